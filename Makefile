@@ -1,0 +1,58 @@
+# The ways in. `make` lists them; each brings .venv up to date first and needs only Python 3.10 or newer.
+PYTHON ?= python3
+WORKERS ?= 2
+ARGS ?=
+BIN := .venv/bin
+PYTEST := $(BIN)/python -m pytest -rs
+export PYTHONPATH := $(CURDIR)
+# The system tests start hundreds of processes: each reads what was compiled once instead of compiling it (0.5 s) again.
+unexport PYTHONDONTWRITEBYTECODE
+
+.DEFAULT_GOAL := help
+.PHONY: help run test crash coverage lint bench soak system browser fleet clean run-venv test-venv
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
+
+run: run-venv ## start the service on development.ini (data under var/); ARGS="--port 8080" and others are passed on
+	@exec $(BIN)/python -m opsapp.cli serve development.ini $(ARGS)
+
+test: test-venv ## the whole portable test suite: no root, no network
+	@$(PYTEST) -n $(WORKERS) tests/unit tests/api tests/engine tests/race tests/system \
+	  -m "not soak and not crash" $(ARGS)
+
+crash: test-venv ## kill -9 at 10 to 20 seeded points of whatever has an effect on the world
+	@$(PYTEST) -n $(WORKERS) tests/engine tests/race tests/system -m "crash and not soak" $(ARGS)
+
+coverage: test-venv ## the portable test suite with branch coverage, processes included; prints what is not reached
+	@$(PYTEST) -n $(WORKERS) tests/unit tests/api tests/engine tests/race tests/system -m "not soak" \
+	  --cov --cov-report=term $(ARGS)
+
+lint: test-venv ## style, import rules, types, and the house rules of tests/unit/test_house.py
+	@$(BIN)/ruff check -q .
+	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/mypy
+	@$(PYTEST) -n 0 tests/unit/test_house.py
+
+system: test-venv ## the part of the tests that starts real processes
+	@$(PYTEST) tests/system -m "not soak" $(ARGS)
+
+browser: test-venv ## every page in headless Chromium
+	@$(PYTEST) tests/browser -m "not soak" $(ARGS)
+
+fleet: test-venv ## healing on real systemd hosts in network namespaces (root; the first time builds a root file system)
+	@$(PYTEST) tests/fleet -m "not soak" $(ARGS)
+
+soak: test-venv ## the crash suites with their full counts; takes hours
+	@$(PYTEST) tests -m soak --timeout 14400 $(ARGS)
+
+bench: test-venv ## measure and print a table; never a test
+	@$(BIN)/python -m tests.bench $(ARGS)
+
+clean: ## remove what the build and the tests leave; keeps var/ and a .venv that is a link
+	@if [ -L .venv ]; then echo "keeping .venv, a link"; else rm -rf .venv; fi
+	@rm -rf build dist *.egg-info .coverage .coverage.* .hypothesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	@find . -name __pycache__ -type d -not -path './.venv/*' -prune -exec rm -rf {} +
+
+run-venv test-venv:
+	@$(PYTHON) requirements/venv.py $(@:-venv=)

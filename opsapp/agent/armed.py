@@ -1,0 +1,156 @@
+"""Armed actions: what can cut this host off is undone by itself, unless the server confirms it in time.
+
+A record on the disk comes before the action, so the undoing survives the agent's death and the host's. `confirm` and
+the timer cannot both win: the record's state decides, and it is on the disk before anything follows from it.
+Must not: know how an action is undone (heal.py does), or whether it helped (the server does).
+"""
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from typing import Callable, Dict, List, Optional
+
+from opsapp.wire.fields import WireError, dumps, loads
+
+from .disk import sync_directory, write_whole
+
+log = logging.getLogger("armed")
+ARMED, UNDOING, CONFIRMED, UNDONE, UNDO_FAILED = "armed", "undoing", "confirmed", "undone", "undo_failed"
+OPEN = (ARMED, UNDOING)
+KEEP_MOST = 200
+AGAIN_S = 10.0      # an undoing that failed is tried again
+ATTEMPTS = 30
+
+Undo = Callable[[dict], bool]
+
+
+class Armed:
+    def __init__(self, directory: str, clock: Callable[[], float] = time.time,
+                 monotonic: Callable[[], float] = time.monotonic):
+        self.undo: Undo = lambda record: False
+        self._directory = os.path.join(directory, "armed")
+        self._clock = clock
+        self._monotonic = monotonic
+        self._lock = threading.RLock()
+        self._look = threading.Event()
+        self._stopping = False
+        self._records: Dict[str, dict] = {}
+        self._due: Dict[str, float] = {}       # by the monotonic clock: the other one may be set
+        os.makedirs(self._directory, mode=0o700, exist_ok=True)
+        self._load()
+
+    # ---- what a heal says
+    def arm(self, heal_id: str, action_type: str, snapshot: dict, seconds: float) -> None:
+        """On the disk when this returns; OSError when it cannot be, and then nothing may be done."""
+        self._put({"heal_id": heal_id, "action_type": action_type, "snapshot": snapshot, "state": ARMED,
+                   "seconds": seconds, "undo_at": self._clock() + seconds, "attempts": 0})
+
+    def postpone(self, heal_id: str, seconds: float) -> None:
+        """The action is done: its time begins now. Not when it is being undone already."""
+        with self._lock:
+            record = self._records.get(heal_id)
+            if record and record["state"] == ARMED:
+                self._put({**record, "seconds": seconds, "undo_at": self._clock() + seconds})
+
+    def confirm(self, heal_id: str) -> Optional[str]:
+        """Keep it for good, unless the timer was faster. The state that holds from now on; None: nothing was armed."""
+        with self._lock:
+            record = self._records.get(heal_id)
+            if record and record["state"] == ARMED:
+                self._put({**record, "state": CONFIRMED})
+            return self._records[heal_id]["state"] if record else None
+
+    def settle(self, heal_id: str, state: str) -> None:
+        """What became of an undoing, whoever did it."""
+        with self._lock:
+            record = self._records.get(heal_id)
+            if record and record["state"] in OPEN:
+                self._put({**record, "state": state})
+
+    def waiting(self) -> List[dict]:
+        """What is armed, for the report."""
+        with self._lock:
+            return [{"heal_id": name, "action_type": one["action_type"], "state": one["state"],
+                     "undo_at": one["undo_at"]} for name, one in self._records.items() if one["state"] in OPEN]
+
+    # ---- the timer
+    def run(self) -> None:
+        """Until stop(): the thread's body."""
+        while not self._stopping:
+            left = self.turn()
+            self._look.wait(left)
+            self._look.clear()
+
+    def stop(self) -> None:
+        self._stopping = True
+        self._look.set()
+
+    def turn(self) -> Optional[float]:
+        """Undo what is due; seconds until the next, None when nothing waits."""
+        for heal_id in [name for name, due in list(self._due.items()) if due <= self._monotonic()]:
+            self._undo(heal_id)
+        return max(0.0, min(self._due.values()) - self._monotonic()) if self._due else None
+
+    def _undo(self, heal_id: str) -> None:
+        with self._lock:
+            record = self._records[heal_id]
+            if record["state"] not in OPEN:
+                self._due.pop(heal_id, None)
+                return
+            record = {**record, "state": UNDOING, "attempts": record["attempts"] + 1}
+            self._put(record)
+        log.warning("nobody confirmed %s (%s): undoing it", record["action_type"], heal_id)
+        try:
+            undone = self.undo(record)
+        except Exception:    # whatever a handler does, the next one must have its turn
+            log.exception("undoing %s failed", heal_id)
+            undone = False
+        if undone:
+            self.settle(heal_id, UNDONE)
+        elif record["attempts"] >= ATTEMPTS:
+            self.settle(heal_id, UNDO_FAILED)
+        else:
+            with self._lock:
+                self._due[heal_id] = self._monotonic() + AGAIN_S
+
+    # ---- the disk
+    def _put(self, record: dict) -> None:
+        with self._lock:
+            write_whole(self._path(record["heal_id"]), dumps(record))
+            self._records[record["heal_id"]] = record
+            self._time(record)
+            self._forget()
+        self._look.set()
+
+    def _time(self, record: dict) -> None:
+        if record["state"] in OPEN:
+            left = min(max(0.0, record["undo_at"] - self._clock()), record["seconds"])
+            self._due[record["heal_id"]] = self._monotonic() + left
+        else:
+            self._due.pop(record["heal_id"], None)
+
+    def _load(self) -> None:
+        for entry in sorted(os.scandir(self._directory), key=lambda entry: entry.stat().st_mtime):
+            if not entry.name.endswith(".json"):
+                continue
+            try:
+                with open(entry.path, "rb") as file:
+                    record = loads(file.read())
+            except (OSError, WireError) as error:
+                log.error("%s cannot be read: %s", entry.name, error)
+                continue
+            self._records[record["heal_id"]] = record
+            self._time(record)
+
+    def _forget(self) -> None:
+        over = [name for name, one in self._records.items() if one["state"] not in OPEN][:-KEEP_MOST]
+        for name in over:
+            del self._records[name]
+            os.unlink(self._path(name))
+        if over:
+            sync_directory(self._directory)
+
+    def _path(self, heal_id: str) -> str:
+        return os.path.join(self._directory, f"a-{heal_id}.json")

@@ -1,0 +1,127 @@
+"""Backups: how old the newest of each set is, how one is made, how it is proved to be readable.
+
+The sets are the operator's (local.py). A newest backup that cannot be found out is unknown, never fresh.
+Must not: delete anything.
+"""
+from __future__ import annotations
+
+import glob
+import json
+import os
+import re
+import tarfile
+import time
+from datetime import datetime
+from typing import List, Optional
+
+from .local import Backup
+from .native import Context, Ran, done, failed
+from .services import ask
+
+ASK_S = 60.0
+
+
+def newest_at(backup: Backup) -> Optional[float]:
+    """When the newest backup was made; None when nobody can tell. No backup at all counts as made in 1970."""
+    if backup.files:
+        times = [os.stat(path).st_mtime for path in glob.glob(backup.files) if os.path.isfile(path)]
+        return max(times, default=0.0)
+    argv = list(backup.newest) or [*restic(backup), "snapshots", "--json", "--latest", "1"]
+    code, said = ask(argv, ASK_S)
+    if code != 0:
+        return None
+    return _restic_time(said) if backup.restic and not backup.newest else _epoch(said)
+
+
+def age_hours(backup: Backup) -> Optional[float]:
+    at = newest_at(backup)
+    return None if at is None else round(max(0.0, time.time() - at) / 3600, 3)
+
+
+def restic(backup: Backup) -> List[str]:
+    return ["restic", "--repo", backup.restic, "--password-file", backup.password_file]
+
+
+def trigger(context: Context) -> Ran:
+    """Make a backup of the named set now."""
+    backup = context.config.backups.get(context.params["source"])
+    if backup is None:
+        return _unknown(context, context.params["source"])
+    if backup.run:
+        return context.run(list(backup.run))
+    if backup.unit:
+        return context.run(["systemctl", "start", "--", backup.unit])
+    if backup.restic:
+        return context.run([*restic(backup), "backup", "--", *backup.paths])
+    return failed(f"no_capable_handler: nothing says how the backup {backup.name!r} is made (run, unit or restic)")
+
+
+def verify(context: Context) -> Ran:
+    """Prove that the newest backup of the named set can be read."""
+    backup = context.config.backups.get(context.params["backup_set"])
+    if backup is None:
+        return _unknown(context, context.params["backup_set"])
+    if backup.verify:
+        return context.run(list(backup.verify))
+    if backup.restic:
+        return context.run([*restic(backup), "check"])
+    if not backup.files:
+        return failed(f"no_capable_handler: nothing says how the backup {backup.name!r} is verified")
+    found = [path for path in glob.glob(backup.files) if os.path.isfile(path)]
+    if not found:
+        return failed(f"there is no backup at {backup.files}")
+    return _read_through(context, max(found, key=lambda path: os.stat(path).st_mtime))
+
+
+def _read_through(context: Context, path: str) -> Ran:
+    """Every byte of an archive, as its own format checks it."""
+    if os.stat(path).st_size == 0:
+        return failed(f"{path} is empty")
+    if re.search(r"\.(tar|tgz|tbz2|txz|tar\.\w+)$", path):
+        return _read_tar(context, path)
+    for ending, program in ((".gz", "gzip"), (".bz2", "bzip2"), (".xz", "xz"), (".zst", "zstd")):
+        if path.endswith(ending):
+            return context.run([program, "--test", "--", path])
+    with open(path, "rb") as file:
+        while file.read(1024 * 1024):
+            if context.cancel or time.monotonic() > context.deadline:
+                return Ran("timeout", None, b"", "ran into its time-out")
+    return done(f"{path} was read whole")
+
+
+def _read_tar(context: Context, path: str) -> Ran:
+    count = 0
+    try:
+        with tarfile.open(path) as archive:
+            for member in archive:
+                count += 1
+                content = archive.extractfile(member) if member.isreg() else None
+                while content and content.read(1024 * 1024):
+                    if context.cancel or time.monotonic() > context.deadline:
+                        return Ran("timeout", None, b"", "ran into its time-out")
+    except (tarfile.TarError, OSError, EOFError, ValueError) as error:
+        return failed(f"{path} cannot be read: {error}")
+    return done(f"{path}: {count} entries were read whole") if count else failed(f"{path} holds nothing")
+
+
+def _unknown(context: Context, name: str) -> Ran:
+    known = ", ".join(sorted(context.config.backups)) or "none"
+    return failed(f"no_capable_handler: this agent's configuration has no backup {name!r} (it has: {known})")
+
+
+def _epoch(said: str) -> Optional[float]:
+    match = re.search(r"\d+(\.\d+)?", said)
+    return float(match.group(0)) if match else None
+
+
+def _restic_time(said: str) -> Optional[float]:
+    try:
+        rows = json.loads(said)
+        return max((_moment(row["time"]) for row in rows), default=0.0)
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _moment(text: str) -> float:
+    """restic writes nanoseconds, which this Python may not read."""
+    return datetime.fromisoformat(re.sub(r"\.\d+", "", text).replace("Z", "+00:00")).timestamp()

@@ -1,0 +1,133 @@
+"""Command handlers: shell, service, process list, logs, capabilities. One function per type.
+
+Must not: keep state. heal.py holds heals, update.py the self-update.
+"""
+from __future__ import annotations
+
+import os
+import pwd
+import tempfile
+from typing import Callable, Dict, List
+
+from .capabilities import Capabilities
+from .executor import Answer, Handler, Task
+from .metrics import maybe, processes
+from .paths import NotAllowed, PathRules
+from .processes import Ran, run
+
+LINE_MOST = 65536
+TAIL_MOST = 1024 * 1024
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def handlers(capabilities: Capabilities, rules: PathRules, tell: Callable[[], None]) -> Dict[str, Handler]:
+    """The table of command types that need nothing but the host."""
+
+    def probe(_task: Task) -> Answer:
+        manifest = capabilities.probe()
+        tell()
+        return Answer(Ran("done", 0, b""), manifest)
+
+    return {
+        "shell": shell,
+        "service": lambda task: service(task, capabilities),
+        "process_list": process_list,
+        "logs": lambda task: logs(task, capabilities, rules),
+        "capabilities": probe,
+    }
+
+
+def shell(task: Task) -> Answer:
+    """The one command whose purpose is a shell."""
+    interpreter = task.params["interpreter"]
+    if not interpreter:
+        return Answer(_run(task, ["/bin/sh", "-c", task.params["command"]]))
+    handle, path = tempfile.mkstemp(prefix="opsapp-", suffix=".script")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(task.params["command"])
+        return Answer(_run(task, [interpreter, path]))
+    finally:
+        os.unlink(path)
+
+
+def service_argv(capabilities: Capabilities, name: str, action: str) -> List[str]:
+    """How this host's service manager is told; empty when it has none that works."""
+    runlevel = {"enable": "add", "disable": "del"}
+    if capabilities.usable("systemctl"):
+        return ["systemctl", "--no-pager", action, "--", name]
+    if action in runlevel:
+        if capabilities.usable("rc-update"):
+            return ["rc-update", runlevel[action], name]
+        return ["update-rc.d", name, action] if capabilities.usable("update-rc.d") else []
+    if capabilities.usable("rc-service"):
+        return ["rc-service", name, action]
+    if capabilities.usable("sv"):
+        return ["sv", action, name]
+    if capabilities.usable("service"):
+        return ["service", name, action]
+    return []
+
+
+def service(task: Task, capabilities: Capabilities) -> Answer:
+    argv = service_argv(capabilities, task.params["service"], task.params["action"])
+    if not argv:
+        return Answer(Ran("failed", None, b"", "no_capable_handler: no service manager works here"))
+    return Answer(_run(task, argv))
+
+
+def process_list(task: Task) -> Answer:
+    keys = {"cpu": lambda each: -each["ticks"], "memory": lambda each: -each["rss"], "pid": lambda each: each["pid"]}
+    chosen = sorted(processes(), key=keys[task.params["sort"]])[:task.params["limit"]]
+    rows = [{"pid": each["pid"], "ppid": each["ppid"], "name": each["name"], "state": each["state"],
+             "user": _user(each["pid"]), "nice": each["nice"], "rss_bytes": each["rss"],
+             "cpu_s": round(each["ticks"] / _TICKS, 2), "command": _command_line(each["pid"])} for each in chosen]
+    lines = "".join(f"{row['pid']:>8} {row['user']:<12} {row['cpu_s']:>10} {row['rss_bytes'] // 1024:>10} "
+                    f"{row['command'] or row['name']}\n" for row in rows)
+    return Answer(Ran("done", 0, lines.encode("utf-8", "replace")), {"processes": rows})
+
+
+def logs(task: Task, capabilities: Capabilities, rules: PathRules) -> Answer:
+    params = task.params
+    if params["source"] == "journald":
+        if not capabilities.usable("journalctl"):
+            return Answer(Ran("failed", None, b"", "no_capable_handler: journalctl does not work here"))
+        return Answer(_run(task, ["journalctl", "--no-pager", "--output=short-iso", f"--lines={params['lines']}",
+                                  f"--unit={params['unit']}"]))
+    try:
+        with rules.open_for_reading(params["path"], params["role"]) as file:
+            return Answer(Ran("done", 0, tail(file, params["lines"])))
+    except NotAllowed as error:
+        return Answer(Ran("failed", None, b"", f"not_allowed: {error}"))
+    except OSError as error:
+        return Answer(Ran("failed", None, b"", f"{error.strerror}: {params['path']}"))
+
+
+def tail(file, lines: int) -> bytes:
+    """The last lines of an open binary file, at most TAIL_MOST bytes of it."""
+    size = file.seek(0, os.SEEK_END)
+    start = max(0, size - TAIL_MOST)
+    file.seek(start)
+    found = file.read(TAIL_MOST).splitlines(keepends=True)
+    if start and found:
+        del found[0]
+    return b"".join(found[-lines:])
+
+
+def _run(task: Task, argv: List[str]) -> Ran:
+    return run(argv, task.params["timeout"], task.cancel, env=task.params.get("env"), on_start=task.on_start,
+               on_output=task.on_output)
+
+
+def _command_line(pid: int) -> str:
+    return (maybe(f"/proc/{pid}/cmdline") or "").replace("\0", " ").strip()[:400]
+
+
+def _user(pid: int) -> str:
+    try:
+        number = os.stat(f"/proc/{pid}").st_uid
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)
+    except OSError:
+        return ""

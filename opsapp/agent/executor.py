@@ -1,0 +1,213 @@
+"""The executor: takes commands once, runs them in bounded threads, leaves their results in the journal.
+
+Must not: know the session. It calls `tell` (something is ready to be sent) and `output` (for those who watch).
+"""
+from __future__ import annotations
+
+import collections
+import logging
+import threading
+import time
+from typing import Callable, Deque, Dict, NamedTuple, Optional
+
+from opsapp.wire.commands import check_params, clean_output
+from opsapp.wire.fields import WireError
+
+from .journal import ACCEPTED, STARTED, Journal
+from .processes import Cancel, Ran, end_orphans
+
+log = logging.getLogger("executor")
+HEAL_THREADS = 2       # of their own, so that long shells do not keep a heal waiting
+DISK_RETRY_S = 2.0
+
+
+class Answer(NamedTuple):
+    """What a handler makes of a command."""
+
+    ran: Optional[Ran]    # None: it goes on in the next agent process, which will settle it
+    data: Optional[dict] = None
+
+
+class Task:
+    """A command under way, as its handler sees it."""
+
+    def __init__(self, command: dict, params: dict, executor: "Executor"):
+        self.id = command["command_id"]
+        self.type = command["type"]
+        self.params = params
+        self.cancel = Cancel()
+        self._executor = executor
+
+    def on_start(self, pid: int, pid_start: int) -> None:
+        self._executor.journal.process(self.id, pid, pid_start)
+
+    def on_output(self, data: bytes) -> None:
+        self._executor.output(self.id, data)
+
+
+Handler = Callable[[Task], Answer]
+
+
+class Executor:
+    def __init__(self, journal: Journal, handlers: Dict[str, Handler], *, busy_limit: int, start_expiry_s: float,
+                 tell: Callable[[], None], output: Callable[[str, bytes], None],
+                 started: Callable[[str, float], None], clock: Callable[[], float] = time.time):
+        self.journal = journal
+        self.handlers = handlers
+        self.output = output
+        self._tell = tell
+        self._started = started
+        self._clock = clock
+        self._start_expiry_s = start_expiry_s
+        self._wake = threading.Condition()
+        self._waiting: Dict[str, Deque[dict]] = {"heal": collections.deque(), "other": collections.deque()}
+        self._room = {"heal": HEAL_THREADS, "other": busy_limit}
+        self._tasks: Dict[str, Task] = {}
+        self._cancelled: set = set()
+        self._stopping = False
+
+    # ---- from the session
+    def recover(self, but: Optional[str] = None) -> None:
+        """After a start: what had begun is lost (and what is left of it stopped), what had not begins now.
+
+        `but` is the command that somebody else will settle."""
+        for name, entry in self.journal.open().items():
+            if name == but:
+                continue
+            if entry.state == ACCEPTED and entry.command:
+                self._queue(entry.command)
+                continue
+            stopped = end_orphans(entry.pid, entry.pid_start)
+            left = "; what was left of it was stopped" if stopped else ""
+            self._finish(name, Ran("lost", None, b"", f"the agent ended while it ran{left}"), None, entry.at)
+
+    def submit(self, command: dict) -> bool:
+        """True when the command is new. It is on the disk when this returns; OSError when it cannot be."""
+        if not self.journal.accept(command, self._clock()):
+            return False
+        self._queue(command)
+        return True
+
+    def cancel(self, name: str) -> None:
+        with self._wake:
+            task = self._tasks.get(name)
+            if task:
+                task.cancel()
+            elif self.journal.state(name) == ACCEPTED:
+                self._cancelled.add(name)
+
+    def settle(self, name: str, ran: Ran) -> None:
+        """The end of a command that an earlier agent process began."""
+        if self.journal.state(name) == STARTED:
+            self._finish(name, ran, None, self._clock())
+
+    def hold(self, name: str, seconds: float) -> bool:
+        """Start nothing more and wait until only `name` runs; False, and on as before, when that takes too long."""
+        with self._wake:
+            self._stopping = True
+            if self._wake.wait_for(lambda: set(self._tasks) <= {name}, seconds):
+                return True
+            self._stopping = False
+            waiting = [command for lane in self._waiting.values() for command in lane]
+            for lane in self._waiting.values():
+                lane.clear()
+        for command in waiting:
+            self._queue(command)
+        return False
+
+    def stop(self, seconds: float) -> None:
+        """Take nothing new; end what runs. What had not started stays in the journal for the next start."""
+        with self._wake:
+            self._stopping = True
+            for task in self._tasks.values():
+                task.cancel("the agent was stopped")
+            self._wake.wait_for(lambda: not self._tasks, seconds)
+
+    # ---- inside
+    def _queue(self, command: dict) -> None:
+        lane = "heal" if command["type"] == "heal" else "other"
+        with self._wake:
+            self._waiting[lane].append(command)
+            if self._room[lane] > 0:
+                self._room[lane] -= 1
+                threading.Thread(target=self._work, args=(lane,), daemon=True, name=f"command-{lane}").start()
+
+    def _work(self, lane: str) -> None:
+        while True:
+            with self._wake:
+                if self._stopping or not self._waiting[lane]:
+                    self._room[lane] += 1
+                    return
+                command = self._waiting[lane].popleft()
+            self._run(command)
+
+    def _run(self, command: dict) -> None:
+        name, began = command["command_id"], self._clock()
+        refused = self._refuse(command, began)
+        if refused:
+            self._finish(name, refused, None, began)
+            return
+        try:
+            params = check_params(command["type"], command["params"])
+        except WireError as error:
+            self._finish(name, Ran("failed", None, b"", f"bad_params: {error}"), None, began)
+            return
+        task = Task(command, params, self)
+        with self._wake:
+            if self._stopping:
+                return
+            self._tasks[name] = task
+        try:
+            log.info("command %s begins: %s", name, told(task))
+            self.journal.start(name, began)
+            self._started(name, began)
+            answer = self._handle(task)
+            if answer.ran is not None:
+                self._finish(name, answer.ran, answer.data, began)
+        finally:
+            with self._wake:
+                del self._tasks[name]
+                task.cancel.close()
+                self._wake.notify_all()
+
+    def _refuse(self, command: dict, now: float) -> Optional[Ran]:
+        name = command["command_id"]
+        entry = self.journal.open()[name]
+        with self._wake:
+            if name in self._cancelled:
+                self._cancelled.discard(name)
+                return Ran("cancelled", None, b"", "cancelled before it started")
+        if now - entry.at > self._start_expiry_s:
+            return Ran("failed", None, b"", "it could not be started in time")
+        if command["type"] not in self.handlers:
+            return Ran("failed", None, b"", f"bad_params: this agent knows no command {command['type']!r}")
+        return None
+
+    def _handle(self, task: Task) -> Answer:
+        try:
+            return self.handlers[task.type](task)
+        except Exception as error:   # whatever a handler does, the command must come to an end
+            log.exception("command %s failed inside the agent", task.id)
+            return Answer(Ran("failed", None, b"", f"agent error: {type(error).__name__}: {error}"))
+
+    def _finish(self, name: str, ran: Ran, data: Optional[dict], began: float) -> None:
+        output, truncated = clean_output(ran.output)
+        result = {"command_id": name, "status": ran.status, "exit_code": ran.exit_code, "output": output,
+                  "truncated": truncated, "reason": (ran.reason or "")[:2000] or None, "started_at": began,
+                  "finished_at": self._clock(), "data": data}
+        while True:
+            try:
+                self.journal.finish(name, result, self._clock())
+                log.info("command %s is %s %s", name, ran.status, result["reason"] or "")
+                break
+            except OSError as error:   # a full disk must not lose a result: wait for room
+                log.error("result of %s cannot be written: %s", name, error)
+                time.sleep(DISK_RETRY_S)
+        self._tell()
+
+
+def told(task: Task) -> str:
+    """A command in the host's log: what it is about, none of its values that may be secret."""
+    params = task.params
+    words = [params.get("phase"), params.get("action_type"), params.get("service"), params.get("action")]
+    return " ".join([task.type, *(word for word in words if word)])

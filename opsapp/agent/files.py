@@ -1,0 +1,170 @@
+"""Files both ways: streamed with back-pressure, hashed end to end, a written one put in place by rename.
+
+Must not: hold more than the window in memory, leave half a file behind, follow a link out of the allowed paths.
+"""
+from __future__ import annotations
+
+import hashlib
+import os
+import queue
+import secrets
+import stat
+from typing import Any, Optional, Tuple
+
+from opsapp.wire.frames import CHUNK, WINDOW, Chunk
+
+from .paths import NotAllowed, PathRules
+from .streams import Ended, Stream, explain
+from .websocket import WebSocket
+
+_CREDIT_STEP = 4 * CHUNK
+
+
+class FileGet(Stream):
+    def __init__(self, number: int, params: dict, ws: WebSocket, rules: PathRules, most: int):
+        super().__init__(number, params, ws)
+        self._rules = rules
+        self._most = most
+
+    def run(self) -> None:
+        try:
+            with self._rules.open_for_reading(self.params["path"], self.params["role"]) as file:
+                self._send(file)
+        except OSError as error:
+            raise explain(error) from None
+
+    def _send(self, file: Any) -> None:
+        about = os.fstat(file.fileno())
+        offset, length = self.params["offset"], self.params["length"]
+        if about.st_size > self._most:
+            raise Ended("too_large", f"the file has {about.st_size} bytes, {self._most} are allowed")
+        if offset > about.st_size:
+            raise Ended("bad_request", "the offset is behind the file's end")
+        end = about.st_size if length is None else min(about.st_size, offset + length)
+        self.say("opened", size=about.st_size, mtime=about.st_mtime, offset=offset, length=end - offset,
+                 path=self.params["path"])
+        file.seek(offset)
+        digest, place = hashlib.sha256(), offset
+        while place < end:
+            data = file.read(min(CHUNK, end - place))
+            if not data:
+                raise Ended("io_error", "the file became shorter while it was read")
+            digest.update(data)
+            self.send_chunk(place, data)
+            place += len(data)
+        self.say("finish", size=place - offset, sha256=digest.hexdigest())
+
+
+class FilePut(Stream):
+    """Chunks come in the session's thread and are written in this stream's own."""
+
+    def __init__(self, number: int, params: dict, ws: WebSocket, rules: PathRules, most: int):
+        super().__init__(number, params, ws)
+        self._rules = rules
+        self._most = most
+        self._inbox: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
+        self._granted = WINDOW
+        self._received = 0
+
+    # ---- from the session's thread
+    def on_chunk(self, chunk: Chunk) -> None:
+        if chunk.offset != self._received:
+            raise Ended("bad_request", "chunks must come in order")
+        self._received += len(chunk.data)
+        if self._received > self._granted:
+            raise Ended("bad_request", "more was sent than the window allows")
+        self._inbox.put(chunk.data)
+
+    def on_finish(self, message: dict) -> None:
+        self._inbox.put((message["size"], message["sha256"]))
+
+    def leave(self) -> None:
+        super().leave()
+        self._inbox.put(None)
+
+    # ---- its own thread
+    def run(self) -> None:
+        try:
+            if self.params["size"] is not None and self.params["size"] > self._most:
+                raise Ended("too_large", f"{self._most} bytes are allowed")
+            directory, name = self._place()
+            try:
+                self._store(directory, name)
+            finally:
+                os.close(directory)
+        except OSError as error:
+            raise explain(error) from None
+
+    def _place(self) -> Tuple[int, str]:
+        """A handle of the directory that is really meant, and the name in it."""
+        path = self.params["path"]
+        real = self._rules.check(path, "operator")
+        parent, name = os.path.split(real)
+        if path.endswith("/") or not name or os.path.isdir(real):
+            raise Ended("bad_request", "the destination is a directory")
+        directory = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        if os.readlink(f"/proc/self/fd/{directory}") != parent:
+            os.close(directory)
+            raise NotAllowed("the path changed while it was opened")
+        room = os.fstatvfs(directory)
+        if self.params["size"] is not None and room.f_bavail * room.f_frsize < self.params["size"]:
+            os.close(directory)
+            raise Ended("no_space", "the file system has not enough room")
+        return directory, name
+
+    def _store(self, directory: int, name: str) -> None:
+        mode, owner = self._like_before(directory, name)
+        temporary = f".opsapp-{secrets.token_hex(8)}.part"
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600,
+                         dir_fd=directory)
+        kept = False
+        try:
+            self.say("opened", path=self.params["path"])
+            size, sha256 = self._receive(handle)
+            if owner and os.geteuid() == 0:
+                os.fchown(handle, *owner)
+            os.fchmod(handle, mode)
+            os.fsync(handle)
+            os.rename(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
+            kept = True
+            os.fsync(directory)
+        finally:
+            os.close(handle)
+            if not kept:
+                os.unlink(temporary, dir_fd=directory)
+        raise Ended("end", "stored", path=self.params["path"], size=size, sha256=sha256)
+
+    def _receive(self, handle: int) -> Tuple[int, str]:
+        digest, size, owed = hashlib.sha256(), 0, 0
+        while True:
+            piece = self._inbox.get()
+            if piece is None:
+                raise Ended("left")
+            if isinstance(piece, tuple):
+                break
+            size += len(piece)
+            if size > self._most:
+                raise Ended("too_large", f"{self._most} bytes are allowed")
+            digest.update(piece)
+            view = memoryview(piece)
+            while view:
+                view = view[os.write(handle, view):]
+            owed += len(piece)
+            if owed >= _CREDIT_STEP:
+                self._granted += owed
+                self.say("credit", bytes=owed)
+                owed = 0
+        if piece != (size, digest.hexdigest()):
+            raise Ended("bad_hash", "what arrived is not what was sent")
+        return size, digest.hexdigest()
+
+    @staticmethod
+    def _like_before(directory: int, name: str) -> Tuple[int, Optional[Tuple[int, int]]]:
+        """Mode and owner of the file that is replaced; 0644 and our own for a new one."""
+        try:
+            about = os.stat(name, dir_fd=directory, follow_symlinks=False)
+        except FileNotFoundError:
+            return 0o644, None
+        if not stat.S_ISREG(about.st_mode):
+            raise NotAllowed("only regular files can be replaced")
+        return stat.S_IMODE(about.st_mode), (about.st_uid, about.st_gid)

@@ -1,0 +1,164 @@
+"""One rule into the host's firewall, by whichever program keeps it, and that very rule out again.
+
+A rule carries a mark of its own as its comment, so that undoing it takes away nothing else. It is not made permanent:
+a reboot ends it. Must not: touch anybody else's rules; read rule text.
+"""
+from __future__ import annotations
+
+import re
+import secrets
+from typing import Any, Dict, List
+
+from .native import Context, Ran, done, failed
+from .services import ask
+
+TABLE = ("inet", "opsapp")
+TOOLS = ("ufw", "firewall-cmd", "nft", "iptables")     # in the order of the action's handlers
+
+
+def take_firewall(params: Dict[str, Any], host: Any) -> dict:
+    """The mark that the new rule will have, and the rules as they are."""
+    tool = next((name for name in TOOLS if host.capabilities.usable(name)), "")
+    return {"mark": f"opsapp-{secrets.token_hex(6)}", "tool": tool, "rule": params["rule"],
+            "rules": _listing(tool)[:20000]}
+
+
+def look_again(before: dict, _params: Dict[str, Any], _host: Any) -> dict:
+    """Whether the rule of a snapshot is there now."""
+    if before["tool"] == "firewall-cmd":
+        there = any(ask(["firewall-cmd", f"--query-rich-rule={rich}"])[0] == 0 for rich in _rich(before["rule"]))
+    else:
+        there = before["mark"] in _listing(before["tool"])
+    return {"present": there}
+
+
+def _listing(tool: str) -> str:
+    argvs = {"nft": [["nft", "--handle", "list", "table", *TABLE]],
+             "iptables": [["iptables", "-S"], ["ip6tables", "-S"]],
+             "ufw": [["ufw", "status", "verbose"]], "firewall-cmd": [["firewall-cmd", "--list-rich-rules"]]}
+    return "".join(said for code, said in map(ask, argvs.get(tool, [])) if code == 0)
+
+
+# ---- nftables: a table of our own, so that nobody else's rules are touched
+def add_nft_rule(context: Context) -> Ran:
+    rule, chain = context.params["rule"], "input" if context.params["rule"]["direction"] == "in" else "output"
+    hook = f"{{ type filter hook {chain} priority -10 ; policy accept ; }}"
+    return _all(context, [
+        ["nft", "add", "table", *TABLE], ["nft", "add", "chain", *TABLE, chain, hook],
+        ["nft", "add", "rule", *TABLE, chain, *nft_words(rule), "comment", f'"{context.state["mark"]}"']])
+
+
+def nft_words(rule: Dict[str, Any]) -> List[str]:
+    words: List[str] = []
+    for name, side in (("source", "saddr"), ("destination", "daddr")):
+        if rule[name]:
+            words += ["ip6" if ":" in rule[name] else "ip", side, rule[name]]
+    if rule["port"]:
+        words += [rule["protocol"], "dport", str(rule["port"])]
+    elif rule["protocol"] == "icmp":
+        words += ["meta", "l4proto", "{ icmp, ipv6-icmp }"]
+    elif rule["protocol"] != "any":
+        words += ["meta", "l4proto", rule["protocol"]]
+    return [*words, "counter", rule["action"]]
+
+
+def _remove_nft(context: Context) -> Ran:
+    chain, wanted = "", []
+    for line in _listing("nft").splitlines():
+        match = re.match(r"\s*chain (\S+) {", line)
+        chain = match.group(1) if match else chain
+        handle = re.search(r"# handle (\d+)$", line)
+        if context.state["mark"] in line and handle:
+            wanted.append(["nft", "delete", "rule", *TABLE, chain, "handle", handle.group(1)])
+    return _all(context, wanted)
+
+
+# ---- iptables
+def add_iptables_rule(context: Context) -> Ran:
+    return _all(context, iptables(context.params["rule"], context.state["mark"], "-I", _has_ip6tables()))
+
+
+def _remove_iptables(context: Context) -> Ran:
+    return _all(context, iptables(context.state["rule"], context.state["mark"], "-D", _has_ip6tables()))
+
+
+def _has_ip6tables() -> bool:
+    return ask(["ip6tables", "-S"])[0] == 0
+
+
+def iptables(rule: Dict[str, Any], mark: str, verb: str, both: bool) -> List[List[str]]:
+    """For the family of the addresses; without any, for both."""
+    named = [rule[name] for name in ("source", "destination") if rule[name]]
+    programs = ["ip6tables"] if any(":" in one for one in named) else ["iptables"]
+    if not named and both:
+        programs.append("ip6tables")
+    found = []
+    for program in programs:
+        icmp = "ipv6-icmp" if program == "ip6tables" else "icmp"
+        words = [] if rule["protocol"] == "any" else ["-p", icmp if rule["protocol"] == "icmp" else rule["protocol"]]
+        words += ["-s", rule["source"]] if rule["source"] else []
+        words += ["-d", rule["destination"]] if rule["destination"] else []
+        words += ["--dport", str(rule["port"])] if rule["port"] else []
+        chain = "INPUT" if rule["direction"] == "in" else "OUTPUT"
+        found.append([program, "-w", verb, chain, *words, "-m", "comment", "--comment", mark,
+                      "-j", rule["action"].upper()])
+    return found
+
+
+# ---- ufw and firewalld
+def add_ufw_rule(context: Context) -> Ran:
+    rule = context.params["rule"]
+    if rule["protocol"] == "icmp":
+        return failed("ufw has no rules for icmp")
+    return _all(context, [["ufw", "prepend", *ufw_words(rule), "comment", context.state["mark"]]])
+
+
+def ufw_words(rule: Dict[str, Any]) -> List[str]:
+    words = [{"drop": "deny", "reject": "reject", "accept": "allow"}[rule["action"]], rule["direction"]]
+    words += [] if rule["protocol"] == "any" else ["proto", rule["protocol"]]
+    words += ["from", rule["source"] or "any", "to", rule["destination"] or "any"]
+    return words + (["port", str(rule["port"])] if rule["port"] else [])
+
+
+def add_firewalld_rule(context: Context) -> Ran:
+    rule = context.params["rule"]
+    if rule["direction"] == "out":
+        return failed("firewalld has no rich rules for what leaves")
+    return _all(context, [["firewall-cmd", f"--add-rich-rule={rich}"] for rich in _rich(rule)])
+
+
+def _rich(rule: Dict[str, Any]) -> List[str]:
+    words = ["rule"]
+    named = [rule[name] for name in ("source", "destination") if rule[name]]
+    if named:
+        words.append(f'family="{"ipv6" if ":" in named[0] else "ipv4"}"')
+    words += [f'{name} address="{rule[name]}"' for name in ("source", "destination") if rule[name]]
+    if rule["port"]:
+        words.append(f'port port="{rule["port"]}" protocol="{rule["protocol"]}"')
+    elif rule["protocol"] != "any":
+        words.append(f'protocol value="{rule["protocol"]}"')
+    return [" ".join([*words, rule["action"]])]
+
+
+def remove_rule(context: Context) -> Ran:
+    """Take the snapshot's rule away again, and nothing else."""
+    tool, rule = context.state["tool"], context.state["rule"]
+    if tool == "nft":
+        return _remove_nft(context)
+    if tool == "iptables":
+        return _remove_iptables(context)
+    if tool == "ufw":
+        return _all(context, [["ufw", "--force", "delete", *ufw_words(rule)]])
+    if tool == "firewall-cmd":
+        return _all(context, [["firewall-cmd", f"--remove-rich-rule={rich}"] for rich in _rich(rule)])
+    return failed("no firewall was found when the rule was made")
+
+
+def _all(context: Context, argvs: List[List[str]]) -> Ran:
+    output = b""
+    for argv in argvs:
+        ran = context.run(argv)
+        output += ran.output
+        if ran.status != "done":
+            return ran._replace(output=output)
+    return Ran("done", 0, output or done("nothing had to be done").output)

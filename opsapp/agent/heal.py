@@ -1,0 +1,243 @@
+"""Heals: the phases snapshot, execute, rollback, confirm and measure of one heal action on this host.
+
+At-most-once comes from the journal (one command id a phase), fencing from the token. Must not: decide whether to heal.
+"""
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+from opsapp.wire.actions import ACTIONS, Action
+from opsapp.wire.frames import OUTPUT_LIMIT
+from opsapp.wire.ways import Handler
+
+from . import backups, cleaning, firewall, media, native, network, protection, recreate, storage
+from .armed import CONFIRMED, UNDONE, Armed
+from .executor import Answer, Task
+from .fits import FITS
+from .journal import Journal
+from .native import Context, Step
+from .processes import Cancel, Ran, run
+from .snapshots import KINDS, Host, Snapshots
+
+NATIVE: Dict[str, Step] = {
+    "kill_process": native.kill_process, "renice": native.renice, "restore_priority": native.restore_priority,
+    "drop_caches": native.drop_caches, "relieve_memory": native.relieve_memory,
+    "restart_with_dependencies": native.restart_with_dependencies,
+    "clean_temp": cleaning.clean_temp, "clean_disk": cleaning.clean_disk, "clean_storage": cleaning.clean_storage,
+    "recreate": recreate.recreate, "scale": recreate.scale, "restore_limits": recreate.restore_limits,
+    "pull_image": recreate.pull_image,
+    "bounce_link": network.bounce_link, "restore_link": network.restore_link,
+    "restart_openvpn": network.restart_openvpn, "restore_tunnel": network.restore_tunnel,
+    "failover_nameserver": network.failover_nameserver, "failover_resolved": network.failover_resolved,
+    "restore_resolver": network.restore_resolver,
+    "add_nft_rule": firewall.add_nft_rule, "add_iptables_rule": firewall.add_iptables_rule,
+    "add_ufw_rule": firewall.add_ufw_rule, "add_firewalld_rule": firewall.add_firewalld_rule,
+    "remove_rule": firewall.remove_rule,
+    "rollback_btrfs": storage.rollback_btrfs, "schedule_fsck": storage.schedule_fsck,
+    "restore_fsck": storage.restore_fsck, "renew_certificate": storage.renew_certificate,
+    "restart_project": storage.restart_project,
+    "trigger_backup": backups.trigger, "verify_backup": backups.verify,
+    "clean_media_queue": media.clean_media_queue, "scan_media_library": media.scan_media_library,
+}
+
+
+log = logging.getLogger("heal")
+
+
+class LocalStep:
+    """What the steps of an undoing need of a task: no command asked for it."""
+
+    def __init__(self, params: dict, cancel: Cancel):
+        self.params = {"params": params, "timeout": None}
+        self.cancel = cancel
+
+    def on_start(self, pid: int, pid_start: int) -> None:
+        """Nothing to note: an undoing that is cut off is done again."""
+
+    def on_output(self, data: bytes) -> None:
+        """Nobody watches."""
+
+
+class Healer:
+    def __init__(self, journal: Journal, host: Host, snapshots: Snapshots, armed: Armed, measure: Callable[[], dict],
+                 soon: Callable[[], None]):
+        self._journal = journal
+        self._armed = armed
+        armed.undo = self._undo
+        self._host = host
+        self._snapshots = snapshots
+        self._measure = measure
+        self._soon = soon
+        self._one = threading.Lock()
+
+    def __call__(self, task: Task) -> Answer:
+        """A phase that the server asks for."""
+        if not self._journal.admit(task.params["token"]):
+            return _refused("stale_token", {"newest": self._journal.token})
+        return self.perform(task)
+
+    def perform(self, task: Any) -> Answer:
+        """One phase; those that change the host one after the other, whoever asks."""
+        if task.params["phase"] == "measure":
+            return Answer(Ran("done", 0, b""), {"phase": "measure", "report": self._measure()})
+        action = ACTIONS[task.params["action_type"]]
+        phase = {"snapshot": self._snapshot, "execute": self._execute, "rollback": self._rollback,
+                 "confirm": self._confirm}[task.params["phase"]]
+        with self._one:
+            answer = phase(task, action)
+        self._soon()
+        return Answer(answer.ran, {"phase": task.params["phase"], "action_type": action.name, **(answer.data or {})})
+
+    # ---- phases
+    def _snapshot(self, task: Any, action: Action) -> Answer:
+        snapshot, why = self._take(task, action)
+        return Answer(Ran("done", 0, b"", why), {"snapshot": snapshot})
+
+    def _execute(self, task: Any, action: Action) -> Answer:
+        params = task.params["params"]
+        protected = protection.refusal(action.name, params, self._host.protected)
+        if protected:
+            return _refused(protected)
+
+        def fits(handler: Handler) -> bool:
+            return not handler.when or FITS[handler.when](params, self._host)
+
+        handler = action.choose(self._host.capabilities.usable, fits)
+        if handler is None:
+            usable = [tool for tool in action.tools() if self._host.capabilities.usable(tool)]
+            return _refused("no_capable_handler", {"looked_for": action.tools(), "unfit": usable})
+        snapshot, why = self._take(task, action)
+        if snapshot is None and action.reversible:
+            return _refused(f"no_snapshot: {why}", {"snapshot": None})
+        state = snapshot["state"] if snapshot else {}
+        if action.snapshot == "process" and not state:
+            return _refused(f"no_snapshot: {why}", {"snapshot": None})
+        data: Dict[str, Any] = {"handler": list(handler.tools), "snapshot": snapshot}
+        if why:
+            data["snapshot_missing"] = why
+        if action.armed_s:
+            ran, data["steps"], armed = self._armed_steps(task, action, handler.argv(params), snapshot or {})
+            data.update(armed)
+        else:
+            ran, data["steps"] = self._steps(task, action, handler.argv(params), state)
+        return Answer(ran, data)
+
+    def _armed_steps(self, task: Any, action: Action, steps: List[List[str]],
+                     snapshot: Dict[str, Any]) -> Tuple[Ran, List[Dict[str, Any]], Dict[str, Any]]:
+        """The record of the undoing first; what fails half-way is undone at once."""
+        heal_id = task.params["heal_id"]
+        wanted = float(task.params.get("arm_s") or action.armed_s or 0)
+        self._armed.arm(heal_id, action.name, snapshot, (task.params["timeout"] or action.timeout) + wanted)
+        ran, done = self._steps(task, action, steps, snapshot["state"])
+        if ran.status == "done":
+            self._armed.postpone(heal_id, wanted)
+            return ran, done, {"armed_s": wanted}
+        undone = self._undo({"action_type": action.name, "snapshot": snapshot})
+        if undone:
+            self._armed.settle(heal_id, UNDONE)
+        return ran, done, {"undone": undone}
+
+    def _undo(self, record: dict) -> bool:
+        """Bring back the state before an armed action; whether it is back. It takes no turn behind other heals."""
+        action, snapshot = ACTIONS[record["action_type"]], record["snapshot"]
+        cancel = Cancel()
+        try:
+            ran, _, now = self._restore(LocalStep(snapshot["params"], cancel), action, snapshot)
+        except (OSError, ValueError, KeyError) as error:
+            log.error("%s: the state cannot be looked at: %s", action.name, error)
+            return False
+        finally:
+            cancel.close()
+        if now is None:
+            log.error("%s was not undone: %s", action.name, ran.reason or ran.status)
+        self._soon()
+        return now is not None
+
+    def _rollback(self, task: Any, action: Action) -> Answer:
+        kind = KINDS.get(action.rollback or "")
+        if kind is None or kind.restore is None:
+            return _refused("not_reversible")
+        snapshot = task.params["snapshot"] or self._snapshots.load(task.params["heal_id"])
+        if not snapshot or snapshot.get("kind") != action.rollback:
+            return _refused("no_snapshot")
+        try:
+            ran, steps, now = self._restore(task, action, snapshot)
+        except (OSError, ValueError, KeyError) as error:
+            return _refused(f"the state cannot be looked at: {error}", {"restored": False})
+        if now is not None:
+            self._armed.settle(task.params["heal_id"], UNDONE)
+        return Answer(ran, {"restored": now is not None, "steps": steps, "state": now})
+
+    def _restore(self, task: Any, action: Action,
+                 snapshot: Dict[str, Any]) -> Tuple[Ran, List[Dict[str, Any]], Optional[dict]]:
+        """Back to a snapshot, unless things are so already; the state then, None when it is not back."""
+        kind, before = KINDS[action.rollback or ""], snapshot["state"]
+        assert kind.restore is not None
+        params = {**snapshot.get("params", {}), **task.params["params"]}
+        if "pid" in before:
+            params.update(pid=before["pid"], top=None)
+        if kind.same(before, kind.now(before, params, self._host)):
+            return Ran("done", 0, b""), [], before
+        ran, steps = self._steps(task, action, kind.restore(before), before, params)
+        now = kind.now(before, params, self._host)
+        if kind.same(before, now):
+            return ran, steps, now
+        return (ran._replace(status="failed", reason="the state was not restored") if ran.status == "done" else ran,
+                steps, None)
+
+    def _confirm(self, task: Any, action: Action) -> Answer:
+        """Keep an armed change for good. One that the timer has undone, or is undoing, stays undone."""
+        state = self._armed.confirm(task.params["heal_id"])
+        if state is None:
+            return Answer(Ran("done", 0, b"", f"{action.name} had armed nothing"), {"armed": False, "kept": False})
+        if state == CONFIRMED:
+            return Answer(Ran("done", 0, b""), {"armed": False, "kept": True})
+        return _refused(f"undone: nobody confirmed {action.name} in time", {"armed": False, "kept": False,
+                                                                            "state": state})
+
+    # ---- inside
+    def _take(self, task: Any, action: Action) -> Tuple[Optional[dict], Optional[str]]:
+        """The snapshot of this heal, kept on the disk; or why there is none."""
+        if action.snapshot is None:
+            return None, "this action has no snapshot"
+        known = self._snapshots.load(task.params["heal_id"])
+        if known and known["action_type"] == action.name and known["params"] == task.params["params"]:
+            return known, None
+        try:
+            state = KINDS[action.snapshot].take(task.params["params"], self._host)
+        except (OSError, ValueError, KeyError, IndexError) as error:
+            return None, str(error)
+        snapshot = {"kind": action.snapshot, "taken_at": time.time(), "action_type": action.name,
+                    "params": task.params["params"], "state": state}
+        self._snapshots.save(task.params["heal_id"], snapshot)
+        return snapshot, None
+
+    def _steps(self, task: Any, action: Action, steps: List[List[str]], state: Dict[str, Any],
+               params: Optional[Dict[str, Any]] = None) -> Tuple[Ran, List[Dict[str, Any]]]:
+        """Argument lists and native steps in order, until one fails; all within one time-out."""
+        deadline = time.monotonic() + (task.params["timeout"] or action.timeout)
+        context = Context(params or task.params["params"], state, self._host.capabilities, task.cancel, deadline,
+                          self._host.protected, self._host.config)
+        done: List[Dict[str, Any]] = []
+        output = b""
+        ran = Ran("done", 0, b"")
+        for argv in steps:
+            may_fail = argv[0].startswith("-")
+            argv = [argv[0].lstrip("-"), *argv[1:]]
+            if argv[0].startswith("@"):
+                ran = NATIVE[argv[0][1:]](context)
+            else:
+                ran = run(argv, max(0.1, deadline - time.monotonic()), task.cancel, on_start=task.on_start,
+                          on_output=task.on_output)
+            output = (output + ran.output)[:OUTPUT_LIMIT + 1]
+            done.append({"argv": [part[:1000] for part in argv], "exit_code": ran.exit_code, "status": ran.status})
+            if ran.status != "done" and not (may_fail and ran.status == "failed"):
+                break
+        return ran._replace(output=output), done
+
+
+def _refused(reason: str, data: Optional[dict] = None) -> Answer:
+    return Answer(Ran("failed", None, b"", reason), data)

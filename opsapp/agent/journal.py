@@ -1,0 +1,191 @@
+"""The journal: what makes a command run at most once and its result never get lost, whatever is killed when.
+
+A command passes accepted → started → finished → thanked. Each step is on the disk before what follows from it happens:
+its id before it is acknowledged, "started" before a process is made, the result before it is sent. A result has a
+file of its own under results/ until the server has thanked for it; ids stay known for KEEP_S.
+Must not: run or send anything.
+"""
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from typing import Any, Dict, List, Optional
+
+from opsapp.wire.fields import WireError, dumps, loads
+
+from .disk import Lines, sync_directory, write_whole
+
+KEEP_S = 7 * 86400
+KEEP_MOST = 10_000
+COMPACT_BYTES = 2 * 2**20
+ACCEPTED, STARTED, FINISHED, THANKED = "accepted", "started", "finished", "thanked"
+OPEN_MOST = 200
+
+
+class Entry:
+    __slots__ = ("at", "command", "pid", "pid_start", "state")
+
+    def __init__(self, state: str, at: float, command: Optional[dict] = None):
+        self.state = state
+        self.at = at
+        self.command = command
+        self.pid = 0
+        self.pid_start = 0
+
+
+class Journal:
+    def __init__(self, directory: str, now: float):
+        self.results = os.path.join(directory, "results")
+        os.makedirs(self.results, mode=0o700, exist_ok=True)
+        self._lock = threading.RLock()
+        self._entries: Dict[str, Entry] = {}
+        self.token = 0
+        self._lines = Lines(os.path.join(directory, "journal.jsonl"))
+        for line in self._lines:
+            self._replay(line)
+        self._meet_results(now)
+        self.compact(now)
+
+    # ---- reading
+    def held(self) -> List[dict]:
+        with self._lock:
+            return [{"command_id": name, "state": "finished" if entry.state == FINISHED else "running"}
+                    for name, entry in self._entries.items() if entry.state != THANKED]
+
+    def unthanked(self) -> List[str]:
+        with self._lock:
+            return [name for name, entry in self._entries.items() if entry.state == FINISHED]
+
+    def open(self) -> Dict[str, Entry]:
+        with self._lock:
+            return {name: entry for name, entry in self._entries.items() if entry.state in (ACCEPTED, STARTED)}
+
+    def state(self, name: str) -> Optional[str]:
+        with self._lock:
+            entry = self._entries.get(name)
+            return entry.state if entry else None
+
+    def result(self, name: str) -> Optional[dict]:
+        """The kept result, read from its file; None once it was thanked for."""
+        try:
+            with open(self._path(name), "rb") as file:
+                return loads(file.read())
+        except FileNotFoundError:
+            return None
+
+    # ---- the four steps
+    def accept(self, command: dict, now: float) -> bool:
+        """True when the command is new, and now on the disk."""
+        with self._lock:
+            if command["command_id"] in self._entries:
+                return False
+            self._write({"did": ACCEPTED, "id": command["command_id"], "at": now, "command": command})
+            self._entries[command["command_id"]] = Entry(ACCEPTED, now, command)
+            return True
+
+    def start(self, name: str, now: float) -> None:
+        with self._lock:
+            self._write({"did": STARTED, "id": name, "at": now})
+            self._entries[name].state = STARTED
+
+    def process(self, name: str, pid: int, pid_start: int) -> None:
+        """The process group of a started command, so that a later agent can stop what was left of it."""
+        with self._lock:
+            self._write({"did": "process", "id": name, "pid": pid, "pid_start": pid_start}, sync=False)
+            entry = self._entries[name]
+            entry.pid, entry.pid_start = pid, pid_start
+
+    def finish(self, name: str, result: dict, now: float) -> None:
+        write_whole(self._path(name), dumps(result))
+        with self._lock:
+            self._write({"did": FINISHED, "id": name, "at": now}, sync=False)
+            entry = self._entries[name]
+            entry.state, entry.at, entry.command = FINISHED, now, None
+
+    def thank(self, name: str) -> None:
+        """The server has the result."""
+        with self._lock:
+            entry = self._entries.get(name)
+            if entry is None or entry.state != FINISHED:
+                return
+            self._write({"did": THANKED, "id": name}, sync=False)
+            entry.state = THANKED
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._path(name))
+
+    def admit(self, token: int) -> bool:
+        """Whether a fencing token is not older than the newest seen; a newer one is remembered on the disk."""
+        with self._lock:
+            if token > self.token:
+                self._write({"did": "token", "token": token})
+                self.token = token
+            return token == self.token
+
+    def full(self) -> bool:
+        with self._lock:
+            return sum(entry.state != THANKED for entry in self._entries.values()) >= OPEN_MOST
+
+    def compact(self, now: float) -> None:
+        """Forget old ids and rewrite the file when it has grown."""
+        with self._lock:
+            self._forget(now)
+            if self._lines.size < COMPACT_BYTES:
+                return
+            lines = [dumps({"did": "token", "token": self.token})]
+            for name, entry in self._entries.items():
+                lines.append(dumps({"did": ACCEPTED, "id": name, "at": entry.at, "command": entry.command}))
+                if entry.state == STARTED:
+                    lines.append(dumps({"did": STARTED, "id": name, "at": entry.at}))
+                    lines.append(dumps({"did": "process", "id": name, "pid": entry.pid, "pid_start": entry.pid_start}))
+                elif entry.state != ACCEPTED:
+                    lines.append(dumps({"did": entry.state, "id": name, "at": entry.at}))
+            self._lines.replace(lines)
+
+    def close(self) -> None:
+        with self._lock:
+            self._lines.close()
+
+    # ---- inside
+    def _path(self, name: str) -> str:
+        return os.path.join(self.results, f"r-{name}.json")
+
+    def _write(self, said: Dict[str, Any], sync: bool = True) -> None:
+        self._lines.append(dumps(said), sync)
+
+    def _replay(self, line: bytes) -> None:
+        try:
+            said = loads(line)
+        except WireError:
+            return    # one line damaged by the disk: the others still count
+        did, name = said.get("did"), said.get("id")
+        if did == "token":
+            self.token = max(self.token, said["token"])
+        elif did == ACCEPTED:
+            self._entries[name] = Entry(ACCEPTED, said["at"], said["command"])
+        elif name in self._entries:
+            entry = self._entries[name]
+            if did == "process":
+                entry.pid, entry.pid_start = said["pid"], said["pid_start"]
+            else:
+                entry.state = did
+                entry.at = said.get("at", entry.at)
+                if did in (FINISHED, THANKED):
+                    entry.command = None
+
+    def _meet_results(self, now: float) -> None:
+        """A result file counts even if the kill came before its line; one without a known id is of no use."""
+        for file in os.listdir(self.results):
+            path = os.path.join(self.results, file)
+            entry = self._entries.get(file[2:-5]) if file.endswith(".json") else None
+            if entry is None or entry.state == THANKED:
+                os.unlink(path)
+            elif entry.state != FINISHED:
+                entry.state, entry.command, entry.at = FINISHED, None, now
+        sync_directory(self.results)
+
+    def _forget(self, now: float) -> None:
+        done = sorted((entry.at, name) for name, entry in self._entries.items() if entry.state == THANKED)
+        for index, (at, name) in enumerate(done):
+            if now - at > KEEP_S or len(done) - index > KEEP_MOST:
+                del self._entries[name]

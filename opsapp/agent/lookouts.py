@@ -1,0 +1,84 @@
+"""Looks that may take a while, in a thread of their own: name resolution, tunnels, the age of backups.
+
+Reports carry what the last look saw; one that is too old is left out: unknown. Must not: change anything.
+"""
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import Callable, Dict, List, Tuple
+
+from . import backups, resolver
+from .config import Config
+from .vpn import Tunnels
+
+log = logging.getLogger("lookouts")
+OLD_AFTER = 3        # looks; as for everything else that conditions read
+SLACK_S = 10.0
+PATIENCE_S = 20.0    # how long a measurement waits for a fresh look
+
+
+class Lookouts:
+    def __init__(self, config: Config, monotonic: Callable[[], float] = time.monotonic):
+        self._config = config
+        self._monotonic = monotonic
+        self._tunnels = Tunnels(config.vpn_interfaces)
+        self._found: Dict[str, Tuple[float, Dict[str, float]]] = {}
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._kinds: List[Tuple[str, Callable[[], Dict[str, float]]]] = [
+            ("dns", self._dns), ("vpn", self._vpn),
+            *((f"backup {name}", lambda name=name: self._backup(name)) for name in sorted(config.backups))]
+
+    def run(self) -> None:
+        """Until stop(): the thread's body."""
+        while not self._stop.is_set():
+            self.look()
+            self._stop.wait(self._config.lookout_s)
+
+    def stop(self) -> None:
+        self._stop.set()
+
+    def look(self) -> None:
+        for name, kind in self._kinds:
+            self._look_at(name, kind)
+
+    def look_now(self) -> None:
+        """A fresh look at everything side by side. What hangs is unknown."""
+        with self._lock:
+            self._found.clear()
+        looks = [threading.Thread(target=self._look_at, args=pair, daemon=True, name="look") for pair in self._kinds]
+        for look in looks:
+            look.start()
+        until = time.monotonic() + PATIENCE_S
+        for look in looks:
+            look.join(max(0.0, until - time.monotonic()))
+
+    def values(self) -> Dict[str, float]:
+        oldest = self._monotonic() - OLD_AFTER * self._config.lookout_s - SLACK_S
+        with self._lock:
+            return {key: value for at, seen in self._found.values() if at >= oldest for key, value in seen.items()}
+
+    # ---- what is looked at
+    def _look_at(self, name: str, kind: Callable[[], Dict[str, float]]) -> None:
+        began = self._monotonic()
+        try:
+            seen = kind()
+        except OSError as error:    # leaves nothing behind but what was seen before, until that is too old
+            log.warning("%s: %s", name, error)
+            return
+        with self._lock:
+            if self._found.get(name, (float("-inf"),))[0] <= began:
+                self._found[name] = (began, seen)
+
+    def _dns(self) -> Dict[str, float]:
+        works = resolver.works(self._config.dns_names)
+        return {} if works is None else {"dns_ok": float(works)}
+
+    def _vpn(self) -> Dict[str, float]:
+        return {f"vpn.{name}.up": float(up) for name, up in self._tunnels.states().items()}
+
+    def _backup(self, name: str) -> Dict[str, float]:
+        age = backups.age_hours(self._config.backups[name])
+        return {} if age is None else {f"backup.{name}.age_hours": age}

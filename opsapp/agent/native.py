@@ -1,0 +1,182 @@
+"""Native steps: what the agent does itself because no tool does it safely. Named "@name" in the action table.
+
+A step gets the action's parameters and the state recorded before it, and answers like a program that ran.
+Must not: touch a protected process, a kernel thread, or the agent and its ancestors.
+"""
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set
+
+from .capabilities import Capabilities
+from .config import Config
+from .metrics import maybe, processes
+from .processes import Cancel, Ran, run, start_time
+from .protection import is_named, is_protected
+
+TERM_WAIT_S = 5.0
+SAMPLE_S = 0.5
+
+
+class Context(NamedTuple):
+    """What a native step may use."""
+
+    params: Dict[str, Any]
+    state: Dict[str, Any]          # of the snapshot; {} when there is none
+    capabilities: Capabilities
+    cancel: Cancel
+    deadline: float                # monotonic
+    protected: Set[str]
+    config: Config
+
+    def run(self, argv: List[str]) -> Ran:
+        return run(argv, max(0.1, self.deadline - time.monotonic()), self.cancel)
+
+
+Step = Callable[[Context], Ran]
+
+
+def done(text: str) -> Ran:
+    return Ran("done", 0, (text + "\n").encode("utf-8", "replace"))
+
+
+def failed(reason: str, output: bytes = b"") -> Ran:
+    return Ran("failed", None, output, reason)
+
+
+# ---- processes
+def untouchable(protected: Set[str]) -> Callable[[dict], bool]:
+    """Tells whether a process must be left alone."""
+    own: Set[int] = set()
+    parents = {each["pid"]: each["ppid"] for each in processes()}
+    pid = os.getpid()
+    while pid and pid not in own:
+        own.add(pid)
+        pid = parents.get(pid, 0)
+    below = {os.getpid()}
+    while True:    # what the agent itself has started just now
+        found = {child for child, parent in parents.items() if parent in below} - below
+        if not found:
+            break
+        below |= found
+    own |= below
+    return lambda each: (each["pid"] <= 2 or each["ppid"] == 2 or each["pid"] in own
+                         or is_protected(each["pid"], each["name"], protected))
+
+
+def top_process(by: str, protected: Set[str]) -> Optional[dict]:
+    """The process that uses most CPU just now, or most memory, of those that may be touched."""
+    spared = untouchable(protected)
+    before = {(each["pid"], each["started"]): each["ticks"] for each in processes()}
+    if by == "cpu":
+        time.sleep(SAMPLE_S)
+    found = [each for each in processes() if not spared(each) and each["state"] != "Z"]
+    if by == "cpu":
+        key = lambda each: each["ticks"] - before.get((each["pid"], each["started"]), each["ticks"])  # noqa: E731
+    else:
+        key = lambda each: each["rss"]  # noqa: E731
+    best = max(found, key=key, default=None)
+    return best if best and key(best) > 0 else None
+
+
+def _meant(context: Context) -> Any:
+    """The process recorded before the action, if it is still that one and may be touched; else why not."""
+    pid, started = context.state.get("pid"), context.state.get("started")
+    found = next((each for each in processes() if each["pid"] == pid), None)
+    if found is None or found["started"] != started:
+        return "the process is gone"
+    if untouchable(context.protected)(found):
+        return f"{found['name']} ({pid}) is protected"
+    return found
+
+
+def kill_process(context: Context) -> Ran:
+    found = _meant(context)
+    if isinstance(found, str):
+        return failed(found)
+    pid, name = found["pid"], found["name"]
+    try:
+        os.kill(pid, signal.SIGTERM)
+        until = min(time.monotonic() + TERM_WAIT_S, context.deadline)
+        while time.monotonic() < until:
+            if _ended(pid, found["started"]):
+                return done(f"{name} ({pid}) ended after TERM")
+            if context.cancel.wait(0.05):
+                return Ran("cancelled", None, b"", context.cancel.why)
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return done(f"{name} ({pid}) ended")
+    except PermissionError:
+        return failed(f"not allowed to end {name} ({pid})")
+    return done(f"{name} ({pid}) ended after KILL")
+
+
+def _ended(pid: int, started: int) -> bool:
+    state = (maybe(f"/proc/{pid}/stat") or "").rpartition(")")[2].split()
+    return start_time(pid) != started or state[:1] == ["Z"]
+
+
+def renice(context: Context) -> Ran:
+    found = _meant(context)
+    if isinstance(found, str):
+        return failed(found)
+    return set_priority(found["pid"], context.params["priority"], found["name"])
+
+
+def restore_priority(context: Context) -> Ran:
+    found = _meant(context)
+    if isinstance(found, str):
+        return failed(found)
+    return set_priority(found["pid"], context.state["nice"], found["name"])
+
+
+def set_priority(pid: int, priority: int, name: str) -> Ran:
+    try:
+        os.setpriority(os.PRIO_PROCESS, pid, priority)
+    except OSError as error:
+        return failed(f"cannot set the priority of {name} ({pid}): {error.strerror}")
+    return done(f"{name} ({pid}) now has priority {priority}")
+
+
+# ---- memory
+def drop_caches(_context: Context) -> Ran:
+    os.sync()
+    return _write("/proc/sys/vm/drop_caches", "3", "page cache, dentries and inodes were dropped")
+
+
+def relieve_memory(context: Context) -> Ran:
+    dropped = drop_caches(context)
+    compacted = _write("/proc/sys/vm/compact_memory", "1", "memory was compacted")
+    if dropped.status != "done":
+        return dropped
+    return done((dropped.output + (compacted.output or (compacted.reason or "").encode())).decode().strip())
+
+
+def _write(path: str, value: str, success: str) -> Ran:
+    try:
+        with open(path, "w", encoding="ascii") as file:
+            file.write(value)
+    except OSError as error:
+        return failed(f"cannot write {path}: {error.strerror}")
+    return done(success)
+
+
+# ---- units
+def restart_with_dependencies(context: Context) -> Ran:
+    """The services that a unit requires, then the unit itself."""
+    name = context.params["service"]
+    asked = context.run(["systemctl", "show", "--no-pager", "--property=Requires,BindsTo,Requisite", "--", name])
+    if asked.status != "done":
+        return asked
+    words = asked.output.decode("utf-8", "replace").replace("=", " ").split()
+    services = {word for word in words if word.endswith(".service") and not word.startswith(("systemd-", "dbus"))}
+    needed = sorted(unit for unit in services if not is_named(unit, context.protected))
+    output = b""
+    for unit in [*needed, name]:
+        ran = context.run(["systemctl", "restart", "--", unit])
+        output += f"restart {unit}: {ran.status}\n".encode() + ran.output
+        if ran.status != "done":
+            return ran._replace(output=output, reason=ran.reason or f"{unit} did not restart")
+    return Ran("done", 0, output)

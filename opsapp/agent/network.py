@@ -1,0 +1,218 @@
+"""Native steps on interfaces, tunnels and name servers, and how their states are recorded and brought back.
+
+All of them can cut the host off, so all of them are armed (armed.py). Must not: touch the loopback.
+"""
+from __future__ import annotations
+
+import ipaddress
+import json
+import os
+import re
+import time
+from typing import Any, Dict, List, Tuple
+
+from . import resolver, vpn
+from .disk import write_whole
+from .metrics import maybe
+from .native import Context, Ran, done, failed
+from .services import ask
+
+CARRIER_S = 5.0
+_FLAGS = {"linkdown", "dead", "pervasive", "offload", "notify"}    # `ip route` shows these and does not take them
+
+
+class Unseen(OSError):
+    """The state could not be recorded."""
+
+
+# ---- interfaces
+def take_link(params: Dict[str, Any], _host: Any) -> dict:
+    """Whether an interface is up, its addresses and the routes over it."""
+    nic = params["nic"]
+    code, said = ask(["ip", "-json", "address", "show", "dev", nic])
+    if code != 0:
+        raise Unseen(f"ip address show {nic}: {said.strip()[:200]}")
+    about = json.loads(said)[0]
+    addresses = [f"{one['local']}/{one['prefixlen']}" for one in about.get("addr_info", [])
+                 if one.get("scope") != "link" and "local" in one]
+    return {"nic": nic, "up": "UP" in about.get("flags", []), "addresses": addresses, "routes": _routes(nic)}
+
+
+def _routes(nic: str) -> List[str]:
+    found = []
+    for family in ("-4", "-6"):
+        code, said = ask(["ip", family, "route", "show", "dev", nic])
+        lines = said.splitlines() if code == 0 else []
+        kept = [[word for word in line.split() if word not in _FLAGS] for line in lines]
+        found += [" ".join([family, *words]) for words in kept if words and not words[0].startswith("fe80")]
+    return found
+
+
+def link_is_back(before: dict, now: dict) -> bool:
+    return (before["up"] == now["up"] and set(before["addresses"]) <= set(now["addresses"])
+            and (not before["up"] or {_route_key(one) for one in before["routes"]}
+                 <= {_route_key(one) for one in now["routes"]}))
+
+
+def _route_key(route: str) -> Tuple[str, ...]:
+    """Destination and gateway: what a route is, without its metric and origin."""
+    words = route.split()
+    return (*words[:2], words[words.index("via") + 1] if "via" in words else "")
+
+
+def bounce_link(context: Context) -> Ran:
+    """Down and up again, with the addresses and routes that this loses."""
+    nic = context.params["nic"]
+    for argv in (["ip", "link", "set", "dev", nic, "down"], ["ip", "link", "set", "dev", nic, "up"]):
+        ran = context.run(argv)
+        if ran.status != "done":
+            return ran
+    until = min(time.monotonic() + CARRIER_S, context.deadline)
+    while not vpn.running(nic) and time.monotonic() < until:
+        if context.cancel.wait(0.05):
+            return Ran("cancelled", None, b"", context.cancel.why)
+    return _put_back(context, {**context.state, "up": True}, f"{nic} went down and up again")
+
+
+def restore_link(context: Context) -> Ran:
+    before = context.state
+    ran = context.run(["ip", "link", "set", "dev", before["nic"], "up" if before["up"] else "down"])
+    return ran if ran.status != "done" else _put_back(context, before, f"{before['nic']} is as it was")
+
+
+def _put_back(context: Context, before: Dict[str, Any], success: str) -> Ran:
+    now = take_link({"nic": before["nic"]}, None)
+    wanted = [["ip", "address", "add", address, "brd", "+", "dev", before["nic"]] if "." in address
+              else ["ip", "address", "add", address, "dev", before["nic"]]
+              for address in before["addresses"] if address not in now["addresses"]]
+    if before["up"]:
+        present = {_route_key(route) for route in now["routes"]}
+        missing = [route for route in before["routes"] if _route_key(route) not in present]
+        # A gateway can only be used once the network that it is in can be reached.
+        for route in sorted(missing, key=lambda route: " via " in route):
+            family, *words = route.split()
+            wanted.append(["ip", family, "route", "replace", *words, "dev", before["nic"]])
+    output = b""
+    for argv in wanted:
+        ran = context.run(argv)
+        output += ran.output
+        if ran.status != "done":
+            return ran._replace(output=output, reason=f"{' '.join(argv)}: {ran.reason}")
+    return Ran("done", 0, output + done(success).output)
+
+
+# ---- tunnels
+def take_tunnel(params: Dict[str, Any], _host: Any) -> dict:
+    name = params["interface"]
+    return {"interface": name, "exists": name in vpn.names(), "up": vpn.up(name)}
+
+
+def restart_openvpn(context: Context) -> Ran:
+    return context.run(["systemctl", "restart", "--", *vpn.openvpn_units(context.params["interface"])])
+
+
+def restore_tunnel(context: Context) -> Ran:
+    name, up = context.state["interface"], context.state["up"]
+    units = vpn.openvpn_units(name)
+    if os.path.isfile(f"/etc/wireguard/{name}.conf") and context.capabilities.usable("wg-quick"):
+        return context.run(["wg-quick", "up" if up else "down", name])
+    if units:
+        return context.run(["systemctl", "restart" if up else "stop", "--", *units])
+    if name.startswith("tailscale") and context.capabilities.usable("tailscale"):
+        return context.run(["tailscale", "up" if up else "down"])
+    return context.run(["ip", "link", "set", "dev", name, "up" if up else "down"])
+
+
+# ---- name servers
+def take_resolver(_params: Dict[str, Any], host: Any) -> dict:
+    text = maybe(resolver.RESOLV_CONF)
+    state: Dict[str, Any] = {"resolv_conf": text, "links": {}}
+    if os.path.realpath(resolver.RESOLV_CONF).startswith("/run/systemd/resolve/") \
+            and host.capabilities.usable("resolvectl"):
+        state["links"] = resolved_servers()
+    return state
+
+
+def resolved_servers() -> Dict[str, List[str]]:
+    """Link → its name servers, as systemd-resolved has them."""
+    code, said = ask(["resolvectl", "--no-pager", "dns"])
+    if code != 0:
+        raise Unseen(f"resolvectl dns: {said.strip()[:200]}")
+    return {match.group(1): match.group(2).split()
+            for match in re.finditer(r"^Link \d+ \((.+?)\):[ \t]*(.*)$", said, re.MULTILINE)}
+
+
+def resolver_is_back(before: dict, now: dict) -> bool:
+    if before["links"]:
+        return before["links"] == now["links"]
+    return before["resolv_conf"] == now["resolv_conf"]
+
+
+def failover_nameserver(context: Context) -> Ran:
+    """The secondary in the primary's place in resolv.conf, if it answers."""
+    primary, secondary = context.params["primary"], context.params["secondary"]
+    text = maybe(resolver.RESOLV_CONF) or ""
+    refusal = _cannot_move(primary, secondary, resolver.servers(text))
+    if refusal:
+        return failed(refusal)
+    lines: List[str] = []
+    for line in text.splitlines():
+        words = line.split()
+        if words[:1] == ["nameserver"] and words[1:2] in ([primary], [secondary]):
+            line = f"nameserver {secondary}"
+            if line in lines:
+                continue
+        lines.append(line)
+    _write_resolv_conf("\n".join(lines) + "\n")
+    return done(f"{resolver.RESOLV_CONF} names {secondary} in the place of {primary}")
+
+
+def failover_resolved(context: Context) -> Ran:
+    primary, secondary = context.params["primary"], context.params["secondary"]
+    links = {name: servers for name, servers in resolved_servers().items() if primary in servers}
+    refusal = _cannot_move(primary, secondary, [server for servers in links.values() for server in servers])
+    if refusal:
+        return failed(refusal)
+    output = b""
+    for name, servers in links.items():
+        after = list(dict.fromkeys(secondary if one == primary else one for one in servers))
+        ran = context.run(["resolvectl", "dns", name, *after])
+        output += ran.output
+        if ran.status != "done":
+            return ran._replace(output=output)
+    return Ran("done", 0, output + done(f"{secondary} in the place of {primary} on {', '.join(links)}").output)
+
+
+def _cannot_move(primary: str, secondary: str, known: List[str]) -> str:
+    try:
+        ipaddress.ip_address(secondary)
+    except ValueError:
+        return f"bad_params: {secondary} is not an address"
+    if primary not in known:
+        return f"{primary} is not among the name servers of this host ({', '.join(known) or 'none'})"
+    if resolver.works((), [secondary]) is not True:
+        return f"{secondary} does not answer"
+    return ""
+
+
+def restore_resolver(context: Context) -> Ran:
+    before = context.state
+    if before["links"]:
+        for name, servers in before["links"].items():
+            ran = context.run(["resolvectl", "dns", name, *servers] if servers else ["resolvectl", "revert", name])
+            if ran.status != "done":
+                return ran
+        return done("every link has its name servers again")
+    if before["resolv_conf"] is None:
+        return failed("there was no resolv.conf to bring back")
+    _write_resolv_conf(before["resolv_conf"])
+    return done(f"{resolver.RESOLV_CONF} is as it was")
+
+
+def _write_resolv_conf(text: str) -> None:
+    """By rename, or in place where the file is a mount of its own (containers)."""
+    try:
+        write_whole(resolver.RESOLV_CONF, text.encode(), 0o644)
+    except OSError:
+        with open(resolver.RESOLV_CONF, "w", encoding="utf-8") as file:
+            file.write(text)

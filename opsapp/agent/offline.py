@@ -1,0 +1,220 @@
+"""Healing alone: policies are evaluated always, and acted on only while the server has not answered for a while.
+
+The same action table, condition language, snapshots and checks as when the server asks. Restraint: signed and unexpired
+policies only, within the budget, one heal at a time, unknown is never true.
+Must not: act on anything but this host.
+"""
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import threading
+import time
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+
+from opsapp.wire.actions import ACTIONS
+from opsapp.wire.conditions import Condition, key_of, parse
+from opsapp.wire.fields import WireError, dumps, loads
+from opsapp.wire.policies import check_bundle, secret_of
+
+from .config import Config
+from .disk import write_whole
+from .executor import Answer
+from .heal import Healer
+from .outcomes import Outcomes
+from .processes import Cancel, Ran
+
+log = logging.getLogger("offline")
+_NUMBERS = ("cpu_percent", "mem_percent", "disk_percent", "swap_percent", "load1", "load5", "load15", "uptime_s")
+
+
+class LocalTask:
+    """What a heal needs of a task when no command asked for it."""
+
+    type = "heal"
+
+    def __init__(self, params: dict):
+        self.id = params["heal_id"]
+        self.params = params
+        self.cancel = Cancel()
+
+    def on_start(self, pid: int, pid_start: int) -> None:
+        """Nothing to note: a heal that is cut off is told as lost."""
+
+    def on_output(self, data: bytes) -> None:
+        """Nobody watches."""
+
+
+def readings(report: dict) -> Dict[str, Any]:
+    """A report by the names that conditions use. What is missing is missing: unknown."""
+    found: Dict[str, Any] = dict(report.get("metrics") or {})
+    found.update((name, report[name]) for name in _NUMBERS if report.get(name) is not None)
+    for mount, percent in (report.get("disks") or {}).items():
+        found[key_of("disk", mount, "percent")] = percent
+    for name, state in (report.get("containers") or {}).items():
+        found[key_of("container", name, "state")] = state
+    for name, state in (report.get("services") or {}).items():
+        found[key_of("service", name, "state")] = state
+        if state in ("active", "reloading", "inactive", "failed"):
+            found[key_of("service", name, "failed")] = int(state == "failed")
+    return found
+
+
+class Offline:
+    def __init__(self, config: Config, healer: Healer, outcomes: Outcomes, *, measure: Callable[[], dict],
+                 recent: Callable[[float], dict], silent_for: Callable[[], float], tell: Callable[[], None]):
+        self.bundle: Optional[dict] = None
+        self._path = os.path.join(config.state_dir, "policies.json")
+        self._config = config
+        self._healer = healer
+        self._outcomes = outcomes
+        self._measure = measure
+        self._recent = recent
+        self._silent_for = silent_for
+        self._tell = tell
+        self._true_since: Dict[Tuple[str, str], float] = {}
+        self._healed_at: Dict[Tuple[str, str], float] = {}
+        self._stop = threading.Event()
+        self._load()
+
+    @property
+    def version(self) -> int:
+        return self.bundle["version"] if self.bundle else 0
+
+    def take(self, bundle: Any, signature: str) -> None:
+        """New policies from the server; WireError when they are not for us."""
+        clean = check_bundle(bundle, signature, secret_of(self._config.key), self._config.agent_id)
+        if self.bundle and clean["version"] < self.bundle["version"]:
+            raise WireError("newer policies are here already", "stale_policies")
+        write_whole(self._path, dumps({"bundle": bundle, "signature": signature}))
+        self.bundle = clean
+        log.info("policies version %s: %s rules", clean["version"], len(clean["policies"]))
+
+    def run(self) -> None:
+        while not self._stop.wait(self._every()):
+            if self.bundle:
+                self.turn(self._recent(self._every()), time.time())
+
+    def stop(self) -> None:
+        self._stop.set()
+
+    def turn(self, report: dict, now: float) -> None:
+        """Evaluate every policy; heal what has been true for long enough, if we are alone and may."""
+        bundle = self.bundle
+        if bundle is None or now > bundle["expires_at"]:
+            return
+        values = readings(report)
+        for policy in bundle["policies"]:
+            for name, condition in _bound(policy["condition"], values):
+                key = (policy["rule_id"], name)
+                if condition.evaluate(values) is not True:
+                    self._true_since.pop(key, None)
+                    continue
+                since = self._true_since.setdefault(key, now)
+                if now - since >= policy["for_s"] and self._may(bundle, policy, key, now):
+                    self._healed_at[key] = now
+                    self._heal(policy, name, condition, report)
+
+    # ---- inside
+    def _every(self) -> float:
+        if self.bundle is None:
+            return 1.0
+        return max(self._config.service_check_s, min(self._config.interval_s, self.bundle["offline_after_s"] / 3))
+
+    def _load(self) -> None:
+        try:
+            with open(self._path, "rb") as file:
+                kept = loads(file.read())
+            self.bundle = check_bundle(kept["bundle"], kept["signature"], secret_of(self._config.key),
+                                       self._config.agent_id)
+        except FileNotFoundError:
+            return
+        except (OSError, WireError, KeyError, TypeError) as error:
+            log.error("the kept policies are not used: %s", error)
+
+    def _may(self, bundle: dict, policy: dict, key: Tuple[str, str], now: float) -> bool:
+        if self._silent_for() < bundle["offline_after_s"]:
+            return False
+        if now - self._healed_at.get(key, float("-inf")) < policy["cooldown_s"]:
+            return False
+        if self._outcomes.since(now - bundle["budget_window_s"]) >= bundle["budget"]:
+            log.warning("the heal budget is used up: %s on %s is left alone", *key)
+            return False
+        return True
+
+    def _heal(self, policy: dict, name: str, condition: Condition, report: dict) -> None:
+        """The steps of one case, until one resolves it. Each is an outcome of its own."""
+        for position, step in enumerate(policy["steps"]):
+            outcome = self._begin(policy, name, condition, report, position)
+            self._outcomes.begin(outcome)
+            began = time.monotonic()
+            said = self._step(policy, name, condition, outcome)
+            outcome = {**outcome, **said, "duration_s": round(time.monotonic() - began, 3)}
+            self._outcomes.finish(outcome)
+            self._tell()
+            log.info("alone: %s on %s: %s", step["action"], name or "the host", outcome["outcome"])
+            if outcome["outcome"] == "verified" or self._stop.is_set():
+                return
+
+    def _begin(self, policy: dict, name: str, condition: Condition, report: dict, position: int) -> dict:
+        step, host = policy["steps"][position], report["hostname"]
+        params = ACTIONS[step["action"]].complete(step["params"], name or None)
+        assert self.bundle is not None
+        values = readings(report)
+        return {"outcome_id": secrets.token_hex(8), "rule_id": policy["rule_id"], "condition": str(condition),
+                "target": f"{host}/{name}" if name else host, "action_type": step["action"], "action_params": params,
+                "escalation_step": position, "action_success": 0, "verified": 0, "outcome": "failed", "reason": None,
+                "duration_s": 0, "created_at": time.time(), "policy_version": self.bundle["version"],
+                "metrics_before": {key: values[key] for key in condition.names if key in values}, "metrics_after": {}}
+
+    def _step(self, policy: dict, name: str, condition: Condition, outcome: dict) -> dict:
+        action = ACTIONS[outcome["action_type"]]
+        try:
+            params = action.check(outcome["action_params"])
+        except WireError as error:
+            return {"reason": f"bad_params: {error}"}
+        answer = self._phase("execute", outcome, params)
+        if answer.ran is None or answer.ran.status != "done":
+            return {"reason": (answer.ran.reason if answer.ran else None) or "the action failed"}
+        self._stop.wait(action.settle if policy["settle_s"] is None else policy["settle_s"])
+        after = readings(self._measure())
+        verdict = condition.evaluate(after)
+        seen = {key: after[key] for key in condition.names if key in after}
+        if verdict is False:
+            if action.armed_s:    # nobody else is there who could say that we can still be reached
+                self._phase("confirm", outcome, params)
+            return {"action_success": 1, "verified": 1, "outcome": "verified", "metrics_after": seen}
+        if verdict is None:
+            return {"action_success": 1, "outcome": "inconclusive", "reason": "not known afterwards",
+                    "metrics_after": seen}
+        found = {"action_success": 1, "reason": "the condition still holds", "metrics_after": seen}
+        if action.reversible:
+            back = self._phase("rollback", outcome, params)
+            if back.ran and back.ran.status == "done" and (back.data or {}).get("restored"):
+                return {**found, "outcome": "rolled_back"}
+            found["reason"] = "the condition still holds, and the rollback failed"
+        return found
+
+    def _phase(self, phase: str, outcome: dict, params: dict) -> Answer:
+        task = LocalTask({"heal_id": f"alone.{outcome['outcome_id']}", "phase": phase, "params": params,
+                          "action_type": outcome["action_type"], "snapshot": None, "timeout": None})
+        try:
+            return self._healer.perform(task)
+        except Exception as error:    # whatever a handler does, the heal must come to an end
+            log.exception("a heal failed inside the agent")
+            return Answer(Ran("failed", None, b"", f"agent error: {type(error).__name__}: {error}"))
+        finally:
+            task.cancel.close()
+
+
+def _bound(text: str, values: Dict[str, Any]) -> Iterator[Tuple[str, Condition]]:
+    """The condition for each thing that it is about: ("nginx", …), or ("", …) for the host itself."""
+    condition = parse(text)
+    names: List[str] = condition.bindings(values)
+    if names:
+        for name in names:
+            yield name, condition.bind(name)
+        return
+    if condition.family is None:
+        yield (condition.subject.name if condition.subject else ""), condition

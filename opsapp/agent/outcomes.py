@@ -1,0 +1,80 @@
+"""Outcomes of heals that the agent did alone: intent on the disk before the effect, the outcome until thanked for.
+
+Must not: heal. They are told to the server once each and in order.
+"""
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from typing import Dict, List, Optional
+
+from opsapp.wire.fields import WireError, dumps, loads
+
+from .disk import Lines
+
+BEGUN, DONE, THANKED = "begun", "done", "thanked"
+
+
+class Outcomes:
+    def __init__(self, directory: str):
+        self._lock = threading.Lock()
+        self._lines = Lines(os.path.join(directory, "outcomes.jsonl"))
+        self._kept: Dict[str, dict] = {}     # in order of their beginning
+        self._state: Dict[str, str] = {}
+        for line in self._lines:
+            with contextlib.suppress(WireError):    # a line damaged by the disk: the others still count
+                self._replay(loads(line))
+        self._lose_open()
+
+    def begin(self, outcome: dict) -> None:
+        """What is about to be done, as it will be told if nothing more becomes known."""
+        self._note(BEGUN, outcome["outcome_id"], outcome)
+
+    def finish(self, outcome: dict) -> None:
+        self._note(DONE, outcome["outcome_id"], outcome)
+
+    def thank(self, name: str) -> None:
+        with self._lock:
+            if self._state.get(name) != DONE:
+                return
+            self._lines.append(dumps({"did": THANKED, "id": name}), sync=False)
+            del self._kept[name], self._state[name]
+            if not self._kept:
+                self._lines.replace([])
+
+    def waiting(self, most: int = 50) -> List[dict]:
+        """The oldest that are done; an open one holds up those behind it, so that the order stays."""
+        found: List[dict] = []
+        with self._lock:
+            for name, outcome in self._kept.items():
+                if self._state[name] != DONE or len(found) >= most:
+                    break
+                found.append(outcome)
+        return found
+
+    def since(self, at: float) -> int:
+        """How many heals began after `at`, of those still kept here."""
+        with self._lock:
+            return sum(outcome["created_at"] > at for outcome in self._kept.values())
+
+    def close(self) -> None:
+        self._lines.close()
+
+    def _note(self, did: str, name: str, outcome: Optional[dict]) -> None:
+        with self._lock:
+            self._lines.append(dumps({"did": did, "id": name, "outcome": outcome}))
+            self._replay({"did": did, "id": name, "outcome": outcome})
+
+    def _replay(self, said: dict) -> None:
+        if said["did"] == THANKED:
+            self._kept.pop(said["id"], None)
+            self._state.pop(said["id"], None)
+        else:
+            self._kept[said["id"]] = said["outcome"]
+            self._state[said["id"]] = said["did"]
+
+    def _lose_open(self) -> None:
+        """After a kill: nobody knows what became of a heal that had begun."""
+        for name in [name for name, state in self._state.items() if state == BEGUN]:
+            self.finish({**self._kept[name], "outcome": "lost", "reason": "the agent ended while it healed"})

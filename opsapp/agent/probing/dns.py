@@ -1,0 +1,155 @@
+"""dns: a question to one resolver over UDP, and over TCP when the answer was cut. As much of RFC 1035 as that needs."""
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+import struct
+from typing import Any, Dict, List, Tuple
+from urllib.parse import parse_qs, urlsplit
+
+from .gate import Failed, Gate, outcome
+
+TYPES = {"A": 1, "NS": 2, "CNAME": 5, "SOA": 6, "PTR": 12, "MX": 15, "TXT": 16, "AAAA": 28, "SRV": 33, "CAA": 257}
+CODES = {1: "FORMERR", 2: "SERVFAIL", 3: "NXDOMAIN", 4: "NOTIMP", 5: "REFUSED"}
+CUT, CODE, ANSWER = 0x0200, 0x000F, 0x8000
+
+
+def probe(target: Dict[str, Any], gate: Gate) -> Dict[str, Any]:
+    parts = urlsplit(target["url"])
+    name, kind = parts.path.strip("/"), parse_qs(parts.query).get("type", ["A"])[0].upper()
+    server = gate.addresses(parts.hostname or "")[0]
+    began = gate.elapsed()
+    query = question(name, TYPES[kind])
+    answer = _over_udp(gate, server, parts.port or 53, query)
+    if struct.unpack("!H", answer[2:4])[0] & CUT:
+        answer = _over_tcp(gate, server, parts.port or 53, query)
+    took = round(gate.elapsed() - began, 2)
+    wrong = _problem(answer, name, kind, target["expected_value"])
+    return outcome(not wrong, took, wrong or f"{kind} answered")
+
+
+def question(name: str, kind: int) -> bytes:
+    try:
+        labels = [label.encode("idna") for label in name.rstrip(".").split(".")]
+    except UnicodeError:
+        raise Failed(f"{name} is no name") from None
+    packed = b"".join(bytes([len(label)]) + label for label in labels) + b"\0"
+    return os.urandom(2) + struct.pack("!HHHHH", 0x0100, 1, 0, 0, 0) + packed + struct.pack("!HH", kind, 1)
+
+
+def _over_udp(gate: Gate, server: str, port: int, query: bytes) -> bytes:
+    sock = gate.open(server, socket.SOCK_DGRAM)
+    sock.connect((server, port))
+    sock.send(query)
+    while True:
+        sock.settimeout(gate.left())
+        answer = sock.recv(65535)
+        if _is_answer(answer, query):
+            return answer
+
+
+def _over_tcp(gate: Gate, server: str, port: int, query: bytes) -> bytes:
+    sock = gate.connect([server], port)
+    sock.sendall(struct.pack("!H", len(query)) + query)
+    (size,) = struct.unpack("!H", _exactly(gate, sock, 2))
+    answer = _exactly(gate, sock, size)
+    if not _is_answer(answer, query):
+        raise Failed("the name server answered another question")
+    return answer
+
+
+def _exactly(gate: Gate, sock: socket.socket, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        sock.settimeout(gate.left())
+        piece = sock.recv(size - len(data))
+        if not piece:
+            raise Failed("the name server closed the connection")
+        data += piece
+    return data
+
+
+def _is_answer(answer: bytes, query: bytes) -> bool:
+    """To this question; anything else is noise or a forgery."""
+    if len(answer) < 12 or answer[:2] != query[:2] or not struct.unpack("!H", answer[2:4])[0] & ANSWER:
+        return False
+    return answer[12:12 + len(query) - 12].lower() == query[12:].lower()
+
+
+def _bare(text: str) -> str:
+    """People leave out the quotes of a text and the dot behind a name."""
+    return text.strip('"').rstrip(".")
+
+
+def _problem(answer: bytes, name: str, kind: str, expected: Any) -> str:
+    code = struct.unpack("!H", answer[2:4])[0] & CODE
+    if code:
+        return f"{name}: {CODES.get(code, f'code {code}')}"
+    try:
+        found = records(answer, TYPES[kind])
+    except (IndexError, ValueError, struct.error):
+        return f"{name}: an unreadable answer"
+    if not found:
+        return f"{name} has no {kind} record"
+    if expected is not None and _bare(str(expected)) not in map(_bare, found):
+        return f"{name}: {expected} is not among {', '.join(sorted(found))[:200]}"
+    return ""
+
+
+def records(answer: bytes, kind: int) -> List[str]:
+    """The records of this type in the answer section, as text."""
+    questions, answers = struct.unpack("!HH", answer[4:8])
+    at, found = 12, []
+    for _ in range(questions):
+        at = _name(answer, at)[1] + 4
+    for _ in range(answers):
+        at = _name(answer, at)[1]
+        its, _, _, size = struct.unpack("!HHIH", answer[at:at + 10])
+        at += 10
+        if its == kind:
+            found.append(_text(answer, at, size, kind))
+        at += size
+    return found
+
+
+def _text(answer: bytes, at: int, size: int, kind: int) -> str:
+    data = answer[at:at + size]
+    if kind in (TYPES["A"], TYPES["AAAA"]):
+        return str(ipaddress.ip_address(data))
+    if kind in (TYPES["NS"], TYPES["CNAME"], TYPES["PTR"]):
+        return _name(answer, at)[0]
+    if kind == TYPES["MX"]:
+        return f"{struct.unpack('!H', data[:2])[0]} {_name(answer, at + 2)[0]}"
+    if kind == TYPES["SRV"]:
+        return " ".join(map(str, struct.unpack("!HHH", data[:6]))) + " " + _name(answer, at + 6)[0]
+    if kind == TYPES["SOA"]:
+        first, after = _name(answer, at)
+        second, after = _name(answer, after)
+        return f"{first} {second} " + " ".join(map(str, struct.unpack("!IIIII", answer[after:after + 20])))
+    if kind == TYPES["CAA"]:
+        tag = data[2:2 + data[1]].decode("ascii")
+        return f'{data[0]} {tag} "{data[2 + data[1]:].decode("utf-8", "replace")}"'
+    pieces = []
+    while data:
+        pieces.append(data[1:1 + data[0]].decode("utf-8", "replace"))
+        data = data[1 + data[0]:]
+    return " ".join(f'"{piece}"' for piece in pieces)
+
+
+def _name(answer: bytes, at: int) -> Tuple[str, int]:
+    """A name, and where what follows it begins. Pointers lead back only, so there is an end."""
+    labels, end, limit = [], 0, at
+    while True:
+        size = answer[at]
+        if size & 0xC0 == 0xC0:
+            end = end or at + 2
+            at = struct.unpack("!H", answer[at:at + 2])[0] & 0x3FFF
+            if at >= limit:
+                raise ValueError("a pointer forward")
+            limit = at
+        elif size:
+            labels.append(answer[at + 1:at + 1 + size].decode("ascii", "replace"))
+            at += 1 + size
+        else:
+            return ".".join(labels) + ".", end or at + 1

@@ -1,0 +1,227 @@
+"""Running one program: its own process group, bounded output, an end that is certain (time-out, cancel, stop).
+
+Must not: read a string through a shell; know commands or results.
+"""
+from __future__ import annotations
+
+import errno
+import os
+import select
+import signal
+import subprocess
+import threading
+import time
+from typing import Callable, Dict, List, NamedTuple, Optional
+
+from opsapp.wire.frames import OUTPUT_LIMIT
+
+TERM_GRACE_S = 2.0
+DRAIN_S = 0.2         # after the program has ended: a daemon it left behind may hold its output open for ever
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_PROC_FIELDS_AFTER_COMM = 19
+
+
+class Ran(NamedTuple):
+    status: str                 # done, failed, timeout, cancelled
+    exit_code: Optional[int]
+    output: bytes               # at most OUTPUT_LIMIT + 1 bytes: the last one says that there was more
+    reason: Optional[str] = None
+
+
+class Cancel:
+    """Tells a running program's reader to end it, from any thread."""
+
+    def __init__(self) -> None:
+        self.why = "cancelled"
+        self._event = threading.Event()
+        self._read, self._write = os.pipe()
+
+    def __call__(self, why: str = "cancelled") -> None:
+        if not self._event.is_set():
+            self.why = why
+            self._event.set()
+            os.write(self._write, b"x")
+
+    def __bool__(self) -> bool:
+        return self._event.is_set()
+
+    def fileno(self) -> int:
+        return self._read
+
+    def wait(self, seconds: float) -> bool:
+        return self._event.wait(seconds)
+
+    def close(self) -> None:
+        os.close(self._read)
+        os.close(self._write)
+
+
+def environment(more: Optional[Dict[str, str]] = None) -> Dict[str, str]:
+    """What programs see: a plain environment, none of the agent's own secrets."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("OPSAPP_")}
+    kept.setdefault("PATH", PATH)
+    if not {"/sbin", "/usr/sbin"} & set(kept["PATH"].split(":")):
+        kept["PATH"] += ":/usr/local/sbin:/usr/sbin:/sbin"
+    kept.setdefault("LANG", "C.UTF-8")
+    kept.update(more or {})
+    return kept
+
+
+def run(argv: List[str], timeout: float, cancel: Cancel, *, env: Optional[Dict[str, str]] = None,
+        on_start: Optional[Callable[[int, int], None]] = None,
+        on_output: Optional[Callable[[bytes], None]] = None, limit: int = OUTPUT_LIMIT) -> Ran:
+    """Run `argv` to its end, or end its whole process group at the time-out or when cancelled."""
+    deadline = time.monotonic() + timeout
+    if cancel:
+        return Ran("cancelled", None, b"", "cancelled before it started")
+    try:
+        child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                 cwd="/", env=environment(env), start_new_session=True, umask=0o022)
+    except (OSError, ValueError) as error:
+        return Ran("failed", None, b"", f"cannot start {argv[0]}: {getattr(error, 'strerror', None) or error}")
+    if on_start:
+        on_start(child.pid, start_time(child.pid))
+    reader = _Reader(child, limit, on_output)
+    try:
+        why = reader.read(deadline, cancel)
+        if why:
+            end_group(child, reader)
+            return Ran(why, None, reader.kept(), "ran into its time-out" if why == "timeout" else cancel.why)
+        code = child.wait()
+        if code < 0:
+            return Ran("failed", code, reader.kept(), f"ended by signal {-code}")
+        if code:
+            return Ran("failed", code, reader.kept(), f"exit code {code}")
+        return Ran("done", 0, reader.kept())
+    finally:
+        reader.close()
+
+
+class _Reader:
+    """Reads a child's output until it has ended, keeping the first `limit` + 1 bytes."""
+
+    def __init__(self, child: "subprocess.Popen[bytes]", limit: int, on_output: Optional[Callable[[bytes], None]]):
+        self.child = child
+        self.pipe = child.stdout.fileno()  # type: ignore[union-attr]
+        os.set_blocking(self.pipe, False)
+        self.limit = limit
+        self.on_output = on_output
+        self.parts: List[bytes] = []
+        self.size = 0
+        self.eof = False
+        self.ended = _pidfd(child.pid)
+
+    def read(self, deadline: float, cancel: Cancel) -> Optional[str]:
+        """None when the program ended by itself, else why it must be ended."""
+        while True:
+            if cancel:
+                return "cancelled"
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return "timeout"
+            if self._ended(min(left, 3600), cancel):
+                self.drain(DRAIN_S)
+                return None
+
+    def _ended(self, left: float, cancel: Cancel) -> bool:
+        watched = [cancel.fileno()]
+        if not self.eof:
+            watched.append(self.pipe)
+        if self.ended >= 0:
+            watched.append(self.ended)
+        ready = select.select(watched, [], [], left if self.ended >= 0 else min(left, 0.1))[0]
+        if self.pipe in ready:
+            self._take()
+        return self.child.poll() is not None
+
+    def drain(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while not self.eof and time.monotonic() < until:
+            if select.select([self.pipe], [], [], 0.05)[0]:
+                self._take()
+            elif self.child.poll() is not None and seconds == DRAIN_S:
+                return
+
+    def _take(self) -> None:
+        try:
+            data = os.read(self.pipe, 65536)
+        except BlockingIOError:
+            return
+        if not data:
+            self.eof = True
+            return
+        room = self.limit + 1 - self.size
+        if room > 0:
+            self.parts.append(data[:room])
+            self.size += len(data[:room])
+            if self.on_output:
+                self.on_output(data[:room])
+
+    def kept(self) -> bytes:
+        return b"".join(self.parts)
+
+    def close(self) -> None:
+        if self.ended >= 0:
+            os.close(self.ended)
+        self.child.stdout.close()  # type: ignore[union-attr]
+
+
+def end_group(child: "subprocess.Popen[bytes]", reader: Optional[_Reader] = None) -> None:
+    """TERM to the whole group, KILL after a grace to whatever is left of it."""
+    signal_group(child.pid, signal.SIGTERM)
+    until = time.monotonic() + TERM_GRACE_S
+    while time.monotonic() < until and (child.poll() is None or group_alive(child.pid)):
+        if reader and not reader.eof:
+            reader.drain(0.05)
+        else:
+            time.sleep(0.02)
+    signal_group(child.pid, signal.SIGKILL)
+    child.wait()
+    if reader:
+        reader.drain(DRAIN_S)
+
+
+def signal_group(group: int, number: int) -> bool:
+    try:
+        os.killpg(group, number)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def group_alive(group: int) -> bool:
+    return signal_group(group, 0)
+
+
+def start_time(pid: int) -> int:
+    """The kernel's start time of a process, 0 when there is none: tells a process from a later one with its number."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return int(file.read().rpartition(b")")[2].split()[_PROC_FIELDS_AFTER_COMM])
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
+def end_orphans(group: int, started: int) -> bool:
+    """Stop what is left of a process group that a former agent started; False when nothing is."""
+    leader = start_time(group)
+    if not group or not started or (leader and leader != started) or not group_alive(group):
+        return False
+    signal_group(group, signal.SIGTERM)
+    until = time.monotonic() + TERM_GRACE_S
+    while time.monotonic() < until and group_alive(group):
+        time.sleep(0.05)
+    signal_group(group, signal.SIGKILL)
+    return True
+
+
+def _pidfd(pid: int) -> int:
+    """A handle that turns readable when the process ends; -1 where the kernel has none."""
+    try:
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError) as error:
+        if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+            raise
+        return -1

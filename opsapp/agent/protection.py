@@ -1,0 +1,82 @@
+"""What no heal touches on this host, whatever the server asks: init, sshd, databases, the agent, the service.
+
+Names come from the configuration (`protected_processes`), built-in ones included. A service or container is protected
+by its name, by the usual names of a protected program, and by what its main process is. Must not: act.
+"""
+from __future__ import annotations
+
+import os
+from typing import Any, Dict, Optional, Set
+
+from .containers import inspect
+from .metrics import maybe
+from .services import ask
+
+# unit and container names that a protected program usually goes by
+ALIASES = {
+    "sshd": {"ssh", "sshd"}, "postgres": {"postgres", "postgresql"}, "mysqld": {"mysql", "mysqld"},
+    "mariadbd": {"mariadb", "mysql"}, "mongod": {"mongod", "mongodb", "mongo"},
+    "redis-server": {"redis", "redis-server"},
+    "valkey-server": {"valkey", "valkey-server"}, "influxd": {"influxdb"}, "dbus-daemon": {"dbus"},
+    "dbus-broker": {"dbus", "dbus-broker"}, "clickhouse-serv": {"clickhouse-server", "clickhouse"},
+    "systemd-journal": {"systemd-journald"}, "dockerd": {"docker"},
+}
+
+
+# of the host itself: a container with an init of its own is no reason to leave it alone
+OF_THE_HOST = {"init", "systemd", "systemd-journal", "systemd-logind", "systemd-udevd", "dbus-daemon", "dbus-broker",
+               "conmon"}
+
+
+def refusal(action_type: str, params: Dict[str, Any], protected: Set[str]) -> Optional[str]:
+    """Why this action is not done at all; None when nothing speaks against it."""
+    if action_type == "service_reset_failed":
+        return None     # it touches a mark in the service manager, not the service
+    if params.get("service"):
+        return _service(params["service"], protected)
+    if params.get("container"):
+        return _container(params["container"], protected)
+    return None
+
+
+def names(protected: Set[str]) -> Set[str]:
+    return protected | {alias for name in protected for alias in ALIASES.get(name, ())}
+
+
+def is_named(name: str, protected: Set[str]) -> bool:
+    """`postgresql@15-main.service` is postgresql."""
+    plain = name[:-len(".service")] if name.endswith(".service") else name
+    return bool({plain, plain.partition("@")[0]} & names(protected))
+
+
+def _service(service: str, protected: Set[str]) -> Optional[str]:
+    if is_named(service, protected):
+        return f"protected: the service {service}"
+    code, said = ask(["systemctl", "show", "--no-pager", "--property=MainPID", "--value", "--", service])
+    pid = int(said.strip()) if code == 0 and said.strip().isdigit() else 0
+    return _process(pid, f"the service {service}", protected)
+
+
+def _container(container: str, protected: Set[str]) -> Optional[str]:
+    if is_named(container, protected):
+        return f"protected: the container {container}"
+    found = inspect(container) or {}
+    pid = (found.get("State") or {}).get("Pid") or 0
+    return _process(pid, f"the container {container}", protected - OF_THE_HOST)
+
+
+def _process(pid: int, what: str, protected: Set[str]) -> Optional[str]:
+    if pid and is_protected(pid, (maybe(f"/proc/{pid}/comm") or "").strip(), protected):
+        return f"protected: {what} runs {(maybe(f'/proc/{pid}/comm') or '').strip()}"
+    return None
+
+
+def is_protected(pid: int, name: str, protected: Set[str]) -> bool:
+    """By its name, or by what an interpreter runs: the agent and the service are Python programs."""
+    if pid == os.getpid() or name in protected:
+        return True
+    if not name.startswith(("python", "pypy")):
+        return False
+    words = (maybe(f"/proc/{pid}/cmdline") or "").split("\0")[1:6]
+    programs = {os.path.basename(word) for word in words}
+    return bool(programs & protected) or any(word.startswith(("opsapp.", "opsapp-agent")) for word in programs)

@@ -1,0 +1,110 @@
+"""Native steps on containers: recreate from the command that made it, new limits, a fresh image.
+
+Must not: remove a container before another one runs in its place.
+"""
+from __future__ import annotations
+
+import os
+from typing import Any, Dict, List, Optional
+
+from .containers import inspect
+from .metrics import maybe
+from .native import Context, Ran, done, failed
+from .services import ask
+
+_NO_LIMIT = 2**60
+
+
+def limits(pid: int) -> Dict[str, Optional[float]]:
+    """Memory (bytes) and CPU (cores) limits of a process as its cgroup has them: only there is the truth."""
+    found: Dict[str, Optional[float]] = {"memory": None, "cpus": None}
+    for line in (maybe(f"/proc/{pid}/cgroup") or "").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers == "":
+            found["memory"] = found["memory"] or _number(f"/sys/fs/cgroup{path}/memory.max")
+            quota = (maybe(f"/sys/fs/cgroup{path}/cpu.max") or "").split()
+            if len(quota) == 2 and quota[0].isdigit():
+                found["cpus"] = round(int(quota[0]) / int(quota[1]), 3)
+        elif "memory" in controllers.split(","):
+            found["memory"] = _number(f"/sys/fs/cgroup/memory{path}/memory.limit_in_bytes")
+        elif "cpu" in controllers.split(","):
+            base = f"/sys/fs/cgroup/{controllers}{path}"
+            had, period = _number(f"{base}/cpu.cfs_quota_us"), _number(f"{base}/cpu.cfs_period_us")
+            if had and period:
+                found["cpus"] = round(had / period, 3)
+    return found
+
+
+def _number(path: str) -> Optional[float]:
+    text = (maybe(path) or "").strip()
+    return float(text) if text.isdigit() and int(text) < _NO_LIMIT else None
+
+
+def scale(context: Context) -> Ran:
+    wanted = {"--memory": context.params["mem_limit"], "--cpus": context.params["cpu_limit"]}
+    if not any(wanted.values()):
+        return failed("bad_params: give cpu_limit or mem_limit")
+    return _update(context, wanted)
+
+
+def restore_limits(context: Context) -> Ran:
+    """The limits as they were. What had none gets one that is none: a runtime cannot take a limit away."""
+    memory, cpus = context.state["limits"]["memory"], context.state["limits"]["cpus"]
+    return _update(context, {"--memory": int(memory or 4 * _NO_LIMIT), "--cpus": cpus or os.cpu_count()})
+
+
+def _update(context: Context, wanted: Dict[str, Any]) -> Ran:
+    flags = [f"{flag}={value}" for flag, value in wanted.items() if value]
+    if wanted.get("--memory"):
+        flags.append(f"--memory-swap={wanted['--memory'] if context.state['runtime'] == 'docker' else '-1'}")
+    return context.run([context.state["runtime"], "update", *flags, context.params["container"]])
+
+
+def pull_image(context: Context) -> Ran:
+    found = inspect(context.params["container"])
+    if found is None:
+        return failed(f"no container {context.params['container']} was found")
+    image = str(found.get("ImageName") or (found.get("Config") or {}).get("Image"))
+    return context.run([found["runtime"], "pull", "--", image])
+
+
+def recreate(context: Context) -> Ran:
+    """Stop, set aside under another name, make anew with the same command; the old one comes back if that fails."""
+    name = context.params["container"]
+    found = inspect(name)
+    if found is None:
+        return failed(f"no container {name} was found")
+    command = (found.get("Config") or {}).get("CreateCommand")
+    if not command:
+        return failed(f"{found['runtime']} does not tell how {name} was made")
+    runtime, aside = found["runtime"], f"{name}-before"
+    output = b""
+    for argv in ([runtime, "stop", "--time", "10", "--", name], [runtime, "rename", name, aside]):
+        ran = context.run(argv)
+        output += ran.output
+        if ran.status != "done":
+            _bring_back(runtime, name, None)
+            return ran._replace(output=output)
+    ran = context.run(_detached(command))
+    output += ran.output
+    now = inspect(name)
+    if ran.status != "done" or now is None or (now.get("State") or {}).get("Status") not in ("running", "exited"):
+        output += _bring_back(runtime, name, aside)
+        return failed("it could not be made anew; the old one is back", output)
+    output += context.run([runtime, "rm", "--force", "--", aside]).output
+    return Ran("done", 0, output + done(f"{name} was made anew").output)
+
+
+def _detached(command: List[str]) -> List[str]:
+    """The command that made a container, so that it does not wait for it."""
+    if "run" in command and not {"-d", "--detach", "--detach=true"} & set(command):
+        place = command.index("run") + 1
+        return [*command[:place], "--detach", *command[place:]]
+    return list(command)
+
+
+def _bring_back(runtime: str, name: str, aside: Optional[str]) -> bytes:
+    said = ""
+    if aside:
+        said += ask([runtime, "rm", "--force", "--", name])[1] + ask([runtime, "rename", aside, name])[1]
+    return (said + ask([runtime, "start", "--", name])[1]).encode("utf-8", "replace")

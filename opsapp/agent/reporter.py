@@ -1,0 +1,175 @@
+"""The reporter: one thread that measures at the interval, and at once when a service or container changes.
+
+Must not: send. It puts reports into the spool and calls `tell`.
+"""
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import Callable, Dict, Optional, Tuple
+
+from opsapp.wire.version import VERSION
+
+from .capabilities import Capabilities
+from .config import Config
+from .containers import Containers
+from .lookouts import Lookouts
+from .metrics import Metrics, machine_id
+from .services import Services
+from .spool import Spool
+
+log = logging.getLogger("reporter")
+STREAM_S = 5.0
+LOOKS = 2             # after processes changed: their end is seen a little before systemd has noted it
+PATIENCE = 30         # further looks, one a check, while a unit is between two states
+MOST = {"metrics": 2000, "services": 4000, "containers": 2000, "disks": 500, "temperatures": 500, "network": 200}
+NAME_MOST = 255
+BETWEEN = {"activating", "deactivating", "reloading"}
+
+
+class Reporter:
+    def __init__(self, config: Config, spool: Spool, capabilities: Capabilities, tell: Callable[[], None]):
+        self.lookouts = Lookouts(config)
+        self.interval = config.interval_s
+        self.machine_id = machine_id()
+        self.ip: Optional[str] = None
+        self.metrics = Metrics()
+        self.services = Services(config.state_dir, self.metrics.boot_id)
+        self._config = config
+        self._containers = Containers(config.container_check_s, time.monotonic)
+        self._capabilities = capabilities
+        self._spool = spool
+        self._tell = tell
+        self._streams = 0
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._soon = threading.Event()
+        self._latest: Tuple[float, dict] = (float("-inf"), {})
+        self._states: Dict[str, Dict[str, str]] = {}
+        self._capabilities_sent = 0
+        self._looks = self._patience = 0
+        self._seen: Tuple = ()
+
+    def run(self) -> None:
+        """Until stop(): the thread's body."""
+        due = time.monotonic()
+        self._seen = self.services.fingerprint()
+        reason = "start"
+        while not self._stop.is_set():
+            now = time.monotonic()
+            due = min(due, now + self._every())
+            self.notice()
+            if now >= due:
+                self._spool.put(self.measure(reason))
+                self._tell()
+                reason = "stream" if self._streams else "interval"
+                due = max(now, due + self._every())
+            elif self._looks:
+                self._look_for_change()
+            self._rest(due)
+
+    def notice(self) -> bool:
+        """Whether processes of a unit or container began or ended since their states were last looked at."""
+        fresh = self.services.fingerprint()
+        if fresh == self._seen:
+            return False
+        self._seen = fresh
+        self._containers.stale()
+        self._looks, self._patience = LOOKS, PATIENCE
+        return True
+
+    def measure(self, reason: str) -> dict:
+        """Everything, now."""
+        if reason == "measure":
+            self._containers.stale()
+            self.lookouts.look_now()
+        with self._lock:
+            report = self.metrics.sample()
+            states = self._look()
+        report.update(states)
+        report["failed_units"] = sorted(name for name, state in states["services"].items() if state == "failed")[:1000]
+        report["metrics"].update(self.lookouts.values())
+        report["metrics"]["failed_units"] = float(len(report["failed_units"]))
+        report.update(time=time.time(), reason=reason, version=VERSION, machine_id=self.machine_id)
+        if self.ip:
+            report["ip"] = self.ip
+        manifest = self._capabilities.manifest
+        if manifest and manifest["probed_at"] != self._capabilities_sent:
+            self._capabilities_sent = manifest["probed_at"]
+            report["capabilities"] = manifest
+        report = bounded(report)
+        self._latest = (time.monotonic(), report)
+        return report
+
+    def recent(self, seconds: float) -> dict:
+        """A report not older than that: the last one if it will do, else a new one."""
+        at, report = self._latest
+        return report if time.monotonic() - at <= seconds else self.measure("interval")
+
+    def stream(self, opened: bool) -> None:
+        """A metrics stream begins or ends: while one is open, reports come every 5 s."""
+        with self._lock:
+            self._streams += 1 if opened else -1
+        self._soon.set()
+
+    def set_interval(self, seconds: float) -> None:
+        if seconds != self.interval:
+            self.interval = seconds
+            self._soon.set()
+
+    def not_taken(self, report: dict) -> None:
+        """Nobody took this report: what it carried only once must be sent again."""
+        if report.get("capabilities"):
+            self._capabilities_sent = 0
+
+    def soon(self) -> None:
+        """Look for changes now, not at the next check."""
+        self._soon.set()
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._soon.set()
+
+    # ---- inside
+    def _every(self) -> float:
+        return min(self.interval, STREAM_S) if self._streams else self.interval
+
+    def _rest(self, due: float) -> None:
+        seconds = min(self._config.service_check_s, max(0.0, due - time.monotonic()))
+        self._soon.wait(seconds)
+        self._soon.clear()
+
+    def _look_for_change(self) -> None:
+        """Processes of a unit began or ended: report if a state differs, and look on while one is in between."""
+        self._looks -= 1
+        with self._lock:
+            before = self._states
+            after = self._look()
+        if after != before:
+            self._spool.put(self.measure("change"))
+            self._tell()
+        if self._patience and BETWEEN & set(after["services"].values()):
+            self._patience -= 1
+            self._looks = max(self._looks, 1)
+
+    def _look(self) -> Dict[str, Dict[str, str]]:
+        # Before the states: what changes from here on differs from this, also when it ends as it was a look ago.
+        self._seen = self.services.fingerprint()
+        try:
+            services = self.services.states()
+        except OSError as error:
+            log.warning("service states are unknown: %s", error)
+            services = {}
+        self._states = {"services": services, "containers": dict(self._containers.states())}
+        return self._states
+
+
+def bounded(report: dict) -> dict:
+    """What the wire takes of a report from a host with more of something than anybody foresaw: the first by name."""
+    for field, most in MOST.items():
+        if field in report:
+            names = sorted(name for name in report[field] if 0 < len(name) <= NAME_MOST and "\0" not in name)
+            values = report[field]
+            report[field] = {name.encode("utf-8", "replace").decode("utf-8"): values[name] for name in names[:most]}
+    return report

@@ -1,0 +1,207 @@
+"""Unit states of the host's service manager, and a cheap look at whether one may have changed.
+
+A unit that ought to run (enabled, or seen active since the boot) and is not active is "failed", however it was stopped.
+One-shot units and those started on demand (bus, socket, timer) are only "failed" when systemd says so.
+Must not: change anything.
+"""
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+from typing import Dict, List, Optional, Set, Tuple
+
+from .disk import write_whole
+from .metrics import maybe
+from .processes import environment
+
+log = logging.getLogger("services")
+ASK_TIMEOUT_S = 15
+_PROPERTIES = ("Id", "LoadState", "ActiveState", "UnitFileState", "Type", "ConditionResult", "BusName", "TriggeredBy",
+               "Job")
+_ENABLED = {"enabled", "enabled-runtime", "linked", "linked-runtime", "generated"}
+_CGROUPS = ("/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/systemd/system.slice", "/sys/fs/cgroup/unified/system.slice")
+_SCOPES = ("/sys/fs/cgroup/machine.slice", "/sys/fs/cgroup/systemd/machine.slice", "/sys/fs/cgroup/docker",
+           "/sys/fs/cgroup/systemd/docker", "/sys/fs/cgroup/systemd/libpod_parent", "/sys/fs/cgroup/libpod_parent")
+
+
+def ask(argv: List[str], timeout: float = ASK_TIMEOUT_S) -> Tuple[int, str]:
+    """Exit code and output of a question to a local tool; code -1 when it could not be asked."""
+    try:
+        done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              timeout=timeout, env=environment(), cwd="/", start_new_session=True, check=False)
+    except (OSError, subprocess.SubprocessError) as error:
+        return -1, f"{type(error).__name__}: {error}"
+    return done.returncode, done.stdout.decode("utf-8", "replace")
+
+
+def init_system() -> str:
+    if os.path.isdir("/run/systemd/system"):
+        return "systemd"
+    if os.path.exists("/run/openrc/softlevel"):
+        return "openrc"
+    if os.path.isdir("/run/runit") or (maybe("/proc/1/comm") or "").strip().startswith("runit"):
+        return "runit"
+    if (maybe("/proc/1/comm") or "").strip() == "init" and os.path.isdir("/etc/init.d"):
+        return "sysvinit"
+    return "none"
+
+
+class Services:
+    def __init__(self, state_dir: str, boot_id: str):
+        self.init = init_system()
+        self._path = os.path.join(state_dir, "units.json")
+        self._boot_id = boot_id
+        self._active_once: Set[str] = self._remembered()
+        self._known_cgroups = next((path for path in _CGROUPS if os.path.isdir(path)), None)
+
+    def states(self) -> Dict[str, str]:
+        """Name (without .service) → state. Empty where nothing can be asked."""
+        if self.init == "systemd":
+            return self._systemd()
+        if self.init == "openrc":
+            return _openrc()
+        if self.init == "runit":
+            return _runit()
+        return {}
+
+    def fingerprint(self) -> Tuple:
+        """Changes when a service's or container's processes begin or end: costs two directory listings."""
+        return _listing(self._known_cgroups), tuple(_listing(path) for path in _SCOPES)
+
+    def forget(self, unit: str) -> None:
+        self._active_once.discard(unit)
+
+    # ---- systemd
+    def _systemd(self) -> Dict[str, str]:
+        units = _show(["--all", "*.service"])
+        names = {unit["Id"] for unit in units}
+        away = sorted(name for name in self._active_once if name not in names)
+        if away:    # systemd forgets a stopped unit that nothing refers to; asking by name loads it again
+            units += _show(["--", *away])
+        return self.judge(units)
+
+    def judge(self, units: List[Dict[str, str]]) -> Dict[str, str]:
+        states = {}
+        before = set(self._active_once)
+        for unit in units:
+            name = unit.get("Id", "")
+            if not name.endswith(".service") or unit.get("LoadState") not in ("loaded", "masked"):
+                self._active_once.discard(name)
+                continue
+            if unit["ActiveState"] == "active" and _stays(unit):
+                self._active_once.add(name)
+            if unit.get("UnitFileState") == "masked":
+                self._active_once.discard(name)
+            state = self._state(name, unit)
+            if state != "inactive" or _wanted(unit):
+                states[name[:-len(".service")]] = state
+        if self._active_once != before:
+            self._remember()
+        return states
+
+    def _state(self, name: str, unit: Dict[str, str]) -> str:
+        state = unit["ActiveState"]
+        if state != "inactive":
+            return state
+        if unit.get("Job") not in (None, "", "0"):
+            return "activating"
+        if name in self._active_once or (_wanted(unit) and not unit.get("TriggeredBy")):
+            return "failed"
+        return "inactive"
+
+    def _remembered(self) -> Set[str]:
+        try:
+            with open(self._path, encoding="utf-8") as file:
+                kept = json.load(file)
+            return set(kept["active"]) if kept["boot_id"] == self._boot_id else set()
+        except FileNotFoundError:
+            return set()
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            log.warning("cannot read %s: %s", self._path, error)
+            return set()
+
+    def _remember(self) -> None:
+        kept = {"boot_id": self._boot_id, "active": sorted(self._active_once)}
+        try:
+            write_whole(self._path, json.dumps(kept).encode())
+        except OSError as error:
+            log.warning("cannot write %s: %s", self._path, error)
+
+
+def _stays(unit: Dict[str, str]) -> bool:
+    """Whether a unit that has been active is meant to stay so."""
+    if unit.get("Type") == "oneshot" or unit.get("UnitFileState") in ("transient", "masked"):
+        return False
+    if unit.get("UnitFileState") in _ENABLED:
+        return True
+    on_demand = unit.get("BusName") or unit.get("TriggeredBy") or "@" in unit["Id"] or unit.get("Type") == "dbus"
+    return not on_demand
+
+
+def _wanted(unit: Dict[str, str]) -> bool:
+    """Whether an inactive unit is enabled for running always."""
+    return (unit.get("UnitFileState") in ("enabled", "enabled-runtime") and unit.get("Type") not in ("oneshot", "dbus")
+            and unit.get("ConditionResult") != "no")
+
+
+def _show(which: List[str]) -> List[Dict[str, str]]:
+    code, said = ask(["systemctl", "show", "--no-pager", f"--property={','.join(_PROPERTIES)}", *which])
+    if code != 0 and "Id=" not in said:
+        raise OSError(f"systemctl show: {said.strip()[:200]}")
+    return parse_show(said)
+
+
+def parse_show(said: str) -> List[Dict[str, str]]:
+    blocks = (block.splitlines() for block in said.split("\n\n"))
+    units = [dict(line.split("=", 1) for line in block if "=" in line) for block in blocks]
+    return [unit for unit in units if "Id" in unit and "ActiveState" in unit]
+
+
+def _listing(path: Optional[str]) -> frozenset:
+    if not path:
+        return frozenset()
+    try:
+        with os.scandir(path) as entries:
+            return frozenset((entry.name, entry.inode()) for entry in entries if entry.is_dir(follow_symlinks=False))
+    except OSError:
+        return frozenset()
+
+
+# ---- the others
+def _openrc() -> Dict[str, str]:
+    code, said = ask(["rc-status", "--all", "--nocolor"])
+    return parse_openrc(said) if code == 0 else {}
+
+
+def parse_openrc(said: str) -> Dict[str, str]:
+    words = {"started": "active", "stopped": "failed", "crashed": "failed", "starting": "activating",
+             "stopping": "deactivating", "inactive": "inactive"}
+    states: Dict[str, str] = {}
+    runlevel = ""
+    for line in said.splitlines():
+        if line.startswith("Runlevel:"):
+            runlevel = line.split(":", 1)[1].strip()
+        elif line.startswith("Dynamic Runlevel:"):
+            runlevel = "dynamic"
+        elif line.startswith(" ") and "[" in line:
+            name, _, rest = line.strip().partition(" ")
+            word = rest.rpartition("[")[2].split("]")[0].split()
+            state = words.get(word[0] if word else "", "unknown")
+            if state == "failed" and word[0] == "stopped" and runlevel not in ("default", "boot"):
+                continue    # belongs to no runlevel that is up
+            states.setdefault(name, state)
+    return states
+
+
+def _runit() -> Dict[str, str]:
+    for base in ("/run/runit/runsvdir/current", "/var/service", "/service", "/etc/service"):
+        if os.path.isdir(base):
+            return {name: _sv_state(maybe(f"{base}/{name}/supervise/stat")) for name in sorted(os.listdir(base))}
+    return {}
+
+
+def _sv_state(stat: Optional[str]) -> str:
+    words = {"run": "active", "down": "failed", "finish": "deactivating"}
+    return words.get((stat or "").split(",")[0].strip(), "unknown")

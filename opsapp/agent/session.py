@@ -1,0 +1,265 @@
+"""One WebSocket session, from hello to its end: what came in is dispatched, what waits is sent and kept until thanked.
+
+Must not: reconnect (link.py does), run commands (executor.py does).
+"""
+from __future__ import annotations
+
+import codecs
+import logging
+import threading
+import time
+from typing import Any, Callable, Dict, Optional
+
+from opsapp.wire import messages
+from opsapp.wire.fields import WireError
+from opsapp.wire.frames import CLOSE_BAD_MESSAGE, PING_S, PROTOCOL, SILENCE_S, unpack_chunk
+from opsapp.wire.version import VERSION
+
+from .executor import Executor
+from .journal import THANKED
+from .outcomes import Outcomes
+from .probing.running import Probing
+from .reporter import Reporter
+from .spool import Spool
+from .streams import Streams
+from .websocket import Closed, WebSocket
+
+log = logging.getLogger("session")
+WELCOME_S = 15.0
+AGAIN_S = 60.0          # a result that was not thanked for by then is sent again
+FEATURES = ["probe"]
+REPORTS_MOST = 4        # unacknowledged at once
+
+
+class Session:
+    def __init__(self, ws: WebSocket, hello: Dict[str, Any], *, executor: Executor, reporter: Reporter,
+                 spool: Spool, streams: Streams, outcomes: Outcomes, policies: Callable[[Any, str], None],
+                 protect: Callable[[Optional[list]], None]):
+        self.welcomed = False
+        self._ws = ws
+        self._hello = hello
+        self._executor = executor
+        self._policies = policies
+        self._protect = protect
+        self._outcomes = outcomes
+        self._outcome: Optional[str] = None
+        self._reporter = reporter
+        self._spool = spool
+        self._streams = streams
+        self._probing = Probing(self._offer)
+        self._reports: Dict[str, dict] = {}
+        self._results: Dict[str, float] = {}
+        self._look = threading.Event()
+        self._look.set()
+        self._decoders: Dict[str, Any] = {}
+        self._output_seq: Dict[str, int] = {}
+        self._spooled: Optional[str] = None
+        self._number = 0
+        self._pinged_at = time.monotonic()
+        ws.on_text = self._on_text
+        ws.on_binary = self._on_binary
+
+    # ---- from other threads
+    def tell(self) -> None:
+        """Something waits to be sent."""
+        self._look.set()
+        self._ws.wake()
+
+    def started(self, name: str, at: float) -> None:
+        self._offer("started", command_id=name, started_at=at)
+
+    def output(self, name: str, data: bytes) -> None:
+        decoder = self._decoders.setdefault(name, codecs.getincrementaldecoder("utf-8")("replace"))
+        text = decoder.decode(data)
+        for start in range(0, len(text), 32768):
+            seq = self._output_seq[name] = self._output_seq.get(name, -1) + 1
+            self._offer("output", command_id=name, seq=seq, data=text[start:start + 32768])
+
+    def _offer(self, kind: str, **fields: Any) -> None:
+        """For those who watch only: nothing depends on its arrival."""
+        if self.welcomed:
+            try:
+                self._ws.send(messages.encode(kind, **fields))
+            except OSError as error:
+                log.debug("%s not sent: %s", kind, error)
+
+    # ---- the owner's thread
+    def run(self, stopping: Callable[[], bool]) -> None:
+        """Until it ends (Closed), or until `stopping`."""
+        self._ws.send(messages.encode("hello", protocol=PROTOCOL, version=VERSION, features=FEATURES,
+                                      **self._hello))
+        began = time.monotonic()
+        try:
+            while not stopping():
+                self._ws.turn(1.0)
+                now = time.monotonic()
+                if not self.welcomed and now - began > WELCOME_S:
+                    raise Closed(CLOSE_BAD_MESSAGE, "no welcome")
+                self._ping(now)
+                if self.welcomed:
+                    self._send_waiting(now)
+        except WireError as error:
+            log.warning("the server sent what cannot be read: %s", error)
+            self._ws.end(CLOSE_BAD_MESSAGE, str(error))
+            raise Closed(CLOSE_BAD_MESSAGE, str(error)) from None
+        finally:
+            self._streams.end()
+            for report in self._reports.values():
+                self._spool.keep(report)
+                self._reporter.not_taken(report)
+        self._ws.end(1000, "the agent stops")
+
+    def _ping(self, now: float) -> None:
+        if now - self._ws.heard_at > SILENCE_S:
+            raise Closed(1006, "nothing heard")
+        if now - self._pinged_at >= PING_S:
+            self._pinged_at = now
+            self._number += 1
+            self._ws.send(messages.encode("ping", id=f"p{self._number}"))
+
+    def _send_waiting(self, now: float) -> None:
+        while len(self._reports) < REPORTS_MOST:
+            report = self._spool.take()
+            if report is None:
+                break
+            try:
+                self._report(report)
+            except WireError as error:    # our own mistake: one report less, not the session
+                log.error("a report cannot be sent: %s", error)
+        if self._spooled is None:
+            old = self._spool.oldest()
+            if old:
+                try:
+                    self._spooled = self._report(old)
+                except WireError as error:
+                    log.error("a spooled report cannot be sent: %s", error)
+                    self._spool.delivered()
+        if self._outcome is None:
+            for outcome in self._outcomes.waiting(1):
+                self._outcome = outcome["outcome_id"]
+                self._ws.send(messages.encode("outcome", id=self._outcome, outcome=outcome))
+        if self._look.is_set() or (self._results and now - min(self._results.values()) > AGAIN_S):
+            self._look.clear()
+            self._send_results(now)
+
+    def _report(self, report: dict) -> str:
+        self._number += 1
+        name = f"r{self._number}"
+        self._ws.send(messages.encode("report", id=name, report=report))
+        self._reports[name] = report
+        return name
+
+    def _send_results(self, now: float) -> None:
+        for name in self._executor.journal.unthanked():
+            if now - self._results.get(name, float("-inf")) > AGAIN_S:
+                self._send_result(name, now)
+
+    def _send_result(self, name: str, now: float) -> None:
+        result = self._executor.journal.result(name)
+        if result is None:
+            self._executor.journal.thank(name)
+            return
+        self._decoders.pop(name, None)
+        self._output_seq.pop(name, None)
+        self._results[name] = now
+        self._ws.send(messages.encode("result", id=name, result=result))
+
+    # ---- what comes in
+    def _on_text(self, frame: str) -> None:
+        message = messages.decode(frame, messages.SERVER)
+        kind = message["type"]
+        if not self.welcomed and kind not in ("welcome", "refuse", "ping"):
+            raise WireError(f"{kind} before welcome")
+        handler = getattr(self, f"_on_{kind}", None)
+        if handler:
+            handler(message)
+        else:
+            self._streams.on_message(message)
+
+    def _on_binary(self, frame: bytes) -> None:
+        self._streams.on_chunk(unpack_chunk(frame))
+
+    def _on_welcome(self, message: dict) -> None:
+        self.welcomed = True
+        self._take_settings(message)
+        self._streams.begin(self._ws)
+        log.info("session is open, reporting every %s s", message["interval"])
+
+    def _on_settings(self, message: dict) -> None:
+        self._take_settings(message)
+
+    def _take_settings(self, message: dict) -> None:
+        self._reporter.set_interval(message["interval"])
+        self._protect(message["protected_processes"])
+
+    def _on_ping(self, message: dict) -> None:
+        self._ws.send(messages.encode("pong", id=message["id"]))
+
+    def _on_pong(self, message: dict) -> None:
+        """Heard: the socket has noted it."""
+
+    def _on_ack(self, message: dict) -> None:
+        name = message["id"]
+        if message["of"] == "report":
+            self._reports.pop(name, None)
+            if name == self._spooled:
+                self._spool.delivered()
+                self._spooled = None
+        elif message["of"] == "result":
+            self._results.pop(name, None)
+            self._executor.journal.thank(name)
+        elif message["of"] == "outcome":
+            self._outcomes.thank(name)
+            self._outcome = None
+
+    def _on_refuse(self, message: dict) -> None:
+        log.warning("the server refused %s %s: %s", message["of"], message["id"], message["message"] or message["code"])
+        if message["of"] == "hello":
+            raise Closed(CLOSE_BAD_MESSAGE, message["code"])
+        if message["id"]:
+            self._on_ack(message)    # it will never take it: give it up
+
+    def _on_command(self, message: dict) -> None:
+        name, command = message["id"], message["command"]
+        if command["command_id"] != name:
+            raise WireError("a command's two ids differ")
+        refusal = accept(self._executor, command)
+        if refusal:
+            self._ws.send(messages.encode("refuse", id=name, of="command", code=refusal[0], message=refusal[1]))
+            return
+        self._ws.send(messages.encode("ack", id=name, of="command"))
+        if self._executor.journal.state(name) == THANKED:
+            self._ws.send(messages.encode("result", id=name, result=forgotten(name)))
+        elif name in self._results:
+            self._send_result(name, time.monotonic())
+
+    def _on_policies(self, message: dict) -> None:
+        try:
+            self._policies(message["bundle"], message["signature"])
+        except (WireError, OSError) as error:
+            self._ws.send(messages.encode("refuse", id=message["id"], of="policies", code="refused",
+                                          message=str(error)))
+            return
+        self._ws.send(messages.encode("ack", id=message["id"], of="policies"))
+
+    def _on_probe(self, message: dict) -> None:
+        self._probing.take(message["id"], message["target"])
+
+    def _on_cancel(self, message: dict) -> None:
+        self._executor.cancel(message["id"])
+        self._ws.send(messages.encode("ack", id=message["id"], of="cancel"))
+
+
+def accept(executor: Executor, command: dict) -> Optional[tuple]:
+    """Put a command on the disk and on its way; why not, when it cannot be. A known id is fine and does nothing."""
+    if executor.journal.state(command["command_id"]) is None and executor.journal.full():
+        return "busy", "too many commands are waiting"
+    try:
+        executor.submit(command)
+    except OSError as error:
+        return "no_space", f"the journal cannot be written: {error.strerror}"
+    return None
+
+
+def forgotten(name: str) -> dict:
+    return {"command_id": name, "status": "lost", "reason": "its result was delivered before and is no longer kept"}

@@ -1,0 +1,178 @@
+"""Snapshots: the state an action is about to change, recorded before it and brought back when it must be undone.
+
+Each kind has `take(params) → state` and, where there is a way back, `restore(state) → argument lists` and
+`same(before, now)`, by which a restored state is checked. Must not: run the action.
+"""
+from __future__ import annotations
+
+import os
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set
+
+from opsapp.wire.fields import WireError, dumps, loads
+
+from . import firewall, network, storage
+from .capabilities import Capabilities
+from .config import Config
+from .containers import inspect
+from .disk import write_whole
+from .metrics import maybe, processes
+from .native import top_process
+from .recreate import limits
+from .services import ask, parse_show
+
+KEEP_MOST = 500
+UNIT = ("Id", "LoadState", "ActiveState", "SubState", "UnitFileState", "MainPID", "NRestarts", "Result",
+        "ActiveEnterTimestamp", "ExecMainStatus")
+
+
+class Unknown(OSError):
+    """The state could not be recorded."""
+
+
+class Host(NamedTuple):
+    """What taking a snapshot may use."""
+
+    capabilities: Capabilities
+    protected: Set[str]
+    config: Config
+
+
+class Kind(NamedTuple):
+    take: Callable[[Dict[str, Any], Host], dict]
+    restore: Optional[Callable[[dict], List[List[str]]]] = None    # argument lists or native steps
+    same: Callable[[dict, dict], bool] = lambda before, now: before == now
+    # how the state is looked at again; None: as it was taken
+    again: Optional[Callable[[dict, Dict[str, Any], Host], dict]] = None
+
+    def now(self, before: dict, params: Dict[str, Any], host: Host) -> dict:
+        return self.again(before, params, host) if self.again else self.take(params, host)
+
+
+class Snapshots:
+    """Snapshots kept on the disk, one a heal, the oldest dropped beyond KEEP_MOST."""
+
+    def __init__(self, directory: str):
+        self._directory = os.path.join(directory, "snapshots")
+        os.makedirs(self._directory, mode=0o700, exist_ok=True)
+
+    def save(self, heal_id: str, snapshot: dict) -> None:
+        write_whole(self._path(heal_id), dumps(snapshot))
+        kept = sorted(os.scandir(self._directory), key=lambda entry: entry.stat().st_mtime)
+        for entry in kept[:-KEEP_MOST]:
+            os.unlink(entry.path)
+
+    def load(self, heal_id: str) -> Optional[dict]:
+        try:
+            with open(self._path(heal_id), "rb") as file:
+                return loads(file.read())
+        except FileNotFoundError:
+            return None
+        except WireError as error:
+            raise Unknown(f"the kept snapshot cannot be read: {error}") from None
+
+    def _path(self, heal_id: str) -> str:
+        return os.path.join(self._directory, f"s-{heal_id}.json")
+
+
+def take_unit(params: Dict[str, Any], host: Host) -> dict:
+    capabilities = host.capabilities
+    name = params["service"]
+    if capabilities.usable("systemctl"):
+        code, said = ask(["systemctl", "show", "--no-pager", f"--property={','.join(UNIT)}", "--", name])
+        units = parse_show(said)
+        if code != 0 or not units:
+            raise Unknown(f"systemctl show {name}: {said.strip()[:200]}")
+        return {"service": name, **units[0]}
+    for tool, argv in (("rc-service", ["rc-service", name, "status"]), ("sv", ["sv", "status", name]),
+                       ("service", ["service", name, "status"])):
+        if capabilities.usable(tool):
+            code, said = ask(argv)
+            return {"service": name, "status_code": code, "status": said.strip()[:500]}
+    raise Unknown("no service manager works here")
+
+
+def take_container(params: Dict[str, Any], _host: Host) -> dict:
+    found = inspect(params["container"])
+    if found is None:
+        raise Unknown(f"no container {params['container']} was found")
+    return {"runtime": found["runtime"], **_container(found, params["container"])}
+
+
+def take_limits(params: Dict[str, Any], host: Host) -> dict:
+    state = take_container(params, host)
+    return {**state, "limits": limits(state["pid"]) if state["pid"] else {"memory": None, "cpus": None}}
+
+
+def _container(found: dict, name: str) -> dict:
+    state, host, config = (found.get(part) or {} for part in ("State", "HostConfig", "Config"))
+    return {"container": name, "id": found.get("Id"), "image": found.get("ImageName") or config.get("Image"),
+            "status": str(state.get("Status") or "").lower(), "pid": state.get("Pid"),
+            "restart_policy": (host.get("RestartPolicy") or {}).get("Name")}
+
+
+def restore_container(state: dict) -> List[List[str]]:
+    """Back to running, paused or stopped, as it was."""
+    runtime, name = state["runtime"], state["container"]
+    if state["status"] == "running":
+        return [[runtime, "unpause", name]]
+    if state["status"] == "paused":
+        return [[runtime, "pause", name]]
+    return [[runtime, "stop", name]]
+
+
+def take_process(params: Dict[str, Any], host: Host) -> dict:
+    """The process that is meant: by number, or the one on top just now. The action then concerns this one only."""
+    if params.get("top"):
+        found = top_process(params["top"], host.protected)
+    else:
+        found = next((each for each in processes() if each["pid"] == params["pid"]), None)
+    if found is None:
+        raise Unknown("there is no such process")
+    return {"pid": found["pid"], "name": found["name"], "nice": found["nice"], "started": found["started"]}
+
+
+def take_disk(_params: Dict[str, Any], _host: Host) -> dict:
+    code, said = ask(["df", "-P", "-k"])
+    if code not in (0, 1):
+        raise Unknown(f"df: {said.strip()[:200]}")
+    rows = (line.split(None, 5) for line in said.splitlines()[1:])
+    return {"used_kb": {row[5]: int(row[2]) for row in rows if len(row) == 6 and row[2].isdigit()}}
+
+
+def take_memory(_params: Dict[str, Any], _host: Host) -> dict:
+    wanted = ("MemTotal", "MemAvailable", "Cached", "SwapFree", "SwapTotal")
+    lines = (line.split() for line in (maybe("/proc/meminfo") or "").splitlines())
+    return {parts[0].rstrip(":"): int(parts[1]) for parts in lines if parts[0].rstrip(":") in wanted}
+
+
+def _alike(before: dict, now: dict) -> bool:
+    """Whether limits are back: what had none may have got one as large as the host."""
+    cores = os.cpu_count() or 1
+    return before["memory"] == now["memory"] and (before["cpus"] or cores) == (now["cpus"] or cores)
+
+
+KINDS: Dict[str, Kind] = {
+    "unit": Kind(take_unit),
+    "container": Kind(take_container, restore_container,
+                      lambda before, now: before["status"] == now["status"] and before["id"] == now["id"]),
+    "limits": Kind(take_limits, lambda state: [["@restore_limits"]],
+                   lambda before, now: before["id"] == now["id"] and _alike(before["limits"], now["limits"])),
+    "process": Kind(take_process, lambda state: [["@restore_priority"]],
+                    lambda before, now: before["started"] == now["started"] and before["nice"] == now["nice"]),
+    "disk": Kind(take_disk),
+    "memory": Kind(take_memory),
+    "link": Kind(network.take_link, lambda state: [["@restore_link"]], network.link_is_back),
+    "tunnel": Kind(network.take_tunnel, lambda state: [["@restore_tunnel"]],
+                   lambda before, now: before["up"] == now["up"]),
+    "resolver": Kind(network.take_resolver, lambda state: [["@restore_resolver"]], network.resolver_is_back),
+    "firewall": Kind(firewall.take_firewall, lambda state: [["@remove_rule"]],
+                     lambda before, now: not now["present"], firewall.look_again),
+    "fsck": Kind(storage.take_fsck, lambda state: [["@restore_fsck"]]),
+    "certificate": Kind(storage.take_certificate),
+    "project": Kind(storage.take_project),
+    "packages": Kind(storage.take_packages),
+    "timer": Kind(storage.take_timer),
+    "vm": Kind(storage.take_vm),
+    "backup": Kind(storage.take_backup),
+    "host": Kind(storage.take_host),
+}

@@ -1,0 +1,158 @@
+"""Native steps on file systems, certificates and compose projects, and snapshots of what only has to be told.
+
+Must not: remove what it replaces; a subvolume that is rolled back stays beside the new one.
+"""
+from __future__ import annotations
+
+import os
+import time
+from typing import Any, Dict, List
+
+from .backups import age_hours
+from .containers import parse
+from .disk import sync_directory
+from .metrics import maybe
+from .native import Context, Ran, done, failed
+from .services import ask
+
+FORCE_FSCK = "/forcefsck"
+
+
+# ---- btrfs
+def rollback_btrfs(context: Context) -> Ran:
+    """A writable copy of the snapshot in the subvolume's place; what was there is set aside beside it."""
+    target, named = context.params["target"].rstrip("/"), context.params["snapshot"]
+    snapshot = named if named.startswith("/") else os.path.join(os.path.dirname(target), named)
+    if _is_mounted(target):
+        return failed(f"{target} is mounted: a subvolume in use cannot be replaced")
+    if ask(["btrfs", "subvolume", "show", snapshot])[0] != 0:
+        return failed(f"{snapshot} is no btrfs snapshot")
+    aside = f"{target}.before-{int(time.time())}"
+    os.rename(target, aside)
+    ran = context.run(["btrfs", "subvolume", "snapshot", snapshot, target])
+    if ran.status != "done":
+        os.rename(aside, target)
+        return ran._replace(reason=f"{ran.reason}; what was there is back")
+    return Ran("done", 0, ran.output + done(f"what was there is now {aside}").output)
+
+
+def _is_mounted(path: str) -> bool:
+    """By the table of mounts: a subvolume looks like a mount point to everything else."""
+    rows = (line.split() for line in (maybe("/proc/self/mounts") or "").splitlines())
+    return os.path.realpath(path) in {row[1].replace("\\040", " ") for row in rows if len(row) > 1}
+
+
+# ---- file system checks
+def take_fsck(_params: Dict[str, Any], _host: Any) -> dict:
+    return {"forced": os.path.exists(FORCE_FSCK)}
+
+
+def schedule_fsck(_context: Context) -> Ran:
+    """The mark that has every file system checked at the next boot."""
+    os.close(os.open(FORCE_FSCK, os.O_WRONLY | os.O_CREAT, 0o644))
+    sync_directory("/")
+    return done("every file system is checked at the next boot")
+
+
+def restore_fsck(context: Context) -> Ran:
+    if not context.state["forced"] and os.path.exists(FORCE_FSCK):
+        os.unlink(FORCE_FSCK)
+        sync_directory("/")
+    return done("no check is forced that was not forced before")
+
+
+# ---- certificates
+def take_certificate(params: Dict[str, Any], host: Any) -> dict:
+    """When the certificate of a domain ends, where a file of it is known."""
+    domain = params["domain"]
+    hook = host.config.certificates.get(domain)
+    path = hook.file if hook else f"/etc/letsencrypt/live/{domain}/fullchain.pem"
+    code, said = ask(["openssl", "x509", "-noout", "-enddate", "-serial", "-in", path])
+    if code != 0:
+        raise OSError(f"the certificate {path} cannot be read: {said.strip()[:200]}")
+    return {"domain": domain, "file": path, "says": said.strip()[:500]}
+
+
+def renew_certificate(context: Context) -> Ran:
+    """By the program that the operator names; only a file that has changed is a renewal."""
+    hook = context.config.certificates[context.params["domain"]]
+    before = maybe(hook.file)
+    ran = context.run(list(hook.run))
+    if ran.status == "done" and maybe(hook.file) == before:
+        return ran._replace(status="failed", exit_code=None, reason=f"{hook.file} is the same as before")
+    return ran
+
+
+# ---- compose projects
+_LABELS = ("com.docker.compose.project", "io.podman.compose.project")
+
+
+def containers_of(project: str) -> List[str]:
+    """podman's containers of a compose project, whichever compose made them."""
+    names: List[str] = []
+    for label in _LABELS:
+        code, said = ask(["podman", "ps", "--all", "--filter", f"label={label}={project}", "--format", "{{.Names}}"])
+        names += said.split() if code == 0 else []
+    return list(dict.fromkeys(names))
+
+
+def restart_project(context: Context) -> Ran:
+    names = containers_of(context.params["project"])
+    if not names:
+        return failed(f"podman has no containers of a project {context.params['project']}")
+    return context.run(["podman", "restart", "--", *names])
+
+
+def take_project(params: Dict[str, Any], host: Any) -> dict:
+    for tool in ("podman", "docker"):
+        if host.capabilities.usable(tool):
+            found: Dict[str, str] = {}
+            for label in _LABELS:
+                code, said = ask([tool, "ps", "--all", "--filter", f"label={label}={params['project']}",
+                                  "--format", "{{json .}}" if tool == "docker" else "json"])
+                found.update(parse(said) if code == 0 else {})
+            return {"project": params["project"], "containers": found}
+    raise OSError("no container runtime works here")
+
+
+# ---- what only has to be told
+def take_host(_params: Dict[str, Any], _host: Any) -> dict:
+    """For actions that change nothing that could be named: where the host stood before."""
+    return {"boot_id": (maybe("/proc/sys/kernel/random/boot_id") or "").strip(), "load": os.getloadavg()[0],
+            "uptime_s": float((maybe("/proc/uptime") or "0").split()[0]),
+            "mdstat": (maybe("/proc/mdstat") or "")[:2000]}
+
+
+def take_packages(_params: Dict[str, Any], host: Any) -> dict:
+    """The installed versions: enough to go back by hand."""
+    for tool, argv in (("apt-get", ["dpkg-query", "--show"]), ("dnf", ["rpm", "-qa"]), ("zypper", ["rpm", "-qa"])):
+        if host.capabilities.usable(tool):
+            code, said = ask(argv, 60)
+            if code == 0:
+                return {"packages": said.splitlines()[:10000]}
+    raise OSError("no package manager works here")
+
+
+def take_timer(params: Dict[str, Any], host: Any) -> dict:
+    names = [f"{params['task']}.timer", f"{params['task']}.service"]
+    if not host.capabilities.usable("systemctl"):
+        raise OSError("no service manager works here")
+    _, said = ask(["systemctl", "show", "--no-pager", "--property=Id,ActiveState,UnitFileState,Result", "--", *names])
+    return {"task": params["task"], "units": said.strip()[:1000]}
+
+
+def take_vm(params: Dict[str, Any], host: Any) -> dict:
+    for tool, argv in (("virsh", ["virsh", "dominfo", params["vm_id"]]), ("qm", ["qm", "status", params["vm_id"]])):
+        if host.capabilities.usable(tool):
+            code, said = ask(argv)
+            if code == 0:
+                return {"vm_id": params["vm_id"], "by": tool, "says": said.strip()[:1000]}
+    raise OSError(f"nobody here knows a virtual machine {params['vm_id']}")
+
+
+def take_backup(params: Dict[str, Any], host: Any) -> dict:
+    name = params.get("source") or params.get("backup_set")
+    backup = host.config.backups.get(name)
+    if backup is None:
+        raise OSError(f"this agent's configuration has no backup {name!r}")
+    return {"backup": name, "age_hours": age_hours(backup)}

@@ -1,0 +1,203 @@
+"""Streams of one session: opens them by kind, routes what comes in, ends them all with the session.
+
+Must not: outlive the session, block the thread that owns the socket, hold a file in memory.
+"""
+from __future__ import annotations
+
+import errno
+import logging
+import threading
+from typing import Any, Callable, Dict, Optional
+
+from opsapp.wire import messages
+from opsapp.wire.fields import WireError
+from opsapp.wire.frames import MAX_STREAMS, WINDOW, Chunk, pack_chunk
+
+from .paths import NotAllowed
+from .transport import TransportError
+from .websocket import WebSocket
+
+log = logging.getLogger("streams")
+
+
+class Ended(Exception):
+    """A stream ends; `code` is one of messages.STREAM_ENDS."""
+
+    def __init__(self, code: str, message: str = "", **more: Any):
+        super().__init__(message or code)
+        self.code = code
+        self.more = more
+
+
+class Stream:
+    """One open stream: its sending side with the window the reader grants, and whether somebody still reads."""
+
+    def __init__(self, number: int, params: dict, ws: WebSocket):
+        self.number = number
+        self.params = params
+        self._ws = ws
+        self._credit = WINDOW
+        self._change = threading.Condition()
+        self.left = threading.Event()
+
+    def say(self, kind: str, **fields: Any) -> None:
+        self._ws.send(messages.encode(kind, stream=self.number, **fields))
+
+    def send_chunk(self, offset: int, data: bytes) -> None:
+        """Waits for the window; Ended when the reader has left."""
+        with self._change:
+            while self._credit < len(data) and not self.left.is_set():
+                self._change.wait()
+            self._credit -= len(data)
+        if self.left.is_set():
+            raise Ended("left")
+        self._ws.wait_for_room()
+        self._ws.send(pack_chunk(Chunk(self.number, offset, data)))
+
+    def take_credit(self, size: int) -> bool:
+        """For those who rather drop than wait."""
+        with self._change:
+            if self._credit < size:
+                return False
+            self._credit -= size
+            return True
+
+    def grant(self, size: int) -> None:
+        with self._change:
+            self._credit = min(self._credit + size, 2**31)
+            self._change.notify_all()
+
+    def leave(self) -> None:
+        with self._change:
+            self.left.set()
+            self._change.notify_all()
+
+    # what a kind may want to hear; most do not
+    def on_chunk(self, chunk: Chunk) -> None:
+        raise Ended("bad_request", "this stream takes no data")
+
+    def on_finish(self, message: dict) -> None:
+        raise Ended("bad_request", "this stream takes no data")
+
+    def run(self) -> None:
+        """The body of the stream's thread; it ends by raising Ended or returning."""
+        raise NotImplementedError
+
+
+class MetricsStream(Stream):
+    """While it is open, reports come every 5 s; they travel as ordinary reports."""
+
+    def __init__(self, number: int, params: dict, ws: WebSocket, on_metrics: Callable[[bool], None]):
+        super().__init__(number, params, ws)
+        self._on_metrics = on_metrics
+
+    def run(self) -> None:
+        self._on_metrics(True)
+        try:
+            self.say("opened")
+            self.left.wait()
+        finally:
+            self._on_metrics(False)
+        raise Ended("left")
+
+
+Make = Callable[[int, dict, WebSocket], Stream]
+
+
+class Streams:
+    def __init__(self, kinds: Dict[str, Make]):
+        self._kinds = kinds
+        self._ws: Optional[WebSocket] = None
+        self._lock = threading.Lock()
+        self._open: Dict[int, Stream] = {}
+
+    def begin(self, ws: WebSocket) -> None:
+        self._ws = ws
+
+    def end(self) -> None:
+        with self._lock:
+            for stream in self._open.values():
+                stream.leave()
+            self._open.clear()
+            self._ws = None
+
+    # ---- from the session's thread
+    def on_message(self, message: dict) -> None:
+        kind, number = message["type"], message["stream"]
+        if kind == "open":
+            self._begin(number, message["kind"], message["params"])
+            return
+        stream = self._open.get(number)
+        if stream is None:
+            return    # it has ended meanwhile: its `closed` is on the way
+        if kind == "credit":
+            stream.grant(message["bytes"])
+        elif kind == "close":
+            stream.leave()
+        else:
+            self._guard(stream, lambda: stream.on_finish(message))
+
+    def on_chunk(self, chunk: Chunk) -> None:
+        stream = self._open.get(chunk.stream)
+        if stream is not None:
+            self._guard(stream, lambda: stream.on_chunk(chunk))
+
+    # ---- inside
+    def _begin(self, number: int, kind: str, params: Any) -> None:
+        ws = self._ws
+        if ws is None:
+            return
+        if number in self._open or len(self._open) >= MAX_STREAMS:
+            ws.send(messages.encode("closed", stream=number, code="busy", message="too many streams are open"))
+            return
+        if kind not in self._kinds:
+            ws.send(messages.encode("closed", stream=number, code="unsupported"))
+            return
+        try:
+            stream = self._kinds[kind](number, messages.check_stream_params(kind, params), ws)
+        except WireError as error:
+            ws.send(messages.encode("closed", stream=number, code="bad_request", message=str(error)))
+            return
+        with self._lock:
+            self._open[number] = stream
+        threading.Thread(target=self._run, args=(stream,), daemon=True, name=f"stream-{kind}").start()
+
+    def _run(self, stream: Stream) -> None:
+        try:
+            stream.run()
+            self._close(stream, Ended("end"))
+        except Ended as ended:
+            self._close(stream, ended)
+        except TransportError as error:
+            self._close(stream, Ended("gone", str(error)))
+        except Exception as error:   # one stream must not take the others along
+            log.exception("stream %s failed inside the agent", stream.number)
+            self._close(stream, Ended("io_error", f"{type(error).__name__}: {error}"))
+
+    def _guard(self, stream: Stream, act: Callable[[], None]) -> None:
+        try:
+            act()
+        except Ended as ended:
+            stream.leave()
+            self._close(stream, ended)
+
+    def _close(self, stream: Stream, ended: Ended) -> None:
+        with self._lock:
+            if self._open.get(stream.number) is not stream:
+                return
+            del self._open[stream.number]
+        try:
+            stream.say("closed", code=ended.code, message=str(ended), **ended.more)
+        except TransportError as error:
+            log.debug("nobody to tell that a stream ended: %s", error)
+
+
+def explain(error: OSError) -> Ended:
+    """How a file system error is told to the reader."""
+    if isinstance(error, NotAllowed):
+        return Ended("not_allowed", str(error))
+    codes = {errno.ENOENT: "not_found", errno.ENOTDIR: "not_found", errno.EACCES: "not_allowed",
+             errno.EPERM: "not_allowed", errno.ELOOP: "not_allowed", errno.ENOSPC: "no_space", errno.EDQUOT: "no_space",
+             errno.EISDIR: "bad_request", errno.EROFS: "not_allowed", errno.ENAMETOOLONG: "bad_request",
+             errno.EFBIG: "too_large", errno.ENXIO: "bad_request"}
+    return Ended(codes.get(error.errno or 0, "io_error"), error.strerror or str(error))

@@ -1,0 +1,162 @@
+"""Live logs: the last lines of the journal or of a file, then every new one, until the reader leaves.
+
+A reader that is too slow loses lines and is told how many: a log must never hold up the host.
+Must not: leave a process behind.
+"""
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import time
+from typing import Any, List, Optional
+
+from .commands import tail
+from .paths import PathRules
+from .processes import environment, signal_group
+from .streams import Ended, Stream, explain
+from .websocket import WebSocket
+
+FLUSH_S = 0.1
+FOLLOW_S = 0.3
+BATCH = 200
+LINE_MOST = 32768
+
+
+class LogTail(Stream):
+    def __init__(self, number: int, params: dict, ws: WebSocket, rules: PathRules):
+        super().__init__(number, params, ws)
+        self._rules = rules
+        self._dropped = 0
+
+    def run(self) -> None:
+        try:
+            if self.params["source"] == "file":
+                self._follow_file()
+            else:
+                self._follow_journal()
+        except OSError as error:
+            raise explain(error) from None
+
+    # ---- journald
+    def _follow_journal(self) -> None:
+        argv = ["journalctl", "--follow", "--no-pager", "--quiet", "--output=json",
+                "--output-fields=MESSAGE,SYSLOG_IDENTIFIER,_PID", f"--lines={self.params['lines']}"]
+        if self.params["unit"]:
+            argv.append(f"--unit={self.params['unit']}")
+        child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                 env=environment(), start_new_session=True)
+        try:
+            self.say("opened")
+            self._read(child)
+        finally:
+            signal_group(child.pid, signal.SIGKILL)
+            child.wait()
+            child.stdout.close()  # type: ignore[union-attr]
+
+    def _read(self, child: "subprocess.Popen[bytes]") -> None:
+        pipe = child.stdout.fileno()  # type: ignore[union-attr]
+        rest = b""
+        while not self.left.is_set():
+            if not select.select([pipe], [], [], FLUSH_S)[0]:
+                continue
+            data = os.read(pipe, 65536)
+            if not data:
+                raise Ended("end", "the journal's reader ended")
+            *whole, rest = (rest + data).split(b"\n")
+            rest = rest[-LINE_MOST * 4:]
+            self._emit([entry for entry in map(journal_entry, whole) if entry])
+        raise Ended("left")
+
+    # ---- file
+    def _follow_file(self) -> None:
+        file = self._open()
+        try:
+            self.say("opened", path=self.params["path"])
+            lines = tail(file, self.params["lines"]).splitlines() if self.params["lines"] else []
+            self._emit([_line(line) for line in lines])
+            file.seek(0, os.SEEK_END)
+            rest = b""
+            while not self.left.wait(FOLLOW_S):
+                rest = self._new_lines(file, rest)
+                if self._replaced(file):
+                    rest = self._new_lines(file, rest)
+                    file.close()
+                    file, rest = self._open_again(), b""
+        finally:
+            file.close()
+        raise Ended("left")
+
+    def _open(self) -> Any:
+        return self._rules.open_for_reading(self.params["path"], self.params["role"])
+
+    def _open_again(self) -> Any:
+        """The file that took the place of a rotated one; it may need a moment."""
+        until = time.monotonic() + 10
+        while True:
+            try:
+                return self._open()
+            except FileNotFoundError:
+                if self.left.wait(FOLLOW_S) or time.monotonic() > until:
+                    raise Ended("end", "the file is gone") from None
+
+    def _replaced(self, file: Any) -> bool:
+        about = os.fstat(file.fileno())
+        if about.st_size < file.tell():
+            file.seek(0)    # truncated in place
+            return False
+        try:
+            now = os.stat(self.params["path"])
+        except FileNotFoundError:
+            return True
+        return (now.st_dev, now.st_ino) != (about.st_dev, about.st_ino)
+
+    def _new_lines(self, file: Any, rest: bytes) -> bytes:
+        while not self.left.is_set():
+            data = file.read(65536)
+            if not data:
+                return rest
+            *whole, rest = (rest + data).split(b"\n")
+            rest = rest[-LINE_MOST:]
+            self._emit([_line(line, time.time()) for line in whole])
+        return rest
+
+    # ---- sending
+    def _emit(self, entries: List[dict]) -> None:
+        for start in range(0, len(entries), BATCH):
+            batch = entries[start:start + BATCH]
+            if self._dropped:
+                batch = [{"line": f"[{self._dropped} lines were dropped: the reader is too slow]"}, *batch]
+            if not self.take_credit(sum(len(entry["line"]) + 1 for entry in batch)):
+                self._dropped += len(entries[start:start + BATCH])
+                continue
+            self._dropped = 0
+            self.say("lines", lines=batch)
+
+
+def journal_entry(line: bytes) -> Optional[dict]:
+    if not line:
+        return None
+    try:
+        said = json.loads(line)
+    except ValueError:
+        return None
+    message = said.get("MESSAGE")
+    if isinstance(message, list):    # what is not UTF-8 comes as a list of bytes
+        message = bytes(message).decode("utf-8", "replace")
+    name, pid = said.get("SYSLOG_IDENTIFIER"), said.get("_PID")
+    label = f"{name}[{pid}]: " if name and pid else f"{name}: " if name else ""
+    entry = _line(f"{label}{message}".encode("utf-8", "replace"))
+    stamp = said.get("__REALTIME_TIMESTAMP")
+    if isinstance(stamp, str) and stamp.isdigit():
+        entry["time"] = int(stamp) / 1e6
+    return entry
+
+
+def _line(raw: bytes, at: Optional[float] = None) -> dict:
+    entry: dict = {"line": raw[:LINE_MOST].decode("utf-8", "replace").rstrip("\r")}
+    if at is not None:
+        entry["time"] = at
+    return entry

@@ -1,0 +1,42 @@
+"""It reaches hosts: agent records, reports, sessions, commands, streams, files, deployment. /api/agents.
+
+Greenlets: agents-push (commands to the sessions of this node), agents-sweep (who has fallen silent, what has expired),
+and one greenlet per open session, the connection's own.
+
+    logic.py    states and names, pure
+    resources/  agents and their commands as stored
+    engine/     reports, the node's memory of agents, sessions, streams, deployment; what other rooms call is in its
+                __init__
+    views/      /api/agents
+    zipapp.py   the agent program as one file
+
+Must not: decide what to do on a host; it delivers what it is given, at most once.
+"""
+
+
+def includeme(config):
+    from opsapp.maintenance.interfaces import IScopeKind
+
+    from .engine import directory, relay
+    from .engine.figures import figures
+    from .engine.memory import remember
+    from .engine.scope import AgentScope
+    from .engine.sessions import prepare
+    from .schemas import AgentsSection
+    from .views.credential import read_agent_key
+
+    config.registry.registerUtility(AgentScope(), IScopeKind, "agent")
+    config.add_evolve_step("agents-1", "opsapp.agents.resources.set_up")
+    config.add_section("agents", AgentsSection)
+    config.add_metrics(figures)
+    config.add_sealed("opsapp.agents.resources.reseal")
+    # First, because on an agent's own paths its key alone says who it is.
+    config.registry.opsapp_credential_readers.insert(0, read_agent_key)
+    config.add_preparation(directory.prepare)
+    config.add_preparation(remember)
+    config.add_preparation(prepare)
+    config.add_preparation(relay.prepare)
+    config.add_engine("opsapp.agents.engine.sweep.start")
+    config.add_sink("POST", "/api/agents/*/files")
+    config.add_body_limit("POST", relay.PATH, 2 * relay.MOST_BYTES)
+    config.scan("opsapp.agents.views")

@@ -1,0 +1,160 @@
+"""Commands from whoever asks to the agent that answers: written, handed out, acknowledged, finished. Transactions only.
+
+Must not: send anything. `sessions` and the report's answer carry what is handed out here, after the commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from opsapp.agents.resources import (
+    Agent,
+    agents_of,
+    find_agent,
+    keep_index,
+    with_open_commands,
+)
+from opsapp.lib.problems import Invalid
+from opsapp.runtime.sealing import seal_of
+from opsapp.runtime.wakes import node_of, wake_after_commit
+from opsapp.tree.root import Root
+from opsapp.wire.commands import check_params
+from opsapp.wire.fields import WireError, dumps
+
+QUEUE, RESULTS = "agent-commands", "command-results"
+MOST_AT_ONCE = 50
+Step = tuple[Callable[..., Any], tuple[Any, ...]]
+MOST_BYTES_AT_ONCE = 1_500_000
+UNKNOWN = {
+    "status": "lost",
+    "exit_code": None,
+    "output": "",
+    "reason": "there is no such agent or command any more",
+    "data": None,
+}
+
+
+def send_command(
+    root: Root,
+    agent_id: str,
+    kind: str,
+    params: Mapping[str, Any],
+    *,
+    requested_by: str,
+    timeout: int | None = None,
+    expiry: float | None = None,
+    hide: Sequence[str] = (),
+) -> str:
+    """A durable command, in the caller's transaction; its id. It leaves once that is committed. What is in `hide`
+    reaches the agent and is shown nowhere: not in the record's parameters, not in its output."""
+    agent, node = find_agent(root, agent_id), node_of(root._p_jar)
+    given = {**params} if timeout is None else {"timeout": timeout, **params}
+    now, patience = node.clock.now(), node.config["agents"]["command_expiry_s"] if expiry is None else expiry
+    command = agent.commands.add(kind, checked(kind, given), requested_by, now, now + patience)
+    if hide:
+        command.conceal(seal_of(root), hide)
+    keep_index(root, agent)
+    wake_after_commit(root, QUEUE)
+    return command.__name__
+
+
+def checked(kind: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters as the agent will read them, or Invalid naming each wrong one."""
+    try:
+        return check_params(kind, dict(params))
+    except WireError as wrong:
+        if wrong.code == "unknown_type":
+            raise Invalid(wrong.fields) from None
+        raise Invalid(
+            {f"params.{name}": said for name, said in wrong.fields.items()} or {"params": str(wrong)}
+        ) from None
+
+
+def command_of(root: Root, agent_id: str, command_id: str) -> dict[str, Any] | None:
+    """A command's record as it stands, or None."""
+    agent = agents_of(root).get(agent_id)
+    command = agent.commands.get(command_id) if agent is not None else None
+    return None if command is None else command.plain()
+
+
+def answer_of(root: Root, agent_id: str, command_id: str) -> dict[str, Any] | None:
+    """The final {status, exit_code, output, reason, data}; None while it is open. What is gone counts as lost."""
+    agent = agents_of(root).get(agent_id)
+    command = agent.commands.get(command_id) if agent is not None else None
+    if command is None:
+        return dict(UNKNOWN)
+    return {name: getattr(command, name) for name in UNKNOWN} if command.final else None
+
+
+def cancel_command(root: Root, agent_id: str, command_id: str) -> str:
+    """Have it stopped; its status afterwards. `cancelled` at once when nobody else can have it."""
+    agent = find_agent(root, agent_id)
+    command = agent.commands[command_id]
+    agent.commands.cancel(command, node_of(root._p_jar).clock.now())
+    settle(root, agent, ended=command.final)
+    wake_after_commit(root, QUEUE)
+    return command.status
+
+
+def settle(root: Root, agent: Agent, *, ended: bool) -> None:
+    """After a change of an agent's commands: the index, and whoever waits for results."""
+    keep_index(root, agent)
+    if ended:
+        wake_after_commit(root, RESULTS)
+
+
+def claim(root: Root, sessions: Mapping[str, str]) -> dict[str, tuple[list[dict[str, Any]], list[str]]]:
+    """What has to go out on these sessions ({agent: session id}) now. It is marked as offered by the commit, before
+    it is sent: from then on only the agent knows."""
+    now, found = node_of(root._p_jar).clock.now(), {}
+    for agent_id in with_open_commands(root):
+        if agent_id in sessions and agent_id in agents_of(root):
+            offered = agents_of(root)[agent_id].commands.offer(sessions[agent_id], now, again=False)
+            if offered[0] or offered[1]:
+                found[agent_id] = offered
+    return found
+
+
+def fitting(commands: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """As many as one answer carries; the others come with the next."""
+    chosen: list[dict[str, Any]] = []
+    room = MOST_BYTES_AT_ONCE
+    for command in commands[:MOST_AT_ONCE]:
+        room -= len(dumps(command))
+        if room < 0 and chosen:
+            break
+        chosen.append(command)
+    return chosen
+
+
+def acknowledged(root: Root, agent_id: str, command_id: str) -> None:
+    agent = agents_of(root).get(agent_id)
+    if agent is not None:
+        agent.commands.acknowledge(command_id, node_of(root._p_jar).clock.now())
+
+
+def started(root: Root, agent_id: str, command_id: str, at: float) -> None:
+    agent = agents_of(root).get(agent_id)
+    if agent is not None:
+        agent.commands.start(command_id, at, node_of(root._p_jar).clock.now())
+
+
+def take_result(root: Root, agent_id: str, result: Mapping[str, Any]) -> None:
+    """A result, once: what comes again, or for a command that is over or unknown, changes nothing."""
+    agent = agents_of(root).get(agent_id)
+    if agent is not None:
+        ended = agent.commands.finish(result["command_id"], node_of(root._p_jar).clock.now(), result)
+        settle(root, agent, ended=ended)
+
+
+def take_steps(root: Root, steps: list[Step]) -> None:
+    """Several steps of one agent's commands in one transaction, in their order."""
+    for fn, values in steps:
+        fn(root, *values)
+
+
+def refused(root: Root, agent_id: str, command_id: str, code: str, message: str) -> None:
+    """The agent did not take it: it will not run."""
+    reason = f"refused by the agent: {code}" + (f": {message}" if message else "")
+    take_result(root, agent_id, {"command_id": command_id, "status": "failed", "reason": reason[:2000]})

@@ -1,0 +1,207 @@
+"""Deployment over SSH: one host, step by step, in a native thread. Whatever goes wrong is told with its step.
+
+Must not: trust a host key that nobody vouched for, touch the store.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import io
+import re
+import shlex
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import paramiko
+from fabric import Config, Connection
+from invoke.exceptions import CommandTimedOut
+
+from opsapp.agents.zipapp import agent_file
+from opsapp.lib.problems import Conflict, Problem, UpstreamFailed
+
+from .installing import script
+
+CONNECT_S = 15
+SHORT_S = 30
+INSTALL_S = 180
+PYTHON = """for each in python3 python3.13 python3.12 python3.11 python3.10 python3.9; do
+    "$each" -c 'import sys; sys.exit(sys.version_info < (3, 9))' >/dev/null 2>&1 && exit 0
+done
+echo "python3 is missing: Python 3.9 or later is needed" >&2
+exit 1"""
+SPACE = """for place in /tmp /usr /var /etc; do
+    set -- $(df -Pk "$place" | tail -n 1)
+    [ -z "$4" ] || [ "$4" -ge 4096 ] && continue
+    echo "no space left below $place: $4 KiB are free, 4096 are needed" >&2
+    exit 1
+done"""
+TOLD = 600  # characters of what a failing step wrote
+
+
+class Target(NamedTuple):
+    """Where to, as whom, and how the host is known."""
+
+    host: str
+    user: str
+    port: int
+    key_file: str
+    host_key: str | None
+    known_hosts: str | None
+
+
+def failed(step: str, message: str) -> UpstreamFailed:
+    return UpstreamFailed(f"Step {step} failed: {message}", code="deploy_failed", extra={"step": step})
+
+
+def fingerprint(key: paramiko.PKey) -> str:
+    """As ssh-keygen -l shows it."""
+    return "SHA256:" + base64.b64encode(hashlib.sha256(key.asbytes()).digest()).decode().rstrip("=")
+
+
+class Vouched(paramiko.MissingHostKeyPolicy):
+    """A host that is not in known_hosts is accepted only when the request names its key."""
+
+    def __init__(self, given: str | None):
+        self.given = given
+        self.accepted: paramiko.PKey | None = None
+
+    def missing_host_key(self, client: paramiko.SSHClient, hostname: str, key: paramiko.PKey) -> None:
+        found = fingerprint(key)
+        if self.given is None:
+            message = f"The host's key is not known: {found}. Send it as host_key if it is the right one."
+            raise Conflict(message, code="host_key_unknown", extra={"fingerprint": found})
+        if not names(self.given, key):
+            raise Conflict(
+                f"The host shows another key: {found}.", code="host_key_mismatch", extra={"fingerprint": found}
+            )
+        self.accepted = key
+
+
+def names(given: str, key: paramiko.PKey) -> bool:
+    """Whether a fingerprint or a public key line means this key."""
+    if given.startswith("SHA256:"):
+        return given.rstrip("=") == fingerprint(key)
+    parts = given.split()
+    return key.get_base64() in parts[:3]
+
+
+class Host:
+    """An open connection to the host."""
+
+    def __init__(self, target: Target, connection: Any):
+        self.target = target
+        self._connection = connection
+        self._sudo = ""
+
+    def run(self, step: str, command: str, timeout: int = SHORT_S) -> str:
+        """What it wrote; the step's failure unless it ended with 0. The far side ends it too when its time is up."""
+        bounded = f"timeout -k 5 {timeout} sh -c {shlex.quote(command)}"
+        try:
+            result = self._connection.run(
+                self._sudo + bounded, hide=True, warn=True, in_stream=False, timeout=timeout + 10
+            )
+        except CommandTimedOut:
+            raise failed(step, f"it took longer than {timeout} s") from None
+        except (OSError, EOFError, paramiko.SSHException) as problem:
+            raise failed(step, f"the connection broke: {problem}") from None
+        if result.exited != 0:
+            said = (result.stderr.strip() or result.stdout.strip())[-TOLD:]
+            raise failed(step, said or f"it ended with {result.exited}")
+        return result.stdout
+
+    def become_root(self) -> None:
+        if self.run("login", "id -u").strip() != "0":
+            self._sudo = "sudo -n "
+            self.run("sudo", "true")
+
+    def put(self, step: str, data: bytes, path: str) -> None:
+        try:
+            self._connection.put(io.BytesIO(data), path)
+        except (OSError, EOFError, paramiko.SSHException) as problem:
+            raise failed(step, f"the host does not store the file: {problem or type(problem).__name__}") from None
+
+
+@contextlib.contextmanager
+def connected(target: Target) -> Iterator[Host]:
+    policy = Vouched(target.host_key)
+    connection = Connection(
+        target.host,
+        user=target.user,
+        port=target.port,
+        config=Config(overrides={"load_ssh_configs": False}, lazy=True),
+        connect_timeout=CONNECT_S,
+        connect_kwargs={
+            "pkey": private_key(target.key_file),
+            "allow_agent": False,
+            "look_for_keys": False,
+            "banner_timeout": CONNECT_S,
+            "auth_timeout": CONNECT_S,
+        },
+    )
+    connection.client.set_missing_host_key_policy(policy)
+    try:
+        if target.known_hosts and Path(target.known_hosts).exists():
+            connection.client.load_host_keys(target.known_hosts)
+        open_connection(connection, target)
+        yield Host(target, connection)
+    finally:
+        connection.close()
+    if policy.accepted is not None and target.known_hosts:
+        remember(target, policy.accepted)
+
+
+def private_key(path: str) -> paramiko.PKey:
+    try:
+        return paramiko.PKey.from_path(path)
+    except FileNotFoundError:
+        raise failed("key_file", "there is no such file on the server") from None
+    except (OSError, ValueError, paramiko.SSHException, paramiko.UnknownKeyType) as problem:
+        raise failed("key_file", f"it cannot be used: {type(problem).__name__}") from None
+
+
+def open_connection(connection: Any, target: Target) -> None:
+    try:
+        connection.open()
+    except Problem:
+        raise
+    except paramiko.BadHostKeyException as problem:
+        found = fingerprint(problem.key)
+        message = f"The host shows another key than the known one: {found}."
+        raise Conflict(message, code="host_key_changed", extra={"fingerprint": found}) from None
+    except paramiko.AuthenticationException:
+        raise failed("authenticate", f"the host does not take this key for {target.user}") from None
+    except (OSError, EOFError, paramiko.SSHException) as problem:
+        said = "no answer in time" if isinstance(problem, socket.timeout) else str(problem)
+        raise failed("connect", said or type(problem).__name__) from None
+
+
+def remember(target: Target, key: paramiko.PKey) -> None:
+    """The key that somebody vouched for is known from now on."""
+    name = target.host if target.port == 22 else f"[{target.host}]:{target.port}"
+    path = Path(target.known_hosts or "")
+    with path.open("a", encoding="ascii") as file:
+        file.write(f"{name} {key.get_name()} {key.get_base64()}\n")
+
+
+def deploy(target: Target, server: str, agent_id: str, key: str, run_as: str) -> None:
+    """Install and start the agent on the host, or say which step failed. Blocks; for a lane."""
+    with connected(target) as host:
+        host.become_root()
+        host.run("python", PYTHON)
+        host.run("space", SPACE)
+        where = host.run("upload", "umask 077; mktemp -d /tmp/opsapp-agent.XXXXXX").strip()
+        if not re.fullmatch(r"/tmp/opsapp-agent\.[A-Za-z0-9]+", where):
+            raise failed("upload", "the host did not say where its temporary directory is")
+        try:
+            if target.user != "root":
+                host.run("upload", f"chown {shlex.quote(target.user)} {shlex.quote(where)}")
+            host.put("upload", agent_file().data, f"{where}/opsapp-agent.pyz")
+            host.put("upload", script(server, agent_id, key, run_as).encode(), f"{where}/install.sh")
+            host.run("install", f"OPSAPP_AGENT_FILE={where}/opsapp-agent.pyz sh {where}/install.sh", INSTALL_S)
+        finally:
+            with contextlib.suppress(Problem):  # the step that failed is what counts
+                host.run("clean up", f"rm -rf {shlex.quote(where)}")

@@ -1,0 +1,45 @@
+"""Beginnings and ends: an agent that is added, its key replaced, an agent deleted. Transactions; every node is told."""
+
+from __future__ import annotations
+
+from opsapp.agents import resources
+from opsapp.agents.resources import Agent, add_agent, remove_agent, replace_key
+from opsapp.runtime.events import emit
+from opsapp.runtime.wakes import after_commit, node_of, wake_after_commit
+from opsapp.tree.root import Root
+
+from .commands import RESULTS
+from .directory import touched
+from .memory import memory_of
+
+
+def create(root: Root, label: str, tags: list[str]) -> tuple[str, str]:
+    """A new agent's id and its key."""
+    agent_id, key = add_agent(root, label, tags, node_of(root._p_jar).clock.now())
+    touched(root, agent_id)
+    return agent_id, key
+
+
+def rotate_key(root: Root, agent: Agent) -> str:
+    """The new key. Sessions that know the old one are ended by whoever holds them."""
+    key = replace_key(root, agent)
+    touched(root, agent.id, key_digest=agent.key_digest)
+    return key
+
+
+def revoke_key(root: Root, agent: Agent) -> None:
+    """None counts any more, until there is a new one; a session ends as with `rotate_key`."""
+    resources.revoke_key(root, agent)
+    touched(root, agent.id, key_digest="")
+
+
+def delete(root: Root, agent: Agent) -> None:
+    """Nothing of it stays, and no session of it."""
+    node, agent_id = node_of(root._p_jar), agent.id
+    told = {"agent_id": agent_id, "label": agent.label, "hostname": agent.hostname}
+    unfinished = [command.__name__ for command in agent.commands.unfinished()]
+    remove_agent(root, agent)
+    touched(root, agent_id, deleted=True, unfinished=unfinished)
+    emit(root, "agent", {**told, "status": "deleted", "previous": agent.state.status, "at": int(node.clock.now())})
+    after_commit(root, node.post, memory_of(node).forget, agent_id)
+    wake_after_commit(root, RESULTS)

@@ -1,0 +1,146 @@
+"""Agents as others see them: the list's rows, the detail, hosts for rooms above. Inside the caller's transaction."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from opsapp.agents import logic
+from opsapp.agents.resources import Agent, AgentState, agents_of, conflicting, whole
+from opsapp.runtime.node import Node
+from opsapp.runtime.wakes import node_of
+from opsapp.tree.root import Root
+
+from .directory import Facts, directory_of, facts_of
+from .memory import memory_of, subject
+from .opening import lives_elsewhere
+
+
+class HostFacts(NamedTuple):
+    """An agent as rules and plans see it."""
+
+    agent_id: str
+    hostname: str
+    label: str
+    tags: tuple[str, ...]
+    interval: float
+    online: bool
+    usable: frozenset[str] | None
+    ambiguous: bool
+
+
+def hosts(root: Root) -> list[HostFacts]:
+    """Every agent that was ever heard."""
+    node = node_of(root._p_jar)
+    directory, interval = directory_of(node), memory_of(node).interval
+    return [
+        HostFacts(
+            facts.id,
+            facts.hostname or facts.label,
+            facts.label,
+            facts.tags,
+            interval,
+            status(node, facts) == "online",
+            facts.usable,
+            directory.shares_name(facts),
+        )
+        for facts in directory.all(root)
+        if facts.status != "pending"
+    ]
+
+
+def is_connected(node: Node, state: AgentState | Facts, agent_id: str) -> bool:
+    """Whether it has an open session, here or, as far as the record says, on another node."""
+    return agent_id in memory_of(node).connected or lives_elsewhere(node, state)
+
+
+def session_elsewhere(root: Root, agent_id: str) -> str | None:
+    """The other node that holds a session of it."""
+    node, agent = node_of(root._p_jar), agents_of(root).get(agent_id)
+    return None if agent is None or agent_id in memory_of(node).connected else held_by(node, agent)
+
+
+def held_by(node: Node, agent: Agent) -> str | None:
+    """The name of the other node that holds its session; None when it is here or nowhere."""
+    here = agent.id in memory_of(node).connected
+    return agent.state.node.partition(":")[0] if not here and lives_elsewhere(node, agent.state) else None
+
+
+def status(node: Node, facts: Facts) -> str:
+    if facts.status == "pending":
+        return "pending"
+    memory = memory_of(node)
+    seen = memory.last_seen(facts.id, facts.last_seen)
+    return logic.status_of(seen, is_connected(node, facts, facts.id), node.clock.now(), memory.interval)
+
+
+def status_of(node: Node, agent: Agent) -> str:
+    return status(node, facts_of(agent))
+
+
+def rows(root: Root) -> list[dict[str, Any]]:
+    """The list, from memory; by label."""
+    node = node_of(root._p_jar)
+    directory = directory_of(node)
+    found = sorted(directory.all(root), key=lambda facts: (facts.label, facts.id))
+    return [row(node, facts, directory.shares_name(facts)) for facts in found]
+
+
+def row(node: Node, facts: Facts, shares_name: bool) -> dict[str, Any]:
+    """A list's entry."""
+    seen = None if facts.status == "pending" else memory_of(node).last_seen(facts.id, facts.last_seen)
+    return {
+        "id": facts.id,
+        "label": facts.label,
+        "hostname": facts.hostname,
+        "ip": facts.ip,
+        "os": facts.os,
+        "version": facts.version,
+        "status": status(node, facts),
+        "last_seen": whole(seen),
+        "tags": list(facts.tags),
+        "hostname_conflict": shares_name,
+        "clone_detected_at": whole(facts.clone_at),
+    }
+
+
+def detail(root: Root, agent: Agent) -> dict[str, Any]:
+    """Everything of one agent."""
+    node = node_of(root._p_jar)
+    metrics, at = metrics_of(node, agent.id)
+    connected = is_connected(node, agent.state, agent.id)
+    return {
+        **row(node, facts_of(agent), conflicting(root, agent)),
+        "created_at": int(agent.created_at),
+        "metrics": metrics,
+        "metrics_at": whole(at),
+        "capabilities": agent.manifest.values if agent.manifest else None,
+        "connected": connected,
+        "agent_node": (agent.state.node.partition(":")[0] or None) if connected else None,
+    }
+
+
+def metrics_of(node: Node, agent_id: str) -> tuple[dict[str, Any], float | None]:
+    """The current snapshot and when it was measured."""
+    heard = memory_of(node).heard.get(agent_id)
+    if heard is not None and heard.report is not None:
+        return logic.snapshot(heard.report), heard.at
+    values = node.series.live.get(subject(agent_id))
+    return logic.snapshot_of_values(values), max((at for _, at in values.values()), default=None)
+
+
+def history(root: Root, agent: Agent, *, range_h: int, resolution: int) -> list[dict[str, Any]]:
+    """Means per bucket of everything that is kept; a bucket without a report is left out."""
+    node = node_of(root._p_jar)
+    now, width = int(node.clock.now() * 1000), resolution * 1000
+    reading = node.series.reading(root)
+    points: dict[int, dict[str, Any]] = {}
+    for name, number in sorted(agent.series.items()):
+        for bucket in reading.buckets(number, now - range_h * 3_600_000, now + 1, width):
+            if bucket.mean is None:
+                continue
+            point = points.setdefault(bucket.start, {"time": bucket.start // 1000, "disks": {}})
+            if name.startswith("disk."):
+                point["disks"][name.removeprefix("disk.").removesuffix(".percent")] = round(bucket.mean, 3)
+            else:
+                point[name] = round(bucket.mean, 3)
+    return [points[start] for start in sorted(points)]

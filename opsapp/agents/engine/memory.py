@@ -1,0 +1,225 @@
+"""What this node remembers of agents without asking the store: when each was heard, its latest report, its series.
+
+Every report passes here, on the hub, so that conditions and streams see it at once. Must not: write to the store.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from opsapp.agents.logic import changed_profile, kept_values, live_values
+from opsapp.agents.resources import agents_of
+from opsapp.runtime.events import Event
+from opsapp.runtime.node import Node
+from opsapp.tree.root import Root
+
+from .directory import CHANGED
+
+log = logging.getLogger(__name__)
+
+KEY = "opsapp.agents.memory"
+MOST_WORDS = 50_000
+MAPPINGS = ("metrics", "services", "containers", "disks", "temperatures")
+STORED = frozenset({"results", "outcomes", "held", "capabilities"})
+OLDEST_SPOOLED_S = 7 * 86_400
+STREAM_S = 5.0
+WATCHED_FOR_S = 60.0  # what another node said of its readers counts so long
+
+Watcher = Callable[[dict[str, Any], float], None]
+
+
+@dataclass(slots=True)
+class Heard:
+    """One agent, as this node last heard it."""
+
+    at: float
+    report: dict[str, Any] | None = None
+    profile: dict[str, Any] = field(default_factory=dict)
+    ip: str = ""
+    stored_at: float = 0.0
+
+
+class Words:
+    """Hosts are alike: the same names and states in thousands of reports are one string each."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {}
+
+    def word(self, text: Any) -> Any:
+        if not isinstance(text, str):
+            return text
+        if len(self._known) >= MOST_WORDS:
+            self._known.clear()
+        return self._known.setdefault(text, text)
+
+    def shared(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        word = self.word
+        return {word(name): word(value) for name, value in values.items()}
+
+    def slim(self, report: Mapping[str, Any]) -> dict[str, Any]:
+        """What is remembered of a report: what it says, without what was stored elsewhere."""
+        said = {name: value for name, value in report.items() if name not in STORED and value not in (None, {}, [])}
+        for name in MAPPINGS:
+            if name in said:
+                said[name] = self.shared(said[name])
+        return said
+
+
+class Memory:
+    """One per node."""
+
+    def __init__(self, node: Node):
+        self.node = node
+        self.heard: dict[str, Heard] = {}
+        self.series: dict[str, dict[str, int]] = {}
+        self.connected: set[str] = set()
+        self.on_heard: Callable[[str, dict[str, Any]], None] = lambda agent_id, report: None
+        self.on_watching: Callable[[], None] = lambda: None
+        self._watchers: dict[str, list[Watcher]] = {}
+        self.taken = {"live": 0, "spooled": 0}
+        self._words = Words()
+        self._watched_there: dict[str, tuple[float, frozenset[str]]] = {}
+
+    @property
+    def interval(self) -> float:
+        return float(self.node.config["agents"]["report_interval_s"])
+
+    @property
+    def protected(self) -> list[str] | None:
+        """Processes that agents must not act upon, as healing's section of the configuration names them."""
+        healing = self.node.config.get("healing") or {}
+        names = (healing.get("protected") or {}).get("processes")
+        return None if names is None else list(names)
+
+    def interval_of(self, agent_id: str) -> float:
+        """How often it shall report: more often while somebody watches."""
+        return min(self.interval, STREAM_S) if self._is_watched(agent_id) else self.interval
+
+    def _is_watched(self, agent_id: str) -> bool:
+        """Here, or on a node that said so not long ago."""
+        since = self.node.clock.monotonic() - WATCHED_FOR_S
+        there = self._watched_there.values()
+        return agent_id in self._watchers or any(at > since and agent_id in watched for at, watched in there)
+
+    def watched_here(self) -> list[str]:
+        return list(self._watchers)
+
+    def watched_there(self, node: str, agent_ids: list[str]) -> None:
+        """Whom the readers of another node watch."""
+        self._watched_there[node] = (self.node.clock.monotonic(), frozenset(agent_ids))
+
+    def bind(self, agent_id: str, series: Mapping[str, int]) -> None:
+        """The numbers of its series."""
+        self.series[agent_id] = dict(series)
+        for name, number in series.items():
+            self.node.series.live.bind(number, subject(agent_id), name)
+
+    def forget(self, agent_id: str) -> None:
+        self.heard.pop(agent_id, None)
+        self.series.pop(agent_id, None)
+        self.node.series.live.drop(subject(agent_id))
+
+    def know(self, agent_id: str, profile: Mapping[str, Any], ip: str, at: float) -> None:
+        """What the record says by now, so that the next equal report needs no transaction."""
+        heard = self.heard.setdefault(agent_id, Heard(at))
+        heard.profile, heard.ip, heard.stored_at = dict(profile), ip, at
+        heard.at = max(heard.at, at)
+
+    def tells_news(self, agent_id: str, report: Mapping[str, Any], ip: str) -> bool:
+        """Whether the store has to hear of this report."""
+        heard, now = self.heard.get(agent_id), self.node.clock.now()
+        if heard is None or heard.ip != (report.get("ip") or ip) or changed_profile(heard.profile, report):
+            return True
+        if now - heard.at > 2 * self.interval or now - heard.stored_at > 20 * self.interval:
+            return True
+        if any(report.get(name) for name in ("results", "outcomes", "capabilities")):
+            return True
+        return not kept_values(report).keys() <= self.series.get(agent_id, {}).keys()
+
+    def observe(self, agent_id: str, report: dict[str, Any], at: float) -> None:
+        """A report: live values, history, whoever watches. A spooled one is history alone."""
+        spooled = report.get("reason") == "spooled"
+        self.taken["spooled" if spooled else "live"] += 1
+        measured = min(at, report.get("time") or 0.0) if spooled else at
+        if measured > at - OLDEST_SPOOLED_S:
+            self._keep(agent_id, report, measured)
+        if spooled:
+            heard = self.heard.setdefault(agent_id, Heard(at))
+            heard.at = max(heard.at, at)
+            return
+        self.hear(agent_id, report, at)
+        self.on_heard(agent_id, report)
+
+    def hear(self, agent_id: str, report: dict[str, Any], at: float) -> None:
+        """A live report, to this node or to another: what conditions see, and whoever watches. No history."""
+        heard = self.heard.setdefault(agent_id, Heard(at))
+        report = self._words.slim(report)
+        heard.at, heard.report = max(heard.at, at), report
+        self.node.series.live.update(subject(agent_id), self._words.shared(live_values(report)), at)
+        self.node.wake("live")
+        for watcher in tuple(self._watchers.get(agent_id, ())):
+            watcher(report, at)
+
+    def _keep(self, agent_id: str, report: Mapping[str, Any], at: float) -> None:
+        numbers = self.series.get(agent_id, {})
+        for name, value in kept_values(report).items():
+            if name in numbers:
+                self.node.series.journal.add(numbers[name], int(at * 1000), value)
+
+    def watch(self, agent_id: str, watcher: Watcher) -> Callable[[], None]:
+        """`watcher(report, at)` for every live report from now on; ends by calling what this returns."""
+        self._watchers.setdefault(agent_id, []).append(watcher)
+        self.on_watching()
+
+        def stop() -> None:
+            left = self._watchers.get(agent_id, [])
+            if watcher in left:
+                left.remove(watcher)
+            if not left:
+                self._watchers.pop(agent_id, None)
+                self.on_watching()
+
+        return stop
+
+    def last_seen(self, agent_id: str, stored: float | None) -> float | None:
+        """The latest sign of life that this node knows: its own, the store's, other nodes' by the journal."""
+        heard = self.heard.get(agent_id)
+        if heard is not None and self.node.clock.now() - heard.at <= self.interval:
+            return max(heard.at, stored or 0.0)
+        times = [stored, heard.at if heard else None]
+        times += [at for _, at in self.node.series.live.get(subject(agent_id)).values()]
+        known = [at for at in times if at is not None]
+        return max(known) if known else None
+
+    def on_event(self, event: Event) -> None:
+        """What another node (or this one) committed."""
+        if event.kind != CHANGED:
+            return
+        if event.data.get("deleted"):
+            self.forget(event.data["agent_id"])
+        elif event.data.get("series"):
+            self.bind(event.data["agent_id"], event.data["series"])
+
+
+def subject(agent_id: str) -> str:
+    """An agent's word in the live view."""
+    return f"agent:{agent_id}"
+
+
+def memory_of(node: Node) -> Memory:
+    return node.registry[KEY]
+
+
+def remember(node: Node) -> None:
+    """Before anything is served: the series of all agents are bound, so that the journal's tail fills the live view."""
+    memory = node.registry[KEY] = Memory(node)
+    for agent_id, series in node.transact(_all_series).items():
+        memory.bind(agent_id, series)
+    node.events.listen(memory.on_event)
+
+
+def _all_series(root: Root) -> dict[str, dict[str, int]]:
+    return {agent.id: dict(agent.series) for agent in agents_of(root).values()}

@@ -1,0 +1,101 @@
+"""What the beginning and the end of a session leave in the store. Transactions only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from opsapp.agents.resources import AgentState, agents_of, find_agent, keep_outcome
+from opsapp.lib.problems import Conflict, Unauthenticated
+from opsapp.runtime.events import emit
+from opsapp.runtime.node import Node
+from opsapp.runtime.wakes import node_of, wake_after_commit
+from opsapp.tree.root import Root
+
+from . import commands, policies, reports
+from .directory import Facts, touched
+
+Offered = tuple[list[dict[str, Any]], list[str]]
+Opened = tuple[int, Offered, dict[str, Any] | None]
+
+
+class Clone(Conflict):
+    """Another machine uses the same key while its owner is connected."""
+
+    code = "clone"
+
+
+def open_session(root: Root, agent_id: str, key_digest: str, session: str, hello: Mapping[str, Any], ip: str) -> Opened:
+    """The agent is here, on this node, on this machine: its number among the agent's sessions, the commands that wait
+    for it, and its policies where it holds older ones.
+
+    What it holds is put against what it should hold: see `Commands.reconcile`.
+    """
+    agent = agents_of(root).get(agent_id)
+    if agent is None or agent.key_digest != key_digest:
+        raise Unauthenticated("The key has been replaced or revoked.")
+    node, state = node_of(root._p_jar), agent.state
+    now = node.clock.now()
+    if lives_elsewhere(node, state) and state.machine_id != hello["machine_id"]:
+        raise Clone("Another machine is connected with this key.")
+    reports.note_host(root, agent, hello, ip)
+    reports.note_manifest(root, agent, hello.get("capabilities"))
+    state.machine_id = hello["machine_id"]
+    state.session_number += 1
+    touched(root, agent.id, session_number=state.session_number)
+    reports.become(root, agent, "online", session=session)
+    ended = agent.commands.reconcile(hello["held"], now, delivered_before=now)
+    offered = agent.commands.offer(session, now, again=True)
+    commands.settle(root, agent, ended=bool(ended))
+    return state.session_number, offered, policies.newer_than(agent, hello["policy_version"])
+
+
+def lives_elsewhere(node: Node, state: AgentState | Facts) -> bool:
+    """Whether another node that is alive holds a session of it."""
+    name = state.node.partition(":")[0]
+    return bool(state.session) and name != node.name and name in node.nodes.alive("web")
+
+
+def close_session(root: Root, agent_id: str, session: str) -> None:
+    """The session is over, unless another one has taken its place."""
+    agent = agents_of(root).get(agent_id)
+    if agent is not None and agent.state.session == session:
+        agent.state.session = ""
+        touched(root, agent_id)
+        agent.state.last_seen = node_of(root._p_jar).clock.now()
+
+
+def flag_clone(root: Root, agent_id: str) -> None:
+    """Somebody else tried to be this agent."""
+    agent = agents_of(root).get(agent_id)
+    if agent is not None:
+        agent.state.clone_at = node_of(root._p_jar).clock.now()
+        touched(root, agent_id)
+        emit(
+            root,
+            "agent",
+            {
+                "agent_id": agent_id,
+                "label": agent.label,
+                "hostname": agent.hostname,
+                "status": agent.state.status,
+                "previous": agent.state.status,
+                "clone_detected_at": int(agent.state.clone_at),
+                "at": int(agent.state.clone_at),
+            },
+        )
+
+
+def store_report(root: Root, agent_id: str, report: Mapping[str, Any], ip: str, session: str) -> None:
+    """A session's report, when it says something that the store does not know."""
+    agent = find_agent(root, agent_id)
+    if agent.state.session == session:
+        reports.take_report(root, agent, report, ip=ip, session=session)
+        for result in report.get("results") or ():
+            commands.take_result(root, agent_id, result)
+
+
+def store_outcome(root: Root, agent_id: str, outcome: dict[str, Any]) -> None:
+    """A heal that the agent did alone waits for healing."""
+    keep_outcome(root, agent_id, outcome)
+    wake_after_commit(root, reports.OUTCOMES)

@@ -1,0 +1,79 @@
+"""What agents may heal alone: a bundle per agent, kept here and signed on its way out. Transactions only.
+
+It is signed when it is sent, with what the record knows of the agent's key by then, so that a key that was rotated
+since is no obstacle. The agent names the version that it holds in its hello and in its reports; whatever is newer here
+is sent: in the session that is open, at the next hello, or with the answer to a poll.
+Must not: decide which rules a host gets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from opsapp.agents.resources import Agent, Policies, agents_of, find_agent
+from opsapp.lib.problems import Invalid
+from opsapp.runtime.wakes import node_of
+from opsapp.tree.root import Root
+from opsapp.wire.fields import WireError
+from opsapp.wire.policies import check_bundle, sign
+
+from .directory import touched
+
+
+def give_policies(
+    root: Root,
+    agent_id: str,
+    *,
+    policies: Sequence[Mapping[str, Any]],
+    offline_after_s: float,
+    budget: int,
+    expires_at: float,
+    budget_window_s: float = 3600.0,
+) -> int:
+    """From now on the agent holds these and no others (none at all is fine). The bundle's version, which only grows.
+
+    `policies` as `wire.policies.POLICY` has them; Invalid when the agent would refuse them.
+    """
+    agent = find_agent(root, agent_id)
+    bundle: dict[str, Any] = {
+        "agent_id": agent_id,
+        "version": version_of(agent) + 1,
+        "issued_at": node_of(root._p_jar).clock.now(),
+        "expires_at": expires_at,
+        "offline_after_s": offline_after_s,
+        "budget": budget,
+        "budget_window_s": budget_window_s,
+        "policies": [dict(policy) for policy in policies],
+    }
+    try:
+        check_bundle(bundle, sign(bundle, agent.key_digest), agent.key_digest, agent_id)
+    except WireError as wrong:
+        raise Invalid(wrong.fields or {"policies": str(wrong)}) from None
+    agent.policies = Policies(bundle)
+    touched(root, agent_id, policy_version=bundle["version"])
+    return bundle["version"]
+
+
+def policies_of(root: Root, agent_id: str) -> dict[str, Any] | None:
+    """The bundle that the agent was given last; None before the first."""
+    agent = find_agent(root, agent_id)
+    return None if agent.policies is None else dict(agent.policies.bundle)
+
+
+def version_of(agent: Agent) -> int:
+    return 0 if agent.policies is None else agent.policies.bundle["version"]
+
+
+def newer_than(agent: Agent, held: int | None) -> dict[str, Any] | None:
+    """{bundle, signature} when the agent holds an older version than this node knows."""
+    if agent.policies is None or version_of(agent) <= (held or 0):
+        return None
+    bundle = agent.policies.bundle
+    return {"bundle": bundle, "signature": sign(bundle, agent.key_digest)}
+
+
+def waiting_policies(root: Root, agent_id: str, held: int) -> dict[str, Any] | None:
+    """The same for a session that is open."""
+    agent = agents_of(root).get(agent_id)
+    return None if agent is None else newer_than(agent, held)

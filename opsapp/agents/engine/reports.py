@@ -1,0 +1,169 @@
+"""What a report leaves in the store: who the host is, that it lives, new series, results. Transactions only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from opsapp.agents.logic import changed_profile, kept_values
+from opsapp.agents.resources import POLL, Agent, Manifest, keep_index, keep_outcome, rename_host
+from opsapp.notify import engine as notify
+from opsapp.runtime.events import emit
+from opsapp.runtime.node import Node
+from opsapp.runtime.wakes import after_commit, node_of, wake_after_commit
+from opsapp.tree.root import Root
+
+from . import commands, policies
+from .directory import touched
+from .memory import memory_of
+
+ANSWER_LOST_S = 40.0  # a poll may be this old when it is read: what was delivered meanwhile it cannot hold yet
+OUTCOMES = "agent-outcomes"
+
+
+def take_report(root: Root, agent: Agent, report: Mapping[str, Any], *, ip: str, session: str = "") -> None:
+    """Everything but results and commands. Writes what differs and nothing else."""
+    node = node_of(root._p_jar)
+    now = node.clock.now()
+    if report.get("reason") != "spooled":  # who the host was then is not who it is
+        note_host(root, agent, report, report.get("ip") or ip)
+        note_manifest(root, agent, report.get("capabilities"))
+    note_series(root, agent, report)
+    for outcome in report.get("outcomes") or ():
+        keep_outcome(root, agent.id, outcome)
+        wake_after_commit(root, OUTCOMES)
+    become(root, agent, "online", session=session)
+    after_commit(root, node.post, memory_of(node).know, agent.id, dict(agent.profile), agent.ip, now)
+
+
+def note_host(root: Root, agent: Agent, said: Mapping[str, Any], ip: str) -> None:
+    """Who the host says it is."""
+    changed = changed_profile(agent.profile, said)
+    if "hostname" in changed:
+        rename_host(root, agent, changed["hostname"])
+    if changed:
+        agent.profile = {**agent.profile, **changed}
+    if ip and ip != agent.ip:
+        agent.ip = ip
+        changed["ip"] = ip
+    if changed:
+        touched(root, agent.id)
+
+
+def note_series(root: Root, agent: Agent, report: Mapping[str, Any]) -> None:
+    """Numbers for what is reported for the first time; every node learns them."""
+    new = sorted(kept_values(report).keys() - agent.series.keys())
+    if not new:
+        return
+    node = node_of(root._p_jar)
+    agent.series = {**agent.series, **dict(zip(new, node.series.numbers.take(len(new)), strict=True))}
+    touched(root, agent.id, series=dict(agent.series))
+    after_commit(root, node.post, memory_of(node).bind, agent.id, dict(agent.series))
+
+
+def note_manifest(root: Root, agent: Agent, manifest: Mapping[str, Any] | None) -> None:
+    """What the host can do, as it was last probed."""
+    if manifest is not None and (agent.manifest is None or agent.manifest.values != manifest):
+        agent.manifest = Manifest(dict(manifest), node_of(root._p_jar).clock.now())
+        touched(root, agent.id)
+
+
+def become(root: Root, agent: Agent, status: str, *, session: str = "") -> None:
+    """An agent's state, written when it changes, and `last_seen` now and then while it lives."""
+    node, state = node_of(root._p_jar), agent.state
+    now, here = node.clock.now(), owner(node)
+    rare = 10 * memory_of(node).interval
+    if status == "online":
+        if (state.node, state.session) != (here, session):
+            state.node, state.session = here, session
+            touched(root, agent.id)
+        if state.last_seen is None or now - state.last_seen > rare or state.status != status:
+            state.last_seen = now
+    if state.status != status:
+        before, state.status, state.changed_at = state.status, status, now
+        tell(root, agent, before)
+        tell_people(root, agent, before, now)
+
+
+def tell(root: Root, agent: Agent, before: str) -> None:
+    """The event of /api/stream."""
+    touched(root, agent.id)
+    emit(
+        root,
+        "agent",
+        {
+            "agent_id": agent.id,
+            "label": agent.label,
+            "hostname": agent.hostname,
+            "status": agent.state.status,
+            "previous": before,
+            "at": int(agent.state.changed_at),
+        },
+    )
+
+
+def tell_people(root: Root, agent: Agent, before: str, now: float) -> None:
+    """That a host has fallen silent, and that it is back. A first report is no news."""
+    name, status = agent.hostname or agent.label, agent.state.status
+    if status == "offline":
+        title, text = f"{name} is offline", "Its agent has stopped reporting."
+    elif status == "online" and before in ("offline", "dead"):
+        title, text = f"{name} is online again", f"It was {before}."
+    else:
+        return
+    notify.tell(
+        root,
+        now,
+        key=f"agent:{agent.id}",
+        kind=f"agent.{status}",
+        severity="warning",
+        title=title,
+        text=text,
+        tags=agent.tags,
+        target=agent.id,
+    )
+
+
+def owner(node: Node) -> str:
+    """This process, as state records name it."""
+    return f"{node.name}:{node.boot}"
+
+
+def take_poll(root: Root, agent: Agent, report: Mapping[str, Any], *, ip: str) -> dict[str, Any]:
+    """A report by polling: all that is in it, and the answer with what waits for the agent."""
+    node, queue = node_of(root._p_jar), agent.commands
+    now = node.clock.now()
+    connected = agent.id in memory_of(node).connected
+    take_report(root, agent, report, ip=ip, session=agent.state.session if connected else "")
+    ended = False
+    for result in report["results"]:
+        ended = queue.finish(result["command_id"], now, result) or ended
+    if report["held"] is not None and not connected:
+        ended = bool(queue.reconcile(report["held"], now, delivered_before=now - ANSWER_LOST_S)) or ended
+    sent, cancels = ([], []) if connected else queue.offer(POLL, now, again=True)
+    sent = commands.fitting(sent)
+    if report["held"] is None:
+        for command in sent:
+            queue.acknowledge(command["command_id"], now)
+    keep_index(root, agent)
+    if ended:
+        wake_after_commit(root, commands.RESULTS)
+    return answer(node, agent, sent, cancels, report["policy_version"])
+
+
+def answer(
+    node: Node, agent: Agent, sent: list[dict[str, Any]], cancels: list[str], held: int | None
+) -> dict[str, Any]:
+    """What a poll is answered. An agent that says which policies it holds knows further fields."""
+    said = {
+        "status": "ok",
+        "interval": memory_of(node).interval_of(agent.id),
+        "commands": sent,
+        "cancel": cancels[:100],
+        "policy_version": policies.version_of(agent),
+    }
+    if held is None:
+        return said
+    protected, newer = memory_of(node).protected, policies.newer_than(agent, held)
+    said |= {} if protected is None else {"protected_processes": protected}
+    return said if newer is None else {**said, "policies": newer}

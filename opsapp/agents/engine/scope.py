@@ -1,0 +1,19 @@
+"""Agents as what a maintenance window may cover (an `IScopeKind`)."""
+
+from __future__ import annotations
+
+from opsapp.agents.resources import agents_of
+from opsapp.runtime.wakes import node_of
+from opsapp.tree.root import Root
+
+from .directory import directory_of
+
+
+class AgentScope:
+    def exists(self, root: Root, each: str) -> bool:
+        return each in agents_of(root)
+
+    def named(self, root: Root, name: str) -> set[str]:
+        """By id, hostname or label; from memory."""
+        agents = directory_of(node_of(root._p_jar)).all(root)
+        return {facts.id for facts in agents if name in (facts.id, facts.hostname, facts.label)}

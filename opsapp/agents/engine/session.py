@@ -1,0 +1,371 @@
+"""One agent's session, from its hello to its end, in the greenlet of its connection. See docs/wire.md.
+
+What matters is committed before it is acknowledged. A store that is away holds this session up and nobody else.
+Must not: know HTTP; `line` is all it has of the socket.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+import gevent
+from gevent.event import AsyncResult
+from transaction.interfaces import TransientError
+
+from opsapp.lib.ids import new_id
+from opsapp.lib.problems import Problem, Unauthenticated, Unavailable
+from opsapp.runtime.node import Node
+from opsapp.wire import frames, messages
+from opsapp.wire.fields import WireError
+
+from . import commands, opening, policies
+from .memory import memory_of
+from .relay import relay_of
+from .streams import Streams
+
+if TYPE_CHECKING:
+    from .sessions import Sessions
+
+log = logging.getLogger(__name__)
+
+HELLO_S = 10.0
+RATE = 500.0  # messages a second in the long run
+BURST = 2000.0
+QUEUE_MOST = 5000
+AGAIN_S = 1.0
+SOON_S = 0.02
+
+
+class LineClosed(Exception):
+    """The connection is gone or going."""
+
+
+class Line(Protocol):
+    """What a session needs of a WebSocket."""
+
+    def receive(self, timeout: float | None = None) -> str | bytes | None:
+        """The next message; None once it is closed; TimeoutError."""
+
+    def send(self, message: str | bytes) -> None:
+        """Waits while the peer is slow; LineClosed when it is gone."""
+
+    def close(self, code: int, reason: str) -> None: ...
+
+
+class Session:
+    """One open session."""
+
+    def __init__(self, sessions: Sessions, agent_id: str, key_digest: str, line: Line, ip: str):
+        self.id = new_id()
+        self.agent_id = agent_id
+        self.key_digest = key_digest
+        self.machine_id = ""
+        self.number = 0
+        self.policy_version = 0  # that it holds, or is being sent
+        self.ended = False
+        self.streams = Streams(self._send_or_drop)
+        self.measures: dict[str, Any] = {}
+        self.probes: dict[str, Any] = {}
+        self.features: frozenset[str] = frozenset()  # what the agent understands beyond the first protocol
+        self._sessions = sessions
+        self._node: Node = sessions.node
+        self._memory = memory_of(sessions.node)
+        self._line = line
+        self._ip = ip
+        self._waiting: deque[str] = deque()
+        self._steps: list[commands.Step] = []
+        self._pumping = False
+        self._tokens, self._filled_at = BURST, self._node.clock.monotonic()
+
+    # ---- from any greenlet
+    def post(self, text: str) -> None:
+        """Send soon, in order, without making the caller wait for a slow agent."""
+        if len(self._waiting) >= QUEUE_MOST:
+            self.stop(frames.CLOSE_TOO_FAST, "the agent does not read")
+            return
+        self._waiting.append(text)
+        if not self._pumping:
+            self._pumping = True
+            gevent.spawn(self._pump)
+
+    def _pump(self) -> None:
+        try:
+            while self._waiting and not self.ended:
+                self._line.send(self._waiting.popleft())
+        except LineClosed:
+            self._waiting.clear()
+        finally:
+            self._pumping = False
+
+    def _send_or_drop(self, message: str | bytes) -> None:
+        """For streams, which end with the session anyway."""
+        try:
+            self._line.send(message)
+        except LineClosed:
+            self.streams.end()
+
+    def offer(self, sent: list[dict[str, Any]], cancels: list[str]) -> None:
+        """Commands and cancellations that are committed as offered to this session."""
+        for command in sent:
+            self.post(messages.encode("command", id=command["command_id"], command=command))
+        for command_id in cancels:
+            self.post(messages.encode("cancel", id=command_id))
+
+    def measure(self, token: int) -> AsyncResult:
+        """A fresh report, asked for now. It has no effect on the host, so nothing of it is stored."""
+        name = f"measure-{new_id()}"
+        self.measures[name] = AsyncResult()
+        params = {"heal_id": name, "token": token, "phase": "measure"}
+        self.post(messages.encode("command", id=name, command={"command_id": name, "type": "heal", "params": params}))
+        return self.measures[name]
+
+    def renew_settings(self) -> None:
+        """The configuration has changed."""
+        self.post(messages.encode("settings", **self._sessions.settings()))
+
+    def probe(self, target: dict[str, Any]) -> AsyncResult:
+        """What the agent sees of a target, asked now; None when it cannot say. Nothing of it is stored."""
+        name, answer = f"probe-{new_id()}", AsyncResult()
+        if "probe" not in self.features or self.ended:  # an older agent would take the message for a mistake
+            answer.set(None)
+        else:
+            self.probes[name] = answer
+            self.post(messages.encode("probe", id=name, target=target))
+        return answer
+
+    def renew_policies(self) -> None:
+        """The agent was given other policies."""
+        gevent.spawn(self._renew_policies)
+
+    def _renew_policies(self) -> None:
+        try:
+            self._hand_over(self._durably(policies.waiting_policies, self.agent_id, self.policy_version))
+        except LineClosed:
+            log.debug("policies wait for the next session agent=%s", self.agent_id)
+
+    def _hand_over(self, given: dict[str, Any] | None) -> None:
+        if given is not None and given["bundle"]["version"] > self.policy_version:
+            self.policy_version = given["bundle"]["version"]
+            self.post(messages.encode("policies", id=f"policies-{self.policy_version}", **given))
+
+    def deleted(self, unfinished: list[str]) -> None:
+        """The agent is no more: what it runs for us is stopped with the last words of this session."""
+        for command_id in unfinished:
+            self._send_or_drop(messages.encode("cancel", id=command_id))
+        self.stop(frames.CLOSE_BAD_KEY, "the agent was deleted")
+
+    def stop(self, code: int, reason: str) -> None:
+        """End it, from outside: from now on nothing that it says counts."""
+        if not self.ended:
+            self.ended = True
+            log.info("session ends agent=%s code=%d reason=%s", self.agent_id, code, reason)
+            self.streams.end()
+            gevent.spawn(self._line.close, code, reason)
+
+    # ---- its own greenlet
+    def run(self) -> None:
+        try:
+            if self._begin():
+                self._talk()
+        except WireError as wrong:
+            log.warning("bad message agent=%s ip=%s: %s", self.agent_id, self._ip, wrong)
+            self._line.close(frames.CLOSE_BAD_MESSAGE, str(wrong)[:100])
+        except LineClosed:
+            log.debug("line closed agent=%s", self.agent_id)
+        finally:
+            self._finish()
+
+    def _begin(self) -> bool:
+        try:
+            frame = self._line.receive(HELLO_S)
+        except TimeoutError:
+            raise WireError("no hello in time") from None
+        if frame is None:
+            return False
+        hello = messages.decode(_text(frame), messages.AGENT)
+        if hello["type"] != "hello":
+            raise WireError(f"{hello['type']} before hello")
+        if hello["protocol"] != frames.PROTOCOL or hello["agent_id"] != self.agent_id:
+            self._refuse_hello("bad_protocol" if hello["agent_id"] == self.agent_id else "not_yours")
+            raise WireError("a hello for another protocol or agent")
+        self.machine_id = hello["machine_id"]
+        if not self._sessions.admit(self):
+            self._durably(opening.flag_clone, self.agent_id)
+            return self._turn_away(frames.CLOSE_CLONE, "clone")
+        return self._welcome(hello)
+
+    def _welcome(self, hello: dict[str, Any]) -> bool:
+        try:
+            self.number, offered, given = self._durably(
+                opening.open_session, self.agent_id, self.key_digest, self.id, hello, self._ip
+            )
+        except Unauthenticated:
+            return self._turn_away(frames.CLOSE_BAD_KEY, "bad_key")
+        except opening.Clone:
+            self._durably(opening.flag_clone, self.agent_id)
+            return self._turn_away(frames.CLOSE_CLONE, "clone")
+        if self.ended:
+            return False
+        self.features = frozenset(hello["features"])
+        self._memory.connected.add(self.agent_id)
+        now = self._node.clock.now()
+        self._line.send(messages.encode("welcome", protocol=frames.PROTOCOL, time=now, **self._sessions.settings()))
+        self.offer(*offered)
+        self.policy_version = hello["policy_version"]
+        self._hand_over(given)
+        self._sessions.welcomed(self)
+        log.info("session open agent=%s host=%s ip=%s", self.agent_id, hello["hostname"], self._ip)
+        return True
+
+    def _turn_away(self, code: int, why: str) -> bool:
+        self._sessions.refused += 1
+        log.warning("session refused agent=%s ip=%s: %s", self.agent_id, self._ip, why)
+        self._refuse_hello(why)
+        self._line.close(code, why)
+        return False
+
+    def _refuse_hello(self, code: str) -> None:
+        self._line.send(messages.encode("refuse", of="hello", code=code))
+
+    def _talk(self) -> None:
+        while not self.ended:
+            frame = self._line.receive()
+            if frame is None or self.ended:
+                return
+            if not self._within_rate():
+                log.warning("agent sends too fast agent=%s ip=%s", self.agent_id, self._ip)
+                self._line.close(frames.CLOSE_TOO_FAST, "too many messages")
+                return
+            if isinstance(frame, bytes):
+                self.streams.on_chunk(frames.unpack_chunk(frame))
+            else:
+                self._on(messages.decode(frame, messages.AGENT))
+
+    def _within_rate(self) -> bool:
+        now = self._node.clock.monotonic()
+        self._tokens = min(BURST, self._tokens + (now - self._filled_at) * RATE)
+        self._filled_at = now
+        self._tokens -= 1
+        return self._tokens >= 0
+
+    def _finish(self) -> None:
+        self.ended = True
+        self.streams.end()
+        for waiter in (*self.measures.values(), *self.probes.values()):
+            waiter.set(None)
+        if self._sessions.leave(self):
+            self._memory.connected.discard(self.agent_id)
+        if self.number:
+            try:
+                self._node.transact(opening.close_session, self.agent_id, self.id)
+            except (Problem, TransientError) as problem:
+                log.warning("end of session not stored agent=%s: %s", self.agent_id, problem)
+
+    def _durably(self, fn: Callable[..., Any], *values: Any) -> Any:
+        """In the store, however long it is away: what the agent sent is not acknowledged before. All of these may be
+        done twice."""
+        while True:
+            try:
+                return self._node.transact(fn, *values)
+            except (Unavailable, TransientError) as problem:
+                if self.ended:
+                    raise LineClosed from problem
+                log.warning("store is away, agent=%s waits: %s", self.agent_id, problem)
+                gevent.sleep(AGAIN_S)
+
+    def _soon(self, fn: Callable[..., Any], *values: Any) -> None:
+        """A command's progress, which nobody waits for: with its result, or with what else has come in a moment."""
+        self._steps.append((fn, values))
+        if len(self._steps) == 1:
+            gevent.spawn_later(SOON_S, self._flush)
+
+    def _flush(self, *more: commands.Step) -> None:
+        """Progress that is lost with the session is told again by the next one's hello."""
+        steps, self._steps = [*self._steps, *more], []
+        if steps:
+            try:
+                self._durably(commands.take_steps, steps)
+            except LineClosed:
+                if more:
+                    raise
+
+    # ---- messages
+    def _on(self, message: dict[str, Any]) -> None:
+        kind = message["type"]
+        if kind in ("opened", "lines", "credit", "finish", "closed"):
+            self.streams.on_message(message)
+            return
+        handler = getattr(self, f"_on_{kind}", None)
+        if handler is None:
+            raise WireError(f"{kind} has no place here")
+        handler(message)
+
+    def _ack(self, message: dict[str, Any]) -> None:
+        self._line.send(messages.encode("ack", id=message["id"], of=message["type"]))
+
+    def _on_ping(self, message: dict[str, Any]) -> None:
+        self._line.send(messages.encode("pong", id=message["id"]))
+
+    def _on_pong(self, message: dict[str, Any]) -> None:
+        """It has been heard; the socket keeps the time."""
+
+    def _on_report(self, message: dict[str, Any]) -> None:
+        report = message["report"]
+        if self._memory.tells_news(self.agent_id, report, self._ip):
+            self._durably(opening.store_report, self.agent_id, report, self._ip, self.id)
+        if not self.ended:
+            self._memory.observe(self.agent_id, report, self._node.clock.now())
+            self._ack(message)
+
+    def _on_result(self, message: dict[str, Any]) -> None:
+        result = message["result"]
+        if message["id"] != result["command_id"]:
+            raise WireError("a result's two ids differ")
+        waiter = self.measures.pop(message["id"], None)
+        if waiter is not None:
+            waiter.set((result["data"] or {}).get("report") if result["status"] == "done" else None)
+        elif not message["id"].startswith("measure-"):
+            self._flush((commands.take_result, (self.agent_id, result)))
+        self._sessions.forget_output(message["id"])
+        self._ack(message)
+
+    def _on_probed(self, message: dict[str, Any]) -> None:
+        waiter = self.probes.pop(message["id"], None)
+        if waiter is not None:  # else it came too late
+            waiter.set(message["outcome"])
+
+    def _on_outcome(self, message: dict[str, Any]) -> None:
+        self._durably(opening.store_outcome, self.agent_id, message["outcome"])
+        self._ack(message)
+
+    def _on_started(self, message: dict[str, Any]) -> None:
+        if message["command_id"] not in self.measures:
+            self._soon(commands.started, self.agent_id, message["command_id"], message["started_at"])
+
+    def _on_output(self, message: dict[str, Any]) -> None:
+        said = (message["command_id"], message["seq"], message["data"])
+        self._sessions.hand_on_output(*said)
+        relay_of(self._node).output(*said)
+
+    def _on_ack(self, message: dict[str, Any]) -> None:
+        if message["of"] == "command" and message["id"] not in self.measures:
+            self._soon(commands.acknowledged, self.agent_id, message["id"])
+
+    def _on_refuse(self, message: dict[str, Any]) -> None:
+        log.warning("agent %s refuses %s: %s %s", self.agent_id, message["of"], message["code"], message["message"])
+        if message["of"] == "command" and message["id"]:
+            waiter = self.measures.pop(message["id"], None)
+            if waiter is not None:
+                waiter.set(None)
+            else:
+                refusal = (self.agent_id, message["id"], message["code"], message["message"])
+                self._durably(commands.refused, *refusal)
+
+
+def _text(frame: str | bytes) -> str:
+    if isinstance(frame, bytes):
+        raise WireError("a binary frame before hello")
+    return frame

@@ -1,0 +1,218 @@
+"""The sessions of this node: who is connected here, what has to go out to them, who ends when a key does. Hub only."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import gevent
+from gevent.event import AsyncResult
+
+from opsapp.lib.problems import Unavailable
+from opsapp.runtime import peers
+from opsapp.runtime.events import Event
+from opsapp.runtime.node import Node
+from opsapp.wire import frames
+
+from . import commands, looking
+from .directory import CHANGED
+from .memory import memory_of
+from .session import Line, Session
+from .streams import Stream
+
+log = logging.getLogger(__name__)
+
+KEY = "opsapp.agents.sessions"
+PUSH_EVERY_S = 0.25
+MEASURE = "/node-measure"
+PROBE = "/node-probe"
+PROBE_GRACE_S = 2.0  # for the way there and back, beyond the time that the agent has
+
+OutputWatcher = Callable[[int, str], None]
+
+
+class Sessions:
+    """One per node."""
+
+    def __init__(self, node: Node):
+        self.node = node
+        self.live: dict[str, Session] = {}
+        self._pushing = False
+        self._seen_transaction: Any = None
+        self._settings: dict[str, Any] | None = None
+        self.sent = self.refused = 0
+        self._outputs: dict[str, list[OutputWatcher]] = {}
+
+    def serve(self, agent_id: str, key_digest: str, line: Line, ip: str) -> None:
+        """Hold a session until it ends; in the connection's greenlet."""
+        if not self._pushing:
+            self._pushing = True
+            self.node.supervisor.add("agents-push", self.push, every=PUSH_EVERY_S, wake=(commands.QUEUE,))
+        Session(self, agent_id, key_digest, line, ip).run()
+
+    def admit(self, session: Session) -> bool:
+        """Take its place among the live ones, from an older session of the same machine if need be. False: a clone."""
+        present = self.live.get(session.agent_id)
+        if present is not None and not present.ended:
+            if present.machine_id != session.machine_id:
+                return False
+            present.stop(frames.CLOSE_TAKEN_OVER, "taken over by a newer session")
+        self.live[session.agent_id] = session
+        return True
+
+    def welcomed(self, session: Session) -> None:
+        """What was committed while its hello was being read must not be overlooked."""
+        self._seen_transaction = None
+        self.node.wake(commands.QUEUE)
+
+    def leave(self, session: Session) -> bool:
+        """Whether it was the live one."""
+        if self.live.get(session.agent_id) is not session:
+            return False
+        del self.live[session.agent_id]
+        return True
+
+    def push(self) -> bool:
+        """Commands that wait for sessions of this node go out, once they are marked as offered."""
+        self._tell_settings()
+        last = self.node.store.db.lastTransaction()
+        if last == self._seen_transaction or not self.live:
+            return False
+        ready = {agent_id: each.id for agent_id, each in self.live.items() if each.number and not each.ended}
+        found = self.node.transact(commands.claim, ready)
+        self._seen_transaction = last
+        for agent_id, (sent, cancels) in found.items():
+            session = self.live.get(agent_id)
+            if session is not None and session.id == ready[agent_id]:
+                session.offer(sent, cancels)
+                self.sent += len(sent)
+        return bool(found)
+
+    def settings(self) -> dict[str, Any]:
+        """What the configuration says to agents."""
+        memory = memory_of(self.node)
+        return {"interval": memory.interval, "protected_processes": memory.protected}
+
+    def _tell_settings(self) -> None:
+        now = self.settings()
+        if self._settings not in (None, now):
+            for session in list(self.live.values()):
+                if session.number and not session.ended:
+                    session.renew_settings()
+        self._settings = now
+
+    def on_event(self, event: Event) -> None:
+        """Something was committed, here or on another node, that may end a session of ours."""
+        session = self.live.get(event.data.get("agent_id", "")) if event.kind == CHANGED else None
+        if session is None:
+            return
+        if event.data.get("deleted"):
+            gevent.spawn(session.deleted, event.data["unfinished"])
+        elif event.data.get("key_digest", session.key_digest) != session.key_digest:
+            session.stop(frames.CLOSE_BAD_KEY, "the key was replaced or revoked")
+        elif session.number and event.data.get("session_number", 0) > session.number:
+            session.stop(frames.CLOSE_TAKEN_OVER, "taken over on another node")
+        elif session.number and event.data.get("policy_version", 0) > session.policy_version:
+            session.renew_policies()
+
+    def open_stream(self, agent_id: str, kind: str, params: dict[str, Any]) -> Stream:
+        """A stream to an agent that is connected here."""
+        session = self.live.get(agent_id)
+        if session is None or session.ended or not session.number:
+            raise Unavailable("The agent is not connected.", code="agent_offline", retry_after=10)
+        return session.streams.open(kind, params)
+
+    def watch_output(self, command_id: str, watcher: OutputWatcher) -> Callable[[], None]:
+        """`watcher(seq, text)` for what a running command writes; the answer ends it. The result has all of it."""
+        self._outputs.setdefault(command_id, []).append(watcher)
+
+        def stop() -> None:
+            left = self._outputs.get(command_id, [])
+            if watcher in left:
+                left.remove(watcher)
+            if not left:
+                self._outputs.pop(command_id, None)
+
+        return stop
+
+    def hand_on_output(self, command_id: str, seq: int, data: str) -> None:
+        for watcher in tuple(self._outputs.get(command_id, ())):
+            watcher(seq, data)
+
+    def forget_output(self, command_id: str) -> None:
+        self._outputs.pop(command_id, None)
+
+
+def sessions_of(node: Node) -> Sessions:
+    return node.registry[KEY]
+
+
+def prepare(node: Node) -> None:
+    """Before anything is served."""
+    sessions = node.registry[KEY] = Sessions(node)
+    node.events.listen(sessions.on_event)
+
+
+def request_report(node: Node, agent_id: str, timeout: float = 10.0, token: int = 0) -> dict[str, Any] | None:
+    """A report measured after this call, or None in time. On the hub: the calling greenlet waits.
+
+    A connected agent is asked, by the node that holds its session; of one that polls the next report is awaited.
+    """
+    session = sessions_of(node).live.get(agent_id)
+    if session is not None and not session.ended and session.number:
+        return _within(session.measure(token), timeout)
+    there = node.transact(looking.session_elsewhere, agent_id)
+    if there is not None:
+        return _asked_there(node, there, {"agent_id": agent_id, "timeout": timeout, "token": token})
+    arrived = AsyncResult()
+    stop = memory_of(node).watch(agent_id, lambda report, at: arrived.set(report))
+    try:
+        return _within(arrived, timeout)
+    finally:
+        stop()
+
+
+def measured_here(node: Node, agent_id: str, timeout: float, token: int) -> dict[str, Any] | None:
+    """The same for another node that asks: None when there is no session here."""
+    session = sessions_of(node).live.get(agent_id)
+    return _within(session.measure(token), timeout) if session is not None and session.number else None
+
+
+def request_probe(node: Node, agent_id: str, target: dict[str, Any]) -> dict[str, Any] | None:
+    """What an agent sees of a target (`messages.PROBE_TARGET`), or None: it is gone, or says nothing in time. On the
+    hub: the calling greenlet waits. The agent is asked by the node that holds its session."""
+    session = sessions_of(node).live.get(agent_id)
+    if session is not None and not session.ended and session.number:
+        return probed_here(node, agent_id, target)
+    there = node.transact(looking.session_elsewhere, agent_id)
+    if there is None:
+        return None
+    try:
+        return peers.ask(node, there, PROBE, {"agent_id": agent_id, "target": target})["outcome"]
+    except Unavailable as problem:
+        log.warning("no probe from agent=%s: %s", agent_id, problem)
+        return None
+
+
+def probed_here(node: Node, agent_id: str, target: dict[str, Any]) -> dict[str, Any] | None:
+    """The same for another node that asks: None when there is no session here."""
+    session = sessions_of(node).live.get(agent_id)
+    if session is None or session.ended or not session.number:
+        return None
+    return _within(session.probe(target), target["timeout"] + PROBE_GRACE_S)
+
+
+def _asked_there(node: Node, name: str, asked: dict[str, Any]) -> dict[str, Any] | None:
+    try:
+        return peers.ask(node, name, MEASURE, asked)["report"]
+    except Unavailable as problem:
+        log.warning("no fresh report of agent=%s: %s", asked["agent_id"], problem)
+        return None
+
+
+def _within(arrived: AsyncResult, timeout: float) -> dict[str, Any] | None:
+    try:
+        return arrived.get(timeout=timeout)
+    except gevent.Timeout:
+        return None

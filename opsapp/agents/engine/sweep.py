@@ -1,0 +1,62 @@
+"""Who has fallen silent, and which commands cannot end by themselves any more. One node does it, under a lease."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from opsapp.agents.resources import agents_of, with_open_commands
+from opsapp.runtime import leases
+from opsapp.runtime.node import Node
+from opsapp.runtime.wakes import node_of
+from opsapp.tree.root import Root
+
+from . import commands, looking, reports
+from .directory import directory_of
+from .memory import memory_of
+
+LEASE = "agents"
+EVERY_S = 1.0
+PAGE = 200
+
+
+def start(node: Node) -> None:
+    node.supervisor.add("agents-sweep", partial(step, node), every=EVERY_S, lease=LEASE)
+
+
+def step(node: Node) -> bool:
+    silent = node.transact(_silent)
+    for begin in range(0, len(silent), PAGE):
+        node.transact(_mark, silent[begin : begin + PAGE])
+    node.transact(_expire)
+    return False
+
+
+def _silent(root: Root) -> list[str]:
+    """Agents that have come to another status than the record says. From memory."""
+    node = node_of(root._p_jar)
+    return [facts.id for facts in directory_of(node).all(root) if looking.status(node, facts) != facts.status]
+
+
+def _mark(root: Root, agent_ids: list[str]) -> None:
+    leases.check(root, LEASE)
+    node = node_of(root._p_jar)
+    for agent_id in agent_ids:
+        agent = agents_of(root).get(agent_id)
+        status = agent and looking.status_of(node, agent)
+        if agent is None or status in (None, "pending", agent.state.status):
+            continue
+        seen = memory_of(node).last_seen(agent_id, agent.state.last_seen)
+        if seen is not None and seen != agent.state.last_seen:
+            agent.state.last_seen = seen
+        reports.become(root, agent, status)
+
+
+def _expire(root: Root) -> None:
+    node = node_of(root._p_jar)
+    for agent_id in with_open_commands(root):
+        agent = agents_of(root)[agent_id]
+        seen = memory_of(node).last_seen(agent_id, agent.state.last_seen) or 0.0
+        ended = agent.commands.expire(node.clock.now(), seen)
+        if ended:
+            leases.check(root, LEASE)
+            commands.settle(root, agent, ended=True)

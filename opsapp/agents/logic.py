@@ -1,0 +1,110 @@
+"""What a report says under which name, when an agent counts as online, which states a command may go through. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from opsapp.wire.commands import FINAL_STATES
+
+STATUSES = ("pending", "online", "offline", "dead")
+ONLINE_INTERVALS = 2
+DEAD_INTERVALS = 20
+NUMBERS = ("cpu_percent", "mem_percent", "disk_percent", "swap_percent", "load1", "load5", "load15", "uptime_s")
+KEPT = ("cpu_percent", "mem_percent", "disk_percent", "swap_percent", "load1", "load5", "load15")
+MOST_DISKS = 32
+PROFILE = ("hostname", "os", "version", "machine_id", "kernel", "arch")
+
+# What may follow a state. A final one is never left.
+FOLLOWING = {
+    "queued": ("delivered", "running", "cancelled", "expired", "done", "failed", "timeout", "lost"),
+    "delivered": ("running", "done", "failed", "timeout", "cancelled", "lost"),
+    "running": ("done", "failed", "timeout", "cancelled", "lost"),
+}
+
+
+def may_follow(state: str, following: str) -> bool:
+    return following in FOLLOWING.get(state, ())
+
+
+def is_final(state: str) -> bool:
+    return state in FINAL_STATES
+
+
+def status_of(last_seen: float | None, connected: bool, now: float, interval: float) -> str:
+    """What an agent is, from when it was last heard."""
+    if connected:
+        return "online"
+    if last_seen is None:
+        return "pending"
+    silent = now - last_seen
+    if silent <= ONLINE_INTERVALS * interval:
+        return "online"
+    return "offline" if silent <= DEAD_INTERVALS * interval else "dead"
+
+
+def live_values(report: Mapping[str, Any]) -> dict[str, Any]:
+    """Everything that conditions may ask for, by the names that they use. What is missing is missing."""
+    found: dict[str, Any] = {name: value for name, value in report.get("metrics", {}).items()}
+    found.update((name, report[name]) for name in NUMBERS if report.get(name) is not None)
+    for kind, key in (("service", "services"), ("container", "containers")):
+        found.update((f"{kind}.{name}.state", state) for name, state in report.get(key, {}).items())
+    found.update((f"disk.{mount}.percent", value) for mount, value in report.get("disks", {}).items())
+    return found
+
+
+def kept_values(report: Mapping[str, Any]) -> dict[str, float]:
+    """The numbers that become history."""
+    found = {name: float(report[name]) for name in KEPT if report.get(name) is not None}
+    disks = sorted(report.get("disks", {}).items())[:MOST_DISKS]
+    return found | {f"disk.{mount}.percent": float(value) for mount, value in disks}
+
+
+def snapshot(report: Mapping[str, Any]) -> dict[str, Any]:
+    """The latest report as the detail and the metrics stream show it: unknown numbers are left out."""
+    shown = {name: report[name] for name in NUMBERS if report.get(name) is not None}
+    for key in ("disks", "services", "containers", "metrics", "network", "temperatures"):
+        shown[key] = dict(report.get(key) or {})
+    for key in ("failed_units", "top_processes"):
+        shown[key] = list(report.get(key) or ())
+    return shown
+
+
+def snapshot_of_values(values: Mapping[str, tuple[Any, float]]) -> dict[str, Any]:
+    """The same from the live view alone: after a restart, or on a node that the agent does not report to."""
+    report: dict[str, Any] = {"disks": {}, "services": {}, "containers": {}, "metrics": {}}
+    for name, (value, _) in values.items():
+        kind, _, rest = name.partition(".")
+        if name in NUMBERS:
+            report[name] = value
+        elif kind == "disk" and rest.endswith(".percent"):
+            report["disks"][rest.removesuffix(".percent")] = value
+        elif kind in ("service", "container") and rest.endswith(".state"):
+            report[kind + "s"][rest.removesuffix(".state")] = value
+        else:
+            report["metrics"][name] = value
+    return snapshot(report)
+
+
+def changed_profile(known: Mapping[str, Any], report: Mapping[str, Any]) -> dict[str, Any]:
+    """What a report says about the host that is not what the record says."""
+    said = {name: report[name] for name in PROFILE if report.get(name)}
+    return {name: value for name, value in said.items() if known.get(name) != value}
+
+
+def usable_tools(manifest: Mapping[str, Any] | None) -> frozenset[str] | None:
+    """The tools that were tried and work; None while nobody knows."""
+    if manifest is None:
+        return None
+    tools: Mapping[str, Any] = manifest.get("capabilities") or {}
+    return frozenset(name for name, about in tools.items() if isinstance(about, Mapping) and about.get("usable"))
+
+
+def matches(row: Mapping[str, Any], q: str | None, status: str | None, tag: str | None) -> bool:
+    """Whether a list's filters let an agent through."""
+    words: Iterable[str] = (row["label"], row["hostname"], row["ip"], row["os"], row["id"], *row["tags"])
+    return (
+        (status is None or row["status"] == status)
+        and (tag is None or tag in row["tags"])
+        and (q is None or any(q.lower() in word.lower() for word in words))
+    )

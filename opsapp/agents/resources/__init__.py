@@ -1,0 +1,173 @@
+"""What is stored of agents, and the indexes over it: keys, hostnames, agents with unfinished commands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from BTrees.OOBTree import OOBTree
+
+from opsapp.lib.ids import digest, new_id, new_token
+from opsapp.lib.problems import Conflict, NotFound
+from opsapp.runtime.sealing import Reseal
+from opsapp.tree.root import Root
+
+from .agents import Agent, Agents, AgentState, InstallScript, Manifest, Policies, StreamFacet
+from .commands import POLL, SHOWN, Command, Commands, reseal_open, whole
+
+__all__ = [
+    "POLL",
+    "SHOWN",
+    "Agent",
+    "AgentState",
+    "Agents",
+    "Command",
+    "Commands",
+    "InstallScript",
+    "Manifest",
+    "Policies",
+    "StreamFacet",
+    "add_agent",
+    "agent_named",
+    "agents_of",
+    "conflicting",
+    "find_agent",
+    "find_by_key",
+    "keep_index",
+    "keep_outcome",
+    "outcomes_wait",
+    "remove_agent",
+    "rename_host",
+    "replace_key",
+    "reseal",
+    "revoke_key",
+    "set_up",
+    "take_outcomes",
+    "whole",
+    "with_open_commands",
+]
+
+KEYS, HOSTNAMES, OPEN, OUTCOMES = "agent-keys", "agent-hostnames", "agent-open", "agent-outcomes"
+
+
+def set_up(root: Root) -> None:
+    """Evolve step: no agents yet."""
+    root["api"]["agents"] = Agents()
+    for name in (KEYS, HOSTNAMES, OPEN, OUTCOMES):
+        root.system[name] = OOBTree()
+
+
+def agents_of(root: Root) -> Agents:
+    return root["api"]["agents"]
+
+
+def reseal(root: Root, reseal: Reseal) -> None:
+    """`opsapp rekey`."""
+    reseal_open((agents_of(root)[agent_id] for agent_id in with_open_commands(root)), reseal)
+
+
+def find_agent(root: Root, agent_id: str) -> Agent:
+    agent = agents_of(root).get(agent_id)
+    if agent is None:
+        raise NotFound(f"There is no agent {agent_id}.")
+    return agent
+
+
+def find_by_key(root: Root, key: str) -> Agent | None:
+    """The agent whose key this is."""
+    agent_id = root.system[KEYS].get(digest(key))
+    return None if agent_id is None else agents_of(root).get(agent_id)
+
+
+def agent_named(root: Root, name: str) -> Agent:
+    """By id, hostname or label. A name that several agents go by is refused; an id never is."""
+    agents = agents_of(root)
+    if name in agents:
+        return agents[name]
+    found = list(root.system[HOSTNAMES].get(name, ()))
+    found = found or [agent.id for agent in agents.values() if agent.label == name]
+    if len(found) > 1:
+        raise Conflict(f"Several agents are called {name}: use the id.", code="ambiguous_host")
+    return find_agent(root, found[0] if found else name)
+
+
+def add_agent(root: Root, label: str, tags: list[str], now: float) -> tuple[str, str]:
+    """A new record; its id and its key, which is kept nowhere."""
+    agent_id, key = new_id(), new_token()
+    agents_of(root)[agent_id] = Agent(label, tags, digest(key), now)
+    root.system[KEYS][digest(key)] = agent_id
+    return agent_id, key
+
+
+def replace_key(root: Root, agent: Agent) -> str:
+    """A new key; the old one is worth nothing from the commit on."""
+    revoke_key(root, agent)
+    key = new_token()
+    agent.key_digest = digest(key)
+    root.system[KEYS][agent.key_digest] = agent.id
+    return key
+
+
+def revoke_key(root: Root, agent: Agent) -> None:
+    """No key at all from the commit on. Fine when there is none."""
+    root.system[KEYS].pop(agent.key_digest, None)
+    agent.key_digest = ""
+
+
+def remove_agent(root: Root, agent: Agent) -> None:
+    """The record with all that hangs on it. Its series are named nowhere any more and go with the retention."""
+    rename_host(root, agent, "")
+    revoke_key(root, agent)
+    root.system[OPEN].pop(agent.id, None)
+    waiting = root.system[OUTCOMES]
+    for name in list(waiting.keys(f"{agent.id}:", f"{agent.id};")):
+        del waiting[name]
+    del agents_of(root)[agent.id]
+
+
+def rename_host(root: Root, agent: Agent, hostname: str) -> None:
+    """Keep the index of hostnames; `profile` is the caller's."""
+    names = root.system[HOSTNAMES]
+    if agent.hostname:
+        left = tuple(each for each in names.get(agent.hostname, ()) if each != agent.id)
+        if left:
+            names[agent.hostname] = left
+        else:
+            names.pop(agent.hostname, None)
+    if hostname:
+        names[hostname] = (*names.get(hostname, ()), agent.id)
+
+
+def conflicting(root: Root, agent: Agent) -> bool:
+    """Whether another agent reports the same hostname."""
+    return len(root.system[HOSTNAMES].get(agent.hostname, ())) > 1
+
+
+def keep_index(root: Root, agent: Agent) -> None:
+    """After its commands changed: the index of agents with unfinished ones."""
+    index: Any = root.system[OPEN]
+    if bool(agent.commands.open) != (agent.id in index):
+        if agent.commands.open:
+            index[agent.id] = 1
+        else:
+            del index[agent.id]
+
+
+def with_open_commands(root: Root) -> list[str]:
+    return list(root.system[OPEN])
+
+
+def keep_outcome(root: Root, agent_id: str, outcome: dict[str, Any]) -> None:
+    """What an agent healed alone waits here for healing, once however often it is sent."""
+    root.system[OUTCOMES].setdefault(f"{agent_id}:{outcome['outcome_id']}", {**outcome, "agent_id": agent_id})
+
+
+def outcomes_wait(root: Root) -> bool:
+    """Whether there are any: a look that costs nothing."""
+    return bool(root.system[OUTCOMES])
+
+
+def take_outcomes(root: Root, most: int = 100) -> list[dict[str, Any]]:
+    """Some of them, which are then the caller's, in its transaction."""
+    waiting = root.system[OUTCOMES]
+    names = list(waiting)[:most]
+    return sorted((waiting.pop(name) for name in names), key=lambda one: one["created_at"])

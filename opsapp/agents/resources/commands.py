@@ -1,0 +1,258 @@
+"""Commands as stored: a durable queue per agent, oldest first, in which each command comes to exactly one end.
+
+`offered_to` says which session (or "poll") a command was handed to, committed before it leaves: from then on nobody but
+the agent knows whether it runs, so it can no longer simply be cancelled or expire.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from BTrees.OOBTree import OOTreeSet
+
+from opsapp.agents.logic import is_final, may_follow
+from opsapp.lib.masking import everywhere, masked
+from opsapp.runtime.sealing import Reseal, Seal, seal_of
+from opsapp.tree.folder import Folder, Record
+
+KEPT = 200
+SHOWN = 100
+FORSAKEN_S = 86_400.0  # an agent that is silent for so long after a command's time is up is not waited for
+POLL = "poll"
+PURPOSE = "agent-command"
+
+
+class Command(Record):
+    """One thing asked of an agent."""
+
+    url = "/api/agents/{agent_id}/commands/{command_id}"
+    sealed: str | None = None
+
+    def __init__(self, kind: str, params: dict[str, Any], requested_by: str, now: float, expires_at: float):
+        self.type = kind
+        self.params = params
+        self.requested_by = requested_by
+        self.status = "queued"
+        self.created_at = now
+        self.expires_at = expires_at
+        self.offered_to: str | None = None
+        self.cancel_requested = False
+        self.cancel_to: str | None = None
+        self.delivered_at: float | None = None
+        self.started_at: float | None = None
+        self.finished_at: float | None = None
+        self.exit_code: int | None = None
+        self.output = ""
+        self.truncated = False
+        self.reason: str | None = None
+        self.data: dict[str, Any] | None = None
+
+    def conceal(self, seal: Seal, hide: Sequence[str]) -> None:
+        """Show the parameters without these; the true ones are sealed until the command is over."""
+        self.sealed = seal.seal(json.dumps([self.params, list(hide)]), PURPOSE)
+        self.params = everywhere(self.params, hide)
+
+    def _concealed(self) -> tuple[dict[str, Any], list[str]]:
+        """(the parameters for the agent, what is hidden)."""
+        if self.sealed is None:
+            return self.params, []
+        params, hide = json.loads(seal_of(self).open(self.sealed, PURPOSE))
+        return params, hide
+
+    def take(self, result: Mapping[str, Any]) -> None:
+        """What the agent says of its end; a secret goes with it."""
+        hide = self._concealed()[1]
+        self.exit_code = result.get("exit_code")
+        self.output = masked(result.get("output") or "", hide)
+        self.truncated = bool(result.get("truncated"))
+        self.reason = None if result.get("reason") is None else masked(result["reason"], hide)
+        self.data = everywhere(result.get("data"), hide)
+        if self.sealed is not None:
+            self.sealed = None
+
+    @property
+    def final(self) -> bool:
+        return is_final(self.status)
+
+    def plain(self) -> dict[str, Any]:
+        """The record as clients get it."""
+        return {
+            "command_id": self.__name__,
+            "type": self.type,
+            "params": self.params,
+            "status": self.status,
+            "exit_code": self.exit_code,
+            "output": self.output,
+            "truncated": self.truncated,
+            "reason": self.reason,
+            "data": self.data,
+            "cancel_requested": self.cancel_requested,
+            "created_at": int(self.created_at),
+            "delivered_at": whole(self.delivered_at),
+            "started_at": whole(self.started_at),
+            "finished_at": whole(self.finished_at),
+            "requested_by": self.requested_by,
+        }
+
+    def on_the_wire(self) -> dict[str, Any]:
+        return {"command_id": self.__name__, "type": self.type, "params": self._concealed()[0]}
+
+    def become(self, status: str, now: float) -> bool:
+        """Whether the state allowed it."""
+        if not may_follow(self.status, status):
+            return False
+        self.status = status
+        if self.delivered_at is None and status in ("delivered", "running"):
+            self.delivered_at = now
+        if is_final(status):
+            self.finished_at = now
+        return True
+
+
+class Commands(Folder):
+    """/api/agents/{id}/commands: ids grow, so the order of ids is the order of asking."""
+
+    url = "/api/agents/{agent_id}/commands"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open = OOTreeSet()
+
+    def add(self, kind: str, params: dict[str, Any], requested_by: str, now: float, expires_at: float) -> Command:
+        command = Command(kind, params, requested_by, now, expires_at)
+        name = self._next_id(now)
+        self[name] = command
+        self.open.insert(name)
+        self._prune()
+        return command
+
+    def _next_id(self, now: float) -> str:
+        """16 hex digits: time in ms, then chance; always beyond the newest."""
+        number = (int(now * 1000) << 20) + secrets.randbelow(1 << 20)
+        if self._children:
+            number = max(number, int(self._children.maxKey(), 16) + 1)
+        return f"{number:016x}"
+
+    def _prune(self) -> None:
+        """The oldest that are over go, a few at a time."""
+        if len(self._children) > KEPT + 20:
+            for name in [name for name in list(self._children)[: -KEPT or None] if name not in self.open]:
+                del self._children[name]
+
+    def latest(self, count: int = SHOWN) -> list[Command]:
+        """Newest first."""
+        names = list(self._children.keys())[-count:]
+        return [self._children[name] for name in reversed(names)]
+
+    def unfinished(self) -> Iterator[Command]:
+        for name in list(self.open):
+            yield self._children[name]
+
+    def offer(self, to: str, now: float, *, again: bool) -> tuple[list[dict[str, Any]], list[str]]:
+        """(commands, ids to cancel) that have to be sent to this session; with `again` those sent before, too."""
+        sent, cancels = [], []
+        for command in self.unfinished():
+            if command.status == "queued" and (again or command.offered_to != to):
+                if command.expires_at <= now and command.offered_to is None:
+                    continue
+                if command.offered_to != to:
+                    command.offered_to = to
+                sent.append(command.on_the_wire())
+            if command.cancel_requested and command.offered_to and (again or command.cancel_to != to):
+                if command.cancel_to != to:
+                    command.cancel_to = to
+                cancels.append(command.__name__)
+        return sent, cancels
+
+    def acknowledge(self, name: str, now: float) -> None:
+        """It is on the agent's disk."""
+        command = self.get(name)
+        if command is not None:
+            command.become("delivered", now)
+
+    def start(self, name: str, started_at: float, now: float) -> None:
+        command = self.get(name)
+        if command is not None and command.become("running", now):
+            command.started_at = started_at
+
+    def finish(self, name: str, now: float, result: Mapping[str, Any]) -> bool:
+        """A result. False when it changes nothing: an unknown command, or one that is over already."""
+        command = self.get(name)
+        if command is None or not command.become(result["status"], now):
+            return False
+        command.delivered_at = command.delivered_at or now
+        command.started_at = result.get("started_at") or command.started_at
+        command.finished_at = result.get("finished_at") or now
+        command.take(result)
+        self.open.remove(name)
+        return True
+
+    def end(self, command: Command, status: str, reason: str, now: float) -> bool:
+        return self.finish(command.__name__, now, {"status": status, "reason": reason})
+
+    def reconcile(self, held: Iterable[Mapping[str, Any]], now: float, *, delivered_before: float) -> list[str]:
+        """What the agent still holds, against what it should. The ids of those that ended here.
+
+        One that it acknowledged (before that time) and does not hold is lost; one never acknowledged is sent again,
+        unless somebody wanted it cancelled: then it is certain now that it did not run.
+        """
+        states = {one["command_id"]: one["state"] for one in held}
+        ended = []
+        for command in self.unfinished():
+            name = command.__name__
+            if name in states:
+                command.become("delivered", now)
+                if states[name] == "running":
+                    command.become("running", now)
+            elif command.status == "queued":
+                if command.cancel_requested and self.end(command, "cancelled", "cancelled before it ran", now):
+                    ended.append(name)
+            elif (command.delivered_at or 0) <= delivered_before:
+                self.end(command, "lost", "the agent came back without it", now)
+                ended.append(name)
+        return ended
+
+    def cancel(self, command: Command, now: float) -> None:
+        """At once while nobody else has it; else the agent is asked."""
+        if command.offered_to is None:
+            self.end(command, "cancelled", "cancelled before it was sent", now)
+            command.delivered_at = None
+        command.cancel_requested = True
+
+    def expire(self, now: float, last_seen: float) -> list[str]:
+        """Ends what cannot end by itself any more; their ids."""
+        ended = []
+        for command in self.unfinished():
+            status, reason = _overdue(command, now, last_seen)
+            if status and self.end(command, status, reason, now):
+                if status == "expired":
+                    command.delivered_at = None
+                ended.append(command.__name__)
+        return ended
+
+
+def _overdue(command: Command, now: float, last_seen: float) -> tuple[str, str]:
+    if command.status == "queued" and command.expires_at <= now:
+        if command.offered_to is None:
+            return "expired", "not delivered in time"
+        return "lost", "sent, but never acknowledged"
+    timeout = command.params.get("timeout") or 0
+    patience = max(command.delivered_at or 0, last_seen) + timeout + FORSAKEN_S
+    if command.status in ("delivered", "running") and patience <= now:
+        return "lost", "the agent has not come back"
+    return "", ""
+
+
+def reseal_open(agents: Iterable[Any], reseal: Reseal) -> None:
+    """`opsapp rekey`: the commands that are not over yet."""
+    for agent in agents:
+        for command in agent.commands.unfinished():
+            if command.sealed is not None:
+                command.sealed = reseal(command.sealed, PURPOSE)
+
+
+def whole(at: float | None) -> int | None:
+    return None if at is None else int(at)

@@ -1,0 +1,132 @@
+"""Agent records: list, create, look at, change, delete, rotate the key, history."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyramid.request import Request
+from pyramid.view import view_config
+
+from opsapp.agents import logic, schemas
+from opsapp.agents.engine import lifecycle, looking
+from opsapp.agents.engine.directory import touched
+from opsapp.agents.resources import Agent, Agents
+from opsapp.tree.acl import Permission
+
+from . import page
+
+READ_ONLY = tuple(child.name for child in schemas.AgentDetail().children if child.name not in ("label", "tags"))
+
+
+@view_config(
+    context=Agents,
+    request_method="GET",
+    permission=Permission.view,
+    query=schemas.AgentList,
+    returns=[schemas.AgentRow],
+    renderer="json",
+)
+def agents(context: Agents, request: Request) -> Any:
+    """All agents."""
+    query = request.valid_query
+    rows = looking.rows(request.root)
+    return page(request, [row for row in rows if logic.matches(row, query["q"], query["status"], query["tag"])])
+
+
+@view_config(
+    context=Agents,
+    request_method="POST",
+    permission=Permission.administer,
+    body=schemas.NewAgent,
+    returns=schemas.AgentKey,
+    creates=True,
+    renderer="json",
+)
+def create(context: Agents, request: Request) -> Any:
+    """A record for an agent that somebody installs by hand; the key is shown this once."""
+    body = request.valid_body
+    agent_id, key = lifecycle.create(request.root, body["label"], body["tags"])
+    request.audit("agent.create", agent_id, after={"label": body["label"], "tags": list(body["tags"])})
+    return {"agent_id": agent_id, "key": key, "status": "pending"}
+
+
+@view_config(
+    context=Agent, request_method="GET", permission=Permission.view, returns=schemas.AgentDetail, renderer="json"
+)
+def agent(context: Agent, request: Request) -> Any:
+    """One agent with its current metrics."""
+    return looking.detail(request.root, context)
+
+
+@view_config(
+    context=Agent,
+    request_method="PUT",
+    permission=Permission.operate,
+    body=schemas.AgentChange,
+    partial=True,
+    read_only=READ_ONLY,
+    returns=schemas.Done,
+    renderer="json",
+)
+def change(context: Agent, request: Request) -> Any:
+    """Label and tags."""
+    before = {"label": context.label, "tags": list(context.tags)}
+    context.label = request.valid_body.get("label", context.label)
+    context.tags = tuple(request.valid_body.get("tags", context.tags))
+    touched(request.root, context.id)
+    request.audit("agent.change", context.id, before=before, after={"label": context.label, "tags": list(context.tags)})
+    return {"status": "updated"}
+
+
+@view_config(
+    context=Agent, request_method="DELETE", permission=Permission.administer, returns=schemas.Done, renderer="json"
+)
+def delete(context: Agent, request: Request) -> Any:
+    """The agent with all its history; its key is worth nothing from now on."""
+    request.audit("agent.delete", context.id, before={"label": context.label, "hostname": context.hostname})
+    lifecycle.delete(request.root, context)
+    return {"status": "deleted"}
+
+
+@view_config(
+    context=Agent,
+    name="key",
+    request_method="POST",
+    permission=Permission.administer,
+    returns=schemas.AgentKey,
+    renderer="json",
+)
+def rotate_key(context: Agent, request: Request) -> Any:
+    """A new key, shown this once; the old one ends at once, and a session that was opened with it too."""
+    key = lifecycle.rotate_key(request.root, context)
+    request.audit("agent.key", context.id)
+    return {"agent_id": context.id, "key": key, "status": looking.status_of(request.node, context)}
+
+
+@view_config(
+    context=Agent,
+    name="key",
+    request_method="DELETE",
+    permission=Permission.administer,
+    returns=schemas.Done,
+    renderer="json",
+)
+def revoke_key(context: Agent, request: Request) -> Any:
+    """The key is worth nothing from now on, and its session ends; POST makes a new one. The agent's record stays."""
+    lifecycle.revoke_key(request.root, context)
+    request.audit("agent.key.revoke", context.id)
+    return {"status": "revoked"}
+
+
+@view_config(
+    context=Agent,
+    name="metrics",
+    request_method="GET",
+    permission=Permission.view,
+    query=schemas.History,
+    returns=[schemas.HistoryPoint],
+    renderer="json",
+)
+def metrics(context: Agent, request: Request) -> Any:
+    """What was reported, as means per bucket."""
+    return looking.history(request.root, context, **request.valid_query)

@@ -1,0 +1,77 @@
+"""Commands of an agent: ask, look, cancel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyramid.request import Request
+from pyramid.view import view_config
+
+from opsapp.agents import schemas
+from opsapp.agents.engine import commands as engine
+from opsapp.agents.resources import Command, Commands
+from opsapp.lib.problems import Conflict, Invalid
+from opsapp.tree.acl import Permission
+
+from . import page
+
+
+@view_config(
+    context=Commands,
+    request_method="GET",
+    permission=Permission.view,
+    query=schemas.CommandList,
+    returns=[schemas.CommandRecord],
+    renderer="json",
+)
+def commands(context: Commands, request: Request) -> Any:
+    """The last 100, newest first."""
+    return [command.plain() for command in page(request, context.latest())]
+
+
+@view_config(
+    context=Commands,
+    request_method="POST",
+    permission=Permission.operate,
+    body=schemas.NewCommand,
+    returns=schemas.CommandAccepted,
+    idempotent=True,
+    renderer="json",
+)
+def ask(context: Commands, request: Request) -> Any:
+    """A command for the agent; one that is offline gets it when it comes back."""
+    kind, params = request.valid_body["type"], dict(request.valid_body["params"] or {})
+    if kind == "heal":
+        raise Invalid({"type": "is for the healing pipeline alone"})
+    if kind == "logs":
+        params["role"] = "operator"
+    command_id = engine.send_command(
+        request.root, context.__parent__.id, kind, params, requested_by=request.caller.name
+    )
+    request.audit("agent.command", context.__parent__.id, after={"command_id": command_id, "type": kind})
+    return {"command_id": command_id, "status": "queued"}
+
+
+@view_config(
+    context=Command, request_method="GET", permission=Permission.view, returns=schemas.CommandRecord, renderer="json"
+)
+def command(context: Command, request: Request) -> Any:
+    """One command."""
+    return context.plain()
+
+
+@view_config(
+    context=Command,
+    request_method="DELETE",
+    permission=Permission.operate,
+    returns=schemas.CommandAccepted,
+    renderer="json",
+)
+def cancel(context: Command, request: Request) -> Any:
+    """Cancels it: at once while it is queued, else the agent is told to stop it."""
+    if context.final:
+        raise Conflict(f"The command is over already: {context.status}.", code="command_over")
+    agent_id = context.__parent__.__parent__.id
+    status = engine.cancel_command(request.root, agent_id, context.__name__)
+    request.audit("agent.command.cancel", agent_id, after={"command_id": context.__name__})
+    return {"command_id": context.__name__, "status": status}

@@ -1,0 +1,58 @@
+"""How an agent gets onto a host by hand: the program and the script that installs it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import colander
+from pyramid.request import Request
+from pyramid.response import Response
+from pyramid.security import NO_PERMISSION_REQUIRED
+from pyramid.view import view_config
+
+from opsapp.agents.engine.installing import script
+from opsapp.agents.resources import Agents, InstallScript, find_by_key
+from opsapp.agents.zipapp import agent_file
+from opsapp.lib.problems import Invalid
+from opsapp.tree.acl import Permission
+from opsapp.web.fields import Query, Text
+
+
+class KeyGiven(Query):
+    key = colander.SchemaNode(Text(1, 200), missing=None)
+
+
+@view_config(
+    context=Agents,
+    name="agent.pyz",
+    request_method="GET",
+    permission=NO_PERMISSION_REQUIRED,
+    returns="application/octet-stream",
+)
+def program(context: Agents, request: Request) -> Any:
+    """The agent program."""
+    file = agent_file()
+    response = Response(file.data, content_type="application/octet-stream")
+    response.headers["Content-Disposition"] = 'attachment; filename="opsapp-agent.pyz"'
+    response.headers["X-Content-SHA256"] = file.sha256
+    response.etag = file.sha256
+    return response
+
+
+@view_config(
+    context=InstallScript,
+    request_method="GET",
+    permission=Permission.view,
+    query=KeyGiven,
+    returns="text/x-shellscript",
+)
+def install_script(context: InstallScript, request: Request) -> Any:
+    """A POSIX script that installs and starts the agent. With an agent's key it needs no more."""
+    caller = request.caller
+    key = request.valid_query["key"] or (request.headers.get("X-Agent-Key") if caller.kind == "agent" else None)
+    agent = find_by_key(request.root, key) if key else None
+    if key and agent is None:
+        raise Invalid({"key": "is no agent's key"})
+    server = (request.node.config["web"]["base_url"] or request.host_url).rstrip("/")
+    text = script(server, agent.id if agent else "", key or "", request.node.config["agents"]["run_as"])
+    return Response(text, content_type="text/x-shellscript", charset="utf-8")

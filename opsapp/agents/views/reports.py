@@ -1,0 +1,40 @@
+"""What an agent sends by itself: reports by polling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyramid.request import Request
+from pyramid.view import view_config
+
+from opsapp.agents import schemas
+from opsapp.agents.engine import reports
+from opsapp.agents.engine.memory import memory_of
+from opsapp.agents.resources import Agent
+from opsapp.lib.problems import Invalid
+from opsapp.runtime.wakes import after_commit
+from opsapp.tree.acl import Permission
+from opsapp.web.derivers import RAW, read_object
+from opsapp.wire.fields import WireError
+from opsapp.wire.messages import check_report
+
+
+@view_config(
+    context=Agent,
+    name="report",
+    request_method="POST",
+    permission=Permission.report,
+    body=RAW,
+    returns=schemas.ReportAnswer,
+    renderer="json",
+)
+def report(context: Agent, request: Request) -> Any:
+    """An agent's report. Fields that nobody here knows are ignored; a missing number is unknown."""
+    try:
+        said = check_report(read_object(request, optional=False))
+    except WireError as wrong:
+        raise Invalid(wrong.fields or {"report": str(wrong)}) from None
+    node = request.node
+    answer = reports.take_poll(request.root, context, said, ip=request.client_ip or "")
+    after_commit(request.root, node.post, memory_of(node).observe, context.id, said, node.clock.now())
+    return answer

@@ -1,0 +1,46 @@
+"""The door of an agent's session."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyramid.request import Request
+from pyramid.view import view_config
+
+from opsapp.agents.engine.session import LineClosed
+from opsapp.agents.engine.sessions import sessions_of
+from opsapp.agents.resources import Agent
+from opsapp.tree.acl import Permission
+from opsapp.web.answers import Upgrade
+from opsapp.web.websocket import Closed
+from opsapp.wire.frames import MAX_TEXT_FRAME, PING_S, SILENCE_S
+
+
+class SocketLine:
+    """A WebSocket as a session sees it."""
+
+    def __init__(self, socket: Any):
+        self._socket = socket
+        self.receive = socket.receive
+        self.close = socket.close
+
+    def send(self, message: str | bytes) -> None:
+        try:
+            self._socket.send(message)
+        except Closed as closed:
+            raise LineClosed from closed
+
+
+@view_config(
+    context=Agent, name="session", request_method="GET", permission=Permission.report, returns="application/json"
+)
+def session(context: Agent, request: Request) -> Any:
+    """A WebSocket for the agent itself: docs/wire.md says what is spoken."""
+    sessions, agent_id, key_digest = sessions_of(request.node), context.id, context.key_digest
+    ip = request.client_ip or ""
+    return Upgrade(
+        lambda socket: sessions.serve(agent_id, key_digest, SocketLine(socket), ip),
+        max_message=MAX_TEXT_FRAME,
+        ping_every=PING_S,
+        idle_after=SILENCE_S,
+    )

@@ -1,0 +1,164 @@
+"""Live logs and live metrics of an agent, as server-sent events."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from pyramid.request import Request
+from pyramid.view import view_config
+
+from opsapp.agents import logic, schemas
+from opsapp.agents.engine import looking
+from opsapp.agents.engine.directory import CHANGED
+from opsapp.agents.engine.memory import memory_of
+from opsapp.agents.engine.sessions import sessions_of
+from opsapp.agents.engine.streams import Ended, Stream
+from opsapp.agents.resources import StreamFacet
+from opsapp.lib.problems import Invalid, Unavailable
+from opsapp.runtime.node import Node
+from opsapp.tree.acl import Permission
+from opsapp.web import peers, sse
+from opsapp.web.answers import Head
+
+from . import held_elsewhere
+
+RESUME_LINES = 10_000
+Params = dict[str, Any]
+
+
+def when_gone(node: Node, agent_id: str, end: Callable[[str], None]) -> Callable[[], None]:
+    """Calls `end(why)` when the agent is gone; the answer stops listening."""
+
+    def on_event(event: Any) -> None:
+        data = event.data
+        if event.kind == CHANGED and data["agent_id"] == agent_id and data.get("deleted"):
+            end("agent_deleted")
+        elif event.kind == "agent" and data["agent_id"] == agent_id and data["status"] in ("offline", "dead"):
+            end("agent_offline")
+
+    return node.events.listen(on_event)
+
+
+class LogSource:
+    """Lines as they are written. What the reader takes is what the agent may send more."""
+
+    def __init__(self, node: Node, agent_id: str, params: Params, after: str | None):
+        self._node, self._agent_id = node, agent_id
+        self._params, self._after = params, after
+        self._stream: Stream | None = None
+        self._stop: Callable[[], None] | None = None
+
+    def open(self) -> Head:
+        since = time_of(self._after)
+        if self._after is not None:
+            self._params["lines"] = 0 if since is None else RESUME_LINES
+        stream = self._stream = sessions_of(self._node).open_stream(self._agent_id, "logs", self._params)
+        self._since = since or -math.inf
+        stream.opened()
+        self._stop = when_gone(self._node, self._agent_id, stream.close)
+        return Head(headers={"X-Accel-Buffering": "no", "Cache-Control": "no-store"})
+
+    def __iter__(self) -> Iterator[bytes]:
+        assert self._stream is not None
+        yield b"retry: %d\n\n" % sse.RETRY_MS
+        number = 0
+        while True:
+            try:
+                item = self._stream.take(sse.COMMENT_EVERY_S)
+            except Ended as ended:
+                code, said = ended.message["code"], ended.message.get("message") or ""
+                yield sse.encode({"reason": code, "message": said}, event="end")
+                return
+            if item is None:
+                yield sse.COMMENT
+            elif isinstance(item, dict) and item["type"] == "lines":
+                fresh = [one for one in item["lines"] if one["time"] is None or one["time"] > self._since]
+                yield b"".join(event_of(one, number + n) for n, one in enumerate(fresh, 1))
+                number += len(fresh)
+                self._stream.used(sum(len(one["line"]) + 1 for one in item["lines"]))
+
+    def end(self, reason: str) -> None:
+        """Whoever reads may read no more."""
+        if self._stream is not None:
+            self._stream.close(reason)
+
+    def close(self) -> None:
+        if self._stop is not None:
+            self._stop()
+        if self._stream is not None:
+            self._stream.close()
+
+
+def event_of(line: dict[str, Any], number: int) -> bytes:
+    at = line["time"]
+    return sse.encode({"time": at, "line": line["line"]}, event="log", id=f"{'' if at is None else repr(at)}-{number}")
+
+
+def time_of(event_id: str | None) -> float | None:
+    """When the line with this id was written."""
+    try:
+        return float((event_id or "").rpartition("-")[0])
+    except ValueError:
+        return None
+
+
+@view_config(
+    context=StreamFacet,
+    name="logs",
+    request_method="GET",
+    permission=Permission.view,
+    query=schemas.Logs,
+    returns=sse.CONTENT_TYPE,
+)
+def logs(context: StreamFacet, request: Request) -> Any:
+    """Log lines as they are written: events `log`, then `end`."""
+    query = request.valid_query
+    if query["source"] == "file" and query["path"] is None:
+        raise Invalid({"path": "is required"})
+    there = held_elsewhere(request, context.__parent__)
+    if there:
+        return peers.forward(request, there)
+    role = "viewer" if request.caller.role == "viewer" else "operator"
+    params = {"role": role, **{name: value for name, value in query.items() if value is not None}}
+    after = sse.last_event_id(request.headers, request.GET)
+    return sse.event_stream(LogSource(request.node, context.__parent__.id, params, after))
+
+
+@view_config(
+    context=StreamFacet, name="metrics", request_method="GET", permission=Permission.view, returns=sse.CONTENT_TYPE
+)
+def metrics(context: StreamFacet, request: Request) -> Any:
+    """A snapshot now and with every report, every 5 s while somebody reads: events `metrics`, then `end`."""
+    agent = context.__parent__
+    if looking.status_of(request.node, agent) != "online":
+        raise Unavailable("The agent is not online.", code="agent_offline", retry_after=10)
+    there = held_elsewhere(request, agent)
+    if there:
+        return peers.forward(request, there)
+    return sse.event_stream(metrics_feed(request.node, agent.id))
+
+
+def metrics_feed(node: Node, agent_id: str) -> sse.Feed:
+    endings: list[Callable[[], None]] = []
+
+    def put(feed: sse.Feed, metrics: dict[str, Any], at: float) -> None:
+        feed.put({"time": int(at), **metrics}, event="metrics", id=int(at * 1000))
+
+    def opening(feed: sse.Feed) -> None:
+        now, at = looking.metrics_of(node, agent_id)
+        if at is not None:
+            put(feed, now, at)
+        endings.append(memory_of(node).watch(agent_id, lambda report, at: put(feed, logic.snapshot(report), at)))
+        endings.append(when_gone(node, agent_id, feed.end))
+        if agent_id in sessions_of(node).live:
+            stream = sessions_of(node).open_stream(agent_id, "metrics", {})
+            stream.on_closed = lambda message: feed.end("agent_" + message["code"])
+            endings.append(stream.close)
+
+    def closing(_feed: sse.Feed) -> None:
+        while endings:
+            endings.pop()()
+
+    return sse.Feed(node, opening=opening, closing=closing)

@@ -1,0 +1,84 @@
+"""The paste app factory. Its list of includes is the map of the system, from the ground up."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from pyramid.config import Configurator
+from pyramid.router import Router
+
+from .lib.problems import Problem
+from .runtime import sealing
+from .runtime.node import Node
+from .runtime.settings import make_data_directory, private_files, store_settings
+from .tree.evolve import evolve_next
+from .web import configfile
+from .web.setup import reserve_view_names, settle_requests
+
+log = logging.getLogger(__name__)
+
+INCLUDES = (
+    "opsapp.web",  # how HTTP behaves
+    "opsapp.audit",  # who did what
+    "opsapp.auth",  # users, sessions
+    "opsapp.notify",  # how people are told
+    "opsapp.maintenance",  # windows
+    "opsapp.agents",  # hosts and what runs on them
+    "opsapp.approvals",  # what people decide
+    "opsapp.monitoring",  # monitors, probes, incidents
+    "opsapp.automations",  # what is done when asked
+    "opsapp.healing",  # rules, the six stages, the ledger, trust
+    "opsapp.ui",  # pages
+)
+
+
+def main(global_config: dict[str, Any], **settings: Any) -> Router:
+    """The WSGI application; `app.registry["opsapp.node"]` is the process around it."""
+    config = configure(settings)
+    node: Node = config.registry["opsapp.node"]
+    try:
+        bring_up_to_date(config, node)
+        configfile.load(config.registry)
+        for prepare in config.registry.opsapp_preparations:
+            prepare(node)
+    except BaseException:
+        node.stop()
+        raise
+    config.registry["opsapp.reload"] = lambda: reload(config.registry)
+    return config.make_wsgi_app()
+
+
+def configure(settings: dict[str, Any]) -> Configurator:
+    """Every room included, the store open, nothing brought up to date yet."""
+    settings = settings | store_settings(settings)
+    make_data_directory(settings)
+    config = Configurator(settings=settings)
+    with private_files():
+        for room in INCLUDES:
+            config.include(room)
+    config.commit()
+    reserve_view_names(config.registry)
+    settle_requests(config)
+    return config
+
+
+def bring_up_to_date(config: Configurator, node: Node) -> None:
+    """Evolve the store, step by step. Nodes that start together meet in conflicts, and the step runs once. Then read
+    the master key: what the configuration brings into the store may have to be sealed."""
+    steps = config.registry.opsapp_evolve_steps
+    with private_files():
+        while node.store.transact(evolve_next, (steps,), root_from=lambda connection: connection.root()):
+            pass
+        sealing.prepare(node)
+
+
+def reload(registry: Any) -> bool:
+    """SIGHUP: the YAML file anew, or, if anything is wrong with it, everything as it was."""
+    try:
+        configfile.load(registry)
+    except Problem as problem:
+        log.error("configuration not reloaded: %s", problem)
+        return False
+    log.info("configuration reloaded")
+    return True

@@ -1,0 +1,14 @@
+"""Requests that people decide: /api/approvals. Greenlet: expiry.
+
+Lives here: a request, its votes, quorum, expiry, and that it is decided once. Must not: know what is decided about; the
+rooms above register an `ApprovalKind` under the name of their kind (`run`, `heal`).
+"""
+
+
+def includeme(config):
+    from .schemas import ApprovalsSection
+
+    config.add_evolve_step("approvals-1", "opsapp.approvals.resources.set_up")
+    config.add_section("approvals", ApprovalsSection)
+    config.add_engine("opsapp.approvals.engine.start")
+    config.scan("opsapp.approvals.views")

@@ -1,0 +1,117 @@
+"""Deciding: a vote is checked against the plan it was given for, settles once, and tells whoever waits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from zope.interface import Interface
+
+from opsapp.lib.problems import Conflict, Forbidden
+from opsapp.runtime.wakes import node_of
+from opsapp.tree.root import Root
+
+from . import logic
+from .resources import Approval
+
+if TYPE_CHECKING:
+    from opsapp.runtime.node import Node
+
+
+LATE = "nobody decided in time"
+
+
+class IApprovalKind(Interface):
+    """Utility registered under a kind's name by the room that asks."""
+
+
+class ApprovalKind(Protocol):
+    """What a kind has to say, inside the transaction of the decision."""
+
+    def gone(self, root: Root, approval: Approval) -> str | None:
+        """Why the request has lost its ground (the condition is gone, the plan is another), or None."""
+
+    def decided(self, root: Root, approval: Approval) -> None:
+        """It is decided: go on, or give up."""
+
+
+class Lapsed(Conflict):
+    """The request can be decided no more; `status` is what it becomes, which `lapse` keeps after the refusal."""
+
+    code = "lapsed"
+
+    def __init__(self, status: str, why: str):
+        super().__init__(f"This request is {status}: {why}", code=status)
+        self.status = status
+        self.why = why
+
+
+class Voter(NamedTuple):
+    """Who decides."""
+
+    name: str
+    role: str | None
+
+
+def kind_of(root: Root, approval: Approval) -> ApprovalKind:
+    return node_of(root._p_jar).registry.getUtility(IApprovalKind, approval.kind)
+
+
+def decide(root: Root, request_id: str, voter: Voter, vote: str, comment: str | None, now: float) -> dict[str, Any]:
+    """One vote. Lapsed when the time is up, or when the ground of the request is gone."""
+    approval = root["api"]["approvals"][request_id]
+    if approval.status != "pending":
+        raise Conflict(f"This request is already {approval.status}.", code="already_decided")
+    refusal = logic.may_decide(
+        voter.name,
+        voter.role,
+        approvers=approval.approvers,
+        requested_by=approval.requested_by,
+        approving=vote == "approve",
+    )
+    if refusal:
+        raise Forbidden(refusal)
+    if approval.expires_at <= now:
+        raise Lapsed("expired", LATE)
+    gone = kind_of(root, approval).gone(root, approval) if vote == "approve" else None
+    if gone:
+        raise Lapsed("withdrawn", gone)
+    if any(given["username"] == voter.name for given in approval.votes):
+        raise Conflict("You have voted already.", code="already_voted")
+    approval.votes += ({"username": voter.name, "vote": vote, "at": int(now), "comment": comment},)
+    status = logic.settled(approval.votes, approval.quorum)
+    if status:
+        approval.close(root, status, by=voter.name, now=now, comment=comment)
+        kind_of(root, approval).decided(root, approval)
+    return answer(approval)
+
+
+def lapse(root: Root, request_id: str, status: str, why: str, now: float) -> None:
+    """Close a request that nobody decided; no effect when somebody was faster."""
+    approval = root["api"]["approvals"].get(request_id)
+    if approval is not None and approval.status == "pending":
+        approval.close(root, status, by=None, now=now, comment=why)
+        kind_of(root, approval).decided(root, approval)
+
+
+def answer(approval: Approval) -> dict[str, Any]:
+    about = {name: value for name, value in approval.about.items() if name in ("run_id", "ledger_id")}
+    return {"request_id": approval.__name__, "status": approval.status, **about}
+
+
+def expire(root: Root, now: float) -> bool:
+    """Close one request whose time is up; whether there was one."""
+    folder = root["api"]["approvals"]
+    for request_id in folder.due(now):
+        lapse(root, request_id, "expired", LATE, now)
+        return True
+    return False
+
+
+def start(node: Node) -> None:
+    def purge() -> None:
+        node.transact(lambda root: root["api"]["approvals"].purge(node.clock.now()))
+
+    node.supervisor.add("approvals-purge", purge, every=3600.0, lease="housekeeping")
+    node.supervisor.add(
+        "approvals-expiry", lambda: node.transact(expire, node.clock.now()), every=1.0, lease="housekeeping"
+    )

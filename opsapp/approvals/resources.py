@@ -1,0 +1,157 @@
+"""Approvals: the folder of requests, and a request that is decided once."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import Any
+
+from BTrees.OOBTree import OOTreeSet
+
+from opsapp.lib.ids import new_id
+from opsapp.lib.problems import Conflict
+from opsapp.notify.engine import tell
+from opsapp.runtime.events import emit
+from opsapp.tree.folder import Folder, Record
+from opsapp.tree.root import Root
+
+from .logic import plan_hash
+
+KEEP_S = 90 * 86400.0
+PAGE = 500
+
+
+def set_up(root: Root) -> None:
+    root["api"]["approvals"] = Approvals()
+
+
+class Approvals(Folder):
+    """/api/approvals. `pending` is the index of what waits: (expires_at, id)."""
+
+    url = "/api/approvals"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pending = OOTreeSet()
+
+    def due(self, now: float) -> list[str]:
+        """Requests whose time is up."""
+        return [request_id for _, request_id in self.pending.keys(None, (now, ""))]
+
+    def of_status(self, status: str) -> list[Approval]:
+        """Requests of a status (or `all`), oldest first. What is pending is read from its index."""
+        if status == "pending":
+            found = [self[request_id] for _, request_id in self.pending]
+        else:
+            found = [one for one in self.values() if status in ("all", one.status)]
+        return sorted(found, key=lambda one: (one.requested_at, one.__name__))
+
+    def purge(self, now: float) -> None:
+        """Forget what was decided long ago."""
+        old = [name for name, one in self.items() if one.decided_at is not None and one.decided_at < now - KEEP_S]
+        for name in old[:PAGE]:
+            del self[name]
+
+
+class Approval(Record):
+    """One request. `about` holds what it stands for (case_id and ledger_id, or run_id)."""
+
+    url = "/api/approvals/{request_id}"
+
+    def __init__(self, fields: dict[str, Any]):
+        self.__dict__.update(fields)
+        self.votes: tuple[dict[str, Any], ...] = ()
+        self.status = "pending"
+        self.decided_by: str | None = None
+        self.decided_at: float | None = None
+        self.comment: str | None = None
+
+    def plain(self) -> dict[str, Any]:
+        return {
+            "request_id": self.__name__,
+            "kind": self.kind,
+            "subject": self.subject,
+            "plan": self.plan,
+            "reason": self.reason,
+            "risk": self.risk,
+            "requested_by": self.requested_by,
+            "requested_at": int(self.requested_at),
+            "expires_at": int(self.expires_at),
+            "approvers": list(self.approvers),
+            "quorum": self.quorum,
+            "votes": list(self.votes),
+            "status": self.status,
+            "decided_by": self.decided_by,
+            "decided_at": None if self.decided_at is None else int(self.decided_at),
+            "comment": self.comment,
+            **self.about,
+        }
+
+    def close(self, root: Root, status: str, *, by: str | None, now: float, comment: str | None = None) -> None:
+        """The one decision. Whoever comes second gets Conflict, through the store's own conflict too."""
+        if self.status != "pending":
+            raise Conflict(f"This request is already {self.status}.", code="already_decided")
+        self.status, self.decided_by, self.decided_at = status, by, now
+        self.comment = comment or self.comment
+        folder = self.__parent__
+        folder.pending.remove((self.expires_at, self.__name__))
+        emit(root, "approval", self.plain())
+
+
+def request(
+    root: Root,
+    *,
+    kind: str,
+    subject: str,
+    plan: dict[str, Any],
+    reason: str,
+    risk: str | None,
+    requested_by: str,
+    now: float,
+    expiry_s: float,
+    about: dict[str, Any],
+    approvers: tuple[str, ...] = (),
+    quorum: int = 1,
+) -> Approval:
+    """Ask people, in the transaction that has to wait for them."""
+    folder = root["api"]["approvals"]
+    approval = Approval(
+        {
+            "kind": kind,
+            "subject": subject,
+            "plan": plan,
+            "plan_hash": plan_hash(plan),
+            "reason": reason,
+            "risk": risk,
+            "requested_by": requested_by,
+            "requested_at": now,
+            "expires_at": now + expiry_s,
+            "approvers": approvers,
+            "quorum": quorum,
+            "about": about,
+        }
+    )
+    folder[new_id()] = approval
+    folder.pending.add((approval.expires_at, approval.__name__))
+    emit(root, "approval", approval.plain())
+    _tell(root, approval, now)
+    return approval
+
+
+def _tell(root: Root, approval: Approval, now: float) -> None:
+    """Whoever may decide has to hear of it: no maintenance window keeps a question silent. Healing tells its own."""
+    if approval.kind == "heal":
+        return
+    until = datetime.fromtimestamp(approval.expires_at, timezone.utc)
+    lines = [approval.reason, f"Asked for by {approval.requested_by}, until {until:%Y-%m-%d %H:%M} UTC."]
+    lines += [f"Risk: {approval.risk}."] if approval.risk else []
+    lines += [f"Who may decide: {', '.join(approval.approvers)}."] if approval.approvers else []
+    tell(
+        root,
+        now,
+        key=f"approval:{approval.__name__}",
+        kind="approval.asked",
+        severity="warning",
+        title=f"Approval wanted: {approval.kind} of {approval.subject}",
+        text="\n".join(lines),
+        tags=("approval",),
+    )

@@ -1,0 +1,74 @@
+"""/api/approvals: what waits for people, and their decisions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyramid.request import Request
+from pyramid.view import view_config
+
+from opsapp.tree.acl import Permission
+from opsapp.web.paging import page_of
+
+from . import engine, schemas
+from .resources import Approval, Approvals
+
+
+@view_config(
+    context=Approvals,
+    request_method="GET",
+    permission=Permission.view,
+    query=schemas.ApprovalQuery,
+    returns=[schemas.ApprovalRecord],
+    renderer="json",
+)
+def listing(context: Approvals, request: Request) -> Any:
+    chosen = context.of_status(request.valid_query["status"])
+    return [one.plain() for one in page_of(request, chosen)]
+
+
+@view_config(
+    context=Approval, request_method="GET", permission=Permission.view, returns=schemas.ApprovalRecord, renderer="json"
+)
+def show(context: Approval, request: Request) -> Any:
+    return context.plain()
+
+
+@view_config(
+    context=Approval,
+    name="approve",
+    request_method="POST",
+    permission=Permission.operate,
+    audit="approval.approve",
+    body=schemas.Decision,
+    returns=schemas.Decided,
+    renderer="json",
+)
+def approve(context: Approval, request: Request) -> Any:
+    return _decide(context, request, "approve")
+
+
+@view_config(
+    context=Approval,
+    name="reject",
+    request_method="POST",
+    permission=Permission.operate,
+    audit="approval.reject",
+    body=schemas.Decision,
+    returns=schemas.Decided,
+    renderer="json",
+)
+def reject(context: Approval, request: Request) -> Any:
+    return _decide(context, request, "reject")
+
+
+def _decide(context: Approval, request: Request, vote: str) -> Any:
+    name, now = context.__name__, request.node.clock.now()
+    voter = engine.Voter(request.caller.name, request.caller.role)
+    try:
+        answer = engine.decide(request.root, name, voter, vote, request.valid_body["comment"], now)
+    except engine.Lapsed as lapsed:
+        request.after_abort(engine.lapse, name, lapsed.status, lapsed.why, now)
+        raise
+    request.audit(f"approval.{vote}", name, after=answer)
+    return answer

@@ -1,0 +1,22 @@
+"""Who did what: an append-only record of every state change and every login, refused or not. /api/audit.
+Greenlets: audit-refusals (every node), audit-retention.
+
+Lives here: writing and reading audit entries, and the view deriver that leaves no change without one. Must not: decide
+anything. A view adds what it knows in one line: `request.audit("user.update", name, before=…, after=…)`.
+"""
+
+
+def includeme(config):
+    from . import schemas
+    from .engine import TALLY
+    from .logic.tally import Tally
+
+    config.registry[TALLY] = Tally()
+    config.add_section("retention.audit", schemas.AuditRetention)
+    config.add_evolve_step("audit-1", "opsapp.audit.resources.set_up")
+    config.add_evolve_step("audit-2-logs", "opsapp.audit.resources.fold_entries")
+    config.add_engine("opsapp.audit.engine.start")
+    config.add_engine("opsapp.audit.engine.start_everywhere", everywhere=True)
+    config.add_farewell("opsapp.audit.engine.stop")
+    config.include("opsapp.audit.requests")
+    config.scan("opsapp.audit.views")

@@ -1,0 +1,102 @@
+"""Auditing what is done outside a view's transaction: by a deferred answer, a command line, an engine. And what is
+done in time: the counts of refusals come into the record, entries past their retention go."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from opsapp.lib.networks import counted_address
+from opsapp.lib.problems import Problem
+from opsapp.runtime.node import Node
+from opsapp.tree.root import Root
+
+from .logic.tally import Counted, Kind, Limits, Tally
+from .resources import REFUSED, record, retire
+
+TALLY = "opsapp.refusals"
+DAY_S = 86_400
+
+
+class Actor(NamedTuple):
+    """Who does something, as plain values. `request.actor` is the caller of a request."""
+
+    username: str | None
+    ip: str | None
+
+
+SHELL = Actor(None, None)  # somebody with a shell on the server
+
+
+def note(root: Root, actor: Actor, action: str, target: str, *, before: Any = None, after: Any = None) -> None:
+    """One entry of a change, in its transaction."""
+    record(root, username=actor.username, ip=actor.ip, action=action, target=target, before=before, after=after)
+
+
+def note_refusal(root: Root, actor: Actor, action: str, target: str, reason: str) -> None:
+    record(root, username=actor.username, ip=actor.ip, action=action, target=target, result=REFUSED, reason=reason)
+
+
+def refused(node: Node, actor: Actor, action: str, target: str, reason: str) -> None:
+    """An entry of a refusal in a transaction of its own, or one more to be counted where there are too many."""
+    if admits(node, actor, action, reason):
+        node.transact(note_refusal, actor, action, target, reason)
+
+
+def admits(node: Node, actor: Actor, action: str, reason: str) -> bool:
+    """Whether this refusal gets an entry of its own; if not, it has been counted."""
+    kind = Kind(actor.ip and counted_address(actor.ip), action, reason)
+    known = node.config["retention"]["audit"]
+    limits = Limits(known["refusals_of_a_kind"], known["refusals"])
+    return node.registry[TALLY].admits(kind, actor.username, node.clock.now(), limits)
+
+
+@contextlib.contextmanager
+def refusals_noted(node: Node, actor: Actor, action: str, target: str) -> Iterator[None]:
+    """Whatever problem ends the block leaves an entry of its own."""
+    try:
+        yield
+    except Problem as problem:
+        refused(node, actor, action, target, problem.code)
+        raise
+
+
+def start(node: Node) -> None:
+    node.supervisor.add("audit-retention", lambda: retain(node), every=3600, lease="housekeeping")
+
+
+def start_everywhere(node: Node) -> None:
+    node.supervisor.add("audit-refusals", lambda: tell_counts(node), every=10)
+
+
+def stop(node: Node) -> None:
+    """What has been counted is told before the node goes."""
+    tell_counts(node, all=True)
+
+
+def tell_counts(node: Node, *, all: bool = False) -> None:
+    """One entry for every kind of refusal of which there were too many in the last minute."""
+    tally: Tally = node.registry[TALLY]
+    due = tally.due(node.clock.now(), all=all)
+    if due:
+        node.transact(_tell, due)
+
+
+def _tell(root: Root, due: list[Counted]) -> None:
+    for kind, username, times, since in due:
+        record(
+            root,
+            username=username,
+            ip=kind.ip,
+            action=kind.action,
+            target="",
+            result=REFUSED,
+            reason=kind.reason,
+            after={"count": times, "since": int(since)},
+        )
+
+
+def retain(node: Node) -> bool:
+    days = node.config["retention"]["audit"]["days"]
+    return node.transact(retire, node.clock.now() - days * DAY_S)

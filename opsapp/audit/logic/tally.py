@@ -1,0 +1,89 @@
+"""Which refusals are written down one by one, and how many are only counted.
+
+Whoever may not come in can still knock, without end: so of one kind (an address, an action, a reason) only so many a
+minute become entries of their own, and of all kinds together only so many; the rest is counted, and told by one entry a
+minute and kind. Beyond the second limit addresses are not told apart any more, so that no number of them fills memory.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import NamedTuple
+
+WINDOW_S = 60.0
+
+
+class Kind(NamedTuple):
+    ip: str | None
+    action: str
+    reason: str
+
+
+class Limits(NamedTuple):
+    each: int
+    all: int
+
+
+class Counted(NamedTuple):
+    """Refusals of one kind that have no entries of their own. `username`: when all were of one."""
+
+    kind: Kind
+    username: str | None
+    times: int
+    since: float
+
+
+class _Kept:
+    __slots__ = ("count", "names", "since", "written")
+
+    def __init__(self) -> None:
+        self.written = self.count = 0
+        self.since = 0.0
+        self.names: set[str | None] = set()
+
+
+class Tally:
+    """One a node, in memory; any thread may ask."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._began = 0.0
+        self._written = 0
+        self._kinds: dict[Kind, _Kept] = {}
+
+    def admits(self, kind: Kind, username: str | None, now: float, limits: Limits) -> bool:
+        """Whether this one gets an entry of its own; else it is counted."""
+        with self._lock:
+            if self._is_over(now):
+                self._began, self._written = now, 0
+                for kept in self._kinds.values():
+                    kept.written = 0
+            full = self._written >= limits.all
+            if full and kind not in self._kinds:
+                kind = kind._replace(ip=None)
+            kept = self._kinds.setdefault(kind, _Kept())
+            if not full and kept.written < limits.each:
+                kept.written += 1
+                self._written += 1
+                return True
+            kept.since = kept.since or now
+            kept.count += 1
+            if len(kept.names) < 2:
+                kept.names.add(username)
+            return False
+
+    def due(self, now: float, *, all: bool = False) -> list[Counted]:
+        """What was counted and is to be told now; it is forgotten here."""
+        with self._lock:
+            if not (all or self._is_over(now)):
+                return []
+            kinds, self._kinds = self._kinds, {}
+            self._began, self._written = now, 0
+        return [
+            Counted(kind, kept.names.copy().pop() if len(kept.names) == 1 else None, kept.count, kept.since)
+            for kind, kept in kinds.items()
+            if kept.count
+        ]
+
+    def _is_over(self, now: float) -> bool:
+        return not self._began <= now < self._began + WINDOW_S

@@ -1,0 +1,47 @@
+"""A page of the audit record, newest first, out of the pieces that every writer's log offers."""
+
+from __future__ import annotations
+
+import heapq
+from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import accumulate, islice
+from typing import Any
+
+from opsapp.audit.logic import matches
+
+from .log import AuditEntry, Log, Piece, Wanted
+
+
+def read(logs: list[Log], wanted: Wanted) -> tuple[list[AuditEntry], int]:
+    """A page of the entries asked for, and how many there are in all."""
+    pieces = sorted((piece for log in logs for piece in log.pieces(wanted)), key=lambda each: each[:2], reverse=True)
+    kept, offset = behind(pieces, wanted["offset"])
+    page = islice(newest_first(kept, wanted), offset, offset + wanted["limit"])
+    return list(page), sum(piece.size for piece in pieces)
+
+
+def behind(pieces: list[Piece], offset: int) -> tuple[list[Piece], int]:
+    """The pieces without those that lie before the page as a whole, and what is still to be skipped.
+
+    All entries of a piece rank before whatever is older than its first one; so it can be left out when everything that
+    may be as new as its first entry, itself included, fits into the offset.
+    """
+    sums = [0, *accumulate(piece.size for piece in pieces)]
+    ends = [-piece.last for piece in pieces]
+    kept = [piece for piece in pieces if sums[bisect_right(ends, -piece.first)] > offset]
+    return kept, offset - (sums[-1] - sum(piece.size for piece in kept))
+
+
+def newest_first(pieces: list[Piece], wanted: Wanted) -> Iterator[AuditEntry]:
+    """Unpacks a piece only when its newest entry may be next."""
+    since = wanted.get("since") or 0
+    heap: list[tuple[float, int, int, int, Any]] = []
+    for order, piece in enumerate(pieces):
+        while heap and -heap[0][0] > piece.last:
+            yield heapq.heappop(heap)[-1]
+        for n, entry in enumerate(piece.load()):
+            if entry["time"] >= since and matches(entry, wanted):
+                heapq.heappush(heap, (-entry["time"], -piece.number, order, -n, entry))
+    while heap:
+        yield heapq.heappop(heap)[-1]

@@ -1,0 +1,23 @@
+"""Users, sessions and credentials: /api/login, /api/logout, /api/me, /api/users, /api/keys,
+/api/stream-ticket, /api/auth/oidc. Greenlet: session-purge.
+
+Lives here: who somebody is. Must not: decide what a role may do (tree.acl), count what others did (audit).
+"""
+
+
+def includeme(config):
+    from . import policy, schemas
+
+    config.add_section("web.login", schemas.LoginSection)
+    config.add_section("web.oidc", schemas.OidcSection)
+    config.add_evolve_step("auth-1-users", "opsapp.auth.resources.set_up")
+    config.add_evolve_step("auth-2-keys", "opsapp.auth.resources.keys.set_up")
+    config.add_evolve_step("auth-3-tickets", "opsapp.auth.resources.tickets.set_up")
+    config.add_evolve_step("auth-4-second-factor", "opsapp.auth.resources.secondfactor.set_up")
+    config.add_evolve_step("auth-5-federation", "opsapp.auth.resources.federation.set_up")
+    config.add_sealed("opsapp.auth.resources.secondfactor.reseal")
+    config.add_preparation("opsapp.auth.engine.make_first_admin")
+    config.add_credential_reader(policy.read_credential)
+    config.add_engine("opsapp.auth.engine.start")
+    config.include("opsapp.auth.cookies")
+    config.scan("opsapp.auth.views")

@@ -1,0 +1,166 @@
+"""Making and changing users: the same rules for the API, the command line and the first start."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+from opsapp.audit.engine import SHELL, Actor, note, refusals_noted
+from opsapp.audit.logic import changed
+from opsapp.auth import resources
+from opsapp.auth.logic.names import password_problem, username_problem
+from opsapp.lib.problems import Conflict, Invalid, NotFound
+from opsapp.runtime.node import Node
+from opsapp.tree.root import Root
+
+from .limits import count_attempt, proof_counters
+from .passwords import hash_password, verify_password
+from .signin import now_of
+
+log = logging.getLogger(__name__)
+
+
+def add_user(
+    node: Node, username: str, role: str, password: str, *, disabled: bool = False, actor: Actor = SHELL
+) -> dict[str, Any]:
+    """A new local user, described."""
+    with refusals_noted(node, actor, "user.create", username):
+        problems = {"username": username_problem(username), "password": password_problem(password, username)}
+        _refuse(problems)
+        return node.transact(_add, username, role, hash_password(node, password), disabled, actor)
+
+
+def change_user(node: Node, username: str, values: dict[str, Any], actor: Actor, keep: str | None) -> dict[str, Any]:
+    """Set `role`, `disabled` and `password`, as far as given. `keep` is the caller's own session."""
+    with refusals_noted(node, actor, "user.update", username):
+        password = values.get("password")
+        if password is not None:
+            _refuse({"password": password_problem(password, username)})
+            values = values | {"password_hash": hash_password(node, password)}
+        return node.transact(_change, username, values, actor, keep)
+
+
+def remove_user(node: Node, username: str, actor: Actor = SHELL) -> None:
+    with refusals_noted(node, actor, "user.delete", username):
+        node.transact(_remove, username, actor)
+
+
+def set_password(node: Node, username: str, password: str, actor: Actor = SHELL) -> None:
+    """Ends the user's sessions."""
+    change_user(node, username, {"password": password}, actor, None)
+
+
+def disable_user(node: Node, username: str, actor: Actor = SHELL) -> None:
+    change_user(node, username, {"disabled": True}, actor, None)
+
+
+def list_users(node: Node) -> list[dict[str, Any]]:
+    return node.transact(lambda root: [resources.describe(user) for user in resources.users_of(root).values()])
+
+
+def change_own_password(node: Node, username: str, session_id: str, values: dict[str, str], actor: Actor) -> None:
+    """The present password proves who asks; the session that asks goes on, the user's others end."""
+    with refusals_noted(node, actor, "password.change", username):
+        _refuse({"new": password_problem(values["new"], username)})
+        prove(node, username, values["current"], "current")
+        password_hash = hash_password(node, values["new"])
+        node.transact(_change_own, username, password_hash, session_id, actor)
+
+
+def prove(node: Node, username: str, password: str, field: str) -> None:
+    """Invalid (naming the field) unless it is this user's password; attempts are limited."""
+    count_attempt(node, proof_counters(node, username))
+    known = node.transact(_password_hash, username)
+    if known == "":
+        raise Conflict("This user signs in with the identity provider and has no password here.", code="not_local")
+    if not verify_password(node, known, password):
+        raise Invalid({field: "is not the present password"}, code="wrong_password")
+
+
+def _refuse(found: dict[str, str | None]) -> None:
+    problems = {name: problem for name, problem in found.items() if problem}
+    if problems:
+        raise Invalid(problems)
+
+
+def user_of(root: Root, username: str) -> resources.User:
+    user = resources.users_of(root).get(username)
+    if user is None:
+        raise NotFound(f"There is no user {username!r}.")
+    return user
+
+
+def _password_hash(root: Root, username: str) -> str | None:
+    user = resources.find_enabled(root, username)
+    return None if user is None else user.password_hash
+
+
+def _add(root: Root, username: str, role: str, password_hash: str, disabled: bool, actor: Actor) -> dict[str, Any]:
+    user = resources.create(root, username, role, password_hash, now_of(root))
+    user.disabled = disabled
+    note(root, actor, "user.create", username, after=resources.describe(user))
+    return resources.describe(user)
+
+
+def _change(root: Root, username: str, values: dict[str, Any], actor: Actor, keep: str | None) -> dict[str, Any]:
+    user = user_of(root, username)
+    if "password_hash" in values and user.source != "local":
+        raise Conflict("This user signs in with the identity provider and has no password here.", code="not_local")
+    before = resources.describe(user)
+    known: dict[str, Any] = {name: values[name] for name in ("role", "disabled", "password_hash") if name in values}
+    resources.change(root, user, known, keep)
+    was, became = changed(before, resources.describe(user))
+    if "password_hash" in known:
+        became["credentials_changed"] = True
+    note(root, actor, "user.update", username, before=was, after=became)
+    return resources.describe(user)
+
+
+def _change_own(root: Root, username: str, password_hash: str, session_id: str, actor: Actor) -> None:
+    resources.change(root, user_of(root, username), {"password_hash": password_hash}, session_id)
+    note(root, actor, "password.change", username)
+
+
+def _remove(root: Root, username: str, actor: Actor) -> None:
+    user = user_of(root, username)
+    before = resources.describe(user)
+    resources.delete(root, user)
+    note(root, actor, "user.delete", username, before=before)
+
+
+def make_first_admin(node: Node) -> None:
+    """With no user in the store: an `admin`, its password from the environment or random."""
+    if node.transact(_has_users):
+        return
+    given = os.environ.get("OPSAPP_ADMIN_PASSWORD")
+    if given and password_problem(given, "admin"):
+        log.warning("the first admin's password from the environment %s: change it", password_problem(given, "admin"))
+    password = given or secrets.token_urlsafe(15)
+    if node.transact(_add_first_admin, hash_password(node, password)) and not given:
+        _tell(password, node.registry.settings.get("opsapp.data"))
+
+
+def _has_users(root: Root) -> bool:
+    return any(True for _ in resources.users_of(root))
+
+
+def _add_first_admin(root: Root, password_hash: str) -> bool:
+    if _has_users(root):
+        return False
+    user = resources.create(root, "admin", "admin", password_hash, now_of(root))
+    note(root, SHELL, "user.create", "admin", after=resources.describe(user))
+    return True
+
+
+def _tell(password: str, data: str | None) -> None:
+    """Print the first password once, and keep it in a file that only the owner reads, beside the data."""
+    print(f"First admin: user admin, password {password}", flush=True)  # noqa: T201 - meant for the person who starts it
+    if data:
+        path = Path(data) / "admin-password"
+        path.unlink(missing_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(password + "\n")

@@ -1,0 +1,49 @@
+"""The limits on attempts: which counters an attempt is counted on, and what is said when one is locked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opsapp.auth import resources
+from opsapp.auth.logic.attempts import Limit
+from opsapp.auth.logic.names import username_problem
+from opsapp.lib.networks import counted_address
+from opsapp.lib.problems import TooMany
+from opsapp.runtime.node import Node
+
+Counters = list[tuple[str, Limit]]
+
+
+def login_config(node: Node) -> dict[str, Any]:
+    return node.config["web"]["login"]
+
+
+def login_counters(node: Node, ip: str, username: str) -> Counters:
+    """By address, and by username so that many addresses do not help. A name that nobody can have needs no counter."""
+    known = login_config(node)
+    by_ip = Limit(known["attempts_per_ip"], known["window_s"], known["lock_s"])
+    by_name = Limit(known["attempts_per_user"], known["window_s"], known["lock_s"])
+    counters = [("ip:" + counted_address(ip), by_ip)]
+    return counters if username_problem(username) else [*counters, ("user:" + username, by_name)]
+
+
+def proof_counters(node: Node, username: str) -> Counters:
+    """For somebody signed in who proves himself once more (the present password, a code)."""
+    known = login_config(node)
+    return [("proof:" + username, Limit(known["attempts_per_user"], known["window_s"], known["lock_s"]))]
+
+
+def count_attempt(node: Node, counters: Counters) -> None:
+    """One attempt; TooMany when it is one too many."""
+    locked = in_turn(node, resources.count, counters, node.clock.now())
+    if locked:
+        raise too_many(locked)
+
+
+def in_turn(node: Node, fn: Any, *values: Any) -> Any:
+    """A transaction on counters: this node's take turns, so that a burst does not drown in its own conflicts."""
+    return node.lane("attempts", 1).run(node.transact, fn, *values)
+
+
+def too_many(seconds: int) -> TooMany:
+    return TooMany(f"Too many attempts. Try again in {seconds} seconds.", code="too_many_attempts", retry_after=seconds)

@@ -1,0 +1,152 @@
+"""Talking to the identity provider: discovery, the address to send a browser to, the code for an identity.
+
+Everything here blocks and runs in a lane of its own. `oic` does the protocol; what it leaves out is checked here:
+the nonce, that the signature is one (it lets `none` pass), that its key is the provider's, and errors that it returns
+as if they were answers.
+"""
+
+from __future__ import annotations
+
+import hmac
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import requests
+
+from opsapp.lib.problems import Malformed, UpstreamFailed
+
+if TYPE_CHECKING:
+    from oic.oic import Client
+
+# `oic` is imported where it is used: it is a quarter of what the service takes to start, and few have a provider.
+log = logging.getLogger(__name__)
+
+TIMEOUT_S = 5.0
+SIGNED_WITH = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512"})
+KEYS_IN_THE_TOKEN = ("jku", "jwk", "x5u", "x5c")
+
+
+class Refused(Exception):
+    """The provider's answer is not to be believed; says why, for the log."""
+
+
+def discover(settings: Mapping[str, Any]) -> str:
+    """The provider's own description, as JSON text."""
+    try:
+        client = _client(settings, None)
+    except Exception as problem:
+        log.warning("identity provider not reached: %s: %s", type(problem).__name__, problem)
+        raise UpstreamFailed("The identity provider cannot be reached.", code="provider_unreachable") from problem
+    return client.provider_info.to_json()
+
+
+def authorization_address(settings: Mapping[str, Any], description: str, state: str, nonce: str, challenge: str) -> str:
+    """Where the browser is sent. Asks nobody."""
+    client = _client(settings, description)
+    request = client.construct_AuthorizationRequest(
+        request_args={
+            "response_type": "code",
+            "scope": list(settings["scopes"]),
+            "redirect_uri": settings["redirect_uri"],
+            "state": state,
+            "nonce": nonce,
+            "code_challenge": challenge,
+            "code_challenge_method": "S256",
+        }
+    )
+    return request.request(client.authorization_endpoint)
+
+
+def identify(
+    settings: Mapping[str, Any], description: str, state: str, code: str, verifier: str, nonce: str
+) -> dict[str, Any]:
+    """The claims of who signed in there; Malformed when anything about the answer is not as it must be."""
+    try:
+        return _identify(_client(settings, description), settings, state, code, verifier, nonce)
+    except requests.RequestException as problem:
+        log.warning("identity provider not reached: %s", type(problem).__name__)
+        raise Malformed("The identity provider did not answer.", code="provider_error") from problem
+    except Exception as problem:
+        log.warning("identity provider's answer refused: %s: %s", type(problem).__name__, problem)
+        raise Malformed("The identity provider's answer could not be verified.", code="bad_id_token") from problem
+
+
+def _client(settings: Mapping[str, Any], description: str | None) -> Client:
+    from oic.oic import Client
+    from oic.oic.message import ProviderConfigurationResponse
+    from oic.utils.authn.client import CLIENT_AUTHN_METHOD
+    from oic.utils.settings import OicClientSettings
+
+    # Each said, because these settings would otherwise be read from the environment under common names.
+    known = OicClientSettings(verify_ssl=True, client_cert=None, timeout=TIMEOUT_S, requests_session=None)
+    client = Client(client_id=settings["client_id"], client_authn_method=CLIENT_AUTHN_METHOD, settings=known)
+    client.redirect_uris = [settings["redirect_uri"]]
+    if settings["client_secret"]:
+        client.client_secret = settings["client_secret"]
+    if description is None:
+        client.provider_config(settings["issuer"])
+    else:
+        description_read: Any = ProviderConfigurationResponse().from_json(description)
+        client.handle_provider_config(description_read, settings["issuer"])
+    return client
+
+
+def _identify(
+    client: Client, settings: Mapping[str, Any], state: str, code: str, verifier: str, nonce: str
+) -> dict[str, Any]:
+    from oic.oic.message import AccessTokenResponse, AuthorizationResponse
+
+    client.parse_response(AuthorizationResponse, {"code": code, "state": state}, sformat="dict")
+    answer = client.do_access_token_request(
+        state=state,
+        request_args={"redirect_uri": settings["redirect_uri"], "code_verifier": verifier},
+        authn_method=_authentication(client, settings),
+    )
+    if not isinstance(answer, AccessTokenResponse) or "id_token" not in answer:
+        raise Refused(f"no id_token in a {type(answer).__name__}")
+    token = answer["id_token"]
+    check(token, client.provider_info["issuer"], settings["client_id"], nonce)
+    return _with_userinfo(client, state, token.to_dict(), settings["role_claim"])
+
+
+def _authentication(client: Client, settings: Mapping[str, Any]) -> str:
+    if not settings["client_secret"]:
+        return ""
+    offered = client.provider_info.get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
+    return "client_secret_basic" if "client_secret_basic" in offered else "client_secret_post"
+
+
+def check(token: Any, issuer: str, client_id: str, nonce: str) -> None:
+    """What must be true of an id_token whose signature oic has seen."""
+    from oic.oic.message import IdToken
+
+    if not isinstance(token, IdToken):
+        raise Refused(f"the id_token is a {type(token).__name__}")
+    header = token.jws_header or {}
+    if header.get("alg") not in SIGNED_WITH:
+        raise Refused(f"the id_token is signed with {header.get('alg')!r}")
+    if any(name in header for name in KEYS_IN_THE_TOKEN):
+        raise Refused("the id_token brings its own key")
+    if token.get("iss") != issuer:
+        raise Refused("another issuer")
+    if client_id not in token.get("aud", []) or token.get("azp", client_id) != client_id:
+        raise Refused("for another client")
+    if not hmac.compare_digest(str(token.get("nonce", "")).encode(), nonce.encode()):
+        raise Refused("another nonce")
+    if not isinstance(token.get("sub"), str) or not token["sub"]:
+        raise Refused("no subject")
+
+
+def _with_userinfo(client: Client, state: str, claims: dict[str, Any], role_claim: str) -> dict[str, Any]:
+    """Many providers tell the role at their userinfo address only."""
+    if (
+        role_claim in claims
+        or role_claim.split(".", maxsplit=1)[0] in claims
+        or not client.provider_info.get("userinfo_endpoint")
+    ):
+        return claims
+    more = client.do_user_info_request("GET", state=state)
+    if more.get("error") or more.get("sub") != claims["sub"]:
+        raise Refused("userinfo is about somebody else")
+    return more.to_dict() | claims

@@ -1,0 +1,22 @@
+"""The purge of what has run out: sessions, counters, tickets, partial tokens, every five minutes, on one node."""
+
+from __future__ import annotations
+
+from opsapp.auth import resources
+from opsapp.auth.resources.federation import purge_states
+from opsapp.runtime.node import Node
+
+
+def start(node: Node) -> None:
+    every = node.config["web"]["login"]["purge_s"]
+    node.supervisor.add("session-purge", lambda: purge(node), every=every, lease="housekeeping")
+
+
+def purge(node: Node) -> bool:
+    """One page of expired sessions, and all else that is over, page by page; whether there is more to do."""
+    pages = (resources.purge_attempts, resources.purge_partials, resources.purge_tickets, purge_states)
+    for purge_page in pages:
+        after: str | None = ""
+        while after is not None:
+            after = node.transact(purge_page, node.clock.now(), after)
+    return node.transact(resources.purge_sessions, node.clock.now())

@@ -1,0 +1,151 @@
+"""The second factor: setting it up, and the second step of a login."""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import secrets
+from typing import Any, NamedTuple
+
+import pyotp
+import segno
+
+from opsapp.audit.engine import Actor, note, refusals_noted
+from opsapp.auth import resources
+from opsapp.auth.resources.secondfactor import PURPOSE
+from opsapp.lib.ids import digest
+from opsapp.lib.problems import Conflict, Invalid, Unauthenticated
+from opsapp.runtime.node import Node
+from opsapp.runtime.sealing import seal_of
+from opsapp.runtime.wakes import node_of
+from opsapp.tree.root import Root
+
+from .accounts import prove, user_of
+from .limits import count_attempt, in_turn, login_config, login_counters, proof_counters, too_many
+from .signin import Client, login_refused, now_of, open_session
+
+ISSUER = "opsapp"
+STEP_S = 30
+RECOVERY_CODES = 10
+
+
+def begin(node: Node, username: str) -> dict[str, Any]:
+    """A new secret, kept as pending until a code proves that the authenticator has it."""
+    secret = pyotp.random_base32()
+    node.transact(_keep_pending, username, secret)
+    uri = pyotp.TOTP(secret).provisioning_uri(name=username, issuer_name=ISSUER)
+    picture = segno.make(uri, micro=False).svg_inline(scale=4, border=2)
+    return {"secret": secret, "otpauth_uri": uri, "qr_svg": picture}
+
+
+def _keep_pending(root: Root, username: str, secret: str) -> None:
+    user = user_of(root, username)
+    if user.source != "local":
+        raise Conflict("The identity provider has the second factor of this user.", code="not_local")
+    if user.totp is not None:
+        raise Conflict("The second factor is on already: turn it off first.", code="totp_enabled")
+    user.pending_totp = seal_of(root).seal(secret, PURPOSE)
+
+
+def confirm(node: Node, username: str, code: str, actor: Actor) -> dict[str, Any]:
+    """Turn it on, with a code of the pending secret; the recovery codes, which are shown this once."""
+    with refusals_noted(node, actor, "totp.enable", username):
+        count_attempt(node, proof_counters(node, username))
+        codes = [_recovery_code() for _ in range(RECOVERY_CODES)]
+        node.transact(_enable, username, code, [digest(each.replace("-", "")) for each in codes], actor)
+        return {"recovery_codes": codes}
+
+
+def _recovery_code() -> str:
+    """120 random bits in groups of four: too many to be guessed, and so a plain hash of them is enough."""
+    text = base64.b32encode(secrets.token_bytes(15)).decode().lower()
+    return "-".join(text[n : n + 4] for n in range(0, 24, 4))
+
+
+def _enable(root: Root, username: str, code: str, recovery: list[str], actor: Actor) -> None:
+    user = user_of(root, username)
+    if user.pending_totp is None:
+        raise Conflict("Nothing waits for a confirmation: begin the set-up first.", code="no_pending_totp")
+    secret = seal_of(root).open(user.pending_totp, PURPOSE)
+    step = accepted_step(secret, code, now_of(root), 0)
+    if step is None:
+        raise Invalid({"code": "is not the present code"}, code="wrong_code")
+    user.totp, user.pending_totp = resources.Totp(user.pending_totp, step, tuple(recovery)), None
+    note(root, actor, "totp.enable", username)
+
+
+def disable(node: Node, username: str, password: str, actor: Actor) -> None:
+    """The user himself turns it off, and proves with the password that it is him."""
+    with refusals_noted(node, actor, "totp.disable", username):
+        prove(node, username, password, "password")
+        node.transact(_disable, username, actor)
+
+
+def _disable(root: Root, username: str, actor: Actor) -> None:
+    user = user_of(root, username)
+    if user.totp is None and user.pending_totp is None:
+        raise Conflict("The second factor is not on.", code="totp_not_enabled")
+    user.totp = user.pending_totp = None
+    note(root, actor, "totp.disable", username)
+
+
+def reset(root: Root, username: str, actor: Actor) -> None:
+    """An admin turns it off for somebody who has lost it; the sessions end, in case somebody else has found it."""
+    _disable(root, username, actor)
+    resources.end_sessions(root, user_of(root, username))
+
+
+def accepted_step(secret: str, code: str, now: float, last_step: int) -> int | None:
+    """The time step of this code: the present one or a neighbour, and newer than the last that was accepted."""
+    totp = pyotp.TOTP(secret)
+    present = int(now) // STEP_S
+    for step in (present - 1, present, present + 1):
+        if hmac.compare_digest(totp.generate_otp(step).encode(), code.encode()) and step > last_step:
+            return step
+    return None
+
+
+class Missed(NamedTuple):
+    """A second step that was not one, or the seconds that it is locked out."""
+
+    username: str
+    reason: str
+    locked: int = 0
+
+
+def second_step(node: Node, token: str, code: str, client: Client) -> dict[str, Any]:
+    """The session for a partial token and a code; what a wrong code costs is committed whatever is answered."""
+    outcome = in_turn(node, _second_step, token, code, client, login_config(node)["session_s"])
+    if isinstance(outcome, Missed):
+        login_refused(node, outcome.username, client, outcome.reason, action="login.totp")
+        if outcome.locked:
+            raise too_many(outcome.locked)
+        raise Unauthenticated("The code is wrong, or the first step was too long ago.", code=outcome.reason)
+    return outcome
+
+
+def _second_step(root: Root, token: str, code: str, client: Client, life: float) -> dict[str, Any] | Missed:
+    now, node = now_of(root), node_of(root._p_jar)
+    found = resources.find_partial(root, token, now)
+    username = found[0].username if found else ""
+    counters = login_counters(node, client.ip, username)
+    locked = resources.seconds_locked(root, counters, now)
+    if locked:
+        return Missed(username, "too_many_attempts", locked)
+    if found is None:
+        return Missed(username, "bad_partial_token")
+    partial, user = found
+    if _accept(root, user.totp, code, now):
+        resources.drop_partial(root, token)
+        return open_session(root, partial.username, client, life)
+    resources.count_wrong_code(root, token, partial)
+    locked = resources.count(root, counters, now)
+    return Missed(username, "too_many_attempts" if locked else "wrong_code", locked)
+
+
+def _accept(root: Root, totp: resources.Totp, code: str, now: float) -> bool:
+    step = accepted_step(seal_of(root).open(totp.sealed, PURPOSE), code, now, totp.last_step)
+    if step is not None:
+        totp.last_step = step
+        return True
+    return resources.use_recovery_code(totp, code)

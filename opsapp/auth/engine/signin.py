@@ -1,0 +1,84 @@
+"""Signing in with a password: count the attempt, check the password outside any transaction, open the session."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from opsapp.audit.engine import Actor, note, refused
+from opsapp.auth import resources
+from opsapp.auth.logic.names import username_problem
+from opsapp.lib.problems import Unauthenticated
+from opsapp.runtime.node import Node
+from opsapp.runtime.wakes import node_of
+from opsapp.tree.root import Root
+
+from .limits import Counters, in_turn, login_config, login_counters, too_many
+from .passwords import verify_password
+
+
+class Client(NamedTuple):
+    """Who signs in, from where."""
+
+    ip: str
+    agent: str
+
+
+class Begun(NamedTuple):
+    """An attempt that was counted: the seconds it is locked out, or whose password is to be checked."""
+
+    locked: int
+    password_hash: str | None
+
+
+def sign_in(node: Node, username: str, password: str, client: Client) -> dict[str, Any]:
+    """A session's token, role and username, or a partial token where a code is due.
+
+    TooMany or Unauthenticated otherwise, in the same time whoever is meant.
+    """
+    begun = in_turn(node, _begin, login_counters(node, client.ip, username), username)
+    if begun.locked:
+        login_refused(node, username, client, "too_many_attempts")
+        raise too_many(begun.locked)
+    answer = None
+    if verify_password(node, begun.password_hash, password):
+        answer = node.transact(_open, username, begun.password_hash, client, login_config(node)["session_s"])
+    if answer is None:
+        login_refused(node, username, client, "bad_credentials")
+        raise wrong_credentials()
+    return answer
+
+
+def wrong_credentials() -> Unauthenticated:
+    return Unauthenticated("The username or the password is wrong.", code="bad_credentials")
+
+
+def _begin(root: Root, counters: Counters, username: str) -> Begun:
+    locked = resources.count(root, counters, now_of(root))
+    user = resources.find_enabled(root, username)
+    return Begun(locked, user.password_hash if user is not None else None)
+
+
+def _open(root: Root, username: str, password_hash: str, client: Client, life: float) -> dict[str, Any] | None:
+    """The session, unless the user was disabled or given another password while the given one was checked."""
+    user = resources.find_enabled(root, username)
+    if user is None or user.password_hash != password_hash:
+        return None
+    if user.totp is not None:
+        return {"totp_required": True, "partial_token": resources.make_partial(root, username, now_of(root))}
+    return open_session(root, username, client, life)
+
+
+def open_session(root: Root, username: str, client: Client, life: float) -> dict[str, Any]:
+    token = resources.open_session(root, username, now_of(root), client.ip, client.agent, life)
+    note(root, Actor(username, client.ip), "login", username)
+    return {"token": token, "role": resources.users_of(root)[username].role, "username": username}
+
+
+def login_refused(node: Node, username: str, client: Client, reason: str, action: str = "login") -> None:
+    """In the audit record. What nobody can be called is left out: it may be a password in the wrong field."""
+    name = None if username_problem(username) else username
+    refused(node, Actor(name, client.ip), action, name or "", reason)
+
+
+def now_of(root: Root) -> float:
+    return node_of(root._p_jar).clock.now()

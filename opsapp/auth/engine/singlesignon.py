@@ -1,0 +1,124 @@
+"""Single sign-on: a flow begins with a sealed cookie and ends, once, with a session of the user behind the subject.
+
+The flow's secrets (state, nonce, PKCE verifier) travel in the browser's cookie, sealed with the master key: that binds
+them to the browser, and whoever begins flows without end fills no store. Only states that came back are remembered.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import secrets
+from typing import Any, NamedTuple
+
+from opsapp.audit.engine import Actor, note
+from opsapp.auth import resources
+from opsapp.auth.logic.claims import mapped_role, username_for, values_at
+from opsapp.auth.resources import federation
+from opsapp.lib.problems import Forbidden, Malformed, NotFound, Problem, Unavailable
+from opsapp.runtime.node import Node
+from opsapp.runtime.sealing import REGISTRY_KEY
+from opsapp.tree.root import Root
+
+from . import provider
+from .limits import login_config
+from .signin import Client, login_refused, now_of, open_session
+
+PURPOSE = "oidc"
+FLOW_S = 600
+DESCRIBED_S = 300
+DESCRIPTION = "opsapp.oidc_description"
+
+
+class Flow(NamedTuple):
+    """What the browser keeps of a flow, sealed."""
+
+    state: str
+    nonce: str
+    verifier: str
+    begun_at: float
+
+
+def settings_of(node: Node) -> dict[str, Any]:
+    """The configured provider; NotFound where single sign-on is off."""
+    settings = node.config["web"]["oidc"]
+    if not settings["enabled"]:
+        raise NotFound("Single sign-on is not configured here.", code="oidc_disabled")
+    return settings
+
+
+def begin(node: Node) -> tuple[str, str, str]:
+    """(address of the provider, state, sealed flow)."""
+    settings = settings_of(node)
+    flow = Flow(secrets.token_hex(16), secrets.token_hex(16), secrets.token_urlsafe(48), node.clock.now())
+    hashed = hashlib.sha256(flow.verifier.encode()).digest()
+    challenge = base64.urlsafe_b64encode(hashed).rstrip(b"=").decode()
+    address = node.lane("oidc").run(
+        provider.authorization_address, settings, described(node, settings), flow.state, flow.nonce, challenge
+    )
+    return address, flow.state, node.registry[REGISTRY_KEY].seal(json.dumps(flow), PURPOSE)
+
+
+def described(node: Node, settings: dict[str, Any]) -> str:
+    """The provider's description, asked for anew every few minutes."""
+    issuer, until, text = node.registry.get(DESCRIPTION, (None, 0.0, ""))
+    if issuer != settings["issuer"] or node.clock.monotonic() >= until:
+        text = node.lane("oidc").run(provider.discover, settings)
+        node.registry[DESCRIPTION] = (settings["issuer"], node.clock.monotonic() + DESCRIBED_S, text)
+    return text
+
+
+def finish(node: Node, sealed: str, given: dict[str, str], client: Client) -> dict[str, Any]:
+    """The session of whoever the provider says it is; each flow can end once, well or not."""
+    settings = settings_of(node)
+    try:
+        flow = _opened(node, sealed, given["state"])
+        if not node.transact(federation.use_state, flow.state, node.clock.now() + FLOW_S):
+            raise _bad_state()
+        if given["error"] or not given["code"]:
+            raise Malformed("The identity provider did not let you in.", code="provider_error")
+        claims = node.lane("oidc").run(
+            provider.identify, settings, described(node, settings), flow.state, given["code"], flow.verifier, flow.nonce
+        )
+        return node.transact(_enter, claims, settings, client, login_config(node)["session_s"])
+    except Problem as problem:
+        login_refused(node, "", client, problem.code, "login.oidc")
+        raise
+
+
+def _bad_state() -> Malformed:
+    return Malformed("This sign-in was not begun here, is too old, or is over. Begin again.", code="bad_state")
+
+
+def _opened(node: Node, sealed: str, state: str) -> Flow:
+    """The flow that this browser began, if the provider sends it back with the state that it was begun with."""
+    try:
+        flow = Flow(*json.loads(node.registry[REGISTRY_KEY].open(sealed, PURPOSE)))
+    except (Unavailable, ValueError, TypeError):
+        raise _bad_state() from None
+    if not hmac.compare_digest(flow.state.encode(), state.encode()) or node.clock.now() > flow.begun_at + FLOW_S:
+        raise _bad_state()
+    return flow
+
+
+def _enter(root: Root, claims: dict[str, Any], settings: dict[str, Any], client: Client, life: float) -> dict[str, Any]:
+    role = mapped_role(values_at(claims, settings["role_claim"]), settings["role_map"])
+    if role is None:
+        raise Forbidden("Your account at the identity provider has no role here.", code="no_role")
+    subject = federation.subject_of(claims["iss"], claims["sub"])
+    user = federation.find_subject(root, subject) or _make(root, claims, subject, role, client)
+    if user.disabled:
+        raise Forbidden("This user is disabled.", code="user_disabled")
+    resources.change(root, user, {"role": role})
+    return open_session(root, user.__name__, client, life)
+
+
+def _make(root: Root, claims: dict[str, Any], subject: str, role: str, client: Client) -> resources.User:
+    """A user for somebody who comes for the first time. A name that exists is never adopted."""
+    name = username_for(claims, lambda each: each in resources.users_of(root))
+    user = resources.create(root, name, role, "", now_of(root), source="oidc")
+    federation.bind_subject(root, user, subject)
+    note(root, Actor(name, client.ip), "user.create", name, after=resources.describe(user))
+    return user

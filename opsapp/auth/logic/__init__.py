@@ -1,0 +1,1 @@
+"""Decisions about names, passwords, attempts and codes, on plain values. Standard library only."""

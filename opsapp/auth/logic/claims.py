@@ -1,0 +1,42 @@
+"""What an identity provider's claims mean here: the role, and the name that a new user gets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+HIGHEST_FIRST = ("admin", "operator", "viewer")
+LONGEST = 64
+
+
+def values_at(claims: Mapping[str, Any], path: str) -> list[str]:
+    """The values of a claim, which may be one or a list. A dotted path leads into objects; a name that has dots of its
+    own (a URL) is found as it is."""
+    found: Any = claims
+    for step in (path,) if path in claims else path.split("."):
+        found = found.get(step) if isinstance(found, Mapping) else None
+    values = found if isinstance(found, list) else [found]
+    return [value for value in values if isinstance(value, str)]
+
+
+def mapped_role(values: list[str], role_map: Mapping[str, str | None]) -> str | None:
+    """The highest role that one of the values stands for."""
+    return next((role for role in HIGHEST_FIRST if role_map.get(role) is not None and role_map[role] in values), None)
+
+
+def username_for(claims: Mapping[str, Any], is_taken: Callable[[str], bool]) -> str:
+    """A name that nobody has, as near as possible to what the provider calls the person."""
+    names = (claims.get(each) for each in ("preferred_username", "email", "sub"))
+    name = next((clean for clean in (_clean(each) for each in names) if clean), "user")
+    candidate, n = name, 1
+    while is_taken(candidate):
+        n += 1
+        candidate = f"{name[: LONGEST - len(str(n)) - 1]}-{n}"
+    return candidate
+
+
+def _clean(name: Any) -> str:
+    if not isinstance(name, str):
+        return ""
+    return re.sub(r"[^a-z0-9._@-]+", "-", name.lower()).lstrip("-._@")[:LONGEST]

@@ -1,0 +1,57 @@
+"""How a credential becomes an Identity: a session's token, an API key, a stream ticket."""
+
+from __future__ import annotations
+
+import re
+
+from pyramid.request import Request
+
+from opsapp.tree.root import Root
+from opsapp.web.identity import Identity, presented_token
+
+from .cookies import SESSION
+from .resources import find_key, find_session, use_ticket, users_of
+
+TOKEN = re.compile(r"[0-9a-f]{64}")
+
+
+def read_credential(request: Request, root: Root) -> Identity | None:
+    token = presented_token(request)
+    now = request.node.clock.now()
+    if not token:
+        return _cookie(request, root, now)
+    if not TOKEN.fullmatch(token):
+        return None
+    return _session(root, token, now) or _key(root, token, now) or _ticket(request, root, token, now)
+
+
+def _cookie(request: Request, root: Root, now: float) -> Identity | None:
+    """The session of a browser, where there is no other credential."""
+    token = request.cookies.get(SESSION, "")
+    identity = _session(root, token, now) if TOKEN.fullmatch(token) else None
+    if identity is not None:
+        request.cookie_secret = token
+    return identity
+
+
+def _session(root: Root, token: str, now: float) -> Identity | None:
+    session = find_session(root, token, now)
+    if session is None:
+        return None
+    return Identity("session", session.username, users_of(root)[session.username].role, session.id, session.expires_at)
+
+
+def _key(root: Root, token: str, now: float) -> Identity | None:
+    found = find_key(root, token, now)
+    if found is None:
+        return None
+    key, role = found
+    return Identity("key", key.username, role, key.__name__, key.expires_at)
+
+
+def _ticket(request: Request, root: Root, token: str, now: float) -> Identity | None:
+    """Only in the address of a stream: everything else has headers."""
+    if request.method != "GET" or request.GET.get("token") != token:
+        return None
+    found = use_ticket(root, token, request.path_info, now)
+    return None if found is None else Identity("ticket", *found)

@@ -1,0 +1,54 @@
+"""What is stored of users and their credentials. Passwords, tokens and codes are here only as hashes, or sealed."""
+
+from .attempts import Attempts, count, purge_attempts, seconds_locked
+from .keys import ApiKey, Keys, drop_key, find_key, make_key
+from .secondfactor import (
+    Totp,
+    count_wrong_code,
+    drop_partial,
+    find_partial,
+    make_partial,
+    purge_partials,
+    use_recovery_code,
+)
+from .sessions import Session, end_session, end_sessions, find_session, open_session, purge_sessions, sessions_of
+from .tickets import make_ticket, purge_tickets, use_ticket
+from .users import User, Users, change, create, delete, describe, find_enabled, set_up, users_of
+
+__all__ = [
+    "ApiKey",
+    "Attempts",
+    "Keys",
+    "Session",
+    "Totp",
+    "User",
+    "Users",
+    "change",
+    "count",
+    "count_wrong_code",
+    "create",
+    "delete",
+    "describe",
+    "drop_key",
+    "drop_partial",
+    "end_session",
+    "end_sessions",
+    "find_enabled",
+    "find_key",
+    "find_partial",
+    "find_session",
+    "make_key",
+    "make_partial",
+    "make_ticket",
+    "open_session",
+    "purge_attempts",
+    "purge_partials",
+    "purge_sessions",
+    "purge_tickets",
+    "seconds_locked",
+    "sessions_of",
+    "set_up",
+    "use_recovery_code",
+    "use_ticket",
+    "users_of",
+]

@@ -1,0 +1,59 @@
+"""Counters of login attempts, one record per address and per username, shared by all nodes through the store.
+
+They resolve no conflicts on purpose: of two nodes that count the same address at once, the second counts again on top
+of the first, so that no attempt goes through uncounted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from persistent import Persistent
+
+from opsapp.auth.logic.attempts import Counted, Limit, attempt, is_over, remaining
+from opsapp.tree.root import Root
+
+PAGE = 500
+
+
+class Attempts(Persistent):
+    """What is known of one address or name."""
+
+    def __init__(self, limit: Limit) -> None:
+        self.counted = Counted()
+        self.limit = limit
+
+
+def count(root: Root, wanted: list[tuple[str, Limit]], now: float) -> int:
+    """One attempt on each counter, in order, until one is locked: the seconds of the lock (0: none is)."""
+    for name, limit in wanted:
+        record = _record(root, name, limit)
+        counted = attempt(record.counted, limit, now)
+        if counted != record.counted:
+            record.counted, record.limit = counted, limit
+        if remaining(counted, now):
+            return remaining(counted, now)
+    return 0
+
+
+def seconds_locked(root: Root, wanted: list[tuple[str, Limit]], now: float) -> int:
+    """The longest lock on any of these, without counting anything."""
+    found = [root.system["attempts"].get(name) for name, _ in wanted]
+    return max((remaining(record.counted, now) for record in found if record is not None), default=0)
+
+
+def _record(root: Root, name: str, limit: Limit) -> Any:
+    record = root.system["attempts"].get(name)
+    if record is None:
+        record = root.system["attempts"][name] = Attempts(limit)
+    return record
+
+
+def purge_attempts(root: Root, now: float, after: str = "") -> str | None:
+    """Forget counters that do not matter any more, a page at a time; where to go on, or None at the end."""
+    page = list(root.system["attempts"].items(after, excludemin=True))[:PAGE]
+    for name, record in page:
+        if is_over(record.counted, record.limit, now):
+            record.counted = Counted()  # written, so that an attempt at this moment meets a conflict
+            del root.system["attempts"][name]
+    return page[-1][0] if len(page) == PAGE else None

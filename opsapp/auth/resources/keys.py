@@ -1,0 +1,92 @@
+"""API keys: bearer tokens of their own, with a role and an end, that act for the user who made them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from BTrees.OOBTree import OOBTree
+
+from opsapp.lib.ids import digest, new_id, new_token
+from opsapp.runtime.events import SESSION_ENDED, emit
+from opsapp.tree.acl import ROLES
+from opsapp.tree.folder import Folder, Record
+from opsapp.tree.root import Root
+
+
+class ApiKey(Record):
+    url = "/api/keys/{key_id}"
+
+    def __init__(self, username: str, name: str, role: str, expires_at: int | None, token_digest: str, now: float):
+        self.username = username
+        self.name = name
+        self.role = role
+        self.expires_at = expires_at
+        self.token_digest = token_digest
+        self.created_at = int(now)
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "id": self.__name__,
+            "name": self.name,
+            "role": self.role,
+            "expires_at": self.expires_at,
+            "username": self.username,
+            "created_at": self.created_at,
+        }
+
+
+class Keys(Folder):
+    url = "/api/keys"
+
+
+def set_up(root: Root) -> None:
+    """Evolve step."""
+    root["api"]["keys"] = Keys()
+    root.system["key_ids"] = OOBTree()  # token digest -> key id
+
+
+def make_key(root: Root, username: str, name: str, role: str, expires_at: int | None, now: float) -> tuple[ApiKey, str]:
+    """The key's record and the key itself, which is kept nowhere."""
+    root._p_jar.readCurrent(root["api"]["users"][username])
+    token = new_token()
+    key_id = new_id()
+    key = root["api"]["keys"][key_id] = ApiKey(username, name, role, expires_at, digest(token), now)
+    root.system["key_ids"][digest(token)] = key_id
+    return key, token
+
+
+def find_key(root: Root, token: str, now: float) -> tuple[ApiKey, str] | None:
+    """The live key and the role that it has now: its own, but never more than its user's."""
+    key_id = root.system["key_ids"].get(digest(token))
+    return None if key_id is None else live_key(root, key_id, now)
+
+
+def live_key(root: Root, key_id: str, now: float) -> tuple[ApiKey, str] | None:
+    key = root["api"]["keys"].get(key_id)
+    if key is None or (key.expires_at is not None and key.expires_at <= now):
+        return None
+    user = root["api"]["users"].get(key.username)
+    if user is None or user.disabled:
+        return None
+    return key, min(key.role, user.role, key=ROLES.index)
+
+
+def drop_key(root: Root, key: ApiKey) -> None:
+    del root.system["key_ids"][key.token_digest]
+    del root["api"]["keys"][key.__name__]
+    emit(root, SESSION_ENDED, {"session_id": key.__name__})
+
+
+def drop_keys_of(root: Root, username: str) -> None:
+    for key in keys_of(root, username):
+        drop_key(root, key)
+
+
+def end_streams_of_keys(root: Root, username: str) -> None:
+    """The keys stay; what they have opened is opened anew, with the role that they have now."""
+    for key in keys_of(root, username):
+        emit(root, SESSION_ENDED, {"session_id": key.__name__, "stays": True})
+
+
+def keys_of(root: Root, username: str) -> list[ApiKey]:
+    return [key for key in root["api"]["keys"].values() if key.username == username]

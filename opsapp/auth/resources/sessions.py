@@ -1,0 +1,91 @@
+"""Sessions: a signed-in client, found by the digest of its token."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from persistent import Persistent
+
+from opsapp.lib.ids import digest, new_id, new_token
+from opsapp.runtime.events import SESSION_ENDED, emit
+from opsapp.tree.root import Root
+
+SESSION_LIFE_S = 24 * 3600
+PAGE = 500
+
+
+class Session(Persistent):
+    def __init__(self, username: str, now: float, ip: str, agent: str, life: float):
+        self.id = new_id()
+        self.username = username
+        self.created_at = int(now)
+        self.expires_at = int(now + life)
+        self.ip = ip
+        self.user_agent = agent[:200]
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "created_at": self.created_at,
+            "expires_at": self.expires_at,
+            "ip": self.ip,
+            "user_agent": self.user_agent,
+        }
+
+
+def open_session(root: Root, username: str, now: float, ip: str, agent: str, life: float = SESSION_LIFE_S) -> str:
+    """A new session of this user; its token, which is kept nowhere."""
+    user = root["api"]["users"][username]
+    token = new_token()
+    session = Session(username, now, ip, agent, life)
+    root.system["sessions"][digest(token)] = session
+    root.system["session_ends"][(session.expires_at, session.id)] = digest(token)
+    user.sessions[session.id] = digest(token)
+    user.last_login = int(now)
+    return token
+
+
+def find_session(root: Root, token: str, now: float) -> Session | None:
+    """The live session of this token, if its user is still welcome."""
+    session = root.system["sessions"].get(digest(token))
+    if session is None or session.expires_at <= now:
+        return None
+    user = root["api"]["users"].get(session.username)
+    return None if user is None or user.disabled else session
+
+
+def sessions_of(root: Root, user: Any, now: float) -> list[Session]:
+    """The user's live sessions, oldest first."""
+    found = [root.system["sessions"][at] for at in user.sessions.values()]
+    return sorted((session for session in found if session.expires_at > now), key=lambda session: session.created_at)
+
+
+def end_session(root: Root, username: str, session_id: str) -> bool:
+    """Whether there was one to end."""
+    user = root["api"]["users"].get(username)
+    if user is None or session_id not in user.sessions:
+        return False
+    _drop(root, user, session_id)
+    return True
+
+
+def end_sessions(root: Root, user: Any, keep: str | None = None) -> None:
+    """End all of this user's sessions, but for `keep`."""
+    for session_id in [each for each in user.sessions if each != keep]:
+        _drop(root, user, session_id)
+
+
+def _drop(root: Root, user: Any, session_id: str) -> None:
+    token_digest = user.sessions.pop(session_id)
+    session = root.system["sessions"].pop(token_digest)
+    root.system["session_ends"].pop((session.expires_at, session_id), None)
+    emit(root, SESSION_ENDED, {"session_id": session_id})
+
+
+def purge_sessions(root: Root, now: float) -> bool:
+    """Drop sessions that have run out, a page at a time; whether there may be more."""
+    ended = list(root.system["session_ends"].items(None, (int(now), "~")))[:PAGE]
+    for (_, session_id), token_digest in ended:
+        user = root["api"]["users"].get(root.system["sessions"][token_digest].username)
+        _drop(root, user, session_id)
+    return len(ended) == PAGE

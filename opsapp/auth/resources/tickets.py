@@ -1,0 +1,83 @@
+"""Stream tickets: what a page puts into the address of an event stream, in place of its session token.
+
+A ticket is used within 30 seconds, opens the one stream that it is first used for, and that stream's reconnects, for
+as long as the session (or API key) lasts that it was made from.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from BTrees.OOBTree import OOBTree
+from persistent import Persistent
+
+from opsapp.lib.ids import digest, new_token
+from opsapp.tree.root import Root
+
+from .keys import live_key
+
+LIFE_S = 30
+LONGEST_S = 86_400
+PAGE = 500
+Parent = tuple[str, str, str, int | None]
+STREAM = re.compile(r"/api/(?:.*/)?stream(?:/.*)?")
+
+
+class Ticket(Persistent):
+    place: str | None = None  # the stream it was used for
+
+    def __init__(self, kind: str, parent: str, now: float):
+        self.kind = kind  # session or key
+        self.parent = parent  # the session's token digest, or the key's id
+        self.made_at = now
+
+
+def set_up(root: Root) -> None:
+    """Evolve step."""
+    root.system["tickets"] = OOBTree()
+
+
+def make_ticket(root: Root, kind: str, username: str, session_id: str, now: float) -> str:
+    """For the session or API key of this id."""
+    parent = session_id if kind == "key" else root["api"]["users"][username].sessions[session_id]
+    token = new_token()
+    root.system["tickets"][digest(token)] = Ticket(kind, parent, now)
+    return token
+
+
+def use_ticket(root: Root, token: str, place: str, now: float) -> Parent | None:
+    """(username, role, session id, when that ends) of who opens the stream `place` with it, or None. Its first use
+    binds it."""
+    ticket = root.system["tickets"].get(digest(token))
+    if ticket is None or not STREAM.fullmatch(place):
+        return None
+    if ticket.place is None and now > ticket.made_at + LIFE_S:
+        return None
+    if ticket.place not in (None, place):
+        return None
+    found = _parent(root, ticket, now)
+    if found is not None and ticket.place is None:
+        ticket.place = place
+    return found
+
+
+def _parent(root: Root, ticket: Ticket, now: float) -> Parent | None:
+    if ticket.kind == "key":
+        found = live_key(root, ticket.parent, now)
+        return None if found is None else (found[0].username, found[1], ticket.parent, found[0].expires_at)
+    session = root.system["sessions"].get(ticket.parent)
+    if session is None or session.expires_at <= now:
+        return None
+    user = root["api"]["users"].get(session.username)
+    return None if user is None or user.disabled else (session.username, user.role, session.id, session.expires_at)
+
+
+def purge_tickets(root: Root, now: float, after: str = "") -> str | None:
+    """Forget those that open nothing any more, a page at a time; where to go on, or None at the end."""
+    page: list[tuple[str, Any]] = list(root.system["tickets"].items(after, excludemin=True))[:PAGE]
+    for name, ticket in page:
+        unused = ticket.place is None and now > ticket.made_at + LIFE_S
+        if unused or now > ticket.made_at + LONGEST_S or _parent(root, ticket, now) is None:
+            del root.system["tickets"][name]
+    return page[-1][0] if len(page) == PAGE else None

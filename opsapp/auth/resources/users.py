@@ -1,0 +1,116 @@
+"""User records: who may sign in, with which role."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from BTrees.OOBTree import OOBTree
+from persistent import Persistent
+
+from opsapp.lib.ids import new_id
+from opsapp.lib.problems import Conflict
+from opsapp.tree.folder import Folder, Record
+from opsapp.tree.root import Root
+
+from .keys import drop_keys_of, end_streams_of_keys
+from .sessions import end_sessions
+
+
+class User(Record):
+    """Somebody who may sign in. `password_hash` is empty for a user of an identity provider."""
+
+    url = "/api/users/{username}"
+    subject: str | None = None  # of a user of an identity provider: see federation
+    totp: Any = None  # secondfactor.Totp once it is confirmed
+    pending_totp: str | None = None  # a sealed secret that waits for its confirmation
+
+    def __init__(self, role: str, password_hash: str, created_at: int, source: str = "local"):
+        self.role = role
+        self.password_hash = password_hash
+        self.disabled = False
+        self.source = source
+        self.created_at = created_at
+        self.last_login: int | None = None
+        self.sessions = OOBTree()  # session id -> token digest
+        self.generation = new_id()  # new whenever what was handed out before must not be good any more
+
+
+class Users(Folder):
+    url = "/api/users"
+
+
+class AdminGuard(Persistent):
+    """Written by whoever takes an admin away, so that two who do it at once meet in a conflict."""
+
+    changes = 0
+
+
+def set_up(root: Root) -> None:
+    """Evolve step."""
+    root["api"]["users"] = Users()
+    root.system["sessions"] = OOBTree()
+    root.system["session_ends"] = OOBTree()
+    root.system["attempts"] = OOBTree()
+    root.system["admin_guard"] = AdminGuard()
+
+
+def users_of(root: Root) -> Any:
+    return root["api"]["users"]
+
+
+def find_enabled(root: Root, username: str) -> User | None:
+    user = users_of(root).get(username)
+    return None if user is None or user.disabled else user
+
+
+def describe(user: User) -> dict[str, Any]:
+    """A user as the API shows one."""
+    return {
+        "username": user.__name__,
+        "role": user.role,
+        "disabled": user.disabled,
+        "totp_enabled": user.totp is not None,
+        "source": user.source,
+        "created_at": user.created_at,
+        "last_login": user.last_login,
+    }
+
+
+def create(root: Root, username: str, role: str, password_hash: str, now: float, source: str = "local") -> User:
+    if username in users_of(root):
+        raise Conflict("There is a user of this name already.", code="user_exists")
+    user = users_of(root)[username] = User(role, password_hash, int(now), source)
+    return user
+
+
+def change(root: Root, user: User, values: dict[str, Any], keep_session: str | None = None) -> None:
+    """Set `role`, `disabled` or `password_hash`. What that makes invalid ends at once; `keep_session` stays."""
+    changed = {name: value for name, value in values.items() if getattr(user, name) != value}
+    if not changed:
+        return
+    if user.role == "admin" and not user.disabled and (changed.get("disabled") or "role" in changed):
+        _keep_an_admin(root, user)
+    for name, value in changed.items():
+        setattr(user, name, value)
+    user.generation = new_id()
+    end_sessions(root, user, keep=keep_session)
+    if changed.get("disabled"):
+        drop_keys_of(root, user.__name__)
+    elif "role" in changed:
+        end_streams_of_keys(root, user.__name__)
+
+
+def delete(root: Root, user: User) -> None:
+    if user.role == "admin" and not user.disabled:
+        _keep_an_admin(root, user)
+    end_sessions(root, user)
+    drop_keys_of(root, user.__name__)
+    user.disabled, user.generation = True, new_id()  # written, so that a login at this moment meets a conflict
+    del users_of(root)[user.__name__]
+
+
+def _keep_an_admin(root: Root, leaving: User) -> None:
+    root.system["admin_guard"].changes += 1
+    others = (user for user in users_of(root).values() if user is not leaving)
+    if not any(user.role == "admin" and not user.disabled for user in others):
+        raise Conflict("This is the last enabled admin: make another one first.", code="last_admin")

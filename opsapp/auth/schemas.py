@@ -1,0 +1,184 @@
+"""Bodies, answers and configuration of users, sessions and credentials."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import colander
+
+from opsapp.tree.acl import ROLES
+from opsapp.web.fields import OPTIONAL, Body, Choice, Flag, ListOf, Nullable, Number, Text, Whole
+
+EXAMPLE = "https://id.example.org/path"
+
+
+def new_username() -> colander.SchemaNode:
+    return colander.SchemaNode(Text(1, 64, pattern="[a-z0-9][a-z0-9._@-]{0,63}", example="ada.lovelace"))
+
+
+def new_password(**more: Any) -> colander.SchemaNode:
+    return colander.SchemaNode(Text(10, 256), **more)
+
+
+class LoginSection(Body):
+    """web.login"""
+
+    attempts_per_ip = colander.SchemaNode(Whole(1, 10_000), missing=5)
+    attempts_per_user = colander.SchemaNode(Whole(1, 10_000), missing=10)
+    window_s = colander.SchemaNode(Number(1, 86_400), missing=60)
+    lock_s = colander.SchemaNode(Number(1, 86_400), missing=300)
+    session_s = colander.SchemaNode(Number(1, 30 * 86_400), missing=86_400)
+    purge_s = colander.SchemaNode(Number(1, 86_400), missing=300)
+
+
+class RoleMap(Body):
+    """Which value of the role claim stands for which role."""
+
+    admin = colander.SchemaNode(Nullable(Text(1, 200)), missing=None)
+    operator = colander.SchemaNode(Nullable(Text(1, 200)), missing=None)
+    viewer = colander.SchemaNode(Nullable(Text(1, 200)), missing=None)
+
+
+def _complete(node: colander.SchemaNode, values: dict[str, Any]) -> None:
+    """Once enabled, everything that a flow needs must be there."""
+    if not values["enabled"]:
+        return
+    wrong = colander.Invalid(node)
+    for name in ("issuer", "client_id", "redirect_uri"):
+        if not values[name]:
+            wrong.add(colander.Invalid(node[name], "is required when oidc is enabled"))
+    if not any(values["role_map"].values()):
+        wrong.add(colander.Invalid(node["role_map"], "names no role, so nobody could sign in"))
+    if wrong.children:
+        raise wrong
+
+
+class OidcSection(Body):
+    """web.oidc"""
+
+    validator = staticmethod(_complete)
+    enabled = colander.SchemaNode(Flag(), missing=False)
+    issuer = colander.SchemaNode(Nullable(Text(1, 500, pattern="https?://[!-~]+", example=EXAMPLE)), missing=None)
+    client_id = colander.SchemaNode(Nullable(Text(1, 200)), missing=None)
+    client_secret = colander.SchemaNode(Nullable(Text(1, 500)), missing=None)
+    redirect_uri = colander.SchemaNode(Nullable(Text(1, 500, pattern="https?://[!-~]+", example=EXAMPLE)), missing=None)
+    scopes = colander.SchemaNode(ListOf(Text(1, 100), 50), missing=("openid", "profile", "email"))
+    role_claim = colander.SchemaNode(Text(1, 200), missing="role")
+    role_map = RoleMap()
+
+
+class Login(Body):
+    username = colander.SchemaNode(Text(1, 256))
+    password = colander.SchemaNode(Text(1, 1024))
+
+
+class LoggedIn(Body):
+    token = colander.SchemaNode(Text(64, 64))
+    role = colander.SchemaNode(Choice(*ROLES))
+    username = colander.SchemaNode(Text())
+
+
+class SignedIn(Body):
+    """A session, or, where a code is due, the partial token to go on with."""
+
+    token = colander.SchemaNode(Text(64, 64), missing=OPTIONAL)
+    role = colander.SchemaNode(Choice(*ROLES), missing=OPTIONAL)
+    username = colander.SchemaNode(Text(), missing=OPTIONAL)
+    totp_required = colander.SchemaNode(Flag(), missing=OPTIONAL)
+    partial_token = colander.SchemaNode(Text(64, 64), missing=OPTIONAL)
+
+
+class SecondStep(Body):
+    partial_token = colander.SchemaNode(Text(1, 200))
+    code = colander.SchemaNode(Text(1, 64))
+
+
+class Code(Body):
+    code = colander.SchemaNode(Text(1, 64))
+
+
+class Proof(Body):
+    password = colander.SchemaNode(Text(1, 1024))
+
+
+class TotpBegun(Body):
+    secret = colander.SchemaNode(Text())
+    otpauth_uri = colander.SchemaNode(Text())
+    qr_svg = colander.SchemaNode(Text(0, 100_000))
+
+
+class RecoveryCodes(Body):
+    recovery_codes = colander.SchemaNode(ListOf(Text(), 10))
+
+
+class NewKey(Body):
+    name = colander.SchemaNode(Text(1, 100))
+    role = colander.SchemaNode(Choice(*ROLES))
+    expires_at = colander.SchemaNode(Nullable(Whole(0, 10**11)), missing=None)
+
+
+class KeyShown(Body):
+    id = colander.SchemaNode(Text())
+    name = colander.SchemaNode(Text())
+    role = colander.SchemaNode(Choice(*ROLES))
+    expires_at = colander.SchemaNode(Nullable(Whole()))
+    username = colander.SchemaNode(Text())
+    created_at = colander.SchemaNode(Whole())
+
+
+class KeyMade(Body):
+    id = colander.SchemaNode(Text())
+    name = colander.SchemaNode(Text())
+    role = colander.SchemaNode(Choice(*ROLES))
+    expires_at = colander.SchemaNode(Nullable(Whole()))
+    key = colander.SchemaNode(Text(64, 64))
+
+
+class TicketMade(Body):
+    ticket = colander.SchemaNode(Text(64, 64))
+
+
+class Me(Body):
+    username = colander.SchemaNode(Text())
+    role = colander.SchemaNode(Choice(*ROLES))
+
+
+class StatusOk(Body):
+    status = colander.SchemaNode(Choice("ok"))
+
+
+class OwnPassword(Body):
+    current = colander.SchemaNode(Text(1, 1024))
+    new = new_password()
+
+
+class SessionShown(Body):
+    id = colander.SchemaNode(Text())
+    created_at = colander.SchemaNode(Whole())
+    expires_at = colander.SchemaNode(Whole())
+    ip = colander.SchemaNode(Text())
+    user_agent = colander.SchemaNode(Text())
+    current = colander.SchemaNode(Flag())
+
+
+class NewUser(Body):
+    username = new_username()
+    role = colander.SchemaNode(Choice(*ROLES), missing="viewer")
+    password = new_password()
+    disabled = colander.SchemaNode(Flag(), missing=False)
+
+
+class ChangedUser(Body):
+    role = colander.SchemaNode(Choice(*ROLES), missing=OPTIONAL)
+    password = new_password(missing=OPTIONAL)
+    disabled = colander.SchemaNode(Flag(), missing=OPTIONAL)
+
+
+class UserShown(Body):
+    username = colander.SchemaNode(Text())
+    role = colander.SchemaNode(Choice(*ROLES))
+    disabled = colander.SchemaNode(Flag())
+    totp_enabled = colander.SchemaNode(Flag())
+    source = colander.SchemaNode(Choice("local", "oidc"))
+    created_at = colander.SchemaNode(Whole())
+    last_login = colander.SchemaNode(Nullable(Whole()))

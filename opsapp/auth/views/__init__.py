@@ -1,0 +1,1 @@
+"""HTTP of users, sessions and credentials."""

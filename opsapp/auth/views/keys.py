@@ -1,0 +1,92 @@
+"""API keys and stream tickets: credentials that somebody signed in makes for programs and for pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyramid.request import Request
+from pyramid.view import view_config
+
+from opsapp.auth import schemas
+from opsapp.auth.resources import ApiKey, Keys, drop_key, make_key, make_ticket
+from opsapp.lib.problems import Forbidden, Invalid, NotFound
+from opsapp.tree.acl import Permission, roles_up_to
+from opsapp.tree.root import Api
+from opsapp.web.fields import Paging
+from opsapp.web.paging import page_of
+
+from .me import own_session
+
+
+@view_config(
+    context=Keys,
+    request_method="GET",
+    permission=Permission.view,
+    query=Paging,
+    returns=[schemas.KeyShown],
+    renderer="json",
+)
+def keys(context: Keys, request: Request) -> list[dict[str, Any]]:
+    """The caller's API keys; an admin sees everybody's."""
+    return page_of(request, [key.describe() for key in context.values() if _may_see(request, key)])
+
+
+@view_config(
+    context=Keys,
+    request_method="POST",
+    permission=Permission.view,
+    body=schemas.NewKey,
+    returns=schemas.KeyMade,
+    creates=True,
+    renderer="json",
+    audit="key.create",
+)
+def create_key(context: Keys, request: Request) -> dict[str, Any]:
+    """A new API key; the key itself is shown this once."""
+    own_session(request)
+    body, now = request.valid_body, request.node.clock.now()
+    if body["role"] not in roles_up_to(request.caller.role):
+        raise Forbidden("A key's role cannot be higher than your own.", code="role_too_low")
+    if body["expires_at"] is not None and body["expires_at"] <= now:
+        raise Invalid({"expires_at": "must be in the future"})
+    key, token = make_key(request.root, request.caller.name, body["name"], body["role"], body["expires_at"], now)
+    request.audit("key.create", key.__name__, after=key.describe())
+    return {"id": key.__name__, **body, "key": token}
+
+
+@view_config(
+    context=ApiKey,
+    request_method="DELETE",
+    permission=Permission.view,
+    returns=schemas.StatusOk,
+    renderer="json",
+    audit="key.delete",
+)
+def delete_key(context: ApiKey, request: Request) -> dict[str, Any]:
+    """End an API key at once."""
+    own_session(request)
+    if not _may_see(request, context):
+        raise NotFound("There is no such key.")
+    request.audit("key.delete", context.__name__, before=context.describe())
+    drop_key(request.root, context)
+    return {"status": "ok"}
+
+
+def _may_see(request: Request, key: ApiKey) -> bool:
+    return key.username == request.caller.name or request.caller.role == "admin"
+
+
+@view_config(
+    context=Api,
+    name="stream-ticket",
+    request_method="POST",
+    permission=Permission.view,
+    returns=schemas.TicketMade,
+    creates=True,
+    renderer="json",
+    audit=False,
+)
+def stream_ticket(context: Api, request: Request) -> dict[str, Any]:
+    """A ticket that opens one event stream as `?token=`, to be used within 30 seconds."""
+    caller = request.caller
+    return {"ticket": make_ticket(request.root, caller.kind, caller.name, caller.session_id, request.node.clock.now())}

@@ -1,0 +1,161 @@
+"""What somebody signed in may do about himself: /api/me and below."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyramid.request import Request
+from pyramid.view import view_config
+
+from opsapp.auth import resources, schemas
+from opsapp.auth.engine import accounts, secondfactor
+from opsapp.lib.problems import Forbidden, NotFound
+from opsapp.tree.acl import Permission
+from opsapp.tree.folder import Facet, add_facet
+from opsapp.tree.root import Api
+from opsapp.web.answers import Deferred
+from opsapp.web.fields import Paging
+from opsapp.web.paging import page_of
+
+
+class Me(Facet):
+    """The caller himself."""
+
+
+class MyTotp(Facet):
+    """The caller's second factor."""
+
+
+class MySession(Facet):
+    """One session of the caller, by its id."""
+
+    url = "/api/me/sessions/{session_id}"
+
+
+class MySessions(Facet):
+    """The caller's sessions; any id leads on, since only the caller's own can be ended below it."""
+
+    def __getitem__(self, name: str) -> Any:
+        return MySession(self, name)
+
+
+add_facet(Api, "me", Me)
+add_facet(Me, "sessions", MySessions)
+add_facet(Me, "totp", MyTotp)
+
+
+def own_session(request: Request) -> str:
+    """The session that asks. What concerns the person himself is not for API keys."""
+    if request.caller.kind != "session":
+        raise Forbidden("Only somebody signed in can do this, not an API key.", code="session_required")
+    return request.caller.session_id
+
+
+@view_config(context=Me, request_method="GET", permission=Permission.view, returns=schemas.Me, renderer="json")
+def me(context: Me, request: Request) -> dict[str, Any]:
+    """Who asks."""
+    return {"username": request.caller.name, "role": request.caller.role}
+
+
+@view_config(
+    context=Me,
+    name="password",
+    request_method="PUT",
+    permission=Permission.view,
+    body=schemas.OwnPassword,
+    returns=schemas.StatusOk,
+    audit=False,
+)
+def change_password(context: Me, request: Request) -> Deferred:
+    """A new password; the other sessions end."""
+    node, actor, caller, session_id = request.node, request.actor, request.caller, own_session(request)
+    values = request.valid_body
+
+    def fn() -> Any:
+        accounts.change_own_password(node, caller.name, session_id, values, actor)
+        return 200, {}, {"status": "ok"}
+
+    return Deferred(fn)
+
+
+@view_config(
+    context=MySessions,
+    request_method="GET",
+    permission=Permission.view,
+    query=Paging,
+    returns=[schemas.SessionShown],
+    renderer="json",
+)
+def sessions(context: MySessions, request: Request) -> list[dict[str, Any]]:
+    """The caller's live sessions."""
+    user = accounts.user_of(request.root, request.caller.name)
+    found = resources.sessions_of(request.root, user, request.node.clock.now())
+    own = request.caller.session_id
+    return page_of(request, [each.describe() | {"current": each.id == own} for each in found])
+
+
+@view_config(
+    context=MySession,
+    request_method="DELETE",
+    permission=Permission.view,
+    returns=schemas.StatusOk,
+    renderer="json",
+    audit="session.end",
+)
+def end_session(context: MySession, request: Request) -> dict[str, Any]:
+    """End one of the caller's sessions."""
+    own_session(request)
+    if not resources.end_session(request.root, request.caller.name, context.__name__):
+        raise NotFound("There is no such session.")
+    request.audit("session.end", context.__name__)
+    return {"status": "ok"}
+
+
+@view_config(
+    context=MyTotp,
+    request_method="POST",
+    permission=Permission.view,
+    returns=schemas.TotpBegun,
+    audit="totp.begin",
+)
+def begin_totp(context: MyTotp, request: Request) -> Deferred:
+    """Begin to set up the second factor: the secret, also as a picture to scan."""
+    node, username = request.node, request.caller.name
+    own_session(request)
+    return Deferred(lambda: (200, {}, secondfactor.begin(node, username)))
+
+
+@view_config(
+    context=MyTotp,
+    name="confirm",
+    request_method="POST",
+    permission=Permission.view,
+    body=schemas.Code,
+    returns=schemas.RecoveryCodes,
+    audit=False,
+)
+def confirm_totp(context: MyTotp, request: Request) -> Deferred:
+    """Turn the second factor on with a code of it; the recovery codes are shown this once."""
+    node, username, actor, code = request.node, request.caller.name, request.actor, request.valid_body["code"]
+    own_session(request)
+    return Deferred(lambda: (200, {}, secondfactor.confirm(node, username, code, actor)))
+
+
+@view_config(
+    context=MyTotp,
+    request_method="DELETE",
+    permission=Permission.view,
+    body=schemas.Proof,
+    returns=schemas.StatusOk,
+    audit=False,
+)
+def disable_totp(context: MyTotp, request: Request) -> Deferred:
+    """Turn the second factor off; the password proves who asks."""
+    node, username, actor, password = request.node, request.caller.name, request.actor, request.valid_body["password"]
+    own_session(request)
+
+    def fn() -> Any:
+        secondfactor.disable(node, username, password, actor)
+        return 200, {}, {"status": "ok"}
+
+    return Deferred(fn)

@@ -1,0 +1,114 @@
+"""Managing users: /api/users."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyramid.request import Request
+from pyramid.view import view_config
+
+from opsapp.auth import engine, resources, schemas
+from opsapp.auth.engine import accounts, secondfactor
+from opsapp.auth.resources import User, Users
+from opsapp.tree.acl import Permission
+from opsapp.tree.folder import Facet, add_facet
+from opsapp.web.answers import Deferred
+from opsapp.web.fields import Paging
+from opsapp.web.paging import page_of
+
+
+class UserTotp(Facet):
+    """Somebody's second factor."""
+
+
+add_facet(User, "totp", UserTotp)
+
+READ_ONLY = ("username", "totp_enabled", "source", "created_at", "last_login")
+
+
+@view_config(
+    context=Users,
+    request_method="GET",
+    permission=Permission.administer,
+    query=Paging,
+    returns=[schemas.UserShown],
+    renderer="json",
+)
+def users(context: Users, request: Request) -> list[dict[str, Any]]:
+    """All users, by name."""
+    return [resources.describe(user) for user in page_of(request, list(context.values()))]
+
+
+@view_config(
+    context=Users,
+    request_method="POST",
+    permission=Permission.administer,
+    body=schemas.NewUser,
+    returns=schemas.UserShown,
+    creates=True,
+    audit="user.create",
+)
+def create_user(context: Users, request: Request) -> Deferred:
+    """A new local user."""
+    node, actor, body = request.node, request.actor, request.valid_body
+    request.audited = True
+    return Deferred(lambda: (201, {}, engine.add_user(node, **body, actor=actor)))
+
+
+@view_config(
+    context=User, request_method="GET", permission=Permission.administer, returns=schemas.UserShown, renderer="json"
+)
+def user(context: User, request: Request) -> dict[str, Any]:
+    """One user."""
+    return resources.describe(context)
+
+
+@view_config(
+    context=User,
+    request_method="PUT",
+    permission=Permission.administer,
+    body=schemas.ChangedUser,
+    partial=True,
+    read_only=READ_ONLY,
+    returns=schemas.UserShown,
+    audit="user.update",
+)
+def update_user(context: User, request: Request) -> Deferred:
+    """Change role, password or whether the user is disabled; any of it ends the user's sessions."""
+    node, actor, values, name = request.node, request.actor, request.valid_body, context.__name__
+    request.audited = True
+    return Deferred(lambda: (200, {}, accounts.change_user(node, name, values, actor, None)))
+
+
+@view_config(
+    context=User,
+    request_method="DELETE",
+    permission=Permission.administer,
+    returns=schemas.StatusOk,
+    audit="user.delete",
+)
+def delete_user(context: User, request: Request) -> Deferred:
+    """Remove a user, with sessions and keys."""
+    node, actor, name = request.node, request.actor, context.__name__
+    request.audited = True
+
+    def fn() -> Any:
+        engine.remove_user(node, name, actor)
+        return 200, {}, {"status": "ok"}
+
+    return Deferred(fn)
+
+
+@view_config(
+    context=UserTotp,
+    request_method="DELETE",
+    permission=Permission.administer,
+    returns=schemas.StatusOk,
+    renderer="json",
+    audit="totp.disable",
+)
+def reset_totp(context: UserTotp, request: Request) -> dict[str, Any]:
+    """Turn the second factor off for somebody who has lost it."""
+    secondfactor.reset(request.root, context.__parent__.__name__, request.actor)
+    request.audited = True
+    return {"status": "ok"}

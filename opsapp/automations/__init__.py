@@ -1,0 +1,28 @@
+"""What is done when asked, on a schedule or by a webhook: automations and their runs. /api/automations, /api/secrets.
+
+Greenlets: automations (takes runs up), automations-schedule, automations-answers (what agents have done),
+automations-lost (what dead nodes had under way), automations-purge, and one per run in flight.
+
+    logic/      settings, inputs, places and values, workflows, templates; pure
+    resources/  automations, runs, secrets, the queues of runs
+    engine/     a run's way (`flow`) and who carries it out: this node (`carrying`), agents (`remote`), other runs
+                (`parents`), people first (`approving`); schedules; editing. What other rooms call is in its __init__
+    views/      the HTTP surface
+
+Must not: know why a room above asks for a run.
+"""
+
+
+def includeme(config):
+    from .resources import reseal
+    from .schemas import AutomationEntry, AutomationsSection, Limits, RunsRetention
+
+    config.add_evolve_step("automations-1", "opsapp.automations.resources.set_up")
+    config.add_section("automations", AutomationsSection)
+    config.add_section("automations.limits", Limits)
+    config.add_section("retention.runs", RunsRetention)
+    config.add_sealed(reseal)
+    config.add_kind("automations", "opsapp.automations.engine.ascode", schema=AutomationEntry)
+    config.add_metrics("opsapp.automations.engine.figures.figures")
+    config.include("opsapp.automations.engine")
+    config.include("opsapp.automations.views")

@@ -1,0 +1,72 @@
+"""Runs at work, and what other rooms call, inside their transaction: `request_run`, `run_state`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from opsapp.approvals.engine import IApprovalKind
+from opsapp.automations.resources import runs_of
+from opsapp.monitoring.interfaces import IWarRoomSection
+from opsapp.runtime.node import Node
+from opsapp.tree.root import Root
+
+from . import approving, carrying, flow, housekeeping, remote, scheduling, warroom
+from .figures import CARRIER, SCHEDULER
+from .listening import KEY as LISTENERS
+from .listening import Listeners
+from .watchers import KEY, Watchers
+
+__all__ = ["request_run", "run_state"]
+
+
+def request_run(
+    root: Root, now: float, automation_id: str, *, inputs: Mapping[str, Any], by: str, origin: str
+) -> dict[str, Any]:
+    """A durable run: {run_id, status} and, where people are asked first, request_id. It may be over already."""
+    run = flow.ask(root, now, automation_id, given=inputs, by=by, origin=origin)
+    found = {"run_id": run.id, "status": run.status}
+    return found if run.request_id is None else {**found, "request_id": run.request_id}
+
+
+def run_state(root: Root, run_id: str) -> dict[str, Any] | None:
+    """How a run stands: {run_id, automation_id, status, reason, exit_code, started, finished, …}; None when there is
+    none of this id."""
+    run = runs_of(root).get(run_id)
+    return None if run is None else {**flow.summary(run), "exit_code": run.exit_code}
+
+
+def includeme(config: Any) -> None:
+    config.registry.registerUtility(approving.RunApproval(), IApprovalKind, approving.KIND)
+    config.registry.registerUtility(warroom.section, IWarRoomSection, "automations")
+    config.add_preparation("opsapp.automations.engine.prepare")
+    config.add_engine("opsapp.automations.engine.start")
+
+
+def prepare(node: Node) -> None:
+    """Before anything is served."""
+    node.registry[KEY] = Watchers(node)
+    listeners = node.registry[LISTENERS] = Listeners(node)
+    node.events.listen(listeners.on_event)
+
+
+def start(node: Node) -> None:
+    """On the hub, where engines run."""
+    carrier = node.registry[CARRIER] = carrying.Carrier(node)
+    node.events.listen(carrier.on_event)
+    node.at_stop(carrier.begin_stop, carrier.finish_stop)
+    if node.nodes.exclusive:
+        carrier.recover()  # nobody else can have a claim: what is there was left by a process that is gone
+    node.supervisor.add("automations", carrier.step, every=0.25, wake=(flow.QUEUE,))
+    node.supervisor.add("automations-lost", carrier.recover, every=2.0, wake=("nodes",), lease="automations")
+    node.supervisor.add(
+        "automations-answers",
+        lambda: node.transact(remote.look, node.clock.now()),
+        every=2.0,
+        wake=("command-results",),
+        lease="automations",
+    )
+    scheduler = node.registry[SCHEDULER] = scheduling.Scheduler(node)
+    node.events.listen(scheduler.on_event)
+    node.supervisor.add("automations-schedule", scheduler.step, every=scheduling.TICK_S, wake=("leases", "config"))
+    housekeeping.start(node)

@@ -1,0 +1,121 @@
+"""Runs that people must allow: what they are asked, what their answer stands on, and what it sets off."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opsapp.approvals import engine as approvals
+from opsapp.approvals import resources
+from opsapp.approvals.resources import Approval
+from opsapp.automations.logic import settings as meaning
+from opsapp.automations.resources import Automation, Run, automations_of, runs_of
+from opsapp.lib.problems import Conflict
+from opsapp.runtime.wakes import node_of
+from opsapp.tree.root import Root
+
+from . import flow
+
+KIND = "run"
+
+
+def request(root: Root, run: Run, automation: Automation, now: float) -> str:
+    """Ask people, in the transaction of the run; the request's id."""
+    settings = run.settings
+    asked = resources.request(
+        root,
+        kind=KIND,
+        subject=settings["name"],
+        plan=plan(run),
+        reason=f"asked for by {run.requested_by} ({run.origin})",
+        risk=None,
+        requested_by=run.requested_by,
+        now=now,
+        expiry_s=float(node_of(root._p_jar).config["approvals"]["expiry_s"]),
+        about={"run_id": run.id, "automation_id": run.automation_id},
+        approvers=tuple(settings["approvers"]),
+        quorum=settings["quorum"],
+    )
+    return asked.__name__
+
+
+def plan(run: Run) -> dict[str, Any]:
+    """What is approved is exactly this: the definition, those that it is made of, and the inputs."""
+    shown = meaning.without_secrets(run.settings)
+    return {
+        "automation_id": run.automation_id,
+        "definition": run.definition.digest,
+        "uses": run.uses,
+        "inputs": run.inputs,
+        **{name: shown[name] for name in ("name", "type", "params", "timeout", "retries")},
+    }
+
+
+def uses(root: Root, automation: Automation) -> dict[str, str]:
+    """Every automation that this one is made of, at any depth: id -> digest."""
+    found: dict[str, str] = {}
+    waiting = list(automation.definition.children)
+    while waiting:
+        other = automations_of(root).get(waiting.pop())
+        if other is not None and other.id not in found:
+            found[other.id] = other.definition.digest
+            waiting += other.definition.children
+    return found
+
+
+def ground_gone(root: Root, run: Run | None, plan_hash: str) -> str | None:
+    """Why an approval no longer stands, or None."""
+    if run is None or run.status != "pending_approval":
+        return "the run is gone"
+    automation = automations_of(root).get(run.automation_id)
+    if automation is None:
+        return "the automation was deleted"
+    if automation.definition.digest != run.definition.digest:
+        return "the automation was edited after the request"
+    if uses(root, automation) != run.uses:
+        return "an automation that it is made of was edited after the request"
+    return None if resources.plan_hash(plan(run)) == plan_hash else "the plan has changed"
+
+
+def waiting_for(root: Root, automation_id: str) -> list[Run]:
+    """Its runs that people have not decided about yet."""
+    pending = root["api"]["approvals"].of_status("pending")
+    found = [runs_of(root).get(each.about["run_id"]) for each in pending if each.kind == KIND]
+    return [run for run in found if run is not None and run.automation_id == automation_id and not run.is_over]
+
+
+def withdraw(root: Root, run: Run, why: str, now: float) -> None:
+    """Nobody need decide any more; the run is cancelled by it."""
+    request_id = run.request_id
+    if request_id is not None and request_id in root["api"]["approvals"]:
+        approvals.lapse(root, request_id, "withdrawn", why, now)
+    if not run.is_over:
+        flow.end(root, run, "cancelled", now, reason=why)
+
+
+class RunApproval:
+    """The `run` kind of `approvals.engine.ApprovalKind`."""
+
+    def gone(self, root: Root, approval: Approval) -> str | None:
+        return ground_gone(root, runs_of(root).get(approval.about["run_id"]), approval.plan_hash)
+
+    def decided(self, root: Root, approval: Approval) -> None:
+        """It goes on, or comes to its end, in the transaction of the decision."""
+        run = runs_of(root).get(approval.about["run_id"])
+        if run is None or run.status != "pending_approval":
+            return
+        now = node_of(root._p_jar).clock.now()
+        if approval.status == "approved":
+            _go_on(root, run, now)
+        elif approval.status == "withdrawn":
+            flow.end(root, run, "cancelled", now, reason=approval.comment or "withdrawn")
+        else:
+            who = f" by {approval.decided_by}" if approval.decided_by else ""
+            said = f": {approval.comment}" if approval.comment else ""
+            flow.end(root, run, "rejected", now, reason=f"{approval.status}{who}{said}")
+
+
+def _go_on(root: Root, run: Run, now: float) -> None:
+    try:
+        flow.admit(root, run, flow.find(root, run.automation_id), now)
+    except Conflict as busy:
+        flow.end(root, run, "cancelled", now, reason=busy.message)

@@ -1,0 +1,96 @@
+"""Automations as code (see `opsapp.runtime.ascode`). Those that others are made of are called by their names there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from opsapp.automations.logic import settings as meaning
+from opsapp.automations.resources import automations_of
+from opsapp.lib.problems import Invalid
+from opsapp.runtime.ascode import HIDDEN, Stored, kept
+from opsapp.runtime.node import Node
+from opsapp.tree.root import Root
+
+from . import editing
+
+BY = "code"
+
+
+def stored(_node: Node, root: Root) -> Iterator[Stored]:
+    """Parts before what is made of them, so that applying the document finds them."""
+    known = automations_of(root)
+    names = {each.id: each.name for each in known.values()}
+    done: set[str] = set()
+
+    def walk(automation: Any) -> Iterator[Any]:
+        if automation.id in done:
+            return
+        done.add(automation.id)
+        for part in automation.definition.children:
+            if part in known:
+                yield from walk(known[part])
+        yield automation
+
+    for first in sorted(known.values(), key=lambda each: (each.created_at, each.id)):
+        for each in walk(first):
+            made = each.definition
+            params = meaning.with_children(made.kind, made.params, [names.get(part, part) for part in made.children])
+            yield Stored(each.id, {**made.settings, "params": params})
+
+
+def complete(_node: Node, given: dict[str, Any], present: dict[str, Any] | None) -> dict[str, Any]:
+    fields = {**given, "icon": given["icon"] or meaning.ICONS[given["type"]], "schedule": given["schedule"] or None}
+    before = present["params"] if present else {}
+    params = dict(given["params"])
+    for name in ("headers", "env"):
+        if params.get(name):
+            known = before.get(name) or {}
+            params[name] = {key: kept(f"params.{name}", value, known.get(key)) for key, value in params[name].items()}
+    fields["params"] = {name: value for name, value in params.items() if value is not None}
+    return editing.plain(fields)
+
+
+def shown(fields: dict[str, Any]) -> dict[str, Any]:
+    clean = meaning.without_secrets(fields)
+    params = {
+        name: {key: HIDDEN if text == meaning.HIDDEN else text for key, text in value.items()}
+        if name in ("headers", "env")
+        else value
+        for name, value in clean["params"].items()
+    }
+    return {**clean, "params": params}
+
+
+def create(node: Node, root: Root, fields: dict[str, Any]) -> str:
+    settings = editing.whole(root, _with_ids(root, fields), _checked_already)
+    return editing.create(root, settings, BY, node.clock.now()).id
+
+
+def update(node: Node, root: Root, each: str, fields: dict[str, Any]) -> None:
+    editing.update(root, automations_of(root)[each], _with_ids(root, fields), _checked_already, node.clock.now())
+
+
+def delete(node: Node, root: Root, each: str) -> None:
+    editing.remove(root, automations_of(root)[each], node.clock.now())
+
+
+def _checked_already(_kind: str, params: Any) -> dict[str, Any]:
+    """By the schema of the document."""
+    return params
+
+
+def _with_ids(root: Root, fields: dict[str, Any]) -> dict[str, Any]:
+    """Names of automations become ids; a name that several have, or none, is refused."""
+    ids: dict[str, list[str]] = {}
+    for automation in automations_of(root).values():
+        ids.setdefault(automation.name, []).append(automation.id)
+    named, wrong = [], {}
+    for part in meaning.children(fields["type"], fields["params"]):
+        found = ids.get(part, [part] if part in automations_of(root) else [])
+        if len(found) != 1:
+            wrong["params"] = f"there is no automation {part!a}" if not found else f"several are called {part!a}"
+        named.append(found[0] if found else part)
+    if wrong:
+        raise Invalid(wrong)
+    return {**fields, "params": meaning.with_children(fields["type"], fields["params"], named)}

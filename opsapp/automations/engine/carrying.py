@@ -1,0 +1,280 @@
+"""Runs that a node carries out itself: taken up one by one, their output stored while it comes, their end committed.
+
+A run is claimed in a transaction before anything of it is done, and only whoever claimed it does it. A node that is
+gone leaves its claims behind: what it had under way is `lost`, for nobody can know how far it came.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+from collections import deque
+from typing import Any
+
+import gevent
+from transaction.interfaces import TransientError
+
+from opsapp.automations.logic import services
+from opsapp.automations.logic.filling import Missing, Values
+from opsapp.automations.resources import Run, board_of, runs_of
+from opsapp.lib.problems import Unavailable
+from opsapp.runtime.events import Event as Told
+from opsapp.runtime.node import Node
+from opsapp.tree.root import Root
+
+from . import calling, flow, programs, remote
+from .pens import Pen
+from .programs import Ended, Program, Running
+
+log = logging.getLogger(__name__)
+
+AGAIN_EVERY_S = 0.5
+SHUTDOWN = "shutdown"
+Job = dict[str, Any]
+
+
+# -- transactions
+
+
+def take_up(root: Root, owner: str, known: frozenset[str], room: int) -> tuple[list[Job], bool]:
+    """What this node has to begin now, marked as its own by the commit; and whether anything else moved."""
+    now, board = flow.node_of(root._p_jar).clock.now(), board_of(root)
+    moved = flow.moment_come(root, now)
+    flow.promote(root, now)
+    mine = [run_id for run_id, who in board.claimed.items() if who == owner and run_id not in known]
+    fresh = list(board.admitted.keys())[: max(0, room - len(mine))]
+    jobs = []
+    for run_id in [*mine, *fresh]:
+        run = runs_of(root).get(run_id)
+        if run_id in board.admitted:
+            board.admitted.remove(run_id)
+        if run is None or run.is_over or run.owner not in ("", owner):
+            board.drop(run_id)
+            continue
+        run.owner = owner
+        board.claimed[run_id] = owner
+        job = _job(root, run, now)
+        if job is not None:
+            jobs.append(job)
+    return jobs, moved
+
+
+def _job(root: Root, run: Run, now: float) -> Job | None:
+    """Everything that it takes, as plain values; None when it cannot be done and has failed."""
+    params = run.definition.params
+    if not flow.may_run_here(root, run.settings):
+        flow.end(root, run, "failed", now, reason="programs on the server are switched off", for_good=True)
+        return None
+    try:
+        filled, secrets = remote.values(root, run, params)
+        work = _filled(run, filled)
+    except Missing as missing:
+        flow.end(root, run, "failed", now, reason=str(missing), for_good=True)
+        return None
+    return {
+        "run_id": run.id,
+        "automation_id": run.automation_id,
+        "attempt": run.attempt,
+        "type": run.definition.kind,
+        "timeout": float(run.settings["timeout"]),
+        "asked_at": run.created_at,
+        "secrets": remote.unseen(secrets),
+        "work": work,
+    }
+
+
+def _filled(run: Run, filled: Values) -> dict[str, Any]:
+    params = run.definition.params
+    if run.definition.kind == "script":
+        env = {f"OPSAPP_INPUT_{name.upper()}": filled.text("input", name) for name in run.inputs}
+        env.update({name: filled.plain(value) for name, value in (params.get("env") or {}).items()})
+        return {"script": filled.shell(params["script"]), "interpreter": params.get("interpreter"), "env": env}
+    if run.definition.kind == "service_control":
+        return {"service": params["service"], "action": params["action"]}
+    body = params.get("body")
+    return {
+        "url": filled.url(params["url"]),
+        "method": params["method"],
+        "headers": {name: filled.line(value) for name, value in (params.get("headers") or {}).items()},
+        "body": filled.plain(body) if isinstance(body, str) else filled.everywhere(body),
+    }
+
+
+def write_output(root: Root, run_id: str, owner: str, text: str) -> bool:
+    """Whether more is wanted: not once the run is another's or its output is full."""
+    run = runs_of(root).get(run_id)
+    if run is None or run.owner != owner:
+        return False
+    flow.write(root, run, text, flow.node_of(root._p_jar).clock.now())
+    return not run.output.cut
+
+
+def finish(root: Root, run_id: str, owner: str, attempt: int, text: str, ended: Ended) -> None:
+    """The outcome, once: a run that is another's by now, or over, is left as it is."""
+    run, now = runs_of(root).get(run_id), flow.node_of(root._p_jar).clock.now()
+    if run is None or run.owner != owner or run.attempt != attempt:
+        return
+    flow.write(root, run, text, now)
+    reason = ended.reason
+    if ended.status == "cancelled" and run.cancelled_by is not None:
+        reason = run.reason
+    flow.end(root, run, ended.status, now, reason=reason, exit_code=ended.exit_code)
+
+
+def recover(root: Root, alive: frozenset[str]) -> list[tuple[str, str]]:
+    """What nodes that are gone had under way is lost: (run id, the node's name) of each."""
+    now, found = flow.node_of(root._p_jar).clock.now(), []
+    for run_id, owner in list(board_of(root).claimed.items()):
+        if owner in alive:
+            continue
+        run = runs_of(root).get(run_id)
+        board_of(root).drop(run_id)
+        if run is not None and not run.is_over:
+            flow.end(root, run, "lost", now, reason="the server ended while it ran", for_good=True)
+        found.append((run_id, owner.partition(":")[0]))
+    return found
+
+
+# -- on the hub
+
+
+class Task:
+    """One attempt under way here."""
+
+    def __init__(self, job: Job):
+        self.job = job
+        self.running: Running | None = None
+        self.call: Any = None
+        self.greenlet: Any = None
+        self.stopped: str | None = None
+
+    def stop(self, why: str) -> None:
+        self.stopped = self.stopped or why
+        if self.running is not None:
+            self.running.stop(why)
+        elif self.call is not None:
+            self.call.kill(block=False)
+
+
+class Carrier:
+    """Lives on the hub of an engine node."""
+
+    def __init__(self, node: Node):
+        self.node = node
+        self.owner = f"{node.name}:{node.boot}"
+        self.tasks: dict[str, Task] = {}
+        self.stopping = False
+        self.ended: dict[str, int] = {}  # status -> how many since the start
+        self.latencies: deque[float] = deque(maxlen=1000)  # seconds from the asking to the process
+        self.caller = calling.Caller(node)
+
+    def step(self) -> bool:
+        if self.stopping:
+            return False
+        room = self.node.config["automations"]["max_running"] - len(self.tasks)
+        jobs, moved = self.node.transact(take_up, self.owner, frozenset(self.tasks), room)
+        for job in jobs:
+            task = self.tasks[job["run_id"]] = Task(job)
+            task.greenlet = gevent.spawn(self._perform, task)
+        return moved
+
+    def recover(self) -> bool:
+        """Step, on one node: what others left."""
+        lost = self.node.transact(recover, frozenset(self._alive()))
+        ours = {run_id for run_id, name in lost if name == self.node.name}
+        if ours:
+            self.node.lane("programs", 2).run(_clean_up, ours)
+        return False
+
+    def _alive(self) -> set[str]:
+        return {self.owner, *self.node.nodes.owners("engine")}
+
+    def on_event(self, event: Told) -> None:
+        """Somebody wants a run stopped; every node hears it, one has it."""
+        if event.kind == flow.CANCEL:
+            task = self.tasks.get(event.data["run_id"])
+            if task is not None:
+                task.stop("cancelled")
+
+    def begin_stop(self) -> None:
+        """The server stops: programs get TERM now, and their runs end `cancelled`."""
+        self.stopping = True
+        for task in list(self.tasks.values()):
+            task.stop(SHUTDOWN)
+
+    def finish_stop(self) -> None:
+        """Wait for them; each is killed when its grace is over."""
+        with gevent.Timeout(self.node.config["automations"]["kill_grace_s"] + 1.5, False):
+            gevent.joinall([task.greenlet for task in self.tasks.values() if task.greenlet is not None])
+
+    def _perform(self, task: Task) -> None:
+        job = task.job
+        pen = Pen(lambda text: self._until_stored(write_output, job["run_id"], self.owner, text), job["secrets"])
+        try:
+            ended = self._carry(task, pen)
+        except Exception as problem:
+            log.exception("run failed run=%s", job["run_id"])
+            ended = Ended("failed", None, f"the server could not carry it out: {type(problem).__name__}")
+        self.ended[ended.status] = self.ended.get(ended.status, 0) + 1
+        self._until_stored(finish, job["run_id"], self.owner, job["attempt"], pen.rest(), ended)
+        del self.tasks[job["run_id"]]
+
+    def _carry(self, task: Task, pen: Pen) -> Ended:
+        job = task.job
+        if job["type"] == "webhook":
+            return self._call(task, pen)
+        task.running = Running(self.node, self._program(job), pen.put)
+        if task.stopped:
+            task.running.stop(task.stopped)
+        return task.running.run(lambda: self.latencies.append(self.node.clock.now() - job["asked_at"]))
+
+    def _call(self, task: Task, pen: Pen) -> Ended:
+        task.call = gevent.spawn(self.caller.call, task.job, pen.put)
+        if task.stopped:
+            task.call.kill(block=False)
+        ended = task.call.get()
+        return ended if isinstance(ended, Ended) else Ended("cancelled", None, task.stopped)
+
+    def _program(self, job: Job) -> Program:
+        section, work = self.node.config["automations"], job["work"]
+        env = {"PATH": section["path"], "LANG": "C.UTF-8", "OPSAPP_AUTOMATION_ID": job["automation_id"]}
+        if job["type"] == "service_control":
+            argv, script = service_command(section["path"], work["service"], work["action"]), None
+        else:
+            script = work["script"]
+            argv = [work["interpreter"]] if work["interpreter"] else ([] if script.startswith("#!") else ["/bin/sh"])
+        return Program(
+            argv,
+            script,
+            {**env, **work.get("env", {})},
+            job["run_id"],
+            job["timeout"],
+            section["kill_grace_s"],
+            section["limits"],
+        )
+
+    def _until_stored(self, fn: Any, *values: Any) -> Any:
+        """An outcome must not be lost to a store that is away for a while."""
+        while True:
+            try:
+                return self.node.transact(fn, *values)
+            except (Unavailable, TransientError) as away:
+                log.warning("outcome waits for the store run=%s: %s", values[0], away)
+                gevent.sleep(AGAIN_EVERY_S)
+
+
+def service_command(path: str, service: str, action: str) -> list[str]:
+    """By whichever service manager this machine has."""
+    if os.path.isdir("/run/systemd/system"):
+        manager = services.SYSTEMD
+    else:
+        manager = services.OPENRC if shutil.which("rc-service", path=path) else services.SYSV
+    return services.argv(manager, service, action)
+
+
+def _clean_up(run_ids: set[str]) -> None:
+    ended = programs.end_stragglers(run_ids)
+    programs.clear_directories(run_ids)
+    if ended:
+        log.warning("ended %d processes of runs that a killed server left behind", ended)

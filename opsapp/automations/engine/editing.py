@@ -1,0 +1,218 @@
+"""Making, changing and removing automations, whole lists of them too: inside the caller's transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from opsapp.automations.logic import filling, workflow
+from opsapp.automations.logic import settings as meaning
+from opsapp.automations.resources import Automation, Definition, automations_of, board_of, runs_of
+from opsapp.lib.ids import digest, new_id, new_token
+from opsapp.lib.problems import Conflict, Invalid
+from opsapp.runtime.events import emit
+from opsapp.runtime.sealing import seal_of
+from opsapp.runtime.wakes import wake_after_commit
+from opsapp.tree.root import Root
+
+from . import approving, flow
+from .scheduling import CHANGED
+
+PLACE = "#"  # in an export the n-th automation of the list is called "#n"
+Params = Callable[[str, Any], dict[str, Any]]
+
+
+def whole(root: Root, values: Mapping[str, Any], params: Params, own_id: str | None = None) -> dict[str, Any]:
+    """The settings as they are stored, or Invalid naming all that is wrong. `params` checks those of a type."""
+    settings = {**values, "icon": values["icon"] or meaning.ICONS[values["type"]]}
+    settings["schedule"] = values["schedule"] or None
+    settings["params"] = {
+        name: value for name, value in params(values["type"], values["params"]).items() if value is not None
+    }
+    settings = plain(settings)
+    wrong = problems_of(root, settings, own_id)
+    if wrong:
+        raise Invalid(wrong)
+    return settings
+
+
+def plain(value: Any) -> Any:
+    """As JSON has it, so that what was stored can be given again."""
+    if isinstance(value, Mapping):
+        return {name: plain(each) for name, each in value.items()}
+    return [plain(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def problems_of(root: Root, settings: Mapping[str, Any], own_id: str | None) -> dict[str, str]:
+    kind, params = settings["type"], settings["params"]
+    wrong = {f"params.{name}": said for name, said in _target_problems(kind, params).items()}
+    if kind == "workflow":
+        wrong.update({f"params.{name}": said for name, said in workflow.step_problems(params).items()})
+    if not wrong and kind in meaning.PARENTS:
+        wrong.update(_child_problems(root, kind, params, own_id))
+    if not flow.may_run_here(root, settings):
+        wrong["type"] = "programs on the server are switched off (automations.server_scripts): name an agent"
+    declared = {each["name"] for each in settings["inputs"]}
+    used = {name for kind_of, name in filling.places(params) if kind_of == "input"}
+    if used - declared:
+        wrong["inputs"] = "not declared: " + ", ".join(sorted(used - declared))
+    if kind == "webhook" and not _is_address(params["url"]):
+        wrong["params.url"] = "must be an http or https address"
+    required = [each["name"] for each in settings["inputs"] if each["required"] and each["default"] is None]
+    if settings["schedule"] and required:
+        wrong["schedule"] = "nobody is there to give the required inputs: " + ", ".join(required)
+    return wrong
+
+
+def _target_problems(kind: str, params: Mapping[str, Any]) -> dict[str, str]:
+    given = [name for name in meaning.TARGETS if params.get(name)]
+    if len(given) > 1:
+        return {name: "give only one of agent_id, hostname and tag" for name in given}
+    if kind == "agent_command" and not given:
+        return {"agent_id": "is required (or hostname, or tag)"}
+    return {}
+
+
+def _child_problems(root: Root, kind: str, params: Mapping[str, Any], own_id: str | None) -> dict[str, str]:
+    known, parts = automations_of(root), meaning.children(kind, params)
+    place = "automations" if kind == "composite" else "steps"
+    wrong = {f"params.{place}.{n}": "there is no such automation" for n, each in enumerate(parts) if each not in known}
+    if wrong:
+        return wrong
+
+    def below(name: str) -> list[str]:
+        return list(known[name].definition.children) if name in known else []
+
+    if own_id is not None and (own_id in parts or any(workflow.contains(each, below, own_id) for each in parts)):
+        return {f"params.{place}": "an automation cannot contain itself"}
+    if workflow.depth(parts, below) > workflow.DEEPEST:
+        return {f"params.{place}": f"is nested more than {workflow.DEEPEST} levels deep"}
+    return {}
+
+
+def _is_address(url: str) -> bool:
+    return url.startswith(("http://", "https://", "{{secret:")) and not any(char <= " " for char in url)
+
+
+def create(root: Root, settings: dict[str, Any], by: str, now: float) -> Automation:
+    automation = Automation(Definition(settings, now), by, now)
+    automations_of(root)[new_id()] = automation
+    new_webhook_token(root, automation)
+    _changed(root, automation.id)
+    return automation
+
+
+def new_webhook_token(root: Root, automation: Automation) -> str:
+    """The old one is worth nothing from the commit on."""
+    index = board_of(root).webhooks
+    index.pop(automation.token_digest, None)
+    token = new_token()
+    automation.token_digest = digest(token)
+    automation.token_sealed = seal_of(root).seal(token, f"webhook:{automation.id}")
+    index[automation.token_digest] = automation.id
+    return token
+
+
+def webhook_token(root: Root, automation: Automation) -> str:
+    return seal_of(root).open(automation.token_sealed, f"webhook:{automation.id}")
+
+
+def update(root: Root, automation: Automation, changes: Mapping[str, Any], params: Params, now: float) -> None:
+    """Keys left out keep their value. Runs that were asked for before keep the settings of then."""
+    values = {**automation.definition.settings, **changes}
+    if "type" in changes and "icon" not in changes and changes["type"] != automation.definition.kind:
+        values["icon"] = None
+    if automation.redefine(whole(root, values, params, automation.id), now):
+        _changed(root, automation.id)
+
+
+def remove(root: Root, automation: Automation, now: float) -> None:
+    """With what it still had to run: what waits in the queue is ended by whoever works it, for that may be much. Its
+    past runs stay, for whoever knows their ids."""
+    users = [each.name for each in automations_of(root).values() if automation.id in each.definition.children]
+    if users:
+        raise Conflict("It is part of " + ", ".join(sorted(users)[:5]) + ".", code="in_use")
+    board, automation_id = board_of(root), automation.id
+    current = runs_of(root).get(automation.state.current) if automation.state.current else None
+    board.webhooks.pop(automation.token_digest, None)
+    board.calls.pop(automation_id, None)
+    del automations_of(root)[automation_id]  # first of all, so that nothing of it begins any more
+    for run in [*approving.waiting_for(root, automation_id), *([current] if current is not None else [])]:
+        flow.cancel(root, run, by="", why="the automation was deleted", now=now)
+    _changed(root, automation_id)
+    wake_after_commit(root, flow.QUEUE)
+
+
+def _changed(root: Root, automation_id: str) -> None:
+    emit(root, CHANGED, {"id": automation_id})
+
+
+# -- whole lists
+
+
+def export(root: Root, hostname_of: Callable[[str], str]) -> list[dict[str, Any]]:
+    """All of them without ids, tokens and secrets; those that others are made of are called by their place."""
+    ordered = sorted(automations_of(root).values(), key=lambda each: (each.created_at, each.id))
+    places = {each.id: f"{PLACE}{n}" for n, each in enumerate(ordered)}
+    return [_exported(each, places, hostname_of) for each in ordered]
+
+
+def _exported(automation: Automation, places: dict[str, str], hostname_of: Callable[[str], str]) -> dict[str, Any]:
+    settings = meaning.without_secrets(automation.definition.settings, drop=True)
+    kind, params = settings["type"], settings["params"]
+    params = meaning.with_children(kind, params, [places[each] for each in meaning.children(kind, params)])
+    if params.get("agent_id"):
+        params["hostname"] = hostname_of(params.pop("agent_id"))
+    return {**settings, "params": params}
+
+
+def import_all(root: Root, listed: Iterable[Mapping[str, Any]], params: Params, by: str, now: float) -> list[str]:
+    """New automations from an export, in an order in which parts come before those made of them; all or nothing."""
+    waiting = dict(enumerate(listed))
+    made: dict[str, str] = {}
+    wrong: dict[str, str] = {}
+    while waiting:
+        ready = [n for n, each in waiting.items() if all(part in made for part in _places_in(each))]
+        if not ready:
+            raise Invalid({f"{n}.params": "names an automation that is not in the list, or itself" for n in waiting})
+        for n in ready:
+            values = waiting.pop(n)
+            try:
+                made[f"{PLACE}{n}"] = create(root, whole(root, _resolved(values, made), params), by, now).id
+            except Invalid as invalid:
+                wrong.update({f"{n}.{name}": said for name, said in invalid.fields.items()})
+                made[f"{PLACE}{n}"] = ""
+    if wrong:
+        raise Invalid(wrong)
+    return [made[f"{PLACE}{n}"] for n in range(len(made))]
+
+
+def _parts(values: Mapping[str, Any]) -> list[str]:
+    """The children, of params that nobody has checked yet."""
+    params, found = values["params"], []
+    if values["type"] == "composite" and isinstance(params.get("automations"), list):
+        found = params["automations"]
+    elif values["type"] == "workflow" and isinstance(params.get("steps"), list):
+        found = [step.get("automation_id") for step in params["steps"] if isinstance(step, dict)]
+    return [each for each in found if isinstance(each, str)]
+
+
+def _places_in(values: Mapping[str, Any]) -> list[str]:
+    return [each for each in _parts(values) if each.startswith(PLACE)]
+
+
+def _resolved(values: Mapping[str, Any], made: Mapping[str, str]) -> dict[str, Any]:
+    params = dict(values["params"])
+    if _places_in(values):
+        if values["type"] == "composite":
+            params["automations"] = [_named(each, made) for each in params["automations"]]
+        else:
+            params["steps"] = [
+                {**step, "automation_id": _named(step.get("automation_id"), made)} if isinstance(step, dict) else step
+                for step in params["steps"]
+            ]
+    return {**values, "params": params}
+
+
+def _named(each: Any, made: Mapping[str, str]) -> Any:
+    return made.get(each, each) if isinstance(each, str) else each

@@ -1,0 +1,354 @@
+"""A run's way from asking to outcome, in transactions: asked, admitted, begun, ended; and what each sets off.
+
+Nothing here touches the world. What a node has to carry out is in the board's queues (`carrying` takes it up), what
+agents have to do is a durable command in the same transaction as its intent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from opsapp.automations.logic import inputs as given_inputs
+from opsapp.automations.logic import settings as meaning
+from opsapp.automations.logic.runs import FINAL
+from opsapp.automations.resources import Automation, Run, automations_of, board_of, runs_of
+from opsapp.lib.problems import Conflict, Invalid, NotFound
+from opsapp.notify.engine import tell
+from opsapp.runtime.events import emit
+from opsapp.runtime.wakes import after_commit, node_of, wake_after_commit
+from opsapp.tree.root import Root
+
+from . import approving, parents, remote
+from .watchers import watchers_of
+
+QUEUE = "automations"
+CANCEL = "_run_cancel"
+RETRY, TIMEOUT = "retry", "timeout"
+ORPHANS = 100
+BAD = ("failed", "timeout", "lost")
+
+
+def options(root: Root) -> dict[str, Any]:
+    return node_of(root._p_jar).config["automations"]
+
+
+# -- asked
+
+
+def ask(
+    root: Root,
+    now: float,
+    automation_id: str,
+    *,
+    given: Mapping[str, Any],
+    by: str,
+    origin: str,
+    parent: Run | None = None,
+    step: str | None = None,
+) -> Run:
+    """A durable run, in the caller's transaction; begun in it where nothing stands against that."""
+    automation = find(root, automation_id)
+    values = _inputs(automation, given)
+    if not may_run_here(root, automation.definition.settings):
+        raise Conflict("Programs on the server are switched off (automations.server_scripts).", code="forbidden_here")
+    definition = automation.definition
+    run = Run(automation_id, definition, values, by=by, origin=origin, now=now)
+    run.parent, run.step = (None, None) if parent is None else (parent.id, step)
+    runs_of(root).add(run, now, automation.history.maxKey() if automation.history else "")
+    automation.history.insert(run.id)
+    if definition.settings["requires_approval"]:
+        run.status = "pending_approval"
+        run.uses = approving.uses(root, automation)
+        run.request_id = approving.request(root, run, automation, now)
+        tell_people(root, run)
+    else:
+        admit(root, run, automation, now)
+    return run
+
+
+def find(root: Root, automation_id: str) -> Automation:
+    automation = automations_of(root).get(automation_id)
+    if automation is None:
+        raise NotFound(f"There is no automation {automation_id}.")
+    return automation
+
+
+def may_run_here(root: Root, settings: Mapping[str, Any]) -> bool:
+    """Whether the configuration lets the server do it."""
+    return options(root)["server_scripts"] or not meaning.runs_programs(settings["type"], settings["params"])
+
+
+def _inputs(automation: Automation, given: Mapping[str, Any]) -> dict[str, Any]:
+    values, wrong = given_inputs.values(automation.definition.settings["inputs"], given)
+    if wrong:
+        raise Invalid(wrong)
+    return values
+
+
+# -- admitted
+
+
+def admit(root: Root, run: Run, automation: Automation, now: float) -> None:
+    """It begins, or waits; `skip` refuses it while another run of its automation is under way."""
+    busy = automation.state.current is not None
+    how = automation.definition.settings["concurrency"]
+    if busy and how == "skip":
+        raise Conflict("A run of this automation is under way.", code="already_running")
+    if busy and how == "replace":
+        for other in [*automation.waiting, automation.state.current]:
+            if other != run.id:
+                cancel(root, runs_of(root)[other], by=None, why=f"replaced by run {run.id}", now=now)
+        busy = automation.state.current is not None
+    if busy or not has_place(root, run):
+        wait(root, run, automation)
+    else:
+        begin(root, run, automation, now)
+
+
+def has_place(root: Root, run: Run) -> bool:
+    """Only what this service's nodes carry out themselves takes a place."""
+    if meaning.place(run.definition.kind, run.definition.params) != "here":
+        return True
+    return board_of(root).places_taken < options(root)["max_running"]
+
+
+def wait(root: Root, run: Run, automation: Automation) -> None:
+    run.status = "queued"
+    automation.waiting.insert(run.id)
+    board_of(root).queue[run.id] = automation.id
+    tell_people(root, run)
+
+
+def begin(root: Root, run: Run, automation: Automation, now: float) -> None:
+    """Its first attempt. From here on the run has its automation to itself."""
+    board = board_of(root)
+    if run.id in automation.waiting:
+        automation.waiting.remove(run.id)
+    if run.id in board.queue:
+        del board.queue[run.id]
+    run.status, run.started = "running", now
+    state = automation.state
+    state.current, state.last_run, state.last_status = run.id, now, "running"
+    tell_people(root, run)
+    attempt(root, run, now)
+
+
+def attempt(root: Root, run: Run, now: float) -> None:
+    """Put one attempt under way, by whoever it is for."""
+    board, place = board_of(root), meaning.place(run.definition.kind, run.definition.params)
+    run.began, run.wrote_before = now, run.output.size
+    if place == "here":
+        run.owner = ""
+        board.admitted.insert(run.id)
+        wake_after_commit(root, QUEUE)
+        return
+    if run.definition.kind != "notification":
+        board.moments.insert((now + run.settings["timeout"], run.id, TIMEOUT))
+    if place == "agents":
+        remote.begin(root, run, now)
+    elif run.definition.kind == "notification":
+        remote.notify(root, run, now)
+    else:
+        parents.begin(root, run, now)
+
+
+def promote(root: Root, now: float) -> None:
+    """Begin what waits, oldest first, as far as there are places."""
+    board = board_of(root)
+    if not board.queue:
+        return
+    seen: set[str] = set()
+    for run_id, automation_id in list(board.queue.items()):
+        if automation_id in seen:
+            continue
+        seen.add(automation_id)
+        run, automation = runs_of(root).get(run_id), automations_of(root).get(automation_id)
+        if run is None or run.status != "queued":
+            del board.queue[run_id]
+        elif automation is None:
+            _end_orphans(root, automation_id, now)
+        elif automation.state.current is None:
+            if has_place(root, run):
+                begin(root, run, automation, now)
+            elif board.places_taken >= options(root)["max_running"]:
+                return
+
+
+def _end_orphans(root: Root, automation_id: str, now: float) -> None:
+    """A page of what still waited when its automation was deleted."""
+    waiting = [run_id for run_id, whose in board_of(root).queue.items() if whose == automation_id]
+    for run_id in waiting[:ORPHANS]:
+        end(root, runs_of(root)[run_id], "cancelled", now, reason="the automation was deleted")
+
+
+# -- ended
+
+
+def end(
+    root: Root,
+    run: Run,
+    status: str,
+    now: float,
+    *,
+    reason: str | None = None,
+    exit_code: int | None = None,
+    for_good: bool = False,
+) -> bool:
+    """An attempt's end, which is the run's unless there is another attempt. False: it was over already."""
+    if run.is_over:
+        return False
+    board = board_of(root)
+    if _may_try_again(run, status) and not for_good:
+        _try_again(root, run, status, reason, now)
+        return True
+    if run.cancelled_by is not None and status in ("failed", "timeout"):
+        status = "cancelled"
+    run.status, run.reason, run.exit_code, run.finished, run.owner = status, reason, exit_code, now, ""
+    board.drop(run.id)
+    automation = automations_of(root).get(run.automation_id)
+    if automation is not None:
+        _settle(root, run, automation, now)
+    tell_people(root, run)
+    if status in BAD and run.parent is None:
+        _tell_of_failure(root, run, now)
+    if run.parent is not None:
+        parents.part_ended(root, run, now)
+    wake_after_commit(root, QUEUE)
+    return True
+
+
+def _may_try_again(run: Run, status: str) -> bool:
+    wanted = run.attempt <= run.settings["retries"] and run.cancelled_by is None
+    return wanted and run.status == "running" and status in ("failed", "timeout")
+
+
+def _try_again(root: Root, run: Run, status: str, reason: str | None, now: float) -> None:
+    delay = options(root)["retry_delay_s"]
+    board_of(root).drop(run.id)
+    said = f"\n[attempt {run.attempt} {status}" + (f": {reason}" if reason else "") + f"; again in {delay:g} s]\n"
+    write(root, run, said, now)
+    run.attempt += 1
+    run.owner, run.parts, run.commands, run.began = "", (), (), None
+    board_of(root).moments.insert((now + delay, run.id, RETRY))
+    wake_after_commit(root, QUEUE)
+
+
+def _settle(root: Root, run: Run, automation: Automation, now: float) -> None:
+    """The automation is free for its next run, which begins in the same transaction where there is a place."""
+    state = automation.state
+    if run.id in automation.waiting:
+        automation.waiting.remove(run.id)
+    if run.started is not None or state.current == run.id:
+        state.last_status = run.status
+    if state.current != run.id:
+        return
+    state.current = None
+    if automation.waiting:
+        following = runs_of(root).get(automation.waiting.minKey())
+        if following is not None and has_place(root, following):
+            begin(root, following, automation, now)
+
+
+def cancel(root: Root, run: Run, *, by: str | None, why: str, now: float) -> str:
+    """Have it stopped; its status afterwards. At once, unless somebody carries it out: then that one is told."""
+    if run.is_over:
+        raise Conflict(f"This run is {run.status} already.", code="already_over")
+    if run.status == "pending_approval":
+        approving.withdraw(root, run, why, now)
+        return run.status
+    run.cancelled_by = by or ""
+    run.reason = why
+    for child in _open_parts(root, run):
+        cancel(root, child, by=by, why="its parent was cancelled", now=now)
+    if _open_parts(root, run):
+        return run.status  # it ends with its part
+    if run.owner:
+        emit(root, CANCEL, {"run_id": run.id})
+    elif run.commands and not run.is_over:
+        remote.cancel(root, run)
+    elif not run.is_over:
+        end(root, run, "cancelled", now, reason=why)
+    return run.status
+
+
+def _open_parts(root: Root, run: Run) -> list[Run]:
+    found = [runs_of(root).get(part) for _, part, status in run.parts if status not in FINAL]
+    return [child for child in found if child is not None and not child.is_over]
+
+
+# -- what came due
+
+
+def moment_come(root: Root, now: float) -> bool:
+    """Retries whose pause is over, and runs of others whose time is up. Whether there were any."""
+    board = board_of(root)
+    due = board.due(now)
+    for row in due[:100]:
+        _, run_id, why = row
+        board.moments.remove(row)
+        run = runs_of(root).get(run_id)
+        if run is None or run.is_over:
+            continue
+        if why == RETRY and run.began is None:
+            attempt(root, run, now)
+        elif why == TIMEOUT and run.began is not None and now - run.began >= run.settings["timeout"] - 0.001:
+            _time_is_up(root, run, now)
+    return bool(due)
+
+
+def _time_is_up(root: Root, run: Run, now: float) -> None:
+    for child in _open_parts(root, run):
+        child.parent = None  # its end is nobody's news any more
+        cancel(root, child, by="", why="its parent ran into its time-out", now=now)
+    if run.commands:
+        remote.give_up(root, run)
+    end(root, run, "timeout", now, reason=f"not finished within {run.settings['timeout']} s")
+
+
+# -- what others see of it
+
+
+def write(root: Root, run: Run, text: str, now: float) -> None:
+    """More output; whoever follows it here is woken by the commit."""
+    run.output.add(text, now)
+    after_commit(root, watchers_of(node_of(root._p_jar)).changed, run.id)
+
+
+def tell_people(root: Root, run: Run) -> None:
+    """The `run` event of /api/stream."""
+    emit(root, "run", summary(run))
+    after_commit(root, watchers_of(node_of(root._p_jar)).changed, run.id)
+
+
+def summary(run: Run) -> dict[str, Any]:
+    return {
+        "run_id": run.id,
+        "automation_id": run.automation_id,
+        "name": run.settings["name"],
+        "type": run.definition.kind,
+        "status": run.status,
+        "reason": run.reason,
+        "started": whole(run.started),
+        "finished": whole(run.finished),
+        "requested_by": run.requested_by,
+        "origin": run.origin,
+    }
+
+
+def whole(at: float | None) -> int | None:
+    return None if at is None else int(at)
+
+
+def _tell_of_failure(root: Root, run: Run, now: float) -> None:
+    name = run.settings["name"]
+    tell(
+        root,
+        now,
+        key=f"automation:{run.automation_id}",
+        kind=f"run.{run.status}",
+        severity="warning",
+        title=f"{name}: {run.status}",
+        text=f"Run {run.id} of {name} ended {run.status}" + (f": {run.reason}" if run.reason else "") + ".",
+        tags=("automation",),
+    )

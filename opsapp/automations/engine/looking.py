@@ -1,0 +1,98 @@
+"""Automations and runs as they are shown. Inside the caller's transaction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opsapp.automations.logic import settings as meaning
+from opsapp.automations.logic.runs import FINAL
+from opsapp.automations.resources import Automation, Run, automations_of, runs_of
+from opsapp.tree.root import Root
+
+from . import editing, flow, scheduling
+
+
+def rows(root: Root, text: str | None) -> list[dict[str, Any]]:
+    """By name; with `text` those that have it in their name or description."""
+    found = sorted(automations_of(root).values(), key=lambda each: (each.name.lower(), each.id))
+    if text:
+        wanted = text.lower()
+        found = [
+            each
+            for each in found
+            if wanted in each.name.lower() or wanted in each.definition.settings["description"].lower()
+        ]
+    return [row(root, each) for each in found]
+
+
+def row(root: Root, automation: Automation) -> dict[str, Any]:
+    settings, state = automation.definition.settings, automation.state
+    following = scheduling.next_of(root, automation, flow.node_of(root._p_jar).clock.now())
+    return {
+        "id": automation.id,
+        **{name: settings[name] for name in ("name", "type", "icon", "schedule", "enabled")},
+        "last_run": flow.whole(state.last_run),
+        "last_status": state.last_status,
+        "next_run": None if following is None else int(following.at),
+    }
+
+
+def record(root: Root, automation: Automation, *, secrets: bool) -> dict[str, Any]:
+    """All of one. The webhook token and what is written in clear into headers is for those who may change it."""
+    settings = automation.definition.settings
+    shown = settings if secrets else meaning.without_secrets(settings)
+    token = {}
+    if secrets:
+        given = editing.webhook_token(root, automation)
+        token = {"webhook_token": given, "webhook_url": f"/api/automations/webhook/{given}"}
+    return {
+        **row(root, automation),
+        **{name: value for name, value in shown.items() if name not in ("name", "type", "icon", "schedule", "enabled")},
+        **token,
+        "created_at": int(automation.created_at),
+        "created_by": automation.created_by,
+        "updated_at": int(automation.definition.made_at),
+        "running": automation.state.current,
+        "queued": len(automation.waiting),
+    }
+
+
+def run_row(run: Run) -> dict[str, Any]:
+    return {
+        **flow.summary(run),
+        "created_at": int(run.created_at),
+        "exit_code": run.exit_code,
+        "attempt": run.attempt,
+    }
+
+
+def run_record(run: Run) -> dict[str, Any]:
+    return {
+        **run_row(run),
+        "output": run.output.text(),
+        "truncated": run.output.cut,
+        "inputs": run.inputs,
+        "request_id": run.request_id,
+        "parent": run.parent,
+        "parts": [{"step": step, "run_id": run_id or None, "status": status} for step, run_id, status in run.parts],
+    }
+
+
+def page(root: Root, ids: list[str], status: str | None, limit: int, offset: int) -> tuple[list[dict[str, Any]], int]:
+    """A page of these runs (newest first already), and how many there are."""
+    if status is not None:
+        ids = [each for each in ids if runs_of(root)[each].status == status]
+    return [run_row(runs_of(root)[each]) for each in ids[offset : offset + limit]], len(ids)
+
+
+def piece(root: Root, run_id: str, position: int, most: int) -> dict[str, Any] | None:
+    """What a follower wants next: the run as it stands, and output from this character on."""
+    run = runs_of(root).get(run_id)
+    if run is None:
+        return None
+    return {
+        "run": flow.summary(run),
+        "over": run.status in FINAL,
+        "size": run.output.size,
+        "pieces": list(run.output.since(position, most)),
+    }

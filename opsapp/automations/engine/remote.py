@@ -1,0 +1,214 @@
+"""Runs on agents, and messages: durable commands and rows written with the run, answers read from the store.
+
+Nobody holds such a run, so no crash of ours loses one: whoever looks next finds what the agents have answered.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import Any
+
+from opsapp.agents import engine as agents
+from opsapp.agents.engine import HostFacts
+from opsapp.automations.logic.filling import Missing, Values, places
+from opsapp.automations.logic.runs import readable, succeeded
+from opsapp.automations.resources import Run, board_of, reveal, runs_of
+from opsapp.lib.masking import masked
+from opsapp.lib.problems import Conflict, Invalid, NotFound
+from opsapp.notify.engine import tell
+from opsapp.notify.logic.delivering import CHANNEL
+from opsapp.notify.resources import channels_of
+from opsapp.runtime.wakes import after_commit, node_of
+from opsapp.tree.root import Root
+
+from . import flow
+from .listening import listeners_of
+
+LONGEST_COMMAND = 3600
+
+
+def values(root: Root, run: Run, params: dict[str, Any]) -> tuple[Values, list[str]]:
+    """What the params' places are filled with, and the secrets among that."""
+    secrets = reveal(root, {name for kind, name in places(params) if kind == "secret"})
+    return Values(run.inputs, secrets), list(secrets.values())
+
+
+def unseen(secrets: list[str]) -> list[str]:
+    """The secrets in each form in which they are handed over: as they are, and as a quoted word of the shell."""
+    return [*secrets, *(shlex.quote(secret) for secret in secrets if shlex.quote(secret) != secret)]
+
+
+def begin(root: Root, run: Run, now: float) -> None:
+    """A command for each agent that is meant."""
+    try:
+        filled, secrets = values(root, run, run.definition.params)
+        kind, params = command(run, filled)
+        targets = targets_of(root, run.definition.params)
+    except (Missing, NotFound, Conflict) as problem:
+        flow.end(root, run, "failed", now, reason=getattr(problem, "message", str(problem)), for_good=True)
+        return
+    sent = []
+    for host in targets:
+        try:
+            command_id = agents.send_command(
+                root, host.agent_id, kind, params, requested_by=f"run:{run.id}", hide=unseen(secrets)
+            )
+        except Invalid as wrong:
+            flow.end(root, run, "failed", now, reason=json.dumps(wrong.fields), for_good=True)
+            return
+        sent.append((host.agent_id, host.label or host.hostname, command_id, ""))
+    run.commands = tuple(sent)
+    if len(sent) == 1:
+        after_commit(root, listeners_of(root).begin, run.id, sent[0][2], unseen(secrets))
+    board_of(root).remote.insert(run.id)
+
+
+def command(run: Run, filled: Values) -> tuple[str, dict[str, Any]]:
+    """The agents' command for this run."""
+    params, timeout = run.definition.params, min(run.settings["timeout"], LONGEST_COMMAND)
+    if run.definition.kind == "service_control":
+        return "service", {"service": params["service"], "action": params["action"], "timeout": timeout}
+    if run.definition.kind == "agent_command":
+        own = params.get("timeout") or timeout
+        return "shell", {
+            "command": filled.shell(params["command"]),
+            "timeout": min(own, timeout),
+            "interpreter": "/bin/sh",
+        }
+    env = {name: filled.plain(value) for name, value in (params.get("env") or {}).items()}
+    return "shell", {
+        "command": filled.shell(params["script"]),
+        "interpreter": params.get("interpreter") or "/bin/sh",
+        "env": env,
+        "timeout": timeout,
+    }
+
+
+def targets_of(root: Root, params: dict[str, Any]) -> list[HostFacts]:
+    """The agents that are meant, or a problem that says why there is none."""
+    known = agents.hosts(root)
+    if params.get("agent_id"):
+        found = [host for host in known if host.agent_id == params["agent_id"]]
+    elif params.get("tag"):
+        found = [host for host in known if params["tag"] in host.tags]
+    else:
+        found = [host for host in known if params["hostname"] in (host.hostname, host.label)]
+        if len(found) > 1:
+            raise Conflict(f"Several agents are called {params['hostname']}: use the id.", code="ambiguous_host")
+    if not found:
+        wanted = next(params[name] for name in ("agent_id", "tag", "hostname") if params.get(name))
+        raise NotFound(f"There is no agent {wanted}.")
+    return sorted(found, key=lambda host: (host.label, host.agent_id))
+
+
+def look(root: Root, now: float) -> bool:
+    """Take up what agents have answered; whether anything was."""
+    changed = False
+    for run_id in list(board_of(root).remote):
+        run = runs_of(root).get(run_id)
+        if run is None or run.is_over:
+            board_of(root).remote.remove(run_id)
+        else:
+            changed = _take_answers(root, run, now) or changed
+    return changed
+
+
+def _take_answers(root: Root, run: Run, now: float) -> bool:
+    rows, changed = list(run.commands), False
+    for at, (agent_id, label, command_id, status) in enumerate(rows):
+        answer = None if status else agents.answer_of(root, agent_id, command_id)
+        if answer is not None:
+            rows[at] = (agent_id, label, command_id, answer["status"])
+            _write_answer(root, run, label, answer, len(rows) > 1, now)
+            changed = True
+            if len(rows) == 1:
+                run.exit_code = answer["exit_code"]
+    if not changed:
+        return False
+    run.commands = tuple(rows)
+    if all(status for _, _, _, status in rows):
+        _all_answered(root, run, now)
+    return True
+
+
+def _write_answer(root: Root, run: Run, label: str, answer: dict[str, Any], several: bool, now: float) -> None:
+    _, secrets = values(root, run, run.definition.params)
+    text = masked(readable(answer["output"] or ""), secrets)
+    if several:
+        text = f"[{label}: {answer['status']}]\n" + text + ("" if text.endswith("\n") or not text else "\n")
+    else:
+        text = _not_seen_yet(run, text)
+    flow.write(root, run, text, now)
+
+
+def _not_seen_yet(run: Run, text: str) -> str:
+    """What of the whole output has not come while it ran."""
+    seen = run.output.text()[run.wrote_before :]
+    if text.startswith(seen):
+        return text[len(seen) :]
+    return "" if seen.startswith(text) else f"\n[the output as the agent has it at the end:]\n{text}"
+
+
+def write_streamed(root: Root, run_id: str, command_id: str, text: str) -> bool:
+    """Output on its way; whether more is wanted. The answer says all of it, so nothing depends on this."""
+    run = runs_of(root).get(run_id)
+    if run is None or run.is_over or not any(row[2:] == (command_id, "") for row in run.commands):
+        return False
+    flow.write(root, run, text, node_of(root._p_jar).clock.now())
+    return not run.output.cut
+
+
+def _all_answered(root: Root, run: Run, now: float) -> None:
+    statuses = [("failed" if status == "expired" else status) for _, _, _, status in run.commands]
+    status = succeeded(statuses)
+    bad = [f"{label}: {how}" for _, label, _, how in run.commands if how != "done"]
+    if run.cancelled_by is not None and status != "done":
+        status = "cancelled"
+    reason = run.reason if status == "cancelled" else "; ".join(bad) or None
+    if reason and len(run.commands) == 1 and status != "cancelled":
+        agent_id, _, command_id, _ = run.commands[0]
+        record = agents.command_of(root, agent_id, command_id) or {}
+        reason = record.get("reason") or reason
+    flow.end(root, run, status, now, reason=reason and reason[:500], exit_code=run.exit_code)
+
+
+def cancel(root: Root, run: Run) -> None:
+    """Ask the agents to stop it; the run ends with their answers."""
+    for agent_id, _, command_id, status in run.commands:
+        if not status and agents.command_of(root, agent_id, command_id) is not None:
+            agents.cancel_command(root, agent_id, command_id)
+    board_of(root).remote.insert(run.id)
+
+
+def give_up(root: Root, run: Run) -> None:
+    """Its time is up: whatever the agents have not finished is cancelled and not waited for."""
+    cancel(root, run)
+
+
+def notify(root: Root, run: Run, now: float) -> None:
+    """A message: with its row in the outbox of notifications the run is done."""
+    params = run.definition.params
+    try:
+        filled, _ = values(root, run, params)
+        title, text = filled.plain(params["title"]), filled.plain(params["message"])
+    except Missing as missing:
+        flow.end(root, run, "failed", now, reason=str(missing), for_good=True)
+        return
+    unknown = set(params["channels"]) - {channel.fields["name"] for channel in channels_of(root).values()}
+    if unknown:
+        said = "there is no channel " + ", ".join(sorted(unknown))
+        flow.end(root, run, "failed", now, reason=said, for_good=True)
+        return
+    tell(
+        root,
+        now,
+        key=f"run:{run.id}",
+        kind="automation.message",
+        severity=params["severity"],
+        title=title,
+        text=text,
+        tags=("automation", *(CHANNEL + name for name in params["channels"])),
+    )
+    flow.write(root, run, f"{title}\n{text}\n", now)
+    flow.end(root, run, "done", now)

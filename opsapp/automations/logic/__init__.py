@@ -1,0 +1,1 @@
+"""Decisions about automations and runs on plain values; standard library, lib and wire only."""

@@ -1,0 +1,32 @@
+"""A run's states, its clean output, and what it shows."""
+
+from __future__ import annotations
+
+import re
+
+STATUSES = ("pending_approval", "queued", "running", "done", "failed", "timeout", "cancelled", "rejected", "lost")
+FINAL = frozenset({"done", "failed", "timeout", "cancelled", "rejected", "lost"})
+KEPT = 4 * 1024 * 1024
+CUT = "\n[output cut here: more was written than is kept]\n"
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+
+
+def readable(text: str) -> str:
+    """Text that can be stored and shown."""
+    return _CONTROL.sub("\ufffd", text)
+
+
+def fitting(text: str, room: int) -> tuple[str, bool]:
+    """As much of the text as has `room` bytes, and whether something was cut."""
+    raw = text.encode("utf-8")
+    if len(raw) <= room:
+        return text, False
+    return raw[: max(0, room)].decode("utf-8", "ignore"), True
+
+
+def succeeded(answers: list[str]) -> str:
+    """What several parts came to together: the worst of them."""
+    for status in ("lost", "timeout", "failed", "cancelled"):
+        if status in answers:
+            return status
+    return "done"

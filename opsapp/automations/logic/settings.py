@@ -1,0 +1,78 @@
+"""What an automation is made of: its types, where each is carried out, its defaults, what of it is secret."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+TYPES = ("script", "service_control", "agent_command", "webhook", "notification", "composite", "workflow")
+CONCURRENCY = ("queue", "skip", "replace")
+INPUT_TYPES = ("string", "integer", "number", "boolean", "choice")
+SERVICE_ACTIONS = ("start", "stop", "restart", "reload", "enable", "disable", "status")
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")
+SEVERITIES = ("info", "warning", "critical")
+TARGETS = ("agent_id", "hostname", "tag")
+ICONS = {
+    "script": "terminal",
+    "service_control": "settings",
+    "agent_command": "server",
+    "webhook": "globe",
+    "notification": "bell",
+    "composite": "list",
+    "workflow": "git-branch",
+}
+HERE = ("script", "service_control", "webhook")  # by a node of this service, when no agent is named
+PARENTS = ("composite", "workflow")
+HIDDEN = "[hidden]"
+_SECRET_NAME = re.compile(r"(?i)authorization|cookie|token|secret|passw|api[-_]?key|credential")
+
+
+def place(kind: str, params: Mapping[str, Any]) -> str:
+    """Who carries it out: `here` (a node), `agents`, `inside` (nobody: it is made of other runs, or of a message)."""
+    if kind == "agent_command" or any(params.get(name) for name in TARGETS):
+        return "agents"
+    return "here" if kind in HERE else "inside"
+
+
+def runs_programs(kind: str, params: Mapping[str, Any]) -> bool:
+    """Whether it starts a program on the server: what `automations.server_scripts` may forbid."""
+    return kind in ("script", "service_control") and place(kind, params) == "here"
+
+
+def children(kind: str, params: Mapping[str, Any]) -> list[str]:
+    """The automations that this one is made of."""
+    if kind == "composite":
+        return list(params["automations"])
+    return [step["automation_id"] for step in params["steps"]] if kind == "workflow" else []
+
+
+def with_children(kind: str, params: Mapping[str, Any], ids: Iterable[str]) -> dict[str, Any]:
+    """The params with other automations in the place of those, in the order of `children`."""
+    if kind == "composite":
+        return {**params, "automations": list(ids)}
+    if kind == "workflow":
+        steps = zip(params["steps"], ids, strict=True)
+        return {**params, "steps": [{**step, "automation_id": each} for step, each in steps]}
+    return dict(params)
+
+
+def digest(settings: Mapping[str, Any]) -> str:
+    """A name for exactly these settings."""
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def without_secrets(settings: Mapping[str, Any], *, drop: bool = False) -> dict[str, Any]:
+    """The settings without what was written in clear into headers and environment; `{{secret:…}}` may be seen."""
+    params = dict(settings["params"])
+    for name in ("headers", "env"):
+        if params.get(name):
+            kept = {key: _shown(key, value) for key, value in params[name].items()}
+            params[name] = {key: value for key, value in kept.items() if not (drop and value == HIDDEN)}
+    return {**settings, "params": params}
+
+
+def _shown(name: str, value: str) -> str:
+    return HIDDEN if _SECRET_NAME.search(name) and "{{secret:" not in value else value

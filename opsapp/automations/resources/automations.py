@@ -1,0 +1,134 @@
+"""Automations: what people wrote (a Definition, replaced whole), and how it stands (a state of its own)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from BTrees.OOBTree import OOTreeSet
+from persistent import Persistent
+
+from opsapp.automations.logic import settings as meaning
+from opsapp.tree.folder import Facet, Folder, Record
+from opsapp.tree.sharded import ShardedTree
+
+from .board import KEY
+from .runs import Runs
+
+
+class Definition(Persistent):
+    """Settings that never change: an edit makes another one, and a run keeps the one that it was asked for under."""
+
+    def __init__(self, settings: dict[str, Any], now: float):
+        self.settings = settings
+        self.digest = meaning.digest(settings)
+        self.made_at = now
+
+    @property
+    def kind(self) -> str:
+        return self.settings["type"]
+
+    @property
+    def params(self) -> dict[str, Any]:
+        return self.settings["params"]
+
+    @property
+    def children(self) -> list[str]:
+        return meaning.children(self.kind, self.params)
+
+
+class AutomationState(Persistent):
+    """What runs change: which run is under way, and what came of the last one."""
+
+    def __init__(self) -> None:
+        self.current: str | None = None
+        self.last_run: float | None = None
+        self.last_status: str | None = None
+
+
+class Webhooks(Facet):
+    """/api/automations/webhook. The token is in the path; a wrong one is an address too, where nobody lives."""
+
+    url = "/api/automations/webhook"
+
+    def __getitem__(self, token: str) -> WebhookAddress:
+        return WebhookAddress(self, token)
+
+
+class WebhookAddress(Facet):
+    """/api/automations/webhook/{token}"""
+
+    url = "/api/automations/webhook/{token}"
+
+
+class Templates(Facet):
+    """/api/automations/templates"""
+
+    url = "/api/automations/templates"
+
+    def __getitem__(self, template_id: str) -> Template:
+        return Template(self, template_id)
+
+
+class Template(Facet):
+    """/api/automations/templates/{template_id}"""
+
+    url = "/api/automations/templates/{template_id}"
+
+
+class Automations(Folder):
+    """/api/automations; `runs` is a folder of its own below it."""
+
+    url = "/api/automations"
+    facets: ClassVar[dict[str, type]] = {"webhook": Webhooks, "templates": Templates}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._children = ShardedTree()
+        self.runs = Runs()
+        self.runs.__parent__ = self
+        self.runs.__name__ = "runs"
+
+    def __getitem__(self, name: str) -> Any:
+        return self.runs if name == "runs" else super().__getitem__(name)
+
+
+class Automation(Record):
+    """/api/automations/{automation_id}"""
+
+    url = "/api/automations/{automation_id}"
+
+    def __init__(self, definition: Definition, by: str, now: float):
+        self.definition = definition
+        self.created_at = now
+        self.created_by = by
+        self.token_sealed = ""
+        self.token_digest = ""
+        self.state = AutomationState()
+        self.history = OOTreeSet()  # ids of its runs, the oldest first
+        self.waiting = OOTreeSet()  # ids of those in the queue
+
+    @property
+    def id(self) -> str:
+        return self.__name__
+
+    @property
+    def name(self) -> str:
+        return self.definition.settings["name"]
+
+    def redefine(self, settings: dict[str, Any], now: float) -> bool:
+        """Whether anything is another now."""
+        made = Definition(settings, now)
+        if made.digest == self.definition.digest:
+            return False
+        self.definition = made
+        return True
+
+    def latest(self, count: int) -> list[str]:
+        """Ids of its newest runs, the newest first."""
+        return list(self.history)[: -count - 1 : -1]
+
+
+def automation_of_webhook(root: Any, token_digest: str) -> Automation | None:
+    """Whose token this is."""
+    automation_id = root.system[KEY].webhooks.get(token_digest)
+    return None if automation_id is None else root["api"]["automations"].get(automation_id)

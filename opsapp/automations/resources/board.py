@@ -1,0 +1,72 @@
+"""The queues of runs: which wait, which may be taken up, which are under way, and what has to be looked at when.
+
+Every index is a B-tree, so that runs of different automations do not meet. A wake-up only says that one has changed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from BTrees.OOBTree import OOBTree, OOTreeSet
+from persistent import Persistent
+
+KEY = "automations"
+CALLS_A_MINUTE_S = 60.0
+
+
+class Board(Persistent):
+    def __init__(self) -> None:
+        self.queue = OOBTree()  # run id -> automation id: waits for a place, or for another run of its automation
+        self.admitted = OOTreeSet()  # ids of runs that a node may take up
+        self.claimed = OOBTree()  # run id -> "node:boot": a node carries it out
+        self.remote = OOTreeSet()  # ids of runs that wait for agents
+        self.moments = OOTreeSet()  # (time, run id, why): what has to be looked at then
+        self.webhooks = OOBTree()  # digest of a token -> automation id
+        self.calls = OOBTree()  # automation id -> Calls
+        self.clock = ScheduleClock()
+
+    @property
+    def places_taken(self) -> int:
+        """How many runs this service's nodes carry out, or are about to."""
+        return len(self.admitted) + len(self.claimed)
+
+    def drop(self, run_id: str) -> None:
+        """A run is over."""
+        if run_id in self.queue:
+            del self.queue[run_id]
+        if run_id in self.claimed:
+            del self.claimed[run_id]
+        for index in (self.admitted, self.remote):
+            if run_id in index:
+                index.remove(run_id)
+
+    def due(self, now: float) -> list[tuple[float, str, str]]:
+        return list(self.moments.keys(None, (now, "~", "~")))
+
+
+class ScheduleClock(Persistent):
+    """The last tick of the schedules that was handled: (time, automation id), in the order in which they are."""
+
+    handled: tuple[float, str] = (0.0, "")
+
+
+class Calls(Persistent):
+    """When a webhook was called in the last minute. Calls at once do not conflict: both count."""
+
+    def __init__(self) -> None:
+        self.times: tuple[float, ...] = ()
+
+    def recent(self, now: float) -> tuple[float, ...]:
+        return tuple(at for at in self.times if now - CALLS_A_MINUTE_S < at <= now)
+
+    def add(self, now: float) -> None:
+        self.times = (*self.recent(now), now)
+
+    def _p_resolveConflict(self, old: dict[str, Any], saved: dict[str, Any], mine: dict[str, Any]) -> dict[str, Any]:
+        before = set(old.get("times", ()))
+        added = tuple(at for at in mine["times"] if at not in before)
+        return {**saved, "times": tuple(sorted((*saved["times"], *added)))}
+
+
+def board_of(root: Any) -> Board:
+    return root.system[KEY]

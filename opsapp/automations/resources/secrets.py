@@ -1,0 +1,86 @@
+"""Secrets for automations: sealed, written and never read back by anybody but a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from BTrees.OOBTree import OOBTree
+
+from opsapp.lib.ids import new_id
+from opsapp.lib.problems import Conflict
+from opsapp.runtime.sealing import Reseal, seal_of
+from opsapp.tree.folder import Folder, Record
+from opsapp.tree.root import Root
+
+
+class Secret(Record):
+    """/api/secrets/{secret_id}"""
+
+    url = "/api/secrets/{secret_id}"
+
+    def __init__(self, name: str, by: str, now: float):
+        self.name = name
+        self.sealed = ""
+        self.created_at = self.updated_at = now
+        self.updated_by = by
+
+    def put(self, root: Root, value: str, by: str, now: float) -> None:
+        self.sealed = seal_of(root).seal(value, f"secret:{self.name}")
+        self.updated_at, self.updated_by = now, by
+
+    def plain(self) -> dict[str, Any]:
+        """All that anybody is shown."""
+        return {
+            "id": self.__name__,
+            "name": self.name,
+            "created_at": int(self.created_at),
+            "updated_at": int(self.updated_at),
+            "updated_by": self.updated_by,
+        }
+
+
+class Secrets(Folder):
+    """/api/secrets; a secret is found by its id and by its name."""
+
+    url = "/api/secrets"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names = OOBTree()  # name -> id
+
+    def __getitem__(self, name: str) -> Any:
+        return super().__getitem__(self.names.get(name, name))
+
+    def named(self, name: str) -> Secret | None:
+        secret_id = self.names.get(name)
+        return None if secret_id is None else self.get(secret_id)
+
+    def add(self, root: Root, name: str, value: str, by: str, now: float) -> Secret:
+        if name in self.names:
+            raise Conflict(f"There is a secret {name} already.", code="name_taken")
+        secret = Secret(name, by, now)
+        secret.put(root, value, by, now)
+        secret_id = new_id()
+        self[secret_id] = secret
+        self.names[name] = secret_id
+        return secret
+
+    def remove(self, secret: Secret) -> None:
+        del self.names[secret.name]
+        del self[secret.__name__]
+
+
+def reveal(root: Root, names: Iterable[str]) -> dict[str, str]:
+    """The values of those that there are, for a run."""
+    folder, seal = root["api"]["secrets"], seal_of(root)
+    found = {name: folder.named(name) for name in names}
+    return {name: seal.open(secret.sealed, f"secret:{name}") for name, secret in found.items() if secret is not None}
+
+
+def reseal(root: Root, reseal: Reseal) -> None:
+    """`opsapp rekey`: secrets and webhook tokens."""
+    for secret in root["api"]["secrets"].values():
+        secret.sealed = reseal(secret.sealed, f"secret:{secret.name}")
+    for automation in root["api"]["automations"].values():
+        automation.token_sealed = reseal(automation.token_sealed, f"webhook:{automation.__name__}")

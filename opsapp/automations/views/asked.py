@@ -1,0 +1,74 @@
+"""Reading what is no plain object of known keys: params by type, inputs of a run, a list of automations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import colander
+from pyramid.request import Request
+
+from opsapp.automations import schemas
+from opsapp.automations.resources import Automation
+from opsapp.lib.problems import Invalid, Malformed, TooLarge, UnsupportedType
+from opsapp.web.derivers import read_object
+from opsapp.web.fields import fields_of
+from opsapp.web.jsontext import loads
+
+from . import IMPORT_LIMIT
+
+MOST = 10_000
+
+
+def params(kind: str, values: Any) -> dict[str, Any]:
+    """The params of this type, defaults filled in."""
+    try:
+        return schemas.PARAMS[kind]().deserialize(values)
+    except colander.Invalid as wrong:
+        raise Invalid(
+            {f"params.{name}" if name else "params": said for name, said in fields_of(wrong).items()}
+        ) from None
+
+
+def inputs(request: Request, automation: Automation) -> dict[str, Any]:
+    """The run's inputs: `{"inputs": {…}}`, or the body's own keys."""
+    body = read_object(request, optional=True)
+    declared = {each["name"] for each in automation.definition.settings["inputs"]}
+    if set(body) == {"inputs"} and "inputs" not in declared:
+        given = body["inputs"]
+        if given is not None and not isinstance(given, dict):
+            raise Invalid({"inputs": "must be an object"})
+        return given or {}
+    return body
+
+
+def webhook_inputs(request: Request, automation: Automation) -> dict[str, Any]:
+    """Others send what they like: an automation without inputs takes none of it."""
+    given = inputs(request, automation)
+    return given if automation.definition.settings["inputs"] else {}
+
+
+def listed(request: Request) -> list[dict[str, Any]]:
+    """A JSON array of automations as an export gives it."""
+    if (request.content_length or 0) > IMPORT_LIMIT:
+        raise TooLarge(f"The list is larger than {IMPORT_LIMIT} bytes.")
+    raw = request.body
+    if raw and request.content_type != "application/json":
+        raise UnsupportedType("The body must be application/json.")
+    values = loads(raw) if raw else None
+    if not isinstance(values, list):
+        raise Malformed("A JSON array is due in the body.", code="malformed_json")
+    if len(values) > MOST:
+        raise Invalid({"list": f"has more than {MOST} entries"})
+    return _checked(values)
+
+
+def _checked(values: list[Any]) -> list[dict[str, Any]]:
+    schema, found, wrong = schemas.AutomationSettings(), [], {}
+    for n, value in enumerate(values):
+        try:
+            found.append(schema.deserialize(value))
+        except colander.Invalid as invalid:
+            wrong.update({f"{n}.{name}" if name else str(n): said for name, said in fields_of(invalid).items()})
+    if wrong:
+        raise Invalid(wrong)
+    return found

@@ -1,0 +1,130 @@
+"""/api/automations: the automations themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyramid.request import Request
+from pyramid.view import view_config
+
+from opsapp.automations import schemas
+from opsapp.automations.engine import editing, looking, request_run
+from opsapp.automations.logic.settings import without_secrets
+from opsapp.automations.resources import Automation, Automations
+from opsapp.tree.acl import Permission
+from opsapp.web.derivers import RAW
+from opsapp.web.paging import page_of
+
+from . import asked
+
+
+@view_config(
+    context=Automations,
+    request_method="GET",
+    permission=Permission.view,
+    query=schemas.AutomationList,
+    returns=[schemas.AutomationRow],
+    renderer="json",
+)
+def list_automations(context: Automations, request: Request) -> Any:
+    return page_of(request, looking.rows(request.root, request.valid_query["q"]))
+
+
+@view_config(
+    context=Automations,
+    request_method="POST",
+    permission=Permission.operate,
+    body=schemas.AutomationSettings,
+    audit="automation.create",
+    returns=schemas.Created,
+    creates=True,
+    renderer="json",
+)
+def create_automation(context: Automations, request: Request) -> Any:
+    settings = editing.whole(request.root, request.valid_body, asked.params)
+    made = editing.create(request.root, settings, request.caller.name, request.node.clock.now())
+    request.audit("automation.create", made.id, after=without_secrets(settings))
+    return {"id": made.id, "status": "created"}
+
+
+@view_config(
+    context=Automation,
+    request_method="GET",
+    permission=Permission.view,
+    returns=schemas.AutomationRecord,
+    renderer="json",
+)
+def get_automation(context: Automation, request: Request) -> Any:
+    return looking.record(request.root, context, secrets=may_operate(request))
+
+
+@view_config(
+    context=Automation,
+    request_method="PUT",
+    permission=Permission.operate,
+    body=schemas.AutomationSettings,
+    partial=True,
+    read_only=schemas.READ_ONLY,
+    audit="automation.update",
+    returns=schemas.Updated,
+    renderer="json",
+)
+def update_automation(context: Automation, request: Request) -> Any:
+    before = without_secrets(context.definition.settings)
+    editing.update(request.root, context, request.valid_body, asked.params, request.node.clock.now())
+    request.audit("automation.update", context.id, before=before, after=without_secrets(context.definition.settings))
+    return {"status": "updated"}
+
+
+@view_config(
+    context=Automation,
+    request_method="DELETE",
+    permission=Permission.operate,
+    audit="automation.delete",
+    returns=schemas.Deleted,
+    renderer="json",
+)
+def delete_automation(context: Automation, request: Request) -> Any:
+    request.audit("automation.delete", context.id, before=without_secrets(context.definition.settings))
+    editing.remove(request.root, context, request.node.clock.now())
+    return {"status": "deleted"}
+
+
+@view_config(
+    context=Automation,
+    name="run",
+    request_method="POST",
+    permission=Permission.operate,
+    body=RAW,
+    idempotent=True,
+    audit="automation.run",
+    returns=schemas.RunStarted,
+    renderer="json",
+)
+def run_automation(context: Automation, request: Request) -> Any:
+    """At once, whatever its schedule says. The body gives the inputs."""
+    given, now = asked.inputs(request, context), request.node.clock.now()
+    run = request_run(request.root, now, context.id, inputs=given, by=request.caller.name, origin="manual")
+    request.audit("automation.run", context.id, after={"run_id": run["run_id"], "status": run["status"]})
+    return run
+
+
+@view_config(
+    context=Automation,
+    name="webhook-token",
+    request_method="POST",
+    permission=Permission.operate,
+    audit="automation.webhook_token",
+    returns=schemas.NewToken,
+    renderer="json",
+)
+def replace_webhook_token(context: Automation, request: Request) -> Any:
+    """A new token; the old one is refused from now on."""
+    token = editing.new_webhook_token(request.root, context)
+    request.audit("automation.webhook_token", context.id)
+    return {"webhook_token": token, "webhook_url": f"/api/automations/webhook/{token}"}
+
+
+def may_operate(request: Request) -> bool:
+    """Whether the caller may see tokens, and credentials in headers."""
+    return bool(request.has_permission(Permission.operate))

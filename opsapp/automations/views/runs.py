@@ -1,0 +1,78 @@
+"""Runs: their records, their output as it is written, and their end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyramid.request import Request
+from pyramid.view import view_config
+
+from opsapp.automations import schemas
+from opsapp.automations.engine import flow, looking
+from opsapp.automations.engine.following import Follower
+from opsapp.automations.resources import Automation, Run, Runs
+from opsapp.tree.acl import Permission
+from opsapp.web import sse
+
+
+@view_config(
+    context=Runs,
+    request_method="GET",
+    permission=Permission.view,
+    query=schemas.RunList,
+    returns=[schemas.RunRow],
+    renderer="json",
+)
+def list_runs(context: Runs, request: Request) -> Any:
+    """Of all automations, newest first."""
+    return page(request, list(context.keys())[::-1])
+
+
+@view_config(
+    context=Automation,
+    name="runs",
+    request_method="GET",
+    permission=Permission.view,
+    query=schemas.RunList,
+    returns=[schemas.RunRow],
+    renderer="json",
+)
+def list_runs_of_automation(context: Automation, request: Request) -> Any:
+    """Newest first."""
+    return page(request, context.latest(len(context.history)))
+
+
+@view_config(context=Run, request_method="GET", permission=Permission.view, returns=schemas.RunRecord, renderer="json")
+def get_run(context: Run, request: Request) -> Any:
+    return looking.run_record(context)
+
+
+@view_config(
+    context=Run,
+    name="cancel",
+    request_method="POST",
+    permission=Permission.operate,
+    audit="run.cancel",
+    returns=schemas.RunAfter,
+    renderer="json",
+)
+def cancel_run(context: Run, request: Request) -> Any:
+    who, now = request.caller.name, request.node.clock.now()
+    status = flow.cancel(request.root, context, by=who, why=f"cancelled by {who}", now=now)
+    request.audit("run.cancel", context.id, after={"automation_id": context.automation_id})
+    return {"run_id": context.id, "status": status}
+
+
+@view_config(context=Run, name="stream", request_method="GET", permission=Permission.view, returns=sse.CONTENT_TYPE)
+def stream_run(context: Run, request: Request) -> Any:
+    """Its output as it is written: events `log`, `status`, then `end`. Last-Event-ID resumes."""
+    after = sse.last_event_id(request.headers, request.GET)
+    retry = b"retry: %d\n\n" % sse.RETRY_MS
+    return sse.event_stream(Follower(request.node, context.id, after, sse.encode, retry, sse.COMMENT))
+
+
+def page(request: Request, ids: list[str]) -> Any:
+    query = request.valid_query
+    found, count = looking.page(request.root, ids, query["status"], query["limit"], query["offset"])
+    request.response.headers["X-Total-Count"] = str(count)
+    return found

@@ -1,0 +1,103 @@
+"""Whole lists: export, import, and the built-in templates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyramid.request import Request
+from pyramid.view import view_config
+
+from opsapp.agents import engine as agents
+from opsapp.automations import schemas
+from opsapp.automations.engine import editing
+from opsapp.automations.logic import templates
+from opsapp.automations.logic.settings import without_secrets
+from opsapp.automations.resources import Automations, Template, Templates
+from opsapp.lib.problems import NotFound
+from opsapp.tree.acl import Permission
+from opsapp.web.derivers import RAW, read_object, validate
+from opsapp.web.fields import Paging
+from opsapp.web.paging import page_of
+
+from . import asked
+
+
+@view_config(
+    context=Automations,
+    name="export",
+    request_method="GET",
+    permission=Permission.view,
+    query=Paging,
+    returns=[schemas.AutomationSettings],
+    renderer="json",
+)
+def export_automations(context: Automations, request: Request) -> Any:
+    """All of them, as an import takes them: without ids, tokens and secrets."""
+    names = {host.agent_id: host.label or host.hostname for host in agents.hosts(request.root)}
+    return page_of(request, editing.export(request.root, lambda agent_id: names.get(agent_id, agent_id)))
+
+
+@view_config(
+    context=Automations,
+    name="import",
+    request_method="POST",
+    permission=Permission.operate,
+    body=RAW,
+    idempotent=True,
+    audit="automation.import",
+    returns=schemas.Imported,
+    renderer="json",
+)
+def import_automations(context: Automations, request: Request) -> Any:
+    """All of the list as new automations, or none of it."""
+    who, now = request.caller.name, request.node.clock.now()
+    ids = editing.import_all(request.root, asked.listed(request), asked.params, who, now)
+    request.audit("automation.import", "automations", after={"imported": len(ids)})
+    return {"imported": len(ids), "ids": ids}
+
+
+@view_config(
+    context=Templates,
+    request_method="GET",
+    permission=Permission.view,
+    query=Paging,
+    returns=[schemas.TemplateRecord],
+    renderer="json",
+)
+def list_templates(context: Templates, request: Request) -> Any:
+    return page_of(request, [templates.record(each) for each in templates.TEMPLATES])
+
+
+@view_config(
+    context=Template, request_method="GET", permission=Permission.view, returns=schemas.TemplateRecord, renderer="json"
+)
+def get_template(context: Template, request: Request) -> Any:
+    return templates.record(found(context))
+
+
+@view_config(
+    context=Template,
+    name="apply",
+    request_method="POST",
+    permission=Permission.operate,
+    body=RAW,
+    audit="automation.apply_template",
+    returns=schemas.Created,
+    creates=True,
+    renderer="json",
+)
+def apply_template(context: Template, request: Request) -> Any:
+    """An automation from the template; what the body gives takes the place of the template's."""
+    template = found(context)
+    values = templates.applied(template, read_object(request, optional=True))
+    settings = editing.whole(request.root, validate(schemas.AutomationSettings(), values), asked.params)
+    made = editing.create(request.root, settings, request.caller.name, request.node.clock.now())
+    request.audit("automation.apply_template", made.id, after=without_secrets(settings))
+    return {"id": made.id, "status": "created"}
+
+
+def found(context: Template) -> dict[str, Any]:
+    template = templates.BY_ID.get(context.__name__)
+    if template is None:
+        raise NotFound(f"There is no template {context.__name__[:80]}.")
+    return template

@@ -1,0 +1,37 @@
+"""The inbound webhook: the token in the path is the secret."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyramid.request import Request
+from pyramid.security import NO_PERMISSION_REQUIRED
+from pyramid.view import view_config
+
+from opsapp.automations import schemas
+from opsapp.automations.engine import hooks
+from opsapp.automations.resources import WebhookAddress
+from opsapp.lib.problems import NotFound
+from opsapp.web.derivers import RAW
+
+from . import asked
+
+
+@view_config(
+    context=WebhookAddress,
+    request_method="POST",
+    permission=NO_PERMISSION_REQUIRED,
+    body=RAW,
+    idempotent=True,
+    audit=False,
+    returns=schemas.RunStarted,
+    renderer="json",
+)
+def call_webhook(context: WebhookAddress, request: Request) -> Any:
+    """Runs the automation; a JSON body gives the inputs."""
+    automation = hooks.automation_of(request.root, context.__name__)
+    if automation is None:
+        raise NotFound("There is nothing here.")
+    now = request.node.clock.now()
+    hooks.count(request.root, automation, now)
+    return hooks.called(request.root, automation, asked.webhook_inputs(request, automation), request.client_ip, now)

@@ -1,0 +1,7 @@
+"""`python -m opsapp.cli` is the `opsapp` command."""
+
+import sys
+
+from . import main
+
+sys.exit(main())

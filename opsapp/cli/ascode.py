@@ -1,0 +1,159 @@
+"""`opsapp apply|export|import`: monitors, rules and other kinds as a YAML file, in the store or in a running server."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from opsapp import app
+from opsapp.audit.engine import SHELL, note
+from opsapp.lib.problems import Invalid
+from opsapp.runtime import ascode, backup
+from opsapp.runtime.settings import store_settings
+from opsapp.web import ascode as documents
+from opsapp.web import configfile
+
+from . import asking
+from .places import Mistaken, add_options, configured, settings_of
+
+SIGNS = {ascode.CREATE: "+", ascode.UPDATE: "~", ascode.DELETE: "-"}
+
+
+def add_commands(commands: Any) -> None:
+    apply = commands.add_parser("apply", help="make what a YAML file says true, all of it or nothing; prints a diff")
+    apply.add_argument("file", metavar="FILE", help="the YAML file, or - for standard input")
+    apply.add_argument("--dry-run", action="store_true", help="print the diff and change nothing")
+    apply.add_argument("--prune", action="store_true", help="delete what the file does not have, of the kinds it names")
+    apply.set_defaults(run=apply_file)
+    take = commands.add_parser("import", help="take in what `export` wrote, all of it or nothing")
+    take.add_argument("file", metavar="FILE", nargs="?", default="-", help="the file; standard input without one")
+    take.set_defaults(run=apply_file, dry_run=False, prune=False)
+    give = commands.add_parser("export", help="write everything that can be a file to standard output; no secrets")
+    give.set_defaults(run=export)
+    for command in (apply, take, give):
+        asking.add_options(command)
+        add_options(command)
+
+
+def apply_file(asked: argparse.Namespace) -> None:
+    document, lines = read(asked.file)
+    try:
+        answer = _ask(asked, document) if asked.url else _apply_here(asked, document)
+    except Invalid as problem:
+        raise Mistaken(told(asked.file, problem.fields, lines)) from None
+    for line in diff(answer["changes"]):
+        print(line)
+    print(summary(answer))
+
+
+def read(path: str) -> tuple[dict[str, Any], configfile.Lines]:
+    try:
+        text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise Mistaken(f"{path} cannot be read: {problem}") from None
+    return configfile.parse(text, path)
+
+
+def told(path: str, fields: dict[str, str], lines: configfile.Lines) -> str:
+    """Every mistake with its line, as check-config tells them."""
+    mistakes = []
+    for place, text in fields.items():
+        steps = tuple(place.removeprefix("document.").split("."))
+        line = next((lines[steps[:n]] for n in range(len(steps), 0, -1) if steps[:n] in lines), None)
+        mistakes.append(configfile.Mistake(".".join(steps), line, text))
+    mistakes.sort(key=lambda mistake: (mistake.line or 0, mistake.path))
+    return "\n".join(f"{path}: {mistake}" for mistake in mistakes)
+
+
+def _ask(asked: argparse.Namespace, document: dict[str, Any]) -> dict[str, Any]:
+    if asked.file == "-" and not (asked.token or os.environ.get(asking.TOKEN)):
+        raise Mistaken(f"standard input is the file: give the token as --token or ${asking.TOKEN}")
+    body = {"document": document, "dry_run": asked.dry_run, "prune": asked.prune}
+    return asking.ask(asked.url, asking.token_of(asked), "POST", "/api/apply", body)
+
+
+class _OnlyTried(Exception):
+    """Ends a dry run's transaction; carries what it found."""
+
+
+def _apply_here(asked: argparse.Namespace, document: dict[str, Any]) -> dict[str, Any]:
+    config, node = _opened(asked)
+    try:
+        entries = documents.validated(config.registry, document)
+        return node.transact(_apply, node, config.registry.opsapp_kinds, entries, asked.prune, asked.dry_run)
+    except _OnlyTried as tried:
+        return tried.args[0]
+    finally:
+        node.stop()
+
+
+def _apply(root: Any, node: Any, kinds: Any, entries: Any, prune: bool, dry_run: bool) -> dict[str, Any]:
+    changes, unchanged = ascode.apply(root, node, kinds, entries, prune=prune)
+    for change in changes:
+        note(root, SHELL, change.action, change.id, before=change.before, after=change.after)
+    shown = [documents.record(change, dry_run=dry_run) for change in changes]
+    answer = {"changes": shown, "unchanged": unchanged, "dry_run": dry_run}
+    if dry_run:
+        raise _OnlyTried(answer)
+    return answer
+
+
+def _opened(asked: argparse.Namespace) -> tuple[Any, Any]:
+    settings = settings_of(asked)
+    for path in backup.files_of(settings | store_settings(settings)):
+        if not path.exists():
+            raise Mistaken(f"there is no store at {path}: `opsapp init` makes one")
+    config = configured(settings)
+    node = config.registry["opsapp.node"]
+    try:
+        app.bring_up_to_date(config, node)
+        configfile.consult(config.registry)
+        for prepare in config.registry.opsapp_preparations:
+            prepare(node)
+    except BaseException:
+        node.stop()
+        raise
+    return config, node
+
+
+def diff(changes: Iterable[dict[str, Any]]) -> Iterable[str]:
+    """Line by line, as people read it."""
+    for change in changes:
+        yield f"{SIGNS[change['change']]} {change['kind']} {change['key']}"
+        if change["change"] == ascode.CREATE:
+            yield from (f"    {name}: {json.dumps(value)}" for name, value in change["after"].items())
+        elif change["change"] == ascode.UPDATE:
+            for name in {**change["before"], **change["after"]}:
+                before, after = change["before"].get(name), change["after"].get(name)
+                yield f"    {name}: {json.dumps(before)} -> {json.dumps(after)}"
+            if change["secrets"]:
+                yield "    a secret is another one"
+
+
+def summary(answer: dict[str, Any]) -> str:
+    kinds = [change["change"] for change in answer["changes"]]
+    would = "would create" if answer["dry_run"] else "created"
+    other = ("change", "delete") if answer["dry_run"] else ("changed", "deleted")
+    return (
+        f"{would} {kinds.count(ascode.CREATE)}, {other[0]} {kinds.count(ascode.UPDATE)}, "
+        f"{other[1]} {kinds.count(ascode.DELETE)}, {answer['unchanged']} as they were"
+    )
+
+
+def export(asked: argparse.Namespace) -> None:
+    if asked.url:
+        document = asking.ask(asked.url, asking.token_of(asked), "GET", "/api/export")
+    else:
+        config, node = _opened(asked)
+        try:
+            document = node.transact(ascode.export, node, config.registry.opsapp_kinds)
+        finally:
+            node.stop()
+    yaml.safe_dump(document, sys.stdout, sort_keys=False, allow_unicode=True, width=120)

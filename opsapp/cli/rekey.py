@@ -1,0 +1,28 @@
+"""`opsapp rekey`: a new master key for the secrets at rest."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from opsapp import app
+from opsapp.runtime import sealing
+
+from .places import add_options, configured, settings_of
+
+
+def add_commands(commands: Any) -> None:
+    rekey = commands.add_parser("rekey", help="make a new master key and seal every stored secret anew with it")
+    add_options(rekey)
+    rekey.set_defaults(run=rekey_store)
+
+
+def rekey_store(asked: argparse.Namespace) -> None:
+    config = configured(settings_of(asked))
+    node = config.registry["opsapp.node"]
+    try:
+        app.bring_up_to_date(config, node)
+        count = sealing.rekey(node)
+    finally:
+        node.stop()
+    print(f"made a new master key and sealed {count} secrets anew")

@@ -1,0 +1,115 @@
+"""`opsapp serve`: the server."""
+
+from __future__ import annotations
+
+import argparse
+import configparser
+import logging
+import logging.config
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from zc.lockfile import LockError
+
+from opsapp import app
+
+from .places import Mistaken, add_options, ini_settings, settings_of
+
+NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
+ROLES = ("web", "engine")
+
+
+def add_commands(commands: Any) -> None:
+    command = commands.add_parser("serve", help="serve until SIGTERM; SIGHUP reloads the configuration file")
+    command.add_argument("ini", metavar="INI")
+    command.add_argument("--host", help="the address to listen at")
+    command.add_argument("--port", type=_port, help="the port to listen at; 0 takes a free one")
+    command.add_argument("--node", help="this process' name in a cluster")
+    command.add_argument("--address", help="where the other nodes of a cluster reach this one: http://10.0.0.5:6080")
+    command.add_argument("--roles", help="what this process does: web, engine or web,engine")
+    add_options(command, ini=False)
+    command.set_defaults(run=serve)
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError("a port is a number from 0 to 65535")
+    return int(text)
+
+
+def serve(asked: argparse.Namespace) -> int:
+    from opsapp.web.server import serve as serve_until_told
+    from opsapp.web.server.limits import Limits
+
+    set_up_logging(asked.ini)
+    server = server_settings(asked.ini)
+    host, port = asked.host or server.get("host", "127.0.0.1"), asked.port
+    port = int(server.get("port", "6080")) if port is None else port
+    settings = settings_of(asked) | _node_settings(asked, port)
+    application = make_application(settings)
+    return serve_until_told(
+        application,
+        host,
+        port,
+        node=application.registry["opsapp.node"],
+        limits=Limits().with_settings(server),
+        reuse_port=server.get("reuse_port", "").lower() in {"1", "true", "yes", "on"},
+        on_ready=lambda running: print(f"Serving at {address(running)}", flush=True),
+        on_hangup=application.registry["opsapp.reload"],
+    )
+
+
+def make_application(settings: dict[str, Any]) -> Any:
+    try:
+        return app.main({}, **settings)
+    except LockError:
+        raise Mistaken("another process serves this data already") from None
+    except (OSError, ValueError) as problem:
+        raise Mistaken(f"the store cannot be opened: {problem}") from None
+
+
+def _node_settings(asked: argparse.Namespace, port: int) -> dict[str, str]:
+    found = {}
+    if asked.address:
+        if not re.fullmatch(r"http://[A-Za-z0-9.\[\]:_-]+/?", asked.address):
+            raise Mistaken("an address is http://HOST:PORT, without a path")
+        found["opsapp.address"] = asked.address
+    if asked.node:
+        if not NAME.fullmatch(asked.node):
+            raise Mistaken("a node's name is 1 to 63 of a-z, 0-9, '.', '_', '-'")
+        found["opsapp.node"] = asked.node
+    if asked.roles:
+        roles = [role.strip() for role in asked.roles.split(",")]
+        if not roles or any(role not in ROLES for role in roles):
+            raise Mistaken("roles are web, engine, or both with a comma")
+        found["opsapp.roles"] = " ".join(roles)
+    return found
+
+
+def server_settings(ini: str) -> dict[str, str]:
+    """The [server:main] section."""
+    ini_settings(ini)
+    parser = configparser.ConfigParser({"here": str(Path(ini).absolute().parent)}, interpolation=None)
+    parser.read(ini)
+    section = "server:main"
+    return dict(parser.items(section)) if parser.has_section(section) else {}
+
+
+def set_up_logging(ini: str) -> None:
+    """Nobody's format here shows a process, a thread or a line of code: their search is left out."""
+    logging.logProcesses = logging.logThreads = logging.logMultiprocessing = False
+    logging._srcfile = None
+    ini_settings(ini)
+    parser = configparser.RawConfigParser()
+    parser.read(ini)
+    if parser.has_section("loggers"):
+        logging.config.fileConfig(ini, disable_existing_loggers=False)
+    else:
+        logging.basicConfig(level=logging.INFO, stream=sys.stderr)
+
+
+def address(running: Any) -> str:
+    host, port = running.address[:2]
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"

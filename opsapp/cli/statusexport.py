@@ -1,0 +1,81 @@
+"""`opsapp status-export DIR`: the public status page as static files, for a web server that outlives this service."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from opsapp import app
+from opsapp.maintenance.engine import board
+from opsapp.monitoring.engine import publishing
+from opsapp.runtime import measuring
+from opsapp.ui import statuspage
+from opsapp.web import configfile
+
+from .places import Mistaken, add_options, configured, settings_of
+
+
+def add_commands(commands: Any) -> None:
+    export = commands.add_parser("status-export", help="write the status page, feed and badges as files into DIR")
+    export.add_argument("directory", metavar="DIR")
+    export.add_argument("--url", help="the address of a running server: ask it instead of opening the store")
+    export.add_argument("--public-url", metavar="URL", default="", help="where the files will be served, for the feed")
+    add_options(export)
+    export.set_defaults(run=export_status)
+
+
+def export_status(asked: argparse.Namespace) -> None:
+    document = fetch(asked.url) if asked.url else read(asked)
+    write(Path(asked.directory), document, asked.public_url.rstrip("/") or (asked.url or "").rstrip("/"))
+    print(f"{len(document['monitors'])} components written")
+
+
+def fetch(url: str) -> dict[str, Any]:
+    try:
+        with urllib.request.urlopen(url.rstrip("/") + "/api/monitoring/status-page", timeout=30) as answer:
+            return json.load(answer)
+    except (urllib.error.URLError, OSError, ValueError) as problem:
+        raise Mistaken(f"the server cannot be asked: {problem}") from None
+
+
+def read(asked: argparse.Namespace) -> dict[str, Any]:
+    """From the store. What nobody has looked at for too long is unknown, and the page says so."""
+    config = configured(settings_of(asked))
+    node = config.registry["opsapp.node"]
+    try:
+        app.bring_up_to_date(config, node)
+        configfile.consult(config.registry)
+        board.prepare(node)
+        node.transact(lambda root: len(publishing.watch_of(node).entries(root)))
+        measuring.follow(node)
+        return node.transact(lambda root: publishing.status_document(node, root))
+    finally:
+        node.stop()
+
+
+def write(directory: Path, document: dict[str, Any], base_url: str) -> None:
+    """Each file is replaced whole, so that who reads meanwhile sees the old or the new one. Badges of monitors that
+    are no longer published are removed."""
+    badges = directory / "status" / "badge"
+    badges.mkdir(parents=True, exist_ok=True)
+    files = {
+        directory / "index.html": statuspage.page(document),
+        directory / "status.css": statuspage.stylesheet(),
+        directory / "status.rss": statuspage.feed(document, base_url),
+        directory / "status.json": json.dumps(document),
+        **{badges / f"{monitor['id']}.svg": statuspage.badge(monitor) for monitor in document["monitors"]},
+    }
+    for path in set(badges.glob("*.svg")) - set(files):
+        path.unlink()
+    for path, text in files.items():
+        fresh = path.with_name(path.name + ".new")
+        fresh.write_text(text, encoding="utf-8")
+        fresh.chmod(0o644)  # these are for everybody, whatever the umask
+        os.replace(fresh, path)
+    for place in (directory, directory / "status", badges):
+        place.chmod(0o755)

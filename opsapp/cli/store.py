@@ -1,0 +1,87 @@
+"""`opsapp init|pack|backup|restore`: the store as a whole."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from opsapp import app
+from opsapp.runtime import backup
+from opsapp.runtime.settings import make_data_directory, private_files, store_settings
+from opsapp.web import configfile
+
+from . import asking
+from .places import Mistaken, add_options, configured, settings_of
+
+
+def add_commands(commands: Any) -> None:
+    init = commands.add_parser("init", help="make the store, or bring it up to date, and the first admin")
+    add_options(init)
+    init.set_defaults(run=init_store)
+    pack = commands.add_parser(
+        "pack", help="drop the store's past; with --url, a running server does it"
+    )
+    asking.add_options(pack)
+    pack.add_argument("--days", type=int, default=1, help="keep the history of so many days (default 1)")
+    add_options(pack)
+    pack.set_defaults(run=pack_store)
+    save = commands.add_parser("backup", help="copy an embedded store into DIR, beside a running server too")
+    save.add_argument("directory", metavar="DIR")
+    add_options(save)
+    save.set_defaults(run=save_store)
+    restore = commands.add_parser("restore", help="put a backup in the place of an embedded store")
+    restore.add_argument("directory", metavar="DIR")
+    add_options(restore)
+    restore.set_defaults(run=restore_store)
+
+
+def init_store(asked: argparse.Namespace) -> None:
+    settings = settings_of(asked)
+    configured_app = configured(settings)
+    node = configured_app.registry["opsapp.node"]
+    try:
+        app.bring_up_to_date(configured_app, node)
+        configfile.load(configured_app.registry)
+        for prepare in configured_app.registry.opsapp_preparations:
+            prepare(node)
+    finally:
+        node.stop()
+    print("the store is ready")
+
+
+def pack_store(asked: argparse.Namespace) -> None:
+    if asked.url:
+        asking.ask(asked.url, asking.token_of(asked), "POST", "/api/store/pack", {"days": asked.days})
+        print("packed")
+        return
+    node = configured(settings_of(asked)).registry["opsapp.node"]
+    backup.pack(node.store, asked.days)
+    node.stop()
+    print("packed")
+
+
+def _files(asked: argparse.Namespace) -> list[Path]:
+    """The FileStorage files of an embedded store."""
+    settings = settings_of(asked)
+    settings |= store_settings(settings)
+    make_data_directory(settings)
+    files = backup.files_of(settings)
+    if not files:
+        raise Mistaken(
+            "only an embedded store (file://) is copied here; a ZEO server or PostgreSQL has tools of its own"
+        )
+    return files
+
+
+def save_store(asked: argparse.Namespace) -> None:
+    with private_files():
+        copied = backup.save(_files(asked), Path(asked.directory))
+    for name, size in copied:
+        print(f"{name}\t{size} bytes")
+
+
+def restore_store(asked: argparse.Namespace) -> None:
+    with private_files():
+        backup.restore(Path(asked.directory), _files(asked))
+    print("restored")

@@ -1,0 +1,29 @@
+"""It heals: rules, the six stages, the ledger, earned trust. /api/healing.
+
+Greenlets: alerts (rules over what is reported), pipeline (cases take their steps, under the lease `healing`), governor
+(trust each minute), housekeeping of old cases.
+
+    logic/      pure decisions, without the world
+    stages/     the six stages, pure, one file each
+    resources/  what is stored
+    engine/     alerts, the pipeline's transaction, reaching hosts
+    views/      /api/healing
+
+Must not: reach a host other than through `engine.reach`, decide anything outside `stages`.
+"""
+
+
+def includeme(config):
+    from .config import DeclaredRule, HealingSection
+
+    config.add_evolve_step("healing-1", "opsapp.healing.resources.set_up")
+    config.add_evolve_step("healing-2", "opsapp.healing.resources.add_deeds")
+    config.add_evolve_step("healing-3", "opsapp.healing.resources.add_injections")
+    config.add_evolve_step("healing-4", "opsapp.healing.resources.add_given")
+    config.add_evolve_step("healing-windows-moved", "opsapp.healing.resources.surroundings.move_windows")
+    config.add_evolve_step("healing-5", "opsapp.healing.resources.index_failures")
+    config.add_section("healing", HealingSection)
+    config.add_kind("rules", "opsapp.healing.engine.ascode", schema=DeclaredRule, key="id")
+    config.add_applier("opsapp.healing.engine.declared.declare")
+    config.include("opsapp.healing.engine")
+    config.scan("opsapp.healing.views")

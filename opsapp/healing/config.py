@@ -1,0 +1,108 @@
+"""The sections `healing` of the YAML file, with the document's defaults."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import colander
+
+from opsapp.web.fields import Body, Flag, ListOf, Nullable, Number, Text, Whole
+
+from .engine.declared import complete, mistakes_in
+from .logic.graph import mistakes
+from .schemas import DependencyEntry, NewRule
+
+PROTECTED = (
+    "init", "systemd", "sshd", "ssh", "postgresql", "postgres", "mysql", "mysqld", "mariadb", "zeo", "opsapp",
+    "opsapp-agent")  # fmt: skip
+
+
+def _whole_rule(node: colander.SchemaNode, rule: Any) -> None:
+    """What is wrong between fields, told at the field of the file that it is about."""
+    wrong: dict[str, list[str]] = {}
+    for path, said in mistakes_in(complete(rule)).items():
+        field, _, rest = path.partition(".")
+        wrong.setdefault(field, []).append(f"{rest}: {said}" if rest else said)
+    if wrong:
+        problem = colander.Invalid(node)
+        for field, texts in wrong.items():
+            problem[field] = "; ".join(texts)
+        raise problem
+
+
+def _sound_graph(node: colander.SchemaNode, entries: Any) -> None:
+    wrong = mistakes(entries)
+    if wrong:
+        raise colander.Invalid(node, "; ".join(f"{one['target']}: {one['error']}" for one in wrong))
+
+
+class DeclaredRule(NewRule):
+    validator = staticmethod(_whole_rule)
+    id = colander.SchemaNode(Text(1, 64, pattern="[a-z0-9_-]{1,64}", example="nginx-down"))
+
+
+class Protected(Body):
+    targets = colander.SchemaNode(ListOf(Text(1, 255), 1000), missing=())
+    processes = colander.SchemaNode(ListOf(Text(1, 255), 1000), missing=PROTECTED)
+
+
+class HealsPerHour(Body):
+    fleet = colander.SchemaNode(Whole(0, 10**6), missing=60)
+    site = colander.SchemaNode(Whole(0, 10**6), missing=30)
+    rule = colander.SchemaNode(Whole(0, 10**6), missing=10)
+
+
+class Brake(Body):
+    max_heals_per_hour = HealsPerHour()
+    max_unhealthy_percent = colander.SchemaNode(Number(0, 100), missing=40)
+
+
+class BreakerSection(Body):
+    failures = colander.SchemaNode(Whole(1, 100), missing=3)
+    window_s = colander.SchemaNode(Number(1, 86400), missing=3600)
+
+
+class ChaosSection(Body):
+    revert_after_s = colander.SchemaNode(Number(5, 3600), missing=120)
+    watch_s = colander.SchemaNode(Number(1, 3600), missing=90)
+
+
+class OfflineSection(Body):
+    enabled = colander.SchemaNode(Flag(), missing=True)
+    offline_after_s = colander.SchemaNode(Nullable(Number(0.1, 86400)), missing=None)
+    expires_s = colander.SchemaNode(Number(60, 30 * 86400), missing=86400)
+
+
+class DiscoverySection(Body):
+    every_s = colander.SchemaNode(Number(1, 86400), missing=3600)
+
+
+class Thresholds(Body):
+    cpu_percent = colander.SchemaNode(Number(0, 1000), missing=90)
+    mem_percent = colander.SchemaNode(Number(0, 1000), missing=90)
+    swap_percent = colander.SchemaNode(Number(0, 1000), missing=90)
+    disk_percent = colander.SchemaNode(Number(0, 1000), missing=90)
+
+
+class PredictionSection(Body):
+    every_s = colander.SchemaNode(Number(1, 86400), missing=900)
+    warn_h = colander.SchemaNode(Number(0, 8760), missing=24)
+    suggest_h = colander.SchemaNode(Number(0, 8760), missing=72)
+    thresholds = Thresholds()
+
+
+class HealingSection(Body):
+    rules = colander.SchemaNode(ListOf(DeclaredRule(), 1000), missing=())
+    dependencies = colander.SchemaNode(ListOf(DependencyEntry(), 5000), missing=(), validator=_sound_graph)
+    default_rules = colander.SchemaNode(Flag(), missing=True)
+    protected = Protected()
+    brake = Brake()
+    breaker = BreakerSection()
+    absorption_window_s = colander.SchemaNode(Number(0, 3600), missing=60)
+    hold_s = colander.SchemaNode(Number(0, 600), missing=5)
+    queue_spread_s = colander.SchemaNode(Number(0, 3600), missing=60)
+    command_expiry_s = colander.SchemaNode(Number(1, 3600), missing=60)
+    chaos = ChaosSection()
+    prediction = PredictionSection()
+    discovery = DiscoverySection()
+    offline_policies = OfflineSection()

@@ -1,0 +1,63 @@
+"""Healing at work. `start` is called on the hub; `HealingEngine` holds what lives in memory of one node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from opsapp.approvals.engine import IApprovalKind
+from opsapp.maintenance.interfaces import IWindowEnded
+from opsapp.monitoring.interfaces import IWarRoomSection
+from opsapp.notify.interfaces import ICauses
+
+from . import deeds, discovery, predicting, telling, warroom, windows
+from .approving import HealApproval
+from .chaos import injecting
+from .chaos.injecting import revert_due
+from .deeds import Hands
+from .fleet import Fleet
+from .pipeline import HealingEngine, IHealingEngine
+from .reach import IReach
+from .world import IWindowSource
+
+if TYPE_CHECKING:
+    from opsapp.runtime.node import Node
+
+
+def includeme(config: Any) -> None:
+    config.registry.registerUtility(HealApproval(), IApprovalKind, "heal")
+    config.registry.registerUtility(Fleet(), IReach)
+    config.registry.registerUtility(telling.cause_of, ICauses)
+    config.registry.registerUtility(warroom.section, IWarRoomSection, "healing")
+    config.registry.registerUtility(windows.source, IWindowSource, "maintenance")
+    config.registry.registerUtility(windows.ended, IWindowEnded, "healing")
+    config.add_preparation("opsapp.healing.engine.prepare")
+    config.add_engine("opsapp.healing.engine.start")
+
+
+def prepare(node: Node) -> None:
+    """The store and the configuration are ready: make what lives in memory."""
+    node.registry.registerUtility(HealingEngine(node), IHealingEngine)
+
+
+def start(node: Node) -> None:
+    engine: HealingEngine = node.registry.getUtility(IHealingEngine)
+    engine.watch()
+    node.supervisor.add("healing-alerts", engine.look, every=0.25, wake=("live",), lease="healing")
+    node.supervisor.add(
+        "healing-pipeline",
+        engine.work,
+        every=0.25,
+        wake=("healing", "leases", "command-results", "agent-outcomes"),
+        lease="healing",
+    )
+    node.supervisor.add("healing-deeds", Hands(node).step, every=1.0, wake=(deeds.QUEUE,), lease="healing")
+    node.supervisor.add(
+        "healing-chaos", lambda: node.transact(revert_due), every=5.0, wake=(injecting.QUEUE,), lease="healing"
+    )
+    node.supervisor.add("healing-offline", engine.give_policies, every=5.0, lease="healing")
+    every = node.config["healing"]["discovery"]["every_s"]
+    node.supervisor.add("healing-discovery", lambda: discovery.step(node), every=every, lease="healing")
+    every = node.config["healing"]["prediction"]["every_s"]
+    node.supervisor.add("healing-prediction", lambda: predicting.step(node), every=every, lease="healing")
+    node.supervisor.add("healing-governor", engine.govern, every=60.0, lease="healing")
+    node.supervisor.add("healing-purge", engine.purge, every=3600.0, lease="housekeeping")

@@ -1,0 +1,208 @@
+"""Rules over what is reported: which (rule, target) has become known true. Evaluated as reports and checks arrive.
+
+Only subjects that something arrived for are looked at, and those with a condition that holds or is about to (`for`,
+cooldown, resume). What fires is committed to the inbox before it is forgotten here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from opsapp.healing.logic import alerts, rules
+from opsapp.healing.logic.alerts import Watch
+from opsapp.lib.durations import seconds
+from opsapp.wire.conditions import Condition, parse
+
+from .reach import Place
+from .sight import Sight, read
+from .watching import Key, Watching
+
+BUDGET_S = 0.004  # of the hub at a time
+RESUMED_S = 5.0  # what fired while paused fires again after a resume, unless it has just done so
+RETRY_S = 0.25  # before a watch whose time has come, and that could not fire, is looked at again
+
+
+class Compiled(NamedTuple):
+    """A rule made ready: its condition read once."""
+
+    rule_id: str
+    rule: Mapping[str, Any]
+    condition: Condition
+
+
+class Past(NamedTuple):
+    """What became of the last case of a rule on a target."""
+
+    opened_at: float
+    outcome: str
+    reason: str
+    open: bool
+
+
+class Alerts:
+    """One node's evaluation. `past(rule_id, target)` reads a snapshot of the case book."""
+
+    def __init__(self, sight: Sight, settings: Mapping[str, Any]):
+        self.sight = sight
+        self.settings = settings
+        self.rules: list[Compiled] = []
+        self.of_monitors: set[str] = set()  # what rules name of a monitor, among others
+        self.watching = Watching()
+        self.dirty: set[str] = set()
+        self.paused = False
+        self.restored: set[tuple[str, str]] = set()  # (rule, target) of cases from before this process
+        self.past: Callable[[str, str], Past | None] = lambda *_: None
+        self.looks = 0
+
+    def use(self, compiled: list[Compiled]) -> None:
+        """New rules: what is watched for others is forgotten, everything is looked at."""
+        kept = {(one.rule_id, one.rule["condition"]) for one in compiled}
+        known = {(one.rule_id, one.rule["condition"]) for one in self.rules}
+        gone = {rule_id for rule_id, condition in known - kept}
+        for key in [key for key in self.watching.watches if key[0] in gone]:
+            self.watching.forget(key)
+        self.rules = compiled
+        names = {name for one in compiled for name in one.condition.names}
+        self.of_monitors = {name.removeprefix("monitor.") for name in names}
+        self.dirty.update(self.sight.places)
+
+    def arrived(self, subject: str, values: Mapping[str, Any]) -> bool:
+        """A listener of the live view. Whether a rule may be about it: checks arrive by the thousand a second, and of a
+        monitor most rules know nothing."""
+        if subject.startswith("monitor:"):
+            if self.of_monitors.isdisjoint(values):
+                return False
+        else:
+            self.sight.learn(subject, values)
+        self.dirty.add(subject)
+        return True
+
+    def pause(self, paused: bool) -> None:
+        """The kill switch. After a resume everything that is watched is looked at."""
+        if self.paused and not paused:
+            self.dirty.update(key[1] for key in self.watching.watches)
+        self.paused = paused
+
+    def closed(self, rule_id: str, target: str) -> None:
+        """Something became of an alert: its cooldown may be another."""
+        subject = self.watching.subject_of(rule_id, target)
+        if subject is not None:
+            self.dirty.add(subject)
+
+    def step(self, now: float, budget_s: float = BUDGET_S) -> list[dict[str, Any]]:
+        """The events that fire now. Stops after its budget, because the hub waits; what is left stays dirty."""
+        self.dirty.update(self.watching.due(now))
+        begun = time.monotonic()
+        fired: list[dict[str, Any]] = []
+        while self.dirty and time.monotonic() - begun < budget_s:
+            subject = self.dirty.pop()
+            place = self.sight.places.get(subject)
+            if place is None:
+                for key in self.watching.of(subject):
+                    self.watching.forget(key)
+            else:
+                fired.extend(self._look_at(place, now))
+        return fired
+
+    def failing(self) -> dict[str, frozenset[str]]:
+        return self.watching.failing()
+
+    def _look_at(self, place: Place, now: float) -> Iterable[dict[str, Any]]:
+        samples = self.sight.samples(place.subject)
+        for one in self.rules:
+            if applies(one.rule, place):
+                yield from self._look_by(one, place, samples, now)
+
+    def _look_by(self, one: Compiled, place: Place, samples: Mapping[str, Any], now: float) -> Iterable[dict[str, Any]]:
+        if one.condition.family is None:
+            bound = {"": one.condition}
+        elif not place.is_agent:  # a monitor has no services, containers or mounts
+            return
+        else:
+            bound = {name: bind(one.condition, name) for name in one.condition.bindings(samples)}
+            for key in self.watching.of(place.subject):
+                if key[0] == one.rule_id and key[2] not in bound:  # no longer reported
+                    self.watching.forget(key)
+        for name, condition in bound.items():
+            event = self._watch((one.rule_id, place.subject, name), one, condition, place, samples, now)
+            if event is not None:
+                yield event
+
+    def _watch(
+        self,
+        key: Key,
+        one: Compiled,
+        condition: Condition,
+        place: Place,
+        samples: Mapping[str, Any],
+        now: float,
+    ) -> dict[str, Any] | None:
+        self.looks += 1
+        reading = read(samples, condition, now, place.interval)
+        watch = self.watching.get(key)
+        if watch is None and (reading.verdict is None or (reading.verdict is False and not self.restored)):
+            return None
+        target = rules.target_of(place.name, condition)
+        past = self.past(one.rule_id, target)
+        watch = self._first(one.rule_id, target, past) if watch is None else watch
+        hold, cooldown = seconds(one.rule["for"]), self._cooldown(one, past)
+        is_open = past is not None and past.open
+        watch, fires = alerts.look(watch, reading.verdict, now, hold=hold, cooldown=cooldown, open_case=is_open)
+        if not watch.announced and watch.true_since is None:
+            self.watching.forget(key)
+        else:
+            due = (watch.fired_at or now) + cooldown if watch.announced else (watch.true_since or now) + hold
+            self.watching.keep(key, watch, target, max(due, now + RETRY_S))
+        if not fires:
+            return None
+        return {
+            "source": "alert",
+            "rule_id": one.rule_id,
+            "condition": str(condition),
+            "target": target,
+            "severity": one.rule["severity"],
+            "metrics": reading.metrics,
+            "agent_id": place.agent_id,
+            "subject": place.subject,
+            "names": place.names,
+            "at": now,
+        }
+
+    def _first(self, rule_id: str, target: str, past: Past | None) -> Watch:
+        """At the first look after a restart a condition whose last case ended unresolved has fired already."""
+        if (rule_id, target) not in self.restored:
+            return Watch()
+        self.restored.discard((rule_id, target))
+        if past is None or past.outcome in ("verified", "withdrawn"):
+            return Watch()
+        return Watch(true_since=past.opened_at, fired_at=past.opened_at, announced=True)
+
+    def _cooldown(self, one: Compiled, past: Past | None) -> float:
+        """How long the same onset rests: for ever while paused, hardly after a resume, short when suppressed."""
+        if self.paused:
+            return float("inf")
+        if past is not None and past.reason == "paused":
+            return RESUMED_S
+        if past is not None and past.outcome == "suppressed":
+            return float(min(self.settings["absorption_window_s"], one.rule["cooldown_s"]))
+        return float(one.rule["cooldown_s"])
+
+
+@lru_cache(maxsize=16384)
+def bind(condition: Condition, name: str) -> Condition:
+    return condition.bind(name)
+
+
+def applies(rule: Mapping[str, Any], place: Place) -> bool:
+    """Whether a rule is about this agent or monitor: its targets, or everything that has the metrics."""
+    wanted = (rule.get("targets") or {}) if rule["enabled"] else None
+    if not wanted:
+        return wanted is not None
+    return rules.in_scope(place.names, place.tags, wanted.get("agents" if place.is_agent else "monitors") or ())
+
+
+def compile_rules(plain: Iterable[Mapping[str, Any]]) -> list[Compiled]:
+    return [Compiled(rule["id"], rule, parse(rule["condition"])) for rule in plain if rule["enabled"]]

@@ -1,0 +1,24 @@
+"""What an approval of a heal stands on, and what its decision sets off."""
+
+from __future__ import annotations
+
+from opsapp.approvals.resources import Approval
+from opsapp.healing.resources import healing_of
+from opsapp.runtime.wakes import node_of
+from opsapp.tree.root import Root
+
+from .flow import ground_gone
+from .pipeline import world_now
+
+
+class HealApproval:
+    """The `heal` kind of `approvals.engine.ApprovalKind`."""
+
+    def gone(self, root: Root, approval: Approval) -> str | None:
+        """The plan and its preconditions, checked again at the click."""
+        case = healing_of(root).book.cases.get(approval.about["case_id"])
+        return "the case is gone" if case is None else ground_gone(case.fields, approval, world_now(root))
+
+    def decided(self, root: Root, approval: Approval) -> None:
+        """The pipeline goes on with the case; the view itself performs nothing."""
+        healing_of(root).book.arrived(root, approval.__name__, node_of(root._p_jar).clock.now())

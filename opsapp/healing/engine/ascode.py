@@ -1,0 +1,44 @@
+"""Rules as code (see `opsapp.runtime.ascode`). Those that come with opsapp or from the YAML can be changed by their id,
+as the API can; they are neither exported nor pruned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from opsapp.healing.resources import healing_of
+from opsapp.healing.resources.rules import drop_rule, put_rule
+from opsapp.runtime.ascode import Stored
+from opsapp.runtime.node import Node
+from opsapp.tree.root import Root
+
+from . import declared
+
+
+def stored(_node: Node, root: Root) -> Iterator[Stored]:
+    for rule in healing_of(root)["rules"].values():
+        yield Stored(rule.__name__, {"id": rule.__name__, **rule.fields}, rule.source == "api")
+
+
+def complete(_node: Node, given: dict[str, Any], _present: dict[str, Any] | None) -> dict[str, Any]:
+    fields = declared.complete(given)
+    declared.refuse_wrong(fields)
+    return {"id": given["id"], **fields}
+
+
+def shown(fields: dict[str, Any]) -> dict[str, Any]:
+    return fields
+
+
+def create(node: Node, root: Root, fields: dict[str, Any]) -> str:
+    update(node, root, fields["id"], fields)
+    return fields["id"]
+
+
+def update(node: Node, root: Root, each: str, fields: dict[str, Any]) -> None:
+    written = {name: value for name, value in fields.items() if name != "id"}
+    put_rule(root, each, written, source="api", now=node.clock.now())
+
+
+def delete(_node: Node, root: Root, each: str) -> None:
+    drop_rule(root, each)

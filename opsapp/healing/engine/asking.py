@@ -1,0 +1,97 @@
+"""Whom a heal asks to do something, and what they answered: a host's agent, or the service itself.
+
+What is asked is a row, written in the transaction of the step that wants it, so it is asked once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from opsapp.automations.engine import request_run, run_state
+from opsapp.healing.resources import Healing, healing_of
+from opsapp.healing.stages.world import SERVER
+from opsapp.lib.problems import Problem
+from opsapp.runtime.wakes import wake_after_commit
+from opsapp.tree.root import Root
+from opsapp.wire.actions import ACTIONS, Action
+
+from .deeds import QUEUE
+from .reach import Reach
+
+RUNS = {"automation": "automation_id", "run_playbook": "playbook_id"}
+GOES_ON = ("pending_approval", "queued", "running")
+
+if TYPE_CHECKING:
+    from .flow import Flow
+
+
+def ask(flow: Flow, fields: Mapping[str, Any], phase: str, params: Mapping[str, Any]) -> str:
+    """Have one phase of a heal done where the case says; the id under which it will be answered."""
+    action = ACTIONS.get(fields["action"])
+    timeout = action.timeout if action else 60
+    if fields["host"] == SERVER:
+        assert action is not None
+        if action.name in RUNS:
+            return _run(flow, fields, RUNS[action.name])
+        wake_after_commit(flow.root, QUEUE)
+        return flow.healing.deeds.intend(*_deed(flow, fields, action), action.timeout)
+    wanted = {
+        "heal_id": fields["heal_id"],
+        "token": flow.token,
+        "phase": phase,
+        "action_type": fields["action"],
+        "timeout": timeout,
+        **params,
+    }
+    expiry = flow.world.settings["command_expiry_s"]
+    return flow.reach.send(flow.root, fields["host"], "heal", wanted, timeout=timeout, expiry=expiry, by="healing")
+
+
+def _run(flow: Flow, fields: Mapping[str, Any], param: str) -> str:
+    """A run, or the refusal with nothing of it left in the transaction."""
+    before = flow.root._p_jar.transaction_manager.savepoint()
+    told = {"by": "healing", "origin": f"heal {fields['heal_id']}"}
+    try:
+        return str(request_run(flow.root, flow.now, fields["params"][param], inputs={}, **told)["run_id"])
+    except Problem:
+        before.rollback()
+        raise
+
+
+def _deed(flow: Flow, fields: Mapping[str, Any], action: Action) -> tuple[str, dict[str, Any]]:
+    params = fields["params"]
+    if action.name == "webhook":
+        told = {name: fields[name] for name in ("rule_id", "target", "condition", "severity", "metrics", "source")}
+        told |= {"heal_id": fields["heal_id"], "ledger_id": fields["entry_id"], "case_id": fields["id"]}
+        body = told if params["body"] is None else params["body"]
+        return "webhook", {**params, "body": body, "heal_id": fields["heal_id"]}
+    handler = flow.world.server.handler(action)
+    return "argv", {"steps": [] if handler is None else handler.argv(params)}
+
+
+def answer(root: Root, reach: Reach, fields: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The final answer that a case waits for, or None."""
+    if fields["host"] == SERVER and fields["action"] in RUNS:
+        return _run_answer(run_state(root, fields["command_id"]))
+    if fields["host"] == SERVER:
+        return healing_of(root).deeds.answer(fields["command_id"])
+    return reach.answer(root, fields["host"], fields["command_id"])
+
+
+def _run_answer(run: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """A run's end as a command's answer; None while it waits (for its own approval too) or goes on."""
+    if run is not None and run["status"] in GOES_ON:
+        return None
+    status = "lost" if run is None else run["status"]
+    reason = f"the run ended {status}" + (f": {run['reason']}" if run and run.get("reason") else "")
+    code = None if run is None else run["exit_code"]
+    ended = {"done": "done", "lost": "lost"}.get(status, "failed")
+    said = None if ended == "done" else reason
+    return {"status": ended, "exit_code": code, "output": "", "reason": said, "data": None}
+
+
+def read(healing: Healing, fields: Mapping[str, Any]) -> None:
+    """The case has taken the answer: a deed's row is not needed any more."""
+    if fields["host"] == SERVER and fields["action"] not in RUNS:
+        healing.deeds.drop(fields["command_id"])

@@ -1,0 +1,311 @@
+"""The twelve scenarios: each sets a stage, lets something break, and says what a sound pipeline makes of it.
+
+What is expected is asked of the ledger, of the trust and of what the simulated hosts were made to do, never of the
+scenario itself, so that a pipeline that misbehaves fails it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from opsapp.approvals.engine import expire
+from opsapp.healing.logic.windows import Window
+from opsapp.healing.resources import healing_of
+
+from .rehearsal import Rehearsal
+
+WEB_DOWN = 'container.chaos-web.state == "exited"'
+UNIT_DOWN = 'service.chaos.state == "failed"'
+
+
+class Scenario(NamedTuple):
+    """`inject` says what breaks; `real` is the injection used on agents tagged `chaos` (see `injecting`)."""
+
+    name: str
+    description: str
+    inject: str
+    real: str
+    play: Callable[[Rehearsal], None]
+
+
+def _running(values: dict[str, Any]) -> None:
+    values["container.chaos-web.state"] = "running"
+
+
+def _active(values: dict[str, Any]) -> None:
+    values["service.chaos.state"] = "active"
+
+
+def container_crash_recovery(on: Rehearsal) -> None:
+    host = on.host("chaos-1")
+    host.effects["restart_container"] = _running
+    host.values["container.chaos-web.state"] = "running"
+    on.rule("chaos-container", WEB_DOWN, "restart_container", severity="critical")
+    on.run(3)
+    host.values["container.chaos-web.state"] = "exited"
+    on.run(30)
+    on.expect("the heal is verified", ["verified"], on.outcomes())
+    on.expect("the container was restarted once", ["restart_container"], host.did)
+    on.expect("the container runs", "running", host.values["container.chaos-web.state"])
+
+
+def dependency_cascade_suppression(on: Rehearsal) -> None:
+    names = ("chaos-app", "chaos-cache", "chaos-db")
+    hosts = {name: on.host(name) for name in names}
+    on.depend(
+        {"target": "chaos-db"},
+        {"target": "chaos-app", "depends_on": ["chaos-cache"]},
+        {"target": "chaos-cache", "depends_on": ["chaos-db"]},
+    )
+    on.rule("chaos-down", "chaos_down == 1", "clear_cache")
+
+    def mend_all(_: dict[str, Any]) -> None:
+        for host in hosts.values():
+            host.values["chaos_down"] = 0
+
+    hosts["chaos-db"].effects["clear_cache"] = mend_all
+    on.run(2)
+    for name in names:  # the dependants are heard of first
+        hosts[name].values["chaos_down"] = 1
+        on.run(1)
+    on.run(30)
+    entries = on.entries
+    found = {entry["target"]: entry["outcome"] for entry in entries}
+    on.expect(
+        "only the root cause is healed",
+        {"chaos-db": "verified", "chaos-app": "suppressed", "chaos-cache": "suppressed"},
+        found,
+    )
+    on.expect("nothing is done on dependants", [], hosts["chaos-app"].did + hosts["chaos-cache"].did)
+    named = [entry["reason"].startswith("root cause chaos-db") for entry in entries if entry["outcome"] == "suppressed"]
+    on.expect("their entries name the root cause", [True, True], named)
+
+
+def escalation_chain_walk(on: Rehearsal) -> None:
+    host = on.host("chaos-1")
+    host.values["service.chaos.state"] = "failed"
+    host.effects["service_dependency_restart"] = _active
+    chain = ("service_reset_failed", "restart_service", "service_dependency_restart")
+    on.rule("chaos-chain", UNIT_DOWN, *chain)
+    on.run(60)
+    on.expect("each step is tried in its turn", list(chain), host.did)
+    on.expect("the last one resolves it", ["failed", "failed", "verified"], on.outcomes())
+    on.expect("the steps are numbered", [0, 1, 2], [entry["escalation_step"] for entry in on.entries])
+
+
+def site_connectivity_isolation(on: Rehearsal) -> None:
+    isp, till, far = on.host("chaos-isp"), on.host("chaos-till"), on.host("chaos-far")
+    on.depend(
+        {"target": "chaos-isp", "type": "external", "site": "chaos-site"},
+        {"target": "chaos-till", "site": "chaos-site"},
+        {"target": "chaos-far", "site": "chaos-elsewhere"},
+    )
+    far.effects["clear_cache"] = lambda values: values.update(chaos_down=0)
+    on.rule("chaos-down", "chaos_down == 1", "clear_cache")
+    for host in (till, far, isp):
+        host.values["chaos_down"] = 1
+    on.run(30)
+    found = {entry["target"]: entry["outcome"] for entry in on.entries}
+    on.expect(
+        "the external target only notifies, its site is left alone, another site is healed",
+        {"chaos-isp": "notified", "chaos-till": "suppressed", "chaos-far": "verified"},
+        found,
+    )
+    on.expect("nothing is done at the site", [], isp.did + till.did)
+
+
+def heal_storm_circuit_breaker(on: Rehearsal) -> None:
+    host = on.host("chaos-1")
+    on.rule("chaos-storm", UNIT_DOWN, "restart_service", cooldown_s=60)
+    for _ in range(4):
+        host.values["service.chaos.state"] = "failed"  # and no restart helps
+        on.run(20)
+        host.values["service.chaos.state"] = "active"
+        on.run(70, step=10)
+    on.expect("three failures in a row, then it only notifies", ["failed"] * 3 + ["notified"], on.outcomes())
+    on.expect("nothing is done after the third", ["restart_service"] * 3, host.did)
+    level = on.node.transact(lambda root: healing_of(root)["trust"]["chaos-storm"].trust.current_level)
+    on.expect("the rule is back at notify", "notify", level)
+    told = on.node.transact(_suggestions, "chaos-storm")
+    on.expect("a suggestion asks for a review", True, "circuit_breaker" in told)
+
+
+def stale_metrics_guard(on: Rehearsal) -> None:
+    host = on.host("chaos-1")
+    host.values["service.chaos.state"] = "failed"
+    host.effects["restart_service"] = lambda _: setattr(host, "silent", True)
+    on.rule("chaos-stale", UNIT_DOWN, "restart_service", verify_timeout_s=30)
+    on.run(60)
+    entries = on.entries
+    on.expect("what nobody measured is not verified", ["inconclusive"], on.outcomes())
+    on.expect("it does not count as verified", [0], [entry["verified"] for entry in entries])
+    before = len(entries)
+    on.run(600, step=30)
+    on.expect("what is stale raises no alert", before, len(on.entries))
+
+
+def capability_mismatch(on: Rehearsal) -> None:
+    host = on.host("chaos-1", usable=frozenset({"sh"}))
+    host.values["service.chaos.state"] = "failed"
+    on.rule("chaos-tools", UNIT_DOWN, "restart_service")
+    on.run(20)
+    on.expect("the heal fails", ["failed"], on.outcomes())
+    reasons = [entry["reason"] for entry in on.entries]
+    named = [reason.startswith("no_capable_handler") and "systemctl" in reason for reason in reasons]
+    on.expect("the reason names the tools that were looked for", [True], named)
+    on.expect("nothing is tried", [], host.did)
+
+
+def maintenance_window_suppression(on: Rehearsal) -> None:
+    host = on.host("chaos-1")
+    host.effects["restart_service"] = _active
+    host.values["service.chaos.state"] = "failed"
+    ends = on.clock.now() + 120
+    on.windows.append(Window("chaos-window", frozenset({"chaos-1"}), "suppress", ends, "chaos"))
+    on.rule("chaos-window", UNIT_DOWN, "restart_service", cooldown_s=30)
+    on.run(110, step=5)
+    during = on.outcomes()
+    on.expect("in the window every event is suppressed", {"suppressed"}, set(during))
+    on.expect("in the window nothing is done", [], host.did)
+    on.run(120, step=2)
+    on.expect("after it what still holds is healed", ["verified"], on.outcomes()[len(during) :])
+
+
+def approval_timeout(on: Rehearsal) -> None:
+    host = on.host("chaos-1")
+    host.values["service.chaos.state"] = "failed"
+    on.rule("chaos-approval", UNIT_DOWN, "restart_service", level="approve", cooldown_s=86400)
+    on.run(10)
+    on.expect("it waits for a person", ["awaiting_approval"], on.outcomes())
+    on.clock.advance(on.node.config["approvals"]["expiry_s"] + 1)
+    on.node.leases.renewed_at = on.clock.monotonic()
+    on.node.transact(expire, on.clock.now())
+    on.run(3)
+    on.expect("nobody decides: it expires", ["expired"], on.outcomes())
+    on.expect("nothing is done", [], host.did)
+
+
+def rollback_on_failure(on: Rehearsal) -> None:
+    host = on.host("chaos-1")
+    host.values["container.chaos-web.state"] = "wild"
+    host.effects["container_pause"] = lambda values: values.update({"container.chaos-web.paused": 1})
+    on.rule("chaos-rollback", 'container.chaos-web.state == "wild"', "container_pause", cooldown_s=86400)
+    on.run(30)
+    on.expect("what does not help is rolled back", ["rolled_back"], on.outcomes())
+    on.expect("once", ["container_pause"], host.undone)
+    on.expect("the host is as it was", {"container.chaos-web.state": "wild"}, host.values)
+
+
+def power_flicker_debounce(on: Rehearsal) -> None:
+    host = on.host("chaos-1")
+    host.values["chaos_power"] = 1
+    on.rule("chaos-flicker", "chaos_power == 0", "clear_cache", holds=10)
+    for _ in range(10):
+        host.values["chaos_power"] = 0
+        on.run(3)
+        host.values["chaos_power"] = 1
+        on.run(1)
+    on.expect("what does not last is no event", [], on.outcomes())
+    host.effects["clear_cache"] = lambda values: values.update(chaos_power=1)
+    host.values["chaos_power"] = 0
+    on.run(40)
+    on.expect("what lasts is one event, and healed", ["verified"], on.outcomes())
+    on.expect("one heal", ["clear_cache"], host.did)
+
+
+def manual_fix_race(on: Rehearsal) -> None:
+    host = on.host("chaos-1")
+    host.values["service.chaos.state"] = "failed"
+    on.rule("chaos-manual", UNIT_DOWN, "restart_service")
+    on.run(2)
+    _active(host.values)  # somebody was faster
+    on.run(20)
+    on.expect("the case is withdrawn", ["withdrawn"], on.outcomes())
+    on.expect("nothing is done to what works", [], host.did)
+
+
+def _suggestions(root: Any, rule_id: str) -> list[str]:
+    return [one["category"] for one in healing_of(root)["suggestions"].active() if one["rule_id"] == rule_id]
+
+
+def _scenario(play: Callable[[Rehearsal], None], description: str, inject: str, real: str) -> tuple[str, Scenario]:
+    return play.__name__, Scenario(play.__name__, description, inject, real, play)
+
+
+SCENARIOS: dict[str, Scenario] = dict(
+    (
+        _scenario(
+            container_crash_recovery,
+            "A crashed container is restarted, verified and written down.",
+            "A container exits.",
+            "container",
+        ),
+        _scenario(
+            dependency_cascade_suppression,
+            "Only the root cause is healed, whatever was heard of first.",
+            "A database and two services above it fail, the dependants first.",
+            "unit",
+        ),
+        _scenario(
+            escalation_chain_walk,
+            "A step that does not resolve it leads to the next.",
+            "A service fails that only the third step brings back.",
+            "cpu",
+        ),
+        _scenario(
+            site_connectivity_isolation,
+            "A failed external target suppresses its whole site and no other.",
+            "An uplink fails, and with it a host at its site; a host at another site fails too.",
+            "unit",
+        ),
+        _scenario(
+            heal_storm_circuit_breaker,
+            "Failed heals in a row put the rule back to notify.",
+            "A service fails again and again, and no restart helps.",
+            "unit",
+        ),
+        _scenario(
+            stale_metrics_guard,
+            "What nobody has measured is neither verified nor an alert.",
+            "A host falls silent right after the action.",
+            "unit",
+        ),
+        _scenario(
+            capability_mismatch,
+            "A host without the tools is left alone, and the tools are named.",
+            "A service fails on a host without a service manager.",
+            "unit",
+        ),
+        _scenario(
+            maintenance_window_suppression,
+            "A window holds healing back, and what still holds afterwards is healed.",
+            "A service fails within a maintenance window.",
+            "unit",
+        ),
+        _scenario(
+            approval_timeout,
+            "An approval that nobody decides expires, and nothing is done.",
+            "A service fails whose rule has to ask.",
+            "unit",
+        ),
+        _scenario(
+            rollback_on_failure,
+            "What does not help is rolled back at once.",
+            "A container misbehaves, and pausing it changes nothing.",
+            "container",
+        ),
+        _scenario(
+            power_flicker_debounce,
+            "What does not last is no alert.",
+            "A reading flickers ten times, then stays bad.",
+            "cpu",
+        ),
+        _scenario(
+            manual_fix_race,
+            "What a person has mended meanwhile is not touched.",
+            "A service fails and is mended by hand within the hold.",
+            "unit",
+        ),
+    )
+)

@@ -1,0 +1,148 @@
+"""What is declared outside the API: the rules that come with opsapp, and those and the dependencies of the YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from opsapp.healing.resources import healing_of
+from opsapp.healing.resources.rules import drop_rule, put_rule
+from opsapp.lib.problems import Invalid
+from opsapp.runtime.wakes import node_of
+from opsapp.tree.root import Root
+from opsapp.wire.actions import ACTIONS, Action
+
+RULE_DEFAULTS: dict[str, Any] = {
+    "severity": "warning",
+    "action": None,
+    "escalation_chain": [],
+    "targets": None,
+    "for": 0,
+    "settle_s": None,
+    "verify_timeout_s": None,
+    "cooldown_s": 300,
+    "trust_ceiling": "execute",
+    "initial_level": "observation",
+    "enabled": True,
+    "description": "",
+}
+
+
+def complete(given: Mapping[str, Any]) -> dict[str, Any]:
+    """A rule's fields with everything that was left out."""
+    return {**RULE_DEFAULTS, **{name: value for name, value in given.items() if name != "id"}}
+
+
+def refuse_wrong(fields: Mapping[str, Any]) -> None:
+    wrong = mistakes_in(fields)
+    if wrong:
+        raise Invalid(wrong)
+
+
+def mistakes_in(fields: Mapping[str, Any]) -> dict[str, str]:
+    """What no single field shows: a rule does something, and no step is given a parameter that its action lacks."""
+    wrong: dict[str, str] = {}
+    if not fields["action"] and not fields["escalation_chain"]:
+        wrong["action"] = "is required where there is no escalation_chain"
+    given = (
+        [("action.params", fields["action"]["type"], fields["action"].get("params") or {})] if fields["action"] else []
+    )
+    given += [
+        (f"escalation_chain.{at}.params", step["action"], step["params"])
+        for at, step in enumerate(fields["escalation_chain"])
+    ]
+    for where, name, params in given:
+        for param, value in params.items():
+            said = _wrong_param(ACTIONS[name], param, value)
+            if said:
+                wrong[f"{where}.{param}"] = said
+    return wrong
+
+
+def _wrong_param(action: Action, param: str, value: Any) -> str | None:
+    if param not in action.params:
+        return f"{action.name} has no such parameter"
+    try:
+        action.params[param].check(value)
+    except ValueError as problem:
+        return str(problem)
+    return None
+
+
+def _chain(*steps: str | tuple[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    pairs = [(step, {}) if isinstance(step, str) else step for step in steps]
+    return [{"action": action, "params": params} for action, params in pairs]
+
+
+DEFAULT_RULES: dict[str, dict[str, Any]] = {
+    "default-cpu": {
+        "description": "CPU above 90 %",
+        "condition": "cpu_percent > 90",
+        "for": 60,
+        "escalation_chain": _chain(("process_kill", {"top": "cpu"}), ("nice_adjust", {"top": "cpu"}), "clear_cache"),
+    },
+    "default-disk": {
+        "description": "A disk at or above 90 %",
+        "condition": "disk.*.percent >= 90",
+        "for": 30,
+        "escalation_chain": _chain("temp_cleanup", "journal_vacuum", "log_rotate", "storage_cleanup"),
+    },
+    "default-service": {
+        "description": "A service that ought to run has failed",
+        "condition": "service.*.failed == 1",
+        "severity": "error",
+        "escalation_chain": _chain("service_reset_failed", "restart_service", "service_dependency_restart"),
+    },
+    "default-container": {
+        "description": "A container is down",
+        "severity": "error",
+        "condition": 'container.*.state == "exited" or container.*.state == "dead" or container.*.state == "stopped"',
+        "escalation_chain": _chain("restart_container", "container_recreate"),
+    },
+    "default-memory": {
+        "description": "Memory above 90 %",
+        "condition": "mem_percent > 90",
+        "for": 60,
+        "escalation_chain": _chain("clear_cache", "memory_pressure_relief", ("process_kill", {"top": "memory"})),
+    },
+    "default-dns": {
+        "description": "Names are not resolved",
+        "condition": "dns_ok == 0",
+        "for": 30,
+        "severity": "error",
+        "escalation_chain": _chain(
+            "flush_dns", ("restart_service", {"service": "systemd-resolved"}), "restart_container"
+        ),
+    },
+    "default-vpn": {
+        "description": "A VPN interface is down",
+        "condition": "vpn.*.up == 0",
+        "for": 30,
+        "severity": "error",
+        "escalation_chain": _chain("vpn_reconnect"),
+    },
+    "default-backup": {
+        "description": "A backup is older than a day",
+        "condition": "backup.*.age_hours > 26",
+        "escalation_chain": _chain("trigger_backup", "backup_verify"),
+    },
+}
+
+
+def declare(root: Root, config: Mapping[str, Any]) -> None:
+    """Bring the store to what is declared. A rule that is declared no more goes; one edited by the API stays edited."""
+    healing, settings = healing_of(root), config["healing"]
+    now = node_of(root._p_jar).clock.now()
+    wanted = {rule["id"]: ("yaml", complete(rule)) for rule in settings["rules"]}
+    if settings["default_rules"]:
+        for rule_id, fields in DEFAULT_RULES.items():
+            wanted.setdefault(rule_id, ("default", complete({"initial_level": "notify", **fields})))
+    for rule_id, rule in list(healing["rules"].items()):
+        if rule.source != "api" and rule_id not in wanted:
+            drop_rule(root, rule_id)
+    for rule_id, (source, fields) in wanted.items():
+        refuse_wrong(fields)
+        present = healing["rules"].get(rule_id)
+        if present is None or present.source != "api":
+            put_rule(root, rule_id, fields, source=source, now=now)
+    healing["dependencies"].declare(settings["dependencies"], "yaml")

@@ -1,0 +1,101 @@
+"""The real hosts and monitors behind `reach.Reach`: the rooms of agents and of monitoring."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from opsapp.agents.engine import HostFacts, answer_of, hosts, send_command, subject
+from opsapp.agents.resources import agent_named
+from opsapp.lib.problems import Problem
+from opsapp.monitoring.engine.checking import request_check
+from opsapp.monitoring.engine.watch import watch_of
+from opsapp.runtime.node import Node
+from opsapp.runtime.wakes import node_of
+from opsapp.tree.root import Root
+
+from .reach import Place
+
+log = logging.getLogger(__name__)
+
+
+class Fleet:
+    """An `IReach`."""
+
+    def __init__(self) -> None:
+        self._monitors: dict[str, tuple[Any, Place]] = {}  # a place, and the settings it was made of
+
+    def places(self, root: Root) -> list[Place]:
+        monitors = watch_of(node_of(root._p_jar)).register.entries.values()
+        known, fresh = self._monitors, {}
+        for entry in tuple(monitors):
+            made = known.get(entry.id)
+            fresh[entry.id] = made if made and made[0] is entry.settings else (entry.settings, _monitor(entry))
+        self._monitors = fresh
+        return [_agent(host) for host in hosts(root)] + [place for _, place in fresh.values()]
+
+    def send(
+        self, root: Root, agent_id: str, kind: str, params: dict[str, Any], *, timeout: int, expiry: float, by: str
+    ) -> str:
+        return send_command(root, agent_id, kind, params, requested_by=by, timeout=timeout, expiry=expiry)
+
+    def answer(self, root: Root, agent_id: str, command_id: str) -> dict[str, Any] | None:
+        return answer_of(root, agent_id, command_id)
+
+    def recheck(self, node: Node, subject: str, done: Callable[[float], None]) -> None:
+        node.spawn(_check, node, subject.partition(":")[2], done)
+
+
+def _check(node: Node, monitor_id: str, done: Callable[[float], None]) -> None:
+    try:
+        done(request_check(node, monitor_id)["time"])
+    except Problem as problem:
+        log.warning("monitor not checked again monitor=%s: %s", monitor_id, problem)
+
+
+def _agent(host: HostFacts) -> Place:
+    return Place(
+        subject=subject(host.agent_id),
+        name=host.hostname,
+        agent_id=host.agent_id,
+        names=tuple(dict.fromkeys(name for name in (host.hostname, host.agent_id, host.label) if name)),
+        tags=host.tags,
+        interval=host.interval,
+        online=host.online,
+        usable=host.usable,
+        ambiguous=host.ambiguous,
+    )
+
+
+def _monitor(entry: Any) -> Place:
+    settings = entry.settings
+    return Place(
+        subject=entry.subject,
+        name=settings["name"],
+        agent_id=settings["agent_id"],
+        names=(settings["name"], entry.id),
+        tags=tuple(settings["tags"]),
+        interval=float(settings["interval"]),
+    )
+
+
+def capabilities(root: Root, hostname: str) -> dict[str, Any]:
+    """What a host's agent can do, as it last probed. A name that several agents report is refused."""
+    agent = agent_named(root, hostname)
+    values = agent.manifest.values if agent.manifest else {}
+    tools = values.get("capabilities") or {}
+    return {
+        "hostname": agent.hostname or hostname,
+        "manifest": values,
+        "probed_at": int(agent.manifest.at) if agent.manifest else None,
+        "degraded_capabilities": sorted(
+            name for name, about in tools.items() if about.get("available") and not about.get("usable")
+        ),
+    }
+
+
+def refresh_capabilities(root: Root, hostname: str, by: str) -> dict[str, Any]:
+    """Have them probed again."""
+    agent = agent_named(root, hostname)
+    return {"status": "queued", "command_id": send_command(root, agent.id, "capabilities", {}, requested_by=by)}

@@ -1,0 +1,344 @@
+"""The pipeline's transaction: events are received, due cases take one step each. Under the lease: one writer.
+
+A step reads the case and the world, lets a stage decide, writes what it decided, and queues commands as records in the
+same transaction. Nothing here waits or talks to anybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from opsapp.approvals import resources as approvals
+from opsapp.healing.logic.levels import PREDICTIVE_SOURCES
+from opsapp.healing.logic.rules import steps
+from opsapp.healing.resources import healing_of
+from opsapp.healing.resources.cases import NEVER, Case, about_of, case_of
+from opsapp.healing.stages import correlation, execution, ledger, planning
+from opsapp.healing.stages import trust as governor
+from opsapp.healing.stages.planning import Plan
+from opsapp.healing.stages.world import World
+from opsapp.tree.root import Root
+
+from . import acting, advice, telling
+from .alerts import Past
+from .reach import Reach
+from .settings import breaker_of
+
+WAIT_S = 0.5
+
+
+class Worked(NamedTuple):
+    """What a transaction of the pipeline did: how much, and what became of (rule, target)."""
+
+    done: int
+    pasts: dict[tuple[str, str], Past]
+    rechecks: list[str]
+
+
+class Flow:
+    """One transaction's hands."""
+
+    def __init__(self, root: Root, world: World, reach: Reach, token: int):
+        self.root = root
+        self.world = world
+        self.reach = reach
+        self.token = token
+        self.now = world.now
+        self.healing = healing_of(root)
+        self.book = self.healing.book
+        self.ledger = self.healing["ledger"]
+        self.pasts: dict[tuple[str, str], Past] = {}
+        self.rechecks: list[str] = []  # monitors to be checked once this is committed
+
+    # -- stage 1: an event arrives, a hold ends
+
+    def receive(self, event: dict[str, Any]) -> None:
+        if event.get("kind") == "rollback":
+            acting.begin_manual_rollback(self, event)
+            return
+        self.book.last_event_at = int(event["at"])
+        if event["source"] not in PREDICTIVE_SOURCES:  # a guess is no evidence that the rule sees well
+            self._count_trigger(event["rule_id"])
+        found = correlation.receive(event, self.world, self.book.on_target(event["target"]))
+        if found.kind == "open":
+            case = self.book.open(case_of(event), found.due)
+            case.why(f"event of rule {event['rule_id']}: held until {found.due - self.now:.1f} s from now")
+            self._remember(case, event["rule_id"])
+        elif found.kind == "absorb" and self.book.cases[found.case_id].fields["state"] != "closed":
+            self._absorb(self.book.cases[found.case_id], event)
+        else:
+            about = case_of(event) if found.case_id is None else {**case_of(event), "id": found.case_id}
+            self.end_event(about, event["rule_id"], found.outcome or "absorbed", found.reason, 1)
+            self.pasts[event["rule_id"], event["target"]] = Past(
+                self.now, found.outcome or "absorbed", found.reason, False
+            )
+            self.book.last_of[event["rule_id"], event["target"]] = (self.now, found.outcome or "absorbed", found.reason)
+
+    def _absorb(self, case: Case, event: dict[str, Any]) -> None:
+        rule_id, fields = event["rule_id"], case.fields
+        events = {**fields["events"], rule_id: fields["events"].get(rule_id, 0) + 1}
+        about = fields["abouts"].get(rule_id)
+        if about is None or about["source"] in PREDICTIVE_SOURCES:  # what has happened counts for more than a guess
+            about = about_of(event)
+        case.set(events=events, abouts={**fields["abouts"], rule_id: about})
+        self._remember(case, rule_id)
+
+    def end_event(self, case: Mapping[str, Any], rule_id: str, outcome: str, reason: str, events: int) -> None:
+        """An event that ends as it arrives, or that its case stood for."""
+        trust = self.world.trust.get(rule_id)
+        entry = self.ledger.begin(
+            self.root,
+            case,
+            rule_id=rule_id,
+            now=self.now,
+            trust_level=trust.current_level if trust else "",
+            metrics_before=case.get("metrics", {}),
+        )
+        self.ledger.finish(self.root, entry["id"], outcome=outcome, reason=reason, now=self.now, events=events)
+
+    # -- a case takes a step
+
+    def advance(self, case: Case) -> None:
+        state = case.fields["state"]
+        if state == "correlating":
+            self._correlate(case)
+        elif state == "planning":
+            self.plan(case)
+        elif state == "awaiting_approval":
+            self._look_at_approval(case)
+        else:
+            acting.advance(self, case)
+
+    def _correlate(self, case: Case) -> None:
+        found = correlation.correlate(case.plain(), self.world)
+        case.set(**case.fields["abouts"].get(found.rule_id, {}), rule_id=found.rule_id)
+        self.book.hold_back(case, found.kind == "wait")
+        case.why(f"correlated: {found.kind}" + (f", {found.reason}" if found.reason else ""))
+        if found.kind == "wait":
+            self.book.schedule(case, found.due)
+        elif found.kind == "end":
+            self.end_now(case, found.outcome or "", found.reason)
+        else:
+            case.set(state="planning")
+            self.plan(case)
+
+    # -- stage 2
+
+    def plan(self, case: Case) -> None:
+        """Plan the present step, and those after it as long as they fail before they begin."""
+        while True:
+            rule = self.world.rules.get(case.fields["rule_id"])
+            if rule is None or not rule["enabled"]:
+                self.end_now(case, "suppressed", "rule_disabled")
+                return
+            if self.world.reading(case.fields).verdict is False:
+                self.end_now(case, "withdrawn", "condition_gone")
+                return
+            plan = planning.plan(case.plain(), self.world)
+            if self._waits_for_host(case, plan):
+                return
+            case.set(level=plan.effective.level)
+            case.why(*plan.why)
+            if plan.outcome is None:
+                self._carry_out(case, plan)
+                return
+            if plan.outcome != "failed" or not self._escalates(case, plan):
+                self._tell_of(case, plan)
+                self.end_now(case, plan.outcome, plan.reason, plan)
+                return
+
+    def _waits_for_host(self, case: Case, plan: Plan) -> bool:
+        """A host that is silent gets as long as a command would: after a restart of ours nobody has been heard yet."""
+        since = case.fields["waits_since"] or self.now
+        if not plan.reason.startswith(planning.OFFLINE) or self.now - since >= self.world.settings["command_expiry_s"]:
+            case.set(waits_since=None)
+            return False
+        if case.fields["waits_since"] is None:
+            case.why(f"{plan.reason}: waiting for it")
+        case.set(waits_since=since)
+        self.book.schedule(case, self.now + WAIT_S)
+        return True
+
+    def _escalates(self, case: Case, plan: Plan) -> bool:
+        """A step that could not even begin is recorded, and the next one planned; False at the chain's end."""
+        following = plan.choice.step.position + 1 if plan.choice else NEVER
+        if following >= len(steps(self.world.rules[case.fields["rule_id"]])):
+            return False
+        entry = self.begin_entry(case, plan)
+        self.ledger.finish(self.root, entry, outcome="failed", reason=plan.reason, now=self.now)
+        case.set(step=int(following), entry_id=None)
+        return True
+
+    def _tell_of(self, case: Case, plan: Plan) -> None:
+        if plan.outcome == "notified":
+            telling.notified(self, case.fields, plan.reason)
+        telling.braked(self, plan)
+
+    def _carry_out(self, case: Case, plan: Plan) -> None:
+        if plan.tell:
+            telling.acts(self, case.fields, plan)
+        if plan.would == "request_approval":
+            self._ask(case, plan)
+        else:
+            acting.begin(self, case, plan, self.begin_entry(case, plan, state="executing"))
+
+    def begin_entry(self, case: Case, plan: Plan | None, **fields: Any) -> int:
+        """The intent, as far as there is a plan."""
+        known: dict[str, Any] = {"metrics_before": case.fields["metrics"], **fields}
+        if plan is not None:
+            known["trust_level"] = plan.trust_level
+        else:
+            trust = self.world.trust.get(case.fields["rule_id"])
+            known["trust_level"] = trust.current_level if trust else ""
+        if plan is not None and plan.choice is not None:
+            choice = plan.choice
+            known.update(
+                action_type=choice.action.name,
+                action_params=ledger.params_text(choice.params),
+                risk=choice.action.risk,
+                escalation_step=choice.step.position,
+            )
+            case.set(step=choice.step.position)
+        entry = self.ledger.begin(self.root, case.plain(), rule_id=case.fields["rule_id"], now=self.now, **known)
+        case.set(entry_id=entry["id"])
+        return entry["id"]
+
+    # -- approval
+
+    def _ask(self, case: Case, plan: Plan) -> None:
+        entry = self.begin_entry(case, plan, state="awaiting_approval", outcome="awaiting_approval")
+        assert plan.choice is not None
+        shown = approval_plan(case.fields, plan, self.world)
+        approval = approvals.request(
+            self.root,
+            kind="heal",
+            subject=case.fields["target"],
+            plan=shown,
+            risk=plan.choice.action.risk,
+            reason=f"{case.fields['rule_id']}: {case.fields['condition']}",
+            requested_by="healing",
+            now=self.now,
+            expiry_s=self.world.settings["approval_expiry_s"],
+            about={"case_id": case.fields["id"], "ledger_id": entry},
+        )
+        self.ledger.update(self.root, entry, approval_id=approval.__name__)
+        telling.asked(self, case.fields, plan, approval.__name__)
+        case.set(state="awaiting_approval", approval_id=approval.__name__)
+        case.why(f"approval {approval.__name__} requested")
+        self.book.wait_for(case, approval.__name__)
+        self.book.schedule(case, approval.expires_at + 60)
+
+    def _look_at_approval(self, case: Case) -> None:
+        approval = self.root["api"]["approvals"].get(case.fields["approval_id"])
+        status = "expired" if approval is None else approval.status
+        if status == "pending":
+            self.book.schedule(case, self.now + 60)
+            return
+        case.why(f"approval {status}" + (f" by {approval.decided_by}" if approval and approval.decided_by else ""))
+        gone = ground_gone(case.fields, approval, self.world) if status == "approved" else None
+        if gone is not None:
+            self.finish_step(case, "withdrawn", gone)
+        elif status != "approved":
+            self.finish_step(case, status, (approval.comment if approval else None) or f"approval {status}")
+        else:
+            plan = planning.plan(case.plain(), self.world)
+            entry = self.ledger.update(self.root, case.fields["entry_id"], state="executing", outcome=None)
+            acting.begin(self, case, plan, entry["id"])
+
+    # -- ends
+
+    def end_now(self, case: Case, outcome: str, reason: str, plan: Plan | None = None) -> None:
+        """The case ends without an effect."""
+        if case.fields["entry_id"] is None:
+            self.begin_entry(case, plan)
+        self.finish_step(case, outcome, reason)
+
+    def finish_step(self, case: Case, outcome: str, reason: str, *, on: bool = False, **fields: Any) -> None:
+        """The present entry becomes final. `on`: the chain goes on, else the case closes and stands for its events."""
+        rule_id = case.fields["rule_id"]
+        events = 0 if on else case.fields["events"].get(rule_id, 0)
+        record = self.ledger.finish(
+            self.root, case.fields["entry_id"], outcome=outcome, reason=reason, now=self.now, events=events, **fields
+        )
+        case.why(f"step {case.fields['step']}: {outcome}" + (f", {reason}" if reason else ""))
+        case.set(entry_id=None, approval_id=None)
+        if record["executed"]:
+            self.count_outcome(record)
+        if not on:
+            if outcome in telling.UNRESOLVED and not case.fields.get("manual"):
+                telling.unresolved(self, case.fields, outcome, reason)
+            self._close(case, outcome, reason)
+
+    def _close(self, case: Case, outcome: str, reason: str) -> None:
+        for rule_id, events in case.fields["events"].items():
+            if rule_id != case.fields["rule_id"]:
+                about = {**case.plain(), **case.fields["abouts"][rule_id]}
+                self.end_event(
+                    about, rule_id, "absorbed", f"case {case.fields['id']} of {case.fields['rule_id']}", events
+                )
+        self.book.close(case, outcome, reason, self.now)
+        for rule_id in case.fields["events"]:
+            self.pasts[rule_id, case.fields["target"]] = Past(case.fields["opened_at"], outcome, reason, False)
+
+    def _remember(self, case: Case, rule_id: str) -> None:
+        self.pasts[rule_id, case.fields["target"]] = Past(case.fields["opened_at"], "", "", True)
+
+    # -- stage 6
+
+    def _count_trigger(self, rule_id: str) -> None:
+        state = self.healing["trust"].get(rule_id)
+        if state is not None:
+            self._govern(state, governor.triggered(state.trust, self.now))
+
+    def count_outcome(self, record: Mapping[str, Any]) -> None:
+        state = self.healing["trust"].get(record["rule_id"])
+        if state is None:
+            return
+        trust, change = governor.recorded(state.trust, record["outcome"], self.now, breaker_of(self.world.settings))
+        if change is not None:
+            state.become(self.root, trust, cause=change.cause, now=self.now)
+            advice.breaker_tripped(self.healing["suggestions"], record["rule_id"], record["id"], self.now)
+            telling.broke(self, record["rule_id"], record["id"])
+        self._govern(state, trust)
+        advice.after_outcome(self.healing, record, self.now)
+
+    def _govern(self, state: Any, trust: governor.Trust) -> None:
+        """Evaluated after every trigger and outcome."""
+        trust, change = governor.evaluate(trust, self.now)
+        state.become(self.root, trust, cause=change.cause if change else "edit", now=self.now)
+        self.world.trust = {**self.world.trust, trust.rule_id: trust}
+        advice.after_trigger(self.healing["suggestions"], trust, self.now)
+
+
+def approval_plan(case: Mapping[str, Any], plan: Plan, world: World) -> dict[str, Any]:
+    """What is approved, and bound by its hash: the deed, where, why, and under which definition of the rule."""
+    choice, host = plan.choice, plan.host
+    return {
+        "action": choice.action.name if choice else None,
+        "params": choice.params if choice else {},
+        "step": choice.step.position if choice else None,
+        "host": host.agent_id if host else None,
+        "hostname": host.hostname if host else None,
+        "target": case["target"],
+        "condition": case["condition"],
+        "rule_id": case["rule_id"],
+        "definition": world.trust[case["rule_id"]].definition,
+        "rollback": execution.rollback_plan(choice.action if choice else None, None)["how"],
+    }
+
+
+def ground_gone(case: Mapping[str, Any], approval: Any, world: World) -> str | None:
+    """Why an approval no longer stands: rule gone, paused, condition known false, another plan, a host that is away."""
+    if case["state"] != "awaiting_approval" or case["rule_id"] not in world.rules:
+        return "the case or its rule is gone"
+    if world.paused:
+        return "healing is paused"
+    if world.reading(case).verdict is False:
+        return "condition_gone: the condition no longer holds"
+    plan = planning.plan(case, world)
+    if plan.would not in ("request_approval", "execute"):
+        return f"the plan has changed: {plan.reason or plan.would}"
+    if approvals.plan_hash(approval_plan(case, plan, world)) != approval.plan_hash:
+        return "the plan has changed"
+    return None

@@ -1,0 +1,64 @@
+"""How the pipeline is: Active, Paused or Degraded, and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opsapp.healing.logic import brake
+from opsapp.healing.resources import Healing, healing_of
+from opsapp.maintenance.engine import healing_windows
+from opsapp.runtime.wakes import node_of
+from opsapp.tree.root import Root
+
+from .pipeline import HealingEngine, IHealingEngine, world_now
+from .reach import reach_of
+
+LATE_S = 10.0
+OLD_S = 60.0
+SLOW_S = 1.0
+ACTIVE = ("executing", "settling", "verifying")
+
+
+def health_of(root: Root) -> dict[str, Any]:
+    node, healing = node_of(root._p_jar), healing_of(root)
+    now = node.clock.now()
+    components = [worker for worker in node.supervisor.status() if worker["name"].startswith("healing-")]
+    paused, sick = _paused(root, healing, now), _sick(root, healing, components, now)
+    states = [healing.book.cases[case_id].fields["state"] for case_id in healing.book.open_on.values()]
+    return {
+        "status": "Paused" if paused else "Degraded" if sick else "Active",
+        "reasons": paused + sick,
+        "components": components,
+        "queue_depth": len(states) + sum(len(tree) for tree in healing.book.inbox.values()),
+        "active_heals": sum(1 for state in states if state in ACTIVE),
+        "last_event_at": healing.book.last_event_at,
+    }
+
+
+def _paused(root: Root, healing: Healing, now: float) -> list[str]:
+    reasons = [f"paused by {healing.switch['by']}"] if healing.paused else []
+    windows = [one.fields for one in healing_windows(root, now) if one.fields["target"] == "all"]
+    return reasons + [f"healing window on all: {window['reason'] or window['action']}" for window in windows]
+
+
+def _sick(root: Root, healing: Healing, components: list[dict[str, Any]], now: float) -> list[str]:
+    reasons = [
+        f"{worker['name']} is {worker['late_s']:.0f} s late"
+        for worker in components
+        if (worker["late_s"] or 0) > LATE_S
+    ]
+    oldest = next(iter(healing.book.due.keys()), None)
+    if oldest is not None and now - oldest[0] > OLD_S:
+        reasons.append(f"the queue is {now - oldest[0]:.0f} s old")
+    engine: HealingEngine | None = node_of(root._p_jar).registry.queryUtility(IHealingEngine)
+    if engine is not None and engine.last_work_s > SLOW_S:
+        reasons.append(f"the store is slow: {engine.last_work_s:.1f} s for a step")
+    world = world_now(root)
+    pulled = brake.pulled(world.load("", "")._replace(rule=0, site=0), world.settings["brake"])
+    if pulled:
+        reasons.append(f"brake: {pulled}")
+    agents = [place for place in reach_of(root).places(root) if place.is_agent]
+    away = sum(1 for place in agents if not place.online)
+    if agents and 2 * away >= len(agents):
+        reasons.append(f"{away} of {len(agents)} agents are away")
+    return reasons

@@ -1,0 +1,292 @@
+"""One node's healing: what it sees in memory, and the steps that its greenlets repeat."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from transaction.interfaces import TransientError
+from zope.interface import Interface
+
+from opsapp.agents.engine import take_outcomes
+from opsapp.agents.resources import outcomes_wait
+from opsapp.healing.resources import healing_of
+from opsapp.healing.resources.cases import Case, case_of
+from opsapp.healing.stages import trust as governor
+from opsapp.healing.stages.world import World
+from opsapp.lib.problems import Problem
+from opsapp.runtime import leases
+from opsapp.runtime.wakes import node_of
+from opsapp.tree.root import Root
+
+from . import advice, asking, offline, world
+from .alerts import Alerts, Past, compile_rules
+from .flow import Flow, Worked
+from .local import report_local
+from .reach import IReach, Place, reach_of
+from .settings import settings_of
+from .sight import Sight
+
+if TYPE_CHECKING:
+    from opsapp.runtime.node import Node
+
+log = logging.getLogger(__name__)
+
+LEASE = "healing"
+EVENTS_AT_ONCE = 1000
+BATCH_S = 0.1  # so long alerts are gathered before they are committed, while there are more to look at
+CASES_AT_ONCE = 500
+REFRESH_S = 2.0
+KEEP_CASES_S = 30 * 86400.0
+
+
+class IHealingEngine(Interface):
+    """Utility: this node's engine."""
+
+
+class HealingEngine:
+    """Alerts and pipeline of one node. Its greenlets call `look`, `work`, `govern`, `purge`; tests do the same."""
+
+    def __init__(self, node: Node):
+        self.node = node
+        self.sight = Sight(node.series.live)
+        self.alerts = Alerts(self.sight, settings_of(node))
+        self.pasts: dict[tuple[str, str], Past] = {}
+        self.alerts.past = lambda rule_id, target: self.pasts.get((rule_id, target))
+        self.refreshed_at = float("-inf")
+        self.places = world.Places()
+        self.version: tuple[Any, ...] = ()
+        self.last_work_s = 0.0
+        node.registry.registerUtility(self.sight, world.ISight)
+
+    def watch(self) -> None:
+        """Listen to the live view; every subject that is known already is looked at once."""
+        self.sight.live.subscribe(self._arrived)
+
+    def _arrived(self, subject: str, values: Mapping[str, Any]) -> None:
+        if self.alerts.arrived(subject, values):
+            self.node.wake("live", "healing")
+
+    # -- alerts
+
+    def look(self) -> bool:
+        """Evaluate rules for what has arrived; commit what fires."""
+        self.refresh()
+        events = self.alerts.step(self.node.clock.now())
+        until = self.node.clock.monotonic() + BATCH_S
+        while self.alerts.dirty and len(events) < EVENTS_AT_ONCE and self.node.clock.monotonic() < until:
+            self.node.hub.breathe()  # a storm: fewer and larger transactions, and nobody waits for them
+            events += self.alerts.step(self.node.clock.now())
+        if events:
+            self.node.transact(submit, events)
+        return bool(events) or bool(self.alerts.dirty)
+
+    def refresh(self) -> None:
+        """Every two seconds: places, rules, kill switch, and once what became of earlier cases."""
+        now = self.node.clock.monotonic()
+        if now - self.refreshed_at < REFRESH_S:
+            return
+        first = self.refreshed_at == float("-inf")
+        seen = self.node.transact(snapshot, first)
+        self.refreshed_at = now
+        fresh = {place.subject: place for place in seen["places"]}
+        self.alerts.dirty.update(fresh.keys() - self.sight.places.keys())
+        self.sight.places = fresh
+        self.places = world.Places(fresh.values())
+        self.alerts.pause(seen["paused"])
+        self.alerts.settings = settings_of(self.node)
+        if first:
+            self.pasts.update(seen["pasts"])
+            self.alerts.restored.update(seen["pasts"])
+        if seen["version"] != self.version:
+            self.version = seen["version"]
+            self.alerts.use(compile_rules(seen["rules"]))
+
+    # -- the pipeline
+
+    def work(self) -> bool:
+        """Receive events, let due cases take a step. Whether there was anything."""
+        if not self.node.transact(anything, self.node.clock.now()):
+            return False
+        self.refresh()
+        begun = self.node.clock.monotonic()
+        places, failing = self.places, self.alerts.failing()
+        now = self.node.clock.now()
+        try:
+            worked = self.node.transact(work, now, places, failing)
+        except (Problem, TransientError):
+            raise
+        except Exception:
+            log.exception("a step of the pipeline failed; each event and case is tried by itself")
+            worked = self._one_by_one(now, places, failing)
+        self.last_work_s = self.node.clock.monotonic() - begun
+        self.pasts.update(worked.pasts)
+        for rule_id, target in worked.pasts:
+            self.alerts.closed(rule_id, target)
+        for subject in worked.rechecks:
+            self._recheck(subject)
+        return worked.done > 0
+
+    def _one_by_one(self, now: float, places: list[Place], failing: Mapping[str, Any]) -> Worked:
+        """The batch again, item by item: one that cannot be worked must not stop the others."""
+        waiting, cases = self.node.transact(due_now, now)
+        total = Worked(0, {}, [])
+        jobs: list[tuple[int, tuple[str, ...]]] = [(1, ())] * min(waiting, EVENTS_AT_ONCE)
+        for events, only in jobs + [(0, (case_id,)) for case_id in dict.fromkeys(cases)]:
+            try:
+                done = self.node.transact(work, now, places, failing, events, only)
+            except (Problem, TransientError):
+                raise
+            except Exception as broken:
+                why = f"internal_error: {type(broken).__name__}: {broken}"
+                log.exception("dropped: %s", only or "an event")
+                drop = (
+                    (drop_case, now, places, failing, *only, why) if only else (drop_event, now, places, failing, why)
+                )
+                self.node.transact(*drop)
+            else:
+                total = Worked(total.done + done.done, total.pasts | done.pasts, total.rechecks + done.rechecks)
+        return total
+
+    def _recheck(self, subject: str) -> None:
+        def done(began: float) -> None:
+            self.sight.checked[subject] = began
+            self.node.wake("healing")
+
+        self.node.registry.getUtility(IReach).recheck(self.node, subject, done)
+
+    def govern(self) -> bool:
+        self.node.transact(govern, self.node.clock.now())
+        return False
+
+    def give_policies(self) -> bool:
+        self.refresh()
+        return offline.step(self.node, self.places, self.alerts.failing())
+
+    def purge(self) -> bool:
+        return self.node.transact(purge, self.node.clock.now() - KEEP_CASES_S)
+
+
+# -- transactions ----------------------------------------------------------------------------------------------------
+
+
+def submit(root: Root, events: list[dict[str, Any]]) -> None:
+    for event in events:
+        healing_of(root).book.submit(root, event)
+
+
+def snapshot(root: Root, with_pasts: bool) -> dict[str, Any]:
+    """What alerts need of the store, as plain values."""
+    healing = healing_of(root)
+    rules = healing["rules"]
+    version = (rules.version, len(rules.keys()))
+    return {
+        "places": reach_of(root).places(root),
+        "paused": healing.paused,
+        "version": version,
+        "rules": [rule.plain() for rule in rules.values()],
+        "pasts": _pasts(healing.book) if with_pasts else {},
+    }
+
+
+def _pasts(book: Any) -> dict[tuple[str, str], Past]:
+    pasts = {key: Past(opened_at, outcome, reason, False) for key, (opened_at, outcome, reason) in book.last_of.items()}
+    for target, case_id in book.open_on.items():
+        case = book.cases[case_id].fields
+        pasts.update({(rule_id, target): Past(case["opened_at"], "", "", True) for rule_id in case["events"]})
+    return pasts
+
+
+def anything(root: Root, now: float) -> bool:
+    """A cheap look before the world is built."""
+    book = healing_of(root).book
+    if book.ready(now, 1) or any(bool(tree) for tree in book.inbox.values()) or outcomes_wait(root):
+        return True
+    return bool(answered(root))
+
+
+def answered(root: Root) -> list[Case]:
+    """Cases whose command has come to an end, before their next look is due."""
+    book, reach = healing_of(root).book, reach_of(root)
+    waiting = [book.cases[case_id] for case_id in book.acting]
+    return [case for case in waiting if asking.answer(root, reach, case.fields) is not None]
+
+
+def work(
+    root: Root,
+    now: float,
+    places: list[Place],
+    failing: Mapping[str, Any],
+    events: int = EVENTS_AT_ONCE,
+    only: tuple[str, ...] | None = None,
+) -> Worked:
+    """One transaction: so many events, and all due cases or only those named."""
+    flow = _flow(root, now, places, failing)
+    for outcome in take_outcomes(root, events):
+        report_local(flow, outcome)
+    received = flow.book.take(events)
+    for event in received:
+        flow.receive(event)
+    for case in answered(root):
+        flow.book.schedule(case, now)
+    ready = flow.book.ready(now, CASES_AT_ONCE) if only is None else [flow.book.cases[case_id] for case_id in only]
+    for case in ready:
+        if case.fields["state"] != "closed":
+            flow.advance(case)
+    return Worked(len(received) + len(ready), flow.pasts, flow.rechecks)
+
+
+def _flow(root: Root, now: float, places: list[Place], failing: Mapping[str, Any]) -> Flow:
+    token = leases.check(root, LEASE)
+    return Flow(root, world.build(root, now, places, failing), reach_of(root), token)
+
+
+def due_now(root: Root, now: float) -> tuple[int, tuple[str, ...]]:
+    """How many events wait, and which cases are due."""
+    book = healing_of(root).book
+    waiting = sum(len(tree) for tree in book.inbox.values())
+    return waiting, tuple(case.fields["id"] for case in [*book.ready(now, CASES_AT_ONCE), *answered(root)])
+
+
+def drop_event(root: Root, now: float, places: list[Place], failing: Mapping[str, Any], why: str) -> None:
+    """An event that cannot be worked still has its outcome."""
+    flow = _flow(root, now, places, failing)
+    for event in flow.book.take(1):
+        if event.get("kind") == "rollback":
+            flow.healing.answers[event["request"]] = None
+        else:
+            flow.end_event(case_of(event), event["rule_id"], "suppressed", why, 1)
+
+
+def drop_case(root: Root, now: float, places: list[Place], failing: Mapping[str, Any], case_id: str, why: str) -> None:
+    """A case that cannot take its step is closed: nobody can say what became of it, and it must not stop the others."""
+    flow = _flow(root, now, places, failing)
+    case = flow.book.cases[case_id]
+    flow.book.acting.discard(case_id)
+    flow.end_now(case, "lost", why)
+
+
+def govern(root: Root, now: float) -> None:
+    """Trust, each minute: triggers grow old, ceilings and evidence may have changed."""
+    healing = healing_of(root)
+    for state in healing["trust"].values():
+        trust, change = governor.evaluate(state.trust, now)
+        if change is not None or now - state.trust.last_evaluated >= 30:
+            state.become(root, trust, cause=change.cause if change else "edit", now=now)
+            advice.after_trigger(healing["suggestions"], trust, now)
+
+
+def purge(root: Root, before: float) -> bool:
+    healing = healing_of(root)
+    for name in [name for name, at in healing.reported.items() if at < before]:
+        del healing.reported[name]
+    return healing.book.purge(before)
+
+
+def world_now(root: Root) -> World:
+    """The world as a view or an approval sees it, with what this node knows."""
+    node = node_of(root._p_jar)
+    engine: HealingEngine | None = node.registry.queryUtility(IHealingEngine)
+    failing = engine.alerts.failing() if engine else {}
+    return world.build(root, node.clock.now(), reach_of(root).places(root), failing)

@@ -1,0 +1,265 @@
+"""Every so often: where the metrics of the agents are heading, and what follows from it.
+
+The series are read in short transactions, agent by agent; the figures are made outside of any. What comes within a day
+is a warning event for the rules about that metric, what comes within three a suggestion. Must not: act, or decide what
+an event leads to; the pipeline does, one level below the rule's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from opsapp.agents.resources import agents_of
+from opsapp.healing.logic import forecast as figures
+from opsapp.healing.logic import rules as logic
+from opsapp.healing.logic.forecast import DAY, Forecast, Point
+from opsapp.healing.resources import Healing, healing_of
+from opsapp.runtime import leases
+from opsapp.runtime.wakes import node_of
+from opsapp.tree.root import Root
+from opsapp.wire.conditions import Comparison, Condition, Literal, Name, parse, split
+
+from .reach import Place, reach_of
+
+if TYPE_CHECKING:
+    from opsapp.runtime.node import Node
+
+LANE = "forecasts"
+LOOK_BACK_S = 7 * DAY
+RECENT_S = DAY
+BUCKET_MS, FINE_MS = 3_600_000, 60_000
+NEWEST_S = 300.0
+AGAIN_S = DAY  # the same forecast is an event once in so long
+WEEK = 7 * DAY
+HOUR = 3600.0
+ABOVE = (">", ">=")
+
+
+class Limit(NamedTuple):
+    """A rule that is about one metric being too high."""
+
+    rule_id: str
+    condition: Condition
+    metric: str
+    threshold: float
+
+
+class Seen(NamedTuple):
+    """A metric of one agent, and its past."""
+
+    place: Place
+    metric: str
+    points: list[Point]
+    newest: list[Point]
+
+
+def limits_of(rules: Mapping[str, Mapping[str, Any]]) -> list[Limit]:
+    """The rules whose condition is `metric > number`."""
+    found = []
+    for rule_id, rule in rules.items():
+        condition = parse(rule["condition"])
+        tree = condition.tree
+        if not rule["enabled"] or not isinstance(tree, Comparison) or tree.symbol not in ABOVE:
+            continue
+        left, right = tree.left, tree.right
+        if isinstance(left, Name) and isinstance(right, Literal) and isinstance(right.value, (int, float)):
+            found.append(Limit(rule_id, condition, left.key, float(right.value)))
+    return found
+
+
+# -- the step ----------------------------------------------------------------------------------------------------------
+
+
+def step(node: Node) -> bool:
+    """Look at every agent; commit what was found."""
+    section, now = node.config["healing"]["prediction"], node.clock.now()
+    places, rules = node.transact(subjects)
+    limits = limits_of(rules)
+    rows, news = [], []
+    for place in places:
+        seen = node.transact(read, place, now)
+        made = node.lane(LANE, 1).run(examine, seen, limits, rules, section, now)
+        rows += made[0]
+        news += made[1]
+    node.transact(keep, rows, news, now)
+    return False
+
+
+def subjects(root: Root) -> tuple[list[Place], dict[str, dict[str, Any]]]:
+    rules = {name: rule.plain() for name, rule in healing_of(root)["rules"].items()}
+    return [place for place in reach_of(root).places(root) if place.is_agent], rules
+
+
+def read(root: Root, place: Place, now: float) -> list[Seen]:
+    """The past of everything that is kept of an agent: hours where there are enough of them, else minutes."""
+    agent = agents_of(root).get(str(place.agent_id))
+    if agent is None:
+        return []
+    reading, end = node_of(root._p_jar).series.reading(root), int(now * 1000) + 1
+    found = []
+    for metric, number in sorted(agent.series.items()):
+        points = _means(reading, number, end, LOOK_BACK_S, BUCKET_MS)
+        fine = _means(reading, number, end, RECENT_S, FINE_MS)
+        if not figures.enough(points):
+            points = fine
+        newest = [point for point in fine if point[0] >= now - NEWEST_S]
+        found.append(Seen(place, metric, points, newest))
+    return found
+
+
+def _means(reading: Any, number: int, end: int, seconds: float, width: int) -> list[Point]:
+    buckets = reading.buckets(number, end - int(seconds * 1000), end, width)
+    return [(one.start / 1000, one.mean) for one in buckets if one.mean is not None]
+
+
+def examine(
+    seen: list[Seen],
+    limits: list[Limit],
+    rules: Mapping[str, Mapping[str, Any]],
+    section: Mapping[str, Any],
+    now: float,
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """In a lane's thread: (forecasts, what is worth an event or a suggestion)."""
+    rows: list[dict[str, Any]] = []
+    news: list[dict[str, Any]] = []
+    for one in seen:
+        matching = [limit for limit in limits if _is_about(limit, one, rules[limit.rule_id])]
+        threshold = min((limit.threshold for limit in matching), default=_usual_threshold(one.metric, section))
+        if threshold is None:
+            continue
+        found = figures.forecast(one.points, threshold, now)
+        if found is not None:
+            rows.append(_row(one, found))
+            news += _news_of(one, found, matching, section, now)
+        odd = figures.strange(one.points, one.newest)
+        if odd is not None:
+            news.append(_odd(one, odd, matching, now))
+    return rows, news
+
+
+def _is_about(limit: Limit, seen: Seen, rule: Mapping[str, Any]) -> bool:
+    wanted = (rule.get("targets") or {}).get("agents")
+    if rule.get("targets") and not logic.in_scope(seen.place.names, seen.place.tags, wanted or ()):
+        return False
+    family = limit.condition.family
+    if family is None:
+        return limit.metric == seen.metric
+    return bool(limit.condition.bindings([seen.metric]))
+
+
+def _usual_threshold(metric: str, section: Mapping[str, Any]) -> float | None:
+    """Of a metric that no rule is about."""
+    thresholds = section["thresholds"]
+    return thresholds.get("disk_percent" if metric.startswith("disk.") else metric)
+
+
+def _mount(metric: str) -> str | None:
+    return split(metric)[1] if metric.startswith("disk.") else None
+
+
+def _row(seen: Seen, found: Forecast) -> dict[str, Any]:
+    mount = _mount(seen.metric)
+    return {
+        "agent_id": seen.place.agent_id,
+        "metric": "disk_percent" if mount else seen.metric,
+        "mount": mount,
+        "now": found.now,
+        "threshold": found.threshold,
+        "hits_at": _whole(found.hits_at),
+        "low": _whole(found.low),
+        "high": _whole(found.high),
+        "coverage": found.coverage,
+    }
+
+
+def _whole(time: float | None) -> int | None:
+    return None if time is None else int(time)
+
+
+def _news_of(
+    seen: Seen, found: Forecast, matching: list[Limit], section: Mapping[str, Any], now: float
+) -> Iterator[dict[str, Any]]:
+    """A warning event for every rule about the metric, or a suggestion; nothing where the threshold is met already."""
+    if found.now >= found.threshold or found.hits_at is None:
+        return
+    if found.within(section["warn_h"] * HOUR, now):
+        for limit in matching:
+            yield _event("prediction", seen, limit, found.now - 3 * found.spread, now)
+    elif found.within(section["suggest_h"] * HOUR, now):
+        hours = (found.hits_at - now) / HOUR
+        message = (
+            f"{seen.place.name}: {seen.metric} reaches {found.threshold:g} in about {hours:.0f} h, now {found.now:g}."
+        )
+        yield _suggestion("capacity_forecast", seen, matching, message, f"{int(found.hits_at // WEEK)}")
+
+
+def _odd(seen: Seen, odd: tuple[float, float], matching: list[Limit], now: float) -> dict[str, Any]:
+    usual, margin = odd
+    if matching:
+        return _event("anomaly", seen, matching[0], usual + margin, now)
+    message = f"{seen.place.name}: {seen.metric} is at {seen.newest[-1][1]:g}, usually about {usual:g}."
+    return _suggestion("anomaly", seen, matching, message, f"{int(now // DAY)}")
+
+
+def _event(source: str, seen: Seen, limit: Limit, above: float, now: float) -> dict[str, Any]:
+    """What is asked for is that the metric falls below where it has got to: the rule's condition is not true yet."""
+    family = limit.condition.family
+    condition = limit.condition.bind(split(seen.metric)[1]) if family else limit.condition
+    name = condition.tree.left
+    target = logic.target_of(seen.place.name, condition)
+    return {
+        "what": "event",
+        "key": (source, limit.rule_id, target),
+        "event": {
+            "source": source,
+            "rule_id": limit.rule_id,
+            "condition": f"{name} >= {round(above, 2):g}",
+            "target": target,
+            "severity": "warning",
+            "metrics": {seen.metric: seen.points[-1][1]},
+            "agent_id": seen.place.agent_id,
+            "subject": seen.place.subject,
+            "names": seen.place.names,
+            "at": now,
+        },
+    }
+
+
+def _suggestion(category: str, seen: Seen, matching: list[Limit], message: str, when: str) -> dict[str, Any]:
+    return {
+        "what": "suggestion",
+        "category": category,
+        "message": message,
+        "rule_id": matching[0].rule_id if matching else "",
+        "evidence": f"{seen.place.agent_id}:{seen.metric}:{when}",
+        "about": {"agent_id": seen.place.agent_id, "metric": seen.metric},
+    }
+
+
+def keep(root: Root, rows: list[dict[str, Any]], news: list[dict[str, Any]], now: float) -> None:
+    """Under the lease: the forecasts as they are now, and what follows from them, each once."""
+    leases.check(root, "healing")
+    healing = healing_of(root)
+    healing.forecasts = tuple(rows)
+    told = {key: at for key, at in healing.foretold.items() if now - at < AGAIN_S}
+    for one in news:
+        if one["what"] == "suggestion":
+            _suggest(healing, one, now)
+        elif one["key"] not in told:
+            told[one["key"]] = now
+            healing.book.submit(root, one["event"])
+    if told != healing.foretold:
+        healing.foretold = told
+
+
+def _suggest(healing: Healing, one: dict[str, Any], now: float) -> None:
+    healing["suggestions"].suggest(
+        one["category"],
+        "info",
+        one["message"],
+        rule_id=one["rule_id"],
+        evidence=one["evidence"],
+        now=now,
+        about=one["about"],
+    )

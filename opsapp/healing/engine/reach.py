@@ -1,0 +1,62 @@
+"""How healing reaches hosts and monitors: one interface, registered as a utility by whoever can (agents, a test).
+
+Commands are durable records: `send` writes one in the caller's transaction, together with the intent, and the room of
+agents delivers it at most once. So there is no moment at which an effect could happen without its intent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from zope.interface import Interface
+
+from opsapp.runtime.wakes import node_of
+from opsapp.tree.root import Root
+
+if TYPE_CHECKING:
+    from opsapp.runtime.node import Node
+
+
+class Place(NamedTuple):
+    """An agent or a monitor as rules see it. `subject` is its word in the live view."""
+
+    subject: str  # agent:ID or monitor:ID
+    name: str  # hostname, or the monitor's name: what events call it
+    agent_id: str | None  # where a heal for it runs
+    names: tuple[str, ...] = ()  # everything that it may be called by, itself included
+    tags: tuple[str, ...] = ()
+    interval: float = 15.0  # between its reports or checks
+    online: bool = True
+    usable: frozenset[str] | None = None
+    ambiguous: bool = False
+
+    @property
+    def is_agent(self) -> bool:
+        return self.subject.startswith("agent:")
+
+
+class IReach(Interface):
+    """The utility."""
+
+
+class Reach(Protocol):
+    """All but `recheck` inside the caller's transaction; no waiting, no sockets."""
+
+    def places(self, root: Root) -> list[Place]:
+        """Every agent and monitor."""
+
+    def send(
+        self, root: Root, agent_id: str, kind: str, params: dict[str, Any], *, timeout: int, expiry: float, by: str
+    ) -> str:
+        """A durable command; its id."""
+
+    def answer(self, root: Root, agent_id: str, command_id: str) -> dict[str, Any] | None:
+        """The command's final {status, exit_code, output, reason, data}, or None while it is open."""
+
+    def recheck(self, node: Node, subject: str, done: Callable[[float], None]) -> None:
+        """On the hub: begin a fresh check of a monitor; `done` is told when it began, once its result is seen."""
+
+
+def reach_of(root: Root) -> Reach:
+    return node_of(root._p_jar).registry.getUtility(IReach)

@@ -1,0 +1,227 @@
+"""Replay: the stages over what the ledger has recorded, under a policy that somebody is thinking about.
+
+Each recorded event is taken through the stages twice, under the present policy and under the changed one; where the two
+part, that is a difference. What is not in the ledger plays no part: the windows, brake and kill switch of that time.
+Must not: write, or reach a host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from opsapp.healing.logic import rules as logic
+from opsapp.healing.logic.brake import Load
+from opsapp.healing.logic.graph import Graph, mistakes
+from opsapp.healing.logic.graph import Node as GraphNode
+from opsapp.healing.logic.levels import lowest
+from opsapp.healing.resources import healing_of
+from opsapp.healing.resources.cases import case_of
+from opsapp.healing.stages import correlation, planning
+from opsapp.healing.stages.trust import Trust
+from opsapp.healing.stages.world import Reading, World
+from opsapp.lib.problems import Invalid
+from opsapp.tree.root import Root
+from opsapp.wire.conditions import parse
+
+from .declared import complete, refuse_wrong
+from .dryrun import WOULD
+from .pipeline import world_now
+from .reach import Place, reach_of
+from .surroundings import known_targets
+
+if TYPE_CHECKING:
+    from opsapp.runtime.node import Node
+
+PAGE = 500
+MOST = 20_000
+DAY = 86400.0
+ACTED = ("verified", "failed", "inconclusive", "rolled_back", "lost")
+THEN = {**WOULD, "notified": "notify", "simulated": "simulate"}
+
+
+class Change(NamedTuple):
+    """What is thought about: rules by id, and the whole graph where one is given."""
+
+    rules: Mapping[str, Mapping[str, Any]]
+    graph: Graph | None
+
+
+def change_of(
+    root: Root, rules: Sequence[Mapping[str, Any]] | None, dependencies: Sequence[Mapping[str, Any]] | None
+) -> Change:
+    """Invalid when nothing is changed, or when it could not be declared so."""
+    if rules is None and dependencies is None:
+        raise Invalid({"rules": "rules or dependencies are due"})
+    for one in rules or ():
+        refuse_wrong(complete(one))
+    wrong = mistakes(dependencies or (), known_targets(root))
+    if wrong:
+        raise Invalid({entry["target"]: entry["error"] for entry in wrong})
+    changed = {one["id"]: {"id": one["id"], **complete(one)} for one in rules or ()}
+    return Change(changed, None if dependencies is None else graph_of(dependencies))
+
+
+def graph_of(entries: Sequence[Mapping[str, Any]]) -> Graph:
+    return Graph(
+        GraphNode(one["target"], one.get("type") or "service", one.get("site"), tuple(one.get("depends_on") or ()))
+        for one in entries
+    )
+
+
+def replay(node: Node, days: float, change: Change) -> dict[str, Any]:
+    """Outside any transaction: read page by page, think in a lane's thread."""
+    since = node.clock.now() - days * DAY
+    world, places = node.transact(present)
+    entries: list[dict[str, Any]] = []
+    below: int | None = None
+    while len(entries) < MOST:
+        page, below = node.transact(recorded, since, below)
+        entries += page
+        if below is None:
+            break
+    return node.lane("replay", 1).run(compare, entries[::-1], world, places, change)
+
+
+def present(root: Root) -> tuple[World, list[Place]]:
+    """The present policy as plain values: nothing of the world that would still ask the store."""
+    world = world_now(root)
+    still = replace(world, windows=(), paused=False, failing=frozenset(), history=_no_history, load=_no_load)
+    return still, reach_of(root).places(root)
+
+
+def _no_history(_action: str, _condition: str) -> tuple[int, int]:
+    return 0, 0
+
+
+def _no_load(_rule_id: str, _target: str) -> Load:
+    return Load()
+
+
+def recorded(root: Root, since: float, below: int | None) -> tuple[list[dict[str, Any]], int | None]:
+    """A page of entries that stand for events, newest first, and where the next page begins."""
+    entries = healing_of(root)["ledger"].entries
+    top = (entries.maxKey() if entries else 0) if below is None else below - 1
+    first = max(1, top - PAGE + 1)
+    rows = [entries[entry_id].fields for entry_id in entries.keys(first, top)] if top else []
+    wanted = [dict(row) for row in reversed(rows) if row["created_at"] >= since and row["events"]]
+    ended = not rows or first == 1 or rows[0]["created_at"] < since
+    return wanted, None if ended else first
+
+
+def compare(entries: list[dict[str, Any]], world: World, places: list[Place], change: Change) -> dict[str, Any]:
+    """In a lane's thread: what would have become of each."""
+    graph = world.graph if change.graph is None else change.graph
+    changed = replace(world, rules={**world.rules, **change.rules}, graph=graph)
+    differences, events = [], 0
+    first = 0
+    for entry in entries:
+        events += entry["events"]
+        at = entry["created_at"]
+        while first < len(entries) and entries[first]["created_at"] < at - world.settings["absorption_window_s"]:
+            first += 1
+        failing = _failing(entries, first, at + world.settings["hold_s"])
+        now, then = _led_to(entry, world, places, failing), _led_to(entry, changed, places, failing)
+        if now != then:
+            differences.append(
+                {
+                    "event": _event_of(entry),
+                    "then": _then(entry),
+                    "then_action": entry["action_type"] or None,
+                    "would": then[0],
+                    "would_action": then[1],
+                    "ledger_id": entry["id"],
+                    "events": entry["events"],
+                }
+            )
+    return {"events": events, "same": events - sum(one["events"] for one in differences), "differences": differences}
+
+
+def _failing(entries: list[dict[str, Any]], first: int, until: float) -> set[str]:
+    """Targets that something was recorded of within the window before and the hold after."""
+    found = set()
+    for entry in entries[first:]:
+        if entry["created_at"] > until:
+            break
+        found.add(entry["target"])
+    return found
+
+
+def _event_of(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "source": entry["source"],
+        "rule_id": entry["rule_id"],
+        "condition": entry["condition"],
+        "target": entry["target"],
+        "metrics": entry["metrics_before"],
+        "created_at": entry["created_at"],
+    }
+
+
+def _then(entry: Mapping[str, Any]) -> str:
+    """What was done, in the words of a dry run."""
+    outcome = entry["outcome"] or entry["state"]
+    if outcome in ACTED and entry["executed"] and not entry["approval_id"]:
+        return "execute"
+    return "request_approval" if entry["approval_id"] else THEN.get(outcome, "nothing")
+
+
+def _led_to(entry: Mapping[str, Any], world: World, places: list[Place], failing: set[str]) -> tuple[str, str | None]:
+    """(what would have been done, with which action) under this world's policy."""
+    rule = world.rules.get(entry["rule_id"])
+    if rule is None or entry["rule_id"] not in world.trust:
+        return "nothing", None
+    event = _as_it_was(entry, rule, places)
+    verdict = _verdict(event["condition"], entry["metrics_before"])
+    then = replace(
+        world,
+        now=float(entry["created_at"]),
+        failing=failing,
+        trust={entry["rule_id"]: _trust(world.trust[entry["rule_id"]], entry, rule)},
+        reading=lambda _: Reading(verdict, dict(entry["metrics_before"]), float(entry["created_at"])),
+    )
+    received = correlation.receive(event, then, ())
+    if received.kind == "end":
+        return WOULD.get(str(received.outcome), "nothing"), None
+    if verdict is not True:  # it would not have fired
+        return "nothing", None
+    case = {**case_of(event), "id": "0"}
+    correlated = correlation.correlate(case, then)
+    if correlated.kind != "plan":
+        return WOULD.get(str(correlated.outcome), "nothing"), None
+    plan = planning.plan(case, then)
+    return plan.would, None if plan.choice is None else plan.choice.action.name
+
+
+def _as_it_was(entry: Mapping[str, Any], rule: Mapping[str, Any], places: list[Place]) -> dict[str, Any]:
+    host = logic.names_of(entry["target"])[-1]
+    part = logic.part_of(entry["target"])
+    place = next((one for one in places if host in one.names), None)
+    condition = parse(rule["condition"])
+    return {
+        "source": entry["source"],
+        "rule_id": entry["rule_id"],
+        "condition": str(condition.bind(part) if part else condition),
+        "target": entry["target"],
+        "severity": rule["severity"],
+        "metrics": entry["metrics_before"],
+        "agent_id": place.agent_id if place else None,
+        "subject": place.subject if place else None,
+        "names": place.names if place else (),
+        "at": float(entry["created_at"]),
+    }
+
+
+def _verdict(text: str, metrics: Mapping[str, Any]) -> bool | None:
+    condition = parse(text)
+    return None if condition.family else condition.evaluate(metrics)
+
+
+def _trust(present: Trust, entry: Mapping[str, Any], rule: Mapping[str, Any]) -> Trust:
+    """The level of that time; a rule that does something else would have had to earn it anew."""
+    level = entry["trust_level"] or present.current_level
+    definition = logic.definition(rule)
+    if definition != present.definition:
+        level = lowest(level, "notify")
+    return present._replace(current_level=level, ceiling=rule["trust_ceiling"], definition=definition)

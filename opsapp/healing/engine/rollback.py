@@ -1,0 +1,78 @@
+"""A rollback that an admin asks for: handed to the pipeline, which is the ledger's one writer, and waited for."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import gevent
+
+from opsapp.healing.resources import healing_of
+from opsapp.lib.ids import new_id
+from opsapp.lib.problems import Conflict, NotFound, Unavailable
+from opsapp.tree.root import Root
+from opsapp.wire.actions import ACTIONS
+
+if TYPE_CHECKING:
+    from opsapp.runtime.node import Node
+
+PATIENCE_S = 120.0
+LOOK_S = 0.1
+
+
+def refuse_impossible(root: Root, ledger_id: int) -> None:
+    """Not final, not reversible, no snapshot, or undone already: 409."""
+    healing = healing_of(root)
+    record = healing["ledger"].record(ledger_id)
+    if record is None:
+        raise NotFound("There is no such ledger entry.")
+    if record["state"] != "final":
+        raise Conflict("This heal is still under way.", code="not_final")
+    if not healing["ledger"].can_roll_back(ledger_id):
+        raise Conflict("This heal has been rolled back already.", code="already_rolled_back")
+    action = ACTIONS.get(record["action_type"])
+    if action is None or not action.reversible:
+        raise Conflict("This action cannot be reversed.", code="not_reversible")
+    if ledger_id not in healing.snapshots:
+        raise Conflict("There is no snapshot to go back to.", code="no_snapshot")
+
+
+def perform(node: Node, ledger_id: int) -> dict[str, Any]:
+    """Ask, wait for the pipeline, tell the result."""
+    request, end = new_id(), node.clock.monotonic() + PATIENCE_S
+    node.transact(_ask, ledger_id, request)
+    while node.clock.monotonic() < end:
+        found = node.transact(_look, request)
+        if found is not None:
+            return found
+        _pause(node, LOOK_S)
+    raise Unavailable("The rollback is still under way: look at the ledger.", code="still_rolling_back", retry_after=10)
+
+
+def _pause(node: Node, seconds: float) -> None:
+    """Wait as the caller may: a greenlet lets others run, a thread of its own just waits."""
+    (gevent.sleep if node.hub.is_here() else time.sleep)(seconds)
+
+
+def _ask(root: Root, ledger_id: int, request: str) -> None:
+    healing_of(root).book.submit(root, {"kind": "rollback", "ledger_id": ledger_id, "request": request})
+
+
+def _look(root: Root, request: str) -> dict[str, Any] | None:
+    """The result, once its entry is final; Conflict when the pipeline found that somebody was faster."""
+    healing = healing_of(root)
+    if request not in healing.answers:
+        return None
+    entry_id = healing.answers[request]
+    if entry_id is None:
+        raise Conflict("This heal has been rolled back already.", code="already_rolled_back")
+    record = healing["ledger"].record(entry_id)
+    if record["state"] != "final":
+        return None
+    return {
+        "ledger_id": entry_id,
+        "rolls_back": record["rolls_back"],
+        "outcome": record["outcome"],
+        "rollback_status": record["outcome"],
+        "reason": record["reason"],
+    }

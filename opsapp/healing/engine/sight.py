@@ -1,0 +1,73 @@
+"""What this node sees: the live view through the eyes of conditions. In memory, rebuilt from what is reported.
+
+`service.NAME.failed` is made here: 1 while a unit that was active before, or that its host calls failed, does not run;
+0 while it runs; missing while it is on its way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from opsapp.healing.stages.world import Reading
+from opsapp.wire import conditions
+from opsapp.wire.conditions import STALE_AFTER_INTERVALS, Condition
+
+from .reach import Place
+
+RUNS = ("active", "reloading")
+MOVES = ("activating", "deactivating", "unknown")
+
+
+class Sight:
+    """`live` is the node's live view; `places` is refreshed from the store."""
+
+    def __init__(self, live: Any):
+        self.live = live
+        self.places: dict[str, Place] = {}
+        self.checked: dict[str, float] = {}  # when the last check that healing asked for began, by monitor
+        self.ran: set[tuple[str, str]] = set()  # (subject, state's name) that was active once
+
+    def learn(self, subject: str, values: Mapping[str, Any]) -> None:
+        """Remember which units have run: `was active` is part of what failed means."""
+        for name, value in values.items():
+            if value in RUNS and name.startswith("service.") and name.endswith(".state"):
+                self.ran.add((subject, name))
+
+    def samples(self, subject: str) -> dict[str, tuple[Any, float]]:
+        """Everything reported of a subject, under the names that conditions use, with the time of observation."""
+        found = dict(self.live.get(subject))
+        if subject.startswith("monitor:"):
+            found.update({f"monitor.{name}": sample for name, sample in found.items() if "." not in name})
+        for name in [name for name in found if name.startswith("service.") and name.endswith(".state")]:
+            state, at = found[name]
+            failed = self._failed(subject, name, state)
+            if failed is not None:
+                found[name.removesuffix("state") + "failed"] = (failed, at)
+        return found
+
+    def _failed(self, subject: str, name: str, state: Any) -> int | None:
+        if state in RUNS:
+            return 0
+        if state in MOVES:
+            return None
+        return int(state == "failed" or (subject, name) in self.ran)
+
+    def look(self, subject: str, condition: Condition, now: float) -> Reading:
+        """A bound condition over what is fresh."""
+        place = self.places.get(subject)
+        if place is None:
+            return Reading(None, {}, None)
+        reading = read(self.samples(subject), condition, now, place.interval)
+        if place.is_agent:
+            return reading
+        # A check that began before it was asked for may end after it: only the one that was asked for is fresh.
+        return reading._replace(measured_at=self.checked.get(subject))
+
+
+def read(samples: Mapping[str, tuple[Any, float]], condition: Condition, now: float, interval: float) -> Reading:
+    oldest = now - STALE_AFTER_INTERVALS * interval
+    used = {name: samples[name] for name in condition.names if name in samples and samples[name][1] >= oldest}
+    verdict = condition.evaluate(conditions.fresh(used, now, interval))
+    metrics = {name: value for name, (value, _) in used.items()}
+    return Reading(verdict, metrics, min((at for _, at in used.values()), default=None))

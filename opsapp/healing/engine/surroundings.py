@@ -1,0 +1,76 @@
+"""The graph as people see it, and what is wrong with one that they propose."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from opsapp.healing.logic.graph import TYPES, Graph, mistakes
+from opsapp.healing.resources import healing_of
+from opsapp.tree.root import Root
+
+from .pipeline import world_now
+from .reach import reach_of
+
+
+def graph_of(root: Root) -> dict[str, Any]:
+    world = world_now(root)
+    return graph_shown(world.graph, world.failing)
+
+
+def graph_shown(graph: Graph, failing: Collection[str]) -> dict[str, Any]:
+    nodes = [
+        {
+            "target": node.target,
+            "type": node.type,
+            "site": graph.site(node.target),
+            "depends_on": list(node.depends_on),
+            "status": "failed" if node.target in failing else "ok",
+            "source": node.source,
+        }
+        for node in graph.nodes.values()
+    ]
+    edges = [{"from": node.target, "to": parent} for node in graph.nodes.values() for parent in node.depends_on]
+    return {"nodes": nodes, "edges": edges, "root_causes": graph.root_causes(failing)}
+
+
+def known_targets(root: Root) -> set[str]:
+    """What may be depended upon without being declared: hosts, monitors, and what is in the graph already."""
+    names = {name for place in reach_of(root).places(root) for name in (place.name, *place.names)}
+    return names | set(healing_of(root)["dependencies"].entries)
+
+
+def validate(root: Root, entries: list[Any]) -> list[dict[str, str]]:
+    """Shape first: what is no entry cannot be part of the graph."""
+    errors, whole = [], []
+    for at, entry in enumerate(entries):
+        wrong = _misshapen(entry)
+        if wrong:
+            name = entry.get("target") if isinstance(entry, dict) else None
+            errors.append({"target": name if isinstance(name, str) else f"[{at}]", "error": wrong})
+        else:
+            whole.append(entry)
+    return errors + mistakes(whole, known_targets(root) | {name for name in map(_name, entries) if name})
+
+
+def _name(entry: Any) -> str | None:
+    name = entry.get("target") if isinstance(entry, Mapping) else None
+    return name if isinstance(name, str) else None
+
+
+def _misshapen(entry: Any) -> str | None:
+    if not isinstance(entry, dict):
+        return "bad type: an entry is an object"
+    if not _name(entry):
+        return "bad type: target must be a text"
+    unknown = entry.keys() - {"target", "type", "site", "depends_on"}
+    if unknown:
+        return f"unknown key: {', '.join(sorted(unknown))}"
+    if not isinstance(entry.get("type", "service"), str):
+        return f"bad type: one of {', '.join(TYPES)} is due"
+    if not isinstance(entry.get("site") or "", str):
+        return "bad type: site must be a text"
+    parents = entry.get("depends_on") or []
+    if not isinstance(parents, list) or not all(isinstance(parent, str) for parent in parents):
+        return "bad type: depends_on must be a list of texts"
+    return None

@@ -1,0 +1,104 @@
+"""What people are told of heals: one message per root cause, because what a root cause suppresses tells nobody.
+
+Written in the transaction that makes it true. Must not: decide whether something is worth telling; stages do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from opsapp.healing.resources import healing_of
+from opsapp.healing.stages.planning import Plan
+from opsapp.monitoring.resources import incidents_of
+from opsapp.notify.engine import tell
+from opsapp.runtime.wakes import node_of
+from opsapp.tree.root import Root
+
+from .reach import reach_of
+from .settings import settings_of
+from .world import failing_of
+
+if TYPE_CHECKING:
+    from .flow import Flow
+
+SEVERITY = {"info": "info", "warning": "warning", "error": "critical", "critical": "critical"}
+BRAKE_AGAIN_S = 3600.0
+UNRESOLVED = ("failed", "rolled_back", "inconclusive", "lost")
+
+
+def notified(flow: Flow, case: Mapping[str, Any], reason: str) -> None:
+    """A case ended with a message instead of an action."""
+    why = f" ({reason})" if reason else ""
+    _tell(flow, case, "heal.notified", _severity(case), f"{case['target']}: {case['condition']}",
+          f"Rule {case['rule_id']}: {case['condition']} holds on {case['target']}. Nothing was done{why}.")  # fmt: skip
+
+
+def acts(flow: Flow, case: Mapping[str, Any], plan: Plan) -> None:
+    """Something of medium risk is about to run by itself."""
+    assert plan.choice is not None
+    deed = f"{plan.choice.action.name} on {plan.host.hostname if plan.host else case['target']}"
+    _tell(flow, case, "heal.executing", "warning", f"{case['target']}: {plan.choice.action.name} runs",
+          f"Rule {case['rule_id']}: {case['condition']} holds, {deed} runs by itself.")  # fmt: skip
+
+
+def asked(flow: Flow, case: Mapping[str, Any], plan: Plan, approval_id: str) -> None:
+    assert plan.choice is not None
+    _tell(flow, case, "heal.approval", "warning", f"{case['target']}: {plan.choice.action.name} waits for an approval",
+          f"Rule {case['rule_id']}: {case['condition']} holds. Approval {approval_id} decides.")  # fmt: skip
+
+
+def unresolved(flow: Flow, case: Mapping[str, Any], outcome: str, reason: str) -> None:
+    """The end of the chain, and it is not known to be well."""
+    _tell(flow, case, "heal.unresolved", "critical", f"{case['target']}: healing ended {outcome}",
+          f"Rule {case['rule_id']}: {case['condition']} was not resolved: {reason or outcome}.")  # fmt: skip
+
+
+def broke(flow: Flow, rule_id: str, entry_id: int) -> None:
+    text = f"Verification failed again and again, see ledger entry {entry_id}. Find the cause, then promote the rule."
+    _call_somebody(flow, f"breaker:{rule_id}", "heal.breaker", f"Rule {rule_id} only notifies now", text)
+
+
+def braked(flow: Flow, plan: Plan) -> None:
+    """The brake is on: a person is called, once an hour for as long as it is."""
+    said = next((why for why in plan.effective.reasons if why.startswith("brake:")), None)
+    if said is None or flow.now - flow.healing.brake_told_at < BRAKE_AGAIN_S:
+        return
+    flow.healing.brake_told_at = flow.now
+    text = f"Everything only notifies: {said.removeprefix('brake: ')}."
+    _call_somebody(flow, "healing:brake", "heal.brake", "Healing has put its brake on", text)
+
+
+def _call_somebody(flow: Flow, key: str, kind: str, title: str, text: str) -> None:
+    tell(flow.root, flow.now, key=key, kind=kind, severity="critical", title=title, text=text, tags=("healing",))
+
+
+def _tell(flow: Flow, case: Mapping[str, Any], kind: str, severity: str, title: str, text: str) -> None:
+    tell(flow.root, flow.now, key=f"heal:{case['target']}", kind=kind, severity=severity, title=title, text=text,
+         tags=("healing",), target=case["target"])  # fmt: skip
+
+
+def _severity(case: Mapping[str, Any]) -> str:
+    return SEVERITY.get(case["severity"], "warning")
+
+
+def cause_of(root: Root, target: str, now: float) -> str | None:
+    """An `ICauses`: the failed target above this one, by the graph. A target may be named by an id. Unlike healing this
+    asks for no rule: a host that is away and a monitor with an open incident have failed."""
+    healing = healing_of(root)
+    graph = healing["dependencies"].graph()
+    if not graph.nodes and "/" not in target:
+        return None
+    name, places, incidents = _name_of(root, target), reach_of(root).places(root), incidents_of(root)
+    window = settings_of(node_of(root._p_jar))["absorption_window_s"]
+    failing = set(failing_of(healing, graph.nodes, {}, now, window))
+    failing |= {incidents[each].monitor_name for each in incidents.open}
+    failing |= {place.name for place in places if place.is_agent and not place.online}
+    found = graph.suppressor(name, failing)
+    return None if found is None else found[0]
+
+
+def _name_of(root: Root, target: str) -> str:
+    host, slash, part = target.partition("/")
+    place = next((one for one in reach_of(root).places(root) if host in one.names), None)
+    return target if place is None else f"{place.name}{slash}{part}"

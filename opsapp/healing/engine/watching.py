@@ -1,0 +1,83 @@
+"""What alerts remember of each (rule, subject, name), by subject, and when a subject has to be looked at again.
+
+Reports bring most looks. Beside them only time itself changes something: `for` runs out, a cooldown ends. A heap knows
+when; nothing is polled.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+
+from opsapp.healing.logic.alerts import Watch
+
+Key = tuple[str, str, str]  # rule, subject, name bound to the star
+
+
+class Watching:
+    """All watches of a node."""
+
+    def __init__(self) -> None:
+        self.watches: dict[Key, Watch] = {}
+        self.targets: dict[Key, str] = {}
+        self._keys: dict[str, set[Key]] = {}
+        self._subjects: dict[tuple[str, str], str] = {}  # (rule, target) -> subject
+        self._failing: dict[str, frozenset[str]] = {}  # target -> rules that say so
+        self._due: dict[Key, float] = {}
+        self._heap: list[tuple[float, Key]] = []
+
+    def get(self, key: Key) -> Watch | None:
+        return self.watches.get(key)
+
+    def of(self, subject: str) -> tuple[Key, ...]:
+        return tuple(self._keys.get(subject, ()))
+
+    def subject_of(self, rule_id: str, target: str) -> str | None:
+        return self._subjects.get((rule_id, target))
+
+    def keep(self, key: Key, watch: Watch, target: str, due: float) -> None:
+        """Remember a watch, and look at it again at `due` at the latest."""
+        self.watches[key], self.targets[key] = watch, target
+        self._keys.setdefault(key[1], set()).add(key)
+        self._subjects[key[0], target] = key[1]
+        self._note(target, key[0], watch.announced)
+        if self._due.get(key) != due:
+            self._due[key] = due
+            if due != float("inf"):
+                heapq.heappush(self._heap, (due, key))
+
+    def forget(self, key: Key) -> None:
+        if self.watches.pop(key, None) is None:
+            return
+        target = self.targets.pop(key)
+        self._subjects.pop((key[0], target), None)
+        self._note(target, key[0], False)
+        self._due.pop(key, None)
+        keys = self._keys[key[1]]
+        keys.discard(key)
+        if not keys:
+            del self._keys[key[1]]
+
+    def due(self, now: float) -> Iterator[str]:
+        """Subjects whose time has come; each is told once until its watch is kept again."""
+        while self._heap and self._heap[0][0] <= now:
+            at, key = heapq.heappop(self._heap)
+            if self._due.get(key) == at:
+                del self._due[key]
+                yield key[1]
+
+    def _note(self, target: str, rule_id: str, failing: bool) -> None:
+        """Kept as it changes: in a storm it is asked for all the time."""
+        known = self._failing.get(target, frozenset())
+        if failing and rule_id not in known:
+            self._failing[target] = known | {rule_id}
+        elif not failing and rule_id in known:
+            left = known - {rule_id}
+            if left:
+                self._failing[target] = left
+            else:
+                del self._failing[target]
+
+    def failing(self) -> dict[str, frozenset[str]]:
+        """Targets with a condition known true that has fired, and the rules that say so. A copy: threads read it."""
+        return dict(self._failing)

@@ -1,0 +1,30 @@
+"""What the maintenance room's windows mean for healing, and what their end means for the events that wait for it."""
+
+from __future__ import annotations
+
+from opsapp.healing.logic.windows import Window, effect_of
+from opsapp.healing.resources import healing_of
+from opsapp.healing.stages.correlation import spread
+from opsapp.maintenance.engine import active_windows
+from opsapp.runtime.wakes import node_of, wake_after_commit
+from opsapp.tree.root import Root
+
+from .settings import settings_of
+
+
+def source(root: Root, now: float) -> list[Window]:
+    """An `IWindowSource`: windows of both families that are on."""
+    return [
+        Window(plan.id, plan.scope, effect_of(plan.effect), span.end, plan.name)
+        for plan, span in active_windows(root, now)
+    ]
+
+
+def ended(root: Root, now: float) -> None:
+    """An `IWindowEnded`: what was queued is looked at again, spread over time; another window may hold it still."""
+    book, settings = healing_of(root).book, settings_of(node_of(root._p_jar))
+    waiting = [book.cases[case_id] for case_id in book.open_on.values()]
+    for case in waiting:
+        if case.fields["queued"]:
+            book.schedule(case, now + spread(case.fields["id"], settings["queue_spread_s"]))
+    wake_after_commit(root, "healing")

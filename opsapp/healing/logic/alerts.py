@@ -1,0 +1,41 @@
+"""When a condition that has become true is an alert: `for`, once per onset, again after the cooldown."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Watch(NamedTuple):
+    """What is remembered of one rule on one target."""
+
+    true_since: float | None = None  # known true without a break since then
+    fired_at: float | None = None  # the last alert
+    announced: bool = False  # this onset has fired
+
+
+def look(
+    watch: Watch,
+    verdict: bool | None,
+    now: float,
+    *,
+    hold: float,
+    cooldown: float,
+    open_case: bool,
+) -> tuple[Watch, bool]:
+    """The new watch, and whether an alert fires now.
+
+    Known false ends an onset. Unknown neither begins one nor ends one that has fired, but `for` starts anew: nobody
+    can say that it held all the time. A new onset fires at once, whatever came before it (correlation absorbs a rapid
+    one); the same onset again only after the cooldown, and when its case is closed.
+    """
+    if verdict is False:
+        return watch._replace(true_since=None, announced=False), False
+    if verdict is None:
+        return (watch if watch.announced else watch._replace(true_since=None)), False
+    since = now if watch.true_since is None else watch.true_since
+    watch = watch._replace(true_since=since)
+    if watch.announced:
+        due = not open_case and watch.fired_at is not None and now - watch.fired_at >= cooldown
+    else:
+        due = now - since >= hold
+    return (watch._replace(fired_at=now, announced=True), True) if due else (watch, False)

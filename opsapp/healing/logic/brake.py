@@ -1,0 +1,32 @@
+"""The brake: past so many heals an hour, or with so much of the fleet sick, nothing acts and a person is called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+SICK_FROM = 5  # with fewer sick targets a percentage says nothing
+HOUR = 3600.0
+
+
+class Load(NamedTuple):
+    """Heals begun within the last hour, and the state of the fleet."""
+
+    fleet: int = 0
+    site: int = 0
+    rule: int = 0
+    sick: int = 0
+    targets: int = 0
+
+
+def pulled(load: Load, limits: Mapping[str, Any]) -> str | None:
+    """Why the brake is on, or None."""
+    rates = limits["max_heals_per_hour"]
+    for scope in ("fleet", "site", "rule"):
+        done = getattr(load, scope)
+        if done >= rates[scope]:
+            return f"{done} heals within an hour, the limit for one {scope} is {rates[scope]}"
+    percent = 100 * load.sick / load.targets if load.targets else 0.0
+    if load.sick >= SICK_FROM and percent > limits["max_unhealthy_percent"]:
+        return f"{percent:.0f} % of all targets are sick, the limit is {limits['max_unhealthy_percent']} %"
+    return None

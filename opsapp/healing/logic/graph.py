@@ -1,0 +1,112 @@
+"""Dependencies between targets: the graph, its mistakes, root causes. Arrival order plays no part anywhere here."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, NamedTuple
+
+TYPES = ("service", "external", "host", "container", "monitor")
+
+
+class Node(NamedTuple):
+    target: str
+    type: str = "service"
+    site: str | None = None
+    depends_on: tuple[str, ...] = ()
+    source: str = "api"
+
+
+class Graph:
+    """Targets and what they depend on. A host stands above `hostname/NAME` without saying so."""
+
+    def __init__(self, nodes: Iterable[Node] = ()) -> None:
+        self.nodes = {node.target: node for node in nodes}
+
+    def parents(self, target: str) -> tuple[str, ...]:
+        node = self.nodes.get(target)
+        named = node.depends_on if node else ()
+        host, slash, _ = target.partition("/")
+        return (*named, host) if slash and host and host not in named else named
+
+    def ancestors(self, target: str) -> dict[str, tuple[str, ...]]:
+        """Everything that `target` stands on, nearest first, each with the path that leads there."""
+        paths: dict[str, tuple[str, ...]] = {}
+        queue: list[tuple[str, tuple[str, ...]]] = [(parent, (target, parent)) for parent in self.parents(target)]
+        while queue:
+            name, path = queue.pop(0)
+            if name == target or name in paths:
+                continue
+            paths[name] = path
+            queue.extend((parent, (*path, parent)) for parent in self.parents(name))
+        return paths
+
+    def site(self, target: str) -> str | None:
+        """Its own site, else that of the external target that it depends on (through others too)."""
+        for name in (target, *self.ancestors(target)):
+            node = self.nodes.get(name)
+            if node and node.site and (name == target or node.type == "external"):
+                return node.site
+        return None
+
+    def is_external(self, target: str) -> bool:
+        return target in self.nodes and self.nodes[target].type == "external"
+
+    def suppressor(self, target: str, failing: Collection[str]) -> tuple[str, str] | None:
+        """(root cause, why) when something that `target` stands on, or its whole site, has failed."""
+        found = [(len(path), name, path) for name, path in self.ancestors(target).items() if name in failing]
+        if found:
+            _, name, path = max(found)  # the farthest one up is the root
+            return name, "depends on " + " → ".join(path[1:])
+        site = self.site(target)
+        if site is not None:
+            externals = (name for name in failing if name != target and self.is_external(name))
+            lost = sorted(name for name in externals if self.site(name) == site)
+            if lost:
+                return lost[0], f"everything at site {site} hangs on it"
+        return None
+
+    def root_causes(self, failing: Collection[str]) -> list[str]:
+        return sorted(target for target in failing if self.suppressor(target, failing) is None)
+
+
+def mistakes(entries: Iterable[Mapping[str, Any]], known: Collection[str] | None = None) -> list[dict[str, str]]:
+    """What is wrong with a list of dependency entries; `known` are targets that exist beside the list itself."""
+    errors: list[dict[str, str]] = []
+    graph: dict[str, tuple[str, ...]] = {}
+    listed = list(entries)
+    for entry in listed:
+        target = entry["target"]
+        if target in graph:
+            errors.append({"target": target, "error": "duplicate: it is listed more than once"})
+        if entry.get("type", "service") not in TYPES:
+            errors.append({"target": target, "error": f"bad type: one of {', '.join(TYPES)} is due"})
+        graph[target] = graph.get(target, ()) + tuple(entry.get("depends_on", ()))
+    for target, parents in graph.items():
+        for parent in parents:
+            if parent not in graph and known is not None and parent not in known:
+                errors.append({"target": target, "error": f"unknown reference: {parent}"})
+    errors.extend({"target": cycle[0], "error": "cycle: " + " → ".join((*cycle, cycle[0]))} for cycle in _cycles(graph))
+    return errors
+
+
+def _cycles(graph: Mapping[str, tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Each cycle once, beginning at its smallest name. Iterative: a chain may be long."""
+    found: set[tuple[str, ...]] = set()
+    done: set[str] = set()
+    for start in sorted(graph):
+        path: list[str] = []
+        stack: list[tuple[str, bool]] = [(start, False)]
+        while stack:
+            name, leaving = stack.pop()
+            if leaving:
+                path.pop()
+                done.add(name)
+            elif name in path:
+                cycle = path[path.index(name) :]
+                turn = cycle.index(min(cycle))
+                found.add((*cycle[turn:], *cycle[:turn]))
+            elif name not in done:
+                path.append(name)
+                stack.append((name, True))
+                stack.extend((parent, False) for parent in sorted(graph.get(name, ()), reverse=True))
+    return sorted(found)

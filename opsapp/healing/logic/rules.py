@@ -1,0 +1,84 @@
+"""A rule on plain values: its steps, the hash of what it does, the target its events name."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from opsapp.wire.conditions import Condition, ConditionError, Name, parse, split
+
+HISTORY_MINIMUM = 5  # outcomes before a success rate is believed
+HISTORY_RATE = 0.30  # a step below it is skipped
+
+
+class Step(NamedTuple):
+    """One rung of the escalation chain."""
+
+    position: int
+    action: str
+    params: dict[str, Any]
+
+
+def steps(rule: Mapping[str, Any]) -> list[Step]:
+    """The chain, or the single action of a rule without one."""
+    chain = rule.get("escalation_chain")
+    if chain:
+        return [Step(at, entry["action"], dict(entry.get("params") or {})) for at, entry in enumerate(chain)]
+    action = rule.get("action") or {}
+    return [Step(0, action["type"], dict(action.get("params") or {}))] if action.get("type") else []
+
+
+def definition(rule: Mapping[str, Any]) -> str:
+    """A hash of what the rule does: evidence gathered under another definition says nothing about it."""
+    parts = [rule["condition"], rule.get("action"), rule.get("escalation_chain"), rule.get("targets")]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def target_of(hostname: str, condition: Condition) -> str:
+    """`hostname`, or `hostname/NAME` for a condition about exactly one service, container or mount."""
+    subject = condition.subject
+    return hostname if subject is None else f"{hostname}/{subject.name}"
+
+
+@lru_cache(maxsize=4096)
+def told_of(text: str) -> tuple[str, ...]:
+    """A condition as it is written down, and as a rule about every such thing says it: outcomes count for both."""
+    try:
+        condition = parse(text)
+    except ConditionError:
+        return (text,)
+    said, subject = str(condition.tree), condition.subject
+    if subject is None or subject.name == "*":
+        return (said,)
+    general = said
+    for key in condition.names:
+        family, middle, attribute = split(key)
+        if middle:
+            general = general.replace(str(Name(key)), f"{family}.*.{attribute}")
+    return said, general
+
+
+def names_of(target: str) -> tuple[str, ...]:
+    """A target and the host that it is on: what filters and windows match."""
+    host, slash, _ = target.partition("/")
+    return (target, host) if slash else (target,)
+
+
+def part_of(target: str) -> str | None:
+    """The NAME of `hostname/NAME`. A mount keeps its own slash."""
+    _, slash, name = target.partition("/")
+    return name if slash else None
+
+
+def ineffective(successes: int, total: int) -> bool:
+    """Whether a step's history speaks against it; 0 % included, too little history excluded."""
+    return total >= HISTORY_MINIMUM and successes / total < HISTORY_RATE
+
+
+def in_scope(names: Iterable[str], tags: Iterable[str], wanted: Iterable[str]) -> bool:
+    """Whether an agent or monitor known by `names` and `tags` is among a rule's targets."""
+    known = {*names, *(f"tag:{tag}" for tag in tags)}
+    return not known.isdisjoint(wanted)

@@ -1,0 +1,48 @@
+"""What the windows that apply to a target permit. Where several apply, the most restrictive wins."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+from .levels import LEVELS, lowest
+
+ACTIONS = ("suppress", "queue", "notify_only")
+OVERRIDES = ("disabled", "notify", "approve", "execute")
+
+
+class Window(NamedTuple):
+    """An active window of either family. `targets` is None when it covers everything."""
+
+    id: str
+    targets: frozenset[str] | None
+    effect: str  # suppress, queue, or the level it caps at
+    ends: float | None
+    reason: str = ""
+
+
+class Permission(NamedTuple):
+    effect: str  # suppress, queue, or "" when events go through
+    cap: str  # the highest level allowed
+    ends: float | None  # when the deciding window ends
+    reasons: tuple[str, ...]
+
+
+def effect_of(action: str) -> str:
+    """The effect that the words of the two families stand for."""
+    return {"disabled": "suppress", "notify_only": "notify"}.get(action, action)
+
+
+def permitted(windows: Iterable[Window], names: Collection[str]) -> Permission:
+    """What is allowed for a target that is known by `names` (its own, its hostname, its ids)."""
+    applying = [window for window in windows if window.targets is None or not window.targets.isdisjoint(names)]
+    reasons = tuple(
+        f"window {window.id}: {window.effect}" + (f" ({window.reason})" if window.reason else "") for window in applying
+    )
+    for effect in ("suppress", "queue"):
+        ends = [window.ends for window in applying if window.effect == effect]
+        if ends:
+            known = [end for end in ends if end is not None]
+            return Permission(effect, LEVELS[0], max(known) if len(known) == len(ends) else None, reasons)
+    caps = [window.effect for window in applying]
+    return Permission("", lowest(LEVELS[-1], *caps), None, reasons)

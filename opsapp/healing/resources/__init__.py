@@ -1,0 +1,172 @@
+"""Persistent healing: /api/healing and what hangs below it. One file per kind of thing.
+
+Lives here: Healing itself, and how a new store gets one. Must not: HTTP, gevent, decisions (stages make them).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from BTrees.IOBTree import IOBTree
+from BTrees.OOBTree import OOBTree, OOTreeSet
+
+from opsapp.healing.logic.brake import HOUR
+from opsapp.maintenance.resources import HealingWindows
+from opsapp.tree.folder import Facet, Folder, add_facet
+from opsapp.tree.root import Root
+
+from .cases import CaseBook
+from .deeds import Deeds
+from .injections import Injections
+from .ledger import Ledger
+from .rules import Rules, TrustBook
+from .suggestions import Suggestions
+from .surroundings import Dependencies
+
+
+class Healing(Folder):
+    """/api/healing. `book` holds the cases; `paused` is the kill switch."""
+
+    url = "/api/healing"
+    forecasts: tuple[dict[str, Any], ...] = ()  # where metrics were heading when they were last looked at
+    foretold: dict[tuple[str, str, str], float] = {}
+    brake_told_at = 0.0  # when people were told last that the brake is on
+
+    def __init__(self) -> None:
+        super().__init__()
+        self["rules"] = Rules()
+        self["trust"] = TrustBook()
+        self["ledger"] = Ledger()
+        self["suggestions"] = Suggestions()
+        self["dependencies"] = Dependencies()
+        self.book = CaseBook()
+        self.switch: dict[str, object] = {"paused": False, "by": None, "at": None}
+        self.snapshots = IOBTree()  # ledger id -> what the host looked like before, for a rollback
+        self.reported = OOBTree()  # outcomes that agents have reported: agent:id -> when
+        self.answers = OOBTree()  # id of a rollback request -> the ledger id that it became, or None
+        self.deeds = Deeds()
+        self.injections = Injections()
+        self.given = OOBTree()  # agent -> the rules that it was ever given to heal alone
+        self.begun: tuple[tuple[float, str, str | None], ...] = ()  # heals of the last hour: (time, rule, site)
+
+    def recent(self, now: float) -> tuple[tuple[float, str, str | None], ...]:
+        return tuple(one for one in self.begun if now - one[0] < HOUR)
+
+    @property
+    def paused(self) -> bool:
+        return bool(self.switch["paused"])
+
+
+class Numbered(Facet):
+    """/api/healing/rollback: below it, the ledger's numbers."""
+
+    def __getitem__(self, name: str) -> RollbackOf:
+        ledger_id = int(name) if name.isascii() and name.isdigit() and len(name) < 10 else 0
+        if self.__parent__["ledger"].record(ledger_id) is None:
+            raise KeyError(name)
+        return RollbackOf(self, name)
+
+
+class RollbackOf(Facet):
+    """/api/healing/rollback/{ledger_id}."""
+
+    url = "/api/healing/rollback/{ledger_id}"
+
+    @property
+    def ledger_id(self) -> int:
+        return int(self.__name__)
+
+
+class Cases(Facet):
+    """/api/healing/cases: below it, the cases by id."""
+
+    def __getitem__(self, name: str) -> CaseView:
+        if name not in self.__parent__.book.cases:
+            raise KeyError(name)
+        return CaseView(self, name)
+
+
+class CaseView(Facet):
+    """/api/healing/cases/{id}: what was thought about one target, and why."""
+
+    url = "/api/healing/cases/{case_id}"
+
+    SHOWN = ("id", "target", "rule_id", "state", "outcome", "step", "events")
+
+    def plain(self) -> dict[str, Any]:
+        case = self.__parent__.__parent__.book.cases[self.__name__].fields
+        closed = case["closed_at"]
+        return {
+            **{name: case[name] for name in self.SHOWN},
+            "opened_at": int(case["opened_at"]),
+            "closed_at": None if closed is None else int(closed),
+            "why": list(case["why"]),
+        }
+
+
+class Chaos(Facet):
+    """/api/healing/chaos: below it, scenarios and run."""
+
+    url = "/api/healing/chaos"
+
+
+class Capabilities(Facet):
+    """/api/healing/capabilities: below it, hosts by hostname, label or id."""
+
+    def __getitem__(self, name: str) -> CapabilitiesOf:
+        return CapabilitiesOf(self, name)
+
+
+class CapabilitiesOf(Facet):
+    """/api/healing/capabilities/{hostname}."""
+
+    url = "/api/healing/capabilities/{hostname}"
+
+
+add_facet(Healing, "rollback", Numbered)
+add_facet(Healing, "capabilities", Capabilities)
+add_facet(Healing, "cases", Cases)
+add_facet(Healing, "maintenance", HealingWindows)
+add_facet(Healing, "chaos", Chaos)
+
+
+def set_up(root: Root) -> None:
+    root["api"]["healing"] = Healing()
+
+
+def add_deeds(root: Root) -> None:
+    """Evolve step: what the service does by itself has rows of its own."""
+    healing = healing_of(root)
+    if "deeds" not in healing.__dict__:
+        healing.deeds = Deeds()
+
+
+def add_injections(root: Root) -> None:
+    """Evolve step: faults that chaos has injected are remembered."""
+    healing = healing_of(root)
+    if "injections" not in healing.__dict__:
+        healing.injections = Injections()
+
+
+def add_given(root: Root) -> None:
+    """Evolve step: what agents were given to heal alone is remembered."""
+    healing = healing_of(root)
+    if "given" not in healing.__dict__:
+        healing.given = OOBTree()
+
+
+def index_failures(root: Root) -> None:
+    """Evolve step: what has failed is kept as it changes, instead of being looked for in every case."""
+    book = healing_of(root).book
+    if "unhealed" in book.__dict__:
+        return
+    book.queued, book.unhealed, book.unhealed_on = OOTreeSet(), OOTreeSet(), OOBTree()
+    for case_id in book.open_on.values():
+        case = book.cases[case_id]
+        book.hold_back(case, bool(case.fields["queued"]))
+    for case_id in book.last_on.values():
+        book.note_end(book.cases[case_id], book.cases[case_id].fields["outcome"])
+
+
+def healing_of(root: Root) -> Healing:
+    return root["api"]["healing"]

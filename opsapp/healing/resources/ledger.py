@@ -1,0 +1,202 @@
+"""The ledger: entries with gapless ids, their indexes, the chain's head, and the statistics they add up to.
+
+One writer: the pipeline, under its lease. So ids have no gaps, and nothing here needs conflict resolution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from BTrees.IIBTree import IITreeSet
+from BTrees.IOBTree import IOBTree
+from BTrees.OOBTree import OOBTree, OOTreeSet
+from persistent import Persistent
+
+from opsapp.healing.logic import chain
+from opsapp.healing.logic.rules import names_of, told_of
+from opsapp.healing.stages import ledger as stage
+from opsapp.runtime.events import emit
+from opsapp.tree.folder import Folder, Record
+from opsapp.tree.root import Root
+
+
+class Entry(Record):
+    """One outcome. Its fields never change once they are final."""
+
+    def __init__(self, fields: dict[str, Any]):
+        self.fields = fields
+
+
+class Index(Persistent):
+    """Entry ids under one key, newest first, with their number, because the length of a tree is a walk.
+
+    A few are kept in the object itself; a tree of their own comes with the many.
+    """
+
+    def __init__(self) -> None:
+        self.few: tuple[int, ...] = ()
+        self.ids: Any = None  # negative, so that the tree's order is the one wanted
+        self.count = 0
+
+    def add(self, entry_id: int) -> None:
+        self.count += 1
+        if self.ids is None and len(self.few) < FEW:
+            self.few = (entry_id, *self.few)
+            return
+        if self.ids is None:
+            self.ids, self.few = IITreeSet([-one for one in self.few]), ()
+        self.ids.insert(-entry_id)
+
+    def newest(self, offset: int, limit: int) -> list[int]:
+        if self.ids is None:
+            return list(self.few[offset : offset + limit])
+        return [-negative for negative in islice(self.ids.keys(), offset, offset + limit)]
+
+
+FEW = 50
+FEWER = 8  # so many ids are kept in the tree itself: most targets have no more, and an object each would be the cost
+
+
+class Ledger(Folder):
+    """/api/healing/ledger. Entries are kept by number; `order` is the order in which they became final."""
+
+    url = "/api/healing/ledger"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.entries = IOBTree()
+        self.order = IOBTree()
+        self.head = chain.GENESIS
+        self.open = OOTreeSet()
+        self.all = Index()
+        self.by_rule = OOBTree()
+        self.by_target = OOBTree()
+        self.by_both = OOBTree()
+        self.effect = OOBTree()  # (action, condition, target or "") -> (verified, total)
+        self.rollbacks = IOBTree()  # id of an entry -> id of the entry that rolled it back later
+
+    # -- writing
+
+    def begin(self, root: Root, case: dict[str, Any], *, rule_id: str, now: float, **fields: Any) -> dict[str, Any]:
+        """Write an intent; the new record."""
+        entry_id = self.entries.maxKey() + 1 if self.entries else 1
+        record = stage.opened(case, entry_id=entry_id, rule_id=rule_id, created_at=now, **fields)
+        self.entries[entry_id] = Entry(record)
+        self.open.insert(entry_id)
+        if record["rolls_back"]:
+            self.rollbacks[record["rolls_back"]] = entry_id
+        self._index(record)
+        self.tell(root, record)
+        return record
+
+    def update(self, root: Root, entry_id: int, **fields: Any) -> dict[str, Any]:
+        """What is learned about an entry while it is under way."""
+        entry = self.entries[entry_id]
+        if entry.fields["state"] == "final":
+            raise ValueError(f"ledger entry {entry_id} is final")
+        entry.fields = {**entry.fields, **fields}
+        self.tell(root, entry.fields)
+        return entry.fields
+
+    def finish(
+        self, root: Root, entry_id: int, *, outcome: str, reason: str, now: float, **fields: Any
+    ) -> dict[str, Any]:
+        """Make an entry final: its place in the chain, its part in the statistics."""
+        entry = self.entries[entry_id]
+        if entry.fields["state"] == "final":
+            raise ValueError(f"ledger entry {entry_id} is final")
+        record = stage.final(entry.fields, outcome=outcome, reason=reason, now=now, previous=self.head, **fields)
+        entry.fields = record
+        self.open.remove(entry_id)
+        self.head = record["hash"]
+        self.order[self.order.maxKey() + 1 if self.order else 1] = entry_id
+        self._count(record)
+        self.tell(root, record)
+        return record
+
+    def can_roll_back(self, entry_id: int) -> bool:
+        """Whether nobody has undone it or is about to."""
+        later = self.rollbacks.get(entry_id)
+        under_way = later is not None and self.entries[later].fields["state"] != "final"
+        record = self.record(entry_id)
+        return record is not None and not under_way and record["rollback_status"] != "rolled_back"
+
+    def tell(self, root: Root, record: dict[str, Any]) -> None:
+        emit(root, "heal", self.shown(record))
+
+    def _index(self, record: dict[str, Any]) -> None:
+        entry_id, rule_id = record["id"], record["rule_id"]
+        self.all.add(entry_id)
+        _add(self.by_rule, rule_id, entry_id)
+        for name in names_of(record["target"]):
+            _add(self.by_target, name, entry_id)
+            _add(self.by_both, (rule_id, name), entry_id)
+
+    def _count(self, record: dict[str, Any]) -> None:
+        verified, total = stage.counts(record)
+        if total:
+            for condition in told_of(record["condition"]):
+                for target in ("", *names_of(record["target"])):
+                    key = (record["action_type"], condition, target)
+                    before = self.effect.get(key, (0, 0))
+                    self.effect[key] = (before[0] + verified, before[1] + total)
+
+    # -- reading
+
+    def record(self, entry_id: int) -> dict[str, Any] | None:
+        entry = self.entries.get(entry_id)
+        return None if entry is None else self.shown(entry.fields)
+
+    def shown(self, record: dict[str, Any]) -> dict[str, Any]:
+        """A record as the API gives it: `rollback_status` of one that was rolled back later is derived."""
+        later = self.rollbacks.get(record["id"])
+        status = record["rollback_status"] if later is None else self.entries[later].fields["outcome"]
+        shown = {**record, "rollback_status": status}
+        del shown["executed"]
+        return shown
+
+    def page(
+        self, rule_id: str | None, target: str | None, limit: int, offset: int
+    ) -> tuple[int, list[dict[str, Any]]]:
+        """(how many there are, a page of them, newest first)."""
+        if rule_id is not None and target is not None:
+            index = held(self.by_both, (rule_id, target))
+        elif rule_id is not None:
+            index = held(self.by_rule, rule_id)
+        else:
+            index = self.all if target is None else held(self.by_target, target)
+        if index is None:
+            return 0, []
+        return index.count, [self.shown(self.entries[entry_id].fields) for entry_id in index.newest(offset, limit)]
+
+    def chained(self) -> Iterator[dict[str, Any]]:
+        for entry_id in self.order.values():
+            yield self.entries[entry_id].fields
+
+    def statistics(self, action_type: str, condition: str, target: str = "") -> tuple[int, int]:
+        """(verified, total) of an action for a condition, on one target or everywhere."""
+        return self.effect.get((action_type, told_of(condition)[0], target), (0, 0))
+
+
+def _add(tree: OOBTree, key: Any, entry_id: int) -> None:
+    found = tree.get(key, ())
+    if isinstance(found, tuple):
+        if len(found) < FEWER:
+            tree[key] = (entry_id, *found)
+            return
+        found = tree[key] = _index_of(found)
+    found.add(entry_id)
+
+
+def held(tree: OOBTree, key: Any) -> Index | None:
+    """The ids under a key, or None."""
+    found = tree.get(key)
+    return _index_of(found) if isinstance(found, tuple) else found
+
+
+def _index_of(ids: tuple[int, ...]) -> Index:
+    index = Index()
+    index.few, index.count = ids, len(ids)
+    return index

@@ -1,0 +1,137 @@
+"""Rules and their trust: /api/healing/rules, /api/healing/trust."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opsapp.healing.logic import rules as logic
+from opsapp.healing.logic.levels import lowest
+from opsapp.healing.stages.trust import Trust, evidence, needs, redefine
+from opsapp.lib.problems import Conflict
+from opsapp.runtime.events import emit
+from opsapp.tree.folder import Folder, Record
+from opsapp.tree.root import Root
+
+FIELDS = (
+    "condition",
+    "severity",
+    "action",
+    "escalation_chain",
+    "targets",
+    "for",
+    "settle_s",
+    "verify_timeout_s",
+    "cooldown_s",
+    "trust_ceiling",
+    "initial_level",
+    "enabled",
+    "description",
+)
+
+
+class Rules(Folder):
+    """/api/healing/rules. `version` grows with every change, so that who compiled them knows to do it again."""
+
+    url = "/api/healing/rules"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.version = 0
+
+    def touch(self) -> None:
+        self.version += 1
+
+
+class Rule(Record):
+    """One rule. `source` says where it is written: `default`, `yaml` or `api`."""
+
+    url = "/api/healing/rules/{rule_id}"
+
+    def __init__(self, fields: dict[str, Any], source: str, now: float):
+        self.fields = fields
+        self.source = source
+        self.created_at = now
+        self.updated_at = now
+
+    def plain(self) -> dict[str, Any]:
+        return {
+            "id": self.__name__,
+            **self.fields,
+            "source": self.source,
+            "created_at": int(self.created_at),
+            "updated_at": int(self.updated_at),
+        }
+
+
+class TrustBook(Folder):
+    """/api/healing/trust."""
+
+    url = "/api/healing/trust"
+
+
+class TrustState(Record):
+    """A rule's trust: one small object of its own, because it changes with every trigger."""
+
+    url = "/api/healing/trust/{rule_id}"
+
+    def __init__(self, trust: Trust):
+        self.trust = trust
+
+    def plain(self, now: float) -> dict[str, Any]:
+        trust = self.trust
+        return {
+            "rule_id": trust.rule_id,
+            "current_level": trust.current_level,
+            "ceiling": trust.ceiling,
+            "promoted_at": _whole(trust.promoted_at),
+            "demoted_at": _whole(trust.demoted_at),
+            "promotion_count": trust.promotion_count,
+            "demotion_count": trust.demotion_count,
+            "last_evaluated": int(trust.last_evaluated),
+            "evidence": evidence(trust, now),
+            "needs": needs(trust, now),
+        }
+
+    def become(self, root: Root, trust: Trust, *, cause: str, now: float) -> None:
+        """Keep the new trust, and tell of it when the level or the ceiling is another."""
+        before, self.trust = self.trust, trust
+        if (before.current_level, before.ceiling) != (trust.current_level, trust.ceiling):
+            emit(root, "trust", {**self.plain(now), "old_level": before.current_level, "cause": cause})
+
+
+def _whole(time: float | None) -> int | None:
+    return None if time is None else int(time)
+
+
+def put_rule(root: Root, rule_id: str, fields: dict[str, Any], *, source: str, now: float) -> Rule:
+    """Write a rule, and its trust: a new one starts at its initial level, an edited one may lose trust."""
+    healing = root["api"]["healing"]
+    rule = healing["rules"].get(rule_id)
+    if rule is None:
+        rule = healing["rules"][rule_id] = Rule(fields, source, now)
+    elif rule.fields != fields or rule.source != source:
+        rule.fields, rule.source, rule.updated_at = fields, source, now
+    else:
+        return rule
+    healing["rules"].touch()
+    ceiling, definition = fields["trust_ceiling"], logic.definition(fields)
+    state = healing["trust"].get(rule_id)
+    if state is None:
+        level = lowest(fields["initial_level"], ceiling)
+        healing["trust"][rule_id] = TrustState(Trust(rule_id, level, ceiling, definition, now, last_evaluated=now))
+    else:
+        state.become(root, redefine(state.trust, definition, ceiling, now), cause="edit", now=now)
+    return rule
+
+
+def drop_rule(root: Root, rule_id: str) -> None:
+    healing = root["api"]["healing"]
+    del healing["rules"][rule_id]
+    if rule_id in healing["trust"]:
+        del healing["trust"][rule_id]
+    healing["rules"].touch()
+
+
+def require_free(root: Root, rule_id: str) -> None:
+    if rule_id in root["api"]["healing"]["rules"]:
+        raise Conflict(f"There is a rule {rule_id!r} already.", code="id_taken")

@@ -1,0 +1,78 @@
+"""Suggestions: what the records say a person should look at. /api/healing/suggestions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from BTrees.OOBTree import OOBTree
+
+from opsapp.tree.folder import Folder, Record
+
+CATEGORIES = (
+    "recurring_issue",
+    "low_effectiveness",
+    "dependency_candidate",
+    "trust_promotion",
+    "circuit_breaker",
+    "capacity_forecast",
+    "anomaly",
+)
+
+
+class Suggestions(Folder):
+    """Numbered, newest last. `evidence` remembers what each one was about, so that none comes back for the same."""
+
+    url = "/api/healing/suggestions"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last = 0
+        self.evidence = OOBTree()  # (category, rule, evidence) -> id
+
+    def suggest(
+        self,
+        category: str,
+        severity: str,
+        message: str,
+        *,
+        rule_id: str,
+        evidence: str,
+        now: float,
+        about: dict[str, Any] | None = None,
+    ) -> bool:
+        """Make a suggestion unless this evidence has made one before, dismissed or not."""
+        key = (category, rule_id, evidence)
+        if key in self.evidence:
+            return False
+        self.last += 1
+        self.evidence[key] = self.last
+        self[str(self.last)] = Suggestion(
+            {
+                "id": self.last,
+                "category": category,
+                "severity": severity,
+                "message": message,
+                "rule_id": rule_id,
+                "dismissed": 0,
+                "created_at": int(now),
+                **({"about": about} if about else {}),
+            }
+        )
+        return True
+
+    def active(self) -> list[dict[str, Any]]:
+        found = [one.plain() for one in self.values() if not one.fields["dismissed"]]
+        return sorted(found, key=lambda one: -one["id"])
+
+
+class Suggestion(Record):
+    url = "/api/healing/suggestions/{suggestion_id}"
+
+    def __init__(self, fields: dict[str, Any]):
+        self.fields = fields
+
+    def plain(self) -> dict[str, Any]:
+        return dict(self.fields)
+
+    def dismiss(self) -> None:
+        self.fields = {**self.fields, "dismissed": 1}

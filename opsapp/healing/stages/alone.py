@@ -1,0 +1,92 @@
+"""What a host may heal by itself while nobody answers: rules that would act on it without a person, cut to its tools.
+
+Pure, like the stages. Must not: hand anything out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from opsapp.healing.logic import brake, rules, windows
+from opsapp.healing.logic.levels import behaviour
+from opsapp.lib.durations import seconds
+from opsapp.wire.actions import ACTIONS
+from opsapp.wire.conditions import parse
+
+from .trust import effective
+from .world import Host, World
+
+ELSEWHERE = ("monitor", "response_time_ms", "cert_days")  # readings that no agent has
+MOST_STEPS, MOST_POLICIES = 10, 500
+
+
+def policies(host: Host, names: tuple[str, ...], tags: tuple[str, ...], world: World) -> list[dict[str, Any]]:
+    """As `wire.policies.POLICY` has them. None while healing is paused, held back by a window, or braked."""
+    window = windows.permitted(world.windows, names)
+    if (
+        world.paused
+        or host.ambiguous
+        or window.effect
+        or not set(names).isdisjoint(world.settings["protected"]["targets"])
+    ):
+        return []
+    if brake.pulled(world.load("", host.hostname)._replace(rule=0), world.settings["brake"]):
+        return []
+    found = []
+    for rule_id, rule in sorted(world.rules.items()):
+        trust = world.trust.get(rule_id)
+        if trust is None or not rule["enabled"] or not _is_about(rule, host, names, tags):
+            continue
+        level = effective(trust, source="agent", caps=[(window.cap, "window")]).level
+        steps = _steps(rule, level, host, world)
+        if steps:
+            found.append(_policy(rule_id, rule, steps))
+    return found[:MOST_POLICIES]
+
+
+def _is_about(rule: Mapping[str, Any], host: Host, names: tuple[str, ...], tags: tuple[str, ...]) -> bool:
+    """Whether it is a rule about this host's own readings, that would be acted upon on this host."""
+    targets, named = rule.get("targets"), (rule.get("action") or {}).get("target")
+    if targets and not rules.in_scope(names, tags, targets.get("agents") or ()):
+        return False
+    if named and named not in names:
+        return False
+    return not any(name.partition(".")[0] in ELSEWHERE for name in parse(rule["condition"]).names)
+
+
+def _steps(rule: Mapping[str, Any], level: str, host: Host, world: World) -> list[dict[str, Any]]:
+    found = []
+    for step in rules.steps(rule):
+        action = ACTIONS[step.action]
+        capable = host.usable is None or host.handler(action) is not None
+        done, total = world.history(step.action, rule["condition"])
+        if action.where != "host" or action.shell or behaviour(level, action.risk) != "execute" or not capable:
+            continue
+        if not rules.ineffective(done, total) and not _protected(step.params, world):
+            found.append({"action": step.action, "params": dict(step.params)})
+    return found[:MOST_STEPS]
+
+
+def _protected(params: Mapping[str, Any], world: World) -> bool:
+    kept = {*world.settings["protected"]["processes"], *world.settings["protected"]["targets"]}
+    return any(str(params.get(name) or "").removesuffix(".service") in kept for name in ("service", "container"))
+
+
+def _policy(rule_id: str, rule: Mapping[str, Any], steps: list[dict[str, Any]]) -> dict[str, Any]:
+    policy = {
+        "rule_id": rule_id,
+        "condition": rule["condition"],
+        "for_s": seconds(rule["for"]),
+        "cooldown_s": min(float(rule["cooldown_s"]), 7 * 86400.0),
+        "steps": steps,
+    }
+    return policy if rule["settle_s"] is None else {**policy, "settle_s": float(rule["settle_s"])}
+
+
+def budget_share(settings: Mapping[str, Any], hosts: int) -> int:
+    """A host's part of what the whole fleet may do in an hour, at least one heal, and no more than one rule may do."""
+    rates = settings["brake"]["max_heals_per_hour"]
+    if not rates["fleet"] or not rates["rule"]:
+        return 0
+    return int(min(rates["rule"], max(1, rates["fleet"] // max(1, hosts))))

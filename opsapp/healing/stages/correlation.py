@@ -1,0 +1,114 @@
+"""Stage 1, correlation: which case an event belongs to, which rule leads the case, and what its root cause is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from opsapp.healing.logic import windows
+from opsapp.healing.logic.levels import rank
+from opsapp.healing.logic.rules import names_of
+
+from .trust import effective
+from .world import World
+
+SEVERITIES = ("info", "warning", "error", "critical")
+
+
+class Received(NamedTuple):
+    """What becomes of an event as it arrives: `open` a case, `absorb` it into one, or `end` with an outcome."""
+
+    kind: str
+    case_id: str | None = None
+    outcome: str | None = None
+    reason: str = ""
+    due: float = 0.0
+
+
+class Correlated(NamedTuple):
+    """What becomes of a case when its hold is over: `plan`, `wait` until `due`, or `end` with an outcome."""
+
+    kind: str
+    rule_id: str
+    outcome: str | None = None
+    reason: str = ""
+    root: str | None = None
+    due: float = 0.0
+
+
+def receive(event: Mapping[str, Any], world: World, cases: Iterable[Mapping[str, Any]]) -> Received:
+    """`cases` are those of the event's target: the open one, and those closed a short while ago."""
+    rule, trust = world.rules.get(event["rule_id"]), world.trust.get(event["rule_id"])
+    if rule is None or trust is None or not rule["enabled"]:
+        return Received("end", outcome="suppressed", reason="rule_disabled")
+    if world.paused:
+        return Received("end", outcome="suppressed", reason="paused")
+    level = effective(trust, source=event["source"], caps=()).level
+    if level == "observation":
+        return Received("end", outcome="observed", reason="level observation")
+    window = windows.permitted(world.windows, (*names_of(event["target"]), *event.get("names", ())))
+    if window.effect == "suppress":
+        return Received("end", outcome="suppressed", reason="; ".join(window.reasons))
+    for case in cases:
+        if case["state"] != "closed" or _rapid(case, rank(level), world):
+            return Received("absorb", case_id=case["id"], reason=f"case {case['id']} is about the same target")
+    found = None if window.effect else world.graph.suppressor(event["target"], world.failing)
+    if found is not None:  # what it hangs on has failed already: there is nothing to wait for
+        return Received("end", outcome="suppressed", reason=f"root cause {found[0]}: {found[1]}")
+    return Received("open", due=world.now + world.settings["hold_s"])
+
+
+def _rapid(case: Mapping[str, Any], level: int, world: World) -> bool:
+    """Whether a closed case still stands for what happens now.
+
+    Not when it was verified: then this is a new failure. Nor when it ended at a lower level than this event has,
+    for a case that only told somebody must not keep another rule from acting.
+    """
+    recent = world.now - case["opened_at"] < world.settings["absorption_window_s"]
+    return recent and case["outcome"] not in ("verified", "withdrawn") and level <= rank(case["level"])
+
+
+def correlate(case: Mapping[str, Any], world: World) -> Correlated:
+    """After the hold: the leading rule, then pause, windows, the condition itself, the graph."""
+    leader = leading(case, world)
+    if leader is None:
+        return Correlated("end", case["rule_id"], "suppressed", "rule_disabled")
+    if world.paused:
+        return Correlated("end", leader, "suppressed", "paused")
+    window = windows.permitted(world.windows, (*names_of(case["target"]), *case.get("names", ())))
+    if window.effect == "suppress":
+        return Correlated("end", leader, "suppressed", "; ".join(window.reasons))
+    if window.effect == "queue":
+        return Correlated("wait", leader, reason="; ".join(window.reasons), due=_after(window, case, world))
+    if world.reading(case).verdict is False:
+        return Correlated("end", leader, "withdrawn", "condition_gone")
+    found = world.graph.suppressor(case["target"], world.failing)
+    if found is not None:
+        return Correlated("end", leader, "suppressed", f"root cause {found[0]}: {found[1]}", root=found[0])
+    return Correlated("plan", leader, root=case["target"])
+
+
+def leading(case: Mapping[str, Any], world: World) -> str | None:
+    """The rule that may do most leads, then the most severe, then the first. Arrival decides only between equals."""
+    found: str | None = None
+    best: tuple[int, int] = (-1, -1)
+    for rule_id in case["events"]:
+        rule, trust = world.rules.get(rule_id), world.trust.get(rule_id)
+        if rule is None or trust is None or not rule["enabled"]:
+            continue
+        level = effective(trust, source=case["source"], caps=()).level
+        weight = (rank(level), SEVERITIES.index(rule["severity"]) if rule["severity"] in SEVERITIES else 0)
+        if weight > best:
+            found, best = rule_id, weight
+    return found
+
+
+def _after(window: windows.Permission, case: Mapping[str, Any], world: World) -> float:
+    """When a queued case is looked at again: after the window, spread so that they do not all come at once."""
+    ends = world.now + 60.0 if window.ends is None else window.ends
+    return ends + spread(case["id"], world.settings["queue_spread_s"])
+
+
+def spread(case_id: str, over_s: float) -> float:
+    """A case's place in the time over which those that were queued are looked at."""
+    return over_s * (int(case_id, 16) % 997) / 997

@@ -1,0 +1,204 @@
+"""Stage 2, planning: level, host, the step of the chain worth trying, pre-flight, and what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from opsapp.healing.logic import brake, rules, windows
+from opsapp.healing.logic.levels import PREDICTIVE_SOURCES, behaviour, tells_people
+from opsapp.wire.actions import Action
+from opsapp.wire.fields import WireError
+
+from .trust import Effective, effective
+from .world import SERVER, Host, World
+
+ENDS = {"observe": "observed", "simulate": "simulated", "notify": "notified"}
+
+
+class Check(NamedTuple):
+    check: str
+    passed: bool
+    detail: str = ""
+
+
+class Choice(NamedTuple):
+    """The step that was chosen, with whole parameters."""
+
+    step: rules.Step
+    action: Action
+    params: dict[str, Any]
+
+
+class Plan(NamedTuple):
+    """`would` is what happens next; `outcome` is set when the case (or this step of it) ends with it."""
+
+    would: str
+    outcome: str | None
+    reason: str
+    trust_level: str
+    effective: Effective
+    choice: Choice | None
+    host: Host | None
+    skipped: tuple[dict[str, Any], ...]
+    checks: tuple[Check, ...]
+    tell: bool
+    why: tuple[str, ...]
+
+    @property
+    def passed(self) -> bool:
+        return all(check.passed for check in self.checks)
+
+
+def plan(case: Mapping[str, Any], world: World) -> Plan:
+    """What to do about the case at its present step. Everything that stood in the way is in `why`."""
+    rule, trust = world.rules[case["rule_id"]], world.trust[case["rule_id"]]
+    choice, skipped = choose(case, rule, world)
+    host, no_host = whereto(case, rule, world, choice)
+    caps = _caps(case, no_host, world)
+    level = effective(trust, source=case["source"], caps=caps)
+    checks = preflight(choice, host, no_host)
+    would, outcome, reason = _decide(level, choice, skipped, checks, caps)
+    why = [f"level {trust.current_level}, effective {level.level}", *level.reasons]
+    why += [f"step {skip['step']} {skip['action']} skipped: {skip['reason']}" for skip in skipped]
+    why += [
+        f"pre-flight {check.check}: {'passed' if check.passed else 'failed'} {check.detail}".rstrip()
+        for check in checks
+    ]
+    why.append(f"would {would}" + (f": {reason}" if reason else ""))
+    tell = would == "notify" or (choice is not None and tells_people(level.level, choice.action.risk))
+    return Plan(
+        would, outcome, reason, trust.current_level, level, choice, host, tuple(skipped), checks, tell, tuple(why)
+    )
+
+
+def whereto(
+    case: Mapping[str, Any], rule: Mapping[str, Any], world: World, choice: Choice | None = None
+) -> tuple[Host | None, str]:
+    """The host that the heal runs on, or why there is none. What only the service can do runs there, whoever asks."""
+    named = (rule.get("action") or {}).get("target")
+    if named == SERVER or (choice is not None and choice.action.where == "server"):
+        return world.server, ""
+    hostname = choice.step.params.get("hostname") if choice is not None and choice.action.shell else None
+    wanted = hostname or named or case.get("agent_id")
+    if not wanted:
+        return None, "no_host"
+    found = world.find_hosts(wanted)
+    if not found:
+        return None, "no_host"
+    if len(found) > 1 or (found[0].ambiguous and wanted != found[0].agent_id):
+        return None, "ambiguous_host"
+    return found[0], ""
+
+
+def _caps(case: Mapping[str, Any], no_host: str, world: World) -> list[tuple[str, str]]:
+    """Everything that holds the level down, with its reason; the reasons are stable words."""
+    caps = []
+    window = windows.permitted(world.windows, (*rules.names_of(case["target"]), *case.get("names", ())))
+    caps.append((window.cap, "; ".join(window.reasons)))
+    if world.graph.is_external(case["target"]):
+        caps.append(("notify", "external"))
+    if no_host in ("no_host", "ambiguous_host"):
+        caps.append(("notify", no_host))
+    pulled = brake.pulled(world.load(case["rule_id"], case["target"]), world.settings["brake"])
+    if pulled:
+        caps.append(("notify", f"brake: {pulled}"))
+    return caps
+
+
+def choose(
+    case: Mapping[str, Any],
+    rule: Mapping[str, Any],
+    world: World,
+) -> tuple[Choice | None, list[dict[str, Any]]]:
+    """The first step from the case's position on that nothing speaks against, and what was passed over."""
+    skipped: list[dict[str, Any]] = []
+    for step in rules.steps(rule)[case["step"] :]:
+        action = world.actions[step.action]
+        params, reason = _against(step, action, case, world)
+        if not reason:
+            return Choice(step, action, params), skipped
+        skipped.append({"step": step.position, "action": step.action, "reason": reason})
+    return None, skipped
+
+
+def _against(
+    step: rules.Step,
+    action: Action,
+    case: Mapping[str, Any],
+    world: World,
+) -> tuple[dict[str, Any], str]:
+    """The step's whole parameters, and why it should not be taken ("" when nothing speaks against it)."""
+    if case["source"] in PREDICTIVE_SOURCES and action.risk != "low":
+        return step.params, f"risk {action.risk}: only low risk for what is predicted"
+    done, total = world.history(step.action, case["condition"])
+    if rules.ineffective(done, total):
+        return step.params, f"low_effectiveness: {done} of {total} verified"
+    try:
+        params = action.check(action.complete(step.params, rules.part_of(case["target"])))
+    except WireError as error:
+        return step.params, f"parameters: {error}"
+    return params, _protected(params, case, world)
+
+
+def _protected(params: Mapping[str, Any], case: Mapping[str, Any], world: World) -> str:
+    protected = world.settings["protected"]
+    targets = {*rules.names_of(case["target"]), *case.get("names", ())}
+    for name in sorted(targets.intersection(protected["targets"])):
+        return f"protected: target {name}"
+    for name in ("service", "container"):
+        value = str(params.get(name) or "").removesuffix(".service")
+        if value in protected["processes"] or value in protected["targets"]:
+            return f"protected: {name} {value}"
+    return ""
+
+
+def preflight(choice: Choice | None, host: Host | None, no_host: str) -> tuple[Check, ...]:
+    """Whether the host is there and has what the action needs."""
+    if choice is None:
+        return (Check("action", False, "no step is left"),)
+    if host is None:
+        return (Check("host", False, no_host),)
+    reachable = Check("host_online", host.online, host.hostname)
+    if choice.action.where == "server":
+        return reachable, Check("capability", True, "by the service itself")
+    capable = _capability(choice.action, host)
+    if host.agent_id == SERVER and choice.action.reversible:
+        return reachable, capable, Check("snapshot", False, "the service itself takes none")
+    return reachable, capable
+
+
+def _capability(action: Action, host: Host) -> Check:
+    if host.usable is None:
+        return Check("capability", True, "the agent looks for its tools itself")
+    handler = host.handler(action)
+    if handler is None:
+        return Check("capability", False, f"looked for {', '.join(action.tools()) or 'any handler'}")
+    return Check("capability", True, f"by {', '.join(handler.tools)}")
+
+
+OFFLINE = "host_offline"
+FAILURES = {
+    "capability": "no_capable_handler",
+    "host_online": OFFLINE,
+    "host": "no_capable_handler",
+    "snapshot": "no_snapshot",
+}
+
+
+def _decide(
+    level: Effective,
+    choice: Choice | None,
+    skipped: list[dict[str, Any]],
+    checks: tuple[Check, ...],
+    caps: list[tuple[str, str]],
+) -> tuple[str, str | None, str]:
+    does = behaviour(level.level, choice.action.risk if choice else "low")
+    if does in ("observe", "simulate", "notify"):
+        return does, ENDS[does], next((why for cap, why in caps if cap == level.level and why), "")
+    if choice is None:
+        return "nothing", "skipped", skipped[-1]["reason"] if skipped else "chain_exhausted"
+    for check in checks:
+        if not check.passed:
+            return "nothing", "failed", f"{FAILURES[check.check]}: {check.detail}"
+    return does, None, ""

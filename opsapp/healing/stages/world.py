@@ -1,0 +1,75 @@
+"""The world as a stage reads it: plain values and look-ups, built by the engine in one short transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from opsapp.healing.logic.brake import Load
+from opsapp.healing.logic.graph import Graph
+from opsapp.healing.logic.windows import Window
+from opsapp.wire.actions import ACTIONS, Action, Handler
+
+from .trust import Trust
+
+
+class Host(NamedTuple):
+    """A host that an agent stands on. `usable` is None while nobody knows its tools."""
+
+    agent_id: str
+    hostname: str
+    label: str = ""
+    online: bool = True
+    usable: frozenset[str] | None = None
+    ambiguous: bool = False  # another agent reports the same hostname
+    native: bool = True  # an agent's own code is there too
+
+    def handler(self, action: Action) -> Handler | None:
+        """The first way to perform the action that this host has."""
+        usable = self.usable or frozenset()
+        ways = action.handlers if self.native else [way for way in action.handlers if _is_plain(action, way)]
+        return next((way for way in ways if usable.issuperset(way.tools)), None)
+
+
+def _is_plain(action: Action, way: Handler) -> bool:
+    """Whether it is arguments only: no code of an agent, no question to one, no timer that would have to undo it."""
+    return not (action.armed_s or way.when or any(step[0].startswith(("@", "-")) for step in way.steps))
+
+
+SERVER = "server"
+
+
+class Reading(NamedTuple):
+    """A condition looked at: verdict, the readings it needed, and the age of the oldest of them as a time."""
+
+    verdict: bool | None
+    metrics: dict[str, Any]
+    measured_at: float | None
+
+
+@dataclass
+class World:
+    """Everything a decision may depend on."""
+
+    now: float
+    rules: Mapping[str, Mapping[str, Any]]
+    trust: Mapping[str, Trust]
+    settings: Mapping[str, Any]
+    graph: Graph = field(default_factory=Graph)
+    failing: Collection[str] = frozenset()
+    windows: Sequence[Window] = ()
+    hosts: Mapping[str, Host] = field(default_factory=dict)
+    server: Host = field(default_factory=lambda: Host(SERVER, SERVER, usable=frozenset(), native=False))
+    paused: bool = False
+    actions: Mapping[str, Action] = field(default_factory=lambda: ACTIONS)
+    history: Callable[[str, str], tuple[int, int]] = lambda *_: (0, 0)
+    load: Callable[[str, str], Load] = lambda *_: Load()
+    reading: Callable[[Mapping[str, Any]], Reading] = lambda *_: Reading(None, {}, None)
+
+    def find_hosts(self, name: str) -> list[Host]:
+        """The hosts that an agent id, hostname or label may mean: an id is never ambiguous."""
+        if name in self.hosts:
+            return [self.hosts[name]]
+        by_hostname = [host for host in self.hosts.values() if host.hostname == name]
+        return by_hostname or [host for host in self.hosts.values() if host.label == name]

@@ -1,0 +1,15 @@
+"""/api/healing over the resources and the engine. One file per kind of thing; what all of them need is here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyramid.request import Request
+
+
+def page(request: Request, rows: list[Any]) -> list[Any]:
+    """The part of a list that the query asks for, and how many there are."""
+    query = request.valid_query
+    request.response.headers["X-Total-Count"] = str(len(rows))
+    stop = None if query["limit"] is None else query["offset"] + query["limit"]
+    return rows[query["offset"] : stop]

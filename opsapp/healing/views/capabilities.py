@@ -1,0 +1,36 @@
+"""/api/healing/capabilities/{hostname}."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyramid.request import Request
+from pyramid.view import view_config
+
+from opsapp.healing import schemas
+from opsapp.healing.engine import fleet
+from opsapp.healing.resources import CapabilitiesOf
+from opsapp.tree.acl import Permission
+
+
+@view_config(
+    context=CapabilitiesOf,
+    request_method="GET",
+    permission=Permission.view,
+    returns=schemas.CapabilityRecord,
+    renderer="json",
+)
+def capabilities(context: CapabilitiesOf, request: Request) -> Any:
+    return fleet.capabilities(request.root, context.__name__)
+
+
+@view_config(
+    context=CapabilitiesOf,
+    name="refresh",
+    request_method="POST",
+    permission=Permission.operate,
+    returns=schemas.Queued,
+    renderer="json",
+)
+def refresh(context: CapabilitiesOf, request: Request) -> Any:
+    return fleet.refresh_capabilities(request.root, context.__name__, request.caller.name)

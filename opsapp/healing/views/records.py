@@ -1,0 +1,134 @@
+"""What happened and what it says: ledger, effectiveness, suggestions, cases, rollback."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyramid.request import Request
+from pyramid.view import view_config
+
+from opsapp.healing import schemas
+from opsapp.healing.engine import rollback
+from opsapp.healing.logic import chain
+from opsapp.healing.resources import CaseView, Healing, RollbackOf
+from opsapp.healing.resources.ledger import Ledger
+from opsapp.healing.resources.suggestions import Suggestion, Suggestions
+from opsapp.healing.stages.ledger import effectiveness as figures
+from opsapp.lib.problems import Conflict
+from opsapp.tree.acl import Permission
+from opsapp.web.answers import Deferred
+from opsapp.web.fields import Paging
+
+from . import page
+
+
+@view_config(
+    context=Ledger,
+    request_method="GET",
+    permission=Permission.view,
+    query=schemas.LedgerQuery,
+    returns=[schemas.LedgerRecord],
+    renderer="json",
+)
+def ledger(context: Ledger, request: Request) -> Any:
+    query = request.valid_query
+    total, rows = context.page(query["rule_id"], query["target"], query["limit"], query["offset"])
+    request.response.headers["X-Total-Count"] = str(total)
+    return rows
+
+
+@view_config(
+    context=Ledger,
+    name="verify",
+    request_method="GET",
+    permission=Permission.view,
+    returns=schemas.ChainVerdict,
+    renderer="json",
+)
+def verify(context: Ledger, request: Request) -> Any:
+    return chain.verify(context.chained())
+
+
+@view_config(
+    context=Healing,
+    name="effectiveness",
+    request_method="GET",
+    permission=Permission.view,
+    query=schemas.EffectivenessQuery,
+    returns=schemas.Effectiveness,
+    renderer="json",
+)
+def effectiveness(context: Healing, request: Request) -> Any:
+    action, condition, target = (request.valid_query[name] for name in ("action_type", "condition", "target"))
+    return figures(action, condition, *context["ledger"].statistics(action, condition, target))
+
+
+@view_config(
+    context=Suggestions,
+    request_method="GET",
+    permission=Permission.view,
+    query=Paging,
+    returns=[schemas.SuggestionRecord],
+    renderer="json",
+)
+def suggestions(context: Suggestions, request: Request) -> Any:
+    return page(request, context.active())
+
+
+@view_config(
+    context=Suggestion,
+    name="dismiss",
+    request_method="POST",
+    permission=Permission.operate,
+    returns=schemas.Success,
+    renderer="json",
+)
+def dismiss(context: Suggestion, request: Request) -> Any:
+    context.dismiss()
+    request.audit("healing.suggestion.dismiss", context.__name__)
+    return {"success": True}
+
+
+@view_config(
+    context=Suggestion,
+    name="confirm",
+    request_method="POST",
+    permission=Permission.operate,
+    returns=schemas.Success,
+    renderer="json",
+)
+def confirm(context: Suggestion, request: Request) -> Any:
+    about = context.fields.get("about")
+    if context.fields["category"] != "dependency_candidate" or not about:
+        raise Conflict("Only a dependency candidate can be confirmed.", code="not_a_candidate")
+    if context.fields["dismissed"]:
+        raise Conflict("This suggestion is dismissed or confirmed already.", code="already_dismissed")
+    dependencies = context.__parent__.__parent__["dependencies"]
+    if about["target"] in dependencies.graph().ancestors(about["depends_on"]):
+        raise Conflict("That edge would close a cycle.", code="cycle")
+    dependencies.add_edge(about["target"], about["depends_on"])
+    context.dismiss()
+    request.audit("healing.suggestion.confirm", context.__name__, after=about)
+    return {"success": True}
+
+
+@view_config(
+    context=CaseView, request_method="GET", permission=Permission.view, returns=schemas.CaseRecord, renderer="json"
+)
+def case(context: CaseView, request: Request) -> Any:
+    return context.plain()
+
+
+@view_config(
+    context=RollbackOf,
+    request_method="POST",
+    permission=Permission.administer,
+    idempotent=True,
+    returns=schemas.RolledBack,
+    renderer="json",
+)
+def roll_back(context: RollbackOf, request: Request) -> Any:
+    node, ledger_id = request.node, context.ledger_id
+    rollback.refuse_impossible(request.root, ledger_id)
+    request.audit("healing.rollback", str(ledger_id))
+    return Deferred(lambda: (200, {}, rollback.perform(node, ledger_id)))

@@ -1,0 +1,148 @@
+"""/api/healing/rules and /api/healing/trust."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyramid.request import Request
+from pyramid.view import view_config
+
+from opsapp.healing import schemas
+from opsapp.healing.engine import past
+from opsapp.healing.engine.declared import complete, refuse_wrong
+from opsapp.healing.resources.rules import Rule, Rules, TrustBook, TrustState, drop_rule, put_rule, require_free
+from opsapp.healing.stages import trust as governor
+from opsapp.lib.ids import new_id
+from opsapp.lib.problems import Conflict
+from opsapp.tree.acl import Permission
+from opsapp.web.fields import AsOf
+
+from . import page
+
+
+@view_config(
+    context=Rules,
+    request_method="GET",
+    permission=Permission.view,
+    query=schemas.PastPage,
+    returns=[schemas.RuleRecord],
+    renderer="json",
+)
+def rules(context: Rules, request: Request) -> Any:
+    at = request.valid_query["as_of"]
+    if at is not None:
+        return page(request, request.node.transact_at(at, past.rules))
+    return page(request, [rule.plain() for rule in context.values()])
+
+
+@view_config(
+    context=Rules,
+    request_method="POST",
+    permission=Permission.administer,
+    body=schemas.NewRule,
+    creates=True,
+    returns=schemas.Created,
+    renderer="json",
+)
+def create_rule(context: Rules, request: Request) -> Any:
+    rule_id = request.valid_body["id"] or new_id()
+    require_free(request.root, rule_id)
+    fields = complete(request.valid_body)
+    refuse_wrong(fields)
+    put_rule(request.root, rule_id, fields, source="api", now=request.node.clock.now())
+    request.audit("healing.rule.create", rule_id, after=fields)
+    return {"id": rule_id, "status": "created"}
+
+
+@view_config(
+    context=Rule,
+    request_method="GET",
+    permission=Permission.view,
+    query=AsOf,
+    returns=schemas.RuleRecord,
+    renderer="json",
+)
+def rule(context: Rule, request: Request) -> Any:
+    at = request.valid_query["as_of"]
+    if at is not None:
+        return request.node.transact_at(at, past.rule, context.__name__)
+    return context.plain()
+
+
+@view_config(
+    context=Rule,
+    request_method="PUT",
+    permission=Permission.administer,
+    body=schemas.RuleBody,
+    partial=True,
+    read_only=schemas.RULE_READ_ONLY,
+    returns=schemas.Status,
+    renderer="json",
+)
+def edit_rule(context: Rule, request: Request) -> Any:
+    before, fields = context.fields, {**context.fields, **request.valid_body}
+    refuse_wrong(fields)
+    put_rule(request.root, context.__name__, fields, source="api", now=request.node.clock.now())
+    request.audit("healing.rule.update", context.__name__, before=before, after=fields)
+    return {"status": "updated"}
+
+
+@view_config(
+    context=Rule, request_method="DELETE", permission=Permission.administer, returns=schemas.Status, renderer="json"
+)
+def delete_rule(context: Rule, request: Request) -> Any:
+    request.audit("healing.rule.delete", context.__name__, before=context.fields)
+    drop_rule(request.root, context.__name__)
+    return {"status": "deleted"}
+
+
+@view_config(
+    context=TrustBook,
+    request_method="GET",
+    permission=Permission.view,
+    query=schemas.PastPage,
+    returns=[schemas.TrustRecord],
+    renderer="json",
+)
+def trust(context: TrustBook, request: Request) -> Any:
+    at = request.valid_query["as_of"]
+    if at is not None:
+        return page(request, request.node.transact_at(at, past.trust, at))
+    return page(request, [state.plain(request.node.clock.now()) for state in context.values()])
+
+
+@view_config(
+    context=TrustState,
+    name="promote",
+    request_method="POST",
+    permission=Permission.administer,
+    body=schemas.Promotion,
+    returns=schemas.NewLevel,
+    renderer="json",
+)
+def promote(context: TrustState, request: Request) -> Any:
+    return _move(context, request, governor.promote, "promote")
+
+
+@view_config(
+    context=TrustState,
+    name="demote",
+    request_method="POST",
+    permission=Permission.administer,
+    body=schemas.Demotion,
+    returns=schemas.NewLevel,
+    renderer="json",
+)
+def demote(context: TrustState, request: Request) -> Any:
+    return _move(context, request, governor.demote, "demote")
+
+
+def _move(context: TrustState, request: Request, move: Any, name: str) -> dict[str, Any]:
+    before, now = context.trust.current_level, request.node.clock.now()
+    try:
+        moved = move(context.trust, request.valid_body["level"], now)
+    except governor.Refused as refusal:
+        raise Conflict(str(refusal), code="level_refused") from None
+    context.become(request.root, moved, cause=f"{name} by {request.caller.name}", now=now)
+    request.audit(f"healing.trust.{name}", context.__name__, before=before, after=moved.current_level)
+    return {"success": True, "rule_id": context.__name__, "new_level": moved.current_level}

@@ -1,0 +1,82 @@
+"""Dependencies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyramid.request import Request
+from pyramid.view import view_config
+
+from opsapp.healing import schemas
+from opsapp.healing.engine import past, surroundings
+from opsapp.healing.logic import graph
+from opsapp.healing.resources.surroundings import Dependencies
+from opsapp.lib.problems import Invalid, Malformed
+from opsapp.tree.acl import Permission
+from opsapp.web.derivers import RAW
+from opsapp.web.fields import AsOf
+from opsapp.web.jsontext import loads
+
+
+@view_config(
+    context=Dependencies,
+    request_method="GET",
+    permission=Permission.view,
+    query=AsOf,
+    returns=schemas.DependencyGraph,
+    renderer="json",
+)
+def dependencies(context: Dependencies, request: Request) -> Any:
+    at = request.valid_query["as_of"]
+    if at is not None:
+        window = request.node.config["healing"]["absorption_window_s"]
+        return request.node.transact_at(at, past.dependencies, at, window)
+    return surroundings.graph_of(request.root)
+
+
+@view_config(
+    context=Dependencies,
+    request_method="PUT",
+    permission=Permission.administer,
+    body=schemas.DependencyList,
+    returns=schemas.Status,
+    renderer="json",
+)
+def declare(context: Dependencies, request: Request) -> Any:
+    entries = request.valid_body["dependencies"]
+    wrong = graph.mistakes(entries, surroundings.known_targets(request.root))
+    if wrong:
+        raise Invalid({entry["target"]: entry["error"] for entry in wrong})
+    context.declare(entries, "api")
+    request.audit("healing.dependencies", "dependencies", after=entries)
+    return {"status": "updated"}
+
+
+@view_config(
+    context=Dependencies,
+    name="validate",
+    request_method="POST",
+    permission=Permission.view,
+    body=RAW,
+    audit=False,
+    returns=schemas.Validation,
+    renderer="json",
+)
+def validate(context: Dependencies, request: Request) -> Any:
+    errors = surroundings.validate(request.root, read_list(request.body))
+    return {"valid": not errors, "errors": errors}
+
+
+def read_list(raw: bytes) -> list[Any]:
+    """A list of entries, or an object that holds one under `dependencies`."""
+    value = loads(raw) if raw else None
+    if isinstance(value, dict):
+        unknown = value.keys() - {"dependencies"}
+        if unknown:
+            raise Invalid({name: "is not known here" for name in unknown})
+        value = value.get("dependencies")
+    elif value is not None and not isinstance(value, list):
+        raise Malformed("A list of dependencies, or an object with one, is due in the body.")
+    if not value or not isinstance(value, list):
+        raise Invalid({"dependencies": "is required: a list that is not empty"})
+    return value

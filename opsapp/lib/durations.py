@@ -1,0 +1,20 @@
+"""Spans of time as people write them: `90s`, `30m`, `2h`, `1h30m`, `1d`."""
+
+from __future__ import annotations
+
+import re
+
+UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
+FORM = re.compile(r"(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6})s)?")
+
+
+def seconds(span: float | str) -> float:
+    """A number of seconds, or a text, as seconds; ValueError for anything else."""
+    if isinstance(span, bool) or not isinstance(span, int | float | str):
+        raise ValueError("a duration is a number of seconds or a text like 1h30m")
+    if not isinstance(span, str):
+        return float(span)
+    match = FORM.fullmatch(span)
+    if not span or match is None:
+        raise ValueError(f"{span!r} is no duration: write 90s, 30m, 2h, 1h30m or 1d")
+    return float(sum(int(count) * unit for count, unit in zip(match.groups("0"), UNITS.values(), strict=True)))

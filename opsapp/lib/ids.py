@@ -1,0 +1,19 @@
+"""Names that the server makes: ids, tokens and their hashes."""
+
+import hashlib
+import secrets
+
+
+def new_id() -> str:
+    """An id for a resource: 16 lowercase hex digits."""
+    return secrets.token_hex(8)
+
+
+def new_token() -> str:
+    """A credential: 256 random bits as 64 hex digits. Store only its `digest`."""
+    return secrets.token_hex(32)
+
+
+def digest(token: str) -> str:
+    """What is stored in place of a token. Tokens are random, so a plain hash is enough."""
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,59 @@
+"""Addresses of clients, and (from `wire.addresses`, because agents judge by it too) which ones may be reached."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable
+
+from opsapp.wire.addresses import METADATA_NETWORKS, AddressPolicy, plain_address
+
+__all__ = ["METADATA_NETWORKS", "AddressPolicy", "client_address", "counted_address", "plain_address"]
+
+
+def client_address(peer: str, forwarded: str, trusted: Iterable[str]) -> str:
+    """Who asked: the peer, or, where the peer is a trusted proxy, the last hop of X-Forwarded-For that is none.
+
+    The header is read from its end, because only what trusted proxies appended can be believed. A hop that is no
+    address ends the reading: the one before it is all that is known.
+    """
+    networks = [ipaddress.ip_network(network, strict=False) for network in trusted]
+    client = peer
+    for hop in reversed([part.strip() for part in forwarded.split(",") if part.strip()]):
+        if not _is_within(client, networks):
+            break
+        address = _address_of_hop(hop)
+        if address is None:
+            break
+        client = address
+    return client
+
+
+def _is_within(text: str, networks: list[ipaddress.IPv4Network | ipaddress.IPv6Network]) -> bool:
+    try:
+        address = plain_address(text)
+    except ValueError:
+        return False
+    return any(address in network for network in networks)
+
+
+def _address_of_hop(hop: str) -> str | None:
+    """Proxies write `1.2.3.4`, `1.2.3.4:5678`, `::1`, `[::1]` or `[::1]:5678`."""
+    if hop.startswith("["):
+        hop = hop[1:].partition("]")[0]
+    elif hop.count(":") == 1:
+        hop = hop.partition(":")[0]
+    try:
+        return str(plain_address(hop))
+    except ValueError:
+        return None
+
+
+def counted_address(text: str) -> str:
+    """What attempts are counted by: an IPv4 address, or the /64 of an IPv6 one, which one customer has to himself."""
+    try:
+        address = plain_address(text)
+    except ValueError:
+        return text
+    if isinstance(address, ipaddress.IPv6Address):
+        return str(ipaddress.IPv6Network((int(address) >> 64 << 64, 64)))
+    return str(address)

@@ -1,0 +1,105 @@
+"""What can go wrong in the domain, without any idea of HTTP.
+
+Every room raises these; `opsapp.web.errors` alone knows which status each one has.
+`code` is stable and for programs, the message is for people.
+"""
+
+from __future__ import annotations
+
+
+class Problem(Exception):
+    """The base: something that the caller has to be told."""
+
+    code = "problem"
+
+    def __init__(self, message: str, *, code: str | None = None, **details):
+        super().__init__(message)
+        self.message = message
+        self.code = code or self.code
+        self.details = details
+
+
+class Malformed(Problem):
+    """It cannot be read at all."""
+
+    code = "malformed"
+
+
+class Invalid(Problem):
+    """It can be read, but values are wrong, missing or unknown; `fields` names every one."""
+
+    code = "invalid"
+
+    def __init__(self, fields: dict[str, str], message: str | None = None, **details):
+        super().__init__(message or "Some values are not valid: " + ", ".join(sorted(fields)), **details)
+        self.fields = fields
+
+
+class Unauthenticated(Problem):
+    code = "unauthenticated"
+
+
+class Forbidden(Problem):
+    code = "forbidden"
+
+
+class NotFound(Problem):
+    code = "not_found"
+
+
+class WrongMethod(Problem):
+    """The thing exists, but cannot be asked this way; details: `allow`."""
+
+    code = "method_not_allowed"
+
+
+class Conflict(Problem):
+    """Well formed, but the present state forbids it."""
+
+    code = "conflict"
+
+
+class Gone(Problem):
+    code = "gone"
+
+
+class TooLarge(Problem):
+    code = "too_large"
+
+
+class UnsupportedType(Problem):
+    code = "unsupported_type"
+
+
+class TooMany(Problem):
+    """Asked too often; details: `retry_after` in seconds."""
+
+    code = "too_many_requests"
+
+
+class Unavailable(Problem):
+    """It cannot be done now (store away, agent offline); details: `retry_after` in seconds."""
+
+    code = "unavailable"
+
+
+class StoreAway(Unavailable):
+    code = "store_unavailable"
+
+    def __init__(self, message: str = "The store is out of reach. Nothing was changed."):
+        super().__init__(message, retry_after=2)
+
+
+class OutcomeUnknown(Unavailable):
+    """The commit broke off: it may have been stored or not. Ask before you repeat."""
+
+    code = "outcome_unknown"
+
+    def __init__(self, message: str = "The store broke off while it saved: look whether the change is there."):
+        super().__init__(message, retry_after=2)
+
+
+class UpstreamFailed(Problem):
+    """Another machine that we asked did not do it (a deployment's step, an identity provider)."""
+
+    code = "upstream_failed"

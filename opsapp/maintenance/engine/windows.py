@@ -1,0 +1,143 @@
+"""Windows made, changed, switched and dropped: by the API, by the YAML, as code. Transactions."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from opsapp.lib.durations import seconds
+from opsapp.lib.ids import new_id
+from opsapp.lib.problems import Invalid
+from opsapp.maintenance import logic
+from opsapp.maintenance.interfaces import IScopeKind, IWindowEnded
+from opsapp.maintenance.resources import HealingWindow, Window, windows_of, zone_of
+from opsapp.runtime.events import emit
+from opsapp.runtime.wakes import after_commit, node_of
+from opsapp.tree.root import Root
+
+from .board import EVENT, IBoard
+
+log = logging.getLogger(__name__)
+
+GIVEN = ("name", "start", "end", "recurring", "scope", "autonomy_override", "enabled")
+CONFIG = "config"
+
+
+def create(root: Root, given: Mapping[str, Any], by: str) -> Window:
+    """`given` as the schema makes it. Invalid: it ends before it begins, or covers what there is not."""
+    fields = fields_of(given)
+    refuse_wrong(fields, zone_of(root), _missing(root, fields["scope"]))
+    return _add(root, fields, by, "api")
+
+
+def _add(root: Root, fields: dict[str, Any], by: str, source: str) -> Window:
+    now = node_of(root._p_jar).clock.now()
+    window = Window({**fields, "created_by": by, "created_at": now}, source)
+    windows_of(root)[new_id()] = window
+    _tell(root, window, "created")
+    return window
+
+
+def change(root: Root, window: Window, given: Mapping[str, Any]) -> None:
+    """What is given over what is stored. What it covered already may be gone by now."""
+    fields = {**window.fields, **fields_of(given)}
+    fresh = [each for each in fields["scope"] if each not in window.fields["scope"]]
+    refuse_wrong(fields, zone_of(root), _missing(root, fresh))
+    _put(root, window, fields, "api")
+
+
+def _put(root: Root, window: Window, fields: dict[str, Any], source: str) -> None:
+    if fields != window.fields or source != window.source:
+        window.change(fields)
+        window.source = source
+        _tell(root, window, "updated")
+
+
+def activate(root: Root, window: Window) -> None:
+    window.activate(node_of(root._p_jar).clock.now(), zone_of(root))
+    _tell(root, window, "activated")
+
+
+def deactivate(root: Root, window: Window) -> None:
+    window.deactivate(node_of(root._p_jar).clock.now(), zone_of(root))
+    _tell(root, window, "deactivated")
+
+
+def delete(root: Root, window: Window) -> None:
+    _tell(root, window, "deleted")
+    del windows_of(root)[window.__name__]
+
+
+def open_healing(root: Root, given: Mapping[str, Any], by: str) -> HealingWindow:
+    now, name = node_of(root._p_jar).clock.now(), new_id()
+    about = {"created_by": by, "created_at": now, "expires_at": now + seconds(given["duration"])}
+    windows_of(root)[name] = HealingWindow({**given, **about})
+    window = windows_of(root).get(name)
+    _tell(root, window, "created")
+    return window
+
+
+def end_healing(root: Root, window: HealingWindow) -> None:
+    window.end(node_of(root._p_jar).clock.now())
+    _tell(root, window, "ended")
+
+
+def fields_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """In one form whether it came from JSON, YAML or a schema's default."""
+    found = {name: given[name] for name in GIVEN if name in given}
+    return found | ({"scope": list(given["scope"])} if "scope" in given else {})
+
+
+def refuse_wrong(fields: Mapping[str, Any], zone: str, missing: Iterable[str] = ()) -> None:
+    """What no single field shows."""
+    wrong: dict[str, str] = {}
+    length = logic.instant(fields["end"], zone) - logic.instant(fields["start"], zone)
+    if length <= 0 or logic.length_of(fields["start"], fields["end"]) <= 0:
+        wrong["end"] = "must be after start"
+    elif length > logic.LONGEST_S:
+        wrong["end"] = "must be at most a year after start"
+    if missing:
+        wrong["scope"] = "no such monitor or agent: " + ", ".join(missing)
+    if wrong:
+        raise Invalid(wrong)
+
+
+def _missing(root: Root, scope: Iterable[str]) -> list[str]:
+    """Ids that nothing has which a window may cover."""
+    kinds = [kind for _, kind in node_of(root._p_jar).registry.getUtilitiesFor(IScopeKind)]
+    return [each for each in scope if not any(kind.exists(root, each) for kind in kinds)]
+
+
+def _tell(root: Root, window: Any, change: str) -> None:
+    """Every node, whoever follows /api/stream, and whoever waits for the window's end."""
+    node = node_of(root._p_jar)
+    emit(root, EVENT, {"id": window.__name__, "family": window.family, "change": change})
+    board = node.registry.queryUtility(IBoard)
+    if board is not None and change == "deleted":
+        after_commit(root, board.drop, window.__name__)
+    elif board is not None:
+        after_commit(root, board.put, window.plan(zone_of(root)))
+    for _, ended in node.registry.getUtilitiesFor(IWindowEnded):
+        if change != "created":
+            ended(root, node.clock.now())
+
+
+def declare(root: Root, config: Mapping[str, Any]) -> None:
+    """Applier: the windows of the YAML, by name. One that the API has changed stays changed; one that is in the file no
+    more goes. A scope may name what was deleted since: that must not keep the service from starting."""
+    wanted = {given["name"]: given for given in config["maintenance"]["windows"]}
+    present = {window.fields["name"]: window for window in windows_of(root).of_family(Window)}
+    for window in windows_of(root).of_family(Window):
+        if window.source == "yaml" and window.fields["name"] not in wanted:
+            delete(root, window)
+    for name, given in wanted.items():
+        fields = fields_of(given)
+        refuse_wrong(fields, config["timezone"])
+        gone = _missing(root, fields["scope"])
+        if gone:
+            log.warning("window %r covers what there is not: %s", name, ", ".join(gone))
+        if name not in present:
+            _add(root, fields, CONFIG, "yaml")
+        elif present[name].source == "yaml":
+            _put(root, present[name], {**present[name].fields, **fields}, "yaml")

@@ -1,0 +1,132 @@
+"""When a window is on, and when it comes next: one evaluator for both families. Times are epoch seconds.
+
+A window has a first occurrence (start to end) and, with a cron expression, further ones of the same length at every
+tick after its start. It may be switched on by hand, and ended early: what had begun by then is over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import NamedTuple
+
+from opsapp.lib import cron
+
+MAINTENANCE, HEALING = "maintenance", "healing"
+OVERRIDES = ("disabled", "notify", "approve", "execute")
+ACTIONS = ("suppress", "queue", "notify_only")
+LONGEST_S = 366 * 86400.0
+_WALL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?")
+
+
+class Plan(NamedTuple):
+    """A window as plain values. `scope` None: everything; `forced`: switched on by hand, from and until; what began at
+    or before `void_until` was ended early."""
+
+    id: str
+    family: str
+    name: str
+    start: float
+    end: float
+    scope: frozenset[str] | None
+    effect: str  # one of OVERRIDES or ACTIONS
+    cron: str | None = None
+    length: float = 0.0
+    zone: str = "UTC"
+    enabled: bool = True
+    forced: tuple[float, float] | None = None
+    void_until: float = 0.0
+
+
+class Span(NamedTuple):
+    start: float
+    end: float
+
+
+class Active(NamedTuple):
+    """A window that is on."""
+
+    plan: Plan
+    span: Span
+
+
+def read_wall(text: str) -> datetime:
+    """An ISO 8601 date-time without a zone; ValueError for anything else."""
+    if not _WALL.fullmatch(text):
+        raise ValueError("must be a date and time without a zone, like 2026-01-31T22:00:00")
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError("is no date and time that exists") from None
+
+
+def instant(text: str, zone: str) -> float:
+    """The moment that a date-time means in a zone. One that a change of the clock skips is the moment of the change; of
+    two, the first."""
+    return cron.moment(read_wall(text), zone)
+
+
+def length_of(start: str, end: str) -> float:
+    """How long a recurring window lasts: what the clock on the wall says between start and end."""
+    return (read_wall(end) - read_wall(start)).total_seconds()
+
+
+def current(plan: Plan, now: float) -> Span | None:
+    """The occurrence that is on now; of several the one that ends last."""
+    spans = [span for span in _begun(plan, now) if span.start <= now < span.end]
+    return max(spans, key=lambda span: span.end, default=None)
+
+
+def _begun(plan: Plan, now: float) -> Iterator[Span]:
+    if plan.forced is not None:
+        yield Span(*plan.forced)
+    if not plan.enabled:
+        return
+    if plan.start > plan.void_until:
+        yield Span(plan.start, plan.end)
+    tick = _last_tick(plan, now) if plan.cron else None
+    if tick is not None and tick > plan.void_until:
+        yield Span(tick, tick + plan.length)
+
+
+def _last_tick(plan: Plan, now: float) -> float | None:
+    """The last tick that may still last. Looked for nearby first, so that a tick a minute does not cost a walk through
+    all of them."""
+    earliest = max(plan.start, now - plan.length)
+    back = 90.0
+    while True:
+        after = max(earliest, now - back)
+        tick, last = cron.next_time(plan.cron or "", plan.zone, after), None
+        while tick <= now:
+            tick, last = cron.next_time(plan.cron or "", plan.zone, tick), tick
+        if last is not None or after == earliest:
+            return last
+        back *= 16
+
+
+def following(plan: Plan, now: float) -> Span | None:
+    """The next occurrence that has not begun."""
+    if not plan.enabled:
+        return None
+    if plan.start > now:
+        return Span(plan.start, plan.end)
+    if not plan.cron:
+        return None
+    tick = cron.next_time(plan.cron, plan.zone, now)
+    return Span(tick, tick + plan.length)
+
+
+def steady_until(plan: Plan, now: float) -> float:
+    """Until when nothing changes by itself about whether this window is on."""
+    on, to_come = current(plan, now), following(plan, now)
+    ends = [span for span in (on and on.end, to_come and to_come.start) if span is not None]
+    return min(ends, default=float("inf"))
+
+
+def active(plans: Iterable[Plan], now: float) -> list[Active]:
+    return [Active(plan, span) for plan in plans if (span := current(plan, now)) is not None]
+
+
+def covers(plan: Plan, ids: Iterable[str]) -> bool:
+    return plan.scope is None or not plan.scope.isdisjoint(ids)

@@ -1,0 +1,177 @@
+"""/api/maintenance and /api/healing/maintenance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyramid.request import Request
+from pyramid.view import view_config
+
+from opsapp.tree.acl import Permission
+from opsapp.web.fields import Paging
+from opsapp.web.paging import page_of
+
+from . import schemas
+from .engine import healing_windows, windows
+from .resources import HealingWindow, HealingWindows, Window, Windows, zone_of
+
+
+def plain(request: Request, window: Window, **more: Any) -> dict[str, Any]:
+    return {**window.plain(request.node.clock.now(), zone_of(request.root)), **more}
+
+
+@view_config(
+    context=Windows,
+    request_method="GET",
+    permission=Permission.view,
+    query=schemas.WindowQuery,
+    returns=[schemas.WindowRecord],
+    renderer="json",
+)
+def listing(context: Windows, request: Request) -> Any:
+    """All windows, oldest first; `active` true or false chooses."""
+    wanted = request.valid_query["active"]
+    rows = [plain(request, window) for window in context.of_family(Window)]
+    return page_of(request, [row for row in rows if wanted is None or row["active"] == wanted])
+
+
+@view_config(
+    context=Windows,
+    request_method="POST",
+    permission=Permission.operate,
+    body=schemas.NewWindow,
+    creates=True,
+    returns=schemas.WindowDone,
+    renderer="json",
+    audit="window.create",
+)
+def create(context: Windows, request: Request) -> Any:
+    window = windows.create(request.root, request.valid_body, request.caller.name)
+    request.audit("window.create", window.__name__, after=window.fields)
+    return plain(request, window, status="created")
+
+
+@view_config(
+    context=Window, request_method="GET", permission=Permission.view, returns=schemas.WindowRecord, renderer="json"
+)
+def show(context: Window, request: Request) -> Any:
+    return plain(request, context)
+
+
+@view_config(
+    context=Window,
+    request_method="PUT",
+    permission=Permission.operate,
+    body=schemas.NewWindow,
+    partial=True,
+    read_only=schemas.READ_ONLY,
+    returns=schemas.WindowDone,
+    renderer="json",
+    audit="window.update",
+)
+def update(context: Window, request: Request) -> Any:
+    before = context.fields
+    windows.change(request.root, context, request.valid_body)
+    request.audit("window.update", context.__name__, before=before, after=context.fields)
+    return plain(request, context, status="updated")
+
+
+@view_config(
+    context=Window,
+    request_method="DELETE",
+    permission=Permission.operate,
+    returns=schemas.Status,
+    renderer="json",
+    audit="window.delete",
+)
+def delete(context: Window, request: Request) -> Any:
+    request.audit("window.delete", context.__name__, before=context.fields)
+    windows.delete(request.root, context)
+    return {"status": "deleted"}
+
+
+@view_config(
+    context=Window,
+    name="activate",
+    request_method="POST",
+    permission=Permission.operate,
+    returns=schemas.WindowDone,
+    renderer="json",
+    audit="window.activate",
+)
+def activate(context: Window, request: Request) -> Any:
+    """On at once, for the window's own length."""
+    windows.activate(request.root, context)
+    request.audit("window.activate", context.__name__)
+    return plain(request, context, status="activated")
+
+
+@view_config(
+    context=Window,
+    name="deactivate",
+    request_method="POST",
+    permission=Permission.operate,
+    returns=schemas.WindowDone,
+    renderer="json",
+    audit="window.deactivate",
+)
+def deactivate(context: Window, request: Request) -> Any:
+    """Over at once. A recurring window comes again at its next time."""
+    windows.deactivate(request.root, context)
+    request.audit("window.deactivate", context.__name__)
+    return plain(request, context, status="deactivated")
+
+
+@view_config(
+    context=HealingWindows,
+    request_method="GET",
+    permission=Permission.view,
+    query=Paging,
+    returns=[schemas.HealingWindowRecord],
+    renderer="json",
+)
+def healing_listing(context: HealingWindows, request: Request) -> Any:
+    """Those that are on."""
+    now = request.node.clock.now()
+    return page_of(request, [window.plain(now) for window in healing_windows(request.root, now)])
+
+
+@view_config(
+    context=HealingWindows,
+    request_method="POST",
+    permission=Permission.operate,
+    body=schemas.NewHealingWindow,
+    creates=True,
+    returns=schemas.HealingWindowRecord,
+    renderer="json",
+    audit="healing.window.open",
+)
+def open_window(context: HealingWindows, request: Request) -> Any:
+    window = windows.open_healing(request.root, request.valid_body, request.caller.name)
+    request.audit("healing.window.open", window.__name__, after=request.valid_body)
+    return window.plain(request.node.clock.now())
+
+
+@view_config(
+    context=HealingWindow,
+    request_method="GET",
+    permission=Permission.view,
+    returns=schemas.HealingWindowRecord,
+    renderer="json",
+)
+def healing_window(context: HealingWindow, request: Request) -> Any:
+    return context.plain(request.node.clock.now())
+
+
+@view_config(
+    context=HealingWindow,
+    request_method="DELETE",
+    permission=Permission.operate,
+    returns=schemas.Status,
+    renderer="json",
+    audit="healing.window.end",
+)
+def end_window(context: HealingWindow, request: Request) -> Any:
+    windows.end_healing(request.root, context)
+    request.audit("healing.window.end", context.__name__)
+    return {"status": "ended"}

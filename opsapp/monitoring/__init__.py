@@ -1,0 +1,28 @@
+"""Monitors, probes, incidents: /api/monitoring.
+
+Greenlets: `monitors` follows the store, `checks` starts what is due, and one per check in flight.
+"""
+
+
+def includeme(config):
+    from opsapp.maintenance.interfaces import IScopeKind
+
+    from .engine.elsewhere import Elsewhere
+    from .engine.figures import figures
+    from .engine.watch import KEY, Watch
+    from .engine.windows import MonitorScope, PublicWindows, Windows
+    from .interfaces import IProbeElsewhere, IPublicWindows, IWindows
+    from .schemas import MonitoringConfig, NewMonitor, SeriesRetention
+
+    config.registry.registerUtility(MonitorScope(), IScopeKind, "monitor")
+    config.registry.registerUtility(Windows(config.registry["opsapp.node"]), IWindows)
+    config.registry.registerUtility(PublicWindows(), IPublicWindows)
+    config.registry[KEY] = Watch(config.registry["opsapp.node"])
+    config.registry.registerUtility(Elsewhere(config.registry["opsapp.node"]), IProbeElsewhere)
+    config.add_section("monitoring", MonitoringConfig)
+    config.add_section("retention.series", SeriesRetention)
+    config.add_metrics(figures)
+    config.add_evolve_step("monitoring-1-tree", "opsapp.monitoring.resources.set_up")
+    config.add_kind("monitors", "opsapp.monitoring.engine.ascode", schema=NewMonitor)
+    config.add_engine("opsapp.monitoring.engine.checking.start")
+    config.scan("opsapp.monitoring.views")

@@ -1,0 +1,1 @@
+"""What runs for monitors: greenlet steps, and operations shared with views. No HTTP in here."""

@@ -1,0 +1,135 @@
+"""What changes the store for monitors and incidents, each in the caller's one transaction, and tells of it.
+
+Transaction functions: they get `root` and plain values, and answer plain values.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opsapp.lib.ids import new_token
+from opsapp.lib.problems import Invalid
+from opsapp.monitoring.logic.settings import problems
+from opsapp.monitoring.logic.state import Standing
+from opsapp.monitoring.resources import Incident, Monitor, add_monitor, incidents_of, monitors_of, remove_monitor
+from opsapp.runtime import events
+from opsapp.runtime.wakes import node_of
+from opsapp.series.observations import NONE
+from opsapp.tree.root import Root
+
+from . import telling
+
+
+def create(root: Root, settings: dict[str, Any], series: int, now: float) -> str:
+    check_agents(root, settings, {})
+    monitor = add_monitor(root, settings, series, now)
+    tell(root, monitor, "created", now)
+    return monitor.id
+
+
+def update(root: Root, monitor: Monitor, changes: dict[str, Any], now: float) -> None:
+    """Settings over those that are stored; what does not fit together then is refused."""
+    settings = monitor.settings | changes
+    wrong = problems(settings)
+    if wrong:
+        raise Invalid(wrong)
+    check_agents(root, settings, monitor.settings)
+    if settings == monitor.settings:
+        return
+    if settings["type"] != monitor.settings["type"]:
+        _move_push_address(root, monitor, settings["type"])
+    if settings["enabled"] != monitor.settings["enabled"] and not settings["enabled"]:
+        _resolve(root, monitor, now, "The monitor was switched off.")
+    monitor.change(settings, now)
+    tell(root, monitor, "updated", now)
+
+
+def delete(root: Root, monitor: Monitor, now: float) -> None:
+    _resolve(root, monitor, now, "The monitor was deleted.")
+    # A pause lasts until the next observation: without this one its series would be carried on for ever.
+    node_of(root._p_jar).series.journal.mark(monitor.series, int(now * 1000), NONE, 0)
+    remove_monitor(root, monitor)
+    events.emit(root, "monitor", {"id": monitor.id, "name": monitor.settings["name"], "change": "deleted"})
+
+
+def settle(root: Root, monitor_id: str, revision: int, standing: Standing, now: float) -> bool:
+    """A verdict becomes the state, and its incident opens or is resolved with it. False: the settings have changed
+    since that check began, so it says nothing any more."""
+    monitor = monitors_of(root).get(monitor_id)
+    if monitor is None or monitor.revision != revision:
+        return False
+    previous = monitor.state.status
+    if standing.alarmed and monitor.state.incident_id is None:
+        incident = incidents_of(root).start(monitor, standing.cause, now)
+        tell_incident(root, incident, "opened", now)
+        telling.opened(root, monitor, incident, now)
+    elif not standing.alarmed:
+        _resolve(root, monitor, now)
+    monitor.state.take(standing)
+    tell(root, monitor, "status", now, previous=previous)
+    return True
+
+
+def acknowledge(root: Root, incident: Incident, user: str, note: str, now: float) -> None:
+    incident.acknowledge(user, note, now)
+    tell_incident(root, incident, "acknowledged", now)
+
+
+def add_update(root: Root, incident: Incident, user: str, stage: str, message: str, now: float) -> None:
+    incident.add_update(user, stage, message, now)
+    tell_incident(root, incident, "updated", now)
+
+
+def tell(root: Root, monitor: Monitor, change: str, now: float, **more: Any) -> None:
+    state = monitor.state
+    data = {
+        "id": monitor.id,
+        "name": monitor.settings["name"],
+        "change": change,
+        "status": state.status,
+        "cause": state.cause,
+        "since": state.since,
+        "flapping": state.flapping,
+        "time": int(now),
+    }
+    events.emit(root, "monitor", data | more)
+
+
+def tell_incident(root: Root, incident: Incident, change: str, now: float) -> None:
+    events.emit(root, "incident", incident.record(now) | {"change": change})
+
+
+def check_agents(root: Root, settings: dict[str, Any], before: dict[str, Any]) -> None:
+    """Agents that a monitor newly names must exist; one that is gone since does not hinder other changes."""
+    agents = root["api"].get("agents")
+    wrong = {}
+    host = settings["agent_id"]
+    if host and host != before.get("agent_id") and (agents is None or host not in agents):
+        wrong["agent_id"] = "no such agent"
+    fresh = set(settings["probe_from"]) - set(before.get("probe_from", ()))
+    missing = sorted(each for each in fresh if agents is None or each not in agents)
+    if missing:
+        wrong["probe_from"] = "no such agent: " + ", ".join(missing)
+    if wrong:
+        raise Invalid(wrong)
+
+
+def _resolve(root: Root, monitor: Monitor, now: float, why: str = "") -> None:
+    """`why`: it ends for another reason than that all is well again."""
+    if monitor.state.incident_id is not None:
+        incident = incidents_of(root).end(monitor.state.incident_id, now)
+        monitor.state.incident_id = None
+        tell_incident(root, incident, "resolved", now)
+        if why:
+            telling.closed(root, monitor, incident, why, now)
+        else:
+            telling.resolved(root, monitor, incident, now)
+
+
+def _move_push_address(root: Root, monitor: Monitor, kind: str) -> None:
+    addresses = root.system["push_addresses"]
+    if monitor.push_token:
+        del addresses[monitor.push_token]
+    monitor.push_token = new_token() if kind == "push" else None
+    if monitor.push_token:
+        addresses[monitor.push_token] = monitor.id

@@ -1,0 +1,248 @@
+"""Making checks: the dispatcher that starts what is due, and what flies. The usual web check needs no
+greenlet of its own.
+
+Each engine node makes the checks of its share of the monitors; when a node is lost, the others take over its share.
+
+A check that hangs holds a greenlet and a socket, nothing else. What was slow the last time flies in a lane of its own,
+so that however many targets hang, those that answer find a place.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from functools import partial
+from typing import Any
+
+import gevent
+
+from opsapp.lib.networks import AddressPolicy
+from opsapp.lib.problems import NotFound, Unavailable
+from opsapp.monitoring.engine.connectivity import Connectivity
+from opsapp.monitoring.engine.measuring import Measuring
+from opsapp.monitoring.engine.register import Entry
+from opsapp.monitoring.engine.watch import Watch, watch_of
+from opsapp.monitoring.engine.windows import Turns
+from opsapp.monitoring.logic.settings import options
+from opsapp.monitoring.logic.sharding import owner
+from opsapp.monitoring.logic.state import Verdict
+from opsapp.monitoring.logic.timetable import Timetable
+from opsapp.monitoring.probes.outcome import Outcome
+from opsapp.monitoring.probes.prober import Prober
+from opsapp.runtime.node import Node
+from opsapp.series.observations import FOREVER, NONE, PAUSED
+
+log = logging.getLogger(__name__)
+
+TICK_S = 0.02
+FOLLOW_S = 0.5
+TURNS_S = 0.5
+SLOW_MS = 1000.0
+
+
+class Flights:
+    """Checks in flight, up to a limit; the others wait in order."""
+
+    def __init__(self, limit: int):
+        self.limit = limit
+        self.count = 0
+        self.waiting: deque[tuple[str, float]] = deque()
+
+
+class Checker:
+    """The checks of one engine node. Lives on the hub."""
+
+    def __init__(self, watch: Watch):
+        self.watch = watch
+        self.node = watch.node
+        self.table = Timetable()
+        self.revisions: dict[str, int] = {}  # of the settings that the table was made from
+        self.nodes = self.node.nodes.alive("engine")
+        self.flying: set[str] = set()
+        self.lateness: deque[float] = deque(maxlen=10_000)  # seconds between due and begun
+        self.checks = 0
+        self.started_at = self.node.clock.now()
+        self.measuring: Any = None
+        self._config: Any = None
+        self.configure()
+
+    def configure(self) -> None:
+        """Take the configuration; again whenever it was swapped."""
+        if self._config is self.node.config:
+            return
+        self._config = self.node.config
+        section = options(self._config)
+        self.watch.register.use(section)
+        policy = AddressPolicy(section["allow_networks"], section["deny_networks"])
+        if self.measuring is not None:
+            self.measuring.prober.retire()
+        prober = Prober(
+            self.node.clock.monotonic,
+            policy,
+            ca_file=section["ca_file"],
+            max_redirects=section["max_redirects"],
+            max_body=section["max_body_bytes"],
+        )
+        timeout, remember = section["connectivity_timeout_s"], section["connectivity_remember_s"]
+        connectivity = Connectivity(prober, section["connectivity"], self.node.clock, timeout, remember)
+        self.measuring = Measuring(self.watch, prober, connectivity, self.started_at)
+        self.quick, self.slow = Flights(section["max_checks"]), Flights(section["max_checks"])
+
+    def apply(self, monitor_id: str, entry: Entry | None) -> None:
+        """A monitor was made, changed or dropped."""
+        if entry is None or not self.is_ours(monitor_id):
+            self.table.drop(monitor_id)
+            self.revisions.pop(monitor_id, None)
+            return
+        known = self.revisions.get(monitor_id)
+        self.revisions[monitor_id] = entry.revision
+        if not entry.settings["enabled"]:
+            self._pause(entry)
+        elif known != entry.revision:
+            self._schedule(entry, soon=known is not None or entry.standing.status == "pending")
+
+    def is_ours(self, monitor_id: str) -> bool:
+        return owner(monitor_id, self.nodes) == self.node.name
+
+    def share(self) -> None:
+        """Take up what another node has left, leave what is another's: whenever a node came or went."""
+        nodes = self.node.nodes.alive("engine")
+        if nodes != self.nodes:
+            self.nodes = nodes
+            for monitor_id, entry in list(self.watch.register.entries.items()):
+                self.apply(monitor_id, entry)
+
+    def _pause(self, entry: Entry) -> None:
+        if entry.id in self.table:
+            self.table.drop(entry.id)
+            self._mark(entry, PAUSED, FOREVER)
+        self.node.series.live.update(entry.subject, {"status": "paused"}, self.node.clock.now())
+
+    def _schedule(self, entry: Entry, *, soon: bool) -> None:
+        if soon and entry.id not in self.table:
+            self._mark(entry, NONE, 0)  # ends a pause in the history, if there was one
+        self.table.put(
+            entry.id, entry.settings["interval"], self.node.clock.now(), self.node.clock.monotonic(), soon=soon
+        )
+
+    def _mark(self, entry: Entry, status: int, seconds: int) -> None:
+        self.node.series.journal.mark(entry.series, int(self.node.clock.now() * 1000), status, seconds)
+
+    def dispatch(self) -> bool:
+        """Step: start what is due."""
+        self.configure()
+        self.share()
+        for monitor_id, due in self.table.due(self.node.clock.monotonic()):
+            self._start(monitor_id, due)
+        return False
+
+    def _start(self, monitor_id: str, due: float) -> None:
+        entry = self.watch.register.entries.get(monitor_id)
+        if entry is None or monitor_id in self.flying:
+            return
+        self.flying.add(monitor_id)
+        flights = self.slow if entry.slow else self.quick
+        if flights.count < flights.limit:
+            self._launch(flights, monitor_id, due)
+        else:
+            flights.waiting.append((monitor_id, due))
+
+    def _launch(self, flights: Flights, monitor_id: str, due: float) -> None:
+        """Most checks need no greenlet: they begin here and `_landed` takes them from the hub's loop."""
+        flights.count += 1
+        entry = self.watch.register.entries.get(monitor_id)
+        if entry is None:
+            self._over(flights, monitor_id)
+            return
+        began, monotonic = self.node.clock.now(), self.node.clock.monotonic()
+        self.lateness.append(monotonic - due)
+        landed = partial(self._landed, flights, entry, began, monotonic)
+        if not self.measuring.begin(entry, landed):
+            gevent.spawn(self._fly, flights, entry)
+
+    def _landed(self, flights: Flights, entry: Entry, began: float, monotonic: float, outcome: Outcome) -> None:
+        """On the hub's loop, where nothing may wait: what needs more than memory goes on in a greenlet."""
+        self.checks += 1
+        entry.slow = (self.node.clock.monotonic() - monotonic) * 1000 > SLOW_MS
+        taken = False
+        try:
+            taken = self.watch.take_steady(entry, outcome, began)
+        finally:
+            if taken:
+                self._over(flights, entry.id)
+            else:
+                gevent.spawn(self._settle, flights, entry, outcome, began)
+
+    def _settle(self, flights: Flights, entry: Entry, outcome: Outcome, began: float) -> None:
+        try:
+            self._judge(entry, self.measuring.confirmed(outcome), began)
+        except Exception:
+            log.exception("check failed monitor=%s", entry.id)
+        finally:
+            self._over(flights, entry.id)
+
+    def _fly(self, flights: Flights, entry: Entry) -> None:
+        try:
+            self.check(entry)
+        except Exception:
+            log.exception("check failed monitor=%s", entry.id)
+        finally:
+            self._over(flights, entry.id)
+
+    def _over(self, flights: Flights, monitor_id: str) -> None:
+        self.flying.discard(monitor_id)
+        flights.count -= 1
+        if flights.waiting and flights.count < flights.limit:
+            self._launch(flights, *flights.waiting.popleft())
+
+    def check(self, entry: Entry) -> tuple[Outcome | None, Verdict | None]:
+        """One check, now: measured, judged, stored. No outcome: there was nothing to look at yet (a push monitor whose
+        call is not late)."""
+        began, monotonic = self.node.clock.now(), self.node.clock.monotonic()
+        outcome = self.measuring.measure(entry)
+        self.checks += 1
+        took = (self.node.clock.monotonic() - monotonic) * 1000
+        entry.slow = took > SLOW_MS
+        if outcome is None:
+            self.table.move(entry.id, self.measuring.next_deadline(entry))
+            return None, None
+        return outcome, self._judge(entry, outcome, began)
+
+    def _judge(self, entry: Entry, outcome: Outcome, began: float) -> Verdict | None:
+        verdict = self.watch.take(entry, outcome, began)
+        if verdict is not None and verdict.retry_in is not None:
+            self.table.hurry(entry.id, self.node.clock.monotonic() + verdict.retry_in)
+        return verdict
+
+
+def request_check(node: Node, monitor_id: str) -> dict[str, Any]:
+    """On the hub of an engine node: a fresh check, begun after this call, and its result. Healing re-measures with it.
+
+    `{status, ok, response_time_ms, cert_days, detail, time}`; `ok` None: it could not be looked at.
+    """
+    watch = watch_of(node)
+    if watch.checker is None:
+        raise Unavailable("This node makes no checks.", retry_after=5)
+    entry = watch.register.entries.get(monitor_id)
+    if entry is None:
+        raise NotFound("There is no such monitor.")
+    began = node.clock.now()
+    outcome, _ = watch.checker.check(entry)
+    return {
+        "status": entry.standing.status,
+        "ok": None if outcome is None else outcome.ok,
+        "response_time_ms": None if outcome is None else outcome.response_time_ms,
+        "cert_days": None if outcome is None else outcome.certificate_days,
+        "detail": "" if outcome is None else outcome.detail,
+        "time": began,
+    }
+
+
+def start(node: Node) -> None:
+    """On the hub, where engines run."""
+    watch = watch_of(node)
+    watch.checker = Checker(watch)
+    node.supervisor.add("monitors", watch.follow, every=FOLLOW_S, wake=("outbox",))
+    turns = Turns(watch.checker)
+    node.supervisor.add("monitor-windows", turns.step, every=TURNS_S, wake=("maintenance",))
+    node.supervisor.add("checks", watch.checker.dispatch, every=TICK_S, wake=("nodes", "config"))

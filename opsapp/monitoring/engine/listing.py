@@ -1,0 +1,107 @@
+"""Monitors as the API shows them: the register's plain values beside the live ones. No persistent object is loaded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opsapp.monitoring.engine.register import Entry, searched
+from opsapp.monitoring.engine.watch import watch_of
+from opsapp.monitoring.logic.settings import without_secrets
+from opsapp.monitoring.logic.state import shown
+from opsapp.monitoring.logic.uptime import percent
+from opsapp.runtime.node import Node
+from opsapp.tree.root import Root
+
+UPTIME_AGE_S = 30.0
+DAY_MS = 86_400_000
+
+
+def page(node: Node, root: Root, query: dict[str, Any], *, secrets: bool) -> tuple[list[dict[str, Any]], int]:
+    """One page of records, ordered by name, and how many there are."""
+    now = node.clock.now()
+    words, tag, status = query["q"].casefold().split(), query["tag"], query["status"]
+    register = watch_of(node).register
+    register.catch_up(root)
+    found = register.ordered()
+    if tag is not None:
+        found = [entry for entry in found if tag in entry.settings["tags"]]
+    if words:
+        found = [entry for entry in found if _holds(entry, words)]
+    if status is not None:
+        found = [entry for entry in found if current_status(node, entry, now) == status]
+    chosen = cut(found, query)
+    measure_uptime(node, root, chosen, now)
+    return [record(node, entry, now, secrets=secrets) for entry in chosen], len(found)
+
+
+def _holds(entry: Entry, words: list[str]) -> bool:
+    text = searched(entry.settings)
+    return all(word in text for word in words)
+
+
+def cut(found: list[Any], query: dict[str, Any]) -> list[Any]:
+    """The page that was asked for."""
+    limit = len(found) if query["limit"] is None else query["limit"]
+    return found[query["offset"] : query["offset"] + limit]
+
+
+def one(node: Node, root: Root, monitor_id: str, *, secrets: bool) -> dict[str, Any]:
+    entry = watch_of(node).entries(root)[monitor_id]
+    now = node.clock.now()
+    measure_uptime(node, root, [entry], now)
+    return record(node, entry, now, secrets=secrets)
+
+
+def record(node: Node, entry: Entry, now: float, *, secrets: bool) -> dict[str, Any]:
+    """All of a monitor; without `secrets` what a viewer may see."""
+    live = node.series.live.get(entry.subject)
+    response: Any = live.get("response_time_ms", (None, 0.0))[0]
+    whole = {
+        "id": entry.id,
+        **entry.settings,
+        "status": current_status(node, entry, now),
+        "response_time_ms": None if response is None else round(response),
+        "last_check": checked_at(live),
+        "uptime_24h": entry.uptime[1],
+        "since": int(entry.standing.since),
+        "cause": entry.standing.cause,
+        "flapping": entry.standing.flapping,
+        "cert_days": live.get("cert_days", (None, 0.0))[0],
+        "phases": entry.shown_phases(),
+        "protocol": entry.protocol,
+        "incident_id": entry.incident_id,
+        "created_at": entry.created_at,
+    }
+    if entry.push_token:
+        whole["push_url"] = f"/api/monitoring/push/{entry.push_token}"
+    return whole if secrets else without_secrets(whole)
+
+
+def current_status(node: Node, entry: Entry, now: float) -> str:
+    """What is known now: a result that is too old is unknown. A window shows at once, and no longer than it is on."""
+    status = entry.standing.status
+    if status in {"pending", "paused"}:
+        return status
+    if watch_of(node).in_window(entry, now):
+        return "maintenance"
+    if status in {"unknown", "maintenance"}:
+        return "unknown"
+    return shown(entry.standing.status, checked_at(node.series.live.get(entry.subject)), entry.rules, now)
+
+
+def checked_at(live: dict[str, tuple[Any, float]]) -> int | None:
+    """When a check was made last, as far as this node knows."""
+    newest = max((live[name][1] for name in ("last_check", "beat") if name in live), default=None)
+    return None if newest is None else int(newest)
+
+
+def measure_uptime(node: Node, root: Root, entries: list[Entry], now: float) -> None:
+    """Uptime of the last 24 hours, computed for all of them at once and kept for half a minute."""
+    old = [entry for entry in entries if entry.uptime[0] <= now - UPTIME_AGE_S]
+    if not old:
+        return
+    now_ms = int(now * 1000)
+    totals = node.series.reading(root).totals(now_ms - DAY_MS, now_ms, [entry.series for entry in old])
+    for entry in old:
+        total = totals.get(entry.series)
+        entry.uptime = (now, None if total is None else percent(total.up, total.down))

@@ -1,0 +1,94 @@
+"""What a check of each kind looks at: a probe from here, probes from agents, the last call, an agent's reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import gevent
+
+from opsapp.agents.engine.memory import memory_of
+from opsapp.agents.logic import status_of
+from opsapp.monitoring.engine.connectivity import Connectivity
+from opsapp.monitoring.engine.register import Entry
+from opsapp.monitoring.engine.watch import Watch
+from opsapp.monitoring.interfaces import IProbeElsewhere
+from opsapp.monitoring.logic.quorum import decide
+from opsapp.monitoring.probes.outcome import Outcome
+from opsapp.monitoring.probes.prober import Prober
+
+PUSH_SLACK_S = 1.0
+OWN_NETWORK = "our own network is gone"
+
+
+class Measuring:
+    def __init__(self, watch: Watch, prober: Prober, connectivity: Connectivity, started_at: float):
+        self.watch = watch
+        self.node = watch.node
+        self.prober = prober
+        self.connectivity = connectivity
+        self.started_at = started_at
+
+    def measure(self, entry: Entry) -> Outcome | None:
+        """The outcome; None when there is nothing to say yet."""
+        if entry.target.type == "push":
+            outcome = self._last_call(entry)
+        elif entry.target.type == "agent":
+            outcome = self._presence(entry)
+        elif entry.settings["probe_from"]:
+            return self._from_elsewhere(entry)
+        else:
+            outcome = self.prober.probe(entry.target)
+        return None if outcome is None else self.confirmed(outcome)
+
+    def begin(self, entry: Entry, done: Callable[[Outcome], None]) -> bool:
+        """Start a check that needs no greenlet; `done` is called from the hub's loop. False where it needs one."""
+        if entry.settings["probe_from"]:
+            return False
+        return self.prober.begin(entry.target, done)
+
+    def confirmed(self, outcome: Outcome) -> Outcome:
+        """A failure, unless it is our own network that is gone. Asks the references, so it may wait."""
+        if outcome.ok is False and self.connectivity.gone():
+            return Outcome(None, None, OWN_NETWORK)
+        return outcome
+
+    def next_deadline(self, entry: Entry) -> float:
+        """Of a push monitor, in monotonic seconds: when its next call will be late."""
+        due = self._heard(entry) + entry.settings["interval"] + PUSH_SLACK_S
+        return self.node.clock.monotonic() + max(0.0, due - self.node.clock.now())
+
+    def _heard(self, entry: Entry) -> float:
+        """When a push monitor was called last; no earlier than when we began to listen."""
+        _, called = self.node.series.live.get(entry.subject).get("beat", (0, 0.0))
+        listening = entry.standing.since if entry.standing.status == "pending" else 0.0
+        return max(called, self.started_at, listening)
+
+    def _last_call(self, entry: Entry) -> Outcome | None:
+        quiet = self.node.clock.now() - self._heard(entry)
+        if quiet < entry.settings["interval"] + PUSH_SLACK_S - 0.05:
+            return None
+        return Outcome(False, None, f"not called for {quiet:.0f} s")
+
+    def _presence(self, entry: Entry) -> Outcome:
+        memory, now = memory_of(self.node), self.node.clock.now()
+        agent_id = entry.target.url.partition("://")[2].strip("/")
+        seen = memory.last_seen(agent_id, None)
+        if status_of(seen, agent_id in memory.connected, now, memory.interval) == "online":
+            return Outcome(True, None, "online")
+        if now - self.started_at < 2 * memory.interval:
+            return Outcome(None, None, "no report since the service started")
+        return Outcome(False, None, "no report" if seen is None else f"no report for {now - seen:.0f} s")
+
+    def _from_elsewhere(self, entry: Entry) -> Outcome:
+        """What the agents of `probe_from` see, and their quorum's verdict."""
+        elsewhere = self.node.registry.getUtility(IProbeElsewhere)
+        asked = [gevent.spawn(elsewhere.probe, agent_id, entry.target) for agent_id in entry.settings["probe_from"]]
+        gevent.joinall(asked)
+        outcomes = [each.value or Outcome(None, None, "the agent could not probe") for each in asked]
+        verdict = decide([outcome.ok for outcome in outcomes], entry.settings["quorum"])
+        times = [each.response_time_ms for each in outcomes if each.ok and each.response_time_ms is not None]
+        details = "; ".join(sorted({each.detail for each in outcomes if each.ok is not True}))
+        days = min((each.certificate_days for each in outcomes if each.certificate_days is not None), default=None)
+        mean = sum(times) / len(times) if verdict and times else None
+        best = next((each for each in outcomes if each.ok is verdict), Outcome(None))
+        return Outcome(verdict, mean, details, best.phases, days, best.protocol, best.http_status)

@@ -1,0 +1,57 @@
+"""Monitors as they were at a time, from the tree of that time. What was measured is not in it: those are null."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opsapp.lib.problems import NotFound
+from opsapp.monitoring.engine.listing import cut
+from opsapp.monitoring.engine.register import searched
+from opsapp.monitoring.logic.settings import without_secrets
+from opsapp.monitoring.resources import Monitor, monitors_of
+from opsapp.tree.root import Root
+
+
+def page(then: Root, query: dict[str, Any], secrets: bool) -> tuple[list[dict[str, Any]], int]:
+    """One page of records, ordered by name, and how many there were."""
+    words, tag, status = query["q"].casefold().split(), query["tag"], query["status"]
+    found = [
+        monitor
+        for monitor in monitors_of(then).values()
+        if (tag is None or tag in monitor.settings["tags"])
+        and (status is None or monitor.state.status == status)
+        and all(word in searched(monitor.settings) for word in words)
+    ]
+    found.sort(key=lambda monitor: (monitor.settings["name"].casefold(), monitor.id))
+    return [record(monitor, secrets=secrets) for monitor in cut(found, query)], len(found)
+
+
+def one(then: Root, monitor_id: str, secrets: bool) -> dict[str, Any]:
+    monitor = monitors_of(then).get(monitor_id)
+    if monitor is None:
+        raise NotFound("There was no such monitor at that time.")
+    return record(monitor, secrets=secrets)
+
+
+def record(monitor: Monitor, *, secrets: bool) -> dict[str, Any]:
+    """The status is the one that was stored then."""
+    state = monitor.state
+    whole = {
+        "id": monitor.id,
+        **monitor.settings,
+        "status": state.status,
+        "response_time_ms": None,
+        "last_check": None,
+        "uptime_24h": None,
+        "since": int(state.since),
+        "cause": state.cause,
+        "flapping": state.flapping,
+        "cert_days": None,
+        "phases": None,
+        "protocol": None,
+        "incident_id": state.incident_id,
+        "created_at": monitor.created_at,
+    }
+    if monitor.push_token:
+        whole["push_url"] = f"/api/monitoring/push/{monitor.push_token}"
+    return whole if secrets else without_secrets(whole)

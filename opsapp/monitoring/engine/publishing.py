@@ -1,0 +1,98 @@
+"""What the public may see: the status document of the monitors tagged `public`. Read-only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opsapp.monitoring.engine import listing
+from opsapp.monitoring.engine.register import Entry
+from opsapp.monitoring.engine.reports import by_name
+from opsapp.monitoring.engine.watch import watch_of
+from opsapp.monitoring.interfaces import IPublicWindows
+from opsapp.monitoring.logic import statuspage
+from opsapp.monitoring.resources import incidents_of, monitors_of
+from opsapp.runtime.node import Node
+from opsapp.series.rollup import DAY, FINE
+from opsapp.tree.root import Root
+
+TAG = "public"
+
+
+def status_document(node: Node, root: Root) -> dict[str, Any]:
+    now = node.clock.now()
+    entries = [entry for entry in watch_of(node).entries(root).values() if TAG in entry.settings["tags"]]
+    return statuspage.document(
+        _components(node, root, by_name(entries), now),
+        _incidents(root, {entry.id: entry.settings["name"] for entry in entries}, now),
+        _windows(node, root, {entry.id: entry.settings["name"] for entry in entries}, now),
+        int(now),
+    )
+
+
+def status_document_at(node: Node, root: Root, at: int) -> dict[str, Any]:
+    """The same as it was when the second `at` ended: what the tree said then, and what was measured until then."""
+    components, incidents, windows = node.transact_at(at, _published_then, node, at)
+    for component in components:
+        component["days"] = _days_until(node, root, component.pop("series"), at)
+    return statuspage.document(components, incidents, windows, at)
+
+
+def _published_then(then: Root, node: Node, at: int) -> tuple[list[dict[str, Any]], ...]:
+    """Over the tree of that time."""
+    published = [monitor for monitor in monitors_of(then).values() if TAG in monitor.settings["tags"]]
+    published.sort(key=lambda monitor: (monitor.settings["name"].casefold(), monitor.id))
+    names = {monitor.id: monitor.settings["name"] for monitor in published}
+    components = [
+        {"id": each.id, "name": names[each.id], "status": each.state.status, "series": each.series}
+        for each in published
+    ]
+    return components, _incidents(then, names, at), _windows(node, then, names, at)
+
+
+def _days_until(node: Node, root: Root, series: int, at: int) -> dict[int, tuple[int, int]]:
+    """The day of `at` is told as far as it had come; a sealed one knows only its whole."""
+    end = (at + 1) * 1000
+    today = end // DAY * DAY
+    days = _days(node, root, series, today / 1000)
+    days.pop(today // DAY, None)
+    parts = node.series.reading(root).buckets(series, today, end, FINE)
+    if parts:
+        days[today // DAY] = (sum(part.up for part in parts), sum(part.down for part in parts))
+    return days
+
+
+def _components(node: Node, root: Root, entries: list[Entry], now: float) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": entry.id,
+            "name": entry.settings["name"],
+            "status": listing.current_status(node, entry, now),
+            "days": _days(node, root, entry.series, now),
+        }
+        for entry in entries
+    ]
+
+
+def _days(node: Node, root: Root, series: int, now: float) -> dict[int, tuple[int, int]]:
+    """{day number: (ms up, ms down)} of the days that the page shows."""
+    end = int(now * 1000) + 1
+    found = node.series.reading(root).daily(series, end - (statuspage.DAYS - 1) * DAY, end)
+    return {day: (each.up, each.down) for day, each in found.items()}
+
+
+def _incidents(root: Root, names: dict[str, str], now: float) -> list[dict[str, Any]]:
+    """Newest first, under the monitor's present name."""
+    since = now - statuspage.DAYS * statuspage.DAY_S
+    found = [
+        incident.record(now) | {"monitor_name": name}
+        for monitor_id, name in names.items()
+        for incident in incidents_of(root).touching(since, now + 1, monitor_id)
+    ]
+    return sorted(found, key=lambda record: record["id"], reverse=True)
+
+
+def _windows(node: Node, root: Root, names: dict[str, str], now: float) -> list[dict[str, Any]]:
+    """Maintenance of what is published, on or to come; monitors by name, and none that is not published."""
+    windows = node.registry.queryUtility(IPublicWindows)
+    found = windows.upcoming(root, sorted(names), now) if windows is not None else []
+    return [each | {"monitors": sorted(names[one] for one in each["monitors"] if one in names)} for each in found]

@@ -1,0 +1,88 @@
+"""What the series say about monitors, as the API shows it: history, SLA, health scores. Read-only.
+
+Called by views in their transaction. Figures are computed for all monitors asked for at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from opsapp.monitoring.engine.register import Entry
+from opsapp.monitoring.engine.watch import watch_of
+from opsapp.monitoring.logic import score
+from opsapp.monitoring.logic.history import points
+from opsapp.monitoring.logic.uptime import Spent, sla, uptime
+from opsapp.monitoring.resources import incidents_of
+from opsapp.runtime.node import Node
+from opsapp.series.observations import NAMES
+from opsapp.series.rollup import DAY, HOUR, Rollup
+from opsapp.tree.root import Root
+
+STATUSES = ("pending", *NAMES[1:])  # by status code; 0 is a check before the first verdict
+
+
+def history(node: Node, root: Root, series: int, hours: int, seconds: int) -> list[dict[str, Any]]:
+    """Points of the last `hours` in buckets of `seconds`, oldest first."""
+    now = now_ms(node)
+    found = node.series.reading(root).buckets(series, now - hours * HOUR, now + 1, seconds * 1000)
+    return points(found, STATUSES)
+
+
+def sla_report(node: Node, root: Root, days: int) -> list[dict[str, Any]]:
+    """One entry a monitor, by name. The window begins on the full hour, and no earlier than the monitor."""
+    now = now_ms(node)
+    start = (now - days * DAY) // HOUR * HOUR
+    entries = by_name(watch_of(node).entries(root).values())
+    totals = node.series.reading(root).totals(start, now + 1, [entry.series for entry in entries])
+    incidents: dict[str, list] = {}
+    for each in incidents_of(root).touching(start / 1000, now / 1000):
+        incidents.setdefault(each.monitor_id, []).append((each.started, each.resolved))
+    return [
+        {
+            "monitor_id": entry.id,
+            "name": entry.settings["name"],
+            **_sla_figures(totals.get(entry.series), now - max(start, entry.created_at * 1000), incidents, entry.id),
+        }
+        for entry in entries
+    ]
+
+
+def health(node: Node, root: Root, monitor_id: str) -> dict[str, Any]:
+    entry = watch_of(node).entries(root)[monitor_id]
+    return _scores(node, root, [entry])[0]
+
+
+def health_of_all(node: Node, root: Root) -> dict[str, Any]:
+    return score.aggregate(_scores(node, root, by_name(watch_of(node).entries(root).values())))
+
+
+def by_name(entries: Iterable[Entry]) -> list[Entry]:
+    return sorted(entries, key=lambda entry: (entry.settings["name"].casefold(), entry.id))
+
+
+def now_ms(node: Node) -> int:
+    return int(node.clock.now() * 1000)
+
+
+def _sla_figures(total: Rollup | None, window_ms: int, incidents: dict[str, list], monitor_id: str) -> dict[str, Any]:
+    spent, checks = (Spent(*total.spent), total.checks) if total else (Spent(), 0)
+    return sla(spent, window_ms, checks, incidents.get(monitor_id, ()))
+
+
+def _scores(node: Node, root: Root, entries: list[Entry]) -> list[dict[str, Any]]:
+    now, numbers = now_ms(node), [entry.series for entry in entries]
+    reading = node.series.reading(root)
+    week = reading.totals(now - score.UPTIME_DAYS * DAY, now + 1, numbers)
+    day = reading.totals(now - DAY, now + 1, numbers)
+    return [_score(node, entry, week.get(entry.series), day.get(entry.series)) for entry in entries]
+
+
+def _score(node: Node, entry: Entry, week: Rollup | None, day: Rollup | None) -> dict[str, Any]:
+    certificate: Any = node.series.live.value(entry.subject, "cert_days")
+    components = {
+        "uptime": score.uptime_component(uptime(Spent(*week.spent)) if week else None),
+        "response_time": score.response_component(day.p95 if day else None, entry.settings["degraded_ms"]),
+        "certificate": score.certificate_component(certificate),
+    }
+    return score.monitor_score(entry.id, entry.settings["name"], components)

@@ -1,0 +1,38 @@
+"""What people are told of incidents: that one has opened, and how it ended. In the transaction that makes it so."""
+
+from __future__ import annotations
+
+from opsapp.monitoring.resources import Incident, Monitor
+from opsapp.notify.engine import tell
+from opsapp.tree.root import Root
+
+
+def opened(root: Root, monitor: Monitor, incident: Incident, now: float) -> None:
+    cause = incident.cause or "no cause is known"
+    _say(root, monitor, "incident.opened", f"{incident.monitor_name} is down", cause, now)
+
+
+def resolved(root: Root, monitor: Monitor, incident: Incident, now: float) -> None:
+    minutes = (now - incident.started) / 60
+    text = f"It was down for {minutes:.0f} min: {incident.cause}".rstrip(": ")
+    _say(root, monitor, "incident.resolved", f"{incident.monitor_name} is up again", text, now)
+
+
+def closed(root: Root, monitor: Monitor, incident: Incident, why: str, now: float) -> None:
+    """It ended, and not because the monitor came back."""
+    _say(root, monitor, "incident.closed", f"The incident of {incident.monitor_name} is closed", why, now)
+
+
+def _say(root: Root, monitor: Monitor, kind: str, title: str, text: str, now: float) -> None:
+    """As severe as the beginning, so that the end reaches whoever was told of that."""
+    tell(
+        root,
+        now,
+        key=f"incident:{monitor.id}",
+        kind=kind,
+        severity="critical",
+        title=title,
+        text=text,
+        tags=monitor.settings["tags"],
+        target=monitor.id,
+    )

@@ -1,0 +1,69 @@
+"""All there is to know about one incident, in one document. Other rooms add their sections (IWarRoomSection)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opsapp.monitoring.engine import listing
+from opsapp.monitoring.engine.watch import watch_of
+from opsapp.monitoring.interfaces import IWarRoomSection
+from opsapp.monitoring.resources import Incident
+from opsapp.runtime.node import Node
+from opsapp.tree.root import Root
+
+SECTIONS = ("events", "suggested_automations", "dependencies", "heals")
+RELATED = 20
+
+
+def context(node: Node, root: Root, incident: Incident, *, secrets: bool) -> dict[str, Any]:
+    now = node.clock.now()
+    record = incident.record(now)
+    sections: dict[str, list[Any]] = {name: [] for name in SECTIONS}
+    sections["events"] = timeline(record)
+    for _, section in sorted(node.registry.getUtilitiesFor(IWarRoomSection)):
+        for name, found in section(root, record, now).items():
+            sections[name] += found
+    sections["events"].sort(key=lambda event: event["time"])
+    entries = watch_of(node).entries(root)
+    own = entries.get(incident.monitor_id)
+    return {
+        "incident": record,
+        "monitor": None if own is None else listing.record(node, own, now, secrets=secrets),
+        "related_monitors": related(node, entries, incident, now),
+        **sections,
+    }
+
+
+def timeline(record: dict[str, Any]) -> list[dict[str, Any]]:
+    """What the incident itself knows: when it went down and came back, and what people said meanwhile."""
+    name = record["monitor_name"]
+    events = [{"time": record["started"], "kind": "down", "text": f"{name} is down: {record['cause']}"}]
+    events += [
+        {"time": update["time"], "kind": update["stage"], "text": update["message"], "user": update["user"]}
+        for update in record["updates"]
+    ]
+    if "resolved" in record:
+        events.append({"time": record["resolved"], "kind": "up", "text": f"{name} is up again"})
+    return events
+
+
+def related(node: Node, entries: dict[str, Any], incident: Incident, now: float) -> list[dict[str, Any]]:
+    """Monitors that share a tag, most tags in common first."""
+    tags = set(incident.tags)
+    found = [
+        (-len(shared), entry.settings["name"], entry)
+        for entry in entries.values()
+        if entry.id != incident.monitor_id and (shared := tags & set(entry.settings["tags"]))
+    ]
+    found.sort(key=lambda row: row[:2])
+    return [
+        {
+            "id": entry.id,
+            "name": entry.settings["name"],
+            "status": listing.current_status(node, entry, now),
+            "tags": sorted(tags & set(entry.settings["tags"])),
+            "cause": entry.standing.cause,
+            "since": int(entry.standing.since),
+        }
+        for _, _, entry in found[:RELATED]
+    ]

@@ -1,0 +1,95 @@
+"""A node's part in monitoring: its register, and how an outcome becomes a verdict, an observation and a commit.
+
+Every node has one, whatever its roles: push addresses are called on any of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opsapp.monitoring.engine.register import Entry, Register
+from opsapp.monitoring.engine.settling import Settling
+from opsapp.monitoring.interfaces import IWindows
+from opsapp.monitoring.logic.settings import options
+from opsapp.monitoring.logic.state import Seen, Verdict, hold, judge, steady
+from opsapp.monitoring.probes.outcome import Outcome
+from opsapp.runtime.node import Node
+from opsapp.series.observations import CODES, NONE
+from opsapp.tree.root import Root
+
+KEY = "opsapp.monitoring"
+
+
+class Watch:
+    def __init__(self, node: Node):
+        self.node = node
+        self.register = Register(options(node.config), node.series.live, node.clock)
+        self.settling = Settling(node)
+        self.checker: Any = None  # engine.checking.Checker, where this node makes checks
+        self._seen_transaction: Any = None
+
+    def entries(self, root: Root) -> dict[str, Entry]:
+        """All monitors as the transaction behind `root` sees them, or newer."""
+        self.register.catch_up(root)
+        return self.register.entries
+
+    def follow(self) -> bool:
+        """Step, where checks are made: take what was committed; costs nothing while the store has not changed."""
+        last = self.node.last_transaction()
+        if last != self._seen_transaction:
+            self.node.transact(self.register.catch_up)
+            self._seen_transaction = last
+        for each in self.register.take_changes():
+            self.checker.apply(each, self.register.entries.get(each))
+        return False
+
+    def take(self, entry: Entry, outcome: Outcome, began: float) -> Verdict | None:
+        """On the hub: an outcome is judged, observed, and committed when it changes the state. None: it is older than
+        what was judged already, or the monitor is off."""
+        if began < entry.judged_at or not entry.settings["enabled"]:
+            return None
+        now, before, revision = self.node.clock.now(), entry.standing, entry.revision
+        entry.judged_at = began
+        entry.measured(outcome)
+        seen = Seen(outcome.ok, outcome.response_time_ms, outcome.detail, outcome.certificate_days)
+        verdict = judge(before, seen, entry.rules, now, in_window=self.in_window(entry, now))
+        entry.standing = verdict.standing
+        self._observe(entry, outcome, now)
+        # Not stored: the next check comes to the same verdict again.
+        if verdict.changed and not self.settling.settle(entry.id, revision, verdict.standing, now):
+            entry.standing = before
+        return verdict
+
+    def take_steady(self, entry: Entry, outcome: Outcome, began: float) -> bool:
+        """`take` for the usual case, in which all is as it was; it never waits. False: nothing was done."""
+        days, took = outcome.certificate_days, outcome.response_time_ms
+        if not steady(entry.standing, outcome.ok, took, days, entry.rules):
+            return False
+        now = self.node.clock.now()
+        if began < entry.judged_at or not entry.settings["enabled"] or self.in_window(entry, now):
+            return False
+        entry.judged_at = began
+        entry.measured(outcome)
+        self._observe(entry, outcome, now)
+        return True
+
+    def _observe(self, entry: Entry, outcome: Outcome, now: float) -> None:
+        value = outcome.response_time_ms if outcome.ok else None
+        status = CODES.get(entry.standing.status, NONE)
+        self.node.series.journal.add(
+            entry.series, int(now * 1000), None if value is None else round(value, 1), status, hold(entry.rules)
+        )
+        live: dict[str, Any] = {"status": entry.standing.status, "last_check": int(now)}
+        if value is not None:
+            live["response_time_ms"] = value
+        if outcome.certificate_days is not None:
+            live["cert_days"] = outcome.certificate_days
+        self.node.series.live.update(entry.subject, live, now)
+
+    def in_window(self, entry: Entry, now: float) -> bool:
+        windows = self.node.registry.queryUtility(IWindows)
+        return windows is not None and windows.covers(entry.id, now)
+
+
+def watch_of(node: Node) -> Watch:
+    return node.registry[KEY]

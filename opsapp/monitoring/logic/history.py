@@ -1,0 +1,31 @@
+"""History points from buckets of checks. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+RANGE_H = (1, 17_520)  # two years, as long as hourly roll-ups are kept
+RESOLUTION_S = (1, 86_400)
+
+
+def point(start_ms: int, status: str, checks: int, values: Sequence) -> dict:
+    """`values`: mean, min, max and p95 in ms, each None where no check of the bucket was answered."""
+    mean, low, high, p95 = values
+    return {
+        "time": start_ms // 1000,
+        "status": status,
+        "response_time_ms": None if mean is None else round(mean),
+        "min_ms": low,
+        "max_ms": high,
+        "p95_ms": p95,
+        "checks": checks,
+    }
+
+
+def points(buckets: Iterable, names: Sequence[str]) -> list[dict]:
+    """A bucket without checks is no point; `names` are the statuses by code (0: before the first verdict)."""
+    return [
+        point(each.start, names[each.worst], each.checks, (each.mean, each.low, each.high, each.p95))
+        for each in buckets
+        if each.checks
+    ]

@@ -1,0 +1,151 @@
+"""What a check means for its monitor: the state machine, as one pure function `judge`.
+
+    pending → up | degraded | down          the first check (after its retries, if it failed)
+    up | degraded → down                    a failed check and `retries` failed re-checks
+    down → up | degraded                    one good check
+    any → unknown                           the probe could not look (own network gone, agent gone)
+    any → maintenance                       what is shown while a window covers the monitor
+    any → paused                            not enabled: never checked, so never judged here
+
+`down` opens an incident and good news resolves it; neither unknown nor maintenance does either.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import ceil
+
+STATUSES = ("pending", "up", "down", "degraded", "maintenance", "paused", "unknown")
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What of a monitor's settings decides, and what of the configuration."""
+
+    interval: float = 60.0
+    timeout: float = 10.0
+    retries: int = 2
+    degraded_ms: float | None = None
+    certificate_warn_days: float = 14.0
+    retry_spacing_s: float = 10.0
+    flapping_changes: int = 6
+    flapping_window_s: float = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a monitor stands. `alarmed`: its incident is open. `flips`: when it last went down or came up."""
+
+    status: str = "pending"
+    since: float = 0.0
+    cause: str = ""
+    failures: int = 0
+    alarmed: bool = False
+    flips: tuple[float, ...] = ()
+    flapping: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What one check saw; `ok` None: it could not look."""
+
+    ok: bool | None
+    response_time_ms: float | None = None
+    detail: str = ""
+    certificate_days: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`retry_in`: re-check after so many seconds. `incident`: open, resolve or nothing. `changed`: worth a commit."""
+
+    standing: Standing
+    retry_in: float | None = None
+    incident: str | None = None
+    changed: bool = False
+
+
+def spacing(rules: Rules) -> float:
+    """Seconds between the re-checks that come before `down`."""
+    return min(rules.interval / 4, rules.retry_spacing_s)
+
+
+def hold(rules: Rules) -> int:
+    """How long, in whole seconds, a check speaks for its monitor; after that nobody was looking."""
+    return ceil(rules.interval + rules.timeout + 1)
+
+
+def judge(standing: Standing, seen: Seen, rules: Rules, now: float, *, in_window: bool = False) -> Verdict:
+    """The standing after a check, and what follows from it."""
+    measured, failures, cause = _measure(standing, seen, rules)
+    status = "maintenance" if in_window and measured != "pending" else measured
+    opens = measured == "down" and not in_window and not standing.alarmed
+    resolves = seen.ok is True and standing.alarmed
+    alarmed = (standing.alarmed or opens) and not resolves
+    flips = _recent(standing.flips, rules, now) + ((now,) if opens or resolves else ())
+    after = replace(
+        standing,
+        status=status,
+        since=standing.since if status == standing.status else now,
+        cause=cause,
+        failures=failures,
+        alarmed=alarmed,
+        flips=flips,
+        flapping=len(flips) >= rules.flapping_changes,
+    )
+    waiting = seen.ok is False and measured != "down"
+    return Verdict(
+        after,
+        retry_in=spacing(rules) if waiting else None,
+        incident="open" if opens else "resolve" if resolves else None,
+        changed=(status, alarmed, after.flapping) != (standing.status, standing.alarmed, standing.flapping),
+    )
+
+
+def steady(standing: Standing, ok: bool | None, response_ms: float | None, days: float | None, rules: Rules) -> bool:
+    """Whether `judge` would change nothing outside a window: up as before, which is what nearly every check finds."""
+    return (
+        ok is True
+        and standing.status == "up"
+        and not standing.failures
+        and not standing.alarmed
+        and not standing.flips
+        and not standing.flapping
+        and not standing.cause
+        and (rules.degraded_ms is None or (response_ms or 0) <= rules.degraded_ms)
+        and (days is None or days >= rules.certificate_warn_days)
+    )
+
+
+def _measure(standing: Standing, seen: Seen, rules: Rules) -> tuple[str, int, str]:
+    """(status without regard to windows, failed checks in a row, cause)."""
+    if seen.ok is None:
+        return "unknown", standing.failures, seen.detail
+    if seen.ok:
+        problem = _degraded(seen, rules)
+        return ("degraded", 0, problem) if problem else ("up", 0, "")
+    failures = standing.failures + 1
+    if standing.alarmed or failures > rules.retries:
+        return "down", failures, seen.detail
+    # A single failure is no state yet: what was known stays, and a window that has just ended says nothing.
+    return ("unknown" if standing.status == "maintenance" else standing.status), failures, seen.detail
+
+
+def _degraded(seen: Seen, rules: Rules) -> str:
+    if rules.degraded_ms is not None and (seen.response_time_ms or 0) > rules.degraded_ms:
+        return f"slow: {seen.response_time_ms:.0f} ms, more than {rules.degraded_ms:g}"
+    if seen.certificate_days is not None and seen.certificate_days < rules.certificate_warn_days:
+        return f"the certificate ends in {seen.certificate_days:.1f} days"
+    return ""
+
+
+def _recent(flips: tuple[float, ...], rules: Rules, now: float) -> tuple[float, ...]:
+    window = max(rules.flapping_window_s, 20 * rules.interval)
+    return tuple(at for at in flips if at > now - window)
+
+
+def shown(status: str, checked_at: float | None, rules: Rules, now: float) -> str:
+    """What to tell people: a result that is too old says that nobody has looked since."""
+    if status in {"up", "down", "degraded", "maintenance"} and (checked_at is None or checked_at + hold(rules) < now):
+        return "unknown"
+    return status

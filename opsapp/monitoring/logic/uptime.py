@@ -1,0 +1,58 @@
+"""Uptime and SLA from how long each state lasted. Pure; times in ms where they are called so, else in seconds.
+
+Uptime is up time / (up time + down time). `degraded` is up; maintenance, paused and unknown time count as nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+DAYS = (1, 730)
+MINUTE_MS = 60_000
+
+
+class Spent(NamedTuple):
+    """Milliseconds in each state; what is left of a window is unknown."""
+
+    up: int = 0
+    degraded: int = 0
+    down: int = 0
+    maintenance: int = 0
+    paused: int = 0
+
+
+def percent(up: int, down: int) -> float | None:
+    """Rounded down to three decimals, so that nothing short of always is ever 100; None without data."""
+    total = up + down
+    return up * 100_000 // total / 1000 if total > 0 else None
+
+
+def uptime(spent: Spent) -> float | None:
+    return percent(spent.up + spent.degraded, spent.down)
+
+
+def shown(value: float | None) -> str:
+    """For people: two decimals, rounded down; a dash without data."""
+    if value is None:
+        return "–"
+    return "100" if value >= 100 else f"{int(value * 100 + 1e-6) / 100:.2f}"
+
+
+def sla(spent: Spent, window_ms: int, checks: int, incidents: Sequence[tuple]) -> dict:
+    """One SLA entry's figures. `incidents`: (started, resolved or None) in seconds, those that touch the window."""
+    known = sum(spent)
+    repaired = [resolved - started for started, resolved in incidents if resolved is not None]
+    return {
+        "uptime_percent": uptime(spent),
+        "total_checks": checks,
+        "downtime_minutes": _minutes(spent.down),
+        "maintenance_minutes": _minutes(spent.maintenance),
+        "unknown_minutes": _minutes(max(0, window_ms - known)),
+        "incidents": len(incidents),
+        "mttr_minutes": round(sum(repaired) / len(repaired) / 60, 2) if repaired else None,
+    }
+
+
+def _minutes(milliseconds: int) -> float:
+    return round(milliseconds / MINUTE_MS, 2)

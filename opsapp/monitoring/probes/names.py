@@ -1,0 +1,269 @@
+"""Names to addresses without a thread: queries over the hub's sockets, a cache that honours the TTL.
+
+libcurl's resolver and gevent's default both starve when a few dozen names hang, because each stuck name holds a
+thread. Here a stuck name holds one greenlet. /etc/hosts wins over DNS, as everywhere.
+"""
+
+from __future__ import annotations
+
+import functools
+import ipaddress
+import os
+import secrets
+from dataclasses import dataclass
+
+import dns.exception
+import dns.flags
+import dns.message
+import dns.rcode
+import dns.rdatatype
+import dns.resolver
+import gevent
+import gevent.socket
+from gevent.event import AsyncResult
+
+MAX_TTL = 3600.0
+MAX_ENTRIES = 20_000
+PER_SERVER_S = 2.0
+HOSTS_S = 1.0
+RESOLV_CONF = "/etc/resolv.conf"
+
+
+class NameFailed(Exception):
+    """No address for this name; the text says why."""
+
+
+@functools.lru_cache(maxsize=4096)
+def is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def ask(server: str, port: int, query: dns.message.Message, timeout: float) -> dns.message.Message:
+    """One question to one server, over UDP and again over TCP when the answer was cut."""
+    family = gevent.socket.AF_INET6 if ":" in server else gevent.socket.AF_INET
+    with gevent.Timeout(timeout, NameFailed(f"name server {server} did not answer within {timeout:.1f} s")):
+        with gevent.socket.socket(family, gevent.socket.SOCK_DGRAM) as sock:
+            sock.connect((server, port))
+            sock.send(query.to_wire())
+            answer = _matching_datagram(sock, query)
+        if answer.flags & dns.flags.TC:
+            answer = _ask_tcp(family, server, port, query)
+    return answer
+
+
+def _matching_datagram(sock, query: dns.message.Message) -> dns.message.Message:
+    while True:
+        wire = sock.recv(65535)
+        try:
+            answer = dns.message.from_wire(wire, ignore_trailing=True, raise_on_truncation=False)
+        except dns.exception.DNSException:
+            continue  # noise or a forgery; the true answer may still come, and the caller's time is bounded
+        if query.is_response(answer):
+            return answer
+
+
+def _ask_tcp(family: int, server: str, port: int, query: dns.message.Message) -> dns.message.Message:
+    with gevent.socket.socket(family, gevent.socket.SOCK_STREAM) as sock:
+        sock.connect((server, port))
+        wire = query.to_wire()
+        sock.sendall(len(wire).to_bytes(2, "big") + wire)
+        size = int.from_bytes(_exactly(sock, 2), "big")
+        answer = dns.message.from_wire(_exactly(sock, size), ignore_trailing=True)
+    if not query.is_response(answer):
+        raise NameFailed(f"name server {server} answered another question")
+    return answer
+
+
+def _exactly(sock, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        piece = sock.recv(size - len(data))
+        if not piece:
+            raise NameFailed("name server closed the connection")
+        data += piece
+    return data
+
+
+def read_hosts(path: str) -> dict[str, list[str]]:
+    names: dict[str, list[str]] = {}
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            lines = file.read().splitlines()
+    except OSError:
+        return names
+    for line in lines:
+        parts = line.partition("#")[0].split()
+        if parts and is_address(parts[0]):
+            for name in parts[1:]:
+                names.setdefault(name.lower().rstrip("."), []).append(parts[0])
+    return names
+
+
+@dataclass
+class _System:
+    servers: list[str]
+    search: list[str]
+    ndots: int
+    port: int = 53
+
+
+def read_system() -> _System:
+    try:
+        found = dns.resolver.Resolver(configure=True)
+    except dns.exception.DNSException:
+        return _System([], [], 1)
+    search = [str(suffix).rstrip(".") for suffix in found.search]
+    return _System([str(server) for server in found.nameservers], search, found.ndots or 1, found.port)
+
+
+class Names:
+    """`addresses(host, timeout)`; concurrent questions for one name share one query."""
+
+    def __init__(self, monotonic, servers: list[tuple[str, int]] | None = None, hosts_path: str = "/etc/hosts"):
+        self._monotonic = monotonic
+        self._fixed = servers
+        self._servers: list[tuple[str, int]] = servers or []
+        self._search: list[str] = []
+        self._ndots, self._system_stamp = 1, 0.0
+        self._hosts_until = float("-inf")
+        self._hosts_path, self._hosts_stamp, self._hosts = hosts_path, 0.0, {}  # type: ignore[var-annotated]
+        self._cache: dict[str, tuple[float, list[str]]] = {}
+        self._asking: dict[str, AsyncResult] = {}
+
+    def addresses(self, host: str, timeout: float) -> list[str]:
+        """At least one address, or NameFailed."""
+        host = host.lower()
+        if is_address(host):
+            return [host]
+        known = self.known(host)
+        if not known:
+            self._read_hosts()  # it may have been written this second
+            known = self._from_hosts(host.rstrip("."))
+        return known or self._shared_query(host, timeout)
+
+    def known(self, host: str) -> list[str]:
+        """The addresses of a name (in small letters), as far as nobody must be asked."""
+        known = self._from_hosts(host.rstrip("."))
+        if known:
+            return known
+        until, cached = self._cache.get(host, (0.0, []))
+        return cached if self._monotonic() < until else []
+
+    def _from_hosts(self, host: str) -> list[str]:
+        if self._monotonic() >= self._hosts_until:
+            self._read_hosts()
+        known = self._hosts.get(host, [])
+        if not known and (host == "localhost" or host.endswith(".localhost")):
+            return ["127.0.0.1", "::1"]
+        return known
+
+    def _read_hosts(self) -> None:
+        """Look at the file's time once a second, and into it when that has changed."""
+        self._hosts_until = self._monotonic() + HOSTS_S
+        try:
+            stamp = os.stat(self._hosts_path).st_mtime
+        except OSError:
+            stamp = -1.0
+        if stamp != self._hosts_stamp:
+            self._hosts_stamp, self._hosts = stamp, read_hosts(self._hosts_path)
+
+    def _shared_query(self, host: str, timeout: float) -> list[str]:
+        # The query runs in a greenlet of its own, so that the impatience of the first who asks spoils it for nobody.
+        pending = self._asking.get(host)
+        if pending is None:
+            pending = self._asking[host] = AsyncResult()
+            gevent.spawn(self._resolve_into, host, pending)
+        with gevent.Timeout(timeout, NameFailed(f"name {host}: no answer within {timeout:.1f} s")):
+            answer = pending.get()
+        if isinstance(answer, NameFailed):
+            raise NameFailed(*answer.args)
+        return answer
+
+    def _resolve_into(self, host: str, pending: AsyncResult) -> None:
+        try:
+            addresses, ttl = self._resolve(host)
+        except NameFailed as failed:
+            pending.set(failed)
+        except (OSError, ValueError, dns.exception.DNSException) as error:
+            pending.set(NameFailed(f"name {host}: {error}"))
+        else:
+            self._remember(host, addresses, ttl)
+            pending.set(addresses)
+        finally:
+            del self._asking[host]
+
+    def _remember(self, host: str, addresses: list[str], ttl: float) -> None:
+        if len(self._cache) >= MAX_ENTRIES:
+            self._cache.clear()
+        self._cache[host] = (self._monotonic() + min(ttl, MAX_TTL), addresses)
+
+    def _read_system(self) -> None:
+        """The machine's name servers, again when their file has changed (a new network, a new lease)."""
+        try:
+            stamp = os.stat(RESOLV_CONF).st_mtime
+        except OSError:
+            stamp = -1.0
+        if self._fixed is None and stamp != self._system_stamp:
+            system, self._system_stamp = read_system(), stamp
+            self._servers = [(server, system.port) for server in system.servers]
+            self._search, self._ndots = system.search, system.ndots
+
+    def _resolve(self, host: str) -> tuple[list[str], float]:
+        self._read_system()
+        if not self._servers:
+            raise NameFailed(f"name {host}: no name server is configured")
+        last = NameFailed(f"name {host} does not exist")
+        for name in self._candidates(host):
+            try:
+                return self._both_families(name)
+            except NameFailed as failed:
+                last = failed
+        raise last
+
+    def _candidates(self, host: str) -> list[str]:
+        if host.endswith("."):
+            return [host]
+        suffixed = [f"{host}.{suffix}." for suffix in self._search if suffix]
+        absolute = [host + "."]
+        return absolute + suffixed if host.count(".") >= self._ndots else suffixed + absolute
+
+    def _both_families(self, name: str) -> tuple[list[str], float]:
+        found = [gevent.spawn(self._attempt, name, kind) for kind in ("A", "AAAA")]
+        gevent.joinall(found)
+        answers = [greenlet.value for greenlet in found]
+        addresses = [address for answer in answers if not isinstance(answer, NameFailed) for address in answer[0]]
+        if addresses:
+            return addresses, min(answer[1] for answer in answers if not isinstance(answer, NameFailed) and answer[0])
+        failed = [answer for answer in answers if isinstance(answer, NameFailed)]
+        raise failed[0] if failed else NameFailed(f"name {name.rstrip('.')} has no address")
+
+    def _attempt(self, name: str, kind: str) -> tuple[list[str], float] | NameFailed:
+        """Each server in turn. A failure is returned, not raised: gevent prints what a greenlet raises."""
+        last = NameFailed(f"name {name.rstrip('.')} could not be resolved")
+        for server, port in self._servers:
+            query = dns.message.make_query(name, kind, id=secrets.randbelow(65536))
+            try:
+                answer = ask(server, port, query, PER_SERVER_S)
+                return self._read(name, answer)
+            except NameFailed as failed:
+                last = failed
+                if "does not exist" in str(failed):
+                    break
+            except (OSError, ValueError, dns.exception.DNSException) as error:
+                last = NameFailed(f"name server {server}: {error}")
+        return last
+
+    @staticmethod
+    def _read(name: str, answer: dns.message.Message) -> tuple[list[str], float]:
+        if answer.rcode() == dns.rcode.NXDOMAIN:
+            raise NameFailed(f"name {name.rstrip('.')} does not exist")
+        if answer.rcode() != dns.rcode.NOERROR:
+            raise NameFailed(f"name {name.rstrip('.')}: {dns.rcode.to_text(answer.rcode())}")
+        chain = answer.resolve_chaining()  # type: ignore[attr-defined]
+        if chain.answer is None:
+            return [], 0.0
+        return [record.address for record in chain.answer], float(chain.minimum_ttl)

@@ -1,0 +1,226 @@
+"""Monitors, their states and incidents: what is stored under /api/monitoring.
+
+A monitor's settings change by hand and its state by checks, so they are two records: neither write meets the other.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from typing import Any
+
+from BTrees.OOBTree import OOBTree, OOTreeSet
+from persistent import Persistent
+
+from opsapp.lib.ids import new_id, new_token
+from opsapp.lib.problems import Conflict
+from opsapp.monitoring.logic.state import Standing
+from opsapp.tree.folder import Facet, Folder, Record, add_facet
+from opsapp.tree.root import Root
+from opsapp.tree.sharded import ShardedTree
+
+
+class Monitoring(Folder):
+    """/api/monitoring"""
+
+    url = "/api/monitoring"
+
+
+class Monitors(Folder):
+    """/api/monitoring/endpoints"""
+
+    url = "/api/monitoring/endpoints"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._children = ShardedTree()
+
+
+class State(Persistent):
+    """How a monitor stands; written when that changes, and not with each check."""
+
+    def __init__(self, since: int, status: str = "pending"):
+        self.status = status
+        self.since = since
+        self.cause = ""
+        self.incident_id: str | None = None
+        self.flips: tuple[float, ...] = ()
+        self.flapping = False
+
+    def standing(self) -> Standing:
+        return Standing(self.status, self.since, self.cause, 0, self.incident_id is not None, self.flips, self.flapping)
+
+    def take(self, standing: Standing) -> None:
+        self.status, self.since, self.cause = standing.status, int(standing.since), standing.cause
+        self.flips, self.flapping = standing.flips, standing.flapping
+
+
+class Monitor(Record):
+    """/api/monitoring/endpoints/{id}. `settings` is replaced whole; `revision` tells a check of older settings."""
+
+    url = "/api/monitoring/endpoints/{monitor_id}"
+
+    def __init__(self, settings: dict[str, Any], series: int, now: float):
+        self.settings = settings
+        self.series = series
+        self.revision = 1
+        self.created_at = int(now)
+        self.push_token = new_token() if settings["type"] == "push" else None
+        self.state = State(int(now), "pending" if settings["enabled"] else "paused")
+
+    @property
+    def id(self) -> str:
+        return self.__name__
+
+    def change(self, settings: dict[str, Any], now: float) -> None:
+        """New settings; a monitor that is switched off or on starts afresh."""
+        switched = settings["enabled"] != self.settings["enabled"]
+        moved = any(settings[name] != self.settings[name] for name in ("type", "url"))
+        self.settings = settings
+        self.revision += 1
+        if switched or moved:
+            self.state.take(Standing("pending" if settings["enabled"] else "paused", now))
+
+
+class Incident(Record):
+    """/api/monitoring/incidents/{id}"""
+
+    url = "/api/monitoring/incidents/{incident_id}"
+
+    def __init__(self, monitor_id: str, monitor_name: str, tags: list[str], cause: str, now: float):
+        self.monitor_id = monitor_id
+        self.monitor_name = monitor_name
+        self.tags = tuple(tags)
+        self.started = int(now)
+        self.resolved: int | None = None
+        self.cause = cause
+        self.acknowledged_by: str | None = None
+        self.updates: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def id(self) -> str:
+        return self.__name__
+
+    def acknowledge(self, user: str, note: str, now: float) -> None:
+        if self.acknowledged_by is not None:
+            raise Conflict(f"{self.acknowledged_by} has acknowledged it already.", code="already_acknowledged")
+        self.acknowledged_by = user
+        self.add_update(user, "acknowledged", note, now)
+
+    def add_update(self, user: str, stage: str, message: str, now: float) -> None:
+        self.updates += ({"time": int(now), "user": user, "stage": stage, "message": message},)
+
+    def record(self, now: float) -> dict[str, Any]:
+        """As the API shows it."""
+        until = int(now) if self.resolved is None else self.resolved
+        return {
+            "id": self.id,
+            "monitor_id": self.monitor_id,
+            "monitor_name": self.monitor_name,
+            "started": self.started,
+            **({} if self.resolved is None else {"resolved": self.resolved}),
+            "duration_minutes": round(max(0, until - self.started) / 60, 2),
+            "cause": self.cause,
+            "status": "open" if self.resolved is None else "resolved",
+            "acknowledged_by": self.acknowledged_by,
+            "updates": list(self.updates),
+        }
+
+
+class Incidents(Folder):
+    """/api/monitoring/incidents. Ids begin with the time, so that their order is that of the incidents."""
+
+    url = "/api/monitoring/incidents"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open = OOTreeSet()
+        self.by_monitor = OOBTree()  # monitor id -> tree set of incident ids
+
+    def start(self, monitor: Monitor, cause: str, now: float) -> Incident:
+        incident = Incident(monitor.id, monitor.settings["name"], monitor.settings["tags"], cause, now)
+        self[f"{int(now * 1000):012x}{secrets.token_hex(4)}"] = incident
+        self.open.insert(incident.id)
+        if monitor.id not in self.by_monitor:
+            self.by_monitor[monitor.id] = OOTreeSet()
+        self.by_monitor[monitor.id].insert(incident.id)
+        monitor.state.incident_id = incident.id
+        return incident
+
+    def end(self, incident_id: str, now: float) -> Incident:
+        incident = self[incident_id]
+        incident.resolved = max(int(now), incident.started)
+        self.open.remove(incident_id)
+        return incident
+
+    def page(self, status: str, monitor_id: str | None, limit: int, offset: int) -> tuple[list[Incident], int]:
+        """A page, newest first, and how many there are."""
+        ids = list(self.keys() if monitor_id is None else self.by_monitor.get(monitor_id, ()))
+        if status != "all":
+            ids = [each for each in ids if (each in self.open) == (status == "open")]
+        ids.reverse()
+        return [self[each] for each in ids[offset : offset + limit]], len(ids)
+
+    def touching(self, start: float, end: float, monitor_id: str | None = None) -> Iterator[Incident]:
+        """Incidents that were open at some time in [start, end), oldest first."""
+        ids = self.keys() if monitor_id is None else self.by_monitor.get(monitor_id, ())
+        for each in ids:
+            incident = self[each]
+            if incident.started < end and (incident.resolved is None or incident.resolved >= start):
+                yield incident
+
+
+class PushAddress(Facet):
+    """/api/monitoring/push/{token}. A wrong token is an address too: nobody else lives there."""
+
+    url = "/api/monitoring/push/{token}"
+
+    def __init__(self, parent: Any, name: str):
+        super().__init__(parent, name)
+        self.monitor_id: str | None = root_above(self).system["push_addresses"].get(name)
+
+
+class PushAddresses(Facet):
+    """/api/monitoring/push"""
+
+    def __getitem__(self, token: str) -> PushAddress:
+        return PushAddress(self, token)
+
+
+add_facet(Monitoring, "push", PushAddresses)
+
+
+def root_above(node: Any) -> Root:
+    while node.__parent__ is not None:
+        node = node.__parent__
+    return node
+
+
+def set_up(root: Root) -> None:
+    """Evolve step."""
+    monitoring = root["api"]["monitoring"] = Monitoring()
+    monitoring["endpoints"] = Monitors()
+    monitoring["incidents"] = Incidents()
+    root.system["push_addresses"] = OOBTree()
+
+
+def monitors_of(root: Root) -> Monitors:
+    return root["api"]["monitoring"]["endpoints"]
+
+
+def incidents_of(root: Root) -> Incidents:
+    return root["api"]["monitoring"]["incidents"]
+
+
+def add_monitor(root: Root, settings: dict[str, Any], series: int, now: float) -> Monitor:
+    monitor = Monitor(settings, series, now)
+    monitors_of(root)[new_id()] = monitor
+    if monitor.push_token:
+        root.system["push_addresses"][monitor.push_token] = monitor.id
+    return monitor
+
+
+def remove_monitor(root: Root, monitor: Monitor) -> None:
+    if monitor.push_token:
+        del root.system["push_addresses"][monitor.push_token]
+    del monitors_of(root)[monitor.id]

@@ -1,0 +1,31 @@
+"""It tells people: channels, grouping, quiet hours, delivery with retries. /api/notifications.
+
+A room that has something to say calls `engine.tell` in its transaction; the message is durable from the commit on.
+
+Greenlets: `notify-routing` (what was told becomes messages, and messages deliveries) and `notify-sending` (deliveries
+leave, a native thread each), both under the lease `notify`; `notify-purge`.
+
+    logic/      grouping, quiet hours, routing, back-off, texts: pure
+    resources/  what is stored: the inbox, groups, channels, messages, deliveries
+    engine/     `tell`, the steps, the courier that hands a message to Apprise
+    views.py    /api/notifications
+
+Must not: know what is told about; reach the network from the hub or inside a transaction; show a channel's URL.
+"""
+
+
+def includeme(config):
+    from .engine.running import figures
+    from .resources import reseal
+    from .schemas import NewChannel, NotificationsSection
+
+    config.add_evolve_step("notify-1", "opsapp.notify.resources.set_up")
+    config.add_evolve_step("notify-2-delivery", "opsapp.notify.resources.set_up_delivery")
+    config.add_section("notifications", NotificationsSection)
+    config.add_applier("opsapp.notify.engine.channels.declare")
+    config.add_kind("channels", "opsapp.notify.engine.ascode", schema=NewChannel)
+    config.add_sealed(reseal)
+    config.add_preparation("opsapp.notify.engine.running.prepare")
+    config.add_engine("opsapp.notify.engine.running.start")
+    config.add_metrics(figures)
+    config.scan("opsapp.notify.views")

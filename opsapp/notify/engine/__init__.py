@@ -1,0 +1,58 @@
+"""Notifications at work, and what other rooms call: `tell`, inside their transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from opsapp.notify.interfaces import ISilence
+from opsapp.notify.logic import LONGEST_TEXT, LONGEST_TITLE, SEVERITIES, clip
+from opsapp.notify.resources import inbox
+from opsapp.runtime.wakes import node_of, wake_after_commit
+from opsapp.tree.root import Root
+
+from .settings import QUEUE
+
+__all__ = ["tell"]
+
+
+def tell(
+    root: Root,
+    now: float,
+    *,
+    key: str,
+    kind: str,
+    severity: str,
+    title: str,
+    text: str,
+    tags: Iterable[str] = (),
+    target: str | None = None,
+) -> None:
+    """Tell people something, in the transaction that makes it true. Durable from the commit on.
+
+    `key` is the root cause: what is told under one key within a minute is one message. By habit it is `family:thing`
+    (`incident:4f2a…`), and `kind` is `family.what` (`incident.opened`). `target` is what it is about, an id or a name
+    of a monitor or an agent (or `hostname/NAME`): nothing is told of a target that a maintenance window keeps silent,
+    and what is told of one that fails for another's sake joins the message about the root cause.
+    """
+    if severity not in SEVERITIES:
+        raise ValueError(f"severity is one of {', '.join(SEVERITIES)}, not {severity!r}")
+    if target is not None and _is_silent(root, target, now):
+        return
+    row: dict[str, Any] = {
+        "at": now,
+        "key": key,
+        "kind": kind,
+        "severity": severity,
+        "title": clip(title, LONGEST_TITLE),
+        "text": clip(text, LONGEST_TEXT),
+        "tags": tuple(tags),
+        "target": target,
+    }
+    inbox.put(root, row)
+    wake_after_commit(root, QUEUE)
+
+
+def _is_silent(root: Root, target: str, now: float) -> bool:
+    silence = node_of(root._p_jar).registry.queryUtility(ISilence)
+    return silence is not None and silence(root, target, now)

@@ -1,0 +1,44 @@
+"""Channels as code (see `opsapp.runtime.ascode`), by name. A URL is a secret: it is never exported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from opsapp.notify.resources import channels_of
+from opsapp.runtime.ascode import HIDDEN, Stored, kept
+from opsapp.runtime.node import Node
+from opsapp.runtime.sealing import seal_of
+from opsapp.tree.root import Root
+
+from . import channels
+from .courier import service_of
+
+
+def stored(_node: Node, root: Root) -> Iterator[Stored]:
+    for channel in sorted(channels_of(root).values(), key=lambda channel: (channel.created_at, channel.id)):
+        fields = {**channel.fields, "url": channel.address(seal_of(root))}
+        yield Stored(channel.id, fields, channel.source == "api")
+
+
+def complete(_node: Node, given: dict[str, Any], present: dict[str, Any] | None) -> dict[str, Any]:
+    url = kept("url", given["url"], present["url"] if present else None)
+    if present is None or url != present["url"]:
+        service_of(url)
+    return {**channels.fields_of(given), "url": url}
+
+
+def shown(fields: dict[str, Any]) -> dict[str, Any]:
+    return {**fields, "url": HIDDEN}
+
+
+def create(_node: Node, root: Root, fields: dict[str, Any]) -> str:
+    return channels.create(root, fields).id
+
+
+def update(_node: Node, root: Root, each: str, fields: dict[str, Any]) -> None:
+    channels.change(root, channels_of(root)[each], fields)
+
+
+def delete(_node: Node, root: Root, each: str) -> None:
+    channels.delete(root, channels_of(root)[each])

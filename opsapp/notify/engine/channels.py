@@ -1,0 +1,63 @@
+"""Channels made, changed and dropped: by the API, by the YAML, as code. Transactions; plain values in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from opsapp.notify.resources import Channel, channels_of, deliveries_of
+from opsapp.notify.resources.channels import SHOWN, add_channel, change_channel, readdress
+from opsapp.runtime.sealing import seal_of
+from opsapp.runtime.wakes import node_of, wake_after_commit
+from opsapp.tree.root import Root
+
+from .courier import service_of
+from .settings import SENDING
+
+
+def create(root: Root, given: Mapping[str, Any], source: str = "api") -> Channel:
+    """`given` as the schema makes it, the URL included. Invalid when Apprise does not know the URL."""
+    now = node_of(root._p_jar).clock.now()
+    return add_channel(root, fields_of(given), given["url"], service_of(given["url"]), source, now)
+
+
+def change(root: Root, channel: Channel, given: Mapping[str, Any], source: str = "api") -> None:
+    """What is given over what is stored."""
+    if "url" in given and given["url"] != channel.address(seal_of(root)):
+        readdress(root, channel, given["url"], service_of(given["url"]))
+    change_channel(root, channel, fields_of(given), source)
+    wake_after_commit(root, SENDING)
+
+
+def delete(root: Root, channel: Channel) -> None:
+    """It goes, and what waits for it goes nowhere."""
+    log_of, now = deliveries_of(root), node_of(root._p_jar).clock.now()
+    for _, each in list(log_of.queue.get(channel.id, ())):
+        log_of.end(log_of[each], "dropped", now, "the channel is gone")
+    del channels_of(root)[channel.id]
+
+
+def fields_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Everything but the URL, in one form whether it came from JSON, YAML or a schema's default."""
+    return {name: _plain(given[name]) for name in SHOWN if name in given}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    return list(value) if isinstance(value, list | tuple) else value
+
+
+def declare(root: Root, config: Mapping[str, Any]) -> None:
+    """Applier: the channels of the YAML, by name. One that the API has changed stays changed; one that is in the file
+    no more goes."""
+    wanted = {given["name"]: given for given in config["notifications"]["channels"]}
+    for channel in list(channels_of(root).values()):
+        if channel.source == "yaml" and channel.fields["name"] not in wanted:
+            delete(root, channel)
+    for name, given in wanted.items():
+        present = channels_of(root).named(name)
+        if present is None:
+            create(root, given, "yaml")
+        elif present.source == "yaml":
+            change(root, present, given, "yaml")

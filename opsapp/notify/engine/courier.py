@@ -1,0 +1,159 @@
+"""Handing one message to Apprise, in a native thread that the caller does not have to wait for longer than it likes.
+
+Apprise blocks, and knows no limit to how long a slow server may drip; a thread cannot be ended from outside. So each
+message has a thread of its own: whoever hangs hangs alone, and the caller is told when his patience is over.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import gevent
+from gevent.event import AsyncResult
+
+from opsapp.lib.problems import Invalid
+from opsapp.notify.logic.delivering import without_address
+from opsapp.runtime.node import Node
+
+log = logging.getLogger(__name__)
+
+
+class Letter(NamedTuple):
+    """One message on its way, as plain values. `url` is opened for the journey and kept nowhere."""
+
+    delivery_id: str
+    channel_id: str
+    url: str
+    title: str
+    text: str
+    mood: str
+
+
+class Outcome(NamedTuple):
+    """`error` is None when it has arrived. `late`: its thread still hangs."""
+
+    error: str | None
+    late: bool = False
+
+
+class Overheard(logging.Handler):
+    """What Apprise logs in a thread is why it failed there. It is heard here and nowhere else: it may show a URL."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.heard = threading.local()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.heard.lines = [*getattr(self.heard, "lines", ()), record.getMessage()]
+
+    def take(self) -> str:
+        lines, self.heard.lines = getattr(self.heard, "lines", []), []
+        return "; ".join(lines)
+
+
+OVERHEARD = Overheard()
+
+
+@lru_cache(maxsize=1)
+def apprise() -> Any:
+    """The library, on first use and off the hub: importing it takes a fifth of a second, and its plugins as much."""
+    import apprise as library
+
+    logger = logging.getLogger("apprise")
+    logger.propagate = False
+    logger.setLevel(logging.WARNING)
+    logger.addHandler(OVERHEARD)
+    logging.getLogger("urllib3").setLevel(logging.WARNING)  # it logs the paths of requests, which are tokens
+    return library
+
+
+def plugin_of(url: str, timeout: float = 30.0) -> Any:
+    """The service behind a URL, or Invalid, which does not repeat the URL."""
+    library = apprise()
+    asset = library.AppriseAsset(
+        app_id="opsapp",
+        app_desc="opsapp",
+        app_url="",
+        async_mode=False,
+        storage_mode="memory",
+        allow_templates=False,
+        service_timeout=timeout,
+    )
+    try:
+        plugin = library.Apprise.instantiate(url, asset=asset, suppress_exceptions=False)
+    except (TypeError, ValueError, library.exception.AppriseException):
+        plugin = None
+    OVERHEARD.take()
+    if plugin is None:
+        raise Invalid({"url": "must be an address that Apprise knows, like mailtos://user:password@example.org"})
+    return plugin
+
+
+def service_of(url: str) -> str:
+    """What kind of service it is, in a word: the URL's scheme. Invalid when Apprise does not know it."""
+    plugin_of(url)
+    return url.partition(":")[0].strip().lower()
+
+
+def hand_over(letter: Letter, timeout: float) -> str | None:
+    """Blocks, in a thread. What went wrong, or None."""
+    OVERHEARD.take()
+    try:
+        plugin = plugin_of(letter.url, timeout)
+        if plugin.notify(body=letter.text or letter.title, title=letter.title, notify_type=letter.mood):
+            return None
+        problem = OVERHEARD.take() or "the service did not take it"
+    except Exception as broken:  # noqa: BLE001 - any plugin may raise anything: it is the delivery's outcome
+        problem = f"{type(broken).__name__}: {broken}"
+    return without_address(problem, letter.url)
+
+
+def send(node: Node, letter: Letter, timeout: float, landed: Callable[[], None]) -> Outcome:
+    """The outcome, or after `timeout` that it is late. `landed` is called (on the hub, if there is one) when the
+    thread has come to its end, however late."""
+    if node.hub.is_here():
+        return _send_from_the_hub(node, letter, timeout, landed)
+    answered: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+
+    def work() -> None:
+        error = hand_over(letter, timeout)
+        landed()
+        answered.put(error)
+
+    _thread(work)
+    try:
+        return Outcome(answered.get(timeout=timeout))
+    except queue.Empty:
+        return _late(timeout)
+
+
+def _send_from_the_hub(node: Node, letter: Letter, timeout: float, landed: Callable[[], None]) -> Outcome:
+    answered = AsyncResult()
+
+    def work() -> None:
+        error = hand_over(letter, timeout)
+        node.post(_arrived, answered, error, landed)
+
+    _thread(work)
+    try:
+        return Outcome(answered.get(timeout=timeout))
+    except gevent.Timeout:
+        return _late(timeout)
+
+
+def _arrived(answered: AsyncResult, error: str | None, landed: Callable[[], None]) -> None:
+    answered.set(error)
+    landed()
+
+
+def _late(timeout: float) -> Outcome:
+    return Outcome(f"no answer within {timeout:g} s", late=True)
+
+
+def _thread(work: Callable[[], None]) -> None:
+    threading.Thread(target=work, name="notify", daemon=True).start()

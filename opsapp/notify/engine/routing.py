@@ -1,0 +1,138 @@
+"""What was told becomes messages, and messages become deliveries. Under the lease `notify`: one writer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opsapp.notify.interfaces import ICauses
+from opsapp.notify.logic import delivering, grouping, quiet
+from opsapp.notify.resources import channels_of, deliveries_of, inbox
+from opsapp.notify.resources.deliveries import Deliveries
+from opsapp.notify.resources.groups import Groups, family_of, groups_of
+from opsapp.runtime import leases
+from opsapp.runtime.node import Node
+from opsapp.runtime.wakes import node_of, wake_after_commit
+from opsapp.tree.root import Root
+
+from .settings import LEASE, SENDING, options
+
+ROWS_AT_ONCE = 1000
+GROUPS_AT_ONCE = 200
+
+
+def step(node: Node) -> bool:
+    """Whether there was anything to do."""
+    now = node.clock.now()
+    return bool(node.transact(anything, now)) and node.transact(route, now)
+
+
+def anything(root: Root, now: float) -> bool:
+    """A look that costs nothing."""
+    return inbox.waiting(root) or bool(next(groups_of(root).due(now, 1), None))
+
+
+def route(root: Root, now: float) -> bool:
+    """One transaction: rows into their groups, due groups into messages."""
+    leases.check(root, LEASE)
+    node, groups, settings = node_of(root._p_jar), groups_of(root), options(node_of(root._p_jar))
+    wait_s, every_s = settings["group_wait_s"], settings["group_s"]
+    rows = inbox.take(root, ROWS_AT_ONCE)
+    gathered: dict[str, grouping.Group] = {}
+    for row in rows:
+        key = _key_of(groups, row)
+        group = gathered.get(key) or groups.get(key)
+        gathered[key] = grouping.gather(group, row, now, wait_s, every_s)
+    for key, group in gathered.items():
+        _keep(root, groups, key, group, every_s)
+    due = list(groups.due(now, GROUPS_AT_ONCE))
+    for key in due:
+        _look_at(root, node, groups, key, now, settings)
+    return bool(rows or due)
+
+
+def _key_of(groups: Groups, row: dict[str, Any]) -> str:
+    """Its own key, or that of the group which has gathered for its target as a root cause."""
+    if row["target"] is None:
+        return row["key"]
+    as_cause = f"{family_of(row['key'])}:{row['target']}"
+    return as_cause if groups.get(as_cause) is not None else row["key"]
+
+
+def _keep(root: Root, groups: Groups, key: str, group: grouping.Group, every_s: float) -> None:
+    """What was absorbed counts for the message that it would have repeated."""
+    if group["absorbed"] and group["told"] is not None:
+        message = deliveries_of(root).messages.get(group["told"]["message_id"])
+        if message is not None:
+            message.fields = {**message.fields, "events": message.fields["events"] + group["absorbed"]}
+        group = {**group, "absorbed": 0}
+    groups.put(key, group, every_s)
+
+
+def _look_at(root: Root, node: Node, groups: Groups, key: str, now: float, settings: dict[str, Any]) -> None:
+    group = groups.get(key)
+    if group is None:
+        return
+    if group["due"] is None:
+        groups.drop(key)
+        return
+    every_s = settings["group_s"]
+    cause = _cause(root, node, group, now)
+    if cause is not None and key != (rightful := _rightful(groups, key, cause)):
+        _move(root, groups, key, rightful, now, settings)
+        return
+    message_id = _publish(root, node, key, group, cause, now, settings)
+    groups.put(key, grouping.told(group, message_id, now), every_s)
+
+
+def _cause(root: Root, node: Node, group: grouping.Group, now: float) -> str | None:
+    causes = node.registry.queryUtility(ICauses)
+    if causes is None or group["target"] is None:
+        return None
+    found = causes(root, group["target"], now)
+    return None if found == group["target"] else found
+
+
+def _rightful(groups: Groups, key: str, cause: str) -> str:
+    """The key of the group about the root cause."""
+    family = family_of(key)
+    return groups.about(family, cause) or f"{family}:{cause}"
+
+
+def _move(root: Root, groups: Groups, key: str, rightful: str, now: float, settings: dict[str, Any]) -> None:
+    """What fails for another's sake is told with it."""
+    group, home = groups.get(key), groups.get(rightful)
+    assert group is not None
+    groups.drop(key)
+    if home is None:
+        moved = {**group, "told": None, "due": now}
+    else:
+        moved = grouping.join(home, group, now, 0.0, settings["group_s"])
+    _keep(root, groups, rightful, moved, settings["group_s"])
+
+
+def _publish(
+    root: Root, node: Node, key: str, group: grouping.Group, cause: str | None, now: float, settings: dict[str, Any]
+) -> str:
+    """A message, and a delivery for every channel that takes it."""
+    names = ("kind", "severity", "title", "text", "tags", "target", "first_at", "last_at", "events", "titles")
+    log = deliveries_of(root)
+    fields = {**{name: group[name] for name in names}, "key": key, "cause": cause}
+    message_id = log.add_message(fields, now)
+    for channel in channels_of(root).values():
+        if delivering.takes(channel.fields, fields):
+            due, held = _when(log, channel, group["severity"], now, node.config["timezone"])
+            log.enqueue(channel, (message_id,), now, due, held)
+            wake_after_commit(root, SENDING)
+    return message_id
+
+
+def _when(log: Deliveries, channel: Any, severity: str, now: float, zone: str) -> tuple[float, str | None]:
+    """When a message may leave, and what holds it until then. What is critical waits for no digest."""
+    until = quiet.quiet_until(channel.fields["quiet_hours"], severity, now, zone)
+    if until is not None:
+        return until, "quiet_hours"
+    if not channel.fields["digest_s"] or severity == "critical":
+        return now, None
+    waiting = [log[each] for _, each in log.queue.get(channel.id, ())]
+    gathering = [delivery.due for delivery in waiting if delivery.held == "digest" and delivery.due > now]
+    return min(gathering, default=now + channel.fields["digest_s"]), "digest"

@@ -1,0 +1,51 @@
+"""What runs for notifications, and what it says of itself at /metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+from opsapp.notify.resources import deliveries_of
+from opsapp.runtime.node import Node
+
+from . import routing
+from .sending import ISender, Sender
+from .settings import LEASE, QUEUE, SENDING, options
+
+DAY_S = 86400.0
+EVERY_S = 0.5
+
+
+def prepare(node: Node) -> None:
+    """Every node may send a test message, whatever its roles are."""
+    node.registry.registerUtility(Sender(node), ISender)
+
+
+def start(node: Node) -> None:
+    node.supervisor.add("notify-routing", partial(routing.step, node), every=EVERY_S, wake=(QUEUE,), lease=LEASE)
+    node.supervisor.add("notify-sending", sender_of(node).step, every=EVERY_S, wake=(SENDING,), lease=LEASE)
+    node.supervisor.add("notify-purge", partial(purge, node), every=3600.0, lease="housekeeping")
+
+
+def purge(node: Node) -> bool:
+    before = node.clock.now() - options(node)["keep_days"] * DAY_S
+    return node.transact(lambda root: deliveries_of(root).purge(before))
+
+
+def sender_of(node: Node) -> Sender:
+    return node.registry.getUtility(ISender)
+
+
+def figures(node: Node) -> Iterable[Any]:
+    sender: Sender | None = node.registry.queryUtility(ISender)
+    if sender is None:
+        return
+    attempts = CounterMetricFamily("opsapp_notifications", "Attempts to send a message.", labels=["outcome"])
+    attempts.add_metric(["sent"], sender.sent)
+    attempts.add_metric(["failed"], sender.failed)
+    yield attempts
+    yield GaugeMetricFamily("opsapp_notifications_waiting", "Deliveries that have not left yet.", sender.waiting)
+    yield GaugeMetricFamily("opsapp_notifications_hanging", "Channels whose service hangs.", len(sender.late))

@@ -1,0 +1,231 @@
+"""Deliveries leave: intent committed, the message handed over in a thread of its own, outcome committed.
+
+A channel has one message in flight. What hangs is counted as failed when its time is up and holds up its own channel
+alone, for as long as its thread lives; so there are never more threads than `max_sending` and one for each channel that
+hangs. A process that dies between intent and outcome leaves a delivery that the next one sends again: at least once.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection
+from typing import Any
+
+import gevent
+from transaction.interfaces import TransientError
+from zope.interface import Interface
+
+from opsapp.lib.problems import Conflict, Unavailable, UpstreamFailed
+from opsapp.notify.logic import delivering, texts
+from opsapp.notify.resources import Channel, Delivery, channels_of, deliveries_of
+from opsapp.notify.resources.deliveries import timed_id
+from opsapp.runtime import leases
+from opsapp.runtime.node import Node
+from opsapp.runtime.sealing import seal_of
+from opsapp.runtime.wakes import node_of
+from opsapp.tree.root import Root
+
+from . import courier
+from .courier import Letter, Outcome
+from .settings import LEASE, options
+
+log = logging.getLogger(__name__)
+
+AGAIN_S = 1.0
+MERGED_AT_ONCE = 500
+TEST_IS_OVER_S = 3600.0
+
+
+class ISender(Interface):
+    """Utility: this node's sender."""
+
+
+class Sender:
+    """What is in flight from this node. `late` holds the channels whose thread hangs."""
+
+    def __init__(self, node: Node):
+        self.node = node
+        self.flying: set[str] = set()
+        self.late: set[str] = set()
+        self.testing: set[str] = set()
+        self.sent = self.failed = self.waiting = 0
+
+    def step(self) -> bool:
+        """Send what is due, as far as there is room. Whether anything left."""
+        settings, now = options(self.node), self.node.clock.now()
+        room = settings["max_sending"] - len(self.flying - self.late)
+        if room <= 0:
+            return False
+        letters, self.waiting = self.node.transact(begin, now, frozenset(self.flying), room)
+        for letter in letters:
+            self.flying.add(letter.channel_id)
+        for letter in letters:
+            self.node.spawn(self._fly, letter, settings["timeout_s"])
+        return bool(letters)
+
+    def _fly(self, letter: Letter, timeout: float) -> None:
+        outcome = courier.send(self.node, letter, timeout, lambda: self._landed(letter.channel_id))
+        if outcome.late and letter.channel_id in self.flying:
+            self.late.add(letter.channel_id)
+        self._count(outcome)
+        if outcome.error is not None:
+            log.warning("notification not sent channel=%s: %s", letter.channel_id, outcome.error)
+        self._durably(letter.delivery_id, outcome)
+        self.node.wake("notify-sending")
+
+    def _landed(self, channel_id: str) -> None:
+        self.flying.discard(channel_id)
+        self.late.discard(channel_id)
+        self.node.wake("notify-sending")
+
+    def _count(self, outcome: Outcome) -> None:
+        if outcome.error is None:
+            self.sent += 1
+        else:
+            self.failed += 1
+
+    def _durably(self, delivery_id: str, outcome: Outcome) -> None:
+        """The outcome, however long the store is away: without it the message would be sent again."""
+        while True:
+            try:
+                self.node.transact(finish, delivery_id, outcome, self.node.clock.now())
+                return
+            except (Unavailable, TransientError) as problem:
+                log.warning("outcome of a notification not stored yet: %s", problem)
+                if not self.node.hub.is_here():
+                    raise
+                gevent.sleep(AGAIN_S)
+
+    def test(self, letter: Letter) -> dict[str, Any]:
+        """What `begin_test` prepared, outside any transaction: sent now, whatever the channel's hours are."""
+        if letter.channel_id in self.testing:
+            self.node.transact(finish, letter.delivery_id, Outcome("another test is under way"), self.node.clock.now())
+            raise Conflict("Another test of this channel is under way.", code="test_under_way")
+        self.testing.add(letter.channel_id)
+        outcome = courier.send(
+            self.node, letter, options(self.node)["timeout_s"], lambda: self.testing.discard(letter.channel_id)
+        )
+        self.node.transact(finish, letter.delivery_id, outcome, self.node.clock.now())
+        self._count(outcome)
+        if outcome.error is not None:
+            raise UpstreamFailed(f"The test message was not taken: {outcome.error}", code="not_delivered")
+        return {"status": "sent", "delivery_id": letter.delivery_id}
+
+
+# -- transactions ----------------------------------------------------------------------------------------------------
+
+
+def begin(root: Root, now: float, busy: Collection[str], room: int) -> tuple[list[Letter], int]:
+    """Up to `room` letters for channels that are not busy, marked as being sent; and how many wait in all."""
+    log_of, node = deliveries_of(root), node_of(root._p_jar)
+    if not log_of.queue and not log_of.sending:
+        return [], 0
+    leases.check(root, LEASE)
+    _take_back(root, now)
+    letters: list[Letter] = []
+    for channel_id in list(log_of.queue):
+        if channel_id in busy or len(letters) >= room:
+            continue
+        delivery = _next(root, channel_id, now, options(node)["burst"])
+        if delivery is not None:
+            log_of.begin(delivery, owner(node))
+            letters.append(_letter(root, channels_of(root)[channel_id], delivery))
+    return letters, log_of.waiting()
+
+
+def _take_back(root: Root, now: float) -> None:
+    """What a process that is gone was sending: whether it arrived nobody knows, so it is sent again."""
+    log_of, node = deliveries_of(root), node_of(root._p_jar)
+    for delivery in [log_of[each] for each in log_of.sending]:
+        if delivery.owner == owner(node):
+            continue
+        if delivery.kind == "test":
+            if delivery.created_at < now - TEST_IS_OVER_S:  # any node may send one, and none is sent again
+                log_of.end(delivery, "failed", now, "the process ended while it was sent")
+        else:
+            delivery.error = "the process ended while it was sent"
+            log_of.wait(delivery, now)
+
+
+def _next(root: Root, channel_id: str, now: float, burst: int) -> Delivery | None:
+    """The next delivery of a channel: its oldest, or, when many are due or were held back, all of them as one."""
+    log_of, channel = deliveries_of(root), channels_of(root).get(channel_id)
+    due = log_of.due(channel_id, now, MERGED_AT_ONCE)
+    if channel is not None and channel.rests_until > now:
+        return None
+    if channel is None or not channel.fields["enabled"]:
+        for delivery in due:
+            log_of.end(delivery, "dropped", now, "the channel is gone" if channel is None else "the channel is off")
+        return None
+    if not due:
+        return None
+    first, *others = due
+    if others and (len(due) > burst or any(delivery.held for delivery in due)):
+        first.messages = tuple(each for delivery in due for each in delivery.messages)
+        first.kind = "digest"
+        for delivery in others:
+            log_of.end(delivery, "merged", now)
+    return first
+
+
+def _letter(root: Root, channel: Channel, delivery: Delivery) -> Letter:
+    node = node_of(root._p_jar)
+    title, text, mood = texts.written(delivery.contents(), node.config["timezone"])
+    return Letter(delivery.id, channel.id, channel.address(seal_of(root)), title, text, mood)
+
+
+def finish(root: Root, delivery_id: str, outcome: Outcome, now: float) -> None:
+    """The outcome: it has arrived, is tried again later, or is given up."""
+    log_of = deliveries_of(root)
+    delivery = log_of.get(delivery_id)
+    if delivery is None or delivery.status != "sending":
+        return
+    channel = channels_of(root).get(delivery.channel_id)
+    if channel is not None:
+        stamp = (
+            {"failed_at": int(now), "error": outcome.error} if outcome.error else {"sent_at": int(now), "error": None}
+        )
+        channel.last, channel.rests_until = {**channel.last, **stamp}, 0.0
+    if outcome.error is None:
+        log_of.end(delivery, "sent", now)
+        return
+    retry = options(node_of(root._p_jar))["retry"]
+    again = delivering.retry_at(delivery.attempts, delivery.created_at, now, retry)
+    if delivery.kind == "test" or again is None:
+        log_of.end(delivery, "failed", now, outcome.error)
+        return
+    delivery.error = outcome.error
+    log_of.wait(delivery, again)
+    if channel is not None:
+        channel.rests_until = again  # its other messages do not come sooner
+
+
+def begin_test(root: Root, channel: Channel, by: str, now: float) -> Letter:
+    """The intent of a test message, in the transaction of whoever asks for it."""
+    log_of, node = deliveries_of(root), node_of(root._p_jar)
+    message_id = log_of.add_message(
+        {
+            "key": f"test:{channel.id}",
+            "kind": "test",
+            "severity": "info",
+            "title": "Test message from opsapp",
+            "text": f"{by} has asked for it. Channel: {channel.fields['name']}",
+            "tags": (),
+            "target": None,
+            "cause": None,
+            "first_at": now,
+            "last_at": now,
+            "events": 1,
+            "titles": (),
+        },
+        now,
+    )
+    delivery = Delivery(channel.id, channel.fields["name"], "test", (message_id,), now)
+    log_of[timed_id(now)] = delivery
+    log_of.begin(delivery, owner(node))
+    return _letter(root, channel, delivery)
+
+
+def owner(node: Node) -> str:
+    """This process, as a delivery names it."""
+    return f"{node.name}:{node.boot}"

@@ -1,0 +1,14 @@
+"""Pure decisions about messages, on plain values, with `now` passed in."""
+
+SEVERITIES = ("info", "warning", "critical")
+LONGEST_TITLE = 200
+LONGEST_TEXT = 4000
+
+
+def rank(severity: str) -> int:
+    return SEVERITIES.index(severity)
+
+
+def clip(text: str, longest: int) -> str:
+    """A text that is not too long to be sent."""
+    return text if len(text) <= longest else text[: longest - 1] + "…"

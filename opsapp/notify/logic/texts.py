@@ -1,0 +1,56 @@
+"""What people read: one message, or several in one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from . import rank
+
+MOST_IN_A_DIGEST = 50
+GOOD_NEWS = ("resolved", "online", "recovered", "closed")
+
+
+def written(messages: Sequence[Mapping[str, Any]], zone: str) -> tuple[str, str, str]:
+    """(title, text, mood). The mood is info, success, warning or failure, as Apprise calls it."""
+    if len(messages) == 1:
+        message = messages[0]
+        return _title(message), "\n".join(_lines(message, zone)), mood(message)
+    worst = max(messages, key=lambda message: rank(message["severity"]))
+    lines = []
+    for message in messages[:MOST_IN_A_DIGEST]:
+        lines += [f"* {_title(message)}", *(f"  {line}" for line in _lines(message, zone)), ""]
+    if len(messages) > MOST_IN_A_DIGEST:
+        lines.append(f"and {len(messages) - MOST_IN_A_DIGEST} more")
+    return f"{len(messages)} messages, the worst {worst['severity']}", "\n".join(lines).rstrip(), mood(worst)
+
+
+def mood(message: Mapping[str, Any]) -> str:
+    if message["kind"].rpartition(".")[2] in GOOD_NEWS:
+        return "success"
+    return {"critical": "failure"}.get(message["severity"], message["severity"])
+
+
+def _title(message: Mapping[str, Any]) -> str:
+    """Good news is as severe as the bad news that it ends, so that it takes the same way; it need not sound so."""
+    harmless = message["severity"] == "info" or mood(message) == "success"
+    return message["title"] if harmless else f"[{message['severity']}] {message['title']}"
+
+
+def _lines(message: Mapping[str, Any], zone: str) -> list[str]:
+    lines = [message["text"]] if message["text"] else []
+    if message["cause"]:
+        lines.append(f"Root cause: {message['cause']}")
+    others = [title for title in message["titles"] if title != message["title"]]
+    if others:
+        lines += ["With it:", *(f"- {title}" for title in others)]
+    if message["events"] > 1:
+        lines.append(f"{message['events']} events since {_at(message['first_at'], zone)}")
+    lines.append(_at(message["last_at"], zone))
+    return lines
+
+
+def _at(seconds: float, zone: str) -> str:
+    return datetime.fromtimestamp(seconds, ZoneInfo(zone)).strftime("%Y-%m-%d %H:%M:%S %Z")

@@ -1,0 +1,45 @@
+"""What is stored of notifications. One file per kind of thing.
+
+Lives here: /api/notifications itself, and how a new store gets it. Must not: HTTP, gevent, decisions.
+"""
+
+from __future__ import annotations
+
+from opsapp.tree.folder import Folder
+from opsapp.tree.root import Root
+
+from . import groups, inbox
+from .channels import Channel, Channels, channels_of, reseal
+from .deliveries import Deliveries, Delivery, deliveries_of
+
+__all__ = [
+    "Channel",
+    "Channels",
+    "Deliveries",
+    "Delivery",
+    "Notifications",
+    "channels_of",
+    "deliveries_of",
+    "reseal",
+    "set_up",
+    "set_up_delivery",
+]
+
+
+class Notifications(Folder):
+    """/api/notifications"""
+
+    url = "/api/notifications"
+
+
+def set_up(root: Root) -> None:
+    """Evolve step: nothing was told yet."""
+    inbox.set_up(root)
+
+
+def set_up_delivery(root: Root) -> None:
+    """Evolve step: no channels, and nothing on its way."""
+    groups.set_up(root)
+    folder = root["api"]["notifications"] = Notifications()
+    folder["channels"] = Channels()
+    folder["deliveries"] = Deliveries()

@@ -1,0 +1,184 @@
+"""Messages and their deliveries: a durable queue per channel, and the log of what became of each.
+
+    queued → sending → sent | queued (tried again later) | failed (given up)
+    queued → merged (into another delivery: a digest) | dropped (its channel is gone)
+
+`sending` is the intent, committed before anything leaves; whoever finds one of a process that is gone queues it again.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable
+from typing import Any
+
+from BTrees.OOBTree import OOBTree, OOTreeSet
+from persistent import Persistent
+
+from opsapp.tree.folder import Folder, Record
+from opsapp.tree.root import Root
+
+PAGE = 500
+
+
+class Message(Persistent):
+    """What a group has told."""
+
+    def __init__(self, fields: dict[str, Any]):
+        self.fields = fields
+
+
+class Deliveries(Folder):
+    """/api/notifications/deliveries. `queue`: channel id -> (due, id); `sending`: ids; ids are in the order of time."""
+
+    url = "/api/notifications/deliveries"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.messages = OOBTree()
+        self.queue = OOBTree()
+        self.sending = OOTreeSet()
+
+    def add_message(self, fields: dict[str, Any], now: float) -> str:
+        message_id = timed_id(now)
+        self.messages[message_id] = Message({**fields, "id": message_id})
+        return message_id
+
+    def message(self, message_id: str) -> dict[str, Any] | None:
+        found = self.messages.get(message_id)
+        return found and found.fields
+
+    def enqueue(self, channel: Any, messages: Iterable[str], now: float, due: float, held: str | None) -> Delivery:
+        delivery = Delivery(channel.id, channel.fields["name"], "message", tuple(messages), now)
+        self[timed_id(now)] = delivery
+        delivery.held = held
+        self.wait(delivery, due)
+        return delivery
+
+    def wait(self, delivery: Delivery, due: float) -> None:
+        """Queued until `due`."""
+        self._take_off(delivery)
+        delivery.status, delivery.due, delivery.owner = "queued", due, None
+        if delivery.channel_id not in self.queue:
+            self.queue[delivery.channel_id] = OOTreeSet()
+        self.queue[delivery.channel_id].add((due, delivery.id))
+
+    def begin(self, delivery: Delivery, owner: str) -> None:
+        """The intent."""
+        self._take_off(delivery)
+        self.sending.add(delivery.id)
+        delivery.status, delivery.owner = "sending", owner
+        delivery.attempts += 1
+
+    def end(self, delivery: Delivery, status: str, now: float, error: str | None = None) -> None:
+        """The outcome."""
+        self._take_off(delivery)
+        delivery.status, delivery.error, delivery.owner, delivery.finished_at = status, error, None, now
+
+    def _take_off(self, delivery: Delivery) -> None:
+        """Out of the queue and out of what is being sent."""
+        waiting = self.queue.get(delivery.channel_id)
+        if waiting is not None and (delivery.due, delivery.id) in waiting:
+            waiting.remove((delivery.due, delivery.id))
+            if not waiting:
+                del self.queue[delivery.channel_id]
+        if delivery.id in self.sending:
+            self.sending.remove(delivery.id)
+
+    def due(self, channel_id: str, now: float, most: int) -> list[Delivery]:
+        waiting = self.queue.get(channel_id, ())
+        ids = (
+            [each for (_, each), _ in zip(waiting.keys(None, (now, "g")), range(most), strict=False)] if waiting else []
+        )
+        return [self[each] for each in ids]
+
+    def waiting(self) -> int:
+        """How many have not left yet."""
+        return sum(len(waiting) for waiting in self.queue.values()) + len(self.sending)
+
+    def page(self, wanted: dict[str, Any], limit: int, offset: int) -> tuple[list[Delivery], int]:
+        """A page, newest first, and how many there are."""
+        found = [
+            delivery
+            for delivery in reversed(list(self.values()))
+            if all(getattr(delivery, name) == value for name, value in wanted.items())
+        ]
+        return found[offset : offset + limit], len(found)
+
+    def purge(self, before: float) -> bool:
+        """Forget a page of what ended long ago; whether there may be more."""
+        limit = f"{int(before * 1000):012x}"
+        old = [each for each, _ in zip(self._children.keys(None, limit), range(PAGE), strict=False)]
+        gone = [each for each in old if self[each].status not in ("queued", "sending")]
+        for each in gone:
+            del self[each]
+        kept = {message_id for each in old if each not in gone for message_id in self[each].messages}
+        messages = [each for each, _ in zip(self.messages.keys(None, limit), range(PAGE), strict=False)]
+        for each in messages:
+            if each not in kept:
+                del self.messages[each]
+        return len(gone) >= PAGE or len(messages) >= PAGE
+
+
+class Delivery(Record):
+    """/api/notifications/deliveries/{id}: messages on their way to one channel."""
+
+    url = "/api/notifications/deliveries/{delivery_id}"
+
+    def __init__(self, channel_id: str, channel_name: str, kind: str, messages: tuple[str, ...], now: float):
+        self.channel_id = channel_id
+        self.channel_name = channel_name
+        self.kind = kind
+        self.messages = messages
+        self.status = "queued"
+        self.created_at = now
+        self.due = now
+        self.held: str | None = None  # why it waited at first: quiet_hours, digest
+        self.attempts = 0
+        self.error: str | None = None
+        self.owner: str | None = None
+        self.finished_at: float | None = None
+
+    @property
+    def id(self) -> str:
+        return self.__name__
+
+    def contents(self) -> list[dict[str, Any]]:
+        """The messages that are still known."""
+        return [found for each in self.messages if (found := self.__parent__.message(each)) is not None]
+
+    def plain(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "channel_id": self.channel_id,
+            "channel": self.channel_name,
+            "kind": self.kind,
+            "status": self.status,
+            "held": self.held,
+            "attempts": self.attempts,
+            "error": self.error,
+            "created_at": int(self.created_at),
+            "due_at": int(self.due),
+            "finished_at": None if self.finished_at is None else int(self.finished_at),
+            "messages": [about(message) for message in self.contents()],
+        }
+
+
+def about(message: dict[str, Any]) -> dict[str, Any]:
+    """A message as people see it in the log."""
+    names = ("id", "key", "kind", "severity", "title", "text", "target", "cause", "events")
+    return {
+        **{name: message[name] for name in names},
+        "tags": list(message["tags"]),
+        "first_at": int(message["first_at"]),
+        "last_at": int(message["last_at"]),
+    }
+
+
+def timed_id(now: float) -> str:
+    """An id that sorts by time."""
+    return f"{int(now * 1000):012x}{secrets.token_hex(4)}"
+
+
+def deliveries_of(root: Root) -> Deliveries:
+    return root["api"]["notifications"]["deliveries"]

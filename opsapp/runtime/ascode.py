@@ -1,0 +1,167 @@
+"""What can be written as code (`opsapp apply`, `export`, `import`): kinds of things, and the way from what is stored to
+what a document says.
+
+A room adds a kind with `config.add_kind("monitors", "opsapp.monitoring.engine.ascode", schema=schemas.NewMonitor)`; the
+module has the functions of `Kind`. Must not: know any kind, parse anything, or talk to people.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable
+from typing import Any, NamedTuple, Protocol
+
+from opsapp.lib.problems import Conflict, Invalid
+from opsapp.tree.root import Root
+
+CREATE, UPDATE, DELETE = "create", "update", "delete"
+HIDDEN = "***"  # stands where an export leaves a secret out; applied again, it keeps the secret that is stored
+
+
+class Stored(NamedTuple):
+    """One thing as it is stored. `fields` as the document would write them, defaults filled in, secrets included: they
+    are compared and never shown. What is not `owned` is declared elsewhere (a rule of the YAML): it can be changed,
+    but is neither exported nor pruned."""
+
+    id: str
+    fields: dict[str, Any]
+    owned: bool = True
+
+
+class Actions(Protocol):
+    """A kind's functions. All run inside the one transaction; fields are plain values."""
+
+    def stored(self, node: Any, root: Root) -> Iterable[Stored]:
+        """All there are, in the order in which they were made."""
+
+    def complete(self, node: Any, given: dict[str, Any], present: dict[str, Any] | None) -> dict[str, Any]:
+        """What was given (valid by the schema), defaults filled in, hidden secrets from `present`; or Invalid."""
+
+    def shown(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """The fields without secrets, HIDDEN in their place."""
+
+    def create(self, node: Any, root: Root, fields: dict[str, Any]) -> str:
+        """Make it as the API would, and answer its id."""
+
+    def update(self, node: Any, root: Root, each: str, fields: dict[str, Any]) -> None: ...
+
+    def delete(self, node: Any, root: Root, each: str) -> None: ...
+
+
+class Kind(NamedTuple):
+    """`key` is the field by which an entry of the document is the same thing as one that is stored."""
+
+    name: str
+    actions: Actions
+    schema: Any
+    key: str = "name"
+
+
+class Change(NamedTuple):
+    """One thing that a document makes different: for an update `before` and `after` hold only what differs, and
+    `secrets` says that a secret does."""
+
+    kind: str
+    change: str
+    key: str
+    id: str
+    before: dict[str, Any]
+    after: dict[str, Any]
+    secrets: bool = False
+
+    @property
+    def action(self) -> str:
+        """As the audit names it: `rules` `update` is `rule.update`."""
+        return f"{self.kind.removesuffix('s')}.{self.change}"
+
+
+def apply(
+    root: Root, node: Any, kinds: Iterable[Kind], document: dict[str, list[dict[str, Any]]], *, prune: bool = False
+) -> tuple[list[Change], int]:
+    """Transaction function: make what the document says true. What changed, and how many were as they should be.
+    Everything that cannot be done is told in one Invalid; the caller's transaction is then to be aborted. With
+    `prune`, what is owned and not in the document goes, for the kinds that the document names."""
+    wrong: dict[str, str] = {}
+    changes: list[Change] = []
+    leftovers: list[tuple[Kind, Stored]] = []
+    unchanged = 0
+    for kind in kinds:
+        if kind.name not in document:
+            continue
+        present: dict[str, deque[Stored]] = defaultdict(deque)
+        for thing in list(kind.actions.stored(node, root)):
+            present[thing.fields[kind.key]].append(thing)
+        for number, entry in enumerate(document[kind.name]):
+            found = present[entry[kind.key]]
+            with _Told(wrong, f"{kind.name}.{number}"):
+                change = _bring(root, node, kind, entry, found.popleft() if found else None)
+                unchanged += change is None
+                changes += [change] if change else []
+        leftovers += [(kind, thing) for rest in present.values() for thing in rest if thing.owned]
+    if prune:
+        for kind, thing in reversed(leftovers):
+            kind.actions.delete(node, root, thing.id)
+            shown = kind.actions.shown(thing.fields)
+            changes.append(Change(kind.name, DELETE, thing.fields[kind.key], thing.id, shown, {}))
+    if wrong:
+        raise Invalid(wrong)
+    return changes, unchanged
+
+
+class _Told:
+    """What goes wrong with one entry is told under its place, and the others are looked at too."""
+
+    def __init__(self, wrong: dict[str, str], place: str):
+        self.wrong, self.place = wrong, place
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, _type: Any, problem: BaseException | None, _trace: Any) -> bool:
+        if isinstance(problem, Invalid):
+            self.wrong |= {f"{self.place}.{field}": text for field, text in problem.fields.items()}
+            return True
+        if isinstance(problem, Conflict):
+            self.wrong[self.place] = problem.message
+            return True
+        return False
+
+
+def _bring(root: Root, node: Any, kind: Kind, entry: dict[str, Any], present: Stored | None) -> Change | None:
+    do: Any = kind.actions
+    fields = do.complete(node, entry, present and present.fields)
+    after = do.shown(fields)
+    if present is None:
+        return Change(kind.name, CREATE, entry[kind.key], do.create(node, root, fields), {}, after)
+    if fields == present.fields:
+        return None
+    before = do.shown(present.fields)
+    differing = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    hidden = fields.keys() | present.fields.keys()
+    secrets = any(fields.get(name) != present.fields.get(name) for name in hidden if name not in differing)
+    do.update(node, root, present.id, fields)
+    return Change(
+        kind.name,
+        UPDATE,
+        entry[kind.key],
+        present.id,
+        {name: before.get(name) for name in differing},
+        {name: after.get(name) for name in differing},
+        secrets,
+    )
+
+
+def export(root: Root, node: Any, kinds: Iterable[Kind]) -> dict[str, list[dict[str, Any]]]:
+    """Everything that can be written as code, as a document that `apply` takes. Without ids and secrets."""
+    return {
+        kind.name: [kind.actions.shown(thing.fields) for thing in kind.actions.stored(node, root) if thing.owned]
+        for kind in kinds
+    }
+
+
+def kept(field: str, given: Any, present: Any) -> Any:
+    """For `complete`: a value, or the stored one where the document has HIDDEN in its place."""
+    if given != HIDDEN:
+        return given
+    if present is None:
+        raise Invalid({field: f"{HIDDEN} stands for a secret that an export left out: write it in"})
+    return present

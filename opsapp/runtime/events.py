@@ -1,0 +1,148 @@
+"""The one event bus: a durable outbox, written in the transaction that it tells of, tailed by every node.
+
+Each writer (a thread of a node) has a tree of its own, so that writers never conflict. What one transaction says is one
+Batch; after the commit its serial is the transaction's id, the same order on every node, so it serves as event id.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from BTrees.LOBTree import LOBTree
+from BTrees.OOBTree import OOBTree
+from persistent import Persistent
+
+from .wakes import node_of, wake_after_commit
+
+if TYPE_CHECKING:
+    from opsapp.tree.root import Root
+
+    from .node import Node
+
+RING = 10_000
+KEEP_S = 3600
+SWEEP_PAGE = 500
+SESSION_ENDED = "_session_ended"  # of a session or a key: whatever it has opened and lasts ends (web.callers)
+_BATCH = object()
+
+
+class Event(NamedTuple):
+    """One thing that happened, as plain values. `id` orders events over all nodes."""
+
+    id: str
+    kind: str
+    data: dict[str, Any]
+    at: float
+
+
+class Batch(Persistent):
+    """What one transaction told."""
+
+    def __init__(self, at: float):
+        self.at = at
+        self.rows: tuple[tuple[str, dict[str, Any]], ...] = ()
+
+
+def set_up(root: Root) -> None:
+    """Evolve step: an empty outbox."""
+    root.system["outbox"] = OOBTree()
+
+
+def emit(root: Root, kind: str, data: dict[str, Any]) -> None:
+    """Tell of something, in the transaction that makes it true. `data` is what clients of /api/stream get."""
+    connection: Any = root._p_jar
+    txn = connection.transaction_manager.get()
+    try:
+        batch = txn.data(_BATCH)
+    except KeyError:
+        batch = _begin_batch(root, connection)
+        txn.set_data(_BATCH, batch)
+    batch.rows += ((kind, data),)
+
+
+def _begin_batch(root: Root, connection: Any) -> Batch:
+    node = node_of(connection)
+    outbox = root.system["outbox"]
+    tree = outbox.get(node.writer())
+    if tree is None:
+        tree = outbox[node.writer()] = LOBTree()
+    batch = Batch(node.clock.now())
+    tree[tree.maxKey() + 1 if tree else 1] = batch
+    wake_after_commit(root, "outbox")
+    return batch
+
+
+def read_since(root: Root, positions: dict[str, int]) -> tuple[dict[str, int], list[Event]]:
+    """Every event behind `positions` (last key read per writer), in commit order, and the new positions."""
+    found: list[Event] = []
+    after = dict(positions)
+    for writer, tree in root.system["outbox"].items():
+        for key, batch in tree.items(positions.get(writer, 0), excludemin=writer in positions):
+            batch._p_activate()
+            serial = int.from_bytes(batch._p_serial, "big")
+            for n, (kind, data) in enumerate(batch.rows):
+                found.append(Event(f"{serial:016x}-{n:04x}", kind, data, batch.at))
+            after[writer] = key
+    return after, sorted(found, key=lambda event: event.id)
+
+
+def positions(root: Root) -> dict[str, int]:
+    """Where the outbox ends now: for a reader that has just read the state itself, and wants what comes after it."""
+    return {writer: tree.maxKey() for writer, tree in root.system["outbox"].items() if tree}
+
+
+def sweep(root: Root, before: float) -> bool:
+    """Drop batches older than `before`, a page at a time; whether there may be more."""
+    dropped = 0
+    outbox = root.system["outbox"]
+    for tree in outbox.values():
+        # The newest stays: its key is where the writer's numbers go on.
+        for key in list(tree.keys(None, tree.maxKey(), excludemax=True))[:SWEEP_PAGE] if tree else ():
+            if tree[key].at >= before:
+                break
+            del tree[key]
+            dropped += 1
+    return dropped >= SWEEP_PAGE
+
+
+class Tail:
+    """This node's view of the outbox: the last events in memory, and who listens. Lives on the hub."""
+
+    def __init__(self, node: Node):
+        self.node = node
+        self.ring: deque[Event] = deque(maxlen=RING)
+        self.positions: dict[str, int] = {}
+        self.seen_transaction: Any = None
+        self.listeners: list[Callable[[Event], None]] = []
+
+    def step(self) -> bool:
+        """Read what is new and hand it on. Costs nothing while the store has not changed."""
+        last = self.node.last_transaction()
+        if last == self.seen_transaction:
+            return False
+        self.positions, fresh = self.node.transact(read_since, self.positions)
+        self.seen_transaction = last
+        for event in fresh:
+            self.ring.append(event)
+            for listener in list(self.listeners):
+                listener(event)
+        return bool(fresh)
+
+    def listen(self, fn: Callable[[Event], None]) -> Callable[[], None]:
+        """Call `fn` with every event from now on; the answer stops it."""
+        self.listeners.append(fn)
+        return lambda: self.listeners.remove(fn)
+
+    def since(self, event_id: str | None) -> list[Event]:
+        """What came after `event_id`, as far as it is remembered; nothing without one."""
+        return [] if event_id is None else [event for event in self.ring if event.id > event_id]
+
+
+def start(node: Node) -> None:
+    """Tail the outbox on every node; sweep it on one."""
+    node.supervisor.add("outbox", node.events.step, every=0.05, wake=("outbox",))
+    node.supervisor.add(
+        "outbox-sweep", lambda: node.transact(sweep, node.clock.now() - KEEP_S), every=60, lease="housekeeping"
+    )

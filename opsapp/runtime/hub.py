@@ -1,0 +1,251 @@
+"""Crossing between the hub and native threads: wake-ups, posted calls, bounded lanes.
+
+The hub owns sockets and clocks, native threads own transactions and whatever blocks. Nothing is monkey-patched.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import logging
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import gevent
+from gevent.hub import Waiter
+
+log = logging.getLogger(__name__)
+
+LEAVE_AFTER_S = 1.0
+LOOK_EVERY_S = 0.004
+HELD_UP = 0.25  # the share of a processor below which a leader does not get on
+
+
+def _captured(fn: Callable[..., Any], values: tuple[Any, ...]) -> tuple[bool, Any]:
+    """Run in a fresh context and hand exceptions over as values: a thread must outlive all of its tasks."""
+    try:
+        return True, contextvars.Context().run(fn, *values)
+    except BaseException as problem:  # noqa: BLE001 - handed to the caller, who raises it
+        return False, problem
+
+
+class Lane:
+    """Blocking work in a few native threads. On the hub the calling greenlet waits; in a thread it runs inline.
+
+    Threads of our own, because gevent's pool costs 16 microseconds a call and these cost 2.
+    """
+
+    def __init__(self, hub: Hub, name: str, size: int):
+        self.name = name
+        self.size = size
+        self._hub = hub
+        self._tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._threads: list[threading.Thread] = []
+
+    def run(self, fn: Callable[..., Any], *values: Any) -> Any:
+        if not self._hub.is_here():
+            return fn(*values)
+        if not self._threads:
+            self._start()
+        waiter = Waiter()
+        self._tasks.put((waiter, fn, values))
+        well, answer = waiter.get()
+        if well:
+            return answer
+        raise answer
+
+    def _start(self) -> None:
+        for number in range(self.size):
+            self._add_thread(self._work, number)
+
+    def _add_thread(self, work: Callable[[], None], number: int) -> None:
+        thread = threading.Thread(target=work, name=f"{self.name}-{number}", daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _work(self) -> None:
+        while (task := self._tasks.get()) is not None:
+            waiter, fn, values = task
+            self._hub.answer(waiter, _captured(fn, values))
+            del task, waiter, fn, values  # nothing of a task is kept alive until the next one comes
+
+    def waiting(self) -> int:
+        """How many calls wait for a thread."""
+        return self._tasks.qsize()
+
+    def close(self) -> None:
+        """Let the threads finish what they were given, and wait a moment for them: one that hangs must not hold the
+        process, and being a daemon it does not."""
+        for _ in self._threads:
+            self._tasks.put(None)
+        self._join()
+
+    def _join(self) -> None:
+        deadline = time.monotonic() + LEAVE_AFTER_S
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        self._threads = []
+
+
+class LeadLane(Lane):
+    """For short work that is mostly Python. One thread leads and does all of it while it gets on: two that both want
+    the interpreter take it from each other all the time, which cost a third of the requests a second. The others help
+    while the leader is held up (by a disk, a server far away): it has used little processor though work waits."""
+
+    def __init__(self, hub: Hub, name: str, size: int):
+        super().__init__(hub, name, size)
+        self._calls: queue.SimpleQueue[bool] = queue.SimpleQueue()
+        self._held_up = False
+        self._timer: Any = None
+        self._clock = 0  # the leader's processor time
+        self._done = self._seen_done = 0  # how many tasks the leader has finished
+        self._seen = (0.0, 0.0)
+
+    def run(self, fn: Callable[..., Any], *values: Any) -> Any:
+        if self._timer is not None and not self._timer.active and self._hub.is_here():
+            self._seen, self._seen_done = self._now(), self._done
+            self._timer.start(self._look)
+        return super().run(fn, *values)
+
+    def _start(self) -> None:
+        self._add_thread(self._lead, 0)
+        for number in range(1, self.size):
+            self._add_thread(self._help, number)
+        if self.size > 1:
+            self._clock = time.pthread_getcpuclockid(self._threads[0].ident or 0)
+            self._timer = gevent.get_hub().loop.timer(LOOK_EVERY_S, LOOK_EVERY_S)
+
+    def _lead(self) -> None:
+        while (task := self._tasks.get()) is not None:
+            self._do(*task)
+            self._done += 1
+            del task
+
+    def _help(self) -> None:
+        while self._calls.get():
+            while (task := self._next()) is not None:
+                self._do(*task)
+                del task
+                if not self._held_up:
+                    break
+
+    def _next(self) -> Any:
+        try:
+            task = self._tasks.get_nowait()
+        except queue.Empty:
+            return None
+        if task is None:
+            self._tasks.put(None)  # the leader's sign to end
+        return task
+
+    def _do(self, waiter: Waiter, fn: Callable[..., Any], values: tuple[Any, ...]) -> None:
+        self._hub.answer(waiter, _captured(fn, values))
+
+    def _now(self) -> tuple[float, float]:
+        return time.monotonic(), time.clock_gettime(self._clock)
+
+    def _look(self) -> None:
+        """On the hub, every few milliseconds while there is work: does the leader get on? A look that comes late says
+        that the machine is busy with others; then it is enough that anything was done."""
+        if not self._tasks.qsize():
+            self._held_up = False
+            self._timer.stop()
+            return
+        (at, used), (seen_at, seen_used) = self._now(), self._seen
+        idle = used - seen_used < HELD_UP * (at - seen_at)
+        late = at - seen_at > 3 * LOOK_EVERY_S
+        self._held_up = idle and not (late and self._done > self._seen_done)
+        self._seen, self._seen_done = (at, used), self._done
+        if self._held_up:
+            for _ in range(self.size - 1 - self._calls.qsize()):
+                self._calls.put(True)
+
+    def close(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer.close()
+            self._timer = None
+        if not self._threads:
+            return
+        self._held_up = True
+        for _ in self._threads[1:]:
+            self._calls.put(True)
+            self._calls.put(False)
+        self._tasks.put(None)
+        self._join()
+
+
+class Hub:
+    """The thread that runs greenlets, once it has been entered; until then every call is inline."""
+
+    def __init__(self) -> None:
+        self._thread: int | None = None
+        self._async: Any = None
+        self._crossing = threading.Lock()
+        self._answered: deque[tuple[Waiter, tuple[bool, Any]]] = deque()
+        self._posted: deque[tuple[Callable[..., Any], tuple[Any, ...]]] = deque()
+
+    def enter(self) -> None:
+        """Make the calling thread the hub's."""
+        self._thread = threading.get_ident()
+        self._async = gevent.get_hub().loop.async_()
+        self._async.start(self._arrived)
+
+    def leave(self) -> None:
+        self._drain()
+        with self._crossing:
+            if self._async is not None:
+                self._async.stop()
+                self._async.close()
+            self._thread = self._async = None
+
+    @property
+    def running(self) -> bool:
+        return self._thread is not None
+
+    def is_here(self) -> bool:
+        return self._thread == threading.get_ident()
+
+    def breathe(self) -> None:
+        """On the hub: let every other greenlet have its turn. Elsewhere nothing."""
+        if self.is_here():
+            gevent.sleep(0)
+
+    def post(self, fn: Callable[..., Any], *values: Any) -> None:
+        """From any thread: run `fn` soon, in a greenlet of its own on the hub. Without a hub: now."""
+        if not self.running:
+            fn(*values)
+            return
+        self._posted.append((fn, values))
+        self._signal()
+
+    def answer(self, waiter: Waiter, outcome: tuple[bool, Any]) -> None:
+        """From a lane's thread: wake the greenlet that waits. Once the hub has been left nobody does."""
+        self._answered.append((waiter, outcome))
+        self._signal()
+
+    def _signal(self) -> None:
+        with self._crossing:
+            if self._async is not None:
+                self._async.send()
+
+    def _arrived(self) -> None:
+        while self._answered:
+            waiter, outcome = self._answered.popleft()
+            waiter.switch(outcome)
+        self._drain()
+
+    def _drain(self) -> None:
+        while self._posted:
+            fn, values = self._posted.popleft()
+            gevent.spawn(self._logged, fn, values)
+
+    @staticmethod
+    def _logged(fn: Callable[..., Any], values: tuple[Any, ...]) -> None:
+        try:
+            fn(*values)
+        except Exception:
+            log.exception("posted call failed: %r", fn)

@@ -1,0 +1,119 @@
+"""Leases: which node does what only one may do.
+
+A lease is a record (owner, beat, token) changed by compare-and-set. The owner's beat moves; a node that has watched it
+stand still for a whole lease takes it over, so clocks need not agree. The token grows with every owner: what acts under
+a lease checks it in its own transaction (`check`), and effects outside the store carry it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from BTrees.OOBTree import OOBTree
+from persistent import Persistent
+
+from opsapp.lib.problems import Conflict
+
+from .wakes import node_of
+
+if TYPE_CHECKING:
+    from opsapp.tree.root import Root
+
+    from .node import Node
+
+LEASE_S = 6.0
+
+
+class Pulse(Persistent):
+    """What a renewal writes. An object of its own: work that reads the lease current must not meet every beat."""
+
+    beat = 0
+
+
+class Lease(Persistent):
+    def __init__(self) -> None:
+        self.owner = ""
+        self.token = 0
+        self.pulse = Pulse()
+
+
+def set_up(root: Root) -> None:
+    """Evolve step: no leases yet."""
+    root.system["leases"] = OOBTree()
+
+
+def beat(root: Root, owner: str, wanted: list[str], stale: dict[str, int]) -> dict[str, tuple[str, int, int]]:
+    """Renew what is ours, take what is free or whose beat stood still at `stale`; the state of all wanted leases."""
+    leases = root.system["leases"]
+    for name in wanted:
+        lease = leases.get(name)
+        if lease is None:
+            lease = leases[name] = Lease()
+        if lease.owner == owner:
+            lease.pulse.beat += 1
+        elif not lease.owner or stale.get(name) == lease.pulse.beat:
+            lease.owner, lease.token = owner, lease.token + 1
+            lease.pulse.beat += 1
+    return {name: (leases[name].owner, leases[name].pulse.beat, leases[name].token) for name in wanted}
+
+
+def release(root: Root, owner: str) -> None:
+    """Give everything back, at a clean stop."""
+    for lease in root.system["leases"].values():
+        if lease.owner == owner:
+            lease.owner = ""
+
+
+def check(root: Root, name: str) -> int:
+    """In a transaction that acts under a lease: its token, or Conflict. A takeover meanwhile fails the commit."""
+    lease = root.system["leases"].get(name)
+    owner = node_of(root._p_jar).leases.owner
+    if lease is None or lease.owner != owner:
+        raise Conflict(f"this node does not hold the lease {name!r}", code="lease_lost")
+    root._p_jar.readCurrent(lease)
+    return lease.token
+
+
+class LeaseKeeper:
+    """This node's part. `exclusive`: the storage admits one process, so whatever an older one held is free."""
+
+    def __init__(self, node: Node, *, exclusive: bool, boot: str):
+        self.node = node
+        self.owner = f"{node.name}:{boot}"
+        self.exclusive = exclusive
+        self.wanted: list[str] = []
+        self.held: dict[str, int] = {}
+        self.renewed_at = float("-inf")
+        self._watched: dict[str, tuple[int, float]] = {}
+
+    def want(self, name: str) -> None:
+        if name not in self.wanted:
+            self.wanted.append(name)
+
+    def holds(self, name: str) -> bool:
+        """Ours, and renewed recently enough that nobody can have taken it."""
+        return name in self.held and self.node.clock.monotonic() - self.renewed_at < LEASE_S * 0.75
+
+    def step(self) -> bool:
+        now = self.node.clock.monotonic()
+        if self.exclusive and self.held.keys() >= set(self.wanted):
+            self.renewed_at = now  # nobody else can open this store: nothing to renew
+            return False
+        stale = {name: at_beat for name, (at_beat, since) in self._watched.items() if now - since >= LEASE_S}
+        before = set(self.held)
+        state = self.node.transact(beat, self.owner, self.wanted, stale)
+        if self.exclusive and any(owner != self.owner for owner, _, _ in state.values()):
+            state = self.node.transact(beat, self.owner, self.wanted, {name: row[1] for name, row in state.items()})
+        self.renewed_at = now
+        self.held = {name: token for name, (owner, _, token) in state.items() if owner == self.owner}
+        for name, (owner, at_beat, _) in state.items():
+            if owner != self.owner and self._watched.get(name, (None, 0))[0] != at_beat:
+                self._watched[name] = (at_beat, now)
+        if set(self.held) - before:
+            self.node.wake("leases")
+        return False
+
+
+def start(node: Node) -> None:
+    node.leases.step()
+    node.supervisor.add("leases", node.leases.step, every=LEASE_S / 4)

@@ -1,0 +1,106 @@
+"""Which nodes there are: each writes a beat, and each judges the others by watching their beats move.
+
+Clocks need not agree. On a storage that admits one process there is nobody to watch, and nothing is written.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from BTrees.OOBTree import OOBTree
+from persistent import Persistent
+
+if TYPE_CHECKING:
+    from opsapp.tree.root import Root
+
+    from .node import Node
+
+BEAT_S = 2.0
+DEAD_AFTER_S = 6.0
+FORGET_AFTER_S = 600.0
+
+
+class NodeRecord(Persistent):
+    """One process: its latest boot, what it does, where its own HTTP address is."""
+
+    def __init__(self) -> None:
+        self.boot = ""
+        self.beat = 0
+        self.roles: tuple[str, ...] = ()
+        self.address = ""
+
+
+def set_up(root: Root) -> None:
+    """Evolve step: no nodes yet."""
+    root.system["nodes"] = OOBTree()
+
+
+def beat(root: Root, name: str, boot: str, roles: tuple[str, ...], address: str, forget: list[str]) -> dict[str, Any]:
+    """Write our beat, drop nodes long dead; every node's (boot, beat, roles, address)."""
+    records = root.system["nodes"]
+    mine = records.get(name)
+    if mine is None:
+        mine = records[name] = NodeRecord()
+    mine.boot, mine.beat, mine.roles, mine.address = boot, mine.beat + 1, roles, address
+    for gone in forget:
+        if gone != name:
+            records.pop(gone, None)
+    return {key: (record.boot, record.beat, record.roles, record.address) for key, record in records.items()}
+
+
+def leave(root: Root, name: str, boot: str) -> None:
+    """At a clean stop: the others need not wait."""
+    record = root.system["nodes"].get(name)
+    if record is not None and record.boot == boot:
+        del root.system["nodes"][name]
+
+
+class Nodes:
+    """This node's view of all nodes."""
+
+    def __init__(self, node: Node, *, exclusive: bool):
+        self.node = node
+        self.exclusive = exclusive
+        self.address = ""
+        self._seen: dict[str, tuple[tuple[str, int], float]] = {}
+        self._known: dict[str, tuple[str, int, tuple[str, ...], str]] = {}
+
+    def step(self) -> bool:
+        now = self.node.clock.monotonic()
+        long_dead = [name for name, (_, since) in self._seen.items() if now - since > FORGET_AFTER_S]
+        before = self.alive("engine")
+        roles = tuple(sorted(self.node.roles))
+        self._known = self.node.transact(beat, self.node.name, self.node.boot, roles, self.address, long_dead)
+        for name, (boot, at_beat, _, _) in self._known.items():
+            if self._seen.get(name, (None, 0.0))[0] != (boot, at_beat):
+                self._seen[name] = ((boot, at_beat), now)
+        self._seen = {name: seen for name, seen in self._seen.items() if name in self._known}
+        if self.alive("engine") != before:
+            self.node.wake("nodes")
+        return False
+
+    def alive(self, role: str) -> tuple[str, ...]:
+        """The names of the nodes with this role whose beat moves, ourselves included; sorted."""
+        own = {self.node.name} if role in self.node.roles else set()
+        now = self.node.clock.monotonic()
+        others = {
+            name
+            for name, (_, _, roles, _) in self._known.items()
+            if role in roles and name in self._seen and now - self._seen[name][1] < DEAD_AFTER_S
+        }
+        return tuple(sorted(own | (others - {self.node.name})))
+
+    def owners(self, role: str) -> list[str]:
+        """ "name:boot" of the other nodes with this role whose beat moves: whose claims still stand."""
+        return [f"{name}:{self._known[name][0]}" for name in self.alive(role) if name in self._known]
+
+    def address_of(self, name: str) -> str | None:
+        """Where a node's own server is, if it told."""
+        known = self._known.get(name)
+        return known[3] or None if known else None
+
+
+def start(node: Node) -> None:
+    if not node.nodes.exclusive:
+        node.nodes.step()
+        node.supervisor.add("nodes", node.nodes.step, every=BEAT_S)

@@ -1,0 +1,196 @@
+"""From node to node: one HTTP request to another node's own server, signed, and its answer as it comes.
+
+What is live (a session, a stream, what was just heard) is on one node, and another one may need it. Requests carry who
+asks and are signed with a secret that only the nodes of this cluster can derive: it comes from the master key, which is
+the same on all of them. The body is not signed: nodes talk over a network that is theirs, as they do with their store.
+On the hub the caller waits cooperatively; elsewhere it blocks. Must not: know what is asked for.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import json
+import secrets
+import select
+import socket
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
+
+import gevent.socket
+import h11
+
+from opsapp.lib.problems import Unavailable
+
+from .sealing import REGISTRY_KEY
+
+if TYPE_CHECKING:
+    from .node import Node
+
+HEADER = "X-Opsapp-Node"
+PURPOSE = "node to node"
+CONNECT_S = 5.0
+SILENCE_S = 60.0  # longer than a stream is ever quiet
+SIGNED_FOR_S = 300.0  # clocks need not agree by more than this
+PIECE = 65536
+Headers = list[tuple[str, str]]
+
+
+class NodeAway(Unavailable):
+    """The other node does not answer."""
+
+    code = "node_away"
+
+    def __init__(self, name: str, why: str):
+        super().__init__(f"The node {name}, which has what this needs, does not answer: {why}.", retry_after=5)
+
+
+class Caller(NamedTuple):
+    """Who asks, as the node that was asked first knows it."""
+
+    kind: str
+    name: str
+    role: str | None = None
+    session_id: str | None = None
+    expires_at: float | None = None
+
+
+CLUSTER = Caller("node", "cluster")  # a node, on nobody's behalf
+
+
+def signature(secret: bytes, method: str, target: str, said: str) -> str:
+    return hmac.new(secret, f"{method}\n{target}\n{said}".encode(), hashlib.sha256).hexdigest()
+
+
+def credential(node: Node, method: str, target: str, caller: Caller) -> str:
+    """The header's value: who asks, when, and the proof."""
+    plain = json.dumps([node.clock.now(), secrets.token_hex(8), *caller], separators=(",", ":"))
+    said = base64.urlsafe_b64encode(plain.encode()).decode()
+    return f"{said}.{signature(node.registry[REGISTRY_KEY].derived(PURPOSE), method, target, said)}"
+
+
+def _is_ours(node: Node, method: str, target: str, said: str, proof: str) -> bool:
+    """Signed with a key of this cluster; the file is read anew for one that has just come."""
+    seal = node.registry[REGISTRY_KEY]
+
+    def known() -> bool:
+        return any(
+            hmac.compare_digest(signature(secret, method, target, said), proof) for secret in seal.all_derived(PURPOSE)
+        )
+
+    if not proof.isascii():
+        return False
+    if not known():
+        seal.look_again()
+    return known()
+
+
+def caller_of(node: Node, method: str, target: str, value: str) -> Caller | None:
+    """Who asks, if a node of this cluster says so of this very request, just now."""
+    said, _, proof = value.partition(".")
+    if not _is_ours(node, method, target, said, proof):
+        return None
+    try:
+        at, _nonce, *who = json.loads(base64.urlsafe_b64decode(said))
+    except (ValueError, binascii.Error):
+        return None
+    return Caller(*who) if abs(node.clock.now() - at) <= SIGNED_FOR_S else None
+
+
+class Exchange:
+    """One request and its answer."""
+
+    def __init__(self, node: Node, name: str, method: str, target: str, caller: Caller, headers: Headers = ()):  # type: ignore[assignment]
+        self.name = name
+        self.status = 0
+        self.headers: dict[str, str] = {}
+        self._h11 = h11.Connection(h11.CLIENT)
+        address = urlsplit(node.nodes.address_of(name) or "")
+        if not address.hostname:
+            raise NodeAway(name, "its address is not known")
+        make: Any = gevent.socket if node.hub.is_here() else socket
+        try:
+            self._socket = make.create_connection((address.hostname, address.port or 80), CONNECT_S)
+        except OSError as problem:
+            raise NodeAway(name, problem.strerror or str(problem)) from None
+        self._socket.settimeout(SILENCE_S)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        own = [("Host", address.netloc), (HEADER, credential(node, method, target, caller)), ("Connection", "close")]
+        self._send(h11.Request(method=method, target=target, headers=[*own, *headers]))
+
+    def give(self, pieces: Iterable[bytes]) -> None:
+        """The body; it stops where the other node has answered already."""
+        for piece in pieces:
+            if self._answers():
+                return
+            self._send(h11.Data(data=piece))
+        self._send(h11.EndOfMessage())
+
+    def answered(self) -> int:
+        """The status; the head is there."""
+        while True:
+            event = self._next()
+            if isinstance(event, h11.Response):
+                self.status = event.status_code
+                self.headers = {name.decode(): value.decode("latin-1") for name, value in event.headers}
+                return self.status
+
+    def pieces(self) -> Iterator[bytes]:
+        """The answer's body as it comes."""
+        while True:
+            event = self._next()
+            if isinstance(event, h11.Data):
+                yield bytes(event.data)
+            elif isinstance(event, h11.EndOfMessage):
+                return
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def _answers(self) -> bool:
+        poll = select.poll()
+        poll.register(self._socket.fileno(), select.POLLIN)
+        return bool(poll.poll(0))
+
+    def _send(self, event: Any) -> None:
+        try:
+            self._socket.sendall(self._h11.send(event))
+        except OSError as problem:
+            self.close()
+            raise NodeAway(self.name, problem.strerror or str(problem)) from None
+
+    def _next(self) -> Any:
+        try:
+            while (event := self._h11.next_event()) is h11.NEED_DATA:
+                self._h11.receive_data(self._socket.recv(PIECE))
+        except (OSError, h11.RemoteProtocolError) as problem:
+            self.close()
+            raise NodeAway(self.name, str(problem) or type(problem).__name__) from None
+        if isinstance(event, h11.ConnectionClosed):
+            raise NodeAway(self.name, "it closed the connection")
+        return event
+
+
+def ask(node: Node, name: str, target: str, value: Any, caller: Caller = CLUSTER) -> Any:
+    """POST a JSON value to another node; the JSON value that it answers."""
+    body = json.dumps(value, separators=(",", ":")).encode()
+    headers = [("Content-Type", "application/json"), ("Content-Length", str(len(body)))]
+    exchange = Exchange(node, name, "POST", target, caller, headers)
+    try:
+        exchange.give([body])
+        if exchange.answered() != 200:
+            raise NodeAway(name, f"it answered {exchange.status}")
+        return json.loads(b"".join(exchange.pieces()))
+    finally:
+        exchange.close()
+
+
+def others(node: Node) -> list[str]:
+    """The other nodes that live and can be asked."""
+    if node.nodes.exclusive:
+        return []
+    names = {*node.nodes.alive("web"), *node.nodes.alive("engine")} - {node.name}
+    return sorted(name for name in names if node.nodes.address_of(name))

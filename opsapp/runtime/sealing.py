@@ -1,0 +1,263 @@
+"""Secrets at rest: sealed with the master key (AES-256-GCM), which is in a file beside the data and never in the store.
+
+The file has a key a line, the first is the present one; older ones still open what they sealed, until `rekey` has
+sealed all of it anew. A sealed value is bound to what it is for, so that it cannot be moved to another place.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import logging
+import os
+import secrets
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from opsapp.lib.problems import Unavailable
+from opsapp.tree.root import KEY
+
+from .wakes import node_of
+
+if TYPE_CHECKING:
+    from opsapp.tree.root import Root
+
+    from .node import Node
+
+log = logging.getLogger(__name__)
+
+ENVIRONMENT = "OPSAPP_SECRET_FILE"
+NAME = "secret.key"
+SHORTEST = 32
+LOOK_S = 2.0
+REREAD_S = 1.0
+GRACE_S = 6.0
+REGISTRY_KEY = "opsapp.seal"
+CHECK = "seal_check"
+Reseal = Callable[[str, str], str]
+
+
+class Seal:
+    """Seals with the present key, opens with any. `again` reads the file anew, for a key that is not known yet."""
+
+    def __init__(self, lines: list[str], again: Callable[[], list[str]] | None = None):
+        self._again = again
+        self._read_at = -REREAD_S
+        self.take(lines)
+
+    def take(self, lines: list[str]) -> None:
+        """These keys and no others; the first is the present one."""
+        keys = [hashlib.sha256(b"opsapp master key\0" + line.encode()).digest() for line in lines]
+        self._keys = {_name(key): key for key in keys}
+        self.present = _name(keys[0]) if keys else None
+
+    def knows(self, name: str) -> bool:
+        """Whether there is a key of this name, if need be in the file as it is now."""
+        if name not in self._keys:
+            self.look_again()
+        return name in self._keys
+
+    def look_again(self) -> None:
+        """Read the file anew, but not more often than once a second."""
+        if self._again is not None and time.monotonic() - self._read_at >= REREAD_S:
+            self._read_at = time.monotonic()
+            lines = self._again()
+            if lines:
+                self.take(lines)
+
+    def follow(self, name: str) -> None:
+        """The store goes by the key of this name: seal with it, or with none."""
+        if self.present != name:
+            self.present = name if self.knows(name) else None
+
+    def _key(self, name: str | None) -> bytes:
+        key = self._keys.get(name or "")
+        if key is None:
+            raise _no_key()
+        return key
+
+    def seal(self, plain: str, purpose: str) -> str:
+        present = self.present
+        nonce = os.urandom(12)
+        sealed = AESGCM(self._key(present)).encrypt(nonce, plain.encode(), purpose.encode())
+        return f"{present}.{base64.urlsafe_b64encode(nonce + sealed).decode()}"
+
+    def derived(self, purpose: str) -> bytes:
+        """A secret for this purpose that every node with the same master key has."""
+        return _derived(self._key(self.present), purpose)
+
+    def all_derived(self, purpose: str) -> list[bytes]:
+        """The same of every key there is: while one takes the place of another, nodes have both."""
+        return [_derived(key, purpose) for key in self._keys.values()]
+
+    def open(self, sealed: str, purpose: str) -> str:
+        name, _, text = sealed.partition(".")
+        self.knows(name)
+        key = self._key(name)
+        raw = base64.urlsafe_b64decode(text)
+        try:
+            return AESGCM(key).decrypt(raw[:12], raw[12:], purpose.encode()).decode()
+        except InvalidTag:
+            raise Unavailable(
+                "A stored secret cannot be opened: it was damaged or moved.", code="seal_broken"
+            ) from None
+
+
+def _derived(key: bytes, purpose: str) -> bytes:
+    return hmac.new(key, b"derived\0" + purpose.encode(), hashlib.sha256).digest()
+
+
+def _name(key: bytes) -> str:
+    """Which key a value was sealed with, without a hint at the key."""
+    return hashlib.sha256(b"name\0" + key).hexdigest()[:12]
+
+
+def _no_key() -> Unavailable:
+    return Unavailable(
+        f"This node does not have the master key that secrets are sealed with: see {ENVIRONMENT}.", code="no_master_key"
+    )
+
+
+def seal_of(root: Any) -> Seal:
+    """The seal of the node in whose transaction this is; `root` may be any stored object.
+
+    It seals with the key that the store goes by. Should another key take its place while this transaction is under way,
+    the transaction meets a conflict: so nothing comes to be sealed with a key that is about to go.
+    """
+    connection = root._p_jar
+    seal = node_of(connection).registry[REGISTRY_KEY]
+    if connection.before is None:
+        system = connection.root()[KEY].system
+        connection.readCurrent(system)
+        if system.get(CHECK) is not None:
+            seal.follow(system[CHECK])
+    return seal
+
+
+def key_file(settings: dict[str, Any]) -> Path | None:
+    """Where the master key is: said by the environment, else beside the data; None for a store elsewhere."""
+    if os.environ.get(ENVIRONMENT):
+        return Path(os.environ[ENVIRONMENT])
+    if settings.get("opsapp.data"):
+        return Path(settings["opsapp.data"]) / NAME
+    uri = settings.get("zodbconn.uri", "")
+    return Path(uri[len("file://") :].partition("?")[0]).parent / NAME if uri.startswith("file://") else None
+
+
+def prepare(node: Node) -> None:
+    """At start-up: read or make the key, and see that it is the one that this store's secrets were sealed with."""
+    path = key_file(node.registry.settings)
+    known = node.transact(lambda root: root.system.get(CHECK))
+    if path is not None and not path.exists() and known is None:
+        write(path, [secrets.token_hex(32)], fresh=True)
+    seal = node.registry[REGISTRY_KEY] = Seal(read(path), lambda: read(path))
+    if seal.present is None:
+        log.warning("there is no master key: nothing can be sealed or opened. Set %s", ENVIRONMENT)
+        return
+    if not seal.knows(node.transact(_agree, seal.present)):
+        log.error("the master key is not the one of this store: its secrets cannot be opened. Set %s", ENVIRONMENT)
+
+
+def _agree(root: Root, name: str) -> str:
+    """The key that this store goes by: the first that came."""
+    return root.system.setdefault(CHECK, name)
+
+
+def read(path: Path | None) -> list[str]:
+    if path is None or not path.exists():
+        return []
+    if path.stat().st_mode & 0o077:
+        log.warning("the master key can be read by others than its owner: chmod 600 %s", path.name)
+    return [line.strip() for line in path.read_text().splitlines() if len(line.strip()) >= SHORTEST]
+
+
+def write(path: Path, lines: list[str], *, fresh: bool = False) -> None:
+    """In one step: whoever reads has the old keys or the new. `fresh`: another process that was first wins."""
+    part = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write("\n".join(lines) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        os.link(part, path) if fresh else os.replace(part, path)
+    except FileExistsError:
+        log.info("another process made the master key")
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def rekey(node: Node) -> int:
+    """A new master key, and everything sealed anew with it; how many values. May be repeated after a crash at any
+    point: old keys leave the file only when nothing needs them.
+
+    Nodes that run read the file when they meet the new key, and every two seconds: first the file has it, then the
+    store goes by it (from there on every node seals with it or not at all), then all is sealed anew, and when all nodes
+    have had the time to read the file the old ones go.
+    """
+    path = key_file(node.registry.settings)
+    old = read(path)
+    if path is None or not old:
+        raise _no_key()
+    lines = [secrets.token_hex(32), *old]
+    write(path, lines)
+    seal = node.registry[REGISTRY_KEY] = Seal(lines)
+    others = node.transact(_go_by, seal.present, node.name)
+    count = node.transact(_reseal_all, list(node.registry.opsapp_sealed), seal)
+    if others:
+        time.sleep(GRACE_S)
+    write(path, lines[:1])
+    node.registry[REGISTRY_KEY] = Seal(lines[:1])
+    return count
+
+
+def _reseal_all(root: Root, rooms: list[Callable[[Root, Reseal], None]], seal: Seal) -> int:
+    count = 0
+
+    def reseal(sealed: str, purpose: str) -> str:
+        nonlocal count
+        count += 1
+        return seal.seal(seal.open(sealed, purpose), purpose)
+
+    for room in rooms:
+        room(root, reseal)
+    return count
+
+
+def _go_by(root: Root, name: str, own: str) -> bool:
+    """The store goes by this key from now on; whether other nodes may be running."""
+    root.system[CHECK] = name
+    return any(known != own for known in root.system["nodes"])
+
+
+def start(node: Node) -> None:
+    """On every node: take a key that has come into the file, drop one that has left it."""
+    path = key_file(node.registry.settings)
+    seen: list[Any] = [None]
+    node.supervisor.add("master-key", lambda: node.lane("looking", 1).run(_look, node, path, seen), every=LOOK_S)
+
+
+def _look(node: Node, path: Path | None, seen: list[Any]) -> None:
+    mark = path.stat().st_mtime_ns if path is not None and path.exists() else None
+    if mark is not None and mark != seen[0]:
+        lines = read(path)
+        if lines:
+            node.registry[REGISTRY_KEY].take(lines)
+        seen[0] = mark
+
+
+def add_sealed(config: Any, fn: Any) -> None:
+    """Directive: `fn(root, reseal)` puts `reseal(sealed, purpose)` in the place of every sealed value of a room."""
+    config.registry.opsapp_sealed.append(config.maybe_dotted(fn))
+
+
+def includeme(config: Any) -> None:
+    config.registry.opsapp_sealed = []
+    config.registry[REGISTRY_KEY] = Seal([])
+    config.add_directive("add_sealed", add_sealed)

@@ -1,0 +1,202 @@
+"""The store's door: short transactions on plain values, with retries of conflicts.
+
+Runs in whichever native thread it is called in; `opsapp.runtime.node` does the hop from the hub.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import transaction
+from persistent import Persistent
+from transaction.interfaces import NoTransaction, TransientError
+from ZEO.Exceptions import ClientDisconnected
+from ZODB.POSException import ConflictError, POSError, ReadConflictError, ReadOnlyError, StorageError
+
+from opsapp.lib.problems import OutcomeUnknown, StoreAway
+from opsapp.tree.root import root_of
+
+from . import past
+
+ATTEMPTS = 8
+FIRST_BACKOFF_S = 0.002
+CONNECTIONS = 32  # above it ZODB warns: each thread keeps one, or two where it begins a transaction within another
+# Each connection has a cache of its own, and there are as many connections as threads: what is read often is in memory
+# as plain values anyway. A store's URI may say otherwise (connection_cache_size, connection_cache_size_bytes).
+UNSAID = 10_000  # zodburi's
+CACHE_OBJECTS = 2_000
+CACHE_BYTES = 8 << 20
+AWAY = (ClientDisconnected, ReadOnlyError)
+
+
+def is_connected(db: Any) -> bool:
+    """Whether the storage answers, without asking it anything that could block."""
+    asked = getattr(db.storage, "is_connected", None)
+    return True if asked is None else bool(asked())
+
+
+def forget_ids_when_away(db: Any) -> None:
+    """A ZEO client holds ids for objects to come. A server that is killed forgets that it gave them and gives them to
+    another client too, so they must not outlive the connection. Seen: "A different object already has the same oid"."""
+    storage = db.storage
+    held = getattr(storage, "_oids", None)
+    if held is None:
+        return
+    disconnected = storage.notify_disconnected
+
+    def notify_disconnected() -> None:
+        held.clear()
+        disconnected()
+
+    storage.notify_disconnected = notify_disconnected
+
+
+class Manager(transaction.TransactionManager):
+    """Explicit. To abort where nothing has begun is nothing: a database that closes does that to its connections."""
+
+    def __init__(self) -> None:
+        super().__init__(explicit=True)
+
+    def abort(self) -> None:
+        if self.under_way():
+            super().abort()
+
+    def under_way(self) -> bool:
+        try:
+            self.get()
+        except NoTransaction:
+            return False
+        return True
+
+
+class Place:
+    """A connection with a transaction manager of its own. It stays open from one transaction to the next: opening and
+    closing one costs as much as a small view. Each transaction begins by taking in what others have committed."""
+
+    __slots__ = ("connection", "lent", "manager", "thread")
+
+    def __init__(self, db: Any):
+        self.lent = True
+        self.thread = threading.current_thread()
+        self.manager = Manager()
+        self.connection = db.open(transaction_manager=self.manager)
+
+
+class Store:
+    """The databases of this process, and how a function gets at them."""
+
+    def __init__(self, databases: dict[str, Any]):
+        self.databases = databases
+        self._free = threading.local()
+        self._places: set[Place] = set()
+        self._places_lock = threading.Lock()
+        for db in databases.values():
+            forget_ids_when_away(db)
+            db.setPoolSize(CONNECTIONS)
+            if db.getCacheSize() == UNSAID:
+                db.setCacheSize(CACHE_OBJECTS)
+            if not db.getCacheSizeBytes():
+                db.setCacheSizeBytes(CACHE_BYTES)
+
+    @property
+    def db(self) -> Any:
+        return self.databases[""]
+
+    def check_connected(self) -> None:
+        """Raise StoreAway at once where opening a connection would block until some time-out."""
+        for db in self.databases.values():
+            if not is_connected(db):
+                raise StoreAway
+
+    def borrow(self) -> Place:
+        """A place that the calling thread alone has until it gives it back."""
+        free = self._free.__dict__.setdefault("places", [])
+        if free:
+            place = free.pop()
+            place.lent = True
+        else:
+            place = self._left_behind() or self._new_place()
+        return place
+
+    def _new_place(self) -> Place:
+        place = Place(self.db)
+        with self._places_lock:
+            self._places.add(place)
+        return place
+
+    def _left_behind(self) -> Place | None:
+        """A place whose thread has ended."""
+        with self._places_lock:
+            for place in self._places:
+                if not place.lent and not place.thread.is_alive():
+                    place.lent, place.thread = True, threading.current_thread()
+                    return place
+        return None
+
+    def give_back(self, place: Place) -> None:
+        """In the thread that borrowed it. A place whose transaction did not end, or whose database has been closed, is
+        not used again."""
+        if place.connection.opened is not None and not place.manager.under_way():
+            place.lent = False
+            self._free.places.append(place)
+            return
+        place.manager.abort()
+        with self._places_lock:
+            self._places.discard(place)
+        if place.connection.opened is not None:
+            place.connection.close()
+
+    def transact(self, fn: Callable[..., Any], values: tuple[Any, ...], root_from: Any = root_of) -> Any:
+        """`fn(root, *values)` in a transaction; its plain answer. A conflict runs it again, nothing else does."""
+        for attempt in range(ATTEMPTS):
+            self.check_connected()
+            try:
+                return self._once(fn, values, root_from)
+            except ConflictError:
+                if attempt == ATTEMPTS - 1:
+                    raise
+                time.sleep(random.uniform(0.5, 1.5) * FIRST_BACKOFF_S * 2**attempt)
+            except AWAY as away:
+                raise StoreAway from away
+        raise AssertionError("unreachable")
+
+    def _once(self, fn: Callable[..., Any], values: tuple[Any, ...], root_from: Any) -> Any:
+        place = self.borrow()
+        manager = place.manager
+        try:
+            manager.begin()
+            answer = fn(root_from(place.connection), *values)
+            if isinstance(answer, Persistent):
+                raise TypeError(f"{fn!r} lets a persistent object out of its transaction")
+            self._commit(manager)
+            return answer
+        except BaseException:
+            manager.abort()
+            raise
+        finally:
+            self.give_back(place)
+
+    def _commit(self, manager: transaction.TransactionManager) -> None:
+        """A conflict is safe to repeat; a storage that broke off in between may have stored it or not."""
+        try:
+            manager.commit()
+        except ReadOnlyError:
+            raise
+        except (ConflictError, ReadConflictError):
+            raise
+        except (TransientError, StorageError, POSError, OSError) as broken:
+            raise OutcomeUnknown from broken
+
+    def transact_at(self, at: int, fn: Callable[..., Any], values: tuple[Any, ...]) -> Any:
+        """`fn(root, *values)` over the tree as it was at the end of that second; Gone where that is not kept."""
+        if at + 1 <= self.transact(past.readable_since, ()):
+            raise past.gone()
+        return past.read_at(self.db, at, fn, values)
+
+    def close(self) -> None:
+        for db in self.databases.values():
+            db.close()

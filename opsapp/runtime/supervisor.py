@@ -1,0 +1,156 @@
+"""Supervised greenlets: each repeats one small step for as long as it finds work, then waits.
+
+A step answers whether it did work. One that fails is tried again with back-off; one that keeps failing takes the
+process down, because half a service that looks whole is worse than a restart.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import gevent
+from gevent.event import Event
+
+from opsapp.lib.problems import StoreAway
+
+if TYPE_CHECKING:
+    from .node import Node
+
+log = logging.getLogger(__name__)
+
+GIVE_UP_AFTER = 30
+LONGEST_BACKOFF_S = 5.0
+
+
+class Worker:
+    """One step and how it fares. `lease`: it works only while this node holds the lease of that name."""
+
+    def __init__(
+        self, node: Node, name: str, step: Callable[[], Any], every: float, wake: tuple[str, ...], lease: str | None
+    ):
+        self.node = node
+        self.name = name
+        self.step = step
+        self.every = every
+        self.wake = wake
+        self.lease = lease
+        self.event = Event()
+        self.last_step: float | None = None
+        self.last_error: str | None = None
+        self.errors = 0
+        self.failures_in_a_row = 0
+
+    def run(self) -> None:
+        while True:
+            self.event.clear()
+            pause = self._work()
+            self.event.wait(pause)
+
+    def _work(self) -> float:
+        """Steps until there is nothing to do; how long to wait then."""
+        if self.lease is not None and not self.node.leases.holds(self.lease):
+            return min(self.every, 0.5)
+        try:
+            while self.step():
+                self._went_well()
+                gevent.sleep(0)
+            self._went_well()
+        except StoreAway as away:
+            self.last_error = str(away)
+            return 0.5
+        except Exception as problem:  # noqa: BLE001 - logged and counted by _went_wrong
+            return self._went_wrong(problem)
+        return self.every
+
+    def _went_well(self) -> None:
+        self.last_step = self.node.clock.monotonic()
+        self.failures_in_a_row = 0
+
+    def _went_wrong(self, problem: Exception) -> float:
+        self.errors += 1
+        self.failures_in_a_row += 1
+        self.last_error = f"{type(problem).__name__}: {problem}"
+        log.exception("step failed worker=%s in_a_row=%d", self.name, self.failures_in_a_row)
+        if self.failures_in_a_row >= GIVE_UP_AFTER:
+            self.node.supervisor.give_up(self.name)
+        return random.uniform(0.5, 1.0) * min(LONGEST_BACKOFF_S, 0.05 * 2**self.failures_in_a_row)
+
+    def status(self) -> dict[str, Any]:
+        now = self.node.clock.monotonic()
+        late = None if self.last_step is None else max(0.0, now - self.last_step - self.every)
+        return {"name": self.name, "late_s": late, "errors": self.errors, "last_error": self.last_error}
+
+
+class Supervisor:
+    """All workers of this node."""
+
+    def __init__(self, node: Node):
+        self.node = node
+        self.workers: dict[str, Worker] = {}
+        self._woken: dict[str, list[Worker]] = {}  # by the name that wakes them
+        self.gave_up: str | None = None
+        self.on_give_up: Callable[[], None] | None = None
+        self._greenlets: list[Any] = []
+        self._running = False
+
+    def add(
+        self, name: str, step: Callable[[], Any], *, every: float, wake: tuple[str, ...] = (), lease: str | None = None
+    ) -> Worker:
+        """Register a step; it starts with the others, or at once when they run already."""
+        if name in self.workers:
+            raise ValueError(f"there is a worker {name!r} already")
+        worker = self.workers[name] = Worker(self.node, name, step, every, wake, lease)
+        for each in wake:
+            self._woken.setdefault(each, []).append(worker)
+        if lease is not None:
+            self.node.leases.want(lease)
+        if self._running:
+            self._spawn(worker)
+        return worker
+
+    def start(self) -> None:
+        self._running = True
+        for worker in self.workers.values():
+            self._spawn(worker)
+
+    def _spawn(self, worker: Worker) -> None:
+        greenlet = gevent.spawn(worker.run)
+        greenlet.name = worker.name
+        self._greenlets.append(greenlet)
+
+    def spawn(self, fn: Callable[..., Any], *values: Any) -> Any:
+        """A one-off greenlet that ends with the others at the latest."""
+        greenlet = gevent.spawn(self._one_off, fn, *values)
+        self._greenlets = [g for g in self._greenlets if not g.dead]
+        self._greenlets.append(greenlet)
+        return greenlet
+
+    @staticmethod
+    def _one_off(fn: Callable[..., Any], *values: Any) -> None:
+        try:
+            fn(*values)
+        except Exception:
+            log.exception("greenlet failed: %r", fn)
+
+    def wake(self, name: str) -> None:
+        """On the hub: let every worker that waits on this name look at once."""
+        for worker in self._woken.get(name, ()):
+            worker.event.set()
+
+    def stop(self) -> None:
+        self._running = False
+        gevent.killall(self._greenlets, timeout=2.0)
+        self._greenlets = []
+
+    def give_up(self, name: str) -> None:
+        """A step that will not work again: say so and end the process (the server's `on_give_up` does it)."""
+        self.gave_up = name
+        log.critical("giving up: worker %s failed %d times in a row", name, GIVE_UP_AFTER)
+        if self.on_give_up is not None:
+            self.on_give_up()
+
+    def status(self) -> list[dict[str, Any]]:
+        return [worker.status() for worker in self.workers.values()]

@@ -1,0 +1,19 @@
+"""What was measured: journal, packed segments, roll-ups, retention, and the node's live view.
+
+Lives here: how observations are kept and read. Must not: know what a monitor or an agent is, HTTP, gevent.
+
+An observation is `(number, time in ms, value or None, status code, hold in s)`. A series is named by a number that its
+owner keeps in its own record; no persistent reference crosses into or out of the `history` database.
+
+    observations.py   the plain tuple, the status codes
+    columns.py        columns of integers to bytes and back; framing with a checksum
+    codec.py          chunks (one series), batches (many series), roll-up chunks
+    journal.py        the node's collector, the append-only log it writes
+    history.py        the persistent shape: logs, hours, days
+    folding.py        journal → pieces → hours → sealed days, retention
+    rollup.py         buckets of time: sums, percentiles, how long each state lasted
+    recent.py         the journal's tail in memory
+    reading.py        reads over all of it
+    numbers.py        numbers for new series
+    live.py           the latest value of everything, in memory
+"""

@@ -1,0 +1,132 @@
+"""What is packed into columns: chunks (rows of one series) and batches (observations of many). Bytes in, tuples out."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Sequence
+
+from opsapp.series.columns import Reader, Writer
+from opsapp.series.observations import Row
+from opsapp.series.rollup import STATES, Rollup
+
+CHUNK, BATCH, ROLLUP, SUMMARY = 1, 2, 3, 4
+LATEST = 1 << 53  # no time is later: milliseconds beyond that are a mistake of units
+
+
+def encode_chunk(rows: list) -> bytes:
+    """Rows of one series, ordered by time."""
+    writer = Writer()
+    writer.number(len(rows))
+    if rows:
+        times, values, statuses, holds = zip(*rows, strict=True)
+        writer.deltas(times)
+        writer.floats(values)
+        writer.integers(statuses)
+        writer.integers(holds)
+    return writer.done(CHUNK)
+
+
+def decode_chunk(data: bytes) -> list:
+    reader = Reader(data, CHUNK)
+    return list(map(Row, *_columns(reader, reader.number())))
+
+
+def encode_batch(observations: list, latest: int = LATEST) -> bytes:
+    """Observations of many series in the order they came, none of them after `latest`."""
+    writer = Writer()
+    writer.number(len(observations))
+    if observations:
+        numbers, times, values, statuses, holds = zip(*observations, strict=True)
+        _check((numbers, times, values, statuses, holds), latest)
+        writer.integers(numbers)
+        writer.deltas(times)
+        writer.floats(values)
+        writer.integers(statuses)
+        writer.integers(holds)
+    return writer.done(BATCH, level=1)
+
+
+def decode_batch(data: bytes) -> list:
+    """[(number, time, value, status, hold), ...]"""
+    reader = Reader(data, BATCH)
+    count = reader.number()
+    return list(zip(reader.integers(count), *_columns(reader, count), strict=True))
+
+
+def _check(columns: tuple, latest: int) -> None:
+    """At C speed: whole numbers in their range, finite values. Raises TypeError, ValueError or OverflowError."""
+    numbers, times, values, statuses, holds = columns
+    for code, column in zip("IQBI", (numbers, times, statuses, holds), strict=True):
+        array(code, column)
+    if max(times) >= latest or not all(map(math.isfinite, (value for value in values if value is not None))):
+        raise ValueError("a time or value out of range")
+
+
+def _columns(reader: Reader, count: int) -> tuple:
+    if not count:
+        return [], [], [], []
+    return reader.deltas(count), reader.floats(count), reader.integers(count), reader.integers(count)
+
+
+def encode_rollups(rollups: list) -> bytes:
+    """Buckets of one series, ordered by time."""
+    writer = Writer()
+    writer.number(len(rollups))
+    _write_rollups(writer, rollups)
+    return writer.done(ROLLUP)
+
+
+def decode_rollups(data: bytes) -> list:
+    reader = Reader(data, ROLLUP)
+    return _read_rollups(reader, reader.number())
+
+
+def encode_summary(entries: list) -> bytes:
+    """[(series number, its bucket, its last row)] over many series: what a span comes to, and how it ended."""
+    writer = Writer()
+    writer.number(len(entries))
+    if entries:
+        numbers, rollups, last = zip(*entries, strict=True)
+        writer.deltas(numbers)
+        _write_rollups(writer, rollups)
+        times, values, statuses, holds = zip(*last, strict=True)
+        writer.integers(times)
+        writer.floats(values)
+        writer.integers(statuses)
+        writer.integers(holds)
+    return writer.done(SUMMARY)
+
+
+def decode_summary(data: bytes) -> list:
+    reader = Reader(data, SUMMARY)
+    count = reader.number()
+    numbers, rollups = reader.deltas(count), _read_rollups(reader, count)
+    if not count:
+        return []
+    times, values = reader.integers(count), reader.floats(count)
+    last = map(Row, times, values, reader.integers(count), reader.integers(count))
+    return list(zip(numbers, rollups, last, strict=True))
+
+
+def _write_rollups(writer: Writer, rollups: Sequence) -> None:
+    if not rollups:
+        return
+    start, checks, valued, mean, low, high, p95, worst, spent = zip(*rollups, strict=True)
+    writer.deltas(start)
+    for column in (checks, valued, worst):
+        writer.integers(column)
+    for column in (mean, low, high, p95):
+        writer.floats(column)
+    for column in zip(*spent, strict=True):
+        writer.integers(column)
+
+
+def _read_rollups(reader: Reader, count: int) -> list:
+    if not count:
+        return []
+    start = reader.deltas(count)
+    checks, valued, worst = (reader.integers(count) for _ in range(3))
+    mean, low, high, p95 = (reader.floats(count) for _ in range(4))
+    spent = zip(*(reader.integers(count) for _ in STATES), strict=True)
+    return list(map(Rollup, start, checks, valued, mean, low, high, p95, worst, spent))

@@ -1,0 +1,152 @@
+"""The persistent shape of the `history` database: the root, its days and hours, and how to reach it from the tree.
+
+    History.logs    process key -> journal.Log      what is not folded yet
+    History.days    day number  -> Day              up to 24 Hours while it is open, sealed afterwards
+
+A span (an hour or a day) takes `pieces` from the folder. Compacting turns its pieces into shelves: `raw` rows, `fine`
+and `hourly` roll-ups, one blob per shard of 64 series, and one `summary` over all series.
+"""
+
+from __future__ import annotations
+
+from BTrees.LOBTree import LOBTree
+from BTrees.OOBTree import OOBTree
+from persistent import Persistent
+
+from opsapp.series.rollup import DAY, HOUR
+
+KEY = "series"
+SHARD = 64
+
+
+class Blob(Persistent):
+    """Packed bytes: of a shard {series number: chunk}, of a summary the whole."""
+
+    def __init__(self, data):
+        self.data = data
+
+
+class Shelf(Persistent):
+    """One kind of blob, by shard. Dropping the shelf drops them all at the next pack."""
+
+    def __init__(self, chunks: dict | None = None):
+        self.blobs: dict[int, Blob] = {}
+        for shard, data in _by_shard(chunks or {}).items():
+            self.put(shard, data)
+
+    def put(self, shard: int, data) -> None:
+        self.blobs = {**self.blobs, shard: Blob(data)}
+
+    def chunk(self, number: int) -> bytes | None:
+        blob = self.blobs.get(number // SHARD)
+        return blob.data.get(number) if blob else None
+
+
+class Span(Persistent):
+    """An hour or a day, from `start` (ms)."""
+
+    length = HOUR
+    summary: Blob | None = None
+    raw: Shelf | None = None
+    fine: Shelf | None = None
+    hourly: Shelf | None = None
+    totals: Shelf | None = None  # summaries by shard while the span is being compacted
+    pieces: tuple = ()
+    done: frozenset = frozenset()  # shards compacted so far
+
+    def __init__(self, start: int):
+        self.start = start
+
+    @property
+    def end(self) -> int:
+        return self.start + self.length
+
+    def take(self, chunks: dict) -> None:
+        """More rows, {number: chunk}. What was compacted of these shards is compacted again; rows stay unique."""
+        self.pieces = (*self.pieces, Shelf(chunks))
+        self.done = frozenset()
+
+    def chunks(self, number: int):
+        """Every packed chunk of rows of this series in here."""
+        for shelf in (self.raw, *self.pieces):
+            found = shelf.chunk(number) if shelf is not None else None
+            if found is not None:
+                yield found
+
+    def shards(self) -> set:
+        return {shard for shelf in (self.raw, *self.pieces) if shelf is not None for shard in shelf.blobs}
+
+
+class Hour(Span):
+    pass
+
+
+class Day(Span):
+    length = DAY
+
+    def __init__(self, start: int):
+        super().__init__(start)
+        self.hours: dict[int, Hour] = {}  # by start
+        self.sealed = False
+
+    def hour(self, start: int) -> Hour:
+        if start not in self.hours:
+            self.hours = {**self.hours, start: Hour(start)}
+        return self.hours[start]
+
+    def seal(self) -> None:
+        self.hours = {}
+        self.sealed = True
+
+
+class History(Persistent):
+    """Everything measured."""
+
+    next_number = 1
+    horizon = 0  # ms: every hour before it is merged, in order
+
+    def __init__(self):
+        self.logs = OOBTree()
+        self.days = LOBTree()
+
+    def day(self, time: int) -> Day:
+        number = time // DAY
+        if number not in self.days:
+            self.days[number] = Day(number * DAY)
+        return self.days[number]
+
+    def find_day(self, time: int) -> Day | None:
+        return self.days.get(time // DAY)
+
+    def find_hour(self, time: int) -> Hour | None:
+        day = self.find_day(time)
+        return day.hours.get(time - time % HOUR) if day is not None else None
+
+    def days_between(self, start: int, end: int):
+        return self.days.values(start // DAY, (end - 1) // DAY)
+
+
+def history_root(root):
+    """The root mapping of the history database, from any persistent object of the main one, in the same transaction.
+
+    A node that was given one store for everything keeps history beside the tree.
+    """
+    connection = root._p_jar
+    return connection.get_connection("history").root() if "history" in connection.db().databases else connection.root()
+
+
+def open_history(mapping, create: bool = False) -> History:
+    """The History in a history root; a reader of a store where nothing was measured yet gets an empty one."""
+    found = mapping.get(KEY)
+    if found is None:
+        found = History()
+        if create:
+            mapping[KEY] = found
+    return found
+
+
+def _by_shard(chunks: dict) -> dict:
+    shards: dict[int, dict] = {}
+    for number, chunk in chunks.items():
+        shards.setdefault(number // SHARD, {})[number] = chunk
+    return shards

@@ -1,0 +1,89 @@
+"""The latest value of everything this node knows, in memory: what lists, conditions and streams read.
+
+A subject is a word like `agent:ID` or `monitor:ID`; its values are named numbers or strings with the time they were
+observed at. Numbers that are kept as series are bound to their series number, and come back from the journal at start.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from opsapp.series.observations import MARK, NAMES
+
+log = logging.getLogger(__name__)
+Value = int | float | str
+
+
+class Live:
+    def __init__(self):
+        self._subjects: dict[str, dict[str, tuple[Value, float]]] = {}
+        self._listeners: list[Callable[[str, dict[str, Value]], Any]] = []
+        self._bound: dict[int, tuple[str, str]] = {}
+        self._new: set[int] = set()
+
+    def update(self, subject: str, values: dict[str, Value], at: float) -> None:
+        """Take what was observed at `at`; an older observation of a name never replaces a newer one."""
+        known = self._subjects.setdefault(subject, {})
+        changed = {name: value for name, value in values.items() if _is_news(known.get(name), value, at)}
+        known.update((name, (value, at)) for name, value in changed.items())
+        for listener in tuple(self._listeners if changed else ()):
+            self._tell(listener, subject, changed)
+
+    def get(self, subject: str) -> dict[str, tuple[Value, float]]:
+        """{name: (value, observed at)}; empty for a subject nobody reported on."""
+        return dict(self._subjects.get(subject, ()))
+
+    def value(self, subject: str, name: str) -> Value | None:
+        return self._subjects.get(subject, {}).get(name, (None, 0))[0]
+
+    def subjects(self, kind: str = "") -> list[str]:
+        """All subjects whose word begins with `kind`."""
+        return [subject for subject in tuple(self._subjects) if subject.startswith(kind)]
+
+    def subscribe(self, listener: Callable[[str, dict[str, Value]], Any]) -> Callable[[], None]:
+        """`listener(subject, {name: value})` on the thread that updates, for every observation taken; ends by calling
+        what this returns."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def drop(self, subject: str) -> None:
+        self._subjects.pop(subject, None)
+        for number in [number for number, (owner, _) in self._bound.items() if owner == subject]:
+            del self._bound[number]
+
+    def bind(self, number: int, subject: str, name: str) -> None:
+        """Series `number` is `name` of `subject`."""
+        if self._bound.get(number) != (subject, name):
+            self._bound[number] = (subject, name)
+            self._new.add(number)
+
+    def newly_bound(self) -> set[int]:
+        """Numbers bound since this was asked last: what the journal has of them is not known here yet."""
+        new, self._new = self._new, set()
+        return new
+
+    def replay(self, observations: Iterable[tuple]) -> None:
+        """Take observations from the journal: at the start, and what other nodes committed. One that carries a state
+        is a check: it shows as `status` and `last_check`, with or without a value."""
+        for number, time, value, status, _ in observations:
+            if number not in self._bound:
+                continue
+            subject, name = self._bound[number]
+            values: dict[str, Value] = {} if value is None else {name: value}
+            if status and not status & MARK:
+                values |= {"status": NAMES[status], "last_check": time // 1000}
+            if values:
+                self.update(subject, values, time / 1000)
+
+    def _tell(self, listener, subject: str, changed: dict) -> None:
+        try:
+            listener(subject, changed)
+        except Exception:
+            log.exception("listener %r failed on %s", listener, subject)
+
+
+def _is_news(known: tuple[Value, float] | None, value: Value, at: float) -> bool:
+    """Heard twice (here and from the journal) it is no news the second time."""
+    return known is None or known[1] < at or (known[1] == at and known[0] != value)

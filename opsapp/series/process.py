@@ -1,0 +1,43 @@
+"""What one process has of the series: its journal, its live view, the journal's tail, its stock of numbers.
+
+Every node has one as `node.series`; it starts nothing by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from opsapp.series.history import history_root
+from opsapp.series.journal import Journal
+from opsapp.series.live import Live
+from opsapp.series.numbers import Numbers
+from opsapp.series.reading import Reading
+from opsapp.series.recent import Recent
+
+
+class Series:
+    def __init__(self, node: str, transact: Callable):
+        self.journal = Journal(node)
+        self.live = Live()
+        self.recent = Recent(self.journal.key)
+        self.numbers = Numbers(transact)
+
+    def reading(self, root) -> Reading:
+        """Reads of the history as the transaction behind `root` sees it. Stays inside that transaction."""
+        return Reading(history_root(root), self.recent)
+
+    def flush(self, root) -> int:
+        """Transaction function: the journal's queued batches; settle with the answer once it is committed."""
+        return self.journal.flush(history_root(root))
+
+    def catch_up(self, root) -> None:
+        """Transaction function: what any node committed since the last time; `tell` hands it to the live view."""
+        self.recent.catch_up(history_root(root))
+
+    def tell(self) -> None:
+        """On the hub: what others observed, and the latest of series that were bound since, into the live view."""
+        self.live.replay(self.recent.news())
+        for number in self.live.newly_bound():
+            row = self.recent.last(number)
+            if row is not None:
+                self.live.replay([(number, *row)])

@@ -1,0 +1,136 @@
+"""Reads that put journal, segments and sealed days together, in the reader's own transaction. Times are in ms.
+
+Roll-ups are read wherever they exist; rows only for what is not merged yet, and for buckets finer than five minutes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from opsapp.series import codec
+from opsapp.series.folding import read, tidy
+from opsapp.series.history import Day, Span, open_history
+from opsapp.series.observations import Row
+from opsapp.series.recent import Recent
+from opsapp.series.rollup import DAY, FINE, HOUR, WHOLE, Rollup, merge, roll_up
+
+FEW = 16  # series for which hourly roll-ups are read one by one; summaries hold all series of a span
+
+
+class Reading:
+    """What was measured, as the snapshot behind `mapping` (a history root) has it."""
+
+    def __init__(self, mapping, recent: Recent):
+        recent.catch_up(mapping)
+        self._recent = recent
+        self._history = open_history(mapping)
+
+    def rows(self, number: int, start: int, end: int) -> list[Row]:
+        """Every row kept of a series in [start, end)."""
+        found = self._recent.rows(number, start, end)
+        for day in self._history.days_between(start, end):
+            for span in (day, *_hours(day, start, end)):
+                found += [row for row in _span_rows(span, number) if start <= row.time < end]
+        return tidy(found)
+
+    def buckets(self, number: int, start: int, end: int, width: int) -> list[Rollup]:
+        """Buckets of `width` ms over [start, end), `start` rounded down to a whole one; empty ones are left out. How
+        long states lasted is told for whole multiples of five minutes only."""
+        start -= start % width
+        found: list[Rollup] = []
+        for span in self._merged(start, end):
+            found += (each for each in _span_buckets(span, number, width) if start <= each.start < end)
+        edge = max(self._history.horizon, start)
+        if edge < end:
+            carry = None if width % FINE else self._recent.carry(self._history, edge).get(number)
+            found += roll_up(_fit(self.rows(number, edge, end), width), (edge, end), width, carry)
+        return merge(found, width)
+
+    def totals(self, start: int, end: int, numbers: Collection[int]) -> dict[int, Rollup]:
+        """{number: one bucket over [start, end)} of those series that were seen. `start` is rounded down to the hour;
+        `end` is the present."""
+        wanted, start = set(numbers), start - start % HOUR
+        if len(wanted) <= FEW:
+            hours = {number: self.buckets(number, start, end, HOUR) for number in wanted}
+            return {number: merge(found)[0] for number, found in hours.items() if found}
+        spans = list(self._merged(start, end))
+        key = (start, tuple((span.start, span._p_serial) for span in spans))
+        merged = self._recent.sums(key, lambda: _sum_up(spans, start))
+        sums = {number: merged[number] for number in wanted if number in merged}
+        edge = max(self._history.horizon, start)
+        carry = self._recent.carry(self._history, edge)
+        for number in self._unmerged(edge, end, carry) & wanted:
+            found = roll_up(self.rows(number, edge, end), (edge, end), WHOLE, carry.get(number))
+            if found:
+                sums[number] = merge([sums[number], *found])[0] if number in sums else found[0]
+        return sums
+
+    def daily(self, number: int, start: int, end: int) -> dict[int, Rollup]:
+        """{day number since the epoch: its bucket} over [start, end), of the UTC days on which anything was seen."""
+        days = list(self._history.days_between(start, end))
+        found = {day.start // DAY: self._sealed(day, number) for day in days if day.sealed}
+        edge = min([max(self._history.horizon, start), *(day.start for day in days if not day.sealed)])
+        found.update((bucket.start // DAY, bucket) for bucket in self.buckets(number, edge, end, DAY))
+        return {day: bucket for day, bucket in found.items() if bucket is not None}
+
+    def _sealed(self, day: Day, number: int) -> Rollup | None:
+        return self._recent.sealed(day, number, lambda: next(iter(merge(_span_buckets(day, number, DAY), DAY)), None))
+
+    def _merged(self, start: int, end: int) -> Iterator[Span]:
+        """Sealed days, and the merged hours of open ones, in order."""
+        for day in self._history.days_between(start, end):
+            if day.sealed:
+                yield day
+            else:
+                hours = sorted(_hours(day, start, end), key=lambda hour: hour.start)
+                yield from (hour for hour in hours if hour.end <= self._history.horizon)
+
+    def _unmerged(self, edge: int, end: int, carry: dict) -> set:
+        """The series that may have something between `edge` and `end`."""
+        found = {*self._recent.numbers(), *carry}
+        for day in self._history.days_between(edge, end):
+            shelves = [shelf for hour in _hours(day, edge, end) for shelf in (hour.raw, *hour.pieces)]
+            for shelf in shelves:
+                for blob in shelf.blobs.values() if shelf is not None else ():
+                    found.update(blob.data)
+        return found
+
+
+def _hours(day: Day, start: int, end: int) -> list[Span]:
+    return [hour for hour in day.hours.values() if hour.start < end and hour.end > start]
+
+
+def _span_rows(span: Span, number: int) -> list[Row]:
+    return [row for chunk in span.chunks(number) for row in read(codec.decode_chunk, chunk)]
+
+
+def _span_buckets(span: Span, number: int, width: int) -> list[Rollup]:
+    """The source fits the width; where retention dropped it, the next coarser one serves."""
+    if width % FINE and span.raw is not None:
+        return roll_up(_fit(tidy(_span_rows(span, number)), width), (span.start, span.end), width)
+    shelf = span.fine if width % HOUR and span.fine is not None else span.hourly
+    chunk = shelf.chunk(number) if shelf is not None else None
+    return read(codec.decode_rollups, chunk) if chunk else []
+
+
+def _fit(rows: list[Row], width: int) -> list[Row]:
+    """Spreading a day's states over buckets of a second would make a bucket for each."""
+    return [row._replace(hold=0) for row in rows] if width % FINE else rows
+
+
+def _sum_up(spans: list[Span], start: int) -> dict[int, Rollup]:
+    """Of all series at once, since the summaries hold them all."""
+    sums: dict[int, list[Rollup]] = {}
+    for span in spans:
+        for number, rollup in _span_totals(span, start):
+            sums.setdefault(number, []).append(rollup)
+    return {number: merge(parts)[0] for number, parts in sums.items()}
+
+
+def _span_totals(span: Span, start: int) -> Iterator[tuple]:
+    if span.start >= start and span.summary is not None:
+        for number, rollup, _ in read(codec.decode_summary, span.summary.data):
+            yield number, rollup
+    elif span.start < start and span.hourly is not None:  # the first day: by its hours
+        for number in (number for blob in span.hourly.blobs.values() for number in blob.data):
+            yield from ((number, part) for part in _span_buckets(span, number, HOUR) if part.start >= start)

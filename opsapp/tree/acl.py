@@ -1,0 +1,36 @@
+"""Permissions and the one access list of the tree: a constant, never persisted."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from pyramid.authorization import Allow, Authenticated
+
+__all__ = ["ROLES", "ROLE_ACL", "Allow", "Authenticated", "Permission", "roles_up_to"]
+
+
+class Permission(str, Enum):
+    """What a view may ask for. A view that names none gets one that nobody has."""
+
+    view = "view"
+    operate = "operate"
+    administer = "administer"
+    report = "report"
+    relay = "relay"
+    nobody = "nobody"
+
+
+ROLES = ("viewer", "operator", "admin")
+
+
+def roles_up_to(role: str) -> tuple[str, ...]:
+    """A role and everything below it: viewer < operator < admin."""
+    return ROLES[: ROLES.index(role) + 1]
+
+
+ROLE_ACL = (
+    (Allow, "role:viewer", (Permission.view,)),
+    (Allow, "role:operator", (Permission.operate,)),
+    (Allow, "role:admin", (Permission.administer,)),
+    (Allow, "node:cluster", (Permission.relay,)),
+)

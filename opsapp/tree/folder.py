@@ -1,0 +1,110 @@
+"""Folder: the persistent container that every collection of the tree is; Facet: a node made per request.
+
+A Folder does not subclass dict or PersistentMapping, because its keys would then be URLs of their own accord.
+A class says its place with `url = "/api/agents/{agent_id}"`, which the API document and its tests are written from.
+A child hides a view of the same name, so a Folder refuses names that are views (`RESERVED`, filled at start-up).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from BTrees.OOBTree import OOBTree
+from persistent import Persistent
+
+RESERVED: set[str] = set()
+
+
+class Facet:
+    """A node of the tree that is not stored: a view of its parent (an agent's `stream`)."""
+
+    url: ClassVar[str]
+    facets: ClassVar[dict[str, type]] = {}
+
+    def __init__(self, parent: Any, name: str):
+        self.__parent__ = parent
+        self.__name__ = name
+
+    def __getitem__(self, name: str) -> Any:
+        return facet_of(self, name)
+
+
+def facet_of(parent: Any, name: str) -> Any:
+    """The facet `name` of a node, or KeyError. Facets of base classes count too."""
+    for cls in type(parent).__mro__:
+        facet = cls.__dict__.get("facets", {}).get(name)
+        if facet is not None:
+            return facet(parent, name)
+    raise KeyError(name)
+
+
+def add_facet(parent: type, name: str, facet: type) -> None:
+    """Hang a facet class below a resource class, at import or configuration time only; its `url` follows from it."""
+    if "facets" not in parent.__dict__:
+        parent.facets = {}  # type: ignore[attr-defined]
+    parent.facets[name] = facet  # type: ignore[attr-defined]
+    if "url" not in facet.__dict__:
+        facet.url = f"{parent.url}/{name}"  # type: ignore[attr-defined]
+
+
+class Record(Persistent):
+    """A persistent thing in a Folder. It may have facets, and no children of its own."""
+
+    url: ClassVar[str]
+    facets: ClassVar[dict[str, type]] = {}
+    __parent__: Any = None
+    __name__: str = ""
+
+    def __getitem__(self, name: str) -> Any:
+        return facet_of(self, name)
+
+
+class Folder(Persistent):
+    """Named children in one B-tree."""
+
+    url: ClassVar[str]
+    facets: ClassVar[dict[str, type]] = {}
+    __parent__: Any = None
+    __name__: str = ""
+
+    def __init__(self) -> None:
+        self._children = OOBTree()
+
+    def __getitem__(self, name: str) -> Any:
+        child = self._children.get(name)
+        return facet_of(self, name) if child is None else child
+
+    def __setitem__(self, name: str, child: Any) -> None:
+        if name in RESERVED:
+            raise ValueError(f"{name!r} is the name of a view")
+        if name in self._children:
+            raise ValueError(f"{name!r} is taken")
+        child.__parent__ = self
+        child.__name__ = name
+        self._children[name] = child
+
+    def __delitem__(self, name: str) -> None:
+        del self._children[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._children
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._children.keys())
+
+    def __bool__(self) -> bool:
+        return True
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """A child (never a facet), or the default."""
+        return self._children.get(name, default)
+
+    def keys(self, low: str | None = None) -> Any:
+        return self._children.keys(low)
+
+    def values(self, low: str | None = None) -> Any:
+        return self._children.values(low)
+
+    def items(self, low: str | None = None) -> Any:
+        return self._children.items(low)

@@ -1,0 +1,55 @@
+"""A page asks the API, in its own process and transaction, as whoever looks at it.
+
+So a page shows what the API says, is refused what the API refuses, and changes nothing but by it.
+
+Must not: know a page.
+"""
+
+from __future__ import annotations
+
+import json
+from io import BytesIO
+from typing import Any
+
+from pyramid.request import Request
+from pyramid.response import Response
+
+from opsapp.auth.cookies import HEADER
+from opsapp.web.answers import Answer, Deferred
+
+KEPT = ("wsgi.version", "wsgi.url_scheme", "wsgi.errors", "wsgi.multithread", "wsgi.multiprocess", "wsgi.run_once",
+        "opsapp.request_id")  # fmt: skip
+DROPPED = ("HTTP_IF_NONE_MATCH", "HTTP_IF_MODIFIED_SINCE", "HTTP_IDEMPOTENCY_KEY", "HTTP_RANGE")
+
+
+def ask(request: Request, method: str, path: str, query: str = "", body: Any = None) -> Response:
+    """The API's answer; its problem is raised. An answer that is carried out later comes as it is."""
+    environ = {name: value for name, value in request.environ.items() if "." not in name or name in KEPT}
+    environ = {name: value for name, value in environ.items() if name not in DROPPED}
+    sent = b"" if body is None else json.dumps(body).encode()
+    environ |= {
+        "REQUEST_METHOD": method,
+        "PATH_INFO": path,
+        "QUERY_STRING": query,
+        "CONTENT_TYPE": "application/json",
+        "CONTENT_LENGTH": str(len(sent)),
+        "wsgi.input": BytesIO(sent),
+        "tm.manager": request.tm,
+        "tm.active": True,
+    }
+    asked = request.__class__(environ)
+    asked.registry = request.registry
+    asked.caller, asked.left_behind = None, request.left_behind
+    asked.place = request.place  # the same transaction; one of its own would see none of ours
+    asked.headers[HEADER] = request.POST.get("csrf_token", "") if request.method == "POST" else ""
+    return request.invoke_subrequest(asked, use_tweens=False)
+
+
+def value_of(response: Response) -> Any:
+    """What it says; for one that is carried out later, on the hub, outside the transaction."""
+    if isinstance(response, Deferred):
+        outcome = response.fn()
+        if isinstance(outcome, Answer):
+            raise TypeError(f"no page can show {outcome!r}")
+        return outcome.json_body if isinstance(outcome, Response) else outcome[2]
+    return response.json_body if response.body else None

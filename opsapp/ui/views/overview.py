@@ -1,0 +1,35 @@
+"""/: monitors, incidents and heals as they stand; with script, also as they are committed (/api/stream)."""
+
+from __future__ import annotations
+
+from pyramid.request import Request
+from pyramid.response import Response
+from pyramid.view import view_config
+
+from opsapp.monitoring.engine import listing
+from opsapp.monitoring.resources import incidents_of
+from opsapp.tree.acl import Permission
+from opsapp.tree.root import Root
+from opsapp.ui.pages import page
+
+EVERY = {"q": "", "tag": None, "status": None, "limit": 200, "offset": 0}
+NEWEST = 20
+
+
+@view_config(context=Root, request_method="GET", permission=Permission.view)
+def overview(context: Root, request: Request) -> Response:
+    now = request.node.clock.now()
+    monitors, monitor_count = listing.page(request.node, request.root, EVERY, secrets=False)
+    incidents, incident_count = incidents_of(request.root).page("all", None, NEWEST, 0)
+    heal_count, heals = request.root["api"]["healing"]["ledger"].page(None, None, NEWEST, 0)
+    return page(
+        request,
+        "overview.jinja2",
+        title="Overview",
+        monitors=monitors,
+        monitor_count=monitor_count,
+        incidents=[incident.record(now) for incident in incidents],
+        incident_count=incident_count,
+        heals=heals,
+        heal_count=heal_count,
+    )

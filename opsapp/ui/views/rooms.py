@@ -1,0 +1,112 @@
+"""Every page of the table: shown by GET, changed by POST. Both ask the API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyramid.httpexceptions import HTTPForbidden, HTTPNotFound
+from pyramid.request import Request
+from pyramid.response import Response
+from pyramid.view import view_config
+
+from opsapp.auth.cookies import FORM
+from opsapp.lib.problems import UnsupportedType
+from opsapp.tree.acl import Permission
+from opsapp.tree.folder import Facet, add_facet
+from opsapp.tree.root import Root
+from opsapp.ui import building
+from opsapp.ui.asking import ask, value_of
+from opsapp.ui.pages import known_of, render, see_other
+from opsapp.ui.plan import PAGES, Act, Page
+from opsapp.web.answers import Deferred
+from opsapp.web.derivers import RAW
+
+
+class Place(Facet):
+    """A page's place in the tree; any name leads on, the table says which are pages."""
+
+    def __getitem__(self, name: str) -> Any:
+        return Place(self, name)
+
+    @property
+    def path(self) -> str:
+        above = self.__parent__.path if isinstance(self.__parent__, Place) else ""
+        return f"{above}/{self.__name__}"
+
+
+def add_places() -> None:
+    for group in sorted({page.group for page in PAGES}):
+        add_facet(Root, group[1:], Place)
+    Place.url = "/{page}"
+
+
+add_places()
+
+
+def found(context: Place, request: Request) -> tuple[Page, dict[str, str]]:
+    page = building.find(building.known_of(request.registry), context.path)
+    if page is None:
+        raise HTTPNotFound
+    return page
+
+
+@view_config(context=Place, request_method="GET", permission=Permission.view)
+def shown(context: Place, request: Request) -> Response:
+    page, ids = found(context, request)
+    known, role = building.known_of(request.registry), request.caller.role
+
+    def may(api: str) -> bool:
+        return known.may(role, api)
+
+    query = {name: request.GET[name][:500] for name in request.GET}
+    parts: list[Any] = []
+
+    def asked(path: str, query: str) -> Response:
+        answer = ask(request, "GET", path, query)
+        parts.append(answer)
+        return answer
+
+    values = known_of(request) | {"page": page, "path": context.path, "said": said(page, query.get("said"))}
+    values["forms"] = [act for act in page.forms if may(act.api)]
+    if not page.parts and not values["forms"]:
+        raise HTTPForbidden
+    shown_parts = building.show(page, ids, query, asked, value_of, may)
+    return render("room.jinja2", values | {"title": title_of(page, shown_parts), "parts": shown_parts})
+
+
+def title_of(page: Page, parts: list[building.Shown]) -> str:
+    """A page about one thing says its name."""
+    if "{" not in page.path or not parts or not parts[0].rows:
+        return page.title
+    row = parts[0].rows[0]
+    name = next((row[each] for each in ("label", "hostname", "name", "monitor_name") if row.get(each)), None)
+    return f"{page.title}: {name}" if name else page.title
+
+
+def said(page: Page, name: str | None) -> str | None:
+    act = building.act_of(page, name) if name else None
+    return f"Done: {act.label}." if act else None
+
+
+@view_config(context=Place, request_method="POST", permission=Permission.view, body=RAW, audit=False)
+def done(context: Place, request: Request) -> Any:
+    """One act of the page, by the API, which has the last word and writes it down."""
+    page, ids = found(context, request)
+    if request.content_type != FORM:
+        raise UnsupportedType("This takes a form.")
+    form = {name: request.POST[name] for name in request.POST}
+    act = building.act_of(page, form.get("act", ""))
+    row = {name[4:]: text for name, text in form.items() if name.startswith("row-")} | ids
+    path = act and building.filled(act.path, row)
+    if act is None or path is None:
+        raise HTTPNotFound
+    answer = ask(request, act.method, path, body=building.body_of(act, form, row))
+    back = f"{context.path}?said={form['act']}"
+    values = known_of(request) | {"title": act.label, "page": page, "path": context.path}
+    if isinstance(answer, Deferred):
+        return Deferred(lambda: after(act, value_of(answer), back, values))
+    return after(act, value_of(answer), back, values)
+
+
+def after(act: Act, value: Any, back: str, values: dict[str, Any]) -> Response:
+    return render("result.jinja2", values | {"value": value}) if act.shows else see_other(back)

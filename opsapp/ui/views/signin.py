@@ -1,0 +1,137 @@
+"""/login, /login/totp and /logout: a browser's session, in a cookie that no script reads.
+
+Before there is a session a form is protected by a cookie of its own: the hidden field is made from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from pyramid.request import Request
+from pyramid.response import Response
+from pyramid.security import NO_PERMISSION_REQUIRED
+from pyramid.view import view_config
+
+from opsapp.auth import engine, resources
+from opsapp.auth.cookies import FORM as FORM_TYPE
+from opsapp.auth.cookies import SESSION, carries, cookie, csrf_token
+from opsapp.auth.views.login import client_of
+from opsapp.lib.ids import new_token
+from opsapp.lib.problems import Forbidden, Problem, UnsupportedType
+from opsapp.tree.acl import Permission
+from opsapp.tree.folder import Facet, add_facet
+from opsapp.tree.root import Root
+from opsapp.ui.pages import local_path, render, see_other
+from opsapp.web.answers import Deferred
+from opsapp.web.derivers import RAW
+from opsapp.web.errors import headers_of, status_of
+
+FORM, PARTIAL = "opsapp_form", "opsapp_partial"
+PARTIAL_S = 300
+
+
+class LoginPage(Facet):
+    """Where a person signs in."""
+
+
+add_facet(Root, "login", LoginPage)
+
+
+class Form(NamedTuple):
+    """A form that came back, as plain values."""
+
+    template: str
+    title: str
+    secret: str
+    secure: bool
+    next: str
+    life: int
+
+    def again(self, problem: Problem | None = None, **values: Any) -> Response:
+        """The form once more, with what was wrong."""
+        known = {"title": self.title, "token": csrf_token(self.secret), "next": self.next, "problem": problem, **values}
+        response = render(self.template, known, status_of(problem) if problem else 200)
+        response.headers.update(headers_of(problem) if problem else {})
+        response.headerlist.append(("Set-Cookie", cookie(FORM, self.secret, secure=self.secure)))
+        return response
+
+    def well(self, signed_in: dict[str, Any]) -> Response:
+        """On to where the person wanted to go, or to the second step."""
+        if "partial_token" in signed_in:
+            partial = cookie(PARTIAL, signed_in["partial_token"], secure=self.secure, max_age=PARTIAL_S, path="/login")
+            return see_other("/login/totp?next=" + quote(self.next, safe="/"), partial)
+        return see_other(
+            self.next,
+            cookie(SESSION, signed_in["token"], secure=self.secure, max_age=self.life),
+            cookie(PARTIAL, None, secure=self.secure, path="/login"),
+            cookie(FORM, None, secure=self.secure),
+        )
+
+
+def form_of(request: Request, template: str, title: str) -> Form:
+    values = request.POST if request.method == "POST" else request.GET
+    life = int(request.node.config["web"]["login"]["session_s"])
+    secret = request.cookies.get(FORM) or new_token()
+    return Form(template, title, secret, request.scheme == "https", local_path(values.get("next")), life)
+
+
+def checked(request: Request, form: Form) -> Form:
+    if request.content_type != FORM_TYPE:
+        raise UnsupportedType("This takes a form.")
+    if FORM not in request.cookies or not carries(request, form.secret):
+        raise Forbidden("This form has run out. Go back, load the page again, and try once more.", code="csrf")
+    return form
+
+
+def try_it(form: Form, sign_in: Callable[[], dict[str, Any]], **values: Any) -> Deferred:
+    """Sign in; back to the form with the reason where that is refused."""
+
+    def fn() -> Response:
+        try:
+            return form.well(sign_in())
+        except Problem as problem:
+            return form.again(problem, **values)
+
+    return Deferred(fn)
+
+
+@view_config(context=LoginPage, request_method="GET", permission=NO_PERMISSION_REQUIRED)
+def login_form(context: LoginPage, request: Request) -> Response:
+    return form_of(request, "login.jinja2", "Sign in").again(username="", sso=_sso(request))
+
+
+@view_config(context=LoginPage, request_method="POST", permission=NO_PERMISSION_REQUIRED, body=RAW, audit=False)
+def login(context: LoginPage, request: Request) -> Deferred:
+    form = checked(request, form_of(request, "login.jinja2", "Sign in"))
+    node, client = request.node, client_of(request)
+    username, password = request.POST.get("username", "")[:256], request.POST.get("password", "")[:1024]
+    return try_it(form, lambda: engine.sign_in(node, username, password, client), username=username, sso=_sso(request))
+
+
+def _sso(request: Request) -> bool:
+    return request.node.config["web"]["oidc"]["enabled"]
+
+
+@view_config(context=LoginPage, name="totp", request_method="GET", permission=NO_PERMISSION_REQUIRED)
+def totp_form(context: LoginPage, request: Request) -> Response:
+    return form_of(request, "login_totp.jinja2", "Second step").again()
+
+
+@view_config(
+    context=LoginPage, name="totp", request_method="POST", permission=NO_PERMISSION_REQUIRED, body=RAW, audit=False
+)
+def login_totp(context: LoginPage, request: Request) -> Deferred:
+    form = checked(request, form_of(request, "login_totp.jinja2", "Second step"))
+    node, client, partial = request.node, client_of(request), request.cookies.get(PARTIAL, "")
+    code = request.POST.get("code", "").strip()[:64]
+    return try_it(form, lambda: engine.second_step(node, partial, code, client))
+
+
+@view_config(context=Root, name="logout", request_method="POST", permission=Permission.view, body=RAW, audit="logout")
+def logout(context: Root, request: Request) -> Response:
+    """Ends the session; a person without one is led to the form all the same."""
+    resources.end_session(request.root, request.caller.name, request.caller.session_id)
+    request.audit("logout", request.caller.name)
+    return see_other("/login", cookie(SESSION, None, secure=request.scheme == "https"))

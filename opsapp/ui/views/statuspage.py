@@ -1,0 +1,83 @@
+"""/status, its stylesheet, its feed and its badges: public, no cookie, no script."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from pyramid.request import Request
+from pyramid.response import Response
+from pyramid.security import NO_PERMISSION_REQUIRED
+from pyramid.view import view_config
+
+from opsapp.lib.problems import NotFound
+from opsapp.monitoring.engine import publishing
+from opsapp.tree.folder import Facet, add_facet
+from opsapp.tree.root import Root
+from opsapp.ui import statuspage
+
+
+class StatusPage(Facet):
+    """/status"""
+
+
+class Badges(Facet):
+    """/status/badge: `{id}.svg` of a published monitor."""
+
+    def __getitem__(self, name: str) -> Badge:
+        monitor_id, dot, kind = name.partition(".")
+        if dot + kind != ".svg":
+            raise KeyError(name)
+        return Badge(self, monitor_id)
+
+
+class Badge(Facet):
+    url = "/status/badge/{id}.svg"
+
+
+add_facet(Root, "status", StatusPage)
+add_facet(StatusPage, "badge", Badges)
+
+
+@view_config(context=StatusPage, request_method="GET", permission=NO_PERMISSION_REQUIRED, returns="text/html")
+def page(context: StatusPage, request: Request) -> Response:
+    return tagged(request, statuspage.page(document(request)), "text/html")
+
+
+@view_config(
+    context=Root, name="status.css", request_method="GET", permission=NO_PERMISSION_REQUIRED, returns="text/css"
+)
+def stylesheet(context: Root, request: Request) -> Response:
+    return tagged(request, statuspage.stylesheet(), "text/css")
+
+
+@view_config(
+    context=Root,
+    name="status.rss",
+    request_method="GET",
+    permission=NO_PERMISSION_REQUIRED,
+    returns="application/rss+xml",
+)
+def feed(context: Root, request: Request) -> Response:
+    base = request.node.config.get("web", {}).get("base_url") or request.host_url
+    return tagged(request, statuspage.feed(document(request), base.rstrip("/")), "application/rss+xml")
+
+
+@view_config(context=Badge, request_method="GET", permission=NO_PERMISSION_REQUIRED, returns="image/svg+xml")
+def badge(context: Badge, request: Request) -> Response:
+    for monitor in document(request)["monitors"]:
+        if monitor["id"] == context.__name__:
+            return tagged(request, statuspage.badge(monitor), "image/svg+xml")
+    raise NotFound("There is nothing here.")
+
+
+def document(request: Request) -> dict[str, Any]:
+    return publishing.status_document(request.node, request.root)
+
+
+def tagged(request: Request, text: str, kind: str) -> Response:
+    """With an ETag; 304 to whoever has it already."""
+    response = Response(text, content_type=kind, charset="utf-8", conditional_response=True)
+    response.etag = hashlib.sha256(text.encode()).hexdigest()[:32]
+    response.cache_control = "no-cache"
+    return response

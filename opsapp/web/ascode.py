@@ -1,0 +1,74 @@
+"""What can be written as code: the directive by which a room adds a kind, and the schema of the whole document.
+
+A room's `includeme` says `config.add_kind("monitors", "opsapp.monitoring.engine.ascode", schema=schemas.NewMonitor)`;
+the module has the functions that `opsapp.runtime.ascode.Actions` names.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import colander
+from pyramid.config import Configurator
+
+from opsapp.lib.problems import Invalid
+from opsapp.runtime import ascode
+from opsapp.runtime.ascode import Change, Kind
+
+from .fields import Anything, Body, Choice, Flag, ListOf, MapOf, Nullable, Text, Whole, fields_of
+
+MOST = 20_000  # entries of one kind in one document
+
+
+class Apply(Body):
+    """`document` is checked by the kinds' own schemas."""
+
+    document = colander.SchemaNode(MapOf(Anything()))
+    dry_run = colander.SchemaNode(Flag(), missing=False)
+    prune = colander.SchemaNode(Flag(), missing=False)
+
+
+class ChangeRecord(Body):
+    kind = colander.SchemaNode(Text())
+    change = colander.SchemaNode(Choice(ascode.CREATE, ascode.UPDATE, ascode.DELETE))
+    key = colander.SchemaNode(Text())
+    id = colander.SchemaNode(Nullable(Text()))
+    before = colander.SchemaNode(MapOf(Anything()))
+    after = colander.SchemaNode(MapOf(Anything()))
+    secrets = colander.SchemaNode(Flag())
+
+
+class Applied(Body):
+    changes = colander.SchemaNode(ListOf(ChangeRecord()))
+    unchanged = colander.SchemaNode(Whole(0))
+    dry_run = colander.SchemaNode(Flag())
+
+
+def validated(registry: Any, document: Any) -> dict[str, list[dict[str, Any]]]:
+    """The document with every entry as its kind's schema wants it; Invalid names all that is wrong by its path."""
+    schema = Body()
+    for kind in registry.opsapp_kinds:
+        schema.add(colander.SchemaNode(ListOf(kind.schema(), MOST), name=kind.name, missing=colander.drop))
+    try:
+        return schema.deserialize(document)
+    except colander.Invalid as problem:
+        raise Invalid(fields_of(problem)) from None
+
+
+def record(change: Change, *, dry_run: bool) -> dict[str, Any]:
+    """As it is answered. What was made only to be undone has no id."""
+    made_up = dry_run and change.change == ascode.CREATE
+    return change._asdict() | ({"id": None} if made_up else {})
+
+
+def add_kind(config: Configurator, name: str, actions: Any, *, schema: type[Body], key: str = "name") -> None:
+    """Directive: things of this kind can be written as code."""
+    kind = Kind(name, config.maybe_dotted(actions), schema, key)
+    if any(other.name == name for other in config.registry.opsapp_kinds):
+        raise ValueError(f"kind {name!r} is declared twice")
+    config.registry.opsapp_kinds.append(kind)
+
+
+def includeme(config: Configurator) -> None:
+    config.registry.opsapp_kinds = []
+    config.add_directive("add_kind", add_kind)

@@ -1,0 +1,49 @@
+"""What is known of a request in plain values, once the request itself and everything persistent about it is gone.
+
+A stream or a deferred answer outlives its view: it may keep an `Asked`, never the request, its context or its root.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+REQUEST_ID = "opsapp.request_id"
+USERNAME = "opsapp.username"
+UNREAD = "opsapp.unread"  # in the environ of a sink: its body is still on the socket
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request, as plain values."""
+
+    request_id: str
+    method: str
+    path: str
+    accept: str
+    remote: str
+    username: str | None
+
+    @classmethod
+    def of(cls, environ: dict[str, Any]) -> Asked:
+        return cls(
+            request_id(environ),
+            environ.get("REQUEST_METHOD", "GET"),
+            environ.get("PATH_INFO", "/"),
+            environ.get("HTTP_ACCEPT", ""),
+            environ.get("REMOTE_ADDR", ""),
+            environ.get(USERNAME),
+        )
+
+    @property
+    def is_api(self) -> bool:
+        """Whether a program asks: then errors are JSON."""
+        return self.path == "/api" or self.path.startswith("/api/")
+
+
+def request_id(environ: dict[str, Any]) -> str:
+    """The request's id: the server made it with the head; under another server it is made at first use."""
+    if REQUEST_ID not in environ:
+        environ[REQUEST_ID] = secrets.token_hex(8)
+    return environ[REQUEST_ID]

@@ -1,0 +1,87 @@
+"""Who has an answer under way that lasts (a stream, an upload, a session): it ends when its caller may ask no more.
+
+A caller's session or key ends (signed out, revoked, disabled, demoted: the outbox says so) or runs out (its own time
+says so). Every lasting answer is registered here while it is carried out, whatever it is made of. One listener a node,
+however many streams.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import gevent
+
+from opsapp.runtime.events import SESSION_ENDED, Event
+from opsapp.runtime.node import Node
+
+from .identity import Identity
+
+REMEMBERED = 10_000
+REGISTRY_KEY = "opsapp.callers"
+
+End = Callable[[str], Any]
+
+
+class Callers:
+    def __init__(self, node: Node):
+        self._node = node
+        self._lock = threading.Lock()
+        self._lasting: dict[str, dict[object, End]] = {}
+        self._ended: OrderedDict[str, None] = OrderedDict()  # for an answer that begins just then
+        node.events.listen(self.on_event)
+
+    def on_event(self, event: Event) -> None:
+        if event.kind != SESSION_ENDED:
+            return
+        session_id = event.data["session_id"]
+        with self._lock:
+            ends = list(self._lasting.get(session_id, {}).values())
+            if not event.data.get("stays"):
+                self._ended[session_id] = None
+                if len(self._ended) > REMEMBERED:
+                    self._ended.popitem(last=False)
+        for end in ends:
+            end("signed_out")
+
+    @contextlib.contextmanager
+    def over(self, caller: Identity | None, end: End) -> Iterator[None]:
+        """While the block runs: `end(reason)` is called, once or more, from whichever thread learns of it."""
+        if caller is None or caller.session_id is None:
+            yield
+            return
+        mark = object()
+        with self._lock:
+            self._lasting.setdefault(caller.session_id, {})[mark] = end
+            over = caller.session_id in self._ended
+        timer = self._timer(caller, end)
+        try:
+            if over:
+                end("signed_out")
+            yield
+        finally:
+            if timer is not None:
+                timer.stop()
+                timer.close()
+            self._forget(caller.session_id, mark)
+
+    def _timer(self, caller: Identity, end: End) -> Any:
+        """Where there is a hub, it calls; in a thread `is_over` is asked instead."""
+        if caller.expires_at is None or not self._node.hub.is_here():
+            return None
+        timer = gevent.get_hub().loop.timer(max(0.0, caller.expires_at - self._node.clock.now()))
+        timer.start(end, "expired")
+        return timer
+
+    def is_over(self, caller: Identity | None) -> bool:
+        return caller is not None and caller.expires_at is not None and self._node.clock.now() >= caller.expires_at
+
+    def _forget(self, session_id: str, mark: object) -> None:
+        with self._lock:
+            marks = self._lasting[session_id]
+            del marks[mark]
+            if not marks:
+                del self._lasting[session_id]

@@ -1,0 +1,207 @@
+"""The YAML file: every room declares its sections, all are validated as one, mistakes are told with their lines.
+
+A room says `config.add_section("healing.brake", schemas.Brake)`; it reads `node.config["healing"]["brake"]` later,
+always whole, with every default filled in. `config.add_applier(fn)`: `fn(root, config)` brings the store in line, at
+start-up and at a reload, in one transaction with all the others.
+"""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import colander
+import yaml
+from pyramid.config import Configurator
+from pyramid.settings import asbool
+
+from opsapp.lib.problems import Problem
+
+from . import logs, schemas
+from .fields import Body, ListOf, MapOf, Nullable, fields_of
+
+Lines = dict[tuple[str, ...], int]
+
+
+class Mistake(NamedTuple):
+    """One thing that is wrong in the file."""
+
+    path: str
+    line: int | None
+    message: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.path}: {self.message}" if self.line else f"{self.path}: {self.message}"
+
+
+class BadConfig(Problem):
+    """The file cannot be used; every mistake in it is named."""
+
+    code = "bad_config"
+
+    def __init__(self, source: str, mistakes: list[Mistake]):
+        self.mistakes = mistakes
+        super().__init__("\n".join(f"{source}: {mistake}" for mistake in mistakes))
+
+
+def read(path: str | Path | None, sections: dict[str, type[Body]]) -> dict[str, Any]:
+    """The validated configuration with all defaults; without a file, the defaults alone."""
+    if path is None:
+        return validate({}, {}, sections, "defaults")
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise BadConfig(str(path), [Mistake("file", None, str(problem))]) from None
+    values, lines = parse(text, str(path))
+    return validate(values, lines, sections, str(path))
+
+
+def parse(text: str, source: str) -> tuple[dict[str, Any], Lines]:
+    """Plain values, and the line of every path in them."""
+    try:
+        loader = yaml.SafeLoader(text)
+        top = loader.get_single_node()
+    except yaml.YAMLError as problem:
+        mark = getattr(problem, "problem_mark", None)
+        reason = getattr(problem, "problem", None) or str(problem)
+        raise BadConfig(source, [Mistake("file", mark and mark.line + 1, reason)]) from None
+    if top is None:
+        return {}, {}
+    lines: Lines = {}
+    mistakes: list[Mistake] = []
+    values = _plain(loader, top, (), lines, mistakes)
+    if not isinstance(values, dict):
+        mistakes.append(Mistake("file", 1, "must be a mapping of sections"))
+    if mistakes:
+        raise BadConfig(source, mistakes)
+    return values, lines
+
+
+def _plain(loader: Any, node: Any, path: tuple[str, ...], lines: Lines, mistakes: list[Mistake]) -> Any:
+    lines[path] = node.start_mark.line + 1
+    if isinstance(node, yaml.MappingNode):
+        values: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            key = str(key_node.value)
+            if key in values:
+                mistakes.append(Mistake(".".join((*path, key)), key_node.start_mark.line + 1, "stands here twice"))
+            values[key] = _plain(loader, value_node, (*path, key), lines, mistakes)
+            place = (*path, key)
+            lines[place] = key_node.start_mark.line + 1
+        return values
+    if isinstance(node, yaml.SequenceNode):
+        return [_plain(loader, item, (*path, str(n)), lines, mistakes) for n, item in enumerate(node.value)]
+    if node.tag == "tag:yaml.org,2002:timestamp":
+        return node.value
+    try:
+        return loader.construct_object(node)
+    except (yaml.YAMLError, ValueError) as problem:
+        mistakes.append(Mistake(".".join(path), node.start_mark.line + 1, str(problem).splitlines()[0]))
+        return None
+
+
+def validate(values: dict[str, Any], lines: Lines, sections: dict[str, type[Body]], source: str) -> dict[str, Any]:
+    schema = schema_of(sections)
+    try:
+        return schema.deserialize(values)
+    except colander.Invalid as problem:
+        mistakes = [_mistake(path, text, lines, schema) for path, text in fields_of(problem).items()]
+    raise BadConfig(source, sorted(mistakes, key=lambda mistake: (mistake.line or 0, mistake.path)))
+
+
+def schema_of(sections: dict[str, type[Body]]) -> colander.SchemaNode:
+    """One schema of all sections; `a.b` hangs below `a`. Every section may be left out."""
+    top = schemas.Config(name="")
+    for name in sorted(sections):
+        parent = top
+        *above, last = name.split(".")
+        for step in above:
+            if step not in parent:
+                parent.add(_optional(Body(name=step)))
+            parent = parent[step]
+        made = sections[name](name=last)
+        if last in parent:
+            parent[last].children.extend(made.children)
+        else:
+            parent.add(made)
+    return _with_defaults(top)
+
+
+def _optional(node: colander.SchemaNode) -> colander.SchemaNode:
+    node.missing = None
+    return node
+
+
+def _with_defaults(node: colander.SchemaNode) -> colander.SchemaNode:
+    """A mapping that may be left out stands for the defaults of its keys."""
+    for child in node.children:
+        _with_defaults(child)
+        if isinstance(child, Body) and not any(grandchild.required for grandchild in child.children):
+            child.missing = child.deserialize({})
+    return node
+
+
+def _mistake(path: str, text: str, lines: Lines, schema: colander.SchemaNode) -> Mistake:
+    steps = tuple(path.split("."))
+    line = next((lines[steps[:n]] for n in range(len(steps), 0, -1) if steps[:n] in lines), None)
+    if text == "is not known here":
+        near = difflib.get_close_matches(steps[-1], _known_keys(schema, steps[:-1]), n=1, cutoff=0.6)
+        text += f"; did you mean {near[0]!r}?" if near else ""
+    return Mistake(path, line, text)
+
+
+def _known_keys(schema: colander.SchemaNode, path: tuple[str, ...]) -> list[str]:
+    for step in path:
+        kind = schema.typ.inner if isinstance(schema.typ, Nullable) else schema.typ
+        if isinstance(kind, ListOf | MapOf):
+            schema = kind.item
+        elif step in schema:
+            schema = schema[step]
+        else:
+            return []
+    return [child.name for child in schema.children]
+
+
+def load(registry: Any) -> None:
+    """Read the file that the settings name, and bring the node and the store in line with it: all or nothing."""
+    config = read(registry.settings.get("opsapp.config"), registry.opsapp_sections)
+    node = registry["opsapp.node"]
+    node.transact(_apply, registry.opsapp_appliers, config)
+    node.config = config
+    if asbool(registry.settings.get("opsapp.logs", "false")):
+        logs.apply(config["log"])
+    node.wake("config")
+
+
+def consult(registry: Any) -> None:
+    """Let the node know the file, and change nothing in the store: for commands that may well be run without the file
+    that the server has, whose declarations are not theirs to undo."""
+    registry["opsapp.node"].config = read(registry.settings.get("opsapp.config"), registry.opsapp_sections)
+
+
+def _apply(root: Any, appliers: list[Any], config: dict[str, Any]) -> None:
+    for applier in appliers:
+        applier(root, config)
+
+
+def add_section(config: Configurator, name: str, schema: type[Body]) -> None:
+    """Directive: this room reads the section `name` (dotted for a nested one)."""
+    if name in config.registry.opsapp_sections:
+        raise ValueError(f"section {name!r} is declared twice")
+    config.registry.opsapp_sections[name] = schema
+
+
+def add_applier(config: Configurator, fn: Any) -> None:
+    """Directive: `fn(root, config)` writes what the file defines (rules, dependencies) into the store."""
+    config.registry.opsapp_appliers.append(config.maybe_dotted(fn))
+
+
+def includeme(config: Configurator) -> None:
+    config.registry.opsapp_sections = {}
+    config.registry.opsapp_appliers = []
+    config.add_directive("add_section", add_section)
+    config.add_directive("add_applier", add_applier)
+    config.add_section("web", schemas.WebSection)
+    config.add_section("web.limits", schemas.LimitsSection)
+    config.add_section("log", schemas.LogSection)

@@ -1,0 +1,203 @@
+"""What every view gets for free: validated body and query, 404 for extra path segments, 201 for creates.
+
+A view says `body=Schema` (with `partial=True` for a PUT and `read_only=(…)` for keys it ignores), `query=Schema`,
+`returns=Schema`, `creates=True`; `body=RAW` leaves the body alone. All of it is recorded for `web.openapi`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import colander
+from pyramid.config import Configurator
+from pyramid.httpexceptions import HTTPNotFound
+from pyramid.request import Request
+from pyramid.response import Response
+from pyramid.viewderivers import INGRESS
+
+from opsapp.lib.problems import Invalid, Malformed, TooLarge, UnsupportedType
+
+from .fields import Body, Flag, ListOf, Nullable, Number, Query, Whole, fields_of
+from .jsontext import dumps, loads
+
+RAW = "raw"
+UNSAFE = ("POST", "PUT", "PATCH", "DELETE")
+BODY_CAP = 1024 * 1024
+JSON = ("Content-Type", "application/json")
+
+View = Callable[[Any, Request], Any]
+
+
+class NoBody(Body):
+    """For a view that expects nothing: an empty body or an empty object."""
+
+
+def subpath_deriver(view: View, info: Any) -> View:
+    """Traversal leaves what it could not walk in `subpath`, and would answer 200 to it."""
+    if info.options.get("subpath_ok") or info.exception_only:
+        return view
+
+    def wrapped(context: Any, request: Request) -> Any:
+        if request.subpath:
+            raise HTTPNotFound
+        return view(context, request)
+
+    return wrapped
+
+
+subpath_deriver.options = ("subpath_ok",)  # type: ignore[attr-defined]
+
+
+def body_deriver(view: View, info: Any) -> View:
+    wanted = info.options.get("body")
+    methods = info.options.get("request_method") or ()
+    methods = (methods,) if isinstance(methods, str) else methods
+    if wanted == RAW or info.exception_only or not (wanted or any(method in UNSAFE for method in methods)):
+        return view
+    schema = (wanted or NoBody)()
+    partial = bool(info.options.get("partial"))
+    read_only = frozenset(info.options.get("read_only") or ())
+
+    def wrapped(context: Any, request: Request) -> Any:
+        values = read_object(request, optional=not wanted or not any(child.required for child in schema.children))
+        request.valid_body = validate(schema, values, partial=partial, read_only=read_only)
+        return view(context, request)
+
+    return wrapped
+
+
+body_deriver.options = ("body", "partial", "read_only")  # type: ignore[attr-defined]
+
+
+def query_deriver(view: View, info: Any) -> View:
+    wanted = info.options.get("query")
+    if not wanted:
+        return view
+    schema = wanted()
+
+    def wrapped(context: Any, request: Request) -> Any:
+        request.valid_query = parse_query(schema, request.GET)
+        return view(context, request)
+
+    return wrapped
+
+
+query_deriver.options = ("query",)  # type: ignore[attr-defined]
+
+
+def json_deriver(view: View, info: Any) -> View:
+    """`renderer="json"` without the general machinery of renderers, which costs more than a small view does."""
+    if getattr(info.options.get("renderer"), "name", None) != "json":
+        return view
+
+    def wrapped(context: Any, request: Request) -> Any:
+        value = view(context, request)
+        if isinstance(value, Response):
+            return value
+        response = request.response
+        response.body = dumps(value).encode()
+        headers = response.headerlist
+        headers[:] = [pair for pair in headers if pair[0] != "Content-Type"]
+        headers.append(JSON)
+        return response
+
+    return wrapped
+
+
+def returns_deriver(view: View, info: Any) -> View:
+    """`returns` is for the OpenAPI document; `creates` makes the status 201."""
+    if not info.options.get("creates"):
+        return view
+
+    def wrapped(context: Any, request: Request) -> Any:
+        request.response.status_int = 201
+        answer = view(context, request)
+        if isinstance(answer, Response) and answer.status_int == 200:
+            answer.status_int = 201
+        return answer
+
+    return wrapped
+
+
+returns_deriver.options = ("returns", "creates")  # type: ignore[attr-defined]
+
+
+def read_object(request: Request, *, optional: bool) -> dict[str, Any]:
+    """The body as a JSON object, or the problem that it is."""
+    if (request.content_length or 0) > BODY_CAP:
+        raise TooLarge(f"The body is larger than {BODY_CAP} bytes.")
+    raw = request.body
+    if not raw:
+        if optional:
+            return {}
+        raise Malformed("A JSON object is due in the body.", code="malformed_json")
+    if request.content_type != "application/json":
+        raise UnsupportedType("The body must be application/json.")
+    if (request.charset or "utf-8").lower() not in ("utf-8", "utf8"):
+        raise UnsupportedType("The body must be UTF-8.")
+    value = loads(raw)
+    if not isinstance(value, dict):
+        raise Malformed("A JSON object is due in the body.", code="malformed_json")
+    return value
+
+
+def validate(
+    schema: colander.SchemaNode,
+    values: dict[str, Any],
+    *,
+    partial: bool = False,
+    read_only: frozenset[str] = frozenset(),
+) -> dict[str, Any]:
+    """The values as the schema wants them, or Invalid naming every wrong field at once."""
+    known = {child.name for child in schema.children}
+    values = {name: value for name, value in values.items() if name in known or name not in read_only}
+    if partial:
+        schema = schema.clone()
+        schema.children = [child for child in schema.children if child.name in values]
+        required = {child.name for child in schema.children if child.required}
+        values = {name: value for name, value in values.items() if value is not None or name in known}
+        missing = {name: "is required" for name in required if values[name] is None and not _nullable(schema[name])}
+        if missing:
+            raise Invalid(missing)
+    try:
+        return schema.deserialize(values)
+    except colander.Invalid as problem:
+        raise Invalid(fields_of(problem)) from None
+
+
+def _nullable(node: colander.SchemaNode) -> bool:
+    return isinstance(node.typ, Nullable)
+
+
+def parse_query(schema: Query, values: Any) -> dict[str, Any]:
+    """A query string as the schema wants it. Keys that it does not know are left alone (`token`, cache busters)."""
+    given = {child.name: _typed(child, values.getall(child.name)) for child in schema.children if child.name in values}
+    try:
+        return schema.deserialize(given)
+    except colander.Invalid as problem:
+        raise Invalid(fields_of(problem)) from None
+
+
+def _typed(node: colander.SchemaNode, texts: list[str]) -> Any:
+    """Text as the JSON value that it means; left as it is where it means none, for the schema to refuse."""
+    kind = node.typ.inner if isinstance(node.typ, Nullable) else node.typ
+    if isinstance(kind, ListOf):
+        return texts
+    text = texts[-1]
+    if isinstance(kind, Whole):
+        return int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else text
+    if isinstance(kind, Number):
+        return float(text) if re.fullmatch(r"-?[0-9]{1,18}(\.[0-9]{1,9})?", text) else text
+    if isinstance(kind, Flag):
+        return {"true": True, "false": False, "1": True, "0": False}.get(text, text)
+    return text
+
+
+def includeme(config: Configurator) -> None:
+    config.add_view_deriver(subpath_deriver, "subpath", under=INGRESS, over="secured_view")
+    config.add_view_deriver(body_deriver, "body", under="decorated_view", over="rendered_view")
+    config.add_view_deriver(query_deriver, "query", under="decorated_view", over="body")
+    config.add_view_deriver(json_deriver, "json", under="rendered_view", over="mapped_view")
+    config.add_view_deriver(returns_deriver, "returns", under="body", over="rendered_view")

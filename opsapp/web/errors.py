@@ -1,0 +1,164 @@
+"""The one error table: which status and which headers each problem of the domain has, and how it is said.
+
+Nothing else in the service chooses an error status. An answer never shows a stack trace, a path or HTML under /api.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from pyramid.config import Configurator
+from pyramid.exceptions import PredicateMismatch, URLDecodeError
+from pyramid.httpexceptions import HTTPException, HTTPForbidden, HTTPNotFound
+from pyramid.request import Request
+from pyramid.response import Response
+from pyramid.security import NO_PERMISSION_REQUIRED
+from transaction.interfaces import TransientError
+from zope.interface import Interface
+
+from opsapp.lib import problems
+from opsapp.runtime.store import AWAY
+
+from .asked import Asked
+from .jsontext import dumps
+
+log = logging.getLogger(__name__)
+
+STATUS: dict[type[problems.Problem], int] = {
+    problems.Malformed: 400,
+    problems.Unauthenticated: 401,
+    problems.Forbidden: 403,
+    problems.NotFound: 404,
+    problems.WrongMethod: 405,
+    problems.Conflict: 409,
+    problems.Gone: 410,
+    problems.TooLarge: 413,
+    problems.UnsupportedType: 415,
+    problems.Invalid: 422,
+    problems.TooMany: 429,
+    problems.UpstreamFailed: 502,
+    problems.Unavailable: 503,
+}
+
+
+class IErrorPage(Interface):
+    """Utility: how a problem outside /api looks to a browser. Called with (asked, status, problem); a Response,
+    which has that status, or leads elsewhere (to the page for signing in)."""
+
+
+def status_of(problem: problems.Problem) -> int:
+    for cls in type(problem).__mro__:
+        if cls in STATUS:
+            return STATUS[cls]
+    return 500
+
+
+def body_of(problem: problems.Problem) -> dict[str, Any]:
+    body: dict[str, Any] = {"error": problem.message, "code": problem.code}
+    if isinstance(problem, problems.Invalid):
+        body["fields"] = problem.fields
+    return body | problem.details.get("extra", {})
+
+
+def headers_of(problem: problems.Problem) -> dict[str, str]:
+    headers = {}
+    if isinstance(problem, problems.Unauthenticated):
+        headers["WWW-Authenticate"] = "Bearer"
+    if isinstance(problem, problems.WrongMethod):
+        headers["Allow"] = ", ".join(problem.details["allow"])
+    if isinstance(problem, problems.TooMany | problems.Unavailable):
+        headers["Retry-After"] = str(max(1, int(problem.details.get("retry_after", 1))))
+    return headers
+
+
+def problem_of(error: BaseException) -> problems.Problem:
+    """Any exception as a problem of the domain. What nobody foresaw is logged and says nothing of itself."""
+    if isinstance(error, problems.Problem):
+        return error
+    if isinstance(error, AWAY):
+        return problems.StoreAway()
+    if isinstance(error, TransientError):
+        return problems.Unavailable("Too many changes at once. Try again.", code="busy", retry_after=1)
+    if isinstance(error, UnicodeDecodeError):
+        return problems.Malformed("The address is not valid UTF-8.")
+    log.error("unforeseen error", exc_info=error)
+    return problems.Problem("Something went wrong here. It has been logged.", code="internal_error")
+
+
+def answer(request: Request, problem: problems.Problem) -> Response:
+    return answer_to(request.registry, Asked.of(request.environ), problem)
+
+
+def answer_to(registry: Any, asked: Asked, problem: problems.Problem) -> Response:
+    """The response for a problem; a page where a browser asks for one."""
+    status = status_of(problem)
+    page = None if asked.is_api or asked.path == "/metrics" else registry.queryUtility(IErrorPage)
+    if page is not None:
+        response = page(asked, status, problem)
+    else:
+        response = Response(dumps(body_of(problem)), status, content_type="application/json", charset="utf-8")
+    if response.status_int == status:
+        response.headers.update(headers_of(problem))
+    return response
+
+
+def on_exception(error: Exception, request: Request) -> Response:
+    return answer(request, problem_of(error))
+
+
+def on_http_exception(error: HTTPException, request: Request) -> Response:
+    """Pyramid's own redirects and errors; the service raises problems, so the latter are rare."""
+    if error.status_int < 400:
+        return error
+    problem = problems.Problem(error.explanation or error.title, code=error.title.lower().replace(" ", "_"))
+    response = answer(request, problem)
+    response.status_int = error.status_int
+    return response
+
+
+def on_forbidden(error: HTTPForbidden, request: Request) -> Response:
+    if request.caller is None:
+        return answer(request, unauthenticated())
+    return answer(request, problems.Forbidden("Your role does not allow this.", code="role_too_low"))
+
+
+def on_not_found(error: HTTPNotFound, request: Request) -> Response:
+    """404, 405 with Allow, or 401: without a credential nobody learns which paths exist."""
+    try:
+        views = views_here(request) if isinstance(error, PredicateMismatch) else []
+    except UnicodeDecodeError as bad:
+        return answer(request, problem_of(bad))
+    public = any(view["permission"] == NO_PERMISSION_REQUIRED for view in views)
+    if Asked.of(request.environ).is_api and request.caller is None and not public:
+        return answer(request, unauthenticated())
+    if views and not request.subpath:
+        allow = sorted({method for view in views for method in view["methods"]})
+        return answer(request, problems.WrongMethod(f"{request.method} is not possible here.", allow=allow))
+    return answer(request, problems.NotFound("There is nothing here."))
+
+
+def unauthenticated() -> problems.Unauthenticated:
+    return problems.Unauthenticated("Sign in first: the credential is missing, wrong, expired or revoked.")
+
+
+def views_here(request: Request) -> list[dict[str, Any]]:
+    """The views of this context and name, whatever their method: what the introspector knows."""
+    found = []
+    for entry in request.registry.introspector.get_category("views", ()):
+        view = entry["introspectable"]
+        context = view["context"]
+        if view["name"] == request.view_name and isinstance(context, type) and isinstance(request.context, context):
+            methods = view["request_methods"] or ("GET", "HEAD")
+            permission = next((r["value"] for r in entry["related"] if r.category_name == "permissions"), None)
+            names = (methods,) if isinstance(methods, str) else methods
+            found.append({"permission": permission, "methods": names})
+    return found
+
+
+def includeme(config: Configurator) -> None:
+    config.add_exception_view(on_exception, context=Exception)
+    config.add_exception_view(on_exception, context=URLDecodeError)
+    config.add_exception_view(on_http_exception, context=HTTPException)
+    config.add_forbidden_view(on_forbidden)
+    config.add_notfound_view(on_not_found)

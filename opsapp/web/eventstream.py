@@ -1,0 +1,41 @@
+"""/api/stream: the outbox as server-sent events."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from opsapp.runtime.events import Event
+from opsapp.runtime.node import Node
+
+from .sse import Feed
+
+
+def feed(node: Node, after: str | None) -> Feed:
+    """What came after the event `after`, as far as it is remembered, and everything from now on."""
+    stop: list[Callable[[], None]] = []
+
+    def hand_on(feed: Feed, event: Event) -> None:
+        if not event.kind.startswith("_"):
+            feed.put(event.data, event=event.kind, id=event.id)
+
+    def opening(feed: Feed) -> None:
+        for event in node.events.since(after):
+            hand_on(feed, event)
+        stop.append(node.events.listen(lambda event: hand_on(feed, event)))
+
+    def closing(_feed: Feed) -> None:
+        while stop:
+            stop.pop()()
+
+    return Feed(node, opening=opening, closing=closing, poll=lambda: _poll(node))
+
+
+def _poll(node: Node) -> None:
+    """Where no hub runs (waitress, WebTest) nobody else reads the outbox: the streams' threads do, in turn."""
+    with _POLLING:
+        if not node.hub.running:
+            node.events.step()
+
+
+_POLLING = threading.Lock()

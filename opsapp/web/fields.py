@@ -1,0 +1,275 @@
+"""Strict JSON types for colander: `"7"`, `true`, 1.9 are no integers, `"yes"` is no boolean, unknown keys are errors.
+
+Every schema of the service derives from `Body` or `Query` and uses these types, never colander's own lenient ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import colander
+
+REQUIRED = colander.required
+OPTIONAL = colander.drop
+DEEPEST = 50
+
+
+def _unsound(value: Any, levels: int) -> str | None:
+    """What would break whoever writes this value as JSON again."""
+    if isinstance(value, str):
+        return "has characters that are not allowed" if any("\ud800" <= char <= "\udfff" for char in value) else None
+    if not isinstance(value, dict | list):
+        return None
+    if not levels:
+        return "is nested too deeply"
+    parts = [*value, *value.values()] if isinstance(value, dict) else value
+    return next((wrong for part in parts if (wrong := _unsound(part, levels - 1))), None)
+
+
+def _out_of(value: float, low: float | None, high: float | None) -> str | None:
+    if (low is None or value >= low) and (high is None or value <= high):
+        return None
+    if high is None:
+        return f"must be at least {low}"
+    return f"must be at most {high}" if low is None else f"must be {low} to {high}"
+
+
+def _bounds(low: float | None, high: float | None) -> dict[str, Any]:
+    return ({} if low is None else {"minimum": low}) | ({} if high is None else {"maximum": high})
+
+
+class Strict(colander.SchemaType):
+    """A JSON value that must be of one Python type. `openapi` says it to `web.openapi`."""
+
+    openapi: dict[str, Any] = {}
+
+    def deserialize(self, node: colander.SchemaNode, cstruct: Any) -> Any:
+        if cstruct is colander.null:
+            return colander.null
+        problem = self.problem(cstruct)
+        if problem:
+            raise colander.Invalid(node, problem)
+        return self.value(cstruct)
+
+    def problem(self, cstruct: Any) -> str | None:
+        raise NotImplementedError
+
+    def value(self, cstruct: Any) -> Any:
+        return cstruct
+
+
+class Text(Strict):
+    """A string of `low` to `high` characters that can be stored and shown: no NUL, no lone surrogates."""
+
+    def __init__(self, low: int = 0, high: int = 1000, *, pattern: str | None = None, example: str | None = None):
+        self.low, self.high, self.example = low, high, example
+        self.pattern = colander.Regex(pattern) if pattern else None
+        self.openapi = {"type": "string", "minLength": low, "maxLength": high}
+        if pattern:
+            self.openapi["pattern"] = pattern
+
+    def problem(self, cstruct: Any) -> str | None:
+        if not isinstance(cstruct, str):
+            return "must be a string"
+        if not self.low <= len(cstruct) <= self.high:
+            return f"must have {self.low} to {self.high} characters"
+        if "\0" in cstruct or any("\ud800" <= char <= "\udfff" for char in cstruct):
+            return "has characters that are not allowed"
+        if self.pattern and not self.pattern.match_object.fullmatch(cstruct):
+            return f"must look like {self.example}" if self.example else "has the wrong form"
+        return None
+
+
+class Whole(Strict):
+    """An integer within bounds."""
+
+    def __init__(self, low: int | None = None, high: int | None = None):
+        self.low, self.high = low, high
+        self.openapi = {"type": "integer"} | _bounds(low, high)
+
+    def problem(self, cstruct: Any) -> str | None:
+        if isinstance(cstruct, bool) or not isinstance(cstruct, int):
+            return "must be an integer"
+        return _out_of(cstruct, self.low, self.high)
+
+
+class Number(Strict):
+    """A finite number within bounds."""
+
+    def __init__(self, low: float | None = None, high: float | None = None):
+        self.low, self.high = low, high
+        self.openapi = {"type": "number"} | _bounds(low, high)
+
+    def problem(self, cstruct: Any) -> str | None:
+        if isinstance(cstruct, bool) or not isinstance(cstruct, int | float):
+            return "must be a number"
+        if isinstance(cstruct, float) and not math.isfinite(cstruct):
+            return "must be a finite number"
+        return _out_of(cstruct, self.low, self.high)
+
+
+class Flag(Strict):
+    openapi = {"type": "boolean"}
+
+    def problem(self, cstruct: Any) -> str | None:
+        return None if isinstance(cstruct, bool) else "must be true or false"
+
+
+class Choice(Strict):
+    """One of a few strings."""
+
+    def __init__(self, *choices: str):
+        self.choices = choices
+        self.openapi = {"type": "string", "enum": list(choices)}
+
+    def problem(self, cstruct: Any) -> str | None:
+        if isinstance(cstruct, str) and cstruct in self.choices:
+            return None
+        return "must be one of " + ", ".join(self.choices)
+
+
+class Anything(Strict):
+    """Any JSON value that can be stored and sent back, checked elsewhere (inputs, an automation's params by type)."""
+
+    def problem(self, cstruct: Any) -> str | None:
+        return _unsound(cstruct, DEEPEST)
+
+
+class Nullable(colander.SchemaType):
+    """Another type, or null, which then means None instead of missing."""
+
+    def __init__(self, inner: Any):
+        self.inner = inner
+
+    def deserialize(self, node: colander.SchemaNode, cstruct: Any) -> Any:
+        return None if cstruct is None else self.inner.deserialize(node, cstruct)
+
+
+class ListOf(colander.SchemaType):
+    """A list of one kind of value; with `unique`, no value twice."""
+
+    def __init__(self, item: Any, high: int = 1000, *, low: int = 0, unique: bool = False):
+        self.item = item if isinstance(item, colander.SchemaNode) else colander.SchemaNode(item)
+        self.low, self.high, self.unique = low, high, unique
+
+    def deserialize(self, node: colander.SchemaNode, cstruct: Any) -> Any:
+        if cstruct is colander.null:
+            return colander.null
+        if not isinstance(cstruct, list):
+            raise colander.Invalid(node, "must be a list")
+        if not self.low <= len(cstruct) <= self.high:
+            raise colander.Invalid(node, f"must have {self.low} to {self.high} entries")
+        values = _collect(node, ((str(n), self.item, value) for n, value in enumerate(cstruct)))
+        result = [values[str(n)] for n in range(len(cstruct))]
+        if self.unique and any(value in result[:n] for n, value in enumerate(result)):
+            raise colander.Invalid(node, "has an entry twice")
+        return result
+
+
+class MapOf(colander.SchemaType):
+    """An object of free names to one kind of value."""
+
+    def __init__(self, item: Any, high: int = 1000, key: Text | None = None):
+        self.item = item if isinstance(item, colander.SchemaNode) else colander.SchemaNode(item)
+        self.high = high
+        self.key = key or Text(1, 200)
+
+    def deserialize(self, node: colander.SchemaNode, cstruct: Any) -> Any:
+        if cstruct is colander.null:
+            return colander.null
+        if not isinstance(cstruct, dict):
+            raise colander.Invalid(node, "must be an object")
+        if len(cstruct) > self.high:
+            raise colander.Invalid(node, f"must have at most {self.high} entries")
+        for name in cstruct:
+            problem = self.key.problem(name)
+            if problem:
+                raise colander.Invalid(node, f"the name {name[:40]!a} {problem}")
+        return _collect(node, ((name, self.item, value) for name, value in cstruct.items()))
+
+
+class StrictMapping(colander.Mapping):
+    """An object with known keys. null counts as missing, unless the key's type is Nullable."""
+
+    def deserialize(self, node: colander.SchemaNode, cstruct: Any) -> Any:
+        if cstruct is colander.null:
+            return colander.null
+        if not isinstance(cstruct, dict):
+            raise colander.Invalid(node, "must be an object")
+        known = {child.name: child for child in node.children}
+        rows = [(name, child, cstruct.get(name, colander.null)) for name, child in known.items()]
+        rows += [(name, _UNKNOWN, None) for name in cstruct if name not in known]
+        return _collect(node, rows)
+
+
+class Body(colander.Schema):
+    """Base of every schema for a JSON object."""
+
+    schema_type = StrictMapping
+
+
+class Query(colander.Schema):
+    """Base of every schema for a query string; its values arrive as strings and are parsed by `parse_query`."""
+
+    schema_type = StrictMapping
+
+
+def _unknown(node: colander.SchemaNode, value: Any) -> None:
+    raise colander.Invalid(node, "is not known here")
+
+
+_UNKNOWN = colander.SchemaNode(Nullable(Anything()), validator=_unknown)
+
+
+def _collect(node: colander.SchemaNode, rows: Iterable[tuple[str, colander.SchemaNode, Any]]) -> dict[str, Any]:
+    """Every row's value by name; all that is wrong in one Invalid."""
+    values: dict[str, Any] = {}
+    wrong = colander.Invalid(node)
+    for name, child, value in rows:
+        named = child.clone() if child.name != name else child
+        named.name = name
+        try:
+            answer = named.deserialize(colander.null if value is None and not _takes_null(named) else value)
+        except colander.Invalid as problem:
+            wrong.add(problem)
+        else:
+            if answer is not colander.drop:
+                values[name] = answer
+    if wrong.children:
+        raise wrong
+    return values
+
+
+def _takes_null(node: colander.SchemaNode) -> bool:
+    return isinstance(node.typ, Nullable | Anything)
+
+
+def fields_of(problem: colander.Invalid) -> dict[str, str]:
+    """Every wrong field by its dotted path."""
+    return {path: text.replace("Required", "is required") for path, text in problem.asdict(translate=str).items()}
+
+
+def check(test: Callable[[Any], str | None]) -> Callable[[colander.SchemaNode, Any], None]:
+    """A validator from a function that answers what is wrong, or None."""
+
+    def validator(node: colander.SchemaNode, value: Any) -> None:
+        message = test(value)
+        if message:
+            raise colander.Invalid(node, message)
+
+    return validator
+
+
+class Paging(Query):
+    """What every list takes."""
+
+    limit = colander.SchemaNode(Whole(1, 1000), missing=None)
+    offset = colander.SchemaNode(Whole(0, 10**9), missing=0)
+
+
+class AsOf(Query):
+    """What every answer takes that can be given as it was at a time (`node.transact_at`)."""
+
+    as_of = colander.SchemaNode(Whole(0, 10**10), missing=None)

@@ -1,0 +1,153 @@
+"""Idempotency-Key: a POST that is repeated with the same key and body gives the first answer again, for 24 h.
+
+A view asks for it with `idempotent=True`. The answer is remembered in the transaction that made it true, so a crash
+keeps both or neither; of two at once the second meets a conflict, runs again and finds the first's answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+from BTrees.OOBTree import OOBTree
+from persistent import Persistent
+from pyramid.config import Configurator
+from pyramid.request import Request
+from pyramid.response import Response
+
+from opsapp.lib.problems import Conflict, Malformed
+from opsapp.runtime.node import Node
+from opsapp.tree.root import Root
+
+from .answers import Deferred
+from .jsontext import dumps
+
+KEEP_S = 24 * 3600
+View = Callable[[Any, Request], Any]
+
+
+class Remembered(Persistent):
+    """One answer: None while it is still being made (by a Deferred) in the process `maker`."""
+
+    maker: str | None = None
+
+    def __init__(self, body: str, at: float, answer: str | None, status: int, maker: str | None = None):
+        self.body, self.at, self.answer, self.status, self.maker = body, at, answer, status, maker
+
+
+def set_up(root: Root) -> None:
+    """Evolve step: nothing remembered yet."""
+    root.system["idempotency"] = OOBTree()
+
+
+def idempotency_deriver(view: View, info: Any) -> View:
+    if not info.options.get("idempotent"):
+        return view
+
+    def wrapped(context: Any, request: Request) -> Any:
+        key = request.headers.get("Idempotency-Key")
+        if key is None:
+            return view(context, request)
+        if not 1 <= len(key) <= 200 or not key.isprintable():
+            raise Malformed("Idempotency-Key must be 1 to 200 printable characters.")
+        return _once(view, context, request, key)
+
+    return wrapped
+
+
+idempotency_deriver.options = ("idempotent",)  # type: ignore[attr-defined]
+
+
+def _once(view: View, context: Any, request: Request, key: str) -> Any:
+    who = request.caller.name if request.caller else ""
+    place = hashlib.sha256("\0".join((who, request.method, request.path_info, key)).encode()).hexdigest()
+    body = hashlib.sha256(request.body).hexdigest()
+    remembered = request.root.system["idempotency"]
+    first = remembered.get(place)
+    now = request.node.clock.now()
+    if first is not None and first.at > now - KEEP_S:
+        return _again(first, body, request.node)
+    answer = view(context, request)
+    if isinstance(answer, Deferred):
+        remembered[place] = Remembered(body, now, None, 0, _name(request.node))
+        return _remember_late(request.node, answer, place)
+    if isinstance(answer, Response):
+        remembered[place] = Remembered(body, now, answer.text, answer.status_int)
+        return answer
+    remembered[place] = Remembered(body, now, dumps(answer), request.response.status_int)
+    return answer
+
+
+def _name(node: Node) -> str:
+    return f"{node.name}:{node.boot}"
+
+
+def _lives(maker: str | None, node: Node) -> bool:
+    """Whether the process that makes the answer still runs, as far as this node can see."""
+    return maker == _name(node) or maker in node.nodes.owners("web") or maker in node.nodes.owners("engine")
+
+
+def _again(first: Remembered, body: str, node: Node) -> Response:
+    if first.body != body:
+        raise Conflict("This Idempotency-Key came with another body before.", code="idempotency_key_reused")
+    if first.answer is None and not _lives(first.maker, node):
+        raise Conflict(
+            "The process that did this ended before it answered. See whether it was done; another Idempotency-Key does "
+            "it again.",
+            code="outcome_unknown",
+        )
+    if first.answer is None:
+        raise Conflict("The first request with this Idempotency-Key is still under way.", code="still_under_way")
+    response = Response(first.answer, content_type="application/json", charset="utf-8")
+    response.status_int = first.status
+    return response
+
+
+def _remember_late(node: Node, answer: Deferred, place: str) -> Deferred:
+    """What a Deferred comes to is remembered once it is known; a refusal is forgotten, to be tried again."""
+    run = answer.fn
+
+    def fn() -> Any:
+        try:
+            status, headers, value = run()
+        except Exception:
+            node.transact(_forget, place)
+            raise
+        node.transact(_fill, place, dumps(value), status)
+        return status, headers, value
+
+    answer.fn = fn
+    return answer
+
+
+def _fill(root: Root, place: str, answer: str, status: int) -> None:
+    first = root.system["idempotency"].get(place)
+    if first is not None:
+        first.answer, first.status = answer, status
+
+
+def _forget(root: Root, place: str) -> None:
+    root.system["idempotency"].pop(place, None)
+
+
+def sweep(root: Root, now: float) -> int:
+    """Forget what is older than a day; how many."""
+    remembered = root.system["idempotency"]
+    old = [place for place, first in remembered.items() if first.at <= now - KEEP_S]
+    for place in old:
+        del remembered[place]
+    return len(old)
+
+
+def start(node: Node) -> None:
+    def forget_old() -> None:
+        node.transact(sweep, node.clock.now())
+
+    node.supervisor.add("idempotency-sweep", forget_old, every=600.0, lease="housekeeping")
+
+
+def includeme(config: Configurator) -> None:
+    config.add_view_deriver(idempotency_deriver, "idempotency", under="returns", over="rendered_view")
+    config.add_evolve_step("web-1-idempotency", set_up)
+    config.add_engine("opsapp.web.idempotency.start")

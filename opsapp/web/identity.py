@@ -1,0 +1,83 @@
+"""Who asks: read once, early, as plain values, so that error views after a failed commit need no transaction.
+
+The rooms above register how a credential is read (`config.add_credential_reader`); this room decides what may be done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from pyramid.authorization import Allow, Authenticated, Everyone
+from pyramid.request import Request
+
+from opsapp.tree.acl import ROLES, roles_up_to
+
+_PRINCIPALS: dict[str | None, tuple[str, ...]] = {
+    role: (*(f"role:{each}" for each in (roles_up_to(role) if role else ())), Everyone, Authenticated)
+    for role in (None, *ROLES)
+}
+_NOBODY = (Everyone,)
+
+
+class Identity(NamedTuple):
+    """A caller. `kind`: session, key, ticket, agent or scrape. `session_id` names the record behind the credential,
+    which runs out at `expires_at`."""
+
+    kind: str
+    name: str
+    role: str | None = None
+    session_id: str | None = None
+    expires_at: float | None = None
+
+    def principals(self) -> list[str]:
+        return [f"{self.kind}:{self.name}", *_PRINCIPALS[self.role]]
+
+
+CredentialReader = Callable[[Request, Any], Identity | None]
+
+
+def read_identity(request: Request, root: Any) -> Identity | None:
+    """The first reader that knows the credential wins. A bad credential is nobody."""
+    for reader in request.registry.opsapp_credential_readers:
+        identity = reader(request, root)
+        if identity is not None:
+            return identity
+    return None
+
+
+def presented_token(request: Request) -> str | None:
+    """The bearer token of the header, or of `?token=`."""
+    asked = request.environ
+    scheme, _, token = asked.get("HTTP_AUTHORIZATION", "").partition(" ")
+    if token:
+        return token.strip() if scheme.lower() == "bearer" else None
+    return (request.GET.get("token") or None) if asked.get("QUERY_STRING") else None
+
+
+class SecurityPolicy:
+    """Pyramid's view of `request.caller`."""
+
+    def identity(self, request: Request) -> Identity | None:
+        return getattr(request, "caller", None)
+
+    def authenticated_userid(self, request: Request) -> str | None:
+        caller = self.identity(request)
+        return caller.name if caller else None
+
+    def permits(self, request: Request, context: Any, permission: str) -> Any:
+        caller = self.identity(request)
+        principals = caller.principals() if caller else _NOBODY
+        while context is not None:
+            acl = getattr(context, "__acl__", ())
+            for action, principal, permissions in acl() if callable(acl) else acl:
+                if principal in principals and permission in permissions:
+                    return action == Allow
+            context = context.__parent__
+        return False
+
+    def remember(self, request: Request, userid: str, **kw: Any) -> list[tuple[str, str]]:
+        return []
+
+    def forget(self, request: Request, **kw: Any) -> list[tuple[str, str]]:
+        return []

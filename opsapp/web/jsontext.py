@@ -1,0 +1,44 @@
+"""JSON text in and out: strict UTF-8, no NaN, no infinity, no duplicate keys, bounded depth."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from opsapp.lib.problems import Malformed
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def dumps(value: Any) -> str:
+    return _ENCODER.encode(value)
+
+
+def loads(raw: bytes | str) -> Any:
+    """The value, or Malformed with a reason for people."""
+    try:
+        text = raw.decode("utf-8") if isinstance(raw, bytes) else raw
+        return json.loads(text, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_no_twins)
+    except RecursionError:
+        raise Malformed("The JSON is nested too deeply.", code="malformed_json") from None
+    except ValueError as problem:
+        raise Malformed(f"This is not JSON: {problem}", code="malformed_json") from None
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError("a number is too large")
+    return value
+
+
+def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        raise ValueError("an object has a key twice")
+    return result

@@ -1,0 +1,74 @@
+"""How a log line looks: one line an event, key=value or JSON, without secrets.
+
+The ini file says where lines go (handlers); the YAML's `log` section says how they look and from which level on.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from datetime import datetime, timezone
+from typing import Any
+
+from .redact import RedactFilter
+
+
+class Line(logging.Formatter):
+    """One line an event."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        trace = _trace(self, record) if record.exc_info or record.exc_text else None
+        return self.line(record.created, record.levelname.lower(), record.name, record.getMessage(), trace)
+
+    def line(self, at: float, level: str, logger: str, message: str, trace: str | None = None) -> str:
+        raise NotImplementedError
+
+
+class TextLine(Line):
+    """time=… level=… logger=… message, a traceback folded into the same line."""
+
+    def line(self, at: float, level: str, logger: str, message: str, trace: str | None = None) -> str:
+        tail = f' trace="{_folded(trace)}"' if trace else ""
+        return f"time={_time(at)} level={level} logger={logger} {_folded(message)}{tail}"
+
+
+class JsonLine(Line):
+    def line(self, at: float, level: str, logger: str, message: str, trace: str | None = None) -> str:
+        line = {"time": _time(at), "level": level, "logger": logger, "message": message}
+        if trace:
+            line["trace"] = trace
+        return json.dumps(line, ensure_ascii=False)
+
+
+def _trace(formatter: logging.Formatter, record: logging.LogRecord) -> str:
+    return record.exc_text or formatter.formatException(record.exc_info or (None, None, None))
+
+
+_second: list[Any] = [0, ""]
+
+
+def _time(at: float) -> str:
+    """ISO 8601 with milliseconds; the part up to the second is made once a second."""
+    second = int(at)
+    if second != _second[0]:
+        _second[:] = [second, datetime.fromtimestamp(second, timezone.utc).isoformat()[:-6]]
+    return f"{_second[1]}.{int(at * 1000) % 1000:03d}+00:00"
+
+
+def _folded(text: str) -> str:
+    if "\n" not in text and "\r" not in text:
+        return text
+    return text.replace("\\", "\\\\").replace("\r", "\\r").replace("\n", "\\n")
+
+
+FORMATS: dict[str, type[logging.Formatter]] = {"text": TextLine, "json": JsonLine}
+
+
+def apply(section: dict[str, Any]) -> None:
+    """Give every handler of the root logger this look; done again at a reload."""
+    root = logging.getLogger()
+    root.setLevel(section["level"].upper())
+    for handler in root.handlers:
+        handler.setFormatter(FORMATS[section["format"]]())
+        if not any(isinstance(known, RedactFilter) for known in handler.filters):
+            handler.addFilter(RedactFilter())

@@ -1,0 +1,51 @@
+"""Small tables over paths that the server reads before anything is routed: sinks, and bodies that may be larger.
+
+Filled by views' `includeme` (`config.add_sink`, `config.add_body_limit`); the hub asks per request.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+REGISTRY_KEY = "opsapp.paths"
+
+
+class Paths:
+    """What is special about which path. A `*` in a pattern stands for one segment."""
+
+    def __init__(self) -> None:
+        self._sinks: list[tuple[str, re.Pattern[str]]] = []
+        self._limits: list[tuple[str, re.Pattern[str], int]] = []
+
+    def add_sink(self, method: str, pattern: str) -> None:
+        """The body of such a request is left unread until its view has answered."""
+        self._sinks.append((method, _compiled(pattern)))
+
+    def add_body_limit(self, method: str, pattern: str, limit: int) -> None:
+        """Such a request may carry a body of up to `limit` bytes."""
+        self._limits.append((method, _compiled(pattern), limit))
+
+    def is_sink(self, method: str, path: str) -> bool:
+        return any(method == known and pattern.fullmatch(path) for known, pattern in self._sinks)
+
+    def body_limit(self, method: str, path: str, default: int) -> int:
+        for known, pattern, limit in self._limits:
+            if method == known and pattern.fullmatch(path):
+                return limit
+        return default
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Empty segments are no segments to traversal, so they are none here."""
+    parts = [part for part in pattern.split("/") if part]
+    return re.compile("".join("/+" + ("[^/]+" if part == "*" else re.escape(part)) for part in parts) + "/*")
+
+
+def includeme(config: Any) -> None:
+    """Directives for features; the table is `registry["opsapp.paths"]`."""
+    paths = config.registry.setdefault(REGISTRY_KEY, Paths())
+    config.add_directive("add_sink", lambda _config, method, pattern: paths.add_sink(method, pattern))
+    config.add_directive(
+        "add_body_limit", lambda _config, method, pattern, limit: paths.add_body_limit(method, pattern, limit)
+    )

@@ -1,0 +1,125 @@
+"""Requests that another node has to answer: handed on to it as they are, with who asks; and how they are taken there.
+
+The other node sees the same path and query and decides anew, as the same caller. Nothing is handed on twice.
+Must not: know what a request is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pyramid.request import Request
+from pyramid.response import Response
+
+from opsapp.runtime import peers
+from opsapp.runtime.node import Node
+
+from .answers import Answer, Deferred, Sink, Stream
+from .identity import Identity
+
+FORWARDED = "opsapp.forwarded"  # in the environ of a request that another node handed on
+TAKEN_ALONG = ("Range", "If-Range", "Last-Event-ID", "Accept", "Content-Type")
+GIVEN_BACK = (
+    "content-length", "content-range", "content-disposition", "accept-ranges", "etag", "retry-after",
+    "x-accel-buffering", "cache-control", "x-content-sha256",
+)  # fmt: skip
+
+
+def read_node(request: Request, _root: Any) -> Identity | None:
+    """The caller that another node vouches for."""
+    value = request.headers.get(peers.HEADER)
+    if not value:
+        return None
+    caller = peers.caller_of(request.node, request.method, _target(request), value)
+    if caller is None:
+        return None
+    request.environ[FORWARDED] = True
+    return Identity(*caller)
+
+
+def _target(request: Request) -> str:
+    """Path and query as they came; of the query without what is a credential."""
+    query = request.query_string
+    return request.path + (f"?{query}" if query else "")
+
+
+def is_forwarded(request: Request) -> bool:
+    return FORWARDED in request.environ
+
+
+class _Relayed:
+    """The body of another node's answer as a stream's source."""
+
+    def __init__(self, exchange: peers.Exchange):
+        self._exchange = exchange
+        self.close = exchange.close
+
+    def open(self) -> None:
+        """It is open."""
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self._exchange.pieces()
+
+
+def forward(request: Request, name: str) -> Answer:
+    """This request's answer from the node of that name."""
+    node, method, caller = request.node, request.method, peers.Caller(*request.caller)
+    query = [pair for pair in request.query_string.split("&") if pair and pair.partition("=")[0] != "token"]
+    target = request.path + ("?" + "&".join(query) if query else "")
+    headers = [(known, request.headers[known]) for known in TAKEN_ALONG if request.headers.get(known)]
+    return Deferred(lambda: _answer(_begun(node, name, method, target, caller, headers)))
+
+
+def forward_body(request: Request, name: str, limit: int) -> Answer:
+    """The same for a sink: the body is pumped on while it comes."""
+    node, method, caller, target = request.node, request.method, peers.Caller(*request.caller), request.path
+    headers = [(known, request.headers[known]) for known in TAKEN_ALONG if request.headers.get(known)]
+
+    def receive(body: Any) -> Response:
+        framing = ("Transfer-Encoding", "chunked")
+        if body.content_length is not None:
+            framing = ("Content-Length", str(body.content_length))
+        exchange = peers.Exchange(node, name, method, target, caller, [*headers, framing])
+        try:
+            exchange.give(iter(lambda: body.read(peers.PIECE), b""))
+            exchange.answered()
+        except BaseException:
+            exchange.close()
+            raise
+        return _answer(exchange)
+
+    return Sink(receive, limit=limit)
+
+
+def _begun(node: Node, name: str, method: str, target: str, caller: peers.Caller, headers: Any) -> peers.Exchange:
+    exchange = peers.Exchange(node, name, method, target, caller, headers)
+    try:
+        exchange.give(())
+        exchange.answered()
+    except BaseException:
+        exchange.close()
+        raise
+    return exchange
+
+
+def _answer(exchange: peers.Exchange) -> Response:
+    """A stream for what succeeded, a plain response for what did not."""
+    kind = exchange.headers.get("content-type", "application/octet-stream")
+    given = {known: exchange.headers[known] for known in GIVEN_BACK if known in exchange.headers}
+    if exchange.status < 300:
+        answer = Stream(_Relayed(exchange), content_type=kind.partition(";")[0], headers=given)
+        answer.status_int = exchange.status
+        return answer
+    try:
+        body = b"".join(exchange.pieces())
+    finally:
+        exchange.close()
+    given.pop("content-length", None)
+    response = Response(body, status=exchange.status, headerlist=[("Content-Type", kind)])
+    response.headers.update(given)
+    return response
+
+
+def includeme(config: Any) -> None:
+    config.registry.opsapp_credential_readers.append(read_node)

@@ -1,0 +1,65 @@
+"""What the YAML file says of the web itself, the log and the time zone."""
+
+from __future__ import annotations
+
+import ipaddress
+import zoneinfo
+from urllib.parse import urlsplit
+
+import colander
+
+from .fields import Body, Choice, ListOf, Nullable, Number, Text, Whole, check
+
+
+def _url_problem(value: str) -> str | None:
+    parts = urlsplit(value)
+    if parts.scheme in ("http", "https") and parts.hostname and not (parts.query or parts.fragment):
+        return None
+    return "must be an http or https address without a query"
+
+
+def network_problem(value: str) -> str | None:
+    try:
+        ipaddress.ip_network(value, strict=False)
+    except ValueError:
+        return "must be an address or a network like 10.0.0.0/8"
+    return None
+
+
+def _zone_problem(value: str) -> str | None:
+    try:
+        zoneinfo.ZoneInfo(value)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        return "must be the name of a time zone like Europe/Berlin"
+    return None
+
+
+class WebSection(Body):
+    base_url = colander.SchemaNode(
+        Nullable(Text(1, 500)), missing=None, validator=check(lambda url: url and _url_problem(url))
+    )
+    trusted_proxies = colander.SchemaNode(
+        ListOf(colander.SchemaNode(Text(1, 60), validator=check(network_problem)), 100), missing=()
+    )
+    scrape_token = colander.SchemaNode(Nullable(Text(16, 200)), missing=None)
+
+
+class LimitsSection(Body):
+    """`web.limits`: what a client may cost. A key left out keeps the server's own default."""
+
+    head_timeout_s = colander.SchemaNode(Number(0.1, 600), missing=30)
+    body_timeout_s = colander.SchemaNode(Number(0.1, 600), missing=30)
+    idle_timeout_s = colander.SchemaNode(Number(0.1, 3600), missing=75)
+    send_timeout_s = colander.SchemaNode(Number(0.1, 600), missing=30)
+    max_body_bytes = colander.SchemaNode(Whole(1024, 1 << 20), missing=1 << 20)
+
+
+class LogSection(Body):
+    format = colander.SchemaNode(Choice("text", "json"), missing="text")
+    level = colander.SchemaNode(Choice("debug", "info", "warning", "error"), missing="info")
+
+
+class Config(Body):
+    """The whole file. Sections are added by the rooms; what belongs to no room stands here."""
+
+    timezone = colander.SchemaNode(Text(1, 60), missing="UTC", validator=check(_zone_problem))

@@ -1,0 +1,202 @@
+"""How sockets become requests: one port, greenlets for sockets, native threads for the application.
+
+The hub reads a request whole (up to its cap), a thread runs the WSGI application, the hub writes what comes back or
+drives what the view left behind (`opsapp.web.answers`). Nothing is monkey-patched: docs/adr/001. The rooms here: `head`
+and `body` read, `exchange` writes, `connection` holds one connection's life, `driving` carries out the kinds of answer.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import resource
+import signal
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import gevent
+from gevent.event import Event
+
+from opsapp.runtime.hub import Hub, Lane, LeadLane
+from opsapp.web import redact
+from opsapp.web.address import netloc, reachable
+from opsapp.web.paths import REGISTRY_KEY
+
+from .connection import plain_address
+from .limits import Limits
+from .listener import Server, listen
+
+__all__ = ["Limits", "Server", "listen", "serve", "serve_paste"]
+
+log = logging.getLogger(__name__)
+
+SWITCH_INTERVAL_S = 0.001
+SPARE_FILES = 256
+LEAVE_WITHIN_S = 9.0
+DEFAULT_PORT = 6543
+
+
+def serve(
+    app: Callable[..., Any],
+    host: str = "127.0.0.1",
+    port: int = DEFAULT_PORT,
+    *,
+    node: Any = None,
+    limits: Limits | None = None,
+    reuse_port: bool = False,
+    on_ready: Callable[[Server], None] | None = None,
+    on_hangup: Callable[[], None] | None = None,
+) -> int:
+    """Serve until SIGTERM or SIGINT; the exit code. `node` starts and stops with the server.
+
+    `on_ready(server)` is called on the hub once connections are accepted, `on_hangup()` at SIGHUP in a greenlet.
+    """
+    sys.setswitchinterval(SWITCH_INTERVAL_S)  # threads: how long one may keep the others waiting
+    gevent.setswitchinterval(SWITCH_INTERVAL_S)  # greenlets that are ready: how long before sockets are looked at
+    redact.install()
+    limits = _within_files(limits or Limits())
+    listener = listen(host, port, reuse_port=reuse_port)
+    engine = node if node is not None else _NoNode()
+    _announce(node, listener)
+    engine.start_hub()
+    lane = engine.lead_lane("views", limits.threads)
+    registry = getattr(app, "registry", {})
+    server = Server(
+        listener,
+        app,
+        lane,
+        limits=limits.with_config(_web(node).get("limits") or {}),
+        paths=registry.get(REGISTRY_KEY),
+        web=lambda: _web(node),
+    )
+    leaving = _Leaving()
+    if node is not None:
+        node.supervisor.on_give_up = lambda: leaving.now(1)
+    signals = [
+        gevent.signal_handler(signal.SIGTERM, leaving.now, 0),
+        gevent.signal_handler(signal.SIGINT, leaving.now, 0),
+        gevent.signal_handler(signal.SIGHUP, _reload, server, limits, node, on_hangup),
+    ]
+    gc.collect()
+    gc.freeze()  # what was made until now stays: the collector need not walk it while others wait
+    server.start()
+    log.info("serving address=%s port=%d", *plain_address(listener.getsockname()))
+    if on_ready is not None:
+        on_ready(server)
+    code = leaving.wait()
+    last_resort = _last_resort(code)
+    if node is not None:
+        node.begin_stop()
+    server.finish()
+    engine.stop()
+    last_resort.cancel()
+    for handler in signals:
+        handler.cancel()
+    log.info("stopped code=%d", code)
+    return code
+
+
+def _announce(node: Any, listener: Any) -> None:
+    """Where the other nodes of a cluster reach this one: as configured, else at the address that is bound."""
+    nodes = getattr(node, "nodes", None)
+    if nodes is not None and not nodes.address:
+        nodes.address = f"http://{netloc(*reachable(plain_address(listener.getsockname())))}"
+
+
+class _NoNode:
+    """Stands in for a node where an application has none: a hub and the one lane, nothing to run."""
+
+    def __init__(self) -> None:
+        self._hub = Hub()
+        self._lanes: list[Lane] = []
+
+    def start_hub(self) -> None:
+        self._hub.enter()
+
+    def lead_lane(self, name: str, size: int) -> Lane:
+        self._lanes.append(LeadLane(self._hub, name, size))
+        return self._lanes[-1]
+
+    def stop(self) -> None:
+        for lane in self._lanes:
+            lane.close()
+        self._hub.leave()
+
+
+class _Leaving:
+    """That the process is to end, and how."""
+
+    def __init__(self) -> None:
+        self._event = Event()
+        self._code = 0
+
+    def now(self, code: int) -> None:
+        self._code = max(self._code, code)
+        self._event.set()
+
+    def wait(self) -> int:
+        self._event.wait()
+        return self._code
+
+
+def _reload(server: Server, limits: Limits, node: Any, on_hangup: Callable[[], None] | None) -> None:
+    """The callback reads the file anew; the limits in it count from the next request on."""
+    if on_hangup is None:
+        return
+    try:
+        on_hangup()
+    except Exception:
+        log.exception("reload failed: everything stays as it was")
+    else:
+        server.limits = limits.with_config(_web(node).get("limits") or {})
+        log.info("reloaded")
+
+
+def _web(node: Any) -> Mapping[str, Any]:
+    """The `web` section of the node's configuration."""
+    return (getattr(node, "config", None) and node.config.get("web")) or {}
+
+
+def _last_resort(code: int) -> threading.Timer:
+    """A stop that hangs (a thread in a call that does not come back) must still end in time. What was committed is
+    safe at any instruction; what was not never was."""
+
+    def leave() -> None:
+        log.error("the stop took longer than %d s: leaving", LEAVE_WITHIN_S)
+        logging.shutdown()
+        os._exit(code)
+
+    timer = threading.Timer(LEAVE_WITHIN_S, leave)
+    timer.daemon = True
+    timer.start()
+    return timer
+
+
+def _within_files(limits: Limits) -> Limits:
+    """Ask for as many files as connections need, and accept no more connections than there are files."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = limits.max_connections + SPARE_FILES
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        if soft < wanted:
+            return limits.with_settings({"max_connections": max(64, soft - SPARE_FILES)})
+    return limits
+
+
+def serve_paste(app: Callable[..., Any], _global_conf: Mapping[str, str], **settings: str) -> None:
+    """The paste server runner: `use = egg:opsapp#gevent` with host, port, reuse_port and any of the limits."""
+    registry = getattr(app, "registry", {})
+    code = serve(
+        app,
+        settings.get("host", "127.0.0.1"),
+        int(settings.get("port", DEFAULT_PORT)),
+        node=registry.get("opsapp.node"),
+        limits=Limits().with_settings(settings),
+        reuse_port=settings.get("reuse_port", "").lower() in {"1", "true", "yes", "on"},
+        on_hangup=registry.get("opsapp.reload"),
+    )
+    sys.exit(code)

@@ -1,0 +1,143 @@
+"""Reading a request's body off a peer: of a given length or chunked, never more than allowed.
+
+Hub only. `read(size)` gives at most `size` bytes and b"" at the end; `done` says that the next request may follow.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import gevent
+
+from opsapp.lib.problems import Malformed, TooLarge
+from opsapp.web.answers import PeerLost
+
+from .peer import Peer
+
+_CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,15})(?:[ \t]*;[\t -~]*)?")
+_TRAILER_LINE = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t -~\x80-\xff]*")
+_MAX_CHUNK_LINE = 256
+_MAX_TRAILERS = 8 * 1024
+_FREE_CHUNKS = 256
+_MEAN_CHUNK = 16
+_BREATHE_EVERY = 256
+
+
+class FixedBody:
+    """A body whose length the head gave."""
+
+    def __init__(self, peer: Peer, length: int, timeout: float):
+        self._peer = peer
+        self._left = length
+        self._timeout = timeout
+
+    @property
+    def done(self) -> bool:
+        return self._left == 0
+
+    def read(self, size: int) -> bytes:
+        if not self._left:
+            return b""
+        if not self._peer.buffer and not self._peer.fill(self._timeout):
+            raise PeerLost
+        data = self._peer.take(min(size, self._left))
+        self._left -= len(data)
+        return data
+
+
+class ChunkedBody:
+    """A body in chunks. Malformed framing leaves no way to find the next request: the connection must close."""
+
+    def __init__(self, peer: Peer, timeout: float):
+        self._peer = peer
+        self._timeout = timeout
+        self._left = 0
+        self._chunks = 0
+        self._total = 0
+        self.done = False
+
+    def read(self, size: int) -> bytes:
+        if self.done:
+            return b""
+        if not self._left:
+            self._next_chunk()
+            if self.done:
+                return b""
+        if not self._peer.buffer and not self._peer.fill(self._timeout):
+            raise PeerLost
+        data = self._peer.take(min(size, self._left))
+        self._left -= len(data)
+        self._total += len(data)
+        if not self._left and self._line(2) != b"":
+            raise Malformed("A chunk is longer than it says.", code="bad_chunk")
+        return data
+
+    def _next_chunk(self) -> None:
+        line = self._line(_MAX_CHUNK_LINE)
+        match = _CHUNK_LINE.fullmatch(line)
+        if match is None:
+            raise Malformed("A chunk's size cannot be read.", code="bad_chunk")
+        self._left = int(match.group(1), 16)
+        self._chunks += 1
+        if self._chunks > _FREE_CHUNKS + self._total // _MEAN_CHUNK:
+            raise Malformed("The chunks are too small.", code="bad_chunk")
+        if self._chunks % _BREATHE_EVERY == 0:
+            gevent.sleep(0)
+        if not self._left:
+            self._trailers()
+            self.done = True
+
+    def _trailers(self) -> None:
+        """Checked and dropped: nobody here asked for any."""
+        room = _MAX_TRAILERS
+        while line := self._line(room):
+            room -= len(line)
+            if room <= 0 or _TRAILER_LINE.fullmatch(line) is None:
+                raise Malformed("The trailers cannot be read.", code="bad_trailer")
+
+    def _line(self, longest: int) -> bytes:
+        """Up to the next CR LF."""
+        buffer = self._peer.buffer
+        while (end := buffer.find(b"\r\n", 0, longest + 2)) < 0:
+            if len(buffer) >= longest + 2 or b"\n" in buffer[: longest + 2]:
+                raise Malformed("A line of a chunk cannot be read.", code="bad_chunk")
+            if not self._peer.fill(self._timeout):
+                raise PeerLost
+        return self._peer.take(end + 2)[:-2]
+
+
+class LimitedBody:
+    """What a sink is given: the body with its type, its length if known, and an end to its patience."""
+
+    def __init__(self, body: FixedBody | ChunkedBody, head: Any, limit: int, proceed: Any):
+        self._body = body
+        self._proceed = proceed
+        self._taken = 0
+        self.limit = limit
+        self.content_type: str = head.headers.get("content-type", "")
+        self.content_length: int | None = None if head.chunked else head.length
+
+    def read(self, size: int = 64 * 1024) -> bytes:
+        if self.content_length is not None and self.content_length > self.limit:
+            raise self._too_large()
+        self._proceed()
+        data = self._body.read(size)
+        self._taken += len(data)
+        if self._taken > self.limit:
+            raise self._too_large()
+        return data
+
+    def _too_large(self) -> TooLarge:
+        return TooLarge(f"At most {self.limit} bytes are taken here.")
+
+
+def read_whole(body: FixedBody | ChunkedBody, cap: int) -> bytes:
+    """All of it, or TooLarge."""
+    pieces, total = [], 0
+    while piece := body.read(64 * 1024):
+        total += len(piece)
+        if total > cap:
+            raise TooLarge(f"The body is larger than {cap} bytes.")
+        pieces.append(piece)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)

@@ -1,0 +1,113 @@
+"""From a head to the WSGI environ, and the application's call in a native thread."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from opsapp.lib.problems import TooLarge
+from opsapp.web.address import canonical
+from opsapp.web.answers import HUB, Answer, Handover
+from opsapp.web.asked import REQUEST_ID, UNREAD, USERNAME
+
+from .head import RequestHead
+
+if TYPE_CHECKING:
+    from .connection import Connection
+    from .exchange import Exchange
+
+_UNLISTED = frozenset({"content-type", "content-length", "transfer-encoding", "host"})
+
+
+class UnreadBody:
+    """Stands where a sink's body would be: it stays on the socket until the view has answered."""
+
+    def read(self, _size: int = -1) -> NoReturn:
+        raise TooLarge("This body is not read here.")
+
+    readline = readlines = __iter__ = seek = read
+
+
+def make(connection: Connection, exchange: Exchange, head: RequestHead, body: bytes | None) -> dict[str, Any]:
+    """The environ; `body` None leaves it unread. Its Host is one that URLs may be built from."""
+    server, remote = connection.server, connection.remote
+    scheme, host = canonical(head.host, server.base_url(), connection.local)
+    environ = {
+        **server.base_environ,
+        "REQUEST_METHOD": head.method,
+        "PATH_INFO": head.path,
+        "QUERY_STRING": head.query,
+        "SERVER_PROTOCOL": f"HTTP/1.{head.minor}",
+        "REMOTE_ADDR": remote[0],
+        "REMOTE_PORT": str(remote[1]),
+        "HTTP_HOST": host,
+        "wsgi.url_scheme": scheme,
+        REQUEST_ID: exchange.request_id,
+        HUB: Handover(websocket=head.wants_websocket),
+    }
+    if "content-type" in head.headers:
+        environ["CONTENT_TYPE"] = head.headers["content-type"]
+    if body is None:
+        environ["wsgi.input"] = UnreadBody()
+        environ[UNREAD] = True
+        environ["webob.is_body_seekable"] = True
+        environ["CONTENT_LENGTH"] = "" if head.chunked else str(head.length)
+    else:
+        environ["wsgi.input"] = BytesIO(body)
+        environ["webob.is_body_seekable"] = True
+        environ["CONTENT_LENGTH"] = str(len(body))
+    for name, value in head.headers.items():
+        if name not in _UNLISTED:
+            environ["HTTP_" + name.upper().replace("-", "_")] = value
+    return environ
+
+
+def base_environ(local: tuple) -> dict[str, Any]:
+    """What is the same for every request."""
+    return {
+        "SCRIPT_NAME": "",
+        "SERVER_NAME": local[0],
+        "SERVER_PORT": str(local[1]),
+        "SERVER_SOFTWARE": "opsapp",
+        "wsgi.version": (1, 0),
+        "wsgi.multithread": True,
+        "wsgi.multiprocess": False,
+        "wsgi.run_once": False,
+        "wsgi.errors": sys.stderr,
+        "wsgi.input_terminated": True,
+    }
+
+
+class Answered:
+    """What came back from the thread, free of the environ and of everything that hung on it."""
+
+    __slots__ = ("answer", "body", "headers", "status", "username")
+
+    def __init__(self, status: str, headers: list[tuple[str, str]], body: bytes, answer: Answer | None, username: Any):
+        self.status = status
+        self.headers = headers
+        self.body = body
+        self.answer = answer
+        self.username = username
+
+
+def call(app: Callable[..., Iterable[bytes]], environ: dict[str, Any]) -> Answered:
+    """Run the application to the end of its (buffered) answer. In a native thread."""
+    started: list[Any] = []
+
+    def start_response(status: str, headers: list[tuple[str, str]], _exc_info: Any = None) -> Callable[[bytes], None]:
+        started[:] = [status, headers]
+        return written.append
+
+    written: list[bytes] = []
+    result = app(environ, start_response)
+    try:
+        body = b"".join([*written, *result])
+    finally:
+        close = getattr(result, "close", None)
+        if close is not None:
+            close()
+    status, headers = started
+    return Answered(status, headers, body, environ[HUB].answer, environ.get(USERNAME))

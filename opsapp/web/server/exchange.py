@@ -1,0 +1,179 @@
+"""One request's answer on its way out: head, framing, pieces, and the line in the access log."""
+
+from __future__ import annotations
+
+import logging
+import re
+import secrets
+import time
+from typing import TYPE_CHECKING, Any
+from wsgiref.handlers import format_date_time
+
+from opsapp.web import redact
+
+from .head import RequestHead
+from .peer import Peer
+from .refusal import Refusal
+
+if TYPE_CHECKING:
+    from .listener import Server
+
+log = logging.getLogger(__name__)
+
+_OURS = frozenset({"connection", "transfer-encoding", "keep-alive", "date"})
+_BREAKS = re.compile(r"[\r\n\0]")
+LEFT = 499  # in the log alone: the client went before there was an answer
+_JOIN_UP_TO = 64 * 1024
+
+
+class Exchange:
+    """Writes to the peer; knows whether the connection may go on afterwards."""
+
+    __slots__ = (
+        "_chunked",
+        "_left",
+        "code",
+        "keep",
+        "method",
+        "minor",
+        "path",
+        "peer",
+        "query",
+        "remote",
+        "request_id",
+        "sent",
+        "server",
+        "started",
+        "timeout",
+        "username",
+    )
+
+    def __init__(self, peer: Peer, remote: str, server: Server):
+        self.peer = peer
+        self.remote = remote
+        self.server = server
+        self.timeout = server.limits.send_timeout
+        self.started = time.perf_counter()
+        self.request_id = secrets.token_hex(8)
+        self.method, self.path, self.query, self.minor = "-", "-", "", 1
+        self.keep = False
+        self.username: str | None = None
+        self.code = 0
+        self.sent = 0
+        self._chunked = False
+        self._left: int | None = None
+
+    def take(self, head: RequestHead) -> None:
+        """The head is known now."""
+        self.method, self.path, self.query, self.minor = head.method, head.path, head.query, head.minor
+        self.keep = head.keep_alive
+
+    def respond(self, status: str, headers: list[tuple[str, str]], body: bytes) -> None:
+        """A whole answer."""
+        code = int(status[:3])
+        given, kept = None, []
+        for pair in headers:
+            if pair[0].lower() == "content-length":
+                given = pair[1] if given is None else given
+            else:
+                kept.append(pair)
+        if code >= 200 and code not in {204, 304}:
+            known = given is not None and self.method == "HEAD" and not body
+            kept.append(("Content-Length", str(given) if known else str(len(body))))
+        if self.method == "HEAD" or code in {204, 304}:
+            body = b""
+        out = self._head(status, kept)
+        self.code, self.sent = code, len(body)
+        if len(body) <= _JOIN_UP_TO:
+            self.peer.send(out + body, self.timeout)
+        else:
+            self.peer.send(out, self.timeout)
+            self.peer.send(body, self.timeout)
+
+    def refuse(self, refusal: Refusal) -> None:
+        """One of the server's own answers."""
+        self.keep = self.keep and refusal.keep
+        self.respond(*refusal.parts())
+
+    def begin(self, status: str, headers: list[tuple[str, str]]) -> None:
+        """The head of a body that follows in pieces; without a length it is chunked, or ends with the connection."""
+        length = next((value for name, value in headers if name.lower() == "content-length"), None)
+        self._left = None if length is None else int(length)
+        self._chunked = length is None and self.minor == 1
+        if self._chunked:
+            headers = [*headers, ("Transfer-Encoding", "chunked")]
+        elif length is None:
+            self.keep = False
+        out = self._head(status, headers, ours=_OURS - {"transfer-encoding"})
+        self.code = int(status[:3])
+        self.peer.send(out, self.timeout)
+
+    def piece(self, data: bytes) -> None:
+        """One piece of such a body."""
+        if not data:
+            return
+        if self._left is not None:
+            self._left -= len(data)
+            if self._left < 0:
+                raise ValueError("a source gave more than the length it promised")
+        self.peer.send(b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data, self.timeout)
+        self.sent += len(data)
+
+    def end(self) -> None:
+        """After the last piece. A body that fell short of its length can only be shown by closing."""
+        if self._chunked:
+            self.peer.send(b"0\r\n\r\n", self.timeout)
+        elif self._left:
+            self.keep = False
+
+    def cut(self) -> None:
+        """End before the source did: properly where that can still be said."""
+        self.keep = False
+        if self._chunked and self.peer.clean:
+            self.peer.send(b"0\r\n\r\n", 1.0)
+
+    def _head(self, status: str, headers: list[tuple[str, str]], ours: frozenset[str] = _OURS) -> bytes:
+        if self.server.stopping:
+            self.keep = False
+        lines = [f"HTTP/1.1 {status}"]
+        names = set()
+        for name, value in headers:
+            low = name.lower()
+            if low not in ours:
+                names.add(low)
+                lines.append(f"{name}: {value}")
+        if _BREAKS.search("".join(lines)):
+            log.error("answer dropped: line break in a header path=%s", redact.target(self.path, ""))
+            raise Refusal(500, "internal", "The server failed to answer.", keep=True)
+        lines.append(f"Date: {http_date()}")
+        if "x-request-id" not in names:
+            lines.append(f"X-Request-Id: {self.request_id}")
+        if "x-content-type-options" not in names:
+            lines.append("X-Content-Type-Options: nosniff")
+        if not self.keep:
+            lines.append("Connection: close")
+        elif self.minor == 0:
+            lines.append("Connection: keep-alive")
+        return "\r\n".join(lines).encode("latin-1", "replace") + b"\r\n\r\n"
+
+    def log(self) -> None:
+        """The request's one line."""
+        lines = self.server.access
+        if lines.wanted():
+            took = (time.perf_counter() - self.started) * 1000
+            lines.add(
+                f"remote={self.remote} method={self.method} path={redact.target(self.path, self.query)} "
+                f"status={self.code or LEFT} bytes={self.sent} ms={took:.1f} request_id={self.request_id} "
+                f"user={self.username or '-'}"
+            )
+
+
+_date: list[Any] = [0, ""]
+
+
+def http_date() -> str:
+    """The Date header, made once a second."""
+    now = int(time.time())
+    if now != _date[0]:
+        _date[:] = [now, format_date_time(now)]
+    return _date[1]

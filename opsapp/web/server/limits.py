@@ -1,0 +1,40 @@
+"""What a client may cost: times, sizes and counts. Every one can be shortened by a setting."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Seconds, bytes and counts."""
+
+    head_timeout: float = 30.0  # from a head's first byte to its last
+    body_timeout: float = 30.0  # without progress
+    idle_timeout: float = 75.0  # between requests
+    send_timeout: float = 30.0  # a client that does not read
+    max_body: int = 1 << 20
+    max_buffered: int = 256 << 20  # bodies of all connections together
+    max_connections: int = 12_000
+    max_waiting: int = 1_000  # requests that wait for a thread
+    threads: int = 2
+    stop_after: float = 4.0  # how long running requests may go on when the server stops
+
+    def with_settings(self, settings: Mapping[str, Any]) -> Limits:
+        """These limits with those that the settings name (values may be text, as an ini file has them)."""
+        changed = {
+            field.name: type(getattr(self, field.name))(settings[field.name])
+            for field in fields(self)
+            if field.name in settings
+        }
+        return replace(self, **changed)
+
+    def with_config(self, config: Mapping[str, Any]) -> Limits:
+        """These limits with those of the YAML's `web.limits`, whose keys also say their unit."""
+        return self.with_settings({_UNIT.sub("", name): value for name, value in config.items()})
+
+
+_UNIT = re.compile("_(s|bytes)$")

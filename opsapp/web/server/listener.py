@@ -1,0 +1,139 @@
+"""The listener and what all its connections share: counts, limits, who waits, how everything ends."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import gevent
+from gevent.server import StreamServer
+
+from opsapp.lib.networks import client_address
+from opsapp.web.paths import Paths
+
+from .accesslog import AccessLog
+from .connection import Connection, plain_address
+from .environ import base_environ
+from .exchange import Exchange
+from .limits import Limits
+from .memory import HighWater, trim
+from .peer import Peer
+from .refusal import Refusal
+
+BACKLOG = 1024
+LASTING_SHARE = 0.9
+
+
+class Server(StreamServer):
+    """The listener and everything its connections share."""
+
+    max_accept = 64
+
+    def __init__(
+        self,
+        listener: socket.socket,
+        app: Callable[..., Any],
+        lane: Any,
+        *,
+        limits: Limits | None = None,
+        paths: Paths | None = None,
+        web: Callable[[], Mapping[str, Any]] = dict,
+    ):
+        super().__init__(listener, self.serve_connection)
+        self.app = app
+        self.lane = lane
+        self.limits = limits or Limits()
+        self.paths = paths or Paths()
+        self.web = web  # the configuration's section of that name, as it is now
+        self.base_environ = base_environ(plain_address(listener.getsockname()))
+        self.connections: set[Connection] = set()
+        self.waiting: dict[Connection, None] = {}  # those of whom we wait for bytes, the longest first
+        self.lasting: set[Connection] = set()  # those that stream or hold a session
+        self.asking = 0
+        self.buffered = 0
+        self.stopping = False
+        self.access = AccessLog()
+        self._water = HighWater(self._give_memory_back)
+
+    def serve_connection(self, sock: Any, address: tuple) -> None:
+        """In a greenlet of its own."""
+        if len(self.connections) >= self.limits.max_connections and not self._make_room():
+            self._turn_away(sock)
+            return
+        try:
+            connection = Connection(self, sock, address)
+        except OSError:
+            return  # it left before we looked
+        self.connections.add(connection)
+        self._water.rose(len(self.connections))
+        try:
+            connection.run()
+        finally:
+            self.connections.discard(connection)
+            self._water.fell(len(self.connections))
+
+    def base_url(self) -> str | None:
+        return self.web().get("base_url") or None
+
+    def client_of(self, peer: str, forwarded: str) -> str:
+        """Who asks, for the log: the peer, or whom a trusted proxy names."""
+        return client_address(peer, forwarded, self.web().get("trusted_proxies") or ())
+
+    def may_last(self) -> bool:
+        """Whether one more stream or session leaves room for plain requests."""
+        return len(self.lasting) < self.limits.max_connections * LASTING_SHARE
+
+    def _give_memory_back(self) -> None:
+        if not self.stopping:
+            gevent.spawn(self.lane.run, trim)
+
+    def _make_room(self) -> bool:
+        """End the connection that has let us wait longest: half-open ones must not lock others out."""
+        for connection in self.waiting:
+            connection.interrupt()
+            del self.waiting[connection]
+            return True
+        return False
+
+    def _turn_away(self, sock: Any) -> None:
+        refusal = Refusal(503, "overloaded", "Too many connections.", headers={"Retry-After": "5"})
+        Exchange(Peer(sock), "-", self).refuse(refusal)
+
+    def finish(self) -> None:
+        """Stop accepting, end what could last for ever, let running requests end, then end the rest."""
+        self.stopping = True
+        self.close()
+        deadline = time.monotonic() + self.limits.stop_after
+        for connection in list(self.connections):
+            if connection in self.waiting or connection in self.lasting:
+                connection.stop()
+        while self.connections and time.monotonic() < deadline:
+            gevent.sleep(0.02)
+        for connection in list(self.connections):
+            connection.interrupt()
+        while self.connections and time.monotonic() < deadline + 1.0:
+            gevent.sleep(0.02)
+        self.access.write()
+
+
+def listen(host: str, port: int, *, reuse_port: bool = False) -> socket.socket:
+    """A listening socket; connections inherit TCP_NODELAY from it."""
+    family, kind, protocol, _, address = socket.getaddrinfo(
+        host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    listener = socket.socket(family, kind, protocol)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        if reuse_port:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        listener.bind(address)
+        listener.listen(BACKLOG)
+        listener.setblocking(False)
+    except OSError:
+        listener.close()
+        raise
+    return listener

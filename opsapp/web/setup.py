@@ -1,0 +1,166 @@
+"""Puts the room together: Pyramid's add-ons and their settings, derivers, tweens, the node, directives for features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyramid.config import Configurator
+from pyramid.interfaces import IRequestExtensions, IRequestFactory
+from pyramid.renderers import JSON
+from pyramid.request import Request
+from pyramid.settings import asbool, aslist
+
+from opsapp.runtime import events, leases, nodes
+from opsapp.runtime.node import Node
+from opsapp.tree.acl import Permission
+from opsapp.tree.evolve import EvolveStep
+from opsapp.tree.folder import RESERVED
+from opsapp.tree.root import root_of
+
+from . import callers
+from .asked import UNREAD, USERNAME
+from .derivers import BODY_CAP
+from .identity import CredentialReader, SecurityPolicy, read_identity
+from .jsontext import dumps
+
+SETTINGS = {
+    "tm.manager_hook": "opsapp.web.setup.manager",
+    "tm.commit_veto": "pyramid_tm.default_commit_veto",
+    "tm.annotate_user": "false",
+    "retry.attempts": "3",
+    "retry.activate_hook": "opsapp.web.setup.attempts",
+}
+
+
+class OpsRequest(Request):
+    """Bodies are small here (large ones are sinks and left unread), so none is spooled to a file."""
+
+    request_body_tempfile_limit = 2 * BODY_CAP
+
+
+def attempts(request: Request) -> int | None:
+    """pyramid_retry reads the whole body so that it can be read again: not one that is too large to be read at all,
+    nor a sink's, which is still on its way."""
+    return 1 if UNREAD in request.environ or (request.content_length or 0) > BODY_CAP else None
+
+
+def place(request: Request) -> Any:
+    """`request.place`: the connection and transaction manager that are this request's until it ends."""
+    store = request.node.store
+    borrowed = store.borrow()
+    request.add_finished_callback(lambda _request: store.give_back(borrowed))
+    return borrowed
+
+
+def manager(request: Request) -> Any:
+    """pyramid_tm's: explicit, and its own for each request that is under way."""
+    return request.place.manager
+
+
+def set_up(config: Configurator) -> None:
+    config.add_settings(SETTINGS)
+    config.include("pyramid_retry")
+    config.include("pyramid_tm")
+    config.include("pyramid_zodbconn")
+    config.set_request_factory(OpsRequest)
+    config.set_root_factory(root_factory)
+    config.set_security_policy(SecurityPolicy())
+    config.set_default_permission(Permission.nobody)
+    config.add_renderer("json", JSON(serializer=lambda value, **kw: dumps(value)))
+    config.registry.opsapp_credential_readers = []
+    config.registry.opsapp_evolve_steps = [
+        EvolveStep("runtime-1-outbox", events.set_up),
+        EvolveStep("runtime-2-leases", leases.set_up),
+        EvolveStep("runtime-3-nodes", nodes.set_up),
+    ]
+    config.registry.opsapp_preparations = []
+    node = config.registry["opsapp.node"] = build_node(config)
+    config.registry[callers.REGISTRY_KEY] = callers.Callers(node)
+    config.add_request_method(lambda request: request.registry["opsapp.node"], "node", reify=True)
+    config.add_request_method(place, "place", reify=True)
+    config.add_directive("add_credential_reader", add_credential_reader)
+    config.add_directive("add_evolve_step", add_evolve_step)
+    config.add_directive("add_engine", add_engine)
+    config.add_directive("add_farewell", add_farewell)
+    config.add_directive("add_preparation", add_preparation)
+    config.include("opsapp.runtime.sealing")
+    config.include("opsapp.web.configfile")
+    config.include("opsapp.web.ascode")
+    config.include("opsapp.web.client")
+    config.include("opsapp.web.peers")
+    config.include("opsapp.web.derivers")
+    config.include("opsapp.web.errors")
+    config.include("opsapp.web.tweens")
+    config.include("opsapp.web.paths")
+    config.include("opsapp.web.idempotency")
+    config.include("opsapp.web.metrics")
+    config.include("pyramid_jinja2")
+    config.scan("opsapp.web.views")
+
+
+def build_node(config: Configurator) -> Node:
+    settings = config.registry.settings
+    node = Node(
+        config.registry._zodb_databases,
+        config.registry,
+        name=settings.get("opsapp.node") or None,
+        roles=frozenset(aslist(settings.get("opsapp.roles", "web engine"))),
+        clock=settings.get("opsapp.clock"),
+        exclusive=not asbool(settings.get("opsapp.shared_store", "false")),
+    )
+    node.nodes.address = settings.get("opsapp.address", "").rstrip("/")
+    return node
+
+
+def root_factory(request: Request) -> Any:
+    """The tree's root in this request's connection; who asks is read here, once."""
+    root = root_of(request.place.connection)
+    request.caller = read_identity(request, root)
+    if request.caller is not None:
+        request.environ[USERNAME] = request.caller.name
+    return root
+
+
+def add_credential_reader(config: Configurator, reader: CredentialReader) -> None:
+    """Directive: `reader(request, root)` answers the Identity behind a credential, or None."""
+    config.registry.opsapp_credential_readers.append(reader)
+
+
+def add_evolve_step(config: Configurator, name: str, run: Any) -> None:
+    """Directive: a named step that brings the store to what this feature needs."""
+    config.registry.opsapp_evolve_steps.append(EvolveStep(name, config.maybe_dotted(run)))
+
+
+def add_engine(config: Configurator, start: Any, *, everywhere: bool = False) -> None:
+    """Directive: `start(node)` is called on the hub when this node runs engines, or whatever its roles."""
+    start = config.maybe_dotted(start)
+    node = config.registry["opsapp.node"]
+    config.action(("opsapp.engine", start), lambda: (node.companions if everywhere else node.engines).append(start))
+
+
+def add_farewell(config: Configurator, fn: Any) -> None:
+    """Directive: `fn(node)` is called when the node stops, its workers ended and its store still open. Should the
+    store be away, what it would have written is lost."""
+    fn = config.maybe_dotted(fn)
+    config.action(("opsapp.farewell", fn), lambda: config.registry["opsapp.node"].farewells.append(fn))
+
+
+def add_preparation(config: Configurator, prepare: Any) -> None:
+    """Directive: `prepare(node)` is called once the store is up to date, before anything is served."""
+    config.registry.opsapp_preparations.append(config.maybe_dotted(prepare))
+
+
+def reserve_view_names(registry: Any) -> None:
+    """Once all views are known: no child of a Folder may hide one of them."""
+    introspector = registry.introspector
+    RESERVED.update(entry["introspectable"]["name"] for entry in introspector.get_category("views", ()))
+    RESERVED.discard("")
+
+
+def settle_requests(config: Configurator) -> None:
+    """Once all is included: put the properties that rooms gave to requests into the request's class. Left to itself
+    Pyramid makes a class for every request, a fifth of what a small one costs."""
+    extensions = config.registry.queryUtility(IRequestExtensions)
+    factory = config.registry.queryUtility(IRequestFactory)
+    config.registry.registerUtility(type("SettledRequest", (factory,), dict(extensions.descriptors)), IRequestFactory)
+    extensions.descriptors.clear()

@@ -1,0 +1,146 @@
+"""What is done around every request: headers, ETag, refusal while the store is away, and what refusals leave behind."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+from pyramid.config import Configurator
+from pyramid.request import Request
+from pyramid.response import Response
+
+from opsapp.lib.problems import Malformed, Problem
+from opsapp.wire.version import VERSION
+
+from . import errors
+from .answers import FINISH, Answer
+from .asked import Asked
+from .callers import REGISTRY_KEY
+from .jsontext import dumps
+
+Handler = Callable[[Request], Response]
+
+PAGE_CSP = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+
+
+_SAME = (("X-Opsapp-Version", VERSION), ("X-Content-Type-Options", "nosniff"))
+_ALWAYS = frozenset({"x-request-id", "x-opsapp-version", "x-content-type-options"})
+_PAGE = (
+    ("Content-Security-Policy", PAGE_CSP),
+    ("Referrer-Policy", "same-origin"),
+    ("X-Frame-Options", "DENY"),
+)
+_NO_STORE, _NO_CACHE = ("Cache-Control", "no-store"), ("Cache-Control", "no-cache")
+_JSON = frozenset(
+    ("Content-Type", kind)
+    for kind in ("application/json", "application/json; charset=utf-8", "application/json; charset=UTF-8")
+)
+
+
+def dress(asked: Asked, response: Response) -> Response:
+    """The headers that every answer has; late answers (Deferred) pass here too."""
+    headers = response.headerlist
+    present = {name.lower(): value for name, value in headers}
+    if not _ALWAYS.isdisjoint(present):  # an answer that passes a second time
+        headers[:] = [pair for pair in headers if pair[0].lower() not in _ALWAYS]
+    headers += (("X-Request-Id", asked.request_id), *_SAME)
+    if present.get("content-type", "").startswith("text/html"):
+        headers += [(name, value) for name, value in _PAGE if name.lower() not in present]
+    if "cache-control" not in present:
+        headers.append(_NO_STORE if asked.is_api else _NO_CACHE)
+    return response
+
+
+def tag(request: Request, response: Response) -> Response:
+    """ETag and 304 for buffered JSON under /api."""
+    asked = request.environ
+    if asked["REQUEST_METHOD"] not in ("GET", "HEAD") or not asked["PATH_INFO"].startswith("/api"):
+        return response
+    headers = response.headerlist
+    if not isinstance(response.app_iter, list) or _JSON.isdisjoint(headers):
+        return response
+    if response.status_int != 200 or isinstance(response, Answer):
+        return response
+    digest = hashlib.sha256(b"".join(response.app_iter)).hexdigest()[:32]
+    headers[:] = [pair for pair in headers if pair[0] not in ("ETag", "Cache-Control")]
+    headers += (("ETag", f'"{digest}"'), _NO_CACHE)
+    if "HTTP_IF_NONE_MATCH" in asked and digest in request.if_none_match:
+        response.status_int = 304
+        response.body = b""
+        del response.content_type
+    return response
+
+
+def late_response(registry: Any, asked: Asked, outcome: Any) -> Response:
+    """What a Deferred came to: a response, (status, headers, value), or what went wrong."""
+    if isinstance(outcome, Response):
+        return outcome
+    if isinstance(outcome, BaseException):
+        return errors.answer_to(registry, asked, errors.problem_of(outcome))
+    status, headers, value = outcome
+    response = Response(dumps(value), status=status, content_type="application/json", charset="utf-8")
+    response.headers.update(headers)
+    return response
+
+
+def dressing_tween(handler: Handler, registry: Any) -> Handler:
+    def finish(asked: Asked, outcome: Any) -> Response:
+        return dress(asked, late_response(registry, asked, outcome))
+
+    def tween(request: Request) -> Response:
+        request.caller = None
+        request.environ[FINISH] = finish
+        try:
+            _readable(request)
+            request.node.store.check_connected()
+            response = handler(request)
+            if isinstance(response, Answer):
+                response.caller, response.callers = request.caller, registry[REGISTRY_KEY]
+        except Problem as problem:
+            response = errors.answer(request, problem)
+        return dress(Asked.of(request.environ), tag(request, response))
+
+    return tween
+
+
+def _readable(request: Request) -> None:
+    """Paths are UTF-8; whatever else comes is refused before anything looks at it."""
+    asked = request.environ
+    if asked["PATH_INFO"].isascii() and not asked.get("QUERY_STRING"):
+        return
+    try:
+        request.path_info  # noqa: B018 - decoding it is the test
+        request.GET  # noqa: B018
+    except UnicodeDecodeError:
+        request.environ["PATH_INFO"] = "/api"
+        request.environ["QUERY_STRING"] = ""
+        raise Malformed("The address is not valid UTF-8.") from None
+
+
+def after_abort_tween(handler: Handler, registry: Any) -> Handler:
+    """Commits, each in a transaction of its own, what a refusal has to leave behind, before the answer leaves."""
+
+    def tween(request: Request) -> Response:
+        request.left_behind = []
+        response = handler(request)
+        if response.status_int >= 400:
+            for fn, values in request.left_behind:
+                request.node.transact(fn, *values)
+        return response
+
+    return tween
+
+
+def after_abort(request: Request, fn: Callable[..., Any], *values: Any) -> None:
+    """Should this request be refused: run `fn(root, *values)` in a transaction of its own."""
+    request.left_behind.append((fn, values))
+
+
+def includeme(config: Configurator) -> None:
+    config.add_request_method(after_abort, "after_abort")
+    config.add_tween("opsapp.web.tweens.after_abort_tween", over="pyramid_tm.tm_tween_factory")
+    config.add_tween("opsapp.web.tweens.dressing_tween", over="opsapp.web.tweens.after_abort_tween")

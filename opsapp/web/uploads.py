@@ -1,0 +1,205 @@
+"""Large bodies that nobody holds in memory: a multipart form read off the socket, its fields in any order.
+
+Used inside a Sink's `receive`. What a field decides (where the file goes) may come behind the file: until it is known
+the file is spooled to disk. Must not be here: where a file goes.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, field
+from typing import IO, Any, Protocol
+
+from multipart import MultipartError, ParserLimitReached, PushMultipartParser, parse_options_header
+
+from opsapp.lib.problems import Invalid, Malformed, TooLarge, UnsupportedType
+
+from .answers import PeerLost
+
+_READ = 64 * 1024
+_MAX_PARTS = 16
+_MAX_FIELD = 16 * 1024
+_SPOOL_IN_MEMORY = 256 * 1024
+_LONGEST_BOUNDARY = 70
+
+
+class Receiver(Protocol):
+    """Takes a file once the fields that it needs are known."""
+
+    def open(self, fields: dict[str, str], filename: str | None) -> None:
+        """All needed fields are there: refuse now (raise a problem), or get ready."""
+
+    def write(self, data: bytes) -> None:
+        """The next piece; may wait while the other side is slow."""
+
+    def finish(self) -> Any:
+        """The file is whole: the answer, as a Deferred's function gives it."""
+
+    def abort(self) -> None:
+        """It will not be whole: undo. Called after a successful `open` in place of `finish`."""
+
+
+class InputBody:
+    """A body under a server without a hub: what a Sink reads there."""
+
+    def __init__(self, environ: dict[str, Any], limit: int):
+        self._input = environ["wsgi.input"]
+        self.limit = limit
+        self.content_type: str = environ.get("CONTENT_TYPE", "")
+        length = environ.get("CONTENT_LENGTH") or ""
+        self.content_length: int | None = int(length) if length.isdigit() else None
+        self._left = self.content_length if self.content_length is not None else limit + 1
+        self._taken = 0
+
+    def read(self, size: int = _READ) -> bytes:
+        if self.content_length is not None and self.content_length > self.limit:
+            raise TooLarge(f"At most {self.limit} bytes are taken here.")
+        data = self._input.read(min(size, self._left))
+        self._left -= len(data)
+        self._taken += len(data)
+        if self._taken > self.limit:
+            raise TooLarge(f"At most {self.limit} bytes are taken here.")
+        if not data and self._left and self.content_length is not None:
+            raise PeerLost("the body ended early")
+        return data
+
+
+@dataclass
+class _Form:
+    """What has been read of the form so far."""
+
+    receiver: Receiver
+    file: str
+    needs: tuple[str, ...]
+    optional: tuple[str, ...]
+    fields: dict[str, str] = field(default_factory=dict)
+    filename: str | None = None
+    spool: IO[bytes] | None = None
+    opened: bool = False
+    seen_file: bool = False
+
+    def ready(self) -> bool:
+        return all(name in self.fields for name in self.needs)
+
+    def open(self) -> None:
+        """The receiver can start; what was spooled goes first."""
+        self.receiver.open(self.fields, self.filename)
+        self.opened = True
+        if self.spool is not None:
+            self.spool.seek(0)
+            while piece := self.spool.read(_READ):
+                self.receiver.write(piece)
+
+    def write(self, data: bytes) -> None:
+        if self.opened:
+            self.receiver.write(data)
+        elif self.spool is not None:
+            self.spool.write(data)
+
+    def close(self, *, whole: bool) -> None:
+        if self.spool is not None:
+            self.spool.close()
+        if self.opened and not whole:
+            self.receiver.abort()
+
+
+def receive_form(
+    body: Any, receiver: Receiver, *, file: str = "file", needs: tuple[str, ...] = (), optional: tuple[str, ...] = ()
+) -> Any:
+    """Feed the form's part named `file` to the receiver, as soon as every field in `needs` is known."""
+    boundary = _boundary(body.content_type)
+    form = _Form(receiver, file, needs, optional)
+    whole = False
+    try:
+        _read_parts(body, boundary, form)
+        missing = [name for name in needs if name not in form.fields] + ([] if form.seen_file else [file])
+        if missing:
+            raise Invalid(dict.fromkeys(missing, "is required"))
+        answer = receiver.finish()
+        whole = True
+        return answer
+    finally:
+        form.close(whole=whole)
+
+
+def _boundary(content_type: str) -> str:
+    kind, options = parse_options_header(content_type)
+    boundary = options.get("boundary", "")
+    if kind != "multipart/form-data":
+        raise UnsupportedType("The body must be multipart/form-data.")
+    if not 1 <= len(boundary) <= _LONGEST_BOUNDARY or not boundary.isascii():
+        raise Malformed("The form's boundary cannot be read.")
+    return boundary
+
+
+def _read_parts(body: Any, boundary: str, form: _Form) -> None:
+    try:
+        with PushMultipartParser(boundary, max_segment_count=_MAX_PARTS) as parser:
+            part = _Part(form)
+            while not parser.closed:
+                data = body.read(_READ)
+                for event in parser.parse(data):
+                    part.on(event)
+    except ParserLimitReached as problem:
+        raise TooLarge("The form has too many or too long parts.") from problem
+    except MultipartError as problem:
+        raise Malformed("The form cannot be read.") from problem
+
+
+class _Part:
+    """The part that is being read: a field is collected, the file passes through."""
+
+    def __init__(self, form: _Form):
+        self._form = form
+        self._name: str | None = None
+        self._is_file = False
+        self._value = b""
+
+    def on(self, event: Any) -> None:
+        if event is None:
+            self._end()
+        elif isinstance(event, bytes | bytearray):
+            self._piece(bytes(event))
+        else:
+            self._begin(event)
+
+    def _begin(self, segment: Any) -> None:
+        form = self._form
+        self._name, self._value = segment.name, b""
+        self._is_file = segment.name == form.file
+        if not self._is_file:
+            if segment.name not in (*form.needs, *form.optional):
+                raise Invalid({str(segment.name)[:100]: "is not known here"})
+            if segment.name in form.fields:
+                raise Invalid({segment.name: "is there more than once"})
+            return
+        if form.seen_file:
+            raise Invalid({form.file: "is there more than once"})
+        form.seen_file = True
+        form.filename = segment.filename
+        if form.ready():
+            form.open()
+        else:
+            form.spool = tempfile.SpooledTemporaryFile(_SPOOL_IN_MEMORY)  # noqa: SIM115 - closed by _Form.close
+
+    def _piece(self, data: bytes) -> None:
+        if self._is_file:
+            self._form.write(data)
+            return
+        self._value += data
+        if len(self._value) > _MAX_FIELD:
+            raise TooLarge(f"The field {self._name} is longer than {_MAX_FIELD} bytes.")
+
+    def _end(self) -> None:
+        form = self._form
+        if not self._is_file and self._name is not None:
+            form.fields[self._name] = _text(self._name, self._value)
+        if form.seen_file and not form.opened and form.ready():
+            form.open()
+
+
+def _text(name: str, value: bytes) -> str:
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        raise Invalid({name: "is not UTF-8"}) from problem

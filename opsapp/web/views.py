@@ -1,0 +1,165 @@
+"""Views that belong to no feature: health, the event stream, the API document, metrics, the store as a whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import colander
+from pyramid.request import Request
+from pyramid.response import Response
+from pyramid.security import NO_PERMISSION_REQUIRED
+from pyramid.view import view_config
+
+from opsapp.runtime import ascode as declared
+from opsapp.runtime import backup
+from opsapp.tree.acl import Permission
+from opsapp.tree.folder import Facet, add_facet
+from opsapp.tree.root import Api, Root
+from opsapp.wire.version import VERSION
+
+from . import ascode, eventstream, metrics, openapi
+from .answers import Deferred, Stream
+from .fields import Body, Choice, MapOf, Text, Whole
+from .sse import CONTENT_TYPE, last_event_id
+
+
+class StatusFacet(Facet):
+    """What load balancers ask."""
+
+
+class StoreFacet(Facet):
+    """The store as a whole."""
+
+
+add_facet(Api, "status", StatusFacet)
+add_facet(Api, "store", StoreFacet)
+
+
+class PublicStatus(Body):
+    status = colander.SchemaNode(Choice("ok"))
+    version = colander.SchemaNode(Text())
+    uptime_s = colander.SchemaNode(Whole(0))
+
+
+class StoreSizes(Body):
+    sizes = colander.SchemaNode(MapOf(Whole(0)))
+
+
+class Pack(Body):
+    days = colander.SchemaNode(Whole(0, 3650), missing=1)
+
+
+class Packed(StoreSizes):
+    status = colander.SchemaNode(Choice("packed"))
+
+
+@view_config(
+    context=StatusFacet,
+    name="public",
+    request_method="GET",
+    permission=NO_PERMISSION_REQUIRED,
+    returns=PublicStatus,
+    renderer="json",
+)
+def public_status(context: StatusFacet, request: Request) -> dict[str, Any]:
+    """For load balancers: the service answers."""
+    node = request.node
+    return {"status": "ok", "version": VERSION, "uptime_s": int(node.clock.now() - node.started_at)}
+
+
+@view_config(
+    context=Api,
+    name="openapi.json",
+    request_method="GET",
+    permission=NO_PERMISSION_REQUIRED,
+    returns=None,
+    renderer="json",
+)
+def openapi_document(context: Api, request: Request) -> dict[str, Any]:
+    """This document."""
+    return openapi.document(request.registry)
+
+
+@view_config(
+    context=Api,
+    name="docs",
+    request_method="GET",
+    permission=NO_PERMISSION_REQUIRED,
+    returns="text/html",
+    renderer="opsapp.web:templates/docs.jinja2",
+)
+def docs(context: Api, request: Request) -> dict[str, Any]:
+    """The API document for people."""
+    return {"document": openapi.document(request.registry)}
+
+
+@view_config(context=Api, name="stream", request_method="GET", permission=Permission.view, returns=CONTENT_TYPE)
+def stream(context: Api, request: Request) -> Stream:
+    """Server-sent events of everything that is committed; Last-Event-ID resumes."""
+    feed = eventstream.feed(request.node, last_event_id(request.headers, request.GET))
+    return Stream(feed, content_type=CONTENT_TYPE)
+
+
+@view_config(context=Root, name="metrics", request_method="GET", permission=Permission.view, returns="text/plain")
+def prometheus_metrics(context: Root, request: Request) -> Response:
+    """Prometheus text."""
+    return Response(metrics.text(request.node), content_type="text/plain", charset="utf-8")
+
+
+@view_config(
+    context=StoreFacet, request_method="GET", permission=Permission.administer, returns=StoreSizes, renderer="json"
+)
+def store_sizes(context: StoreFacet, request: Request) -> dict[str, Any]:
+    """Bytes of each database."""
+    return {"sizes": backup.sizes(request.node.store.databases)}
+
+
+@view_config(
+    context=StoreFacet, name="pack", request_method="POST", permission=Permission.administer, body=Pack, returns=Packed
+)
+def pack_store(context: StoreFacet, request: Request) -> Deferred:
+    """Drop what the store keeps of the past, but for so many days."""
+    node, days = request.node, request.valid_body["days"]
+
+    def pack() -> Any:
+        node.lane("pack", 1).run(backup.pack, node.store, days)
+        return 200, {}, {"status": "packed", "sizes": backup.sizes(node.store.databases)}
+
+    return Deferred(pack)
+
+
+@view_config(
+    context=Api,
+    name="apply",
+    request_method="POST",
+    permission=Permission.administer,
+    body=ascode.Apply,
+    returns=ascode.Applied,
+    renderer="json",
+)
+def apply(context: Api, request: Request) -> dict[str, Any]:
+    """Make what a document says true, all of it or nothing; `dry_run` tells what would change and changes nothing."""
+    registry, asked = request.registry, request.valid_body
+    document = ascode.validated(registry, asked["document"])
+    changes, unchanged = declared.apply(
+        request.root, request.node, registry.opsapp_kinds, document, prune=asked["prune"]
+    )
+    for change in changes:
+        request.audit(change.action, change.id, before=change.before, after=change.after)
+    if asked["dry_run"]:
+        request.tm.doom()
+    shown = [ascode.record(change, dry_run=asked["dry_run"]) for change in changes]
+    return {"changes": shown, "unchanged": unchanged, "dry_run": asked["dry_run"]}
+
+
+@view_config(
+    context=Api,
+    name="export",
+    request_method="GET",
+    permission=Permission.administer,
+    returns=None,
+    renderer="json",
+)
+def export(context: Api, request: Request) -> dict[str, Any]:
+    """Everything that can be written as code, without ids and secrets: a document for POST /api/apply."""
+    return declared.export(request.root, request.node, request.registry.opsapp_kinds)

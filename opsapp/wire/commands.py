@@ -1,0 +1,159 @@
+"""Commands: what a server may ask of an agent, as typed parameters, and what a result looks like.
+
+Lives here: the command table, states, the record forms of command and result, the cutting of output.
+Must not: run anything.
+"""
+from __future__ import annotations
+
+import re
+from typing import Any, Dict, Tuple
+
+from .actions import ACTIONS
+from .fields import (
+    Field,
+    WireError,
+    boolean,
+    choice,
+    dumps,
+    integer,
+    json_object,
+    mapping,
+    may,
+    need,
+    number,
+    record,
+    text,
+)
+from .frames import OUTPUT_LIMIT
+
+ID = text(64, low=1, pattern=r"[A-Za-z0-9_.:-]+")
+SERVICE_NAME = text(255, low=1, pattern=r"[A-Za-z0-9_@.:\\][A-Za-z0-9_@.:\\-]*")
+ABSOLUTE_PATH = text(4096, low=1, pattern=r"/[^\0]*")
+
+OPEN_STATES = ("queued", "delivered", "running")
+FINAL_STATES = ("done", "failed", "timeout", "expired", "lost", "cancelled")
+RESULT_STATES = ("done", "failed", "timeout", "cancelled", "lost")   # what an agent may say
+HEAL_PHASES = ("snapshot", "execute", "rollback", "confirm", "measure")
+SERVICE_ACTIONS = ("start", "stop", "restart", "reload", "enable", "disable", "status")
+
+_TIMEOUT = may(integer(1, 3600), 60)
+
+COMMANDS: Dict[str, Dict[str, Field]] = {
+    "shell": {
+        "command": need(text(65536, low=1)),
+        "timeout": _TIMEOUT,
+        "env": may(mapping(text(32768), 64, text(128, low=1, pattern=r"[A-Za-z_][A-Za-z0-9_]*")), {}),
+        # With an interpreter, `command` is a script that is handed to it as a file; without one, /bin/sh -c reads it.
+        "interpreter": may(text(255, low=1, pattern=r"[A-Za-z0-9/._+-]+")),
+    },
+    "service": {
+        "service": need(SERVICE_NAME),
+        "action": need(choice(*SERVICE_ACTIONS)),
+        "timeout": _TIMEOUT,
+    },
+    "process_list": {
+        "sort": may(choice("cpu", "memory", "pid"), "cpu"),
+        "limit": may(integer(1, 1000), 100),
+        "timeout": _TIMEOUT,
+    },
+    "logs": {
+        "source": may(choice("journald", "file"), "journald"),
+        "unit": may(SERVICE_NAME),
+        "path": may(ABSOLUTE_PATH),
+        "lines": may(integer(1, 10000), 200),
+        "role": may(choice("viewer", "operator"), "operator"),
+        "timeout": _TIMEOUT,
+    },
+    "capabilities": {"timeout": _TIMEOUT},
+    "heal": {
+        "heal_id": need(ID),
+        "token": need(integer(0)),
+        "phase": need(choice(*HEAL_PHASES)),
+        "action_type": may(choice(*sorted(ACTIONS))),
+        "params": may(json_object(65536), {}),
+        "snapshot": may(json_object(262144)),
+        "timeout": may(integer(1, 3600)),
+        "arm_s": may(number(1, 86400)),     # of an armed action: when it is undone unless confirmed
+    },
+    "update": {
+        "version": need(text(64, low=1, pattern=r"[A-Za-z0-9.+_-]+")),
+        "sha256": need(text(64, low=64, pattern=r"[0-9a-f]{64}")),
+        "timeout": may(integer(1, 3600), 120),
+    },
+}
+
+# On the way type and params are only bounded: an agent answers what it does not know with a failed result, so that
+# a newer server can talk to it. check_params is the strict part, on both sides.
+COMMAND: Dict[str, Field] = {
+    "command_id": need(ID),
+    "type": need(text(64, low=1)),
+    "params": may(json_object(400000), {}),
+}
+
+RESULT: Dict[str, Field] = {
+    "command_id": need(ID),
+    "status": need(choice(*RESULT_STATES)),
+    "exit_code": may(integer(-(2**31), 2**31)),
+    "output": may(text(OUTPUT_LIMIT, nul=True), ""),
+    "truncated": may(boolean(), False),
+    "reason": may(text(2000)),
+    "started_at": may(number(0)),
+    "finished_at": may(number(0)),
+    "data": may(json_object(524288)),
+}
+
+HELD: Dict[str, Field] = {"command_id": need(ID), "state": need(choice("running", "finished"))}
+
+_PARAM_NEEDS = {("logs", "journald"): "unit", ("logs", "file"): "path"}
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+
+
+def check_params(kind: str, params: Any) -> dict:
+    """Validated parameters of a command with defaults filled in; unknown ones are refused by name."""
+    if kind not in COMMANDS:
+        known = ", ".join(sorted(COMMANDS))
+        raise WireError("unknown command type", "unknown_type", {"type": f"must be one of {known}"})
+    clean = record(params, COMMANDS[kind], unknown="refuse", what="params")
+    needed = _PARAM_NEEDS.get((kind, clean.get("source", "")))
+    if needed and not clean[needed]:
+        raise WireError(f"params: {needed} is required", "invalid", {needed: "is required"})
+    if kind == "heal" and clean["phase"] != "measure":
+        _check_heal(clean)
+    return clean
+
+
+def check_result(value: Any) -> dict:
+    clean = record(value, RESULT, what="result")
+    if len(clean["output"].encode("utf-8")) > OUTPUT_LIMIT:
+        raise WireError("result: output is larger than 1 MiB", "too_large", {"output": "is larger than 1 MiB"})
+    return clean
+
+
+def clean_output(raw: bytes, limit: int = OUTPUT_LIMIT) -> Tuple[str, bool]:
+    """Readable text of at most `limit` bytes from what a program wrote, and whether something was cut."""
+    shown = _CONTROL.sub("\ufffd", raw[: limit + 1].decode("utf-8", "replace"))
+    return _cut(shown, limit, len(raw) > limit)
+
+
+def fit_result(result: dict, budget: int) -> dict:
+    """The result itself, or a copy with its output cut so that its JSON has at most `budget` bytes."""
+    excess = len(dumps(result)) - budget
+    if excess <= 0:
+        return result
+    size = len(result["output"].encode("utf-8"))
+    shown, _ = _cut(result["output"], max(0, size - excess), True)
+    return {**result, "output": shown, "truncated": True}
+
+
+def _cut(shown: str, limit: int, truncated: bool) -> Tuple[str, bool]:
+    raw = shown.encode("utf-8")
+    if len(raw) <= limit:
+        return shown, truncated
+    return raw[:limit].decode("utf-8", "ignore"), True
+
+
+def _check_heal(clean: dict) -> None:
+    if not clean["action_type"]:
+        raise WireError("params: action_type is required", "invalid", {"action_type": "is required"})
+    if clean["phase"] in ("snapshot", "execute"):
+        clean["params"] = ACTIONS[clean["action_type"]].check(clean["params"])

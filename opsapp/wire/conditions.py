@@ -1,0 +1,399 @@
+"""The condition language of rules: text to a tree, and the tree over readings to true, false or unknown.
+
+Lives here: tokens, grammar, three-valued evaluation, what a condition is about. The server and the agent read rules
+with this one module. Must not: eval, clocks, anything outside the standard library.
+
+    condition  = term {"or" term}
+    term       = factor {"and" factor}
+    factor     = "not" factor | "(" condition ")" | operand operator operand
+    operator   = "==" | "!=" | ">" | ">=" | "<" | "<="
+    operand    = name | number | "text" | 'text'
+    name       = cpu_percent | service.nginx.state | disk./var.percent | disk."/mnt/two words".percent
+
+A middle part `*` stands for every service, container or mount (`service.*.failed == 1`): such a condition is evaluated
+once for each of them, through `bind`. A reading that is missing, too old, not a number where one is due, or NaN makes
+its comparison unknown (None): never true, never false.
+"""
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple, Optional, Union
+
+MAX_LENGTH = 2000
+MAX_DEPTH = 32
+MAX_COMPARISONS = 100
+STALE_AFTER_INTERVALS = 3
+FAMILIES = ("service", "container", "disk", "vpn", "backup")
+
+Verdict = Optional[bool]
+Lookup = Callable[[str], Any]
+
+OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq, "!=": operator.ne, ">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
+TOKEN = re.compile(r"""
+    (?P<space>\s+)
+  | (?P<operator>==|!=|>=|<=|>|<)
+  | (?P<bracket>[()])
+  | (?P<number>[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![\w.]))
+  | (?P<text>"[^"\x00-\x1f]*"|'[^'\x00-\x1f]*')
+  | (?P<name>[^\W\d](?:[^\s"'()<>=!,;&|\x00-\x1f]|(?<=\.)"[^"\x00-\x1f]+"(?=\.))*)
+""", re.VERBOSE)
+
+
+class ConditionError(ValueError):
+    """A condition that cannot be read; `position` counts characters from 0."""
+
+    def __init__(self, message: str, position: int) -> None:
+        super().__init__(f"{message} (at character {position + 1})")
+        self.position = position
+
+
+class Token(NamedTuple):
+    kind: str
+    text: str
+    position: int
+
+
+class Subject(NamedTuple):
+    """The one service, container or mount that a condition is about."""
+
+    family: str
+    name: str
+
+
+# -- the tree ---------------------------------------------------------------------------------------------------------
+
+class Name(NamedTuple):
+    key: str
+
+    def __str__(self) -> str:
+        family, middle, attribute = split(self.key)
+        if middle and not re.fullmatch(r"[^\s\"'()<>=!,;&|]+", middle):
+            return f'{family}."{middle}".{attribute}'
+        return self.key
+
+
+class Literal(NamedTuple):
+    value: Union[float, str]
+
+    def __str__(self) -> str:
+        if isinstance(self.value, str):
+            return f"'{self.value}'" if '"' in self.value else f'"{self.value}"'
+        return repr(self.value).removesuffix(".0")
+
+
+class Comparison(NamedTuple):
+    left: Union[Name, Literal]
+    symbol: str
+    right: Union[Name, Literal]
+
+    def __str__(self) -> str:
+        return f"{self.left} {self.symbol} {self.right}"
+
+
+class Not(NamedTuple):
+    part: Any
+
+    def __str__(self) -> str:
+        return f"not ({self.part})"
+
+
+class Several(NamedTuple):
+    word: str           # "and" or "or"
+    parts: tuple[Any, ...]
+
+    def __str__(self) -> str:
+        return f" {self.word} ".join(f"({part})" if isinstance(part, Several) else str(part) for part in self.parts)
+
+
+class Condition:
+    """A read condition. `names` are the readings it needs; `family` is set when one of them holds a `*`."""
+
+    __slots__ = ("_run", "family", "names", "text", "tree")
+
+    def __init__(self, text: str, tree: Any) -> None:
+        self.text = text
+        self.tree = tree
+        self.names = tuple(dict.fromkeys(_names(tree)))
+        self.family = _one_family(self.names)
+        self._run = _compile(tree)
+
+    def evaluate(self, readings: Union[Mapping[str, Any], Lookup]) -> Verdict:
+        """True, False, or None when what is known does not settle it."""
+        if self.family is not None:
+            raise ValueError(f"{self.text!r} is about every {self.family}: bind it to one first")
+        return self._run(readings.get if isinstance(readings, Mapping) else readings)
+
+    def bind(self, name: str) -> Condition:
+        """The same condition about one service, container or mount."""
+        if self.family is None:
+            return self
+        tree = _replace(self.tree, name)
+        return Condition(str(tree), tree)
+
+    def bindings(self, keys: Iterable[str]) -> list[str]:
+        """What `*` may stand for, given the names of the readings that there are."""
+        if self.family is None:
+            return []
+        parts = (split(key) for key in keys)
+        return sorted({middle for family, middle, _ in parts if family == self.family and middle and middle != "*"})
+
+    @property
+    def subject(self) -> Optional[Subject]:
+        """The service, container or mount, when all names that have one share it (bound conditions included)."""
+        if self.family is not None:
+            return None
+        parts = map(split, self.names)
+        found = {Subject(family, middle) for family, middle, _ in parts if family in FAMILIES and middle}
+        return found.pop() if len(found) == 1 else None
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"Condition({self.text!r})"
+
+
+# -- names and readings -----------------------------------------------------------------------------------------------
+
+def split(key: str) -> tuple[str, str, str]:
+    """`disk./var.percent` is ("disk", "/var", "percent"); a name without a middle part has "" there."""
+    family, dot, rest = key.partition(".")
+    middle, dot, attribute = rest.rpartition(".")
+    return (family, middle, attribute) if dot else (family, "", rest)
+
+
+def key_of(family: str, name: str, attribute: str) -> str:
+    """The one spelling of a reading's name: systemd's suffix is left out for services."""
+    if family == "service" and name.endswith(".service"):
+        name = name[:-len(".service")]
+    return f"{family}.{name}.{attribute}"
+
+
+def fresh(samples: Mapping[str, tuple[Any, float]], now: float, interval: float) -> Lookup:
+    """Readings by name, where one that is older than three intervals does not exist. Samples are (value, time)."""
+    oldest = now - STALE_AFTER_INTERVALS * interval
+
+    def lookup(name: str) -> Any:
+        sample = samples.get(name)
+        return None if sample is None or sample[1] < oldest else sample[0]
+    return lookup
+
+
+def _comparable(left: Any, right: Any, symbol: str) -> bool:
+    """Numbers with numbers, text with text for equality only, NaN with nothing."""
+    if isinstance(left, str) and isinstance(right, str):
+        return symbol in ("==", "!=")
+    return _number(left) and _number(right)
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int) or (isinstance(value, float) and not math.isnan(value))
+
+
+# -- reading text -----------------------------------------------------------------------------------------------------
+
+@lru_cache(maxsize=4096)
+def parse(text: str) -> Condition:
+    """The condition that `text` says; ConditionError tells what is wrong and where."""
+    return Condition(text, _Reader(text).read())
+
+
+def _tokens(text: str) -> list[Token]:
+    found, position = [], 0
+    while position < len(text):
+        match = TOKEN.match(text, position)
+        if match is None:
+            raise ConditionError(_explain(text, position), position)
+        if match.lastgroup != "space":
+            found.append(Token(str(match.lastgroup), match.group(), position))
+        position = match.end()
+    found.append(Token("end", "", len(text)))
+    return found
+
+
+def _explain(text: str, position: int) -> str:
+    char = text[position]
+    if char == "=":
+        return "use == to compare"
+    if char in "\"'":
+        return "this text is not closed"
+    if char.isdigit():
+        return "this is not a number"
+    return f"{char!r} cannot stand here"
+
+
+class _Reader:
+    """Recursive descent over the tokens, bounded in length, depth and number of comparisons."""
+
+    def __init__(self, text: str) -> None:
+        if len(text) > MAX_LENGTH:
+            raise ConditionError(f"a condition has at most {MAX_LENGTH} characters", MAX_LENGTH)
+        self.tokens = _tokens(text)
+        self.at = 0
+        self.depth = 0
+        self.comparisons = 0
+
+    @property
+    def token(self) -> Token:
+        return self.tokens[self.at]
+
+    def take(self) -> Token:
+        token = self.token
+        self.at += token.kind != "end"
+        return token
+
+    def word(self, *words: str) -> bool:
+        return self.token.kind in ("name", "bracket") and self.token.text in words
+
+    def read(self) -> Any:
+        tree = self.several("or")
+        if self.token.kind != "end":
+            raise ConditionError(f"{self.token.text!r} is one too many", self.token.position)
+        if not _names(tree):
+            raise ConditionError("this names nothing that is measured", 0)
+        return tree
+
+    def several(self, word: str) -> Any:
+        part = self.part if word == "and" else lambda: self.several("and")
+        parts = [part()]
+        while self.word(word):
+            self.take()
+            parts.append(part())
+        return parts[0] if len(parts) == 1 else Several(word, tuple(parts))
+
+    def part(self) -> Any:
+        if not self.word("not", "("):
+            return self.comparison()
+        opening = self.take()
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise ConditionError(f"nested more than {MAX_DEPTH} deep", opening.position)
+        if opening.text == "not":
+            inner: Any = Not(self.part())
+        else:
+            inner = self.several("or")
+            if not self.word(")"):
+                raise ConditionError("this bracket is not closed", opening.position)
+            self.take()
+        self.depth -= 1
+        return inner
+
+    def comparison(self) -> Comparison:
+        left = self.operand()
+        symbol = self.take()
+        if symbol.kind != "operator":
+            raise ConditionError("a comparison (==, !=, >, >=, <, <=) is due here", symbol.position)
+        right = self.operand()
+        if self.token.kind == "operator":
+            raise ConditionError("comparisons are joined with `and`", self.token.position)
+        orders = symbol.text not in ("==", "!=")
+        if orders and any(isinstance(getattr(side, "value", None), str) for side in (left, right)):
+            raise ConditionError("text has no order: compare it with == or !=", symbol.position)
+        self.comparisons += 1
+        if self.comparisons > MAX_COMPARISONS:
+            raise ConditionError(f"more than {MAX_COMPARISONS} comparisons", symbol.position)
+        return Comparison(left, symbol.text, right)
+
+    def operand(self) -> Union[Name, Literal]:
+        token = self.take()
+        if token.kind == "number":
+            value = float(token.text)
+            if value in (float("inf"), float("-inf")):
+                raise ConditionError("this number is too large", token.position)
+            return Literal(value)
+        if token.kind == "text":
+            return Literal(token.text[1:-1])
+        if token.kind == "name" and token.text not in ("and", "or", "not"):
+            return Name(_checked(token))
+        raise ConditionError("a name, a number or a text is due here", token.position)
+
+
+def _checked(token: Token) -> str:
+    """The reading's name that a token spells, quotes around its middle part removed."""
+    family, middle, attribute = split(token.text.replace('"', ""))
+    if token.text.endswith(".") or ".." in token.text or (not attribute and "." in token.text):
+        raise ConditionError("a name has no empty parts", token.position)
+    if "*" in (family + attribute) or ("*" in middle and (middle != "*" or family not in FAMILIES)):
+        raise ConditionError(f"* stands for a whole {', '.join(FAMILIES)} name only", token.position)
+    if middle:
+        return key_of(family, middle, attribute)
+    return f"{family}.{attribute}" if attribute else family
+
+
+# -- walking the tree -------------------------------------------------------------------------------------------------
+
+def _names(tree: Any) -> list[str]:
+    if isinstance(tree, Comparison):
+        return [side.key for side in (tree.left, tree.right) if isinstance(side, Name)]
+    parts = tree.parts if isinstance(tree, Several) else (tree.part,)
+    return [name for part in parts for name in _names(part)]
+
+
+def _one_family(names: Iterable[str]) -> Optional[str]:
+    families = {family for family, middle, _ in map(split, names) if middle == "*"}
+    if len(families) > 1:
+        raise ConditionError(f"one condition, one kind of *: here it is {' and '.join(sorted(families))}", 0)
+    return families.pop() if families else None
+
+
+def _replace(tree: Any, name: str) -> Any:
+    if isinstance(tree, Comparison):
+        return Comparison(_bound(tree.left, name), tree.symbol, _bound(tree.right, name))
+    if isinstance(tree, Not):
+        return Not(_replace(tree.part, name))
+    return Several(tree.word, tuple(_replace(part, name) for part in tree.parts))
+
+
+def _bound(operand: Union[Name, Literal], name: str) -> Union[Name, Literal]:
+    if isinstance(operand, Literal):
+        return operand
+    family, middle, attribute = split(operand.key)
+    return Name(key_of(family, name, attribute)) if middle == "*" else operand
+
+
+def _compile(tree: Any) -> Callable[[Lookup], Verdict]:
+    if isinstance(tree, Comparison):
+        return _compile_comparison(tree)
+    if isinstance(tree, Not):
+        inner = _compile(tree.part)
+
+        def negate(get: Lookup) -> Verdict:
+            verdict = inner(get)
+            return None if verdict is None else not verdict
+        return negate
+    parts = tuple(_compile(part) for part in tree.parts)
+    settles = tree.word == "or"         # one True settles an `or`, one False an `and`
+
+    def several(get: Lookup) -> Verdict:
+        verdict: Verdict = not settles
+        for part in parts:
+            found = part(get)
+            if found is settles:
+                return settles
+            if found is None:
+                verdict = None
+        return verdict
+    return several
+
+
+def _compile_comparison(tree: Comparison) -> Callable[[Lookup], Verdict]:
+    compare, symbol = OPERATORS[tree.symbol], tree.symbol
+    left, right = _operand(tree.left), _operand(tree.right)
+
+    def comparison(get: Lookup) -> Verdict:
+        a, b = left(get), right(get)
+        return compare(a, b) if _comparable(a, b, symbol) else None
+    return comparison
+
+
+def _operand(operand: Union[Name, Literal]) -> Callable[[Lookup], Any]:
+    if isinstance(operand, Literal):
+        value = operand.value
+        return lambda _get: value
+    key = operand.key
+    return lambda get: get(key)

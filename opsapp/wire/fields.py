@@ -1,0 +1,251 @@
+"""Strict checks for values that come from outside: types, bounds, and one error that names every wrong field.
+
+Lives here: the small checks that messages, commands and actions are described with.
+Must not: know any message; coerce ("7" is no integer, true is no number).
+"""
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any, Callable, Dict, NamedTuple, Optional
+
+Check = Callable[[Any], Any]
+MAX_DEPTH = 16
+MAX_INT_DIGITS = 19
+
+
+class WireError(ValueError):
+    """A message or value that is refused. `code` is stable, `fields` names what is wrong."""
+
+    def __init__(self, message: str, code: str = "invalid", fields: Optional[Dict[str, str]] = None):
+        super().__init__(message)
+        self.code = code
+        self.fields = fields or {}
+
+
+class Problem(ValueError):
+    """What one check says about one value; `record` collects them into a WireError."""
+
+
+class Field(NamedTuple):
+    check: Check
+    required: bool = False
+    default: Any = None
+
+
+def need(check: Check) -> Field:
+    return Field(check, True)
+
+
+def may(check: Check, default: Any = None) -> Field:
+    """A field that may be left out or null."""
+    return Field(check, False, default)
+
+
+def text(limit: int = 255, low: int = 0, pattern: Optional[str] = None, nul: bool = False) -> Check:
+    matcher = re.compile(pattern) if pattern else None
+
+    def check(value: Any) -> str:
+        if not isinstance(value, str):
+            raise Problem("must be text")
+        if len(value) > limit:
+            raise Problem(f"must have at most {limit} characters")
+        if len(value) < low:
+            raise Problem(f"must have at least {low} characters")
+        if not nul and "\0" in value:
+            raise Problem("must not contain NUL")
+        _encodable(value)
+        if matcher and not matcher.fullmatch(value):
+            raise Problem("has characters or a form that are not allowed here")
+        return value
+
+    return check
+
+
+def integer(low: int = -(2**63), high: int = 2**63 - 1) -> Check:
+    def check(value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise Problem("must be an integer")
+        if not low <= value <= high:
+            raise Problem(f"must be between {low} and {high}")
+        return value
+
+    return check
+
+
+def number(low: float = -1e300, high: float = 1e300) -> Check:
+    def check(value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise Problem("must be a number")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise Problem("must be a finite number")
+        if not low <= value <= high:
+            raise Problem(f"must be between {low:g} and {high:g}")
+        return value
+
+    return check
+
+
+def boolean() -> Check:
+    def check(value: Any) -> bool:
+        if not isinstance(value, bool):
+            raise Problem("must be true or false")
+        return value
+
+    return check
+
+
+def choice(*values: str) -> Check:
+    def check(value: Any) -> str:
+        if not isinstance(value, str) or value not in values:
+            raise Problem("must be one of " + ", ".join(values))
+        return value
+
+    return check
+
+
+def listing(item: Check, limit: int) -> Check:
+    def check(value: Any) -> list:
+        if not isinstance(value, list):
+            raise Problem("must be a list")
+        if len(value) > limit:
+            raise Problem(f"must have at most {limit} entries")
+        return [_at(index, item, entry) for index, entry in enumerate(value)]
+
+    return check
+
+
+def mapping(item: Check, limit: int, key: Optional[Check] = None) -> Check:
+    key = key or text(255, low=1)
+
+    def check(value: Any) -> dict:
+        if not isinstance(value, dict):
+            raise Problem("must be an object")
+        if len(value) > limit:
+            raise Problem(f"must have at most {limit} entries")
+        return {_at("key", key, name): _at(name, item, entry) for name, entry in value.items()}
+
+    return check
+
+
+def json_value(limit: int = 65536) -> Check:
+    """Any JSON value, bounded in size and depth: for what is passed through."""
+
+    def check(value: Any) -> Any:
+        _walk(value, 0)
+        if len(dumps(value)) > limit:
+            raise Problem(f"is larger than {limit} bytes")
+        return value
+
+    return check
+
+
+def json_object(limit: int = 65536) -> Check:
+    whole = json_value(limit)
+
+    def check(value: Any) -> dict:
+        if not isinstance(value, dict):
+            raise Problem("must be an object")
+        return whole(value)
+
+    return check
+
+
+def nested(fields: Dict[str, Field], unknown: str = "ignore") -> Check:
+    def check(value: Any) -> dict:
+        try:
+            return record(value, fields, unknown)
+        except WireError as error:
+            inside = "; ".join(f"{name} {said}" for name, said in error.fields.items())
+            raise Problem(inside or str(error)) from None
+
+    return check
+
+
+def record(value: Any, fields: Dict[str, Field], unknown: str = "ignore", what: str = "message") -> dict:
+    """The validated copy of an object, defaults filled in; a WireError that names every wrong field at once."""
+    if not isinstance(value, dict):
+        raise WireError(f"{what} must be an object", "not_an_object")
+    clean: Dict[str, Any] = {}
+    wrong: Dict[str, str] = {}
+    for name, field in fields.items():
+        given = value.get(name)
+        if given is None:
+            if field.required:
+                wrong[name] = "is required"
+            else:
+                clean[name] = field.default
+            continue
+        try:
+            clean[name] = field.check(given)
+        except Problem as problem:
+            wrong[name] = str(problem)
+    if unknown == "refuse":
+        wrong.update({_printable(name): "is not known" for name in value if name not in fields})
+    if wrong:
+        listed = "; ".join(f"{name} {said}" for name, said in list(wrong.items())[:8])
+        raise WireError(f"{what}: {listed}", "invalid", wrong)
+    return clean
+
+
+def loads(data: Any) -> Any:
+    """JSON from outside: no NaN, no endless digits, no bottomless nesting; WireError instead of anything else."""
+    try:
+        return json.loads(data, parse_constant=_refuse_constant, parse_int=_bounded_int)
+    except WireError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise WireError(f"not JSON: {type(error).__name__}", "not_json") from None
+
+
+def dumps(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8")
+
+
+def _at(where: Any, check: Check, value: Any) -> Any:
+    try:
+        return check(value)
+    except Problem as problem:
+        raise Problem(f"[{_printable(where)}] {problem}") from None
+
+
+def _printable(name: Any) -> str:
+    return str(name).encode("utf-8", "replace").decode("utf-8")[:80]
+
+
+def _encodable(value: str) -> None:
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        raise Problem("is not valid Unicode text") from None
+
+
+def _walk(value: Any, depth: int) -> None:
+    if depth > MAX_DEPTH:
+        raise Problem(f"is nested deeper than {MAX_DEPTH}")
+    if isinstance(value, str):
+        _encodable(value)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise Problem("must not contain NaN or infinity")
+    elif isinstance(value, dict):
+        for name, entry in value.items():
+            if not isinstance(name, str):
+                raise Problem("must have text keys")
+            _encodable(name)
+            _walk(entry, depth + 1)
+    elif isinstance(value, list):
+        for entry in value:
+            _walk(entry, depth + 1)
+    elif value is not None and not isinstance(value, (bool, int, float)):
+        raise Problem("must be plain JSON")
+
+
+def _refuse_constant(name: str) -> Any:
+    raise WireError(f"{name} is not allowed", "not_json")
+
+
+def _bounded_int(digits: str) -> int:
+    if len(digits) > MAX_INT_DIGITS + 1:
+        raise WireError("a number has too many digits", "not_json")
+    return int(digits)

@@ -1,0 +1,257 @@
+"""Messages: the agent session's vocabulary as data. docs/wire.md tells the same story in prose.
+
+Lives here: each message's sender, fields and whether it is acknowledged; encode and decode; the report.
+Must not: keep state, touch sockets. What a message leads to is decided by whoever reads it.
+"""
+from __future__ import annotations
+
+from typing import Any, Dict, NamedTuple, Optional
+
+from .commands import (
+    ABSOLUTE_PATH,
+    COMMAND,
+    HELD,
+    ID,
+    RESULT,
+    SERVICE_NAME,
+    check_result,
+)
+from .fields import (
+    Field,
+    WireError,
+    boolean,
+    choice,
+    dumps,
+    integer,
+    json_object,
+    json_value,
+    listing,
+    loads,
+    mapping,
+    may,
+    need,
+    nested,
+    number,
+    record,
+    text,
+)
+from .frames import MAX_TEXT_FRAME
+
+AGENT, SERVER, BOTH = "agent", "server", "both"
+_SHA256 = text(64, low=64, pattern=r"[0-9a-f]{64}")
+_STREAM = need(integer(1, 2**32 - 1))
+_SHORT = may(text(255))
+_STATE = text(64)
+_percent = may(number(0, 1e6))
+_PROTECTED = may(listing(text(255, low=1), 1000))    # processes never to be acted upon, beside the agent's own list
+_count = may(number(0))
+
+STREAM_KINDS = ("file_get", "file_put", "logs", "metrics")
+STREAM_ENDS = ("end", "left", "not_found", "not_allowed", "too_large", "bad_hash", "bad_request", "busy", "no_space",
+               "io_error", "unsupported", "gone")
+
+OUTCOME: Dict[str, Field] = {
+    "outcome_id": need(ID),
+    "rule_id": need(ID),
+    "condition": may(text(4096), ""),
+    "target": may(text(512), ""),
+    "action_type": may(text(64)),
+    "action_params": may(json_object(65536), {}),
+    "escalation_step": may(integer(0, 1000), 0),
+    "action_success": may(integer(0, 1), 0),
+    "verified": may(integer(0, 1), 0),
+    "outcome": need(text(64, low=1)),
+    "reason": may(text(2000)),
+    "duration_s": may(number(0), 0),
+    "created_at": need(number(0)),
+    "policy_version": may(integer(0), 0),
+    "metrics_before": may(json_object(65536), {}),
+    "metrics_after": may(json_object(65536), {}),
+}
+
+PROBES = ("http", "keyword", "json", "tcp", "ping", "dns", "tls")
+# What an agent is asked to look at; `allow` and `deny` are the networks that the server's configuration names.
+PROBE_TARGET: Dict[str, Field] = {
+    "type": need(choice(*PROBES)),
+    "url": need(text(2000, low=1)),
+    "timeout": need(number(0.1, 60)),
+    "expected_status": may(integer(100, 599)),
+    "method": may(text(16, low=1), "GET"),
+    "headers": may(mapping(text(4000), 50), {}),
+    "follow_redirects": may(boolean(), True),
+    "verify_tls": may(boolean(), True),
+    "keyword": may(text(1000), ""),
+    "keyword_absent": may(boolean(), False),
+    "json_path": may(text(500), ""),
+    "expected_value": may(json_value()),
+    "allow": may(listing(text(64), 1000), []),
+    "deny": may(listing(text(64), 1000), []),
+}
+# What it saw; `ok` null: it could not look.
+PROBED: Dict[str, Field] = {
+    "ok": may(boolean()),
+    "response_time_ms": may(number(0)),
+    "detail": may(text(2000), ""),
+    "phases": may(mapping(number(0), 10)),
+    "certificate_days": may(number()),
+    "protocol": may(text(32)),
+    "http_status": may(integer(0, 999)),
+}
+
+REPORT: Dict[str, Field] = {
+    "hostname": need(text(253, low=1)),
+    "os": need(text(255, low=1)),
+    "cpu_percent": _percent,
+    "mem_percent": _percent,
+    "disk_percent": _percent,
+    "swap_percent": _percent,
+    "uptime_s": may(number(0)),
+    "load1": _count, "load5": _count, "load15": _count,
+    "version": _SHORT, "ip": _SHORT, "kernel": _SHORT, "arch": _SHORT, "machine_id": _SHORT, "boot_id": _SHORT,
+    "time": may(number(0)),
+    "reason": may(choice("interval", "change", "stream", "measure", "start", "spooled")),
+    "metrics": may(mapping(number(), 2000), {}),
+    "services": may(mapping(_STATE, 4000), {}),
+    "failed_units": may(listing(text(255), 1000), []),
+    "containers": may(mapping(_STATE, 2000), {}),
+    "disks": may(mapping(number(0, 1e6), 500), {}),
+    "temperatures": may(mapping(number(), 500), {}),
+    "network": may(mapping(mapping(number(0), 20), 200), {}),
+    "top_processes": may(listing(json_object(4096), 50), []),
+    # of agents that only poll:
+    "results": may(listing(nested(RESULT), 200), []),
+    "outcomes": may(listing(nested(OUTCOME), 200), []),
+    "held": may(listing(nested(HELD), 5000)),
+    "capabilities": may(json_object(131072)),
+    "policy_version": may(integer(0)),     # of the policies that the agent holds
+}
+
+# A unit that ought to run (enabled, or active before) and does not is "failed", however politely it was stopped.
+SERVICE_STATES = ("active", "failed", "inactive", "activating", "deactivating", "reloading", "unknown")
+
+# policies.check_bundle looks into it, with the agent's key.
+SIGNED_POLICIES: Dict[str, Field] = {"bundle": need(json_object(400000)), "signature": need(_SHA256)}
+
+POLL_ANSWER: Dict[str, Field] = {
+    "status": need(choice("ok")),
+    "interval": need(number(0.05, 3600)),
+    "commands": may(listing(nested(COMMAND), 100), []),
+    "cancel": may(listing(ID, 100), []),
+    "policy_version": may(integer(0), 0),
+    "protected_processes": _PROTECTED,
+    "policies": may(nested(SIGNED_POLICIES)),    # when the report named an older policy_version
+}
+
+
+class Message(NamedTuple):
+    sender: str
+    fields: Dict[str, Field]
+    acked: bool = False
+
+
+def check_report(value: Any) -> dict:
+    """A report body: unknown fields ignored, a missing number is None (unknown), every wrong field named."""
+    clean = record(value, REPORT, what="report")
+    clean["results"] = [check_result(one) for one in clean["results"]]
+    return clean
+
+
+def check_poll_answer(value: Any) -> dict:
+    return record(value, POLL_ANSWER, what="answer")
+
+
+MESSAGES: Dict[str, Message] = {
+    # ---- the session itself
+    "hello": Message(AGENT, {
+        "protocol": need(integer(1, 1000)),
+        "agent_id": need(ID),
+        "machine_id": need(text(64, low=1)),
+        "boot_id": may(text(64), ""),
+        "hostname": need(text(253, low=1)),
+        "os": may(text(255), ""),
+        "version": need(text(64, low=1)),
+        "pid": may(integer(1), None),
+        "held": may(listing(nested(HELD), 5000), []),
+        "policy_version": may(integer(0), 0),
+        "capabilities": may(json_object(131072)),
+        "features": may(listing(text(32), 50), []),    # what it understands beyond the first protocol
+    }),
+    "welcome": Message(SERVER, {
+        "protocol": need(integer(1, 1000)),
+        "interval": need(number(0.05, 3600)),
+        "policy_version": may(integer(0), 0),
+        "time": may(number(0)),
+        "protected_processes": _PROTECTED,
+    }),
+    "settings": Message(SERVER, {"interval": need(number(0.05, 3600)), "protected_processes": _PROTECTED}),
+    "ping": Message(BOTH, {"id": need(ID)}),
+    "pong": Message(BOTH, {"id": need(ID)}),
+    "ack": Message(BOTH, {"id": need(ID), "of": need(text(32, low=1))}),
+    "refuse": Message(BOTH, {"id": may(ID), "of": need(text(32, low=1)), "code": need(text(64, low=1)),
+                             "message": may(text(2000), "")}),
+    # ---- what the agent says
+    "report": Message(AGENT, {"id": need(ID), "report": need(check_report)}, acked=True),
+    "result": Message(AGENT, {"id": need(ID), "result": need(check_result)}, acked=True),
+    "outcome": Message(AGENT, {"id": need(ID), "outcome": need(nested(OUTCOME))}, acked=True),
+    "started": Message(AGENT, {"command_id": need(ID), "started_at": need(number(0))}),
+    "output": Message(AGENT, {"command_id": need(ID), "seq": need(integer(0)), "data": need(text(65536, nul=True))}),
+    "probed": Message(AGENT, {"id": need(ID), "outcome": need(nested(PROBED))}),
+    # ---- what the server asks
+    "probe": Message(SERVER, {"id": need(ID), "target": need(nested(PROBE_TARGET))}),
+    "command": Message(SERVER, {"id": need(ID), "command": need(nested(COMMAND))}, acked=True),
+    "cancel": Message(SERVER, {"id": need(ID)}, acked=True),
+    "policies": Message(SERVER, {"id": need(ID), **SIGNED_POLICIES}, acked=True),
+    # ---- streams: files, logs, metrics
+    "open": Message(SERVER, {"stream": _STREAM, "kind": need(choice(*STREAM_KINDS)),
+                             "params": may(json_object(65536), {})}),
+    "opened": Message(AGENT, {"stream": _STREAM, "size": may(integer(0)), "mtime": may(number(0)),
+                              "offset": may(integer(0), 0), "length": may(integer(0)), "path": may(text(4096))}),
+    "credit": Message(BOTH, {"stream": _STREAM, "bytes": need(integer(1, 2**31))}),
+    "lines": Message(AGENT, {"stream": _STREAM, "lines": need(listing(nested({
+        "time": may(number(0)), "line": need(text(65536, nul=True))}), 1000))}),
+    "finish": Message(BOTH, {"stream": _STREAM, "size": need(integer(0)), "sha256": need(_SHA256)}),
+    "closed": Message(AGENT, {"stream": _STREAM, "code": need(choice(*STREAM_ENDS)), "message": may(text(2000), ""),
+                              "path": may(text(4096)), "size": may(integer(0)), "sha256": may(_SHA256)}),
+    "close": Message(SERVER, {"stream": _STREAM}),
+}
+
+_ROLE = may(choice("viewer", "operator"), "operator")
+STREAM_PARAMS: Dict[str, Dict[str, Field]] = {
+    "file_get": {"path": need(ABSOLUTE_PATH), "role": _ROLE, "offset": may(integer(0), 0), "length": may(integer(0))},
+    "file_put": {"path": need(ABSOLUTE_PATH), "size": may(integer(0))},
+    "logs": {"source": may(choice("journald", "file"), "journald"), "unit": may(SERVICE_NAME),
+             "path": may(ABSOLUTE_PATH), "role": _ROLE, "lines": may(integer(0, 10000), 100)},
+    "metrics": {},
+}
+
+
+def check_stream_params(kind: str, params: Any) -> dict:
+    clean = record(params, STREAM_PARAMS[kind], what="params")
+    if kind == "logs" and clean["source"] == "file" and not clean["path"]:
+        raise WireError("params: path is required", "invalid", {"path": "is required"})
+    return clean
+
+
+def encode(kind: str, /, **fields: Any) -> str:
+    """The text frame of one message. Checked on the way out too: a wrong one is our own mistake."""
+    clean = record(fields, MESSAGES[kind].fields, unknown="refuse", what=kind)
+    shown = dumps({"type": kind, **{name: value for name, value in clean.items() if value is not None}})
+    if len(shown) > MAX_TEXT_FRAME:
+        raise WireError(f"{kind} is too large", "too_large")
+    return shown.decode("utf-8")
+
+
+def decode(frame: Any, sender: str) -> Dict[str, Any]:
+    """The validated message of a text frame that `sender` ("agent" or "server") sent; WireError for all else."""
+    if len(frame) > MAX_TEXT_FRAME:
+        raise WireError("frame too large", "too_large")
+    value = loads(frame)
+    if not isinstance(value, dict):
+        raise WireError("a message must be an object", "not_an_object")
+    kind = value.get("type")
+    message: Optional[Message] = MESSAGES.get(kind) if isinstance(kind, str) else None
+    if message is None:
+        raise WireError("unknown message type", "unknown_type")
+    if message.sender not in (sender, BOTH):
+        raise WireError(f"{kind} is not for the {sender} to send", "wrong_sender")
+    return {"type": kind, **record(value, message.fields, what=str(kind))}

@@ -1,0 +1,88 @@
+"""Heal policies for agents: what a host may do alone while the server is away. Signed, expiring, with a budget.
+
+The signature is an HMAC-SHA256 with the SHA-256 of the agent's key, which is all that the server keeps of that key.
+Must not: decide which rules a host gets, or act.
+"""
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from typing import Any, Dict
+
+from .actions import ACTIONS, HIGH
+from .conditions import ConditionError, parse
+from .fields import (
+    Field,
+    Problem,
+    WireError,
+    choice,
+    integer,
+    json_object,
+    listing,
+    may,
+    need,
+    nested,
+    number,
+    record,
+    text,
+)
+
+_ID = text(64, low=1, pattern=r"[A-Za-z0-9_.:-]+")
+
+
+def _condition(value: Any) -> str:
+    said = text(2000, low=1)(value)
+    try:
+        parse(said)
+    except ConditionError as error:
+        raise Problem(f"is no condition: {error}") from None
+    return said
+
+
+STEP: Dict[str, Field] = {
+    # What needs an approval, or the server itself, is never done alone.
+    "action": need(choice(*sorted(name for name, one in ACTIONS.items() if one.risk != HIGH and one.where == "host"))),
+    "params": may(json_object(65536), {}),
+}
+POLICY: Dict[str, Field] = {
+    "rule_id": need(_ID),
+    "condition": need(_condition),
+    "for_s": may(number(0, 86400), 0),
+    "cooldown_s": may(number(0, 7 * 86400), 300),
+    "settle_s": may(number(0, 3600)),
+    "steps": need(listing(nested(STEP), 10)),
+}
+BUNDLE: Dict[str, Field] = {
+    "agent_id": need(_ID),
+    "version": need(integer(1)),
+    "issued_at": need(number(0)),
+    "expires_at": need(number(0)),
+    "offline_after_s": need(number(0.1, 86400)),
+    "budget": need(integer(0, 10000)),          # heals within budget_window_s: this host's share
+    "budget_window_s": may(number(1, 86400), 3600),
+    "policies": need(listing(nested(POLICY), 500)),
+}
+
+
+def secret_of(key: str) -> str:
+    return hashlib.sha256(key.encode("utf-8")).hexdigest()
+
+
+def sign(bundle: Dict[str, Any], secret: str) -> str:
+    return hmac.new(secret.encode("ascii"), _canonical(bundle), hashlib.sha256).hexdigest()
+
+
+def check_bundle(bundle: Any, signature: str, secret: str, agent_id: str) -> dict:
+    """The validated bundle; WireError when it is not signed with this key or not meant for this agent."""
+    if not isinstance(bundle, dict) or not hmac.compare_digest(sign(bundle, secret), signature):
+        raise WireError("the policies are not signed with this agent's key", "bad_signature")
+    clean = record(bundle, BUNDLE, what="policies")
+    if clean["agent_id"] != agent_id:
+        raise WireError("the policies are another agent's", "bad_signature")
+    return clean
+
+
+def _canonical(bundle: Dict[str, Any]) -> bytes:
+    said = json.dumps(bundle, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return said.encode("utf-8")

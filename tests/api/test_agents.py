@@ -1,0 +1,291 @@
+"""Agents over the API: records, keys, reports by polling, commands. The agent here is a client with a key."""
+
+import pytest
+from webtest import TestApp
+
+REPORT = {
+    "hostname": "box-1",
+    "os": "Debian 12",
+    "cpu_percent": 12.5,
+    "mem_percent": 40,
+    "disk_percent": 71.5,
+    "uptime_s": 3600,
+}
+ID = "0123456789abcdef"
+
+
+class Polling:
+    """An agent that polls."""
+
+    def __init__(self, service, label="web", **more):
+        made = service.ada.post_json("/api/agents", {"label": label, **more}, status=201).json
+        self.service, self.id, self.key = service, made["agent_id"], made["key"]
+        self.app = TestApp(service.app)
+
+    def report(self, status=200, **more):
+        headers = {"X-Agent-Key": self.key}
+        return self.app.post_json(
+            f"/api/agents/{self.id}/report", {**REPORT, **more}, headers=headers, status=status
+        ).json
+
+    @property
+    def path(self):
+        return f"/api/agents/{self.id}"
+
+    def seen(self):
+        return self.service.vera.get(self.path).json
+
+    def ask(self, command="true", **params):
+        body = {"type": "shell", "params": {"command": command, **params}}
+        return self.service.otto.post_json(f"{self.path}/commands", body).json["command_id"]
+
+    def command(self, command_id):
+        return self.service.vera.get(f"{self.path}/commands/{command_id}").json
+
+
+@pytest.fixture
+def box(service):
+    return Polling(service, tags=["web", "prod"])
+
+
+def test_a_new_agent_is_pending_and_its_key_is_kept_as_a_hash(service, box):
+    assert len(box.key) == 64
+    row = service.vera.get("/api/agents").json[0]
+    assert (row["id"], row["label"], row["status"], row["tags"]) == (box.id, "web", "pending", ["web", "prod"])
+    assert row["last_seen"] is None
+    stored = service.read(lambda root: repr(vars(root["api"]["agents"][box.id])))
+    assert box.key not in stored
+
+
+def test_a_report_makes_it_online_and_shows_its_metrics(service, box):
+    answer = box.report(disks={"/": 71.5, "/var": 12}, services={"nginx": "active"}, metrics={"queue": 7}, later=[1])
+    assert answer == {"status": "ok", "interval": 15, "commands": [], "cancel": [], "policy_version": 0}
+    seen = box.seen()
+    assert (seen["hostname"], seen["os"], seen["status"]) == ("box-1", "Debian 12", "online")
+    assert seen["last_seen"] == int(service.clock.now())
+    assert seen["metrics"]["cpu_percent"] == 12.5
+    assert seen["metrics"]["disks"] == {"/": 71.5, "/var": 12}
+    assert seen["metrics"]["metrics"] == {"queue": 7}
+    assert "swap_percent" not in seen["metrics"]
+    assert (seen["connected"], seen["agent_node"]) == (False, None)
+
+
+def test_every_report_is_live_for_conditions_at_once(service, box):
+    box.report(services={"nginx": "failed"}, containers={"web": "running"}, disks={"/var": 91}, metrics={"queue": 7})
+    live = service.node.series.live
+    names = {"cpu_percent": 12.5, "service.nginx.state": "failed", "container.web.state": "running", "queue": 7}
+    for name, value in (names | {"disk./var.percent": 91}).items():
+        assert live.value(f"agent:{box.id}", name) == value
+
+
+def test_silence_makes_it_offline_then_dead(service, box):
+    box.report()
+    for seconds, status in ((30, "online"), (1, "offline"), (269, "offline"), (1, "dead")):
+        service.clock.advance(seconds)
+        assert box.seen()["status"] == status
+    box.report()
+    assert box.seen()["status"] == "online"
+
+
+@pytest.mark.parametrize("wrong", [{"hostname": ""}, {"os": None}, {"cpu_percent": "7"}, {"disks": {"/": True}}])
+def test_a_wrong_report_is_422_and_names_the_field(box, wrong):
+    assert set(box.report(status=422, **wrong)["fields"]) == set(wrong)
+
+
+def test_identity_comes_from_the_key_alone(service, box):
+    other = Polling(service, label="db")
+    path = f"/api/agents/{other.id}/report"
+    anonymous = TestApp(service.app)
+    assert anonymous.post_json(path, REPORT, headers={"X-Agent-Key": box.key}, status=403).json["error"]
+    anonymous.post_json(path, REPORT, headers={"X-Agent-Key": "0" * 64}, status=401)
+    anonymous.post_json(path, REPORT, status=401)
+    anonymous.post_json(f"/api/agents/{ID}/report", REPORT, headers={"X-Agent-Key": box.key}, status=404)
+    for who in (service.vera, service.ada):
+        who.post_json(path, REPORT, status=403)
+    anonymous.get("/api/agents", headers={"X-Agent-Key": box.key}, status=403)
+    assert other.seen()["status"] == "pending"
+
+
+def test_a_rotated_key_and_a_deleted_agent_are_worth_nothing(service, box):
+    box.report()
+    old, box.key = box.key, service.ada.post(f"{box.path}/key").json["key"]
+    TestApp(service.app).post_json(f"{box.path}/report", REPORT, headers={"X-Agent-Key": old}, status=401)
+    box.report()
+    assert service.ada.delete(box.path).json == {"status": "deleted"}
+    TestApp(service.app).post_json(f"{box.path}/report", REPORT, headers={"X-Agent-Key": box.key}, status=401)
+    service.vera.get(box.path, status=404)
+    service.vera.get(f"{box.path}/commands", status=404)
+    assert service.node.series.live.get(f"agent:{box.id}") == {}
+
+
+def test_label_and_tags_can_be_changed(service, box):
+    body = {**box.seen(), "label": "renamed", "tags": ["x"]}
+    assert service.otto.put_json(box.path, body).json == {"status": "updated"}
+    assert (box.seen()["label"], box.seen()["tags"]) == ("renamed", ["x"])
+    service.otto.put_json(box.path, {"label": "again"})
+    assert box.seen()["tags"] == ["x"]
+    assert set(service.otto.put_json(box.path, {"label": 7, "more": 1}, status=422).json["fields"]) == {"label", "more"}
+
+
+def test_the_list_filters_and_pages(service, box):
+    Polling(service, label="db", tags=["prod"]).report(hostname="box-2")
+    box.report()
+    found = lambda query: [row["label"] for row in service.vera.get(f"/api/agents?{query}").json]  # noqa: E731
+    assert sorted(found("tag=prod")) == ["db", "web"]
+    assert found("q=BOX-2") == ["db"]
+    assert found("status=dead") == []
+    answer = service.vera.get("/api/agents?limit=1&offset=1")
+    assert (len(answer.json), answer.headers["X-Total-Count"]) == (1, "2")
+    for query in ("limit=0", "limit=x", "status=odd"):
+        service.vera.get(f"/api/agents?{query}", status=422)
+
+
+def test_two_agents_of_one_hostname_are_both_flagged(service, box):
+    twin = Polling(service)
+    box.report()
+    twin.report()
+    assert box.seen()["hostname_conflict"]
+    assert twin.seen()["hostname_conflict"]
+    twin.report(hostname="box-2")
+    assert not box.seen()["hostname_conflict"]
+    assert not twin.seen()["hostname_conflict"]
+
+
+def test_a_command_is_handed_out_once_to_a_plain_poller_and_ends_with_its_result(service, box):
+    box.report()
+    asked = box.ask("echo hi", timeout=5)
+    assert box.command(asked)["status"] == "queued"
+    [handed] = box.report()["commands"]
+    assert handed["command_id"] == asked
+    assert (handed["type"], handed["params"]["command"], handed["params"]["timeout"]) == ("shell", "echo hi", 5)
+    assert box.command(asked)["status"] == "delivered"
+    assert box.report()["commands"] == []
+    result = {"command_id": asked, "status": "done", "exit_code": 0, "output": "hi\n"}
+    box.report(results=[result, {**result, "command_id": "unknown"}])
+    box.report(results=[{**result, "output": "twice"}])
+    record = box.command(asked)
+    assert (record["status"], record["exit_code"], record["output"]) == ("done", 0, "hi\n")
+    assert record["requested_by"] == "otto"
+    assert record["finished_at"] >= record["delivered_at"] >= record["created_at"]
+    assert service.vera.get(f"{box.path}/commands").json == [record]
+
+
+def test_our_own_poller_is_offered_a_command_until_it_says_that_it_has_it(box):
+    box.report(held=[])
+    asked = box.ask()
+    assert [one["command_id"] for one in box.report(held=[])["commands"]] == [asked]
+    assert [one["command_id"] for one in box.report(held=[])["commands"]] == [asked]
+    assert box.command(asked)["status"] == "queued"
+    assert box.report(held=[{"command_id": asked, "state": "running"}])["commands"] == []
+    assert box.command(asked)["status"] == "running"
+
+
+def test_a_delivered_command_that_the_agent_came_back_without_is_lost(service, box):
+    asked = box.ask()
+    box.report(held=[])
+    box.report(held=[{"command_id": asked, "state": "running"}])
+    box.report(held=[])
+    assert box.command(asked)["status"] == "running", "this poll may be older than the delivery"
+    service.clock.advance(41)
+    box.report(held=[])
+    assert box.command(asked)["status"] == "lost"
+    box.report(results=[{"command_id": asked, "status": "done", "exit_code": 0}])
+    assert box.command(asked)["status"] == "lost"
+
+
+def test_cancelling(service, box):
+    waiting, under_way = box.ask(), None
+    assert service.otto.delete(f"{box.path}/commands/{waiting}").json == {"command_id": waiting, "status": "cancelled"}
+    assert box.report()["commands"] == []
+    under_way = box.ask()
+    box.report()
+    assert service.otto.delete(f"{box.path}/commands/{under_way}").json["status"] == "delivered"
+    assert box.report()["cancel"] == [under_way]
+    box.report(results=[{"command_id": under_way, "status": "cancelled"}])
+    assert box.command(under_way)["status"] == "cancelled"
+    service.otto.delete(f"{box.path}/commands/{under_way}", status=409)
+    service.otto.delete(f"{box.path}/commands/{ID}", status=404)
+    service.vera.delete(f"{box.path}/commands/{waiting}", status=403)
+
+
+def test_the_last_hundred_commands_newest_first(service, box):
+    asked = [box.ask(str(n)) for n in range(103)]
+    listed = service.vera.get(f"{box.path}/commands").json
+    assert [record["command_id"] for record in listed] == asked[:2:-1]
+    assert len(service.vera.get(f"{box.path}/commands?limit=3&offset=1").json) == 3
+    service.vera.get(f"{box.path}/commands?limit=101", status=422)
+
+
+@pytest.mark.parametrize(
+    ("body", "fields"),
+    [
+        ({"type": "shell"}, {"params.command"}),
+        ({"type": "shell", "params": {"command": "x", "timeout": 3601}}, {"params.timeout"}),
+        ({"type": "shell", "params": {"command": "x", "timeout": "7", "more": 1}}, {"params.timeout", "params.more"}),
+        ({"type": "odd", "params": {}}, {"type"}),
+        ({"type": "heal", "params": {}}, {"type"}),
+        ({"params": []}, {"type", "params"}),
+    ],
+)
+def test_wrong_commands(service, box, body, fields):
+    assert set(service.otto.post_json(f"{box.path}/commands", body, status=422).json["fields"]) == fields
+
+
+def test_a_repeated_request_with_a_key_asks_once(service, box):
+    body = {"type": "shell", "params": {"command": "true"}}
+    ask = lambda: service.otto.post_json(f"{box.path}/commands", body, headers={"Idempotency-Key": "k"}).json  # noqa: E731
+    assert ask() == ask()
+    assert len(service.vera.get(f"{box.path}/commands").json) == 1
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("GET", "/api/agents", ("vera", "otto", "ada")),
+        ("POST", "/api/agents", ("ada",)),
+        ("GET", "/api/agents/{id}", ("vera", "otto", "ada")),
+        ("PUT", "/api/agents/{id}", ("otto", "ada")),
+        ("DELETE", "/api/agents/{id}", ("ada",)),
+        ("POST", "/api/agents/{id}/key", ("ada",)),
+        ("POST", "/api/agents/{id}/commands", ("otto", "ada")),
+        ("GET", "/api/agents/{id}/commands", ("vera", "otto", "ada")),
+        ("GET", "/api/agents/{id}/metrics", ("vera", "otto", "ada")),
+    ],
+)
+def test_roles(service, box, method, path, allowed):
+    path = path.replace("{id}", box.id)
+    bodies = {"POST /api/agents": {"label": "x"}, f"POST {box.path}/commands": {"type": "process_list"}}
+    bodies[f"PUT {box.path}"] = {"label": "y"}
+    kwargs = {"params": bodies[f"{method} {path}"]} if f"{method} {path}" in bodies else {}
+    for who in ("anonymous", "vera", "otto", "ada"):
+        call = getattr(getattr(service, who), method.lower() + ("_json" if kwargs else ""))
+        expected = 401 if who == "anonymous" else 403
+        if who in allowed:
+            assert call(path, **kwargs).status_int in (200, 201)
+        else:
+            assert call(path, **kwargs, expect_errors=True).status_int == expected
+
+
+def test_wrong_methods_types_and_paths(service, box):
+    assert service.ada.put(box.path + "/commands", expect_errors=True).headers["Allow"] == "GET, POST"
+    service.ada.delete("/api/agents", status=405)
+    service.ada.get(box.path + "/nothing", status=404)
+    service.ada.get(box.path + "/commands/more/and/more", status=404)
+    service.ada.get(f"/api/agents/{ID}", status=404)
+    service.ada.post(f"{box.path}/commands", b"x", content_type="text/plain", status=415)
+    assert set(service.ada.post_json("/api/agents", {"tags": "x"}, status=422).json["fields"]) == {"label", "tags"}
+
+
+def test_history_is_means_per_minute(service, box):
+    service.clock.advance(60 - service.clock.now() % 60)
+    for cpu in (10, 20, 60, 90):
+        box.report(cpu_percent=cpu, disks={"/": cpu})
+        service.clock.advance(30)
+    from opsapp.runtime import measuring
+
+    measuring.flush(service.node)
+    points = service.vera.get(f"{box.path}/metrics?range_h=1").json
+    assert [point["cpu_percent"] for point in points] == [15, 75]
+    assert points[0]["disks"] == {"/": 15}
+    assert points[1]["time"] - points[0]["time"] == 60
+    service.vera.get(f"{box.path}/metrics?resolution=59", status=422)

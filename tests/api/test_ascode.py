@@ -1,0 +1,123 @@
+"""POST /api/apply and GET /api/export: all or nothing, nothing twice, no secret shown."""
+
+import pytest
+
+WEB = {"name": "web", "type": "http", "url": "https://example.test/"}
+DISK = {"id": "disk", "condition": "disk.*.percent > 95", "action": {"type": "temp_cleanup"}}
+SECRET = {**WEB, "url": "https://me:hidden@example.test/", "headers": {"Authorization": "Bearer hidden"}}
+
+
+def apply(service, document, status=200, **more):
+    return service.ada.post_json("/api/apply", {"document": document, **more}, status=status).json
+
+
+def told(answer):
+    return [(change["kind"], change["change"], change["key"]) for change in answer["changes"]]
+
+
+def monitors(service):
+    return service.ada.get("/api/monitoring/endpoints").json
+
+
+def test_what_is_written_comes_true_once(service):
+    document = {"monitors": [WEB], "rules": [DISK]}
+    answer = apply(service, document)
+    assert told(answer) == [("monitors", "create", "web"), ("rules", "create", "disk")]
+    [monitor] = monitors(service)
+    assert (monitor["id"], monitor["interval"]) == (answer["changes"][0]["id"], 60)
+    assert service.ada.get("/api/healing/rules/disk").json["source"] == "api"
+    assert apply(service, document) == {"changes": [], "unchanged": 2, "dry_run": False}
+
+
+def test_a_change_tells_what_differs_and_keeps_the_thing(service):
+    apply(service, {"monitors": [{**WEB, "interval": 30}]})
+    [before] = monitors(service)
+    [change] = apply(service, {"monitors": [WEB]})["changes"]
+    assert (change["before"], change["after"]) == ({"interval": 30}, {"interval": 60})
+    assert [monitor["id"] for monitor in monitors(service)] == [before["id"]]
+
+
+def test_a_dry_run_tells_and_changes_nothing(service):
+    apply(service, {})  # signs ada in
+    before = service.node.store.db.lastTransaction()
+    answer = apply(service, {"monitors": [WEB], "rules": [DISK]}, dry_run=True)
+    assert told(answer) == [("monitors", "create", "web"), ("rules", "create", "disk")]
+    assert [change["id"] for change in answer["changes"]] == [None, None]
+    assert answer["dry_run"] is True
+    assert service.node.store.db.lastTransaction() == before
+    assert monitors(service) == []
+
+
+def test_one_wrong_entry_and_nothing_is_done_all_mistakes_named(service):
+    """First all that the document itself shows, then all that only the store knows."""
+    document = {
+        "monitors": [WEB, {**WEB, "name": "two", "agent_id": "abc"}, {**WEB, "name": "three", "interval": 1}],
+        "rules": [DISK, {**DISK, "id": "none", "action": None}],
+    }
+    assert apply(service, document, 422)["fields"] == {
+        "monitors.2.interval": "must be 5 to 86400",
+        "rules.1.action": "is required where there is no escalation_chain",
+    }
+    document = {"monitors": [WEB, document["monitors"][1], {**WEB, "name": "three", "agent_id": "d"}], "rules": [DISK]}
+    fields = apply(service, document, 422)["fields"]
+    assert fields == {"monitors.1.agent_id": "no such agent", "monitors.2.agent_id": "no such agent"}
+    assert monitors(service) == []
+
+
+def test_values_are_strict_and_kinds_known(service):
+    fields = apply(service, {"monitors": [{**WEB, "interval": "60"}], "monitor": []}, 422)["fields"]
+    assert fields == {"monitors.0.interval": "must be an integer", "monitor": "is not known here"}
+
+
+def test_only_pruning_deletes_and_only_kinds_that_are_named(service):
+    apply(service, {"monitors": [WEB], "rules": [DISK]})
+    other = {"monitors": [{**WEB, "name": "other"}]}
+    assert told(apply(service, other)) == [("monitors", "create", "other")]
+    assert told(apply(service, other, prune=True)) == [("monitors", "delete", "web")]
+    assert [monitor["name"] for monitor in monitors(service)] == ["other"]
+    service.ada.get("/api/healing/rules/disk")
+    service.ada.get("/api/healing/rules/default-cpu")
+    assert told(apply(service, {"rules": []}, prune=True)) == [("rules", "delete", "disk")]
+
+
+def test_the_same_name_twice_is_two_things(service):
+    twice = {"monitors": [WEB, {**WEB, "interval": 300}]}
+    assert len(apply(service, twice)["changes"]) == 2
+    assert apply(service, twice)["unchanged"] == 2
+
+
+def test_an_export_holds_no_secret_and_applies_to_its_own_store(service):
+    apply(service, {"monitors": [SECRET], "rules": [DISK]})
+    answer = service.ada.get("/api/export")
+    assert "hidden" not in answer.text
+    assert [rule["id"] for rule in answer.json["rules"]] == ["disk"]
+    assert "id" not in answer.json["monitors"][0]
+    assert apply(service, answer.json)["unchanged"] == 2
+    assert monitors(service)[0]["headers"] == SECRET["headers"]
+
+
+def test_a_left_out_secret_is_asked_for_where_it_is_not_known(service):
+    document = {"monitors": [{**WEB, "headers": {"Authorization": "***"}}]}
+    assert list(apply(service, document, 422)["fields"]) == ["monitors.0.headers.Authorization"]
+    document = {"monitors": [{**WEB, "url": "https://***@example.test/"}]}
+    assert list(apply(service, document, 422)["fields"]) == ["monitors.0.url"]
+
+
+def test_a_changed_secret_is_told_but_not_shown(service):
+    apply(service, {"monitors": [SECRET]})
+    other = {**SECRET, "headers": {"Authorization": "Bearer another"}}
+    answer = apply(service, {"monitors": [other]})
+    assert [(change["before"], change["after"], change["secrets"]) for change in answer["changes"]] == [({}, {}, True)]
+    assert monitors(service)[0]["headers"] == other["headers"]
+
+
+def test_every_change_is_in_the_audit(service):
+    apply(service, {"monitors": [SECRET], "rules": [DISK]})
+    entries = service.ada.get("/api/audit?user=ada").json
+    assert {entry["action"] for entry in entries} == {"monitor.create", "rule.create"}
+    assert "hidden" not in str(entries)
+
+
+@pytest.mark.parametrize("document", [[], "monitors", None, {"monitors": {}}, {"monitors": [[]]}])
+def test_what_is_no_document_is_refused(service, document):
+    assert apply(service, document, 422)["fields"]

@@ -1,0 +1,279 @@
+"""/api/automations over the real application: what is taken, what is refused, who sees what. No engine runs here."""
+
+import pytest
+
+from opsapp.automations.engine import carrying
+from opsapp.automations.engine.carrying import take_up
+from opsapp.automations.engine.programs import Ended
+
+SCRIPT = {"name": "One", "type": "script", "params": {"script": "true"}}
+OWNER = "box:test"
+
+
+def create(client, **changes):
+    return client.post_json("/api/automations", {**SCRIPT, **changes}).json["id"]
+
+
+def later(service, *values, **changes):
+    service.clock.advance(1)
+    return create(service.otto, *values, **changes)
+
+
+def refused(client, method, path, body, status=422):
+    answer = getattr(client, method)(path, body, status=status)
+    return answer.json.get("fields", answer.json["code"])
+
+
+def take(service):
+    """What an engine would begin now."""
+    return service.transact(take_up, OWNER, frozenset(), 100)[0]
+
+
+def finish(service, job, status="done", text=""):
+    service.transact(carrying.finish, job["run_id"], OWNER, job["attempt"], text, Ended(status, 0, None))
+
+
+def run_of(client, run_id):
+    return client.get(f"/api/automations/runs/{run_id}").json
+
+
+def test_the_life_of_an_automation(service):
+    made = service.otto.post_json("/api/automations", {**SCRIPT, "schedule": "@daily"}, status=201).json
+    assert made["status"] == "created"
+    row = service.vera.get("/api/automations").json[0]
+    assert (row["id"], row["name"], row["type"], row["icon"], row["schedule"], row["last_run"], row["last_status"]) == (
+        made["id"], "One", "script", "terminal", "@daily", None, None,
+    )  # fmt: skip
+    path = f"/api/automations/{made['id']}"
+    whole = service.otto.get(path).json
+    assert service.otto.put_json(path, {**whole, "name": "Two"}).json == {"status": "updated"}
+    assert service.otto.get(path).json == {**whole, "name": "Two", "updated_at": whole["updated_at"]}
+    assert service.otto.put_json(path, {"enabled": False}).json == {"status": "updated"}
+    assert service.vera.get("/api/automations").json[0]["next_run"] is None
+    assert service.otto.delete(path).json == {"status": "deleted"}
+    service.otto.get(path, status=404)
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"type": "magic"}, "type"),
+        ({"name": ""}, "name"),
+        ({"schedule": "61 * * * *"}, "schedule"),
+        ({"schedule": "* * * * * *"}, "schedule"),
+        ({"timezone": "Mars/Base"}, "timezone"),
+        ({"timeout": 0}, "timeout"),
+        ({"timeout": 86_401}, "timeout"),
+        ({"timeout": "7"}, "timeout"),
+        ({"concurrency": "all"}, "concurrency"),
+        ({"enabled": "yes"}, "enabled"),
+        ({"quorum": 0}, "quorum"),
+        ({"unknown": 1}, "unknown"),
+        ({"params": {}}, "params.script"),
+        ({"params": {"script": "x", "shell": 1}}, "params.shell"),
+        ({"params": {"script": "x", "agent_id": "a", "tag": "b"}}, "params.tag"),
+        ({"params": {"script": "x", "interpreter": "/bin/sh -x"}}, "params.interpreter"),
+        ({"params": {"script": "{{input:nope}}"}}, "inputs"),
+        ({"type": "service_control", "params": {"service": "-x", "action": "start"}}, "params.service"),
+        ({"type": "service_control", "params": {"service": "x", "action": "kill"}}, "params.action"),
+        ({"type": "agent_command", "params": {"command": "x"}}, "params.agent_id"),
+        ({"type": "webhook", "params": {"url": "ftp://x"}}, "params.url"),
+        ({"type": "webhook", "params": {"url": "http://x", "method": "BREW"}}, "params.method"),
+        ({"type": "notification", "params": {"title": "x", "severity": "meh"}}, "params.severity"),
+        ({"type": "composite", "params": {"automations": []}}, "params.automations"),
+        ({"type": "composite", "params": {"automations": ["gone"]}}, "params.automations.0"),
+        ({"type": "workflow", "params": {"steps": [{"id": "a", "automation_id": "gone"}]}}, "params.steps.0"),
+        ({"inputs": [{"name": "a b"}]}, "inputs.0.name"),
+        ({"inputs": [{"name": "a", "type": "choice"}]}, "inputs.0"),
+        ({"inputs": [{"name": "a", "type": "integer", "default": "7"}]}, "inputs.0"),
+        ({"inputs": [{"name": "a"}, {"name": "a"}]}, "inputs"),
+        ({"schedule": "@daily", "inputs": [{"name": "a", "required": True}]}, "schedule"),
+    ],
+)
+def test_what_is_wrong_is_named(service, changes, field):
+    assert field in refused(service.otto, "post_json", "/api/automations", {**SCRIPT, **changes})
+    assert service.vera.get("/api/automations").json == []
+
+
+def test_a_run_by_hand_is_claimed_once_and_ends(service):
+    automation = create(service.otto)
+    started = service.otto.post_json(f"/api/automations/{automation}/run", {}).json
+    assert started["status"] == "running"
+    assert [job["run_id"] for job in take(service)] == [started["run_id"]]
+    assert [job["run_id"] for job in take(service)] == [started["run_id"]]  # unknown to its owner: it never began
+    assert service.transact(take_up, "other:boot", frozenset(), 100)[0] == []
+    job = take(service)[0]
+    finish(service, job, text="hello\n")
+    finish(service, job, "failed")
+    record = run_of(service.vera, started["run_id"])
+    assert (record["status"], record["output"]) == ("done", "hello\n")
+    assert service.vera.get(f"/api/automations/{automation}").json["last_status"] == "done"
+
+
+def test_one_at_a_time_and_in_order(service):
+    automation = create(service.otto)
+    runs = [service.otto.post_json(f"/api/automations/{automation}/run", {}).json for _ in range(4)]
+    assert [run["status"] for run in runs] == ["running", "queued", "queued", "queued"]
+    order = []
+    for _ in range(4):
+        (job,) = take(service)
+        order.append(job["run_id"])
+        finish(service, job)
+    assert order == [run["run_id"] for run in runs]
+    assert take(service) == []
+
+
+def test_skip_refuses_and_replace_takes_the_place(service):
+    skip = create(service.otto, concurrency="skip")
+    service.otto.post_json(f"/api/automations/{skip}/run", {})
+    assert refused(service.otto, "post_json", f"/api/automations/{skip}/run", {}, 409) == "already_running"
+    replace = create(service.otto, concurrency="replace")
+    first = service.otto.post_json(f"/api/automations/{replace}/run", {}).json
+    second = service.otto.post_json(f"/api/automations/{replace}/run", {}).json
+    assert (second["status"], run_of(service.vera, first["run_id"])["status"]) == ("running", "cancelled")
+
+
+def test_inputs(service):
+    inputs = [
+        {"name": "s", "required": True},
+        {"name": "n", "type": "integer", "default": 3},
+        {"name": "c", "type": "choice", "choices": ["a", "b"], "default": "a"},
+        {"name": "f", "type": "boolean"},
+    ]
+    automation = create(service.otto, inputs=inputs)
+    path = f"/api/automations/{automation}/run"
+    assert refused(service.otto, "post_json", path, {}) == {"s": "is required"}
+    wrong = refused(service.otto, "post_json", path, {"inputs": {"s": 1, "n": 1.5, "c": "z", "f": "yes", "x": 1}})
+    assert set(wrong) == {"s", "n", "c", "f", "x"}
+    run = service.otto.post_json(path, {"s": "x", "c": "b"}).json
+    assert run_of(service.vera, run["run_id"])["inputs"] == {"s": "x", "n": 3, "c": "b", "f": ""}
+    assert service.otto.post(path, b"[1]", content_type="application/json", status=400)
+
+
+def test_the_webhook(service):
+    automation = create(service.otto, inputs=[{"name": "ref", "default": "main"}])
+    assert "webhook_token" not in service.vera.get(f"/api/automations/{automation}").json
+    token = service.otto.get(f"/api/automations/{automation}").json["webhook_token"]
+    path = f"/api/automations/webhook/{token}"
+    run = service.anonymous.post_json(path, {"ref": "dev"}).json
+    record = run_of(service.vera, run["run_id"])
+    assert (record["inputs"], record["origin"], run["status"]) == ({"ref": "dev"}, "webhook", "running")
+    assert refused(service.anonymous, "post_json", path, {"ref": 1}) == {"ref": "must be a string"}
+    service.anonymous.post("/api/automations/webhook/" + "0" * 64, status=404)
+    service.anonymous.get(path, status=405)
+    for _ in range(59):
+        service.anonymous.post(path)
+    limited = service.anonymous.post(path, status=429)
+    assert 1 <= int(limited.headers["Retry-After"]) <= 61
+    service.clock.advance(61)
+    service.anonymous.post(path)
+    fresh = service.otto.post(f"/api/automations/{automation}/webhook-token").json["webhook_token"]
+    service.anonymous.post(path, status=404)
+    service.anonymous.post(f"/api/automations/webhook/{fresh}")
+    service.otto.put_json(f"/api/automations/{automation}", {"enabled": False})
+    service.anonymous.post(f"/api/automations/webhook/{fresh}", status=409)
+
+
+def test_the_same_key_runs_once(service):
+    automation = create(service.otto, inputs=[{"name": "a"}])
+    path, headers = f"/api/automations/{automation}/run", {"Idempotency-Key": "k1"}
+    first = service.otto.post_json(path, {"a": "1"}, headers=headers).json
+    assert service.otto.post_json(path, {"a": "1"}, headers=headers).json == first
+    service.otto.post_json(path, {"a": "2"}, headers=headers, status=409)
+    assert len(service.vera.get(f"/api/automations/{automation}/runs").json) == 1
+
+
+def test_an_export_comes_in_again(service):
+    one = create(service.otto, name="part", params={"script": "true", "env": {"API_TOKEN": "clear", "X": "1"}})
+    whole = later(service, name="whole", type="composite", params={"automations": [one, one]})
+    steps = [{"id": "a", "automation_id": whole, "on_success": "b"}, {"id": "b", "automation_id": one}]
+    later(service, name="flow", type="workflow", params={"steps": steps})
+    exported = service.vera.get("/api/automations/export")
+    assert not {one, whole} & set(exported.text.split('"'))
+    assert "clear" not in exported.text
+    assert "token" not in exported.text.lower()
+    answer = service.otto.post_json("/api/automations/import", exported.json).json
+    assert answer["imported"] == 3
+    assert not {one, whole} & set(answer["ids"])
+    flow = service.otto.get(f"/api/automations/{answer['ids'][2]}").json
+    assert [step["automation_id"] for step in flow["params"]["steps"]] == [answer["ids"][1], answer["ids"][0]]
+    bad = [exported.json[0], {**exported.json[0], "type": "magic"}, {**exported.json[0], "params": {"script": 1}}]
+    assert "1.type" in refused(service.otto, "post_json", "/api/automations/import", bad)
+    circle = [{**exported.json[1], "params": {"automations": ["#0"]}}]
+    assert "0.params" in refused(service.otto, "post_json", "/api/automations/import", circle)
+    service.otto.post_json("/api/automations/import", {"not": "a list"}, status=400)
+    assert len(service.vera.get("/api/automations").json) == 6
+
+
+def test_nothing_contains_itself(service):
+    one = create(service.otto)
+    two = create(service.otto, type="composite", params={"automations": [one]})
+    path = f"/api/automations/{one}"
+    wrong = refused(service.otto, "put_json", path, {"type": "composite", "params": {"automations": [two]}})
+    assert wrong == {"params.automations": "an automation cannot contain itself"}
+    assert service.otto.delete(path, status=409).json["code"] == "in_use"
+
+
+def test_templates(service):
+    listed = service.vera.get("/api/automations/templates").json
+    assert len(listed) >= 8
+    assert all(set(each) >= {"id", "name", "description", "type", "icon", "schedule", "params"} for each in listed)
+    made = service.otto.post_json(
+        "/api/automations/templates/memory/apply", {"name": "Mine", "timeout": 9}, status=201
+    ).json
+    record = service.otto.get(f"/api/automations/{made['id']}").json
+    assert (record["name"], record["timeout"], record["type"]) == ("Mine", 9, "script")
+    assert "name" in refused(service.otto, "post_json", "/api/automations/templates/memory/apply", {"name": 7})
+    service.otto.post_json("/api/automations/templates/nothing/apply", {}, status=404)
+    service.vera.post_json("/api/automations/templates/memory/apply", {}, status=403)
+
+
+def test_secrets_are_written_and_never_read(service):
+    made = service.ada.post_json("/api/secrets", {"name": "deploy", "value": "open sesame"}, status=201).json
+    service.ada.post_json("/api/secrets", {"name": "deploy", "value": "again"}, status=409)
+    service.ada.put_json("/api/secrets/deploy", {"value": "open barley"})
+    assert [each["name"] for each in service.ada.get("/api/secrets").json] == ["deploy"]
+    service.otto.get("/api/secrets", status=403)
+    automation = create(service.otto, params={"script": "echo {{secret:deploy}}"})
+    run_id = service.otto.post(f"/api/automations/{automation}/run").json["run_id"]
+    (job,) = take(service)
+    assert job["work"]["script"] == "echo 'open barley'"
+    everything = "".join(
+        client.get(path).text
+        for client, path in [(service.ada, "/api/secrets"), (service.ada, f"/api/secrets/{made['id']}"),
+                             (service.ada, "/api/audit"), (service.otto, "/api/automations/export"),
+                             (service.ada, f"/api/automations/runs/{run_id}")]
+    )  # fmt: skip
+    assert "open" not in everything
+    service.ada.delete(f"/api/secrets/{made['id']}")
+    service.ada.get("/api/secrets/deploy", status=404)
+
+
+def test_lists_have_pages(service):
+    automation = create(service.otto)
+    runs = [service.otto.post(f"/api/automations/{automation}/run").json["run_id"] for _ in range(5)]
+    page = service.vera.get(f"/api/automations/{automation}/runs?limit=2&offset=1")
+    assert page.headers["X-Total-Count"] == "5"
+    assert len(page.json) == 2
+    assert {each["run_id"] for each in service.vera.get("/api/automations/runs?status=queued").json} == set(runs[1:])
+    service.vera.get("/api/automations?limit=0", status=422)
+    service.vera.get("/api/automations/runs/nothing", status=404)
+
+
+def test_cancel_and_delete(service):
+    automation = create(service.otto)
+    runs = [service.otto.post(f"/api/automations/{automation}/run").json["run_id"] for _ in range(3)]
+    assert service.otto.post(f"/api/automations/runs/{runs[1]}/cancel").json["status"] == "cancelled"
+    service.otto.post(f"/api/automations/runs/{runs[1]}/cancel", status=409)
+    service.otto.delete(f"/api/automations/{automation}")
+    assert take(service) == []
+    assert [run_of(service.vera, each)["status"] for each in runs] == ["cancelled"] * 3
+
+
+def test_what_happens_is_audited(service):
+    automation = create(service.otto)
+    service.otto.post(f"/api/automations/{automation}/run")
+    service.vera.post(f"/api/automations/{automation}/run", status=403)
+    entries = service.ada.get("/api/audit").json
+    assert {("automation.create", "ok"), ("automation.run", "ok")} <= {(e["action"], e["result"]) for e in entries}
+    assert any(e["action"] == "automation.run" and e["username"] == "vera" and e["result"] != "ok" for e in entries)

@@ -1,0 +1,97 @@
+"""Automations as code, and what they say in the war room."""
+
+from opsapp.agents import resources as agents
+from opsapp.automations.engine import carrying, warroom
+from opsapp.automations.engine.carrying import take_up
+from opsapp.automations.engine.programs import Ended
+from opsapp.automations.resources import runs_of
+from opsapp.runtime.wakes import node_of
+
+DOCUMENT = {
+    "automations": [
+        {"name": "part", "type": "script", "params": {"script": "true", "env": {"API_TOKEN": "clear"}}},
+        {"name": "whole", "type": "composite", "params": {"automations": ["part"]}, "schedule": "@daily"},
+    ]
+}
+
+
+def apply(service, document, status=200, **more):
+    return service.ada.post_json("/api/apply", {"document": document, **more}, status=status).json
+
+
+def test_a_document_is_applied_once(service):
+    assert [each["change"] for each in apply(service, DOCUMENT)["changes"]] == ["create", "create"]
+    again = apply(service, DOCUMENT)
+    assert (again["changes"], again["unchanged"]) == ([], 2)
+    rows = {row["name"]: row for row in service.vera.get("/api/automations").json}
+    whole = service.otto.get(f"/api/automations/{rows['whole']['id']}").json
+    assert whole["params"]["automations"] == [rows["part"]["id"]]
+    changed = {"automations": [DOCUMENT["automations"][0] | {"timeout": 9}]}
+    (change,) = apply(service, changed)["changes"]
+    assert (change["change"], change["after"]) == ("update", {"timeout": 9})
+
+
+def test_what_is_exported_as_code_can_be_applied_and_holds_no_secret(service):
+    apply(service, DOCUMENT)
+    exported = service.ada.get("/api/export")
+    assert "clear" not in exported.text
+    document = {"automations": exported.json["automations"]}
+    assert apply(service, document)["changes"] == []
+
+
+def test_a_document_with_mistakes_changes_nothing(service):
+    bad = {"automations": [DOCUMENT["automations"][0], {"name": "x", "type": "script", "params": {}}]}
+    assert "automations.1.params.script" in apply(service, bad, status=422)["fields"]
+    unknown = {"automations": [{"name": "y", "type": "composite", "params": {"automations": ["nobody"]}}]}
+    apply(service, unknown, status=422)
+    assert service.vera.get("/api/automations").json == []
+
+
+def heard_agent(root, now):
+    agent_id, _ = agents.add_agent(root, "box-1", ["web"], now)
+    agent = agents.find_agent(root, agent_id)
+    agent.state.status = "online"
+    agents.rename_host(root, agent, "box-1")
+    agent.profile = {"hostname": "box-1"}
+    return agent_id
+
+
+def test_the_war_room_suggests_what_has_worked_on_this_host(service):
+    service.transact(heard_agent, service.clock.now())
+    monitor = {"name": "Shop", "type": "http", "url": "http://shop.example/", "tags": ["web"]}
+    monitor_id = service.otto.post_json("/api/monitoring/endpoints", monitor).json["id"]
+    body = {"name": "bad", "type": "script", "params": {"script": "x", "tag": "web"}}
+    bad = service.otto.post_json("/api/automations", body).json["id"]
+    good = service.otto.post_json("/api/automations", {**body, "name": "good"}).json["id"]
+    service.otto.post_json("/api/automations", {"name": "else", "type": "script", "params": {"script": "x"}})
+    for automation, status in ((bad, "failed"), (good, "done")):
+        for _ in range(3):
+            run = service.otto.post(f"/api/automations/{automation}/run").json
+            service.transact(ended, run["run_id"], status)
+    now = service.clock.now()
+    incident = {"monitor_id": monitor_id, "started": int(now) - 60}
+    found = service.transact(warroom.section, incident, now)
+    assert [(each["name"], each["runs"], each["succeeded"]) for each in found["suggested_automations"]] == [
+        ("good", 3, 3),
+        ("bad", 3, 0),
+    ]
+    assert len(found["events"]) == 6
+    assert service.transact(warroom.section, {**incident, "monitor_id": "gone"}, now) == {}
+
+
+def ended(root, run_id, status):
+    from opsapp.automations.engine import flow
+
+    flow.end(root, runs_of(root)[run_id], status, node_of(root._p_jar).clock.now(), for_good=True)
+
+
+def test_scripts_that_the_configuration_forbids_later_do_not_run(service):
+    body = {"name": "x", "type": "script", "params": {"script": "true"}}
+    automation = service.otto.post_json("/api/automations", body).json["id"]
+    run = service.otto.post(f"/api/automations/{automation}/run").json
+    service.node.config["automations"]["server_scripts"] = False
+    assert service.transact(take_up, "box:test", frozenset(), 10)[0] == []
+    assert service.vera.get(f"/api/automations/runs/{run['run_id']}").json["status"] == "failed"
+    assert service.otto.post(f"/api/automations/{automation}/run", status=409).json["code"] == "forbidden_here"
+    service.transact(carrying.finish, run["run_id"], "box:test", 1, "", Ended("done", 0, None))
+    assert service.vera.get(f"/api/automations/runs/{run['run_id']}").json["status"] == "failed"

@@ -1,0 +1,189 @@
+"""`opsapp apply|export|import|agent-file|doctor` in this process; `tests/system/test_cli.py` has processes."""
+
+import io
+import os
+import stat
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from opsapp.app import configure
+from opsapp.cli import main
+from opsapp.cli.asking import TOKEN
+from opsapp.healing.resources import healing_of
+from tests.support.app import Service
+from tests.support.waitress import listening
+
+FILE = """\
+monitors:
+  - name: web
+    type: http
+    url: https://example.test/
+rules:
+  - id: disk
+    condition: disk.*.percent > 95
+    action: {type: temp_cleanup}
+"""
+
+
+@pytest.fixture(autouse=True)
+def umask():
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """The options for a store with its first admin."""
+    monkeypatch.setenv("OPSAPP_ADMIN_PASSWORD", "first admin password")
+    Service(tmp_path / "data", **{"opsapp.data": str(tmp_path / "data")}).close()
+    return ("--data", str(tmp_path / "data"))
+
+
+def test_a_command_without_the_servers_file_leaves_what_it_declares(opsapp, tmp_path, file):
+    declared = tmp_path / "opsapp.yaml"
+    declared.write_text("healing: {default_rules: false, rules: [{id: kept, condition: cpu_percent > 99,"
+                        " severity: info, action: {type: flush_dns}}]}")
+    settings = {"opsapp.data": str(tmp_path / "other"), "opsapp.config": str(declared)}
+    Service(tmp_path / "other", **settings).close()
+    for command in (("user", "list"), ("export",), ("apply", file), ("status-export", tmp_path / "www")):
+        assert opsapp(*command, "--data", tmp_path / "other")[0] == 0
+    node = configure({"opsapp.data": settings["opsapp.data"]}).registry["opsapp.node"]
+    try:
+        assert "kept" in node.transact(lambda root: list(healing_of(root)["rules"].keys()))
+    finally:
+        node.stop()
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "ops.yaml"
+    path.write_text(FILE)
+    return path
+
+
+@pytest.fixture
+def opsapp(capsys, monkeypatch):
+    """Runs a command; (exit code, standard output, standard error)."""
+
+    def run(*arguments, typed=""):
+        monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+        capsys.readouterr()
+        code = main([str(each) for each in arguments])
+        told = capsys.readouterr()
+        assert "Traceback" not in told.err
+        return code, told.out, told.err
+
+    return run
+
+
+def test_apply_tells_and_does_it_once(opsapp, place, file):
+    code, out, _ = opsapp("apply", file, "--dry-run", *place)
+    assert (code, out.splitlines()[-1]) == (0, "would create 2, change 0, delete 0, 0 as they were")
+    code, out, _ = opsapp("apply", file, *place)
+    assert code == 0
+    assert out.startswith("+ monitors web\n")
+    assert '    url: "https://example.test/"\n' in out
+    assert out.splitlines()[-1] == "created 2, changed 0, deleted 0, 0 as they were"
+    assert opsapp("apply", file, *place)[1] == "created 0, changed 0, deleted 0, 2 as they were\n"
+    file.write_text(FILE.replace("95", "97"))
+    out = opsapp("apply", file, *place)[1]
+    assert '~ rules disk\n    condition: "disk.*.percent > 95" -> "disk.*.percent > 97"\n' in out
+    file.write_text("rules: []\n")
+    assert opsapp("apply", file, "--prune", *place)[1].startswith("- rules disk\n")
+
+
+def test_mistakes_have_lines_and_nothing_is_done(opsapp, place, file):
+    file.write_text(FILE.replace("type: http", "type: gopher").replace("temp_cleanup", "no_such_thing"))
+    code, out, err = opsapp("apply", file, *place)
+    assert (code, out) == (1, "")
+    assert f"{file}: line 3: monitors.0.type: must be one of" in err
+    assert f"{file}: line 8: rules.0.action.type: must be one of" in err
+    file.write_text("monitors: [")
+    assert opsapp("apply", file, *place)[0] == 1
+    assert opsapp("apply", "/nowhere.yaml", *place)[0] == 1
+    assert yaml.safe_load(opsapp("export", *place)[1])["monitors"] == []
+
+
+def test_export_and_import_move_a_store(opsapp, place, file, tmp_path, monkeypatch):
+    opsapp("apply", file, *place)
+    exported = opsapp("export", *place)[1]
+    assert [rule["id"] for rule in yaml.safe_load(exported)["rules"]] == ["disk"]
+    Service(tmp_path / "other", **{"opsapp.data": str(tmp_path / "other")}).close()
+    other = ("--data", tmp_path / "other")
+    assert opsapp("import", *other, typed=exported)[1].endswith("created 2, changed 0, deleted 0, 0 as they were\n")
+    assert opsapp("export", *other)[1] == exported
+
+
+def test_where_there_is_no_store_none_is_made(opsapp, tmp_path):
+    code, out, err = opsapp("export", "--data", tmp_path / "nowhere")
+    assert (code, out) == (1, "")
+    assert "opsapp init" in err
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_running_server_does_it_too(opsapp, service, file, monkeypatch):
+    service.client("ada")
+    with listening(service.app) as url:
+        asked = ("--url", url)
+        assert opsapp("apply", file, *asked, "--token", service.tokens["ada"])[0] == 0
+        monkeypatch.setenv(TOKEN, service.tokens["ada"])
+        assert opsapp("apply", "-", *asked, typed=FILE)[1] == "created 0, changed 0, deleted 0, 2 as they were\n"
+        assert [each["name"] for each in yaml.safe_load(opsapp("export", *asked)[1])["monitors"]] == ["web"]
+        file.write_text(FILE.replace("type: http", "type: 7"))
+        assert "line 3: monitors.0.type: must be one of" in opsapp("apply", file, *asked)[2]
+        monkeypatch.delenv(TOKEN)
+        code, _, err = opsapp("export", *asked, typed="0" * 64 + "\n")
+        assert (code, "answered 401" in err) == (1, True)
+        assert opsapp("export", *asked, typed="\n")[0] == 1
+        assert opsapp("apply", "-", *asked, typed=FILE)[0] == 1
+    assert opsapp("export", "--url", "http://127.0.0.1:1", "--token", "x")[0] == 1
+    assert opsapp("export", "--url", "no url", "--token", "x")[0] == 1
+
+
+def test_the_agents_file_runs(opsapp, tmp_path):
+    code, out, _ = opsapp("agent-file", tmp_path)
+    path = tmp_path / "opsapp-agent.pyz"
+    assert (code, out.startswith(f"{path}\t")) == (0, True)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o755
+    done = subprocess.run([sys.executable, path, "--help"], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, "--key-file" in done.stdout) == (0, True)
+    assert opsapp("agent-file", tmp_path / "no" / "such")[0] == 1
+
+
+def test_the_doctor_finds_nothing_wrong_with_a_sound_place(opsapp, place):
+    code, out, _ = opsapp("doctor", *place)
+    assert code == 0, out
+    assert "FAIL" not in out
+    assert "store: is of this version" in out
+
+
+def test_the_doctor_says_what_is_wrong(opsapp, place, tmp_path):
+    data = tmp_path / "data"
+    (data / "main.fs").chmod(0o644)
+    (data / "secret.key").chmod(0o640)
+    (data / "admin-password").write_text("still here\n")
+    with (data / "history.fs").open("ab") as history:
+        history.write(b"half a change")
+    (tmp_path / "bad.yaml").write_text("wbe: {}\n")
+    code, out, _ = opsapp("doctor", *place, "--config", tmp_path / "bad.yaml", "--url", "http://127.0.0.1:1")
+    assert code == 1
+    for said in ("others may read", "still has the first admin's password", "did you mean 'web'?", "cannot be asked"):
+        assert said in out, said
+    assert "history.fs ends in 13 bytes" in out
+    assert opsapp("doctor", "--data", tmp_path / "none")[0] == 1
+    (data / "main.fs").write_bytes(b"something else")
+    assert "main.fs is not a store" in opsapp("doctor", *place)[1]
+
+
+def test_the_doctor_looks_at_a_store_in_use(opsapp, tmp_path, monkeypatch):
+    monkeypatch.setenv("OPSAPP_ADMIN_PASSWORD", "first admin password")
+    service = Service(tmp_path, **{"opsapp.data": str(tmp_path)})
+    with listening(service.app) as url:
+        out = opsapp("doctor", "--data", tmp_path, "--url", url)[1]
+    service.close()
+    assert "is open in another process" in out
+    assert f"{url} answers: ok" in out

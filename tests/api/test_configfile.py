@@ -1,0 +1,128 @@
+"""The YAML file: defaults, every mistake with its path and line, reload all or nothing."""
+
+import pytest
+
+from opsapp import app
+from opsapp.web import configfile
+
+
+@pytest.fixture
+def sections(service):
+    return service.app.registry.opsapp_sections
+
+
+def write(tmp_path, text):
+    path = tmp_path / "opsapp.yaml"
+    path.write_text(text)
+    return path
+
+
+def mistakes(path, sections):
+    with pytest.raises(configfile.BadConfig) as caught:
+        configfile.read(path, sections)
+    return {mistake.path: (mistake.line, mistake.message) for mistake in caught.value.mistakes}
+
+
+def test_without_a_file_every_default_is_there(service):
+    config = service.node.config
+    assert config["timezone"] == "UTC"
+    assert config["web"]["base_url"] is None
+    assert config["log"]["format"] == "text"
+
+
+def test_an_empty_file_means_defaults(tmp_path, sections, service):
+    assert configfile.read(write(tmp_path, "\n# nothing\n"), sections) == service.node.config
+
+
+def test_every_mistake_is_told_with_its_line(tmp_path, sections):
+    text = "timezone: Mars/Olympus\nweb:\n  base_ulr: http://x\n  trusted_proxies: [10.0.0.0/8, nonsense]\nlgo: {}\n"
+    found = mistakes(write(tmp_path, text), sections)
+    assert found["timezone"][0] == 1
+    assert found["web.base_ulr"] == (3, "is not known here; did you mean 'base_url'?")
+    assert found["web.trusted_proxies.1"][0] == 4
+    assert found["lgo"] == (5, "is not known here; did you mean 'log'?")
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "line"),
+    [
+        ("web: [1\n", "file", 2),
+        ("- a\n- b\n", "file", 1),
+        ("log:\n  level: info\n  level: debug\n", "log.level", 3),
+        ("log: 7\n", "log", 1),
+        ("timezone: !!python/object:os.system x\n", "timezone", 1),
+        ("web:\n  base_url: ftp://x\n", "web.base_url", 2),
+    ],
+)
+def test_what_cannot_be_read_is_refused(tmp_path, sections, text, path, line):
+    assert mistakes(write(tmp_path, text), sections)[path][0] == line
+
+
+def test_a_missing_file_is_a_mistake(tmp_path, sections):
+    assert "file" in mistakes(tmp_path / "none.yaml", sections)
+
+
+def test_reload_is_all_or_nothing(service, tmp_path):
+    path = write(tmp_path, "timezone: Europe/Berlin\n")
+    service.app.registry.settings["opsapp.config"] = str(path)
+    seen = []
+    service.app.registry.opsapp_appliers.append(lambda root, config: seen.append(config["timezone"]))
+    assert app.reload(service.app.registry) is True
+    assert service.node.config["timezone"] == seen[-1] == "Europe/Berlin"
+    path.write_text("timezone: Europe/Paris\nnonsense: 1\n")
+    assert app.reload(service.app.registry) is False
+    assert service.node.config["timezone"] == "Europe/Berlin"
+
+
+GOOD_OIDC = """
+web:
+  oidc:
+    enabled: true
+    issuer: https://id.example.org/realm
+    client_id: opsapp
+    redirect_uri: https://ops.example.org/api/auth/oidc/callback
+    role_map: {admin: ops-admins}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "wrong"),
+    [
+        ("    client_id: opsapp\n", "", "web.oidc.client_id"),
+        ("    role_map: {admin: ops-admins}\n", "", "web.oidc.role_map"),
+        ("https://id.example.org/realm", "id.example.org", "web.oidc.issuer"),
+        ("admin: ops", "root: ops", "web.oidc.role_map.root"),
+        ("    client_id: opsapp\n", "    client: opsapp\n", "web.oidc.client"),
+    ],
+)
+def test_single_sign_on_is_configured_whole_or_not_at_all(service, tmp_path, old, new, wrong):
+    path = tmp_path / "opsapp.yaml"
+    path.write_text(GOOD_OIDC)
+    found = configfile.read(path, service.app.registry.opsapp_sections)["web"]["oidc"]
+    assert found["scopes"] == ("openid", "profile", "email")
+    assert found["role_map"] == {"admin": "ops-admins", "operator": None, "viewer": None}
+    path.write_text(GOOD_OIDC.replace(old, new))
+    with pytest.raises(configfile.BadConfig) as caught:
+        configfile.read(path, service.app.registry.opsapp_sections)
+    assert wrong in {mistake.path for mistake in caught.value.mistakes}
+
+
+def test_what_is_wrong_between_the_fields_of_a_rule_has_its_line_too(tmp_path, sections):
+    text = (
+        "healing:\n"
+        "  rules:\n"
+        "    - {id: a, condition: cpu_percent > 1}\n"
+        "    - id: b\n"
+        "      condition: cpu_percent > 1\n"
+        "      escalation_chain:\n"
+        "        - {action: restart_service, params: {servce: nginx}}\n"
+        "  dependencies:\n"
+        "    - {target: x, depends_on: [y]}\n"
+        "    - {target: y, depends_on: [x]}\n"
+    )
+    found = mistakes(write(tmp_path, text), sections)
+    assert found["healing.rules.0.action"] == (3, "is required where there is no escalation_chain")
+    assert found["healing.rules.1.escalation_chain"][0] == 6
+    assert "restart_service has no such parameter" in found["healing.rules.1.escalation_chain"][1]
+    assert found["healing.dependencies"][0] == 8
+    assert "cycle: x → y → x" in found["healing.dependencies"][1]

@@ -1,0 +1,91 @@
+"""The smallest slice: sign in, say who one is, sign out; and the answers that every path gives."""
+
+import pytest
+
+
+def test_signs_in_and_out(service):
+    app = service.anonymous
+    answer = app.post_json("/api/login", {"username": "admin", "password": "first admin password"})
+    assert answer.json["role"] == "admin"
+    headers = {"Authorization": "Bearer " + answer.json["token"]}
+    assert app.get("/api/me", headers=headers).json == {"username": "admin", "role": "admin"}
+    assert app.get("/api/me?token=" + answer.json["token"]).json["username"] == "admin"
+    assert app.post("/api/logout", headers=headers).json == {"status": "ok"}
+    assert app.get("/api/me", headers=headers, status=401).json["code"] == "unauthenticated"
+
+
+@pytest.mark.parametrize("body", [{"username": "admin", "password": "wrong"}, {"username": "nobody", "password": "x"}])
+def test_wrong_credentials_are_401(service, body):
+    answer = service.anonymous.post_json("/api/login", body, status=401)
+    assert answer.json["error"]
+
+
+def test_sessions_end_after_a_day(service):
+    vera = service.vera
+    service.clock.advance(24 * 3600 - 1)
+    vera.get("/api/me")
+    service.clock.advance(1)
+    vera.get("/api/me", status=401)
+
+
+@pytest.mark.parametrize("path", ["/api", "/api/me", "/api/nothing", "/api/me/extra", "/api/users/x"])
+def test_nobody_learns_what_exists(service, path):
+    answer = service.anonymous.get(path, status=401)
+    assert answer.headers["WWW-Authenticate"] == "Bearer"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert answer.headers["X-Request-Id"]
+
+
+def test_public_status(service):
+    service.clock.advance(5)
+    answer = service.anonymous.get("/api/status/public")
+    assert answer.json == {"status": "ok", "version": answer.headers["X-Opsapp-Version"], "uptime_s": 5}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/api/nothing", 404),
+        ("GET", "/api/me/extra", 404),
+        ("GET", "/api/login", 405),
+        ("DELETE", "/api/me", 405),
+        ("GET", "/api/%ff", 400),
+    ],
+)
+def test_wrong_paths_and_methods(service, method, path, status):
+    answer = service.vera.request(path, method=method, expect_errors=True)
+    assert answer.status_int == status, answer.text
+    assert set(answer.json) == {"error", "code"}
+    assert status != 405 or answer.headers["Allow"]
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "status"),
+    [
+        ("application/json", b"", 400),
+        ("application/json", b"[]", 400),
+        ("application/json", b"{", 400),
+        ("application/json", b'{"username": NaN, "password": "x"}', 400),
+        ("application/json", b'{"a":1,"a":2}', 400),
+        ("application/json", b"\xff", 400),
+        ("application/json", b"[" * 100_000, 400),
+        ("text/plain", b"{}", 415),
+        ("application/json", b"{}", 422),
+        ("application/json", b'{"username": 7, "password": null, "more": 1}', 422),
+        ("application/json", b'{"username": "' + b"a" * 1_100_000 + b'"}', 413),
+    ],
+)
+def test_bad_bodies(service, content_type, body, status):
+    headers = {"Content-Type": content_type}
+    answer = service.anonymous.post("/api/login", body, headers=headers, expect_errors=True)
+    assert answer.status_int == status, answer.text
+    assert answer.json["error"]
+    if body.startswith(b'{"username": 7'):
+        assert set(answer.json["fields"]) == {"username", "password", "more"}
+
+
+def test_etag(service):
+    first = service.vera.get("/api/me")
+    again = service.vera.get("/api/me", headers={"If-None-Match": first.headers["ETag"]})
+    assert (again.status_int, again.body) == (304, b"")

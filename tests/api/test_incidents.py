@@ -1,0 +1,110 @@
+"""/api/monitoring/incidents: the list, what people say about one, and the war room."""
+
+import pytest
+
+from opsapp.monitoring.interfaces import IWarRoomSection
+from tests.support.monitoring import DOWN, UP, Lookout
+
+PATH = "/api/monitoring/incidents"
+
+
+@pytest.fixture
+def lookout(service):
+    return Lookout(service)
+
+
+def broken(lookout, **settings):
+    """A monitor that is down; (monitor id, incident id)."""
+    monitor_id = lookout.add(retries=0, **settings)
+    lookout.sees[monitor_id] = DOWN
+    lookout.tick()
+    return monitor_id, lookout.incidents(f"monitor_id={monitor_id}")[0]["id"]
+
+
+def test_newest_first_filtered_and_paged(lookout):
+    ids = []
+    for n in range(4):
+        monitor_id, incident_id = broken(lookout, name=f"m{n}")
+        ids.append(incident_id)
+        lookout.service.clock.advance(1)
+    lookout.sees[monitor_id] = UP
+    lookout.run(61)
+    get = lookout.service.vera.get
+    assert [each["id"] for each in get(PATH).json] == ids[::-1]
+    assert [each["id"] for each in get(f"{PATH}?status=resolved").json] == ids[3:]
+    page = get(f"{PATH}?status=open&limit=2&offset=1")
+    assert [each["id"] for each in page.json] == [ids[1], ids[0]]
+    assert page.headers["X-Total-Count"] == "3"
+    get(f"{PATH}?status=closed", status=422)
+    get(f"{PATH}?limit=1001", status=422)
+
+
+def test_fifty_by_default(lookout):
+    for n in range(55):
+        broken(lookout, name=f"m{n}")
+    answer = lookout.service.vera.get(PATH)
+    assert len(answer.json) == 50
+    assert answer.headers["X-Total-Count"] == "55"
+
+
+def test_acknowledge(lookout):
+    _, incident_id = broken(lookout)
+    otto = lookout.service.otto
+    lookout.service.vera.post_json(f"{PATH}/{incident_id}/acknowledge", {"note": "mine"}, status=403)
+    assert otto.post_json(f"{PATH}/{incident_id}/acknowledge", {"note": "mine"}).json == {"status": "acknowledged"}
+    incident = otto.get(f"{PATH}/{incident_id}").json
+    assert incident["acknowledged_by"] == "otto"
+    assert incident["updates"][0]["message"] == "mine"
+    assert otto.post_json(f"{PATH}/{incident_id}/acknowledge", {}, status=409).json["code"] == "already_acknowledged"
+
+
+def test_updates(lookout):
+    _, incident_id = broken(lookout)
+    otto = lookout.service.otto
+    body = {"stage": "identified", "message": "the disk is full"}
+    assert otto.post_json(f"{PATH}/{incident_id}/updates", body, status=201).json == {"status": "created"}
+    update = otto.get(f"{PATH}/{incident_id}").json["updates"][0]
+    assert update == body | {"user": "otto", "time": int(lookout.service.clock.now())}
+    wrong = otto.post_json(f"{PATH}/{incident_id}/updates", {"stage": "fine", "message": ""}, status=422)
+    assert set(wrong.json["fields"]) == {"stage", "message"}
+    lookout.service.vera.post_json(f"{PATH}/{incident_id}/updates", body, status=403)
+    otto.post_json(f"{PATH}/nothing/updates", body, status=404)
+
+
+def test_war_room(lookout):
+    monitor_id, incident_id = broken(lookout, tags=["shop", "public"])
+    near = lookout.add(name="Near", tags=["shop", "public"])
+    far = lookout.add(name="Far", tags=["public"])
+    lookout.add(name="Unrelated", tags=["blog"])
+    lookout.service.otto.post_json(f"{PATH}/{incident_id}/acknowledge", {"note": "on it"})
+    lookout.sees[monitor_id] = UP
+    lookout.run(61)
+    room = lookout.service.vera.get(f"{PATH}/{incident_id}/war-room").json
+    assert set(room) == {
+        "incident", "monitor", "related_monitors", "events", "suggested_automations", "dependencies", "heals",
+    }  # fmt: skip
+    assert room["incident"]["id"] == incident_id
+    assert room["monitor"]["id"] == monitor_id
+    assert [each["id"] for each in room["related_monitors"]] == [near, far]
+    assert [each["kind"] for each in room["events"]] == ["down", "acknowledged", "up"]
+    assert room["heals"] == room["dependencies"] == room["suggested_automations"] == []
+
+
+def test_other_rooms_add_to_the_war_room(lookout):
+    _, incident_id = broken(lookout)
+
+    def heals(root, incident, now):
+        return {"heals": [{"id": 7}], "events": [{"time": incident["started"] - 1, "kind": "plan", "text": "restart"}]}
+
+    lookout.service.node.registry.registerUtility(heals, IWarRoomSection, name="healing")
+    room = lookout.service.vera.get(f"{PATH}/{incident_id}/war-room").json
+    assert room["heals"] == [{"id": 7}]
+    assert [each["kind"] for each in room["events"]] == ["plan", "down"]
+
+
+def test_a_war_room_outlives_its_monitor(lookout):
+    monitor_id, incident_id = broken(lookout)
+    lookout.service.ada.delete(f"/api/monitoring/endpoints/{monitor_id}")
+    room = lookout.service.vera.get(f"{PATH}/{incident_id}/war-room").json
+    assert room["monitor"] is None
+    assert room["incident"]["status"] == "resolved"

@@ -1,0 +1,283 @@
+"""/api/monitoring/endpoints: what it takes, what it refuses, and who may do what."""
+
+import json
+
+import pytest
+
+HTTP = {
+    "name": "Shop",
+    "url": "https://shop.example.org/",
+    "type": "http",
+    "interval": 30,
+    "timeout": 5,
+    "expected_status": 200,
+    "retries": 1,
+    "tags": ["public", "shop"],
+}
+PATH = "/api/monitoring/endpoints"
+
+
+def create(service, **changes):
+    answer = service.otto.post_json(PATH, HTTP | changes, status=201)
+    assert answer.json["status"] == "created"
+    return answer.json["id"]
+
+
+def test_create_and_read(service):
+    monitor_id = create(service)
+    listed = service.vera.get(PATH)
+    assert listed.headers["X-Total-Count"] == "1"
+    monitor = listed.json[0]
+    assert monitor == service.vera.get(f"{PATH}/{monitor_id}").json
+    assert {name: monitor[name] for name in HTTP} == HTTP
+    assert monitor["status"] == "pending"
+    assert monitor["enabled"] is True
+    assert monitor["response_time_ms"] is monitor["last_check"] is monitor["uptime_24h"] is None
+    assert "push_url" not in monitor
+
+
+def test_defaults(service):
+    answer = service.otto.post_json(PATH, {"name": "a", "type": "http", "url": "http://a.example/"})
+    monitor = service.vera.get(f"{PATH}/{answer.json['id']}").json
+    wanted = {"interval": 60, "timeout": 10, "retries": 2, "expected_status": None, "tags": [], "method": "GET"}
+    assert {name: monitor[name] for name in wanted} == wanted
+    answer = service.otto.post_json(PATH, {"name": "b", "type": "http", "url": "http://b.example/", "interval": 5})
+    assert service.vera.get(f"{PATH}/{answer.json['id']}").json["timeout"] == 4
+
+
+GOOD = [
+    {"type": "tcp", "url": "tcp://db.example.org:5432"},
+    {"type": "ping", "url": "ping://10.0.0.1"},
+    {"type": "ping", "url": "ping://[2001:db8::1]"},
+    {"type": "dns", "url": "dns://192.0.2.1:5353/example.org?type=MX"},
+    {"type": "tls", "url": "tls://example.org:443"},
+    {"type": "keyword", "keyword": "welcome"},
+    {"type": "json", "json_path": "$.a.b[0]", "expected_value": 7},
+    {"type": "json", "json_path": "$", "expected_value": {"a": [1]}},
+    {"type": "agent", "url": "agent://0123456789abcdef"},
+    {"type": "push", "url": ""},
+    {"expected_status": None, "degraded_ms": 500, "method": "HEAD", "headers": {"X-A": "b"}, "follow_redirects": False},
+    {"interval": 86400, "timeout": 60, "retries": 0},
+    {"url": "http://münchen.example/straße"},
+]
+
+
+@pytest.mark.parametrize("changes", GOOD)
+def test_every_type_can_be_made_and_its_record_sent_back(service, changes):
+    monitor_id = create(service, **changes)
+    record = service.otto.get(f"{PATH}/{monitor_id}").json
+    assert {name: record[name] for name in changes} == changes
+    assert service.otto.put_json(f"{PATH}/{monitor_id}", record).json == {"status": "updated"}
+    assert service.otto.get(f"{PATH}/{monitor_id}").json == record
+
+
+BAD = [
+    ({"name": ""}, {"name"}),
+    ({"name": 7, "interval": "30", "tags": "x", "retries": True}, {"name", "interval", "tags", "retries"}),
+    ({"name": None}, {"name"}),
+    ({"interval": 4}, {"interval"}),
+    ({"interval": 86401}, {"interval"}),
+    ({"interval": 30.0}, {"interval"}),
+    ({"timeout": 0}, {"timeout"}),
+    ({"timeout": 61, "interval": 300}, {"timeout"}),
+    ({"timeout": 30, "interval": 30}, {"timeout"}),
+    ({"timeout": 30, "interval": 30, "name": ""}, {"timeout", "name"}),
+    ({"retries": 11}, {"retries"}),
+    ({"expected_status": 99}, {"expected_status"}),
+    ({"expected_status": 600}, {"expected_status"}),
+    ({"type": "smtp"}, {"type"}),
+    ({"url": "ftp://x/"}, {"url"}),
+    ({"url": "http://"}, {"url"}),
+    ({"url": "http://a b/"}, {"url"}),
+    ({"url": "http://a/\r\nX: y"}, {"url"}),
+    ({"url": "http://a:99999/"}, {"url"}),
+    ({"url": ""}, {"url"}),
+    ({"type": "tcp", "url": "tcp://host"}, {"url"}),
+    ({"type": "tcp", "url": "http://host:80"}, {"url"}),
+    ({"type": "dns", "url": "dns://1.1.1.1/"}, {"url"}),
+    ({"type": "dns", "url": "dns://1.1.1.1/a?type=ZZ"}, {"url"}),
+    ({"type": "push"}, {"url"}),
+    ({"type": "keyword"}, {"keyword"}),
+    ({"type": "json"}, {"json_path", "expected_value"}),
+    ({"type": "json", "json_path": "a.b", "expected_value": 1}, {"json_path"}),
+    ({"tags": ["a", "a"]}, {"tags"}),
+    ({"tags": [""]}, {"tags"}),
+    ({"headers": {"X\r\nY": "z"}}, {"headers"}),
+    ({"headers": {"X": "a\r\nHost: b"}}, {"headers"}),
+    ({"method": "BREW"}, {"method"}),
+    ({"degraded_ms": -1}, {"degraded_ms"}),
+    ({"agent_id": "0123456789abcdef"}, {"agent_id"}),
+    ({"probe_from": ["0123456789abcdef"]}, {"probe_from"}),
+    ({"colour": "red"}, {"colour"}),
+    ({"id": "0123456789abcdef"}, {"id"}),
+    ({"expected_value": ["x" * 5000]}, {"expected_value"}),
+    ({"expected_value": {"a": ["\ud83d"]}}, {"expected_value"}),
+    ({"expected_value": json.loads("[" * 60 + "]" * 60)}, {"expected_value"}),
+    ({"name": "\ud83d"}, {"name"}),
+]
+
+
+@pytest.mark.parametrize(("changes", "fields"), BAD)
+def test_bad_values_are_all_named_at_once(service, changes, fields):
+    answer = service.otto.post_json(PATH, HTTP | changes, status=422).json
+    assert {name.split(".")[0] for name in answer["fields"]} == fields, answer
+    assert service.otto.get(PATH).json == []
+
+
+@pytest.mark.parametrize("name", ["name", "url", "type"])
+def test_what_is_required(service, name):
+    body = {key: value for key, value in HTTP.items() if key != name}
+    assert name in service.otto.post_json(PATH, body, status=422).json["fields"]
+
+
+def test_a_put_changes_only_what_it_names(service):
+    monitor_id = create(service)
+    service.otto.put_json(f"{PATH}/{monitor_id}", {"name": "Store", "timeout": 9})
+    monitor = service.otto.get(f"{PATH}/{monitor_id}").json
+    assert (monitor["name"], monitor["timeout"], monitor["url"]) == ("Store", 9, HTTP["url"])
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"interval": 5}, "timeout"),
+        ({"timeout": 30}, "timeout"),
+        ({"type": "tcp"}, "url"),
+        ({"url": "tcp://a:1"}, "url"),
+        ({"type": "keyword"}, "keyword"),
+        ({"name": None}, "name"),
+        ({"nope": 1}, "nope"),
+        ({"enabled": "yes"}, "enabled"),
+    ],
+)
+def test_a_put_must_fit_what_is_stored(service, body, field):
+    monitor_id = create(service)
+    before = service.otto.get(f"{PATH}/{monitor_id}").json
+    assert field in service.otto.put_json(f"{PATH}/{monitor_id}", body, status=422).json["fields"]
+    assert service.otto.get(f"{PATH}/{monitor_id}").json == before
+
+
+def test_read_only_fields_are_ignored_in_a_put(service):
+    monitor_id = create(service)
+    service.otto.put_json(f"{PATH}/{monitor_id}", {"id": "other", "status": "up", "uptime_24h": 100, "cause": 7})
+    monitor = service.otto.get(f"{PATH}/{monitor_id}").json
+    assert (monitor["id"], monitor["status"]) == (monitor_id, "pending")
+
+
+def test_off_and_on_again(service):
+    monitor_id = create(service)
+    service.otto.put_json(f"{PATH}/{monitor_id}", {"enabled": False})
+    assert service.otto.get(f"{PATH}/{monitor_id}").json["status"] == "paused"
+    service.otto.put_json(f"{PATH}/{monitor_id}", {"enabled": True})
+    assert service.otto.get(f"{PATH}/{monitor_id}").json["status"] == "pending"
+
+
+def test_delete(service):
+    monitor_id = create(service)
+    assert service.ada.delete(f"{PATH}/{monitor_id}").json == {"status": "deleted"}
+    service.vera.get(f"{PATH}/{monitor_id}", status=404)
+    assert service.vera.get(PATH).json == []
+    service.ada.delete(f"{PATH}/{monitor_id}", status=404)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "roles"),
+    [
+        ("GET", PATH, "voa"),
+        ("POST", PATH, "oa"),
+        ("GET", PATH + "/{id}", "voa"),
+        ("PUT", PATH + "/{id}", "oa"),
+        ("DELETE", PATH + "/{id}", "a"),
+        ("GET", "/api/monitoring/incidents", "voa"),
+    ],
+)
+def test_roles(service, method, path, roles):
+    path = path.format(id=create(service))
+    service.anonymous.request(path, method=method, status=401)
+    for who in ("vera", "otto", "ada"):
+        answer = service.client(who).request(path, method=method, expect_errors=True)
+        assert (answer.status_int != 403) == (who[0] in roles), (who, answer.status_int)
+
+
+def test_the_permission_is_judged_before_the_body(service):
+    service.vera.post_json(PATH, {"nonsense": 1}, status=403)
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/nothing/else", "/0123456789abcdef/more"])
+def test_unknown_paths(service, path):
+    create(service)
+    service.vera.get(PATH + path, status=404)
+    service.anonymous.get(PATH + path, status=401)
+
+
+def test_wrong_methods(service):
+    monitor_id = create(service)
+    assert service.ada.delete(PATH, status=405).headers["Allow"] == "GET, POST"
+    service.ada.post_json(f"{PATH}/{monitor_id}", {}, status=405)
+
+
+def test_lists_are_filtered_and_paged(service):
+    for n in range(5):
+        create(service, name=f"shop {n}", tags=["even" if n % 2 == 0 else "odd"])
+    create(service, name="Blog", url="https://blog.example.org/", tags=[])
+    get = service.vera.get
+    assert [each["name"] for each in get(PATH).json] == ["Blog"] + [f"shop {n}" for n in range(5)]
+    page = get(f"{PATH}?limit=2&offset=1")
+    assert ([each["name"] for each in page.json], page.headers["X-Total-Count"]) == (["shop 0", "shop 1"], "6")
+    assert get(f"{PATH}?tag=even").headers["X-Total-Count"] == "3"
+    assert [each["name"] for each in get(f"{PATH}?q=BLOG").json] == ["Blog"]
+    assert len(get(f"{PATH}?q=shop+odd").json) == 2
+    assert len(get(f"{PATH}?status=pending").json) == 6
+    assert get(f"{PATH}?status=up").json == []
+
+
+@pytest.mark.parametrize("query", ["limit=0", "limit=1001", "limit=x", "offset=-1", "status=fine", "limit=1.5"])
+def test_wrong_queries(service, query):
+    assert service.vera.get(f"{PATH}?{query}", status=422).json["fields"]
+
+
+def test_credentials_are_not_for_viewers(service):
+    monitor_id = create(service, headers={"Authorization": "Bearer s3cret"}, url="http://me:s3cret@shop.example/")
+    push_id = create(service, type="push", url="")
+    seen = service.vera.get(PATH).text + service.vera.get(f"{PATH}/{monitor_id}").text
+    assert "s3cret" not in seen
+    assert "/push/" not in seen
+    assert service.otto.get(f"{PATH}/{monitor_id}").json["headers"] == {"Authorization": "Bearer s3cret"}
+    assert service.otto.get(f"{PATH}/{push_id}").json["push_url"].startswith("/api/monitoring/push/")
+
+
+def test_a_push_address_is_public_and_says_nothing_of_others(service):
+    monitor_id = create(service, type="push", url="")
+    url = service.otto.get(f"{PATH}/{monitor_id}").json["push_url"]
+    assert service.anonymous.get(url).json == {"status": "ok"}
+    assert service.otto.get(f"{PATH}/{monitor_id}").json["status"] == "up"
+    assert service.anonymous.post(url, b"\x00 anything").json == {"status": "ok"}
+    service.anonymous.get("/api/monitoring/push/" + "0" * 64, status=404)
+    service.vera.get(url + "/more", status=404)
+    service.anonymous.put(url, status=405)
+    service.otto.put_json(f"{PATH}/{monitor_id}", {"type": "ping", "url": "ping://127.0.0.1"})
+    service.anonymous.get(url, status=404)
+
+
+def test_events_tell_of_changes(service):
+    monitor_id = create(service)
+    service.otto.put_json(f"{PATH}/{monitor_id}", {"name": "Store"})
+    service.ada.delete(f"{PATH}/{monitor_id}")
+    service.node.events.step()
+    told = [(each.kind, each.data["id"], each.data["change"]) for each in service.node.events.ring]
+    assert told == [("monitor", monitor_id, change) for change in ("created", "updated", "deleted")]
+
+
+def test_the_audit_tells_of_changes_without_their_secrets(service):
+    monitor_id = create(service, headers={"X-Api-Key": "s3cret"}, url="http://me:s3cret@shop.example/")
+    service.otto.put_json(f"{PATH}/{monitor_id}", {"name": "Store"})
+    service.ada.delete(f"{PATH}/{monitor_id}")
+    entries = service.ada.get("/api/audit?target=" + monitor_id)
+    assert [(each["action"], each["username"]) for each in entries.json] == [
+        ("monitor.delete", "ada"),
+        ("monitor.update", "otto"),
+        ("monitor.create", "otto"),
+    ]
+    assert entries.json[1]["before"]["name"] == "Shop"
+    assert entries.json[1]["after"]["name"] == "Store"
+    assert "s3cret" not in entries.text

@@ -1,0 +1,206 @@
+"""History, SLA, health scores and the status document, from checks made under the test's own clock."""
+
+import json
+
+import pytest
+from zope.interface import implementer
+
+from opsapp.monitoring.interfaces import IPublicWindows
+from opsapp.runtime import leases, measuring
+from tests.support.monitoring import BLIND, DOWN, UP, Lookout
+
+BASE = "/api/monitoring"
+
+
+@pytest.fixture
+def lookout(service):
+    return Lookout(service)
+
+
+def watch(lookout, *phases, **settings):
+    """A monitor checked through `phases`: (what is seen, seconds); its id. All is committed at the end."""
+    monitor_id = lookout.add(retries=0, **settings)
+    for outcome, seconds in phases:
+        lookout.sees[monitor_id] = outcome
+        lookout.run(seconds, step=5)
+    measuring.flush(lookout.service.node)
+    return monitor_id
+
+
+def fold_everything(service):
+    node = service.node
+    node.leases.held[measuring.LEASE] = 1
+    node.transact(leases.beat, node.leases.owner, [measuring.LEASE], {})
+    measuring.fold(node)
+    while measuring.merge(node):
+        pass
+
+
+def test_history_has_a_point_for_each_bucket_with_checks(lookout):
+    began = int(lookout.service.clock.now())
+    monitor_id = watch(lookout, (UP, 595), (DOWN, 300), (UP, 300))
+    path = f"{BASE}/endpoints/{monitor_id}/history"
+    answer = lookout.service.vera.get(path)
+    assert answer.headers["X-Total-Count"] == "4"
+    assert [point["time"] for point in answer.json] == [began, began + 300, began + 600, began + 900]
+    assert [point["status"] for point in answer.json] == ["up", "up", "down", "up"]
+    checks = [point["checks"] for point in answer.json]
+    assert all(count in (5, 6) for count in checks)  # the first check comes at once, the others in their phase
+    times = {"response_time_ms": 12, "min_ms": 12.0, "max_ms": 12.0, "p95_ms": 12.0}
+    assert answer.json[0] == {"time": began, "status": "up", "checks": checks[0], **times}
+    assert answer.json[2]["response_time_ms"] is None
+    fine = lookout.service.vera.get(f"{path}?resolution=60&range_h=1").json
+    assert sum(point["checks"] for point in fine) == sum(checks)
+    assert len(fine) in (20, 21)
+    hour = lookout.service.vera.get(f"{path}?resolution=3600&range_h=24").json
+    assert [(point["status"], point["checks"]) for point in hour] == [("down", sum(checks))]
+    assert lookout.service.vera.get(f"{path}?limit=1&offset=1").json == answer.json[1:2]
+    lookout.service.clock.advance(3 * 3600)
+    fold_everything(lookout.service)
+    assert lookout.service.vera.get(path).json == answer.json
+    assert lookout.service.vera.get(f"{path}?range_h=1").json == []
+
+
+@pytest.mark.parametrize(
+    "query", ["range_h=0", "range_h=17521", "range_h=a", "resolution=0", "resolution=86401", "resolution=1.5"]
+)
+def test_history_refuses_what_is_out_of_range(lookout, query):
+    monitor_id = lookout.add()
+    lookout.service.vera.get(f"{BASE}/endpoints/{monitor_id}/history?{query}", status=422)
+
+
+def test_history_of_a_monitor_without_checks_is_empty_and_of_none_404(lookout):
+    monitor_id = lookout.add()
+    assert lookout.service.vera.get(f"{BASE}/endpoints/{monitor_id}/history").json == []
+    lookout.service.vera.get(f"{BASE}/endpoints/0123456789abcdef/history", status=404)
+    lookout.service.anonymous.get(f"{BASE}/endpoints/{monitor_id}/history", status=401)
+    lookout.service.vera.post(f"{BASE}/endpoints/{monitor_id}/history", status=405)
+
+
+def test_sla_counts_up_and_down_time_and_nothing_else(lookout):
+    watch(lookout, (UP, 600), (DOWN, 600), (UP, 1200), name="Zebra")
+    quiet = lookout.add(name="alpha", enabled=False)
+    (alpha, zebra) = lookout.service.vera.get(f"{BASE}/sla").json
+    assert (alpha["monitor_id"], alpha["uptime_percent"], alpha["total_checks"]) == (quiet, None, 0)
+    assert (alpha["incidents"], alpha["mttr_minutes"]) == (0, None)
+    assert zebra["name"] == "Zebra"
+    assert 72 < zebra["uptime_percent"] < 78
+    assert 9 < zebra["downtime_minutes"] < 11
+    assert zebra["incidents"] == 1
+    assert zebra["mttr_minutes"] == pytest.approx(zebra["downtime_minutes"], abs=0.2)
+    assert zebra["unknown_minutes"] < 1
+    assert zebra["maintenance_minutes"] == 0
+    assert 39 <= zebra["total_checks"] <= 42
+    lookout.service.clock.advance(2 * 3600)  # nobody looks
+    fold_everything(lookout.service)
+    later = lookout.service.vera.get(f"{BASE}/sla?days=1").json[1]
+    assert later["downtime_minutes"] == zebra["downtime_minutes"]
+    assert 117 < later["unknown_minutes"] < 121
+    assert 72 < later["uptime_percent"] < 78
+
+
+def test_sla_takes_1_to_730_days_and_pages(lookout):
+    for name in ("a", "b", "c"):
+        lookout.add(name=name)
+    page = lookout.service.vera.get(f"{BASE}/sla?days=730&limit=1&offset=1")
+    assert [each["name"] for each in page.json] == ["b"]
+    assert page.headers["X-Total-Count"] == "3"
+    for query in ("days=0", "days=731", "days=x", "limit=0"):
+        lookout.service.vera.get(f"{BASE}/sla?{query}", status=422)
+    lookout.service.anonymous.get(f"{BASE}/sla", status=401)
+
+
+def test_health_scores(lookout):
+    good = watch(lookout, (UP, 600), name="good")
+    bad = watch(lookout, (DOWN, 600), name="bad")
+    lookout.add(name="new", enabled=False)
+    lookout.service.node.series.live.update(f"monitor:{good}", {"cert_days": 15.0}, lookout.service.clock.now())
+    one = lookout.service.vera.get(f"{BASE}/endpoints/{good}/health-score").json
+    assert (one["monitor_id"], one["name"], one["score"], one["grade"]) == (good, "good", 92.5, "A")
+    assert one["components"]["certificate"]["score"] == 50.0
+    assert one["components"]["uptime"]["value"] == 100.0
+    whole = lookout.service.vera.get(f"{BASE}/health-score").json
+    scores = {each["name"]: each["score"] for each in whole["monitors"]}
+    assert scores == {"good": 92.5, "bad": 0.0, "new": None}
+    assert (whole["score"], whole["grade"], whole["unknown"]) == (46.2, "F", 1)
+    assert lookout.service.vera.get(f"{BASE}/endpoints/{bad}/health-score").json["grade"] == "F"
+    lookout.service.anonymous.get(f"{BASE}/health-score", status=401)
+    lookout.service.vera.get(f"{BASE}/endpoints/0123456789abcdef/health-score", status=404)
+
+
+def test_without_monitors_there_is_no_score(service):
+    found = service.vera.get(f"{BASE}/health-score").json
+    assert (found["score"], found["grade"], found["monitors"], found["unknown"]) == (None, None, [], 0)
+
+
+def test_the_status_document_is_public_and_tells_of_public_monitors_alone(lookout):
+    secret = watch(lookout, (DOWN, 60), name="Hidden", url="http://hidden.internal/")
+    shop = watch(lookout, (UP, 600), (DOWN, 600), name="Shop", tags=["public"], url="http://10.1.2.3/admin")
+    watch(lookout, (UP, 60), name="Site", tags=["public"])
+    incident = lookout.incidents(f"monitor_id={shop}")[0]["id"]
+    lookout.service.otto.post_json(f"{BASE}/incidents/{incident}/acknowledge", {"note": "cable to 10.1.2.3"})
+    update = {"stage": "identified", "message": "A cable is loose."}
+    lookout.service.otto.post_json(f"{BASE}/incidents/{incident}/updates", update)
+    document = lookout.service.anonymous.get(f"{BASE}/status-page").json
+    assert document["overall"] == "major_outage"
+    assert [(each["name"], each["status"]) for each in document["monitors"]] == [("Shop", "down"), ("Site", "up")]
+    assert 45 < document["monitors"][0]["uptime_90d"] < 55
+    assert len(document["monitors"][0]["days"]) == 90
+    assert [day["uptime"] for day in document["monitors"][0]["days"]][:89] == [None] * 89
+    assert document["monitors"][0]["days"][-1]["incidents"] == 1
+    assert [each["id"] for each in document["active_incidents"]] == [incident]
+    assert [each["stage"] for each in document["active_incidents"][0]["updates"]] == ["identified"]
+    assert document["history"][0]["incidents"][0]["monitor_name"] == "Shop"
+    text = json.dumps(document)
+    for word in ("10.1.2.3", "Hidden", secret, "HTTP 500", "otto", "http://", "cause"):
+        assert word not in text
+    lookout.sees[shop] = UP
+    lookout.run(60, step=5)
+    later = lookout.service.anonymous.get(f"{BASE}/status-page").json
+    assert (later["overall"], later["active_incidents"]) == ("operational", [])
+    assert later["monitors"][0]["incidents"][0]["status"] == "resolved"
+
+
+def test_the_status_document_of_an_empty_service(service):
+    document = service.anonymous.get(f"{BASE}/status-page").json
+    assert (document["overall"], document["monitors"], document["history"]) == ("degraded", [], [])
+
+
+def test_the_status_document_has_an_etag_that_holds_for_some_seconds(lookout):
+    watch(lookout, (UP, 60), name="Shop", tags=["public"])
+    lookout.service.clock.advance(-lookout.service.clock.now() % 5)
+    first = lookout.service.anonymous.get(f"{BASE}/status-page")
+    lookout.service.clock.advance(4)
+    again = lookout.service.anonymous.get(f"{BASE}/status-page", headers={"If-None-Match": first.headers["ETag"]})
+    assert again.status_int == 304
+
+
+def test_when_nobody_can_look_the_page_does_not_claim_that_all_is_well(lookout):
+    watch(lookout, (UP, 60), (BLIND, 60), name="Shop", tags=["public"])
+    document = lookout.service.anonymous.get(f"{BASE}/status-page").json
+    assert (document["overall"], document["monitors"][0]["status"]) == ("degraded", "unknown")
+
+
+@implementer(IPublicWindows)
+class Windows:
+    def __init__(self, *covered):
+        self.covered = covered
+
+    def upcoming(self, root, monitor_ids, now):
+        window = {"name": "Upgrade", "start": int(now) + 60, "end": int(now) + 120, "active": False}
+        return [window | {"monitors": [*self.covered, *monitor_ids]}]
+
+
+def test_maintenance_names_published_monitors_alone(lookout):
+    lookout.add(name="Shop", tags=["public"])
+    hidden = lookout.add(name="Hidden")
+    lookout.service.node.registry.registerUtility(Windows(hidden), IPublicWindows)
+    (window,) = lookout.service.anonymous.get(f"{BASE}/status-page").json["maintenance"]
+    assert (window["name"], window["active"], window["monitors"]) == ("Upgrade", False, ["Shop"])
+
+
+def test_the_journal_says_at_metrics_how_it_fares(lookout):
+    watch(lookout, (UP, 60))
+    text = lookout.service.vera.get("/metrics").text
+    assert "opsapp_journal_backlog 0.0" in text
+    assert "opsapp_observations_lost_total 0.0" in text

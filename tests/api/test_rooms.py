@@ -1,0 +1,215 @@
+"""The pages of the table: what they show is what the API says, what they change the API changes."""
+
+from html.parser import HTMLParser
+
+import pytest
+from webtest import TestApp
+
+from opsapp.auth.cookies import SESSION
+from opsapp.ui import building
+from opsapp.ui.plan import PAGES
+from tests.support.app import ROLES, Service, _sign_in
+
+ADMINS = {"/users", "/audit", "/notifications"}
+NOT_VIEWERS = ADMINS | {"/healing/replay"}
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPSAPP_ADMIN_PASSWORD", "first admin password")
+        service = Service(tmp_path_factory.mktemp("rooms"))
+    shop = {"name": "<Shop>", "type": "http", "url": "http://shop.example/"}
+    service.monitor = service.otto.post_json("/api/monitoring/endpoints", shop).json["id"]
+    service.agent = service.ada.post_json("/api/agents", {"label": "box-1"}).json["agent_id"]
+    service.automation = service.otto.post("/api/automations/templates/memory/apply").json["id"]
+    yield service
+    service.close()
+
+
+def browser(service, who):
+    """A browser in which `who` is signed in."""
+    made = TestApp(service.app)
+    made.set_cookie(SESSION, service.transact(_sign_in, who, service.clock.now()))
+    return made
+
+
+def place_of(service, page):
+    ids = {"/monitors/{id}": service.monitor, "/agents/{id}": service.agent, "/automations/{id}": service.automation}
+    return page.path.partition("{")[0] + ids.get(page.path, "") if "{" in page.path else page.path
+
+
+class Outline(HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.labels, self.inputs, self.marks, self.inline, self.lang = [], set(), set(), [], [], None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.tags.append(tag)
+        self.lang = attrs.get("lang", self.lang)
+        if "id" in attrs:
+            self.marks.append(attrs["id"])
+        if tag == "label":
+            self.labels.add(attrs["for"])
+        if tag in ("input", "select", "textarea") and attrs.get("type") != "hidden":
+            self.inputs.add(attrs.get("id"))
+        self.inline += [name for name in attrs if name.startswith("on") or name == "style"]
+
+
+PLAIN = [page for page in PAGES if page.path not in ("/incidents/{id}", "/automations/runs/{run_id}")]
+
+
+@pytest.mark.parametrize("who", ROLES)
+@pytest.mark.parametrize("page", PLAIN, ids=lambda page: page.path)
+def test_every_page(service, page, who):
+    if page not in building.known_of(service.app.registry).pages:
+        browser(service, who).get(page.path, status=404)
+        return
+    refused = page.path in {"vera": NOT_VIEWERS, "otto": ADMINS, "ada": ()}[who]
+    answer = browser(service, who).get(place_of(service, page), status=403 if refused else 200)
+    outline = Outline(answer.text)
+    assert outline.lang == "en"
+    for tag in ("h1", "title", "main", "header", "nav", "footer"):
+        assert outline.tags.count(tag) == 1, tag
+    assert outline.inputs <= outline.labels
+    assert len(set(outline.marks)) == len(outline.marks)
+    assert outline.inline == []
+    assert "<Shop>" not in answer.text
+    assert "unsafe" not in answer.headers["Content-Security-Policy"]
+
+
+def test_every_row_of_the_table_names_views_that_there_are(service):
+    """Misspelt, a page or an act would silently be left out."""
+    known = building.known_of(service.app.registry)
+    lacking = {api for page in known.pages for api in building.needed(page, all=True) if api not in known.roles}
+    assert not lacking
+    later = {page.path for page in PAGES if page not in known.pages}
+    assert later <= {"/maintenance"}
+
+
+def test_the_menu_has_what_its_reader_may_see(service):
+    seen = {who: browser(service, who).get("/healing").html.select("nav[aria-label=Main] a") for who in ("vera", "ada")}
+    paths = {who: {link["href"] for link in links} for who, links in seen.items()}
+    assert paths["ada"] - paths["vera"] == NOT_VIEWERS
+    assert "/healing/trust" in paths["vera"]
+    assert [link["href"] for link in seen["ada"] if link.get("aria-current")] == ["/healing"]
+
+
+def form(page, act):
+    """The first form on it that does this."""
+    found = [each for each in page.forms.values() if "act" in each.fields and each["act"].value.endswith(act)]
+    assert found, f"there is no {act} on {page.request.path}"
+    return found[0]
+
+
+def press(page, act, status=303, **values):
+    chosen = form(page, act)
+    for name, value in values.items():
+        chosen[name] = value
+    return chosen.submit(status=status)
+
+
+def test_a_monitor_is_paused_and_resumed(service):
+    otto, path = browser(service, "otto"), f"/monitors/{service.monitor}"
+    page = press(otto.get(path), "pause").follow()
+    assert "Done: Pause." in page.text
+    assert service.vera.get(f"/api/monitoring/endpoints/{service.monitor}").json["enabled"] is False
+    press(page, "resume")
+    assert service.vera.get(f"/api/monitoring/endpoints/{service.monitor}").json["enabled"] is True
+    entry = service.ada.get("/api/audit?user=otto&action=monitor&limit=1").json[0]
+    assert entry["target"] == service.monitor
+
+
+def test_trust_is_given_and_taken_and_what_cannot_be_says_why(service):
+    ada = browser(service, "ada")
+    page = press(ada.get("/healing/trust"), "promote", level="approve").follow()
+    rule = form(page, "demote")["row-rule_id"].value
+    levels = {each["rule_id"]: each["current_level"] for each in service.vera.get("/api/healing/trust").json}
+    assert levels[rule] == "approve"
+    refused = press(page, "promote", 409, level="notify")
+    assert refused.html.select_one("[role=alert]").text
+    assert refused.html.select_one('main a[href="/healing/trust"]')
+    press(page, "demote", level="notify")
+
+
+def test_healing_is_paused_and_resumed(service):
+    ada = browser(service, "ada")
+    page = press(ada.get("/healing"), "pause").follow()
+    assert "Paused" in page.text
+    assert "Paused" not in press(page, "resume").follow().html.select_one("dl").text
+
+
+def test_an_automation_is_run(service):
+    otto = browser(service, "otto")
+    page = press(otto.get(f"/automations/{service.automation}"), "run").follow()
+    runs = service.vera.get("/api/automations/runs").json
+    assert runs[0]["automation_id"] == service.automation
+    assert f"/automations/runs/{runs[0]['run_id']}" in page.text
+    assert otto.get(f"/automations/runs/{runs[0]['run_id']}").html.h1.text.startswith("Run")
+
+
+def test_a_user_is_made_and_wrong_values_are_named(service):
+    ada = browser(service, "ada")
+    page = ada.get("/users")
+    refused = press(page, "create", 422, username="grace", role="viewer", password="short")
+    assert "password" in refused.html.dl.text
+    press(page, "create", username="grace", role="viewer", password="a sound password")
+    assert service.ada.get("/api/users/grace").json["role"] == "viewer"
+
+
+def test_a_key_is_shown_once(service):
+    made = press(browser(service, "otto").get("/settings"), "key", 200, name="probe", role="viewer")
+    key = made.html.find("dt", string="key").find_next("dd").text.strip()
+    assert service.anonymous.get("/api/me", headers={"Authorization": f"Bearer {key}"}).json["username"] == "otto"
+
+
+def test_a_rehearsal_shows_what_came_of_it(service):
+    shown = press(browser(service, "ada").get("/healing/chaos"), "rehearse", 200)
+    assert "expectations" in shown.text
+
+
+def test_a_list_is_searched_and_what_is_wrong_is_a_page(service):
+    vera = browser(service, "vera")
+    assert "There are no monitors." in vera.get("/monitors?q=nothing-like-it").text
+    assert "&lt;Shop&gt;" in vera.get("/monitors?q=shop").text
+    assert vera.get("/monitors?status=bad", status=422).content_type == "text/html"
+
+
+def test_who_may_not_sees_no_form_and_is_refused_all_the_same(service):
+    vera = browser(service, "vera")
+    path = f"/monitors/{service.monitor}"
+    page = vera.get(path)
+    assert [each for each in page.forms.values() if "act" in each.fields] == []
+    forged = {"act": "0.pause", "row-id": service.monitor, "csrf_token": page.forms[0]["csrf_token"].value}
+    assert "role" in vera.post(path, forged, status=403).html.select_one("[role=alert]").text
+    assert service.vera.get(f"/api/monitoring/endpoints/{service.monitor}").json["enabled"] is True
+
+
+@pytest.mark.parametrize("token", [None, "0" * 64])
+def test_without_the_forms_token_nothing_changes(service, token):
+    otto, path = browser(service, "otto"), f"/monitors/{service.monitor}"
+    body = {"act": "0.pause", "row-id": service.monitor} | ({"csrf_token": token} if token else {})
+    otto.post(path, body, status=403)
+    assert service.vera.get(f"/api/monitoring/endpoints/{service.monitor}").json["enabled"] is True
+
+
+@pytest.mark.parametrize("act", ["", "nothing", "0.nothing", "9.pause", "x.pause", "0.pause.x"])
+def test_an_act_that_is_none(service, act):
+    otto, path = browser(service, "otto"), f"/monitors/{service.monitor}"
+    token = otto.get(path).forms[0]["csrf_token"].value
+    otto.post(path, {"act": act, "csrf_token": token}, status=404)
+    otto.post_json(path, {"act": act}, headers={"X-CSRF-Token": token}, status=415)
+
+
+@pytest.mark.parametrize("path", ["/monitors/0000", "/monitors/x/y", "/agents/0000", "/healing/nothing", "/users/ada"])
+def test_unknown_pages(service, path):
+    page = browser(service, "ada").get(path, status=404)
+    assert page.html.h1.text == "Not found"
+
+
+@pytest.mark.parametrize("path", ["/monitors", "/incidents/0000", "/healing/trust", "/settings"])
+def test_nobody_known_is_led_to_the_form(service, path):
+    led = TestApp(service.app).get(path, status=303)
+    assert led.headers["Location"] == f"http://localhost/login?next={path}"

@@ -1,0 +1,58 @@
+"""The public status page in a real browser: both schemes, a phone and a desk, without script, cookie or complaint."""
+
+import pytest
+from selenium.webdriver.common.by import By
+
+from tests.support.browser import chromium
+from tests.support.process import Serve
+from tests.support.waiting import until
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory):
+    with Serve(tmp_path_factory.mktemp("serve")) as serve:
+        for n in range(15):
+            port = serve.port if n else 1
+            body = {"name": f"Part {n:02}", "type": "tcp", "url": f"tcp://127.0.0.1:{port}", "interval": 5}
+            serve.admin.post("/api/monitoring/endpoints", body | {"timeout": 1, "retries": 0, "tags": ["public"]})
+        known = {"up", "down"}
+        until(
+            lambda: {each["status"] for each in serve.client().get("/api/monitoring/status-page")["monitors"]} == known,
+            20,
+            what="a check of each",
+        )
+        yield f"{serve.url}/status"
+
+
+@pytest.fixture(params=["light", "dark"])
+def browser(request, tmp_path):
+    driver = chromium(tmp_path / "profile")
+    driver.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": request.param}]}
+    )
+    driver.scheme = request.param
+    yield driver
+    driver.quit()
+
+
+@pytest.mark.parametrize("width", [320, 390, 1200])
+def test_the_page_fits_and_follows_the_scheme(browser, url, width, tmp_path):
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500},
+    )
+    browser.get(url)
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    paper = browser.find_element(By.TAG_NAME, "body").value_of_css_property("background-color")
+    assert paper.startswith("rgba(255, 255, 255" if browser.scheme == "light" else "rgba(13, 17, 23")
+    bars = browser.find_elements(By.CSS_SELECTOR, ".components li:first-child .bars i")
+    assert len(bars) == 90
+    assert all(bar.size["width"] >= 1 and bar.size["height"] >= 1 for bar in bars)
+    assert browser.find_element(By.CSS_SELECTOR, ".overall").text == "Partial outage"
+    assert browser.find_element(By.CSS_SELECTOR, "article.open h3").text == "Part 00 is down"
+    assert browser.get_cookies() == []
+    complaints = [line for line in browser.get_log("browser") if "favicon" not in line["message"]]
+    assert complaints == []
+    assert browser.save_screenshot(str(tmp_path / f"status-{browser.scheme}-{width}.png"))

@@ -1,0 +1,144 @@
+"""Silence and overdue commands, by the sweep's step with a clock in the hand."""
+
+import pytest
+
+from opsapp.agents import engine
+from opsapp.agents.engine import reports, sweep
+from opsapp.agents.resources import add_agent, find_agent
+from opsapp.lib.problems import Invalid, NotFound
+from opsapp.runtime.events import read_since
+from opsapp.wire.messages import check_report
+
+REPORT = check_report({"hostname": "box-1", "os": "Debian 12", "held": []})
+
+
+@pytest.fixture
+def node(service):
+    service.node.leases.want(sweep.LEASE)
+    service.node.leases.step()
+    return service.node
+
+
+@pytest.fixture
+def agent(service):
+    return service.transact(lambda root: add_agent(root, "web", [], service.clock.now())[0])
+
+
+def report(service, agent, **more):
+    said = {**REPORT, **more}
+    return service.transact(lambda root: reports.take_poll(root, find_agent(root, agent), said, ip="10.0.0.1"))
+
+
+def send(service, agent, **more):
+    return service.transact(
+        lambda root: engine.send_command(root, agent, "shell", {"command": "true"}, requested_by="test", **more)
+    )
+
+
+def status(service, agent, command_id):
+    return service.transact(engine.command_of, agent, command_id)["status"]
+
+
+def statuses(service):
+    events = service.transact(lambda root: read_since(root, {})[1])
+    return [(event.data["previous"], event.data["status"]) for event in events if event.kind == "agent"]
+
+
+def test_each_change_of_state_is_told_once(service, node, agent):
+    sweep.step(node)
+    report(service, agent)
+    report(service, agent)
+    for seconds in (31, 0, 300, 0):
+        service.clock.advance(seconds)
+        sweep.step(node)
+    report(service, agent)
+    assert statuses(service) == [
+        ("pending", "online"),
+        ("online", "offline"),
+        ("offline", "dead"),
+        ("dead", "online"),
+    ]
+
+
+def test_what_was_never_handed_out_expires(service, node, agent):
+    command = send(service, agent)
+    service.clock.advance(3599)
+    sweep.step(node)
+    assert status(service, agent, command) == "queued"
+    service.clock.advance(1)
+    assert report(service, agent)["commands"] == []
+    sweep.step(node)
+    assert status(service, agent, command) == "expired"
+
+
+def test_what_may_have_arrived_is_not_called_expired(service, node, agent):
+    command = send(service, agent, expiry=10)
+    assert report(service, agent)["commands"]
+    service.clock.advance(11)
+    sweep.step(node)
+    assert status(service, agent, command) == "lost"
+
+
+def test_an_agent_that_never_comes_back_is_not_waited_for_for_ever(service, node, agent):
+    command = send(service, agent)
+    report(service, agent, held=None)
+    assert status(service, agent, command) == "delivered"
+    service.clock.advance(86_400)
+    sweep.step(node)
+    assert status(service, agent, command) == "delivered"
+    service.clock.advance(61)
+    sweep.step(node)
+    assert status(service, agent, command) == "lost"
+
+
+def test_a_command_is_committed_with_what_its_sender_writes_or_not_at_all(service, node, agent):
+    def send_and_fail(root):
+        engine.send_command(root, agent, "shell", {"command": "true"}, requested_by="test")
+        raise RuntimeError("the sender changed its mind")
+
+    with pytest.raises(RuntimeError):
+        service.transact(send_and_fail)
+    assert report(service, agent)["commands"] == []
+
+
+def test_answers_for_the_rooms_above(service, node, agent):
+    command = send(service, agent, timeout=5)
+    assert service.transact(engine.answer_of, agent, command) is None
+    [handed] = report(service, agent)["commands"]
+    assert handed["params"]["timeout"] == 5
+    result = {"command_id": command, "status": "failed", "exit_code": 3, "reason": "no", "data": {"x": 1}}
+    report(service, agent, results=[result])
+    answer = service.transact(engine.answer_of, agent, command)
+    assert answer == {"status": "failed", "exit_code": 3, "output": "", "reason": "no", "data": {"x": 1}}
+    assert service.transact(engine.answer_of, agent, "gone")["status"] == "lost"
+    assert service.transact(engine.answer_of, "gone", command)["status"] == "lost"
+    with pytest.raises(NotFound):
+        send(service, "gone")
+    with pytest.raises(Invalid):
+        service.transact(lambda root: engine.send_command(root, agent, "shell", {}, requested_by="test"))
+
+
+def test_hosts_know_their_tools_once_probed(service, node, agent):
+    assert service.transact(engine.hosts) == []
+    manifest = {"probed_at": 1, "capabilities": {"sh": {"available": True, "usable": True, "version": None}}}
+    report(service, agent)
+    assert service.transact(engine.hosts)[0].usable is None
+    report(service, agent, capabilities=manifest)
+    [host] = service.transact(engine.hosts)
+    assert (host.agent_id, host.hostname, host.usable, host.online) == (agent, "box-1", frozenset({"sh"}), True)
+
+
+def test_outcomes_wait_once_however_often_they_are_sent(service, node, agent):
+    outcome = {"outcome_id": "o1", "rule_id": "r", "outcome": "verified", "created_at": 1}
+    for _ in range(2):
+        report(service, agent, outcomes=[outcome])
+    assert service.transact(engine.take_outcomes) == [{**outcome, "agent_id": agent}]
+    assert service.transact(engine.take_outcomes) == []
+
+
+def test_a_cancel_of_what_was_offered_but_never_taken_is_settled_by_the_agents_word(service, node, agent):
+    command = send(service, agent)
+    report(service, agent)
+    assert service.transact(engine.cancel_command, agent, command) == "queued"
+    report(service, agent)
+    assert status(service, agent, command) == "cancelled"

@@ -1,0 +1,138 @@
+"""Schedules on a clock of the test's own: on time, once, missed, changed, through clock changes, under a lease."""
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from opsapp.automations.engine.scheduling import LEASE, Scheduler
+from tests.support.app import Service
+from tests.support.clock import FakeClock
+
+NOON = datetime(2026, 3, 27, 12, tzinfo=ZoneInfo("UTC")).timestamp()
+
+
+class Table:
+    """One node after the other over the same store, its schedules moved by hand."""
+
+    def __init__(self, directory, start=NOON):
+        self.directory, self.clock = directory, FakeClock(start)
+        self.up()
+
+    def up(self):
+        self.service = Service(self.directory, self.clock)
+        self.service.node.leases.want(LEASE)
+        self.service.node.leases.step()
+        self.scheduler = Scheduler(self.service.node)
+        self.service.node.events.listen(self.scheduler.on_event)
+
+    def down(self):
+        self.service.close()
+
+    def add(self, schedule, **more):
+        body = {"name": "x", "type": "notification", "params": {"title": "x"}, "schedule": schedule, **more}
+        return self.service.otto.post_json("/api/automations", body).json["id"]
+
+    def tick(self):
+        self.service.node.events.step()
+        self.service.node.leases.step()
+        while self.scheduler.step():
+            pass
+
+    def go(self, seconds, step=60):
+        end = self.clock.now() + seconds
+        while self.clock.now() < end:
+            self.clock.advance(min(step, end - self.clock.now()))
+            self.tick()
+
+    def runs(self, zone="UTC"):
+        """When each began, oldest first."""
+        rows = self.service.vera.get("/api/automations/runs?limit=1000").json
+        return [
+            (datetime.fromtimestamp(row["started"], ZoneInfo(zone)).strftime("%d %H:%M"), row["origin"])
+            for row in reversed(rows)
+        ]
+
+
+@pytest.fixture
+def table(tmp_path):
+    table = Table(tmp_path)
+    table.tick()
+    yield table
+    table.down()
+
+
+def test_every_tick_once(table):
+    table.add("*/15 * * * *")
+    table.go(3600)
+    assert table.runs() == [(f"27 {at}", "schedule") for at in ("12:15", "12:30", "12:45", "13:00")]
+
+
+def test_through_the_change_of_the_clocks(table):
+    table.add("30 2 * * *", timezone="Europe/Berlin")
+    table.go(3 * 86_400, step=600)
+    assert [at for at, _ in table.runs("Europe/Berlin")] == ["28 02:30", "29 03:00", "30 02:30"]
+
+
+def test_what_is_switched_off_or_edited_or_deleted(table):
+    kept, gone = table.add("0 * * * *"), table.add("0 * * * *")
+    table.go(3600)
+    table.service.otto.put_json(f"/api/automations/{kept}", {"schedule": "30 * * * *"})
+    table.service.otto.delete(f"/api/automations/{gone}")
+    table.go(3600)
+    table.service.otto.put_json(f"/api/automations/{kept}", {"enabled": False})
+    table.go(7200)
+    assert [at for at, _ in table.runs()] == ["27 13:00", "27 13:00", "27 13:30"]
+
+
+def test_a_missed_tick_is_made_up_for_once_and_only_when_asked(table):
+    table.add("0 * * * *", name="lazy")
+    table.add("0 * * * *", name="keen", catch_up=True)
+    table.go(3600)
+    table.down()
+    table.clock.advance(5 * 3600 + 60)
+    table.up()
+    table.go(60)
+    assert table.runs() == [("27 13:00", "schedule"), ("27 13:00", "schedule"), ("27 18:02", "catch_up")]
+    table.go(3600)
+    assert len(table.runs()) == 5
+
+
+def test_a_tick_in_the_moment_of_a_crash_is_one_run(table, monkeypatch):
+    """Killed between the commit of the runs and whatever came next: the next node finds them handled."""
+    for _ in range(3):
+        table.add("0 13 * * *", catch_up=True)
+    table.tick()
+    table.clock.advance(3600)
+    table.service.node.leases.step()
+    monkeypatch.setattr("opsapp.automations.engine.scheduling.PAGE", 2)
+    table.scheduler.step()
+    assert len(table.runs()) == 2
+    table.down()
+    table.up()
+    table.go(120)
+    assert [at for at, _ in table.runs()] == ["27 13:00", "27 13:00", "27 13:01"]
+
+
+def test_without_the_lease_nothing_is_started(table):
+    table.add("* * * * *")
+    table.tick()
+    table.service.node.leases.held.clear()
+    table.clock.advance(300)
+    assert table.scheduler.step() is False
+    assert table.runs() == []
+
+
+def test_a_tick_of_a_node_that_lost_the_lease_is_refused(table):
+    table.add("* * * * *")
+    table.tick()
+
+    def taken_over(root):
+        root.system["leases"][LEASE].owner = "other:boot"
+
+    table.service.transact(taken_over)
+    table.clock.advance(60)
+    table.service.node.leases.step()
+    with pytest.raises(Exception, match="does not hold the lease"):
+        table.scheduler.step()
+    assert table.runs() == []

@@ -1,0 +1,431 @@
+"""Checks, states and incidents over the real store with the test's own clock."""
+
+import itertools
+
+import gevent
+import pytest
+
+from opsapp.lib.problems import StoreAway
+from opsapp.monitoring.engine.checking import request_check
+from opsapp.monitoring.interfaces import IProbeElsewhere, IWindows
+from opsapp.monitoring.logic.timetable import next_moment
+from opsapp.monitoring.probes.outcome import Outcome
+from opsapp.series.observations import DOWN as DOWN_CODE
+from opsapp.series.observations import UP as UP_CODE
+from tests.support.monitoring import BLIND, DOWN, UP, Lookout
+
+
+@pytest.fixture
+def lookout(service):
+    return Lookout(service)
+
+
+def test_a_new_monitor_is_checked_at_once_and_then_every_interval(lookout):
+    monitor_id = lookout.add()
+    lookout.sees[monitor_id] = UP
+    lookout.run(600)
+    times = [at for _, at in lookout.checked]
+    assert times[0] == 0
+    assert len(times) in (10, 11, 12)
+    assert all(59.5 <= b - a <= 60.5 for a, b in itertools.pairwise(times[1:]))
+    monitor = lookout.monitor(monitor_id)
+    assert monitor["status"] == "up"
+    assert monitor["response_time_ms"] == 12
+    assert lookout.service.clock.now() - monitor["last_check"] <= 60
+
+
+def test_down_opens_one_incident_after_the_retries_and_up_resolves_it(lookout):
+    monitor_id = lookout.add()
+    lookout.sees[monitor_id] = UP
+    lookout.run(60)
+    lookout.sees[monitor_id] = DOWN
+    lookout.checked.clear()
+    lookout.run(200)
+    assert lookout.monitor(monitor_id)["status"] == "down"
+    times = [at for _, at in lookout.checked]
+    assert [round(b - a) for a, b in itertools.pairwise(times[:3])] == [10, 10]
+    (incident,) = lookout.incidents()
+    assert incident["status"] == "open"
+    assert incident["cause"] == "HTTP 500"
+    assert incident["monitor_id"] == monitor_id
+    assert incident["monitor_name"] == "Shop"
+    assert "resolved" not in incident
+    assert lookout.monitor(monitor_id)["incident_id"] == incident["id"]
+    lookout.sees[monitor_id] = UP
+    lookout.run(61)
+    (incident,) = lookout.incidents("status=resolved")
+    assert incident["resolved"] > incident["started"]
+    assert incident["duration_minutes"] == pytest.approx((incident["resolved"] - incident["started"]) / 60, abs=0.01)
+    assert lookout.incidents("status=open") == []
+    assert lookout.monitor(monitor_id)["incident_id"] is None
+
+
+def test_state_and_incident_are_one_transaction_and_one_event_each(lookout):
+    monitor_id = lookout.add(retries=0)
+    lookout.sees[monitor_id] = DOWN
+    lookout.run(60)
+    lookout.sees[monitor_id] = UP
+    lookout.run(60)
+    lookout.service.node.events.step()
+    told = [(each.kind, each.data["change"], each.data["status"]) for each in lookout.service.node.events.ring]
+    assert told == [
+        ("monitor", "created", "pending"),
+        ("incident", "opened", "open"),
+        ("monitor", "status", "down"),
+        ("incident", "resolved", "resolved"),
+        ("monitor", "status", "up"),
+    ]
+
+
+def test_a_flapping_target_is_flagged(lookout):
+    monitor_id = lookout.add(retries=0)
+    for n in range(8):
+        lookout.sees[monitor_id] = UP if n % 2 else DOWN
+        lookout.run(60)
+    assert lookout.monitor(monitor_id)["flapping"] is True
+    assert len(lookout.incidents()) == 4
+    lookout.sees[monitor_id] = UP
+    lookout.run(1300)
+    assert lookout.monitor(monitor_id)["flapping"] is False
+
+
+def test_observations_carry_the_state_and_how_long_it_lasts(lookout):
+    monitor_id = lookout.add(retries=0)
+    journal = lookout.service.node.series.journal
+    lookout.sees[monitor_id] = UP
+    lookout.tick()
+    lookout.sees[monitor_id] = DOWN
+    lookout.run(60)
+    rows = [(value, status, hold) for _, _, value, status, hold in journal._pending if hold]
+    assert rows == [(12.0, UP_CODE, 71), (None, DOWN_CODE, 71)]
+
+
+def test_live_values_for_conditions(lookout):
+    monitor_id = lookout.add()
+    lookout.sees[monitor_id] = Outcome(True, 34.5, "", certificate_days=80.5)
+    lookout.tick()
+    live = lookout.service.node.series.live.get(f"monitor:{monitor_id}")
+    now = lookout.service.clock.now()
+    assert live["status"] == ("up", now)
+    assert live["response_time_ms"] == (34.5, now)
+    assert live["cert_days"] == (80.5, now)
+
+
+def test_when_nobody_looks_any_more_it_is_unknown(lookout):
+    monitor_id = lookout.add()
+    lookout.sees[monitor_id] = UP
+    lookout.tick()
+    lookout.service.clock.advance(70)
+    assert lookout.monitor(monitor_id)["status"] == "up"
+    lookout.service.clock.advance(2)
+    assert lookout.monitor(monitor_id)["status"] == "unknown"
+    assert lookout.service.vera.get("/api/monitoring/endpoints?status=unknown").headers["X-Total-Count"] == "1"
+
+
+def test_what_cannot_be_looked_at_is_unknown_and_opens_nothing(lookout):
+    monitor_id = lookout.add(retries=0)
+    lookout.sees[monitor_id] = BLIND
+    lookout.run(200)
+    assert lookout.monitor(monitor_id)["status"] == "unknown"
+    assert lookout.monitor(monitor_id)["cause"] == "cannot look"
+    assert lookout.incidents() == []
+
+
+def test_a_paused_monitor_is_not_checked_and_its_incident_is_resolved(lookout):
+    monitor_id = lookout.add(retries=0)
+    lookout.sees[monitor_id] = DOWN
+    lookout.run(10)
+    lookout.service.otto.put_json(f"/api/monitoring/endpoints/{monitor_id}", {"enabled": False})
+    lookout.checked.clear()
+    lookout.run(200)
+    assert lookout.checked == []
+    assert lookout.monitor(monitor_id)["status"] == "paused"
+    assert lookout.incidents()[0]["status"] == "resolved"
+    lookout.service.otto.put_json(f"/api/monitoring/endpoints/{monitor_id}", {"enabled": True})
+    again = lookout.service.clock.now()
+    in_phase = next_moment(monitor_id, 60, again) <= again + 5  # its regular moment may fall into these seconds
+    lookout.run(5)
+    assert len(lookout.checked) == 1 + in_phase
+    assert lookout.checked[0][1] == again - lookout.started
+    assert lookout.monitor(monitor_id)["status"] == "down"
+    assert len(lookout.incidents()) == 2
+
+
+def test_a_changed_monitor_is_checked_at_once(lookout):
+    monitor_id = lookout.add(interval=3600)
+    lookout.sees[monitor_id] = UP
+    lookout.tick()
+    lookout.service.otto.put_json(f"/api/monitoring/endpoints/{monitor_id}", {"expected_status": 204})
+    lookout.tick()
+    assert len(lookout.checked) == 2
+
+
+def test_a_deleted_monitor_is_forgotten_and_its_incident_resolved(lookout):
+    monitor_id = lookout.add(retries=0)
+    lookout.sees[monitor_id] = DOWN
+    lookout.tick()
+    lookout.service.ada.delete(f"/api/monitoring/endpoints/{monitor_id}")
+    lookout.checked.clear()
+    lookout.run(200)
+    assert lookout.checked == []
+    assert lookout.incidents()[0]["status"] == "resolved"
+    assert lookout.service.node.series.live.get(f"monitor:{monitor_id}") == {}
+
+
+def test_a_verdict_about_older_settings_says_nothing(lookout):
+    monitor_id = lookout.add(retries=0)
+    measure = lookout.checker.measuring.measure
+
+    def slow_check(entry):
+        lookout.service.otto.put_json(f"/api/monitoring/endpoints/{monitor_id}", {"url": "http://other.example/"})
+        lookout.checker.measuring.measure = measure
+        return DOWN
+
+    lookout.checker.measuring.measure = slow_check
+    lookout.sees[monitor_id] = UP
+    lookout.tick()
+    assert lookout.incidents() == []
+
+
+def test_an_older_check_that_ends_later_is_not_believed(lookout):
+    monitor_id = lookout.add(retries=0)
+    lookout.sees[monitor_id] = UP
+    lookout.tick()
+    entry = lookout.watch.register.entries[monitor_id]
+    assert lookout.watch.take(entry, DOWN, began=lookout.service.clock.now() - 5) is None
+    assert lookout.monitor(monitor_id)["status"] == "up"
+
+
+def test_a_store_that_is_away_loses_no_incident(lookout, monkeypatch):
+    monitor_id = lookout.add(retries=0)
+    lookout.sees[monitor_id] = UP
+    lookout.tick()
+    lookout.sees[monitor_id] = DOWN
+    whole = lookout.service.node.transact
+
+    def away(fn, *values):
+        raise StoreAway
+
+    monkeypatch.setattr(lookout.watch.node, "transact", away)
+    lookout.checker.check(lookout.watch.register.entries[monitor_id])
+    monkeypatch.setattr(lookout.watch.node, "transact", whole)
+    assert lookout.incidents() == []
+    lookout.run(61)
+    assert len(lookout.incidents()) == 1
+
+
+def test_after_a_restart_the_state_is_the_stored_one_and_nothing_opens_twice(lookout):
+    monitor_id = lookout.add(retries=0)
+    lookout.sees[monitor_id] = DOWN
+    lookout.tick()
+    lookout.service.node.registry["opsapp.monitoring"] = type(lookout.watch)(lookout.service.node)
+    again = Lookout(lookout.service)
+    again.watch.follow()
+    assert again.watch.register.entries[monitor_id].standing.alarmed
+    again.sees[monitor_id] = DOWN
+    again.run(120)
+    assert len(again.incidents()) == 1
+    again.sees[monitor_id] = UP
+    again.run(61)
+    assert [each["status"] for each in again.incidents()] == ["resolved"]
+
+
+class Windows:
+    covered = True
+
+    def covers(self, monitor_id, now):
+        return self.covered
+
+
+def test_in_a_maintenance_window_nothing_opens(lookout):
+    windows = Windows()
+    lookout.service.node.registry.registerUtility(windows, IWindows)
+    monitor_id = lookout.add(retries=0)
+    lookout.sees[monitor_id] = DOWN
+    lookout.run(130)
+    assert lookout.monitor(monitor_id)["status"] == "maintenance"
+    assert lookout.incidents() == []
+    windows.covered = False
+    lookout.run(60)
+    assert lookout.monitor(monitor_id)["status"] == "down"
+    assert len(lookout.incidents()) == 1
+
+
+def test_hanging_checks_have_a_lane_of_their_own(lookout):
+    lookout.checker.quick.limit = lookout.checker.slow.limit = 5
+    hanging = [lookout.add(name=f"hangs {n}") for n in range(20)]
+    good = [lookout.add(name=f"good {n}") for n in range(20)]
+    lookout.watch.follow()
+    for monitor_id in hanging:
+        lookout.watch.register.entries[monitor_id].slow = True
+    gate = gevent.event.Event()
+    checked = []
+
+    def measure(entry):
+        if entry.id in hanging:
+            gate.wait()
+        checked.append(entry.id)
+        return UP
+
+    lookout.checker.measuring.measure = measure
+    lookout.checker.dispatch()
+    for _ in range(200):
+        gevent.sleep(0)
+    assert set(checked) == set(good)
+    gate.set()
+    while lookout.checker.flying:
+        gevent.sleep(0)
+    assert set(checked) == {*good, *hanging}
+
+
+def test_a_check_on_request_is_fresh_and_counts(lookout):
+    monitor_id = lookout.add(retries=0)
+    lookout.sees[monitor_id] = DOWN
+    lookout.tick()
+    lookout.sees[monitor_id] = UP
+    lookout.service.clock.advance(1)
+    result = request_check(lookout.service.node, monitor_id)
+    assert result == {
+        "status": "up",
+        "ok": True,
+        "response_time_ms": 12.0,
+        "cert_days": None,
+        "detail": "HTTP 200",
+        "time": lookout.service.clock.now(),
+    }
+    assert lookout.incidents()[0]["status"] == "resolved"
+
+
+def test_a_push_monitor_is_down_when_its_call_is_late(lookout):
+    monitor_id = lookout.add(type="push", url="", interval=60, retries=1)
+    url = lookout.monitor(monitor_id)["push_url"]
+    lookout.run(30)
+    assert lookout.monitor(monitor_id)["status"] == "pending"
+    for _ in range(5):
+        lookout.service.anonymous.get(url)
+        lookout.run(59)
+        assert lookout.monitor(monitor_id)["status"] == "up"
+    lookout.run(4)
+    assert lookout.incidents() == []
+    lookout.run(15)
+    assert lookout.monitor(monitor_id)["status"] == "down"
+    assert len(lookout.incidents()) == 1
+    lookout.service.anonymous.post(url)
+    assert lookout.monitor(monitor_id)["status"] == "up"
+    assert lookout.incidents()[0]["status"] == "resolved"
+
+
+def test_a_push_monitor_that_was_never_called_goes_down(lookout):
+    monitor_id = lookout.add(type="push", url="", interval=60, retries=0)
+    lookout.run(59)
+    assert lookout.monitor(monitor_id)["status"] == "pending"
+    lookout.run(5)
+    assert lookout.monitor(monitor_id)["status"] == "down"
+
+
+def test_an_agent_monitor_is_up_while_its_agent_reports(lookout):
+    monitor_id = lookout.add(type="agent", url="agent://0123456789abcdef", interval=10, retries=0)
+    live, clock = lookout.service.node.series.live, lookout.service.clock
+    lookout.tick()
+    assert lookout.monitor(monitor_id)["status"] == "unknown"
+    for _ in range(4):
+        live.update("agent:0123456789abcdef", {"cpu": 1.0}, clock.now())
+        lookout.run(15)
+    assert lookout.monitor(monitor_id)["status"] == "up"
+    lookout.run(40)
+    assert lookout.monitor(monitor_id)["status"] == "down"
+    assert "no report for" in lookout.incidents()[0]["cause"]
+
+
+def test_the_configuration_says_when_a_certificate_is_near_its_end_also_after_a_reload(lookout):
+    monitor_id = lookout.add()
+    lookout.sees[monitor_id] = Outcome(True, 5.0, "", certificate_days=20.0)
+    lookout.run(60)
+    assert lookout.monitor(monitor_id)["status"] == "up"
+    node = lookout.service.node
+    node.config = node.config | {"monitoring": node.config["monitoring"] | {"certificate_warn_days": 30}}
+    see = lookout.checker.measuring.measure
+    lookout.checker.configure()
+    lookout.checker.measuring.measure = see
+    lookout.run(60)
+    assert lookout.monitor(monitor_id)["status"] == "degraded"
+    assert "certificate" in lookout.monitor(monitor_id)["cause"]
+
+
+def test_nodes_share_the_checks_and_take_over(lookout, monkeypatch):
+    ids = {lookout.add(name=f"m{n}") for n in range(40)}
+    lookout.sees = dict.fromkeys(ids, UP)
+    alive = ["box", "other"]
+    monkeypatch.setattr(lookout.service.node.nodes, "alive", lambda role: tuple(alive))
+    lookout.run(5)
+    ours = {monitor_id for monitor_id, _ in lookout.checked}
+    assert 5 < len(ours) < 35
+    lookout.checked.clear()
+    alive.remove("other")
+    lookout.run(61)
+    assert {monitor_id for monitor_id, _ in lookout.checked} == ids
+
+
+class Agents:
+    def __init__(self, outcomes):
+        self.outcomes = outcomes
+
+    def probe(self, agent_id, target):
+        return self.outcomes[agent_id]
+
+
+@pytest.mark.parametrize(
+    ("seen", "quorum", "status"),
+    [
+        ([UP, UP, UP], 2, "up"),
+        ([UP, DOWN, UP], 2, "up"),
+        ([UP, DOWN, DOWN], 2, "down"),
+        ([DOWN, BLIND, BLIND], 2, "unknown"),
+        ([DOWN, BLIND, BLIND], 1, "down"),
+        ([BLIND, BLIND, BLIND], 1, "unknown"),
+    ],
+)
+def test_a_quorum_of_agents_decides(lookout, seen, quorum, status):
+    monitor_id = lookout.add(retries=0)
+    lookout.service.node.registry.registerUtility(Agents(dict(zip("abc", seen, strict=True))), IProbeElsewhere)
+    lookout.watch.follow()
+    entry = lookout.watch.register.entries[monitor_id]
+    entry.settings = entry.settings | {"probe_from": ["a", "b", "c"], "quorum": quorum}
+    lookout.tick()
+    assert lookout.monitor(monitor_id)["status"] == status
+
+
+def test_when_our_own_network_is_gone_nothing_opens(tmp_path, monkeypatch):
+    from tests.support.app import Service
+    from tests.support.targets import blackhole, refused_port
+
+    monkeypatch.setenv("OPSAPP_ADMIN_PASSWORD", "first admin password")
+    service = Service(tmp_path)
+    with blackhole() as alive:
+        dead = f"tcp://127.0.0.1:{refused_port()}"
+        service.node.config = {"monitoring": {"connectivity": [dead, dead]}}
+        lookout = Lookout(service)
+        monitor_id = lookout.add(type="tcp", url=dead, interval=5, timeout=2, retries=0)
+        lookout.run(20)
+        assert lookout.monitor(monitor_id)["status"] == "unknown"
+        assert lookout.monitor(monitor_id)["cause"] == "our own network is gone"
+        assert lookout.incidents() == []
+        service.node.config = {"monitoring": {"connectivity": [dead, f"tcp://127.0.0.1:{alive}"]}}
+        lookout.checker.configure()
+        lookout.run(20)
+        assert lookout.monitor(monitor_id)["status"] == "down"
+    service.close()
+
+
+def test_the_configuration_says_when_a_monitor_is_flapping_and_how_far_apart_it_is_asked_again(service):
+    node = service.node
+    section = node.config["monitoring"] | {"flapping_changes": 2, "retry_spacing_s": 2}
+    node.config = node.config | {"monitoring": section}
+    lookout = Lookout(service)
+    monitor_id = lookout.add(retries=2, interval=3600)
+    lookout.sees[monitor_id] = DOWN
+    lookout.run(5)
+    assert [at for _, at in lookout.checked][:3] == [0, 2, 4]
+    lookout.sees[monitor_id] = UP
+    lookout.run(3601, step=20)
+    assert lookout.monitor(monitor_id)["flapping"] is True

@@ -1,0 +1,169 @@
+"""Chaos rehearsed: the twelve scenarios pass on a sound pipeline, and a broken one fails them."""
+
+import pytest
+import transaction
+
+from opsapp.healing.engine import chaos, world
+from opsapp.healing.engine.chaos import injecting
+from opsapp.healing.engine.chaos.overlay import overlay
+from opsapp.healing.engine.chaos.scenarios import SCENARIOS
+from opsapp.healing.logic import alerts, windows
+from opsapp.healing.logic.graph import Graph
+from opsapp.healing.resources import healing_of
+from opsapp.healing.stages import planning, trust, verification
+from opsapp.healing.stages.world import Reading
+from opsapp.lib.problems import Conflict
+from opsapp.tree.root import root_of
+from tests.support.hosts import place
+
+
+def failures(found):
+    return [one for one in found["expectations"] if not one["passed"]]
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_sound_pipeline_passes(ward, name):
+    found = chaos.rehearse(ward().node, name)
+    assert (found["status"], failures(found)) == ("passed", [])
+    assert found["name"] == name
+
+
+def test_there_are_the_twelve_of_the_contract():
+    assert [one["name"] for one in chaos.listed()] == [
+        "container_crash_recovery", "dependency_cascade_suppression", "escalation_chain_walk",
+        "site_connectivity_isolation", "heal_storm_circuit_breaker", "stale_metrics_guard", "capability_mismatch",
+        "maintenance_window_suppression", "approval_timeout", "rollback_on_failure", "power_flicker_debounce",
+        "manual_fix_race",
+    ]  # fmt: skip
+    assert all(one["description"] and one["inject"] for one in chaos.listed())
+
+
+def test_a_rehearsal_leaves_the_store_as_it_was_and_sees_what_is_in_it(ward, tmp_path):
+    """Also with a case under way, the kill switch on and a window on everything."""
+    here = ward().at("execute").report(service__nginx__state="failed").turn().turn(5)
+    here.node.transact(lambda root: setattr(healing_of(root), "switch", {"paused": True, "by": "ada", "at": 0}))
+    store = tmp_path / "main.fs"
+    before = store.read_bytes()
+    assert chaos.rehearse(here.node, "container_crash_recovery")["status"] == "passed"
+    assert store.read_bytes() == before
+    assert here.node.transact(lambda root: healing_of(root).paused)
+    here.node.transact(lambda root: setattr(healing_of(root), "switch", {"paused": False, "by": None, "at": None}))
+    assert here.heal(service__nginx__state="active").ledger[0]["outcome"] == "verified"
+
+
+def test_what_others_commit_meanwhile_is_not_seen_in_it(ward):
+    here = ward()
+    with overlay(here.node.store.db) as over:
+        manager = transaction.TransactionManager(explicit=True)
+        manager.begin()
+        inside = over.open(manager)
+        here.node.transact(lambda root: healing_of(root).switch.update(by="otto"))
+        here.node.transact(lambda root: setattr(healing_of(root), "switch", {"paused": True, "by": "ada", "at": 0}))
+        assert not healing_of(root_of(inside)).paused
+        manager.abort()
+        manager.begin()
+        assert not healing_of(root_of(inside)).paused
+        manager.abort()
+        inside.close()
+
+
+# -- a pipeline that is broken fails ----------------------------------------------------------------------------------
+
+
+def always(answer):
+    return lambda *_, **__: answer
+
+
+BROKEN = [
+    ("container_crash_recovery", verification, "verify", always(verification.Verdict("failed", "broken"))),
+    ("dependency_cascade_suppression", Graph, "suppressor", always(None)),
+    ("site_connectivity_isolation", Graph, "is_external", always(False)),
+    ("escalation_chain_walk", planning, "choose", lambda case, rule, world, real=planning.choose: (
+        real({**case, "step": 0}, rule, world))),
+    ("heal_storm_circuit_breaker", trust, "tripped", always(False)),
+    ("stale_metrics_guard", verification, "verify", lambda reading, *, settled_at, deadline, now: (
+        verification.Verdict("verified", "trusts what is old"))),
+    ("capability_mismatch", planning, "preflight", always(())),
+    ("maintenance_window_suppression", windows, "permitted", lambda *_: windows.Permission("", "execute", None, ())),
+    ("approval_timeout", planning, "behaviour", always("execute")),
+    ("rollback_on_failure", verification, "afterwards", always("escalate")),
+    ("power_flicker_debounce", alerts, "look", lambda *given, hold, real=alerts.look, **more: (
+        real(*given, hold=0, **more))),
+    ("manual_fix_race", world, "_reader", lambda sight, now: lambda case: Reading(True, {}, now)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "where", "what", "broken"), BROKEN, ids=[row[0] for row in BROKEN])
+def test_a_broken_pipeline_fails(ward, monkeypatch, name, where, what, broken):
+    node = ward().node
+    monkeypatch.setattr(where, what, broken)
+    assert chaos.rehearse(node, name)["status"] == "failed"
+
+
+def test_a_pipeline_that_breaks_altogether_fails(ward, monkeypatch):
+    node = ward().node
+
+    def burst(*_):
+        raise RuntimeError("burst")
+
+    monkeypatch.setattr("opsapp.healing.engine.flow.Flow.receive", burst)
+    found = chaos.rehearse(node, "container_crash_recovery")
+    assert found["status"] == "failed"
+
+
+# -- on real hosts ----------------------------------------------------------------------------------------------------
+
+
+def guinea_pig():
+    return place(tags=("chaos",))
+
+
+def answer_shell(here, output="done"):
+    for command in [one for one in here.hosts.sent if one["type"] == "shell" and one["answer"] is None]:
+        here.hosts.finish(None, among=command, status=output)
+
+
+def test_no_agent_that_is_not_tagged_is_touched(ward):
+    here = ward()
+    with pytest.raises(Conflict):
+        chaos.provoke(here.node, "container_crash_recovery")
+    assert here.hosts.sent == []
+
+
+def test_where_there_is_nothing_to_break_it_fails_and_breaks_nothing(ward):
+    here = ward(places=[guinea_pig()]).report(service__nginx__state="active")
+    found = chaos.provoke(here.node, "capability_mismatch")
+    assert (found["status"], here.hosts.sent) == ("failed", [])
+    assert found["expectations"][0]["actual"] == ["box-1"]
+
+
+def test_a_fault_that_was_injected_is_ended_after_a_crash(ward):
+    """Killed after the injection: the row is there, and whoever comes next ends the fault in time."""
+    here = ward(places=[guinea_pig()]).report(service__chaos_web__state="active").turn()
+    values = {"agent:a1": dict(here.node.series.live.get("agent:a1"))}
+    _, [name], missing = here.node.transact(injecting.inject, "capability_mismatch", "unit", values, 120)
+    assert missing == []
+    [command] = here.hosts.sent
+    assert command["params"]["command"].splitlines()[-1] == "systemctl stop chaos_web"
+    assert "sleep 120; systemctl start chaos_web" in command["params"]["command"]
+    here.restart()
+    assert not here.node.transact(injecting.revert_due)
+    here.clock.advance(121)
+    assert here.node.transact(injecting.revert_due)
+    assert [one["params"]["command"] for one in here.hosts.sent][1:] == ["systemctl start chaos_web"]
+    assert not here.node.transact(injecting.revert_due)
+    assert here.node.transact(injecting.unmended, [name]) == ["box-1"]
+    answer_shell(here)
+    assert here.node.transact(injecting.mended, [name])
+
+
+def test_what_the_pipeline_made_of_it_is_told(ward):
+    rule = {"id": "web", "condition": "service.chaos_web.failed == 1", "action": {"type": "restart_service"}}
+    here = ward(rule, places=[guinea_pig()]).report(service__chaos_web__state="active").turn()
+    values = {"agent:a1": dict(here.node.series.live.get("agent:a1"))}
+    last, names, _ = here.node.transact(injecting.inject, "capability_mismatch", "unit", values, 120)
+    assert [one["passed"] for one in here.node.transact(injecting.seen, names, last)] == [False, False, True]
+    answer_shell(here)
+    here.report(service__chaos_web__state="inactive").turn().turn(5)
+    assert here.node.transact(injecting.settled, names, last)
+    assert [one["passed"] for one in here.node.transact(injecting.seen, names, last)] == [True] * 3

@@ -1,0 +1,235 @@
+"""What may go wrong around it: agents that go, cases that cannot be worked, heals done elsewhere, rollback."""
+
+import threading
+
+import pytest
+
+from opsapp.agents.resources import keep_outcome
+from opsapp.healing.engine import flow, rollback
+from opsapp.healing.engine.warroom import section
+from opsapp.healing.resources import healing_of
+from opsapp.lib.problems import Conflict, NotFound
+from tests.engine.test_healing_pipeline import ACTIVE, FAILED, PAUSE, WILD, broken, outcomes
+from tests.support.hosts import place
+from tests.support.waiting import until
+
+
+def test_an_agent_that_is_deleted_ends_the_step_and_not_the_pipeline(ward):
+    here = broken(ward)
+    here.hosts.finish("snapshot", snapshot={})
+
+    def gone(*_, **__):
+        raise NotFound("There is no agent a1.")
+
+    here.hosts.send = gone
+    here.turn(1)
+    assert [(entry["outcome"], entry["reason"]) for entry in here.ledger] == [
+        ("failed", "execute not possible: There is no agent a1.")
+    ]
+
+
+def test_a_rule_that_is_deleted_ends_its_cases(ward):
+    here = ward().at("execute").report(**FAILED).turn()
+    here.service.ada.delete("/api/healing/rules/nginx")
+    here.turn(6)
+    assert [(entry["outcome"], entry["reason"]) for entry in here.ledger] == [("suppressed", "rule_disabled")]
+
+
+def test_one_case_that_cannot_be_worked_does_not_stop_the_others(ward, monkeypatch, caplog):
+    here = (
+        ward(places=[place(), place("box-2", "a2")]).at("notify").report(**FAILED).report("agent:a2", **FAILED).turn()
+    )
+    correlate = flow.correlation.correlate
+
+    def poisoned(case, world):
+        if case["target"].startswith("box-2"):
+            raise RuntimeError("boom")
+        return correlate(case, world)
+
+    monkeypatch.setattr(flow.correlation, "correlate", poisoned)
+    here.turn(6)
+    found = {entry["target"]: (entry["outcome"], entry["reason"]) for entry in here.ledger}
+    assert found["box-1/nginx"] == ("notified", "")
+    assert found["box-2/nginx"] == ("lost", "internal_error: RuntimeError: boom")
+    assert "boom" in caplog.text
+
+
+def test_an_event_that_cannot_be_received_still_has_its_outcome(ward, monkeypatch):
+    here = ward().at("notify")
+
+    def poisoned(*_):
+        raise RuntimeError("boom")
+
+    monkeypatch.setattr(flow.correlation, "receive", poisoned)
+    here.report(**FAILED).turn()
+    assert [(entry["outcome"], entry["reason"]) for entry in here.ledger] == [
+        ("suppressed", "internal_error: RuntimeError: boom")
+    ]
+
+
+def local(here, **changes):
+    outcome = {
+        "outcome_id": "o1",
+        "rule_id": "nginx",
+        "condition": 'service.nginx.state == "failed"',
+        "target": "box-1/nginx",
+        "action_type": "restart_service",
+        "action_params": {"service": "nginx"},
+        "escalation_step": 0,
+        "action_success": 1,
+        "verified": 1,
+        "outcome": "verified",
+        "reason": None,
+        "duration_s": 3.0,
+        "created_at": here.clock.now() - 60,
+        "policy_version": 1,
+        "metrics_before": {},
+        "metrics_after": {},
+        **changes,
+    }
+    here.node.transact(lambda root: healing_of(root).given.update({"a1": ("nginx", "gone")}))
+    here.node.transact(keep_outcome, "a1", outcome)
+    return here.turn()
+
+
+def test_a_heal_that_an_agent_did_alone_is_written_down_once(ward):
+    here = ward().turn()
+    local(local(here))
+    [entry] = here.ledger
+    assert (entry["source"], entry["outcome"], entry["verified"], entry["events"]) == ("agent", "verified", 1, 1)
+    assert here.trust().verified == 1
+
+
+@pytest.mark.parametrize("change", [{"target": "box-9"}, {"target": "box-9/nginx"}, {"rule_id": "gone"}])
+def test_an_agent_speaks_of_its_own_host_and_known_rules_only(ward, change):
+    here = local(ward().turn(), **change)
+    [entry] = here.ledger
+    assert (entry["outcome"], entry["target"].split("/")[0]) == ("suppressed", "box-1")
+    assert here.trust().executions == 0
+
+
+def test_an_agent_speaks_of_rules_only_that_it_was_given(ward):
+    here = ward({**PAUSE, "id": "other"}, PAUSE).turn()
+    local(here, rule_id="other")
+    assert (here.ledger[0]["outcome"], here.ledger[0]["reason"]) == (
+        "suppressed", "reported by a1: a rule that it was not given",
+    )  # fmt: skip
+
+
+# -- rollback by hand -------------------------------------------------------------------------------------------------
+
+CALM = {"container__web__state": "running"}
+
+
+def healed(ward):
+    return ward(PAUSE).at("execute").report(**WILD).turn().turn(5).heal(**CALM)
+
+
+def pump(here, answer):
+    """The pipeline at work in another thread, and a host that answers, while the view waits."""
+    ending = threading.Event()
+
+    def run():
+        while not ending.wait(0.01):
+            here.engine.work()
+            if any(one["answer"] is None and one["params"].get("phase") == "rollback" for one in here.hosts.sent):
+                here.hosts.finish("rollback", **answer)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return lambda: (ending.set(), thread.join(10))
+
+
+def test_an_admin_undoes_a_heal_once(ward):
+    here = healed(ward)
+    stop = pump(here, {"restored": True})
+    try:
+        answer = here.service.ada.post("/api/healing/rollback/1").json
+    finally:
+        stop()
+    assert (answer["outcome"], answer["rolls_back"], answer["ledger_id"]) == ("rolled_back", 1, 2)
+    first, second = sorted(here.service.vera.get("/api/healing/ledger").json, key=lambda row: row["id"])
+    assert (first["outcome"], first["rollback_status"]) == ("verified", "rolled_back")
+    assert (second["action_type"], second["rolls_back"], second["events"]) == ("rollback", 1, 0)
+    assert here.service.vera.get("/api/healing/ledger/verify").json["valid"]
+    assert here.service.ada.post("/api/healing/rollback/1", status=409).json["code"] == "already_rolled_back"
+
+
+def test_a_rollback_by_hand_that_fails_says_so(ward):
+    here = healed(ward)
+    stop = pump(here, {"status": "failed", "reason": "gone"})
+    try:
+        answer = here.service.ada.post("/api/healing/rollback/1").json
+    finally:
+        stop()
+    assert (answer["outcome"], answer["reason"]) == ("failed", "not restored: gone")
+
+
+def test_what_cannot_be_undone_is_409(ward):
+    here = broken(ward)
+    assert here.service.ada.post("/api/healing/rollback/1", status=409).json["code"] == "not_final"
+    here.heal(**ACTIVE)
+    assert outcomes(here) == [("verified", 1)]
+    assert here.service.ada.post("/api/healing/rollback/1", status=409).json["code"] == "not_reversible"
+
+
+def test_two_rollbacks_at_once_are_one(ward):
+    here = healed(ward)
+    stop, results = pump(here, {"restored": True}), []
+
+    def ask():
+        try:
+            results.append(rollback.perform(here.node, 1)["outcome"])
+        except Conflict as refusal:
+            results.append(refusal.code)
+
+    threads = [threading.Thread(target=ask) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    until(lambda: len(results) == 2, 20)
+    stop()
+    assert sorted(results) == ["already_rolled_back", "rolled_back"]
+
+
+# -- the war room -----------------------------------------------------------------------------------------------------
+
+
+def test_the_war_room_shows_heals_of_the_incidents_host(ward):
+    here = broken(ward).heal(**ACTIVE)
+    incident = {"monitor_id": "none", "monitor_name": "box-1", "started": int(here.clock.now()) - 30}
+    found = here.node.transact(section, incident, here.clock.now())
+    assert [row["outcome"] for row in found["heals"]] == ["verified"]
+    assert found["events"][0]["text"].startswith("restart_service on box-1/nginx: verified")
+    assert found["suggested_automations"][0]["success_rate"] == 100.0
+
+
+def test_recurring_heals_are_pointed_out_once(ward):
+    limits = {"max_heals_per_hour": {"fleet": 999, "site": 999, "rule": 999}, "max_unhealthy_percent": 99}
+    here = ward(brake=limits).at("execute")
+    for _ in range(11):
+        here.report(**FAILED).turn().turn(5).heal(**ACTIVE)
+    found = here.node.transact(lambda root: healing_of(root)["suggestions"].active())
+    assert [one["category"] for one in found] == ["recurring_issue"]
+    here.service.otto.post(f"/api/healing/suggestions/{found[0]['id']}/dismiss")
+    here.report(**FAILED).turn().turn(5).heal(**ACTIVE)
+    assert here.service.vera.get("/api/healing/suggestions").json == []
+
+
+def test_the_time_that_the_server_was_away_does_not_count_against_a_heal(ward):
+    """Another process has the lease, so the token is another: it asks anew, with all the patience of the rule."""
+
+    def taken_over(root):
+        root.system["leases"]["healing"].token += 1
+
+    here = broken(ward)
+    here.hosts.finish("snapshot", snapshot={})
+    here.turn(1)
+    here.hosts.finish("execute")
+    here.turn(1).turn(6)
+    here.node.transact(taken_over)
+    here.clock.advance(500)
+    here.restart().turn(0.1).turn(1)
+    here.report(**ACTIVE).turn(1)
+    assert outcomes(here) == [("verified", 1)]
+    assert here.hosts.phases().count("execute") == 1
+    assert here.hosts.phases().count("measure") == 2

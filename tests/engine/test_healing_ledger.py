@@ -1,0 +1,90 @@
+"""The ledger's indexes and figures at some size, and that a final entry stays as it is."""
+
+import pytest
+
+from opsapp.healing.resources import healing_of
+from opsapp.healing.resources.cases import case_of
+from opsapp.healing.resources.ledger import FEW
+
+
+def fill(root, count, start=0):
+    ledger = healing_of(root)["ledger"]
+    for n in range(start, start + count):
+        event = {"source": "test", "rule_id": f"r{n % 3}", "condition": "c", "target": f"box-{n % 2}/nginx", "at": n}
+        entry = ledger.begin(root, case_of(event), rule_id=f"r{n % 3}", now=n, action_type="run", executed=True)
+        ledger.finish(root, entry["id"], outcome="verified" if n % 4 else "failed", reason="", now=n)
+
+
+def page(service, query):
+    answer = service.vera.get(f"/api/healing/ledger?{query}")
+    return [row["id"] for row in answer.json], int(answer.headers["X-Total-Count"])
+
+
+@pytest.mark.parametrize("count", [FEW - 1, FEW, FEW + 1, 7 * FEW])
+def test_pages_are_newest_first_and_counted(service, count):
+    service.transact(fill, count)
+    newest = list(range(count, 0, -1))
+    of_rule = [n for n in newest if (n - 1) % 3 == 0]
+    of_box = [n for n in newest if (n - 1) % 2 == 1]
+    both = [n for n in of_rule if n in of_box]
+    assert page(service, "") == (newest[:50], count)
+    assert page(service, "limit=5&offset=3") == (newest[3:8], count)
+    assert page(service, "rule_id=r0") == (of_rule[:50], len(of_rule))
+    assert page(service, "target=box-1") == (of_box[:50], len(of_box))
+    assert page(service, "target=box-1/nginx&rule_id=r0&limit=1000") == (both, len(both))
+    assert page(service, "rule_id=nobody") == ([], 0)
+    assert page(service, f"offset={count}") == ([], count)
+    assert service.vera.get("/api/healing/ledger/verify").json == {"valid": True, "entries": count, "first_bad": None}
+
+
+def test_effectiveness_by_target_and_everywhere(service):
+    service.transact(fill, 40)
+    path = "/api/healing/effectiveness?action_type=run&condition=c"
+    assert service.vera.get(path).json["success_rate"] == 75.0
+    assert service.vera.get(path + "&target=box-1").json["success_rate"] == 100.0
+    assert service.vera.get(path + "&target=box-0/nginx").json["total"] == 20
+
+
+def test_a_final_entry_is_never_changed(service):
+    service.transact(fill, 1)
+    for change in ("update", "finish"):
+        with pytest.raises(ValueError, match="is final"):
+            service.transact(_change, change)
+
+
+def _change(root, how):
+    ledger = healing_of(root)["ledger"]
+    if how == "update":
+        ledger.update(root, 1, reason="no")
+    else:
+        ledger.finish(root, 1, outcome="failed", reason="no", now=1)
+
+
+def test_tampering_is_found(service):
+    service.transact(fill, 5)
+
+    def tamper(root):
+        entry = healing_of(root)["ledger"].entries[3]
+        entry.fields = {**entry.fields, "verified": 0, "outcome": "failed"}
+
+    service.transact(tamper)
+    assert service.vera.get("/api/healing/ledger/verify").json == {"valid": False, "entries": 2, "first_bad": 3}
+
+
+def test_effectiveness_of_a_rule_about_every_service(service):
+    """What was recorded of nginx and of php counts for the rule's own condition too, however it is spaced."""
+
+    def write(root):
+        book = healing_of(root)["ledger"]
+        for name, outcome in (("nginx", "verified"), ("nginx", "failed"), ("php", "verified")):
+            case = {"id": None, "correlation_key": "box-1", "condition": f"service.{name}.failed == 1",
+                    "target": f"box-1/{name}", "step": 0, "source": "alert"}  # fmt: skip
+            entry = book.begin(root, case, rule_id="any", now=1, action_type="restart_service", executed=True)
+            book.finish(root, entry["id"], outcome=outcome, reason="", now=2)
+
+    service.transact(write)
+    path = "/api/healing/effectiveness?action_type=restart_service&condition="
+    found = {text: service.vera.get(path + text).json for text in
+             ("service.*.failed%20==%201", "service.*.failed==1", "service.nginx.failed%20==%201")}  # fmt: skip
+    assert [(one["verified"], one["total"]) for one in found.values()] == [(2, 3), (2, 3), (1, 2)]
+    assert service.vera.get(f"{path}service.*.failed==1&target=box-1/php").json["success_rate"] == 100.0

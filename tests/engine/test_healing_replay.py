@@ -1,0 +1,121 @@
+"""Replay: recorded events under a changed policy; and dependencies found in what was recorded."""
+
+import pytest
+
+from opsapp.healing.engine import discovery
+from opsapp.healing.engine.replay import Change, change_of, replay
+from opsapp.healing.resources import healing_of
+from opsapp.lib.problems import Invalid
+from tests.support.hosts import place
+
+DOWN = {"id": "down", "condition": "down == 1", "action": {"type": "clear_cache"}, "trust_ceiling": "notify"}
+PLACES = [place("db", "d"), place("web", "w")]
+
+
+@pytest.fixture
+def past(ward):
+    """The two hosts failed together three times, at notify."""
+    here = ward(DOWN, places=PLACES, absorption_window_s=60)
+    for _ in range(3):
+        fail_together(here)
+    assert [entry["outcome"] for entry in here.ledger] == ["notified"] * 6
+    return here
+
+
+def fail_together(here):
+    for agent in "dw":
+        here.report(f"agent:{agent}", down=1)
+    here.turn().turn(5)
+    for agent in "dw":
+        here.report(f"agent:{agent}", down=0)
+    here.turn().turn(3600)
+
+
+def changed(here, rules=None, dependencies=None, days=7):
+    change = here.node.transact(change_of, rules, dependencies)
+    return replay(here.node, days, change)
+
+
+def test_the_same_policy_makes_no_difference(past):
+    assert changed(past, rules=[DOWN]) == {"events": 6, "same": 6, "differences": []}
+    assert replay(past.node, 7, Change({}, None)) == {"events": 6, "same": 6, "differences": []}
+
+
+def test_a_dependency_would_have_suppressed_the_dependant(past):
+    found = changed(past, dependencies=[{"target": "db"}, {"target": "web", "depends_on": ["db"]}])
+    assert (found["events"], found["same"], len(found["differences"])) == (6, 3, 3)
+    assert {(one["event"]["target"], one["then"], one["would"]) for one in found["differences"]} == {
+        ("web", "notify", "suppress")
+    }
+
+
+def test_another_action_or_threshold_is_a_difference(past):
+    other = changed(past, rules=[{**DOWN, "action": {"type": "log_rotate"}}])["differences"]
+    assert {(one["would"], one["would_action"]) for one in other} == {("notify", "log_rotate")}
+    never = changed(past, rules=[{**DOWN, "condition": "down > 1"}])["differences"]
+    assert {one["would"] for one in never} == {"nothing"}
+    off = changed(past, rules=[{**DOWN, "enabled": False}])["differences"]
+    assert {one["would"] for one in off} == {"suppress"}
+
+
+def test_only_so_many_days_and_nothing_is_written(past, tmp_path):
+    before = (tmp_path / "main.fs").read_bytes()
+    past.clock.advance(2 * 86400)
+    assert changed(past, rules=[DOWN], days=1)["events"] == 0
+    assert changed(past, rules=[DOWN], days=3)["events"] == 6
+    assert (tmp_path / "main.fs").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("rules", "dependencies"),
+    [(None, None), (None, [{"target": "db", "depends_on": ["unheard-of"]}]), ([{**DOWN, "action": None}], None)],
+)
+def test_a_policy_that_could_not_be_declared_is_refused(past, rules, dependencies):
+    with pytest.raises(Invalid):
+        changed(past, rules, dependencies)
+
+
+def suggestions(here):
+    return here.node.transact(lambda root: healing_of(root)["suggestions"].active())
+
+
+def test_what_fails_together_is_suggested_once_and_confirmed(past):
+    for _ in range(3):
+        fail_together(past)
+    past.clock.advance(5 * 86400)
+    discovery.step(past.node)
+    [one] = suggestions(past)
+    assert one["category"] == "dependency_candidate"
+    assert one["about"]["support"] == 6
+    assert one["about"]["confidence"] == 1.0
+    api = past.service.otto
+    assert api.post(f"/api/healing/suggestions/{one['id']}/confirm").json == {"success": True}
+    api.post(f"/api/healing/suggestions/{one['id']}/confirm", status=409)
+    graph = api.get("/api/healing/dependencies").json
+    assert graph["edges"] == [{"from": one["about"]["target"], "to": one["about"]["depends_on"]}]
+    discovery.step(past.node)
+    assert suggestions(past) == []
+    past.node.transact(lambda root: healing_of(root)["dependencies"].declare([], "yaml"))
+    assert api.get("/api/healing/dependencies").json["edges"] == graph["edges"]
+
+
+def test_one_that_was_dismissed_does_not_come_back(past):
+    for _ in range(3):
+        fail_together(past)
+    past.clock.advance(5 * 86400)
+    discovery.step(past.node)
+    [one] = suggestions(past)
+    past.service.otto.post(f"/api/healing/suggestions/{one['id']}/dismiss")
+    discovery.step(past.node)
+    assert suggestions(past) == []
+
+
+def test_an_edge_that_would_close_a_cycle_is_refused(past):
+    for _ in range(3):
+        fail_together(past)
+    past.clock.advance(5 * 86400)
+    discovery.step(past.node)
+    [one] = suggestions(past)
+    about = one["about"]
+    past.node.transact(lambda root: healing_of(root)["dependencies"].add_edge(about["depends_on"], about["target"]))
+    assert past.service.otto.post(f"/api/healing/suggestions/{one['id']}/confirm", status=409).json["code"] == "cycle"

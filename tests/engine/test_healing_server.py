@@ -1,0 +1,204 @@
+"""What the service does by itself for a heal: webhooks and commands on its own machine."""
+
+import json
+import sys
+
+import pytest
+
+from opsapp.automations.resources import runs_of
+from opsapp.healing.engine.deeds import Hands, begin, finish, perform
+from opsapp.healing.resources import healing_of
+from tests.support.targets import Website, website
+
+FAILED, ACTIVE = {"service__nginx__state": "failed"}, {"service__nginx__state": "active"}
+
+
+def rule(action, **params):
+    return {"id": "nginx", "condition": 'service.nginx.state == "failed"', "severity": "critical",
+            "action": {"type": action, "params": params}}  # fmt: skip
+
+
+def fired(ward, made, level="execute", **healing):
+    return ward(made, **healing).at(level).report(**FAILED).turn().turn(5)
+
+
+def done(here, **after):
+    """The service's hands do what waits, the pipeline goes on to its end."""
+    Hands(here.node).step()
+    here.turn(1).turn(6)
+    here.clock.advance(0.5)
+    return here.report(**after).turn(0.5)
+
+
+class Hook(Website):
+    """Keeps the bodies too."""
+
+    def do_POST(self):
+        self.server.bodies.append(self.rfile.read(int(self.headers["Content-Length"] or 0)))
+        self.do_GET()
+
+    do_PUT = do_POST
+
+
+@pytest.fixture
+def site():
+    with website(handler=Hook) as made:
+        made.bodies = []
+        yield made
+
+
+def test_a_webhook_is_called_once_by_the_service_and_what_came_of_it_is_measured(ward, site):
+    here = done(fired(ward, rule("webhook", url=f"{site.url}/hook")), **ACTIVE)
+    [entry] = here.ledger
+    assert (entry["outcome"], entry["action_type"], entry["action_success"]) == ("verified", "webhook", 1)
+    assert [call[:2] for call in site.seen] == [("POST", "/hook")]
+    assert here.hosts.phases() == ["measure"]
+    assert here.node.transact(lambda root: len(healing_of(root).deeds.rows)) == 0
+
+
+def test_a_webhook_is_told_what_it_is_about_unless_the_rule_says_what_to_send(ward, site):
+    here = fired(ward, rule("webhook", url=f"{site.url}/hook"))
+    [row] = here.node.transact(lambda root: list(healing_of(root).deeds.rows.values()))
+    assert row["params"]["body"] == {
+        "rule_id": "nginx", "target": "box-1/nginx", "condition": 'service.nginx.state == "failed"',
+        "severity": "critical", "metrics": {"service.nginx.state": "failed"}, "source": "alert",
+        "heal_id": f"{here.cases[0]['id']}.0", "ledger_id": 1, "case_id": here.cases[0]["id"],
+    }  # fmt: skip
+    other = rule("webhook", url=f"{site.url}/hook", body={"text": "up"}, method="PUT")
+    assert perform({"kind": "webhook", "timeout": 5, "params": {**other["action"]["params"], "heal_id": "h"}},
+                   here.node.config)["status"] == "done"  # fmt: skip
+    assert (site.seen[0][0], json.loads(site.bodies[0])) == ("PUT", {"text": "up"})
+
+
+@pytest.mark.parametrize(("path", "said"), [("/status/500", "HTTP 500"), ("/redirect/1", "HTTP 302")])
+def test_an_answer_that_is_no_success_is_a_failure(ward, site, path, said):
+    here = done(fired(ward, rule("webhook", url=site.url + path)), **FAILED)
+    assert (here.ledger[0]["outcome"], here.ledger[0]["reason"]) == ("failed", f"webhook: {said}")
+    assert len(site.seen) == 1
+
+
+def test_an_address_that_monitoring_may_not_reach_is_not_reached_by_a_webhook(ward, site):
+    here = fired(ward, rule("webhook", url=f"{site.url}/hook"))
+    here.node.config["monitoring"]["deny_networks"] = ["127.0.0.0/8"]
+    done(here, **FAILED)
+    assert here.ledger[0]["reason"] == "webhook: the address 127.0.0.1 may not be reached"
+    assert site.seen == []
+
+
+def test_what_was_begun_by_a_process_that_is_gone_is_lost_and_not_done_again(ward, site):
+    """Killed between the intent and the outcome: nobody can tell, and nobody tries again."""
+    here = fired(ward, rule("webhook", url=f"{site.url}/hook"))
+    assert len(here.node.transact(begin, 8)) == 1
+    here.node.transact(lambda root: setattr(root.system["leases"]["healing"], "token", 99))
+    done(here, **FAILED)
+    assert site.seen == []
+    assert here.ledger[0]["outcome"] == "lost"
+    assert "nobody can tell" in here.ledger[0]["reason"]
+
+
+def test_an_answer_that_comes_after_it_was_given_up_changes_nothing(ward, site):
+    here = fired(ward, rule("webhook", url=f"{site.url}/hook"))
+    [(deed, _)] = here.node.transact(begin, 8)
+    here.node.transact(finish, deed, {"status": "failed", "reason": "first"})
+    here.node.transact(finish, deed, {"status": "done"})
+    here.turn(1)
+    assert here.ledger[0]["reason"] == "first"
+
+
+def test_no_agent_is_needed_for_what_the_service_does(ward, site):
+    here = ward(rule("webhook", url=f"{site.url}/hook")).at("execute")
+    here.hosts.here = [here.hosts.here[0]._replace(agent_id=None, subject="monitor:m1", name="shop")]
+    here.report("monitor:m1", **FAILED).turn().turn(5)
+    done(here)
+    assert len(site.seen) == 1
+
+
+# -- commands on the machine of the service ---------------------------------------------------------------------------
+
+
+def argv(*steps, timeout=10):
+    return perform({"kind": "argv", "timeout": timeout, "params": {"steps": [list(step) for step in steps]}}, {})
+
+
+def test_a_command_on_the_services_machine():
+    found = argv([sys.executable, "-c", "print('one')"], [sys.executable, "-c", "raise SystemExit(3)"], ["/never"])
+    assert (found["status"], found["exit_code"], found["output"]) == ("failed", 3, "one\n")
+    assert argv(["/does/not/exist"])["reason"] == "/does/not/exist: No such file or directory"
+
+
+def test_a_command_that_takes_too_long_is_ended_with_all_its_children():
+    found = argv(["sh", "-c", "sleep 600 & echo begun; wait"], timeout=0.5)
+    assert (found["status"], found["output"]) == ("timeout", "begun\n")
+
+
+def test_a_rule_may_name_the_server_as_its_host(ward, tmp_path):
+    made = rule("run", command=f"touch {tmp_path}/done")
+    made["action"]["target"] = "server"
+    here = fired(ward, made)
+    assert here.ledger[0]["outcome"] == "awaiting_approval"  # high risk: always
+    assert here.hosts.sent == []
+
+
+def test_what_needs_a_snapshot_or_the_agents_own_code_is_not_done_on_the_server(ward):
+    made = rule("clear_cache")
+    made["action"]["target"] = "server"
+    assert fired(ward, made).ledger[0]["reason"].startswith("no_capable_handler")
+
+
+# -- automations -------------------------------------------------------------------------------------------------------
+
+
+def automated(ward, action="automation", **changes):
+    """A rule that starts an automation, and what became of it."""
+    here = ward()
+    made = here.service.ada.post_json(
+        "/api/automations", {"name": "mend", "type": "webhook", "params": {"url": "http://127.0.0.1:9/"}, **changes}
+    ).json["id"]
+    key = {"automation": "automation_id", "run_playbook": "playbook_id"}[action]
+    here.node.transact(here._only, [rule(action, **{key: made})])
+    return here.at("execute").report(**FAILED).turn().turn(5)
+
+
+def runs(here):
+    return here.node.transact(lambda root: [(run.id, run.status, run.origin) for run in runs_of(root).values()])
+
+
+def end_run(here, status):
+    [(run_id, _, _)] = runs(here)
+
+    def write(root):
+        runs_of(root)[run_id].status = status
+
+    here.node.transact(write)
+    here.turn(1)
+    return here
+
+
+def test_an_automation_is_started_once_and_waited_for(ward):
+    here = automated(ward)
+    [(_, _, origin)] = runs(here)
+    assert origin == f"heal {here.cases[0]['id']}.0"
+    here.turn(30)
+    assert (len(runs(here)), here.ledger[0]["state"]) == (1, "executing")
+    end_run(here, "done").turn(6)
+    here.clock.advance(0.5)
+    here.report(**ACTIVE).turn(0.5)
+    assert (here.ledger[0]["outcome"], here.ledger[0]["action_type"]) == ("verified", "automation")
+
+
+@pytest.mark.parametrize(("status", "outcome"), [("failed", "failed"), ("cancelled", "failed"), ("lost", "lost")])
+def test_a_run_that_ends_otherwise_is_no_heal(ward, status, outcome):
+    here = end_run(automated(ward), status)
+    assert here.ledger[0]["outcome"] == outcome
+    assert f"the run ended {status}" in here.ledger[0]["reason"]
+
+
+def test_an_automation_that_is_not_there_fails_the_step(ward):
+    here = fired(ward, rule("automation", automation_id="0123abcd"))
+    assert (here.ledger[0]["outcome"], runs(here)) == ("failed", [])
+    assert "There is no automation" in here.ledger[0]["reason"]
+
+
+def test_a_playbook_always_asks(ward):
+    here = automated(ward, "run_playbook")
+    assert (here.ledger[0]["outcome"], runs(here)) == ("awaiting_approval", [])

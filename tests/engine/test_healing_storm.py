@@ -1,0 +1,75 @@
+"""Storms: many alerts with one root cause are one heal and one message; many with none meet the brake."""
+
+from collections import Counter
+
+import pytest
+
+from opsapp.notify.resources import inbox
+from tests.support.hosts import place
+
+DOWN = {"id": "down", "condition": "down == 1", "action": {"type": "clear_cache"}}
+WIDE = {"max_heals_per_hour": {"fleet": 10_000, "site": 10_000, "rule": 10_000}}
+
+
+def turn(here, seconds=0.0):
+    here.clock.advance(seconds)
+    while here.engine.look() or here.engine.work():
+        pass
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["root first", "root last"])
+def test_a_storm_with_one_root_cause_is_one_heal(ward, first):
+    count = 200
+    here = ward(
+        DOWN,
+        places=[place("root", "r"), *(place(f"h{n}", f"a{n}") for n in range(count))],
+        dependencies=[{"target": "root"}, *({"target": f"h{n}", "depends_on": ["root"]} for n in range(count))],
+        brake={**WIDE, "max_unhealthy_percent": 40},  # what hangs on the root is not sick by itself
+    ).at("execute", "down")
+    turn(here)
+    if first:
+        here.report("agent:r", down=1)
+        turn(here)
+    for n in range(count):
+        here.report(f"agent:a{n}", down=1)
+    turn(here)
+    here.report("agent:r", down=1)
+    turn(here, 1)
+    turn(here, 5)
+    turn(here, 1)
+    entries = here.ledger
+    assert Counter(entry["outcome"] for entry in entries) == {"suppressed": count, None: 1}
+    assert {entry["reason"] for entry in entries if entry["outcome"]} == {"root cause root: depends on root"}
+    assert [command["agent_id"] for command in here.hosts.sent] == ["r"]
+    assert here.node.transact(inbox.take, 10_000) == []
+
+
+def test_500_targets_failing_at_once_meet_the_brake(ward):
+    """40 % may be sick: of 1,000 targets 500 fail, so nothing acts, everything is told, and somebody is called."""
+    here = ward(
+        DOWN,
+        places=[place(f"h{n}", f"a{n}") for n in range(1000)],
+        brake={**WIDE, "max_unhealthy_percent": 40},
+    ).at("execute", "down")
+    for n in range(500):
+        here.report(f"agent:a{n}", down=1)
+    turn(here)
+    turn(here, 5)
+    assert Counter(entry["outcome"] for entry in here.ledger) == {"notified": 500}
+    assert all("50 % of all targets are sick" in entry["reason"] for entry in here.ledger)
+    assert here.hosts.sent == []
+    kinds = Counter(row["kind"] for row in here.node.transact(inbox.take, 10_000))
+    assert (kinds["heal.brake"], kinds["heal.notified"]) == (1, 500)
+
+
+def test_under_the_limit_it_acts(ward):
+    here = ward(
+        DOWN,
+        places=[place(f"h{n}", f"a{n}") for n in range(30)],
+        brake={**WIDE, "max_unhealthy_percent": 40},
+    ).at("execute", "down")
+    for n in range(10):
+        here.report(f"agent:a{n}", down=1)
+    turn(here)
+    turn(here, 5)
+    assert len(here.hosts.sent) == 10

@@ -1,0 +1,81 @@
+"""What people are told of heals: one message per root cause."""
+
+import pytest
+
+from opsapp.healing.engine.telling import cause_of
+from opsapp.notify.resources import inbox
+from tests.support.hosts import place
+
+FAILED, ACTIVE = {"service__nginx__state": "failed"}, {"service__nginx__state": "active"}
+NGINX = {"id": "nginx", "condition": 'service.nginx.state == "failed"', "severity": "critical",
+         "action": {"type": "restart_service"}}  # fmt: skip
+
+
+def told(here):
+    return [(row["kind"], row["key"], row["severity"]) for row in here.node.transact(inbox.take, 10_000)]
+
+
+def broken(here, level):
+    return here.at(level).report(**FAILED).turn().turn(5)
+
+
+def test_at_notify_people_are_told(ward):
+    assert told(broken(ward(NGINX), "notify")) == [("heal.notified", "heal:box-1/nginx", "critical")]
+
+
+@pytest.mark.parametrize("level", ["observation", "dry-run"])
+def test_below_nobody_is_told(ward, level):
+    assert told(broken(ward(NGINX), level)) == []
+
+
+def test_a_low_risk_that_helps_is_not_worth_a_message(ward):
+    assert told(broken(ward(NGINX), "execute").heal(**ACTIVE)) == []
+
+
+def test_what_did_not_help_is(ward):
+    here = broken(ward(NGINX), "execute").heal(**FAILED)
+    assert told(here) == [("heal.unresolved", "heal:box-1/nginx", "critical")]
+
+
+def test_a_medium_risk_that_runs_is_told_before_it_runs(ward):
+    rule = {**NGINX, "action": {"type": "service_dependency_restart"}}
+    assert told(broken(ward(rule), "execute")) == [("heal.executing", "heal:box-1/nginx", "warning")]
+
+
+def test_an_approval_is_asked_for_aloud(ward):
+    assert told(broken(ward(NGINX), "approve")) == [("heal.approval", "heal:box-1/nginx", "warning")]
+
+
+def test_the_breaker(ward):
+    here = ward(NGINX).at("execute")
+    for _ in range(3):
+        here.report(**FAILED).turn().turn(5).heal(**FAILED)
+        here.report(**ACTIVE).turn(1).turn(60)
+    assert ("heal.breaker", "breaker:nginx", "critical") in told(here)
+
+
+def test_the_brake_calls_somebody_once(ward):
+    brake = {"max_heals_per_hour": {"fleet": 0, "site": 9, "rule": 9}, "max_unhealthy_percent": 100}
+    here = broken(ward(NGINX, brake=brake), "execute")
+    here.pass_time(400, step=10, **FAILED)
+    kinds = [kind for kind, _, _ in told(here)]
+    assert (kinds.count("heal.brake"), kinds.count("heal.notified")) == (1, 2)
+
+
+def test_what_a_root_cause_suppresses_tells_nobody_and_has_a_cause(ward):
+    rule = {"id": "nginx", "condition": "down == 1", "action": {"type": "clear_cache"}}
+    names = [("db", "d"), ("web", "w"), ("shop", "s")]
+    here = ward(
+        rule,
+        places=[place(*name) for name in names],
+        dependencies=[{"target": "db"}, {"target": "web", "depends_on": ["db"]},
+                      {"target": "shop", "depends_on": ["web"]}],
+    )  # fmt: skip
+    for agent in "swd":
+        here.report(f"agent:{agent}", down=1)
+    here.turn().turn(5)
+    assert told(here) == [("heal.notified", "heal:db", "warning")]
+    now = here.clock.now()
+    assert [here.node.transact(cause_of, name, now) for name in ("shop", "w", "db", "unheard-of")] == [
+        "db", "db", None, None,
+    ]  # fmt: skip

@@ -1,0 +1,159 @@
+"""Leases and heartbeats over one store, with nodes whose clocks a test moves."""
+
+import pytest
+
+from opsapp.lib.problems import Conflict
+from opsapp.runtime import leases, nodes
+from opsapp.runtime.node import Node
+from tests.support.clock import FakeClock
+
+
+@pytest.fixture
+def pair(service):
+    """Two nodes on one store; their clocks do not agree. The service's own node stays out of it."""
+    made = [
+        Node(service.node.store.databases, None, name=name, clock=FakeClock(start), exclusive=False)
+        for name, start in (("one", 1000.0), ("two", 5_000_000.0))
+    ]
+    for node in made:
+        node.leases.want("pipeline")
+    return made
+
+
+def advance(pair, seconds):
+    for node in pair:
+        node.clock.advance(seconds)
+
+
+def bind(node):
+    for db in node.store.databases.values():
+        db.opsapp_node = node
+
+
+def test_the_first_takes_it_and_keeps_it_while_it_beats(pair):
+    one, two = pair
+    for _ in range(20):
+        one.leases.step()
+        two.leases.step()
+        assert (one.leases.holds("pipeline"), two.leases.holds("pipeline")) == (True, False)
+        advance(pair, leases.LEASE_S / 4)
+
+
+def test_a_dead_owners_lease_is_taken_over_after_its_time_and_not_before(pair):
+    one, two = pair
+    one.leases.step()
+    two.leases.step()
+    token = one.leases.held["pipeline"]
+    advance(pair, leases.LEASE_S * 0.9)
+    two.leases.step()
+    assert not two.leases.holds("pipeline")
+    assert not one.leases.holds("pipeline"), "an owner that did not renew stops acting before others may take over"
+    advance(pair, leases.LEASE_S * 0.2)
+    two.leases.step()
+    assert two.leases.held["pipeline"] == token + 1
+    one.leases.step()
+    assert not one.leases.holds("pipeline")
+
+
+def test_work_under_a_lost_lease_does_not_commit(pair):
+    one, two = pair
+    one.leases.step()
+    two.leases.step()
+    bind(one)
+    assert one.store.transact(leases.check, ("pipeline",)) == 1
+    advance(pair, leases.LEASE_S * 1.1)
+    two.leases.step()
+    bind(one)
+    with pytest.raises(Conflict) as caught:
+        one.store.transact(leases.check, ("pipeline",))
+    assert caught.value.code == "lease_lost"
+
+
+def test_a_renewal_while_the_work_is_under_way_does_not_disturb_it(pair):
+    one, _ = pair
+    one.leases.step()
+    bind(one)
+    attempts = []
+
+    def work(root):
+        leases.check(root, "pipeline")
+        attempts.append(1)
+        if len(attempts) == 1:
+            one.leases.step()
+        root.system["worked"] = len(attempts)
+
+    one.store.transact(work, ())
+    assert len(attempts) == 1
+
+
+def test_a_takeover_while_the_work_is_under_way_undoes_the_work(pair):
+    one, two = pair
+    one.leases.step()
+    two.leases.step()
+    bind(one)
+    attempts = []
+
+    def work(root):
+        leases.check(root, "pipeline")
+        root.system["written"] = True
+        if not attempts:
+            advance(pair, leases.LEASE_S * 1.1)
+            two.leases.step()
+            bind(one)
+        attempts.append(1)
+
+    with pytest.raises(Conflict):
+        one.store.transact(work, ())
+    assert len(attempts) == 1, "the second attempt finds the lease gone before it works"
+    assert one.store.transact(lambda root: "written" in root.system, ()) is False
+
+
+def test_a_clean_stop_gives_leases_back(pair):
+    one, two = pair
+    one.leases.step()
+    one.store.transact(leases.release, (one.leases.owner,))
+    two.leases.step()
+    assert two.leases.holds("pipeline")
+
+
+def test_an_only_process_takes_over_from_a_dead_one_at_once_and_then_writes_nothing(service):
+    databases = service.node.store.databases
+    old = Node(databases, None, name="box", clock=FakeClock())
+    new = Node(databases, None, name="box", clock=FakeClock())
+    for node in (old, new):
+        node.leases.want("pipeline")
+        node.leases.step()
+    assert new.leases.holds("pipeline")
+    before = new.store.db.lastTransaction()
+    new.clock.advance(3600)
+    new.leases.step()
+    assert new.leases.holds("pipeline")
+    assert new.store.db.lastTransaction() == before
+
+
+def test_nodes_see_each_other_live_and_die(pair):
+    one, two = pair
+    one.nodes.step()
+    two.nodes.step()
+    one.nodes.step()
+    assert one.nodes.alive("engine") == two.nodes.alive("engine") == ("one", "two")
+    for _ in range(4):
+        advance(pair, nodes.BEAT_S)
+        one.nodes.step()
+    assert one.nodes.alive("engine") == ("one",)
+    two.nodes.step()
+    one.nodes.step()
+    assert one.nodes.alive("engine") == ("one", "two")
+    two.store.transact(nodes.leave, ("two", two.boot))
+    one.nodes.step()
+    assert one.nodes.alive("engine") == ("one",)
+
+
+def test_nodes_long_dead_are_forgotten(pair):
+    one, two = pair
+    two.nodes.step()
+    one.nodes.step()
+    advance(pair, nodes.FORGET_AFTER_S + 1)
+    one.nodes.step()
+    one.nodes.step()
+    assert one.store.transact(lambda root: list(root.system["nodes"]), ()) == ["one"]

@@ -1,0 +1,111 @@
+"""The steps that keep the series going, on the real application's node."""
+
+import pytest
+
+from opsapp.lib.problems import Conflict, OutcomeUnknown
+from opsapp.runtime import leases, measuring
+from opsapp.series import codec, folding
+from opsapp.series.observations import UP
+from tests.support.stores import Stores
+
+
+def look(node, number, seconds=100_000):
+    now = measuring.now_ms(node)
+    return node.transact(
+        lambda root: len(node.series.reading(root).rows(number, now - seconds * 1000, now + seconds * 1000))
+    )
+
+
+def lead(node):
+    node.leases.held[measuring.LEASE] = 1
+    node.transact(leases.beat, node.leases.owner, [measuring.LEASE], {})
+
+
+def test_a_second_of_observations_is_committed_and_followed(service):
+    node = service.node
+    assert not measuring.flush(node)
+    node.series.journal.add(1, measuring.now_ms(node), 12.5, UP, 90)
+    assert not measuring.flush(node)
+    assert not node.series.journal.waiting
+    assert not measuring.follow(node)
+    node.series.live.bind(1, "monitor:m", "ms")
+    assert not measuring.follow(node)
+    assert node.series.live.value("monitor:m", "ms") == 12.5
+    assert look(node, 1) == 1
+
+
+def test_folding_and_merging_need_the_lease(service):
+    node, clock = service.node, service.clock
+    node.series.journal.add(1, measuring.now_ms(node), 12.5, UP, 90)
+    measuring.flush(node)
+    for step in (measuring.fold, measuring.merge):
+        with pytest.raises(Conflict):
+            step(node)
+    lead(node)
+    assert not measuring.fold(node)
+    clock.advance(3 * 86_400)
+    assert measuring.merge(node)
+    while measuring.merge(node):
+        pass
+    assert look(node, 1, 4 * 86_400) == 1
+
+
+def test_retention_is_the_configured_one(service):
+    assert measuring.keep_ms(service.node) == (7 * 86_400_000, 90 * 86_400_000, 730 * 86_400_000)
+    service.node.config["retention"] = {"series": {"raw_days": 1, "fine_days": 2, "hourly_days": 3}}
+    assert measuring.keep_ms(service.node) == (86_400_000, 2 * 86_400_000, 3 * 86_400_000)
+
+
+def test_a_clean_stop_loses_nothing(service, tmp_path):
+    node = service.node
+    node.series.journal.add(1, measuring.now_ms(node), 12.5, UP, 90)
+    node.stop()
+    assert not node.series.journal.waiting
+    stores = Stores(tmp_path)
+    logs = stores.measured(lambda mapping: [len(list(log.batches(0))) for log in mapping["series"].logs.values()])
+    stores.close()
+    assert logs == [1]
+
+
+def test_a_stop_without_a_store_says_what_is_lost(service, monkeypatch, caplog):
+    node = service.node
+    node.series.journal.add(1, measuring.now_ms(node), 12.5, UP, 90)
+
+    def broken(fn, *values):
+        raise OutcomeUnknown
+
+    monkeypatch.setattr(node, "transact", broken)
+    node.stop()
+    assert "observations lost at the stop: 1 batches" in caplog.text
+
+
+def test_every_node_commits_and_follows_and_engines_fold(service):
+    measuring.start(service.node)
+    assert {"journal", "series-follow", "series-fold", "series-merge"} <= set(service.node.supervisor.workers)
+    service.node.supervisor.workers.clear()
+    service.node.roles = frozenset({"web"})
+    measuring.start(service.node)
+    assert set(service.node.supervisor.workers) == {"journal", "series-follow"}
+
+
+def test_the_configuration_says_how_often_the_journal_is_folded(service):
+    node = service.node
+    measuring.start(node)
+    worker = node.supervisor.workers["series-fold"]
+    assert worker.every == 300
+    node.config = node.config | {"retention": {"series": {"fold_s": 7}}}
+    lead(node)
+    worker.step()
+    assert worker.every == 7
+
+
+def test_corrupt_chunks_are_counted(service):
+    name = "opsapp_series_corrupt_chunks_total"
+
+    def count():
+        lines = service.vera.get("/metrics").text.splitlines()
+        return next(float(line.split()[1]) for line in lines if line.startswith(name))
+
+    before = count()
+    folding.read(codec.decode_chunk, b"no chunk")
+    assert count() == before + 1

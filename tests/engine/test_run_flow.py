@@ -1,0 +1,250 @@
+"""A run's way on a clock of the test's own: retries, time-outs, parents, approvals, what a dead node leaves behind."""
+
+import pytest
+
+from opsapp.approvals.engine import expire
+from opsapp.automations.engine import carrying, housekeeping, request_run, run_state
+from opsapp.automations.engine.carrying import recover, take_up
+from opsapp.automations.engine.programs import Ended
+from opsapp.automations.resources import board_of
+
+OWNER = "box:test"
+
+
+class Desk:
+    """Hands that carry out what the test says."""
+
+    def __init__(self, service):
+        self.service = service
+
+    def make(self, kind="script", params=None, **more):
+        body = {"name": more.pop("name", kind), "type": kind, "params": params or {"script": "true"}, **more}
+        return self.service.otto.post_json("/api/automations", body).json["id"]
+
+    def run(self, automation, who="otto"):
+        return self.service.client(who).post(f"/api/automations/{automation}/run").json
+
+    def take(self):
+        return self.service.transact(take_up, OWNER, frozenset(), 100)[0]
+
+    def end(self, status="done", *, reason=None):
+        """Every run that waits for hands ends so."""
+        jobs = self.take()
+        for job in jobs:
+            outcome = Ended(status, 0 if status == "done" else 1, reason)
+            self.service.transact(carrying.finish, job["run_id"], OWNER, job["attempt"], "", outcome)
+        return len(jobs)
+
+    def record(self, run):
+        return self.service.vera.get(f"/api/automations/runs/{run['run_id']}").json
+
+    def status(self, run):
+        return self.record(run)["status"]
+
+    def idle(self):
+        def empty(root):
+            board = board_of(root)
+            return not (board.queue or board.admitted or board.claimed or board.remote)
+
+        return self.service.read(empty)
+
+
+@pytest.fixture
+def desk(service):
+    return Desk(service)
+
+
+def test_another_attempt_after_a_pause(desk):
+    run = desk.run(desk.make(retries=2))
+    desk.end("failed", reason="exit code 1")
+    assert (desk.status(run), desk.end()) == ("running", 0)
+    desk.service.clock.advance(5)
+    desk.end("timeout")
+    desk.service.clock.advance(5)
+    desk.end("failed", reason="exit code 9")
+    record = desk.record(run)
+    assert (record["status"], record["attempt"], record["reason"]) == ("failed", 3, "exit code 9")
+    assert "[attempt 1 failed: exit code 1; again in 5 s]" in record["output"]
+    assert desk.idle()
+
+
+def test_a_cancelled_run_is_not_tried_again(desk):
+    run = desk.run(desk.make(retries=5))
+    desk.end("failed")
+    desk.service.otto.post(f"/api/automations/runs/{run['run_id']}/cancel")
+    desk.service.clock.advance(60)
+    assert (desk.status(run), desk.end()) == ("cancelled", 0)
+
+
+def test_what_a_dead_node_had_is_lost_and_the_next_in_the_queue_goes_on(desk):
+    automation = desk.make(retries=3)
+    first, second = desk.run(automation), desk.run(automation)
+    desk.take()
+    assert desk.service.transact(recover, frozenset({OWNER})) == []
+    assert desk.service.transact(recover, frozenset({"box:later"})) == [(first["run_id"], "box")]
+    assert (desk.status(first), desk.record(first)["reason"]) == ("lost", "the server ended while it ran")
+    desk.end()
+    assert desk.status(second) == "done"
+    assert desk.idle()
+
+
+def test_a_late_end_from_a_node_that_was_given_up_changes_nothing(desk):
+    run = desk.run(desk.make())
+    (job,) = desk.take()
+    desk.service.transact(recover, frozenset())
+    desk.service.transact(carrying.finish, job["run_id"], OWNER, 1, "late", Ended("done", 0, None))
+    assert (desk.status(run), desk.record(run)["output"]) == ("lost", "")
+
+
+def test_only_so_many_at_once(desk):
+    runs = [desk.run(desk.make()) for _ in range(25)]
+    assert [run["status"] for run in runs].count("running") == 20
+    assert [run["status"] for run in runs[20:]] == ["queued"] * 5
+    assert (desk.end(), desk.end()) == (20, 5)
+    assert {desk.status(run) for run in runs} == {"done"}
+
+
+def test_a_parent_goes_on_with_its_parts_and_stops_with_a_cancel(desk):
+    parts = [desk.make(name=f"part {n}") for n in range(3)]
+    whole = desk.make("composite", {"automations": parts})
+    run = desk.run(whole)
+    assert desk.end() == 1
+    assert len(desk.take()) == 1
+    desk.service.otto.post(f"/api/automations/runs/{run['run_id']}/cancel")
+    record = desk.record(run)
+    assert record["status"] == "running"  # its part is carried out by a node, which has been told
+    desk.end("cancelled")
+    record = desk.record(run)
+    assert (record["status"], [part["status"] for part in record["parts"]]) == ("cancelled", ["done", "cancelled"])
+    assert desk.idle()
+
+
+def test_a_parent_without_stop_on_failure_does_all(desk):
+    parts = [desk.make(name=f"part {n}") for n in range(3)]
+    run = desk.run(desk.make("composite", {"automations": parts, "stop_on_failure": False}))
+    desk.end()
+    desk.end("failed")
+    desk.end()
+    assert (desk.status(run), desk.record(run)["reason"]) == ("failed", "failed steps: 2")
+
+
+def test_a_parent_runs_into_its_time_out(desk):
+    run = desk.run(desk.make("composite", {"automations": [desk.make()]}, timeout=10))
+    desk.take()
+    desk.service.clock.advance(11)
+    desk.take()
+    assert desk.status(run) == "timeout"
+
+
+def test_a_refused_part_fails_its_parent(desk):
+    part = desk.make(concurrency="skip")
+    desk.run(part)
+    run = desk.run(desk.make("composite", {"automations": [part]}))
+    assert (desk.status(run), desk.record(run)["reason"]) == ("failed", "step 1 ended failed")
+    assert "not run: A run of this automation is under way." in desk.record(run)["output"]
+
+
+# -- approvals
+
+
+def pending(desk):
+    return desk.service.vera.get("/api/approvals").json
+
+
+def decide(desk, request_id, vote="approve", who="ada", status=200, **body):
+    return desk.service.client(who).post_json(f"/api/approvals/{request_id}/{vote}", body, status=status).json
+
+
+def test_an_approved_run_runs(desk):
+    automation = desk.make(requires_approval=True)
+    run = desk.run(automation)
+    assert (run["status"], desk.end()) == ("pending_approval", 0)
+    (asked,) = pending(desk)
+    assert (asked["request_id"], asked["run_id"], asked["kind"]) == (run["request_id"], run["run_id"], "run")
+    assert asked["plan"]["params"] == {"script": "true"}
+    assert decide(desk, run["request_id"], who="otto", status=403)["code"] == "forbidden"
+    answer = decide(desk, run["request_id"], comment="go")
+    assert answer == {"request_id": run["request_id"], "status": "approved", "run_id": run["run_id"]}
+    decide(desk, run["request_id"], status=409)
+    desk.end()
+    assert desk.status(run) == "done"
+
+
+def test_a_quorum_of_named_people(desk):
+    automation = desk.make(requires_approval=True, approvers=["otto", "olga"], quorum=2)
+    run = desk.run(automation, who="ada")
+    assert decide(desk, run["request_id"], who="otto")["status"] == "pending"
+    assert decide(desk, run["request_id"], who="otto", status=409)["code"] == "already_voted"
+    assert desk.status(run) == "pending_approval"
+    assert decide(desk, run["request_id"])["status"] == "approved"
+    assert desk.status(run) == "running"
+
+
+def test_a_rejection_and_an_expiry_end_the_run(desk):
+    automation = desk.make(requires_approval=True)
+    one, two = desk.run(automation), desk.run(automation)
+    decide(desk, one["request_id"], "reject", who="otto", comment="not today")
+    assert desk.record(one)["reason"] == "rejected by otto: not today"
+    desk.service.clock.advance(3601)
+    decide(desk, two["request_id"], status=409)
+    assert desk.service.vera.get("/api/approvals?status=expired").json[0]["request_id"] == two["request_id"]
+    assert (desk.status(one), desk.status(two)) == ("rejected", "rejected")
+    desk.service.transact(expire, desk.service.clock.now())
+    assert desk.idle()
+
+
+def test_an_automation_edited_after_the_request_never_runs_under_it(desk):
+    part = desk.make(name="part")
+    whole = desk.make("composite", {"automations": [part]}, requires_approval=True)
+    one = desk.run(whole)
+    desk.service.otto.put_json(f"/api/automations/{part}", {"params": {"script": "rm -rf /"}})
+    refused = decide(desk, one["request_id"], status=409)
+    assert refused["code"] == "withdrawn"
+    assert (desk.status(one), desk.end()) == ("cancelled", 0)
+    two = desk.run(whole)
+    desk.service.otto.put_json(f"/api/automations/{whole}", {"timeout": 7})
+    decide(desk, two["request_id"], status=409)
+    assert desk.service.vera.get(f"/api/approvals/{two['request_id']}").json["status"] == "withdrawn"
+
+
+def test_a_part_edited_after_the_approval_is_not_run(desk):
+    first, second = desk.make(name="first"), desk.make(name="second")
+    run = desk.run(desk.make("composite", {"automations": [first, second]}, requires_approval=True))
+    decide(desk, run["request_id"])
+    desk.service.otto.put_json(f"/api/automations/{second}", {"params": {"script": "echo other"}})
+    assert (desk.end(), desk.end()) == (1, 0)
+    assert "it was edited after the approval" in desk.record(run)["output"]
+    assert desk.status(run) == "failed"
+
+
+def test_a_cancel_withdraws_the_request(desk):
+    run = desk.run(desk.make(requires_approval=True))
+    desk.service.otto.post(f"/api/automations/runs/{run['run_id']}/cancel")
+    assert (desk.status(run), pending(desk)) == ("cancelled", [])
+
+
+# -- what other rooms call
+
+
+def test_other_rooms_ask_in_their_transaction(desk):
+    automation, now = desk.make(inputs=[{"name": "a"}]), desk.service.clock.now()
+    found = desk.service.transact(
+        lambda root: request_run(root, now, automation, inputs={"a": "1"}, by="healing", origin="heal:7")
+    )
+    assert found["status"] == "running"
+    desk.end("failed", reason="exit code 1")
+    state = desk.service.transact(run_state, found["run_id"])
+    assert (state["status"], state["reason"], state["origin"]) == ("failed", "exit code 1", "heal:7")
+    assert desk.service.transact(run_state, "nothing") is None
+
+
+def test_old_runs_are_forgotten(desk):
+    automation = desk.make()
+    for _ in range(3):
+        desk.run(automation)
+        desk.end()
+    desk.service.clock.advance(91 * 86_400)
+    desk.service.tokens.clear()
+    kept = desk.run(automation)
+    desk.service.transact(housekeeping.forget, desk.service.clock.now())
+    assert [row["run_id"] for row in desk.service.vera.get("/api/automations/runs").json] == [kept["run_id"]]

@@ -1,0 +1,70 @@
+"""A host under care for whole modules: an agent whose looks are frequent, and what the API says of its heals."""
+import json
+
+from tests.support.waiting import until
+
+AGENT = """[Unit]
+Description=opsapp agent
+StartLimitIntervalSec=0
+[Service]
+Environment=OPSAPP_SERVER={url} OPSAPP_AGENT_ID={id}
+ExecStart=/usr/bin/python3 -I -S /opt/opsapp/agent.pyz --key-file /opt/opsapp/key --state /var/lib/opsapp \
+ --config /opt/opsapp/agent.json
+Restart=always
+RestartSec=0.2
+KillMode=process
+[Install]
+WantedBy=multi-user.target
+"""
+SERVICE = """[Unit]
+StartLimitIntervalSec=0
+[Service]
+{more}
+ExecStart={start}
+[Install]
+WantedBy=multi-user.target
+"""
+QUICK = {"lookout_s": 0.5, "service_check_s": 0.3, "container_check_s": 5, "retry_first_s": 0.2, "retry_most_s": 1}
+
+
+class Ward:
+    """`host` with an agent of `serve`; rules are those that opsapp comes with."""
+
+    def __init__(self, host, serve, **config):
+        self.host, self.serve, self.api = host, serve, serve.admin
+        made = self.api.post("/api/agents", {"label": host.name})
+        self.agent_id = made["agent_id"]
+        host.write("/opt/opsapp/agent.pyz", serve.client().request("GET", "/api/agents/agent.pyz").body, 0o755)
+        host.write("/opt/opsapp/key", made["key"] + "\n", 0o600)
+        host.write("/opt/opsapp/agent.json", json.dumps({**QUICK, **config}))
+        host.write("/etc/systemd/system/opsapp-agent.service", AGENT.format(url=serve.url, id=made["agent_id"]))
+        host.exec("systemctl", "daemon-reload")
+        host.exec("systemctl", "enable", "--now", "opsapp-agent")
+        until(lambda: self.api.get(f"/api/agents/{self.agent_id}")["status"] == "online", 60, what="the agent online")
+        until(self.capabilities, 90, what="the manifest")
+
+    def capabilities(self):
+        found = self.api.get(f"/api/healing/capabilities/{self.host.name}")
+        return found["manifest"].get("capabilities")
+
+    def metrics(self):
+        """What the newest report says, by the names of conditions."""
+        found = self.api.get(f"/api/agents/{self.agent_id}")["metrics"]
+        return {**found, **(found.get("metrics") or {})}
+
+    def commands(self):
+        listed = self.api.get(f"/api/agents/{self.agent_id}/commands")
+        return [one for one in listed if one["type"] == "heal" and one["params"]["phase"] != "measure"]
+
+    def ledger(self, rule, target):
+        entries = self.api.get(f"/api/healing/ledger?rule_id={rule}&target={self.host.name}&limit=1000")
+        return sorted((entry for entry in entries if entry["target"] == target), key=lambda entry: entry["id"])
+
+    def why(self, rule, target):
+        """For a failure: the story so far."""
+        lines = [f"{one['action_type']} {one['state']} {one['outcome']} {one['reason']}"
+                 for one in self.ledger(rule, target)]
+        return "; ".join(lines) or "no entry"
+
+    def log(self):
+        return self.host.exec("journalctl", "-u", "opsapp-agent", "--no-pager", "-n", "60", check=False).stdout

@@ -1,0 +1,78 @@
+"""Fixtures of the fleet suite: one lab for the session, a fresh host for each test that asks for one."""
+import pytest
+
+from tests.support.agent_server import AgentServer
+from tests.support.process import Serve
+
+from .acting import Box
+from .lab import Lab, Unavailable, machine, rootfs
+
+QUICK = {
+    "agents": {"report_interval_s": 1},
+    "healing": {
+        "hold_s": 0.5,
+        "absorption_window_s": 1,
+        "brake": {"max_heals_per_hour": {"fleet": 10000, "site": 10000, "rule": 10000}, "max_unhealthy_percent": 100},
+    },
+}
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "/tests/fleet/" in str(item.path):
+            item.add_marker(pytest.mark.fleet)
+
+
+def pytest_collection_finish(session):
+    """Build the root file system here, where no test's time-out counts the minutes that the first time takes."""
+    if any("/tests/fleet/" in str(item.path) for item in session.items) and not session.config.option.collectonly:
+        try:
+            machine.demand()
+            rootfs.layers()
+        except Unavailable as reason:
+            print(f"no lab on this machine: {reason}")
+
+
+@pytest.fixture(scope="session")
+def lab():
+    try:
+        lab = Lab()
+    except Unavailable as reason:
+        pytest.skip(f"no lab on this machine: {reason}")
+    yield lab
+    lab.close()
+
+
+@pytest.fixture
+def host(lab):
+    host = lab.host()
+    yield host
+    lab.remove(host)
+
+
+@pytest.fixture(scope="session")
+def box(lab):
+    """One host with an agent for all tests of single actions."""
+    server = AgentServer(interval=1.0, host=lab.address)
+    host = lab.host()
+    try:
+        yield Box(host, server).prepare()
+    finally:
+        server.stop()
+        lab.remove(host)
+
+
+@pytest.fixture
+def server(lab, tmp_path):
+    """A function: `server(config)` starts a real `opsapp serve` on the bridge, with every wait shortened."""
+    started = []
+
+    def start(config=None):
+        serve = Serve(tmp_path / f"server-{len(started)}", config={**QUICK, **(config or {})}, host=lab.address)
+        started.append(serve)
+        serve.start()
+        return serve
+
+    yield start
+    for serve in started:
+        serve.kill()

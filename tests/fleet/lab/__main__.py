@@ -1,0 +1,25 @@
+"""One host by hand: `python -m tests.fleet.lab` boots it, opens a shell in it, and removes it when the shell ends."""
+import subprocess
+import sys
+import time
+
+from . import Lab, Unavailable
+
+
+def main():
+    began = time.monotonic()
+    lab = Lab()
+    try:
+        host = lab.host()
+        print(f"{host.name} at {host.address}, server side {lab.address}; up after {time.monotonic() - began:.1f} s")
+        print(f"ssh -i {lab.ssh_key} root@{host.address}")
+        subprocess.run([*host.enter(), "bash"])
+    finally:
+        lab.close()
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except Unavailable as reason:
+        sys.exit(f"no lab: {reason}")

@@ -1,0 +1,127 @@
+"""A lab takes one of the machine's slots: a number that gives its bridge, its addresses and its directory.
+Whoever takes a slot first removes what a killed predecessor left there."""
+import atexit
+import fcntl
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+from . import machine, rootfs
+from .host import Host
+from .machine import CACHE, Unavailable, run
+from .network import Bridge
+
+SLOTS = 16
+MAX_HOSTS = 240
+
+
+class Lab:
+    def __init__(self):
+        machine.demand()
+        self.layers = rootfs.layers()
+        self.slot, self._lock = self._take_slot()
+        self.dir = CACHE / f"slot-{self.slot}"
+        self.bridge = Bridge(f"oplab{self.slot}", f"10.97.{self.slot}")
+        self.hosts, self._made = [], 0
+        self._lxcfs = self.figures = None
+        self._sweep()
+        atexit.register(self.close)
+        self.dir.mkdir(mode=0o700)
+        self.ssh_key = self.dir / "id_ed25519"
+        run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "lab", "-f", self.ssh_key)
+        self.bridge.up()
+        self._start_figures()
+
+    @property
+    def address(self):
+        """The server's address on the bridge; hosts know it as `server`."""
+        return self.bridge.address
+
+    def host(self):
+        """A fresh host, booted."""
+        if self._made == MAX_HOSTS:
+            raise RuntimeError("this lab has no addresses left")
+        self._made += 1
+        host = Host(self, self._made)
+        self.hosts.append(host)
+        try:
+            host.start()
+        except BaseException:
+            self.remove(host)
+            raise
+        return host
+
+    def remove(self, host):
+        host.remove()
+        self.hosts.remove(host)
+        shutil.rmtree(host.dir)
+
+    def close(self):
+        """Leaves nothing behind: no process, mount, namespace, interface or file. A second call does nothing."""
+        atexit.unregister(self.close)
+        if self._lock.closed:
+            return
+        try:
+            for host in [*self.hosts]:
+                self.remove(host)
+            self._stop_figures()
+        finally:
+            self._sweep()
+            self._lock.close()
+
+    # --- how
+
+    @staticmethod
+    def _take_slot():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        for slot in range(SLOTS):
+            lock = open(CACHE / f"slot-{slot}.lock", "w")  # noqa: SIM115 (held as long as the lab lives)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                lock.close()
+                continue
+            return slot, lock
+        raise Unavailable("every slot for a lab is taken")
+
+    def _sweep(self):
+        machine.remove_cgroup(self.bridge.name)
+        for namespace in Path("/run/netns").glob(f"{self.bridge.name}h*"):
+            self.bridge.unplug(namespace.name, namespace.name)
+        for cable in Path("/sys/class/net").glob(f"{self.bridge.name}h*"):
+            run("ip", "link", "del", cable.name, check=False)
+        self.bridge.down()
+        machine.unmount(self.dir)
+        if self.dir.exists():
+            shutil.rmtree(self.dir)
+
+    def _start_figures(self):
+        """lxcfs, when the machine has it: each host then sees its own memory and uptime."""
+        program = shutil.which("lxcfs", path=machine.PATH)
+        if not program:
+            print("lab: no lxcfs on this machine, so hosts see the machine's memory and processors")
+            return
+        place = self.dir / "lxcfs"
+        place.mkdir()
+        command = [program, "-f", "-p", str(self.dir / "lxcfs.pid"), str(place)]
+        with open(self.dir / "lxcfs.log", "wb") as log:
+            quiet = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
+            self._lxcfs = subprocess.Popen(command, start_new_session=True, **quiet)
+        deadline = time.monotonic() + 5
+        while not (place / "proc/meminfo").exists() and self._lxcfs.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.02)
+        if (place / "proc/meminfo").exists():
+            self.figures = place
+        else:
+            print("lab: lxcfs did not come up:", (self.dir / "lxcfs.log").read_text(errors="replace")[-300:])
+
+    def _stop_figures(self):
+        if self._lxcfs is None:
+            return
+        self._lxcfs.terminate()
+        try:
+            self._lxcfs.wait(5)
+        except subprocess.TimeoutExpired:
+            self._lxcfs.kill()
+            self._lxcfs.wait(5)

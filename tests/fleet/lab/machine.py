@@ -1,0 +1,171 @@
+"""The outer machine: its commands, its cgroup hierarchies, its mounts, its processes."""
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+TOOLS = ("debootstrap", "systemd-nspawn", "ip", "nft", "nsenter", "mkfs.ext4", "mount", "umount", "ssh-keygen")
+CACHE = Path(os.environ.get("OPSAPP_LAB_CACHE") or Path.home() / ".cache/opsapp-lab")
+
+
+class Unavailable(Exception):
+    """This machine cannot carry a lab; the message says why."""
+
+
+def run(*words, check=True, timeout=60.0, stdin=None, env=None):
+    """Runs a command of the machine; its output, both streams, is `.stdout`."""
+    done = subprocess.run(
+        [str(word) for word in words],
+        input=stdin,
+        stdin=subprocess.DEVNULL if stdin is None else None,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        timeout=timeout,
+        env={**os.environ, "PATH": PATH, **(env or {})},
+    )
+    if check and done.returncode:
+        raise RuntimeError(f"{' '.join(map(str, words))}: exit {done.returncode}: {done.stdout[-800:]}")
+    return done
+
+
+def demand():
+    """Raises Unavailable unless this machine has what a lab needs."""
+    if os.geteuid():
+        raise Unavailable("a lab needs root")
+    lacking = [tool for tool in TOOLS if not shutil.which(tool, path=PATH)]
+    if lacking:
+        raise Unavailable("missing: " + " ".join(lacking))
+    if "overlay" not in Path("/proc/filesystems").read_text():
+        run("modprobe", "overlay", check=False)
+        if "overlay" not in Path("/proc/filesystems").read_text():
+            raise Unavailable("this kernel has no overlayfs")
+
+
+# --- processes
+
+
+def born(pid):
+    """A process's start time, so that a reused number is never taken for it; None when it is gone or a zombie."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return None if fields[0] in "ZX" else fields[19]
+
+
+def end(pid, birth, signum=signal.SIGKILL, timeout=10.0):
+    """Sends a signal and waits; true when the process is gone."""
+    if pid is None or born(pid) != birth:
+        return True
+    try:
+        os.kill(pid, signum)
+    except ProcessLookupError:
+        return True
+    deadline = time.monotonic() + timeout
+    while born(pid) == birth:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def children(pid):
+    """All descendants of a process, nearest first."""
+    found, todo = [], [pid]
+    while todo:
+        parent = todo.pop(0)
+        try:
+            lines = [(task / "children").read_text() for task in Path(f"/proc/{parent}/task").iterdir()]
+        except OSError:
+            continue
+        below = [int(word) for line in lines for word in line.split()]
+        found += below
+        todo += below
+    return found
+
+
+# --- mounts
+
+
+def mounts(under):
+    """What is mounted at or below a directory, innermost first."""
+    places = [line.split()[4].replace("\\040", " ") for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+    return [place for place in reversed(places) if place == str(under) or place.startswith(f"{under}/")]
+
+
+def unmount(under):
+    for place in mounts(under):
+        for _attempt in range(40):
+            if not run("umount", place, check=False).returncode:
+                break
+            time.sleep(0.05)
+        else:
+            run("umount", "-l", place)
+
+
+# --- cgroups: hybrid (one directory per controller) or unified
+
+
+def hierarchies():
+    lines = [line.split(" - ") for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+    return [Path(left.split()[4]) for left, right in lines if right.split()[0] in ("cgroup", "cgroup2")]
+
+
+def make_cgroup(name, memory_mb):
+    """The directories of one group in every hierarchy, ready to take processes."""
+    made = []
+    for top in hierarchies():
+        group = top
+        for part in name.split("/"):
+            _pass_controllers_down(group)
+            parent, group = group, group / part
+            group.mkdir(exist_ok=True)
+            for knob in ("cpuset.cpus", "cpuset.mems"):
+                if (group / knob).exists() and not (group / knob).read_text().strip():
+                    (group / knob).write_text((parent / knob).read_text())
+        for knob in ("memory.limit_in_bytes", "memory.max"):
+            if (group / knob).exists():
+                (group / knob).write_text(str(memory_mb << 20))
+        made.append(group)
+    return made
+
+
+def _pass_controllers_down(group):
+    switch = group / "cgroup.subtree_control"
+    if not switch.exists():
+        return
+    for controller in (group / "cgroup.controllers").read_text().split():
+        try:
+            switch.write_text(f"+{controller}")
+        except OSError as error:
+            print(f"lab: {group}: {controller}: {error}")
+
+
+def remove_cgroup(name):
+    """Kills what is left in a group and in those below it, and removes them everywhere."""
+    for group in [top / name for top in hierarchies()]:
+        deadline = time.monotonic() + 10
+        while group.exists():
+            below = [Path(directory) for directory, _names, _files in os.walk(group, topdown=False)]
+            busy = [error for error in map(_remove_one, below) if error]
+            if busy and time.monotonic() > deadline:
+                raise RuntimeError(f"{group} cannot be removed: {busy[0]}")
+
+
+def _remove_one(group):
+    """Removes one group if it is idle; why not, otherwise."""
+    try:
+        for word in (group / "cgroup.procs").read_text().split():
+            end(int(word), born(int(word)), timeout=2)
+        group.rmdir()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        time.sleep(0.02)
+        return error
+    return None

@@ -1,0 +1,80 @@
+"""Actions that can cut a host off, on a real host: they work, they are brought back, and nobody has to come for it."""
+import pytest
+
+from tests.support.waiting import until
+
+pytestmark = pytest.mark.timeout(120)
+DNSMASQ = "[Service]\nExecStart=/usr/sbin/dnsmasq --keep-in-foreground --user=root --no-resolv --no-hosts" \
+    " --bind-interfaces --listen-address={} --address=/probe.example/192.0.2.7\n"
+
+
+def rules(box):
+    return box.sh("nft list table inet opsapp 2>/dev/null || true")
+
+
+def test_a_firewall_rule_is_added_and_taken_out_again(box):
+    rule = {"direction": "in", "action": "drop", "protocol": "tcp", "port": 80, "source": "192.0.2.0/24"}
+    first = box.do("firewall_rule_add", rule=rule)
+    other = box.do("firewall_rule_add", rule={**rule, "port": 81})
+    assert "ip saddr 192.0.2.0/24 tcp dport 80" in rules(box)
+    box.undo("firewall_rule_add", first)
+    assert "dport 80 " not in rules(box)
+    assert "dport 81 " in rules(box)
+    box.undo("firewall_rule_add", other)
+    assert "dport" not in rules(box)
+
+
+def test_a_rule_that_cuts_the_agent_off_is_undone_by_itself(box):
+    rule = {"direction": "out", "action": "drop", "protocol": "tcp", "destination": box.host.lab.address}
+    name = box.server.command("heal", heal_id="cut", token=1, phase="execute", action_type="firewall_rule_add",
+                              params={"rule": rule}, timeout=30, arm_s=4)
+    until(lambda: box.host.lab.address in rules(box), 30, what="the rule")
+    heard = len(box.server.reports)
+    until(lambda: box.host.lab.address not in rules(box), 30, what="the rule being gone")
+    assert len(box.server.reports) <= heard + 1, "the agent was not cut off at all"
+    assert until(lambda: box.server.result(name), 60, what="the result")["status"] == "done"
+    late = box.heal("confirm", "firewall_rule_add", "cut")
+    assert (late["status"], late["data"]["state"]) == ("failed", "undone")
+
+
+def test_it_is_undone_after_kill_9_of_the_agent(box):
+    rule = {"direction": "out", "action": "drop", "protocol": "tcp", "destination": box.host.lab.address}
+    box.server.command("heal", heal_id="killed", token=1, phase="execute", action_type="firewall_rule_add",
+                       params={"rule": rule}, timeout=30, arm_s=4)
+    until(lambda: box.host.lab.address in rules(box), 30, what="the rule")
+    box.sh("systemctl kill -s KILL opsapp-agent")
+    until(lambda: box.host.lab.address not in rules(box), 60, what="the rule being gone")
+    until(box.server.session, 60, what="a session")
+
+
+def test_the_interface_of_the_agent_itself_is_restarted(box):
+    box.sh("ip route add 198.51.100.0/24 via 10.97.255.254 dev eth0 onlink")
+    before = box.sh("ip -4 route show dev eth0 | sort; ip -4 address show dev eth0 | grep inet")
+    done = box.heal("execute", "network_interface_restart", "bounce", nic="eth0", arm_s=30)
+    assert (done["status"], done["data"]["handler"]) == ("done", ["ip"]), done
+    assert box.sh("ip -4 route show dev eth0 | sort; ip -4 address show dev eth0 | grep inet") == before
+    assert box.heal("confirm", "network_interface_restart", "bounce", nic="eth0")["data"]["kept"] is True
+    box.sh("ip route del 198.51.100.0/24")
+    back = box.heal("rollback", "network_interface_restart", "bounce", given=done["data"]["snapshot"])
+    assert (back["status"], back["data"]["restored"]) == ("done", True)
+    assert "198.51.100.0/24" in box.sh("ip -4 route show dev eth0")
+    refused = box.heal("execute", "network_interface_restart", "loopback", nic="lo")
+    assert refused["reason"] == "no_capable_handler"
+
+
+def test_the_other_name_server_takes_over_and_the_first_comes_back(box):
+    for number in (2, 3):
+        box.unit(f"dns{number}.service", DNSMASQ.format(f"127.0.1.{number}"))
+        box.sh(f"systemctl start dns{number}")
+    box.sh("printf 'search lab\\nnameserver 127.0.1.2\\n' > /etc/resolv.conf")
+    done = box.do("failover_dns", arm_s=30, primary="127.0.1.2", secondary="127.0.1.3")
+    assert box.sh("cat /etc/resolv.conf").splitlines() == ["search lab", "nameserver 127.0.1.3"]
+    box.undo("failover_dns", done)
+    assert box.sh("cat /etc/resolv.conf").splitlines() == ["search lab", "nameserver 127.0.1.2"]
+    dead = box.heal("execute", "failover_dns", "dead", primary="127.0.1.2", secondary="127.0.1.9")
+    assert (dead["reason"], dead["data"]["undone"]) == ("127.0.1.9 does not answer", True)
+    pid = box.sh("systemctl show -p MainPID --value dns2")
+    box.do("dns_cache_clear", instance_id="dns2")
+    until(lambda: "cleared cache" in box.sh("journalctl -u dns2 --no-pager"), 20, what="dnsmasq's word")
+    assert box.sh("systemctl show -p MainPID --value dns2") == pid
+    box.do("flush_dns")

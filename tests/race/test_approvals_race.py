@@ -1,0 +1,102 @@
+"""Many decide at once: one decision, whoever wins, and the heal it stands for goes one way only."""
+
+import threading
+
+import pytest
+
+from opsapp.approvals import resources as approvals
+from opsapp.approvals.engine import IApprovalKind, Voter, decide, expire, lapse
+from opsapp.lib.problems import Conflict
+from tests.support.app import Service
+
+
+class Kind:
+    """Counts what it is told. A retried transaction tells it again, so the store is what is counted."""
+
+    def gone(self, root, approval):
+        return None
+
+    def decided(self, root, approval):
+        root.system["test-decided"] = (*root.system.get("test-decided", ()), approval.status)
+
+
+@pytest.fixture
+def asked(tmp_path):
+    service = Service(tmp_path)
+    service.node.registry.registerUtility(Kind(), IApprovalKind, "heal")
+
+    def ask(quorum=1):
+        def write(root):
+            return approvals.request(
+                root,
+                kind="heal",
+                subject="box-1",
+                plan={"action": "x"},
+                reason="",
+                risk="low",
+                requested_by="healing",
+                now=service.clock.now(),
+                expiry_s=60,
+                about={"ledger_id": 1},
+                quorum=quorum,
+            ).__name__
+
+        return service.transact(write)
+
+    service.ask = ask
+    yield service
+    service.close()
+
+
+def together(*deeds):
+    """Run all at the same moment; what each came to."""
+    start, results = threading.Barrier(len(deeds)), [None] * len(deeds)
+
+    def run(at, deed):
+        start.wait()
+        try:
+            results[at] = deed()
+        except Conflict as refusal:
+            results[at] = refusal.code
+
+    threads = [threading.Thread(target=run, args=pair) for pair in enumerate(deeds)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    return results
+
+
+@pytest.mark.parametrize("attempt", range(3))
+def test_twenty_clicks_an_expiry_and_a_recovery_make_one_decision(asked, attempt):
+    request_id, node, now = asked.ask(), asked.node, asked.clock.now()
+    clicks = [
+        lambda n=n: node.transact(
+            decide, request_id, Voter(f"user{n}", "operator"), "approve" if n % 2 else "reject", None, now
+        )["status"]
+        for n in range(20)
+    ]
+    others = [
+        lambda: node.transact(expire, now + 61) and None,
+        lambda: node.transact(lapse, request_id, "withdrawn", "condition_gone", now),
+    ]
+    results = together(*clicks, *others)
+    told = node.transact(lambda root: root.system["test-decided"])
+    final = node.transact(lambda root: root["api"]["approvals"][request_id].status)
+    assert told == (final,)
+    assert [result for result in results if result in ("approved", "rejected")] in ([], [final])
+    assert node.transact(lambda root: len(root["api"]["approvals"].pending)) == 0
+
+
+def test_a_quorum_is_met_once(asked):
+    request_id, node, now = asked.ask(quorum=5), asked.node, asked.clock.now()
+    clicks = [
+        lambda n=n: node.transact(decide, request_id, Voter(f"user{n}", "operator"), "approve", None, now)["status"]
+        for n in range(12)
+    ]
+    results = together(*clicks)
+    assert results.count("pending") == 4
+    assert results.count("approved") == 1
+    assert results.count("already_decided") == 7
+    assert node.transact(lambda root: root.system["test-decided"]) == ("approved",)
+    assert node.transact(lambda root: len(root["api"]["approvals"][request_id].votes)) == 5

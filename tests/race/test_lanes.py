@@ -1,0 +1,174 @@
+"""Many greenlets through few threads: every call is answered, with its own answer, whatever happens to the others."""
+import contextvars
+import threading
+import time
+
+import gevent
+import pytest
+
+from opsapp.runtime.hub import Hub, Lane, LeadLane
+
+MARK = contextvars.ContextVar("mark", default=None)
+
+
+@pytest.fixture
+def hub():
+    hub = Hub()
+    hub.enter()
+    yield hub
+    hub.leave()
+
+
+@pytest.fixture
+def lane(hub):
+    lane = Lane(hub, "test", 3)
+    yield lane
+    lane.close()
+
+
+def test_every_call_gets_its_own_answer(lane):
+    threads = set()
+
+    def double(number):
+        threads.add(threading.get_ident())
+        time.sleep(number % 3 / 5000)
+        return number * 2
+
+    def ask(number):
+        return [lane.run(double, number + each) for each in range(20)]
+
+    asking = [gevent.spawn(ask, number * 100) for number in range(50)]
+    gevent.joinall(asking, timeout=30)
+    assert [greenlet.value for greenlet in asking] == [[2 * (n * 100 + each) for each in range(20)] for n in range(50)]
+    assert len(threads) == 3
+    assert threading.get_ident() not in threads
+
+
+def test_an_exception_reaches_the_caller_and_no_thread_dies_of_it(lane):
+    for problem in (ValueError("mine"), SystemExit(3), KeyboardInterrupt()):
+
+        def fail(problem=problem):
+            raise problem
+
+        for _ in range(5):
+            with pytest.raises(type(problem)):
+                lane.run(fail)
+    assert lane.run(lambda: "alive") == "alive"
+
+
+def test_a_greenlet_that_stops_waiting_harms_nobody(lane):
+    finished = threading.Event()
+
+    def slow():
+        finished.wait(5)
+        return "late"
+
+    waiting = [gevent.spawn(lane.run, slow) for _ in range(6)]
+    with gevent.Timeout(5):
+        while lane.waiting() != 3:
+            gevent.sleep(0.001)
+    gevent.killall(waiting)
+    with gevent.Timeout(0.05, False):
+        lane.run(slow)
+    finished.set()
+    assert [lane.run(int, text) for text in ("1", "2", "3")] == [1, 2, 3]
+
+
+@pytest.fixture
+def led(hub):
+    lane = LeadLane(hub, "led", 3)
+    yield lane
+    lane.close()
+
+
+def test_a_leader_that_gets_on_does_everything(led):
+    threads = set()
+
+    def compute(number):
+        threads.add(threading.current_thread().name)
+        return sum(range(number))
+
+    asking = [gevent.spawn(led.run, compute, number) for number in range(200)]
+    gevent.joinall(asking, timeout=60)
+    assert [greenlet.value for greenlet in asking] == [sum(range(number)) for number in range(200)]
+    assert "led-0" in threads
+
+
+def test_the_others_help_while_the_leader_is_held_up(led):
+    release = threading.Event()
+    held = [gevent.spawn(led.run, release.wait, 60) for _ in range(2)]
+    others = [gevent.spawn(led.run, int, number) for number in range(50)]
+    gevent.joinall(others, timeout=60)
+    assert [greenlet.value for greenlet in others] == list(range(50))
+    assert not any(greenlet.dead for greenlet in held)
+    release.set()
+    assert [greenlet.get(timeout=60) for greenlet in held] == [True, True]
+
+
+def test_a_led_lane_closes_and_opens_again(led):
+    for _ in range(3):
+        assert [led.run(int, text) for text in ("1", "2")] == [1, 2]
+        led.close()
+
+
+def test_problems_and_contexts_stay_with_their_tasks_in_a_led_lane(led):
+    def mark():
+        before = MARK.get()
+        MARK.set("seen")
+        raise KeyError(before)
+
+    for _ in range(5):
+        with pytest.raises(KeyError, match="None"):
+            led.run(mark)
+
+
+def test_the_hub_goes_on_while_threads_block(lane):
+    release = threading.Event()
+    blocked = gevent.spawn(lane.run, release.wait, 10)
+    ticks = 0
+    for _ in range(20):
+        gevent.sleep(0.001)
+        ticks += 1
+    assert not blocked.dead
+    release.set()
+    assert blocked.get(timeout=5) is True
+    assert ticks == 20
+
+
+def test_no_context_leaks_from_task_to_task(lane):
+    def mark():
+        before = MARK.get()
+        MARK.set("seen")
+        return before
+
+    assert [lane.run(mark) for _ in range(9)] == [None] * 9
+
+
+def test_closing_finishes_what_was_given(hub):
+    lane, done = Lane(hub, "closing", 1), []
+
+    def work(number):
+        time.sleep(0.01)
+        done.append(number)
+
+    for number in range(5):
+        gevent.spawn(lane.run, work, number)
+    gevent.sleep(0)
+    lane.close()
+    assert done == [0, 1, 2, 3, 4]
+    assert lane.run(lambda: "opens again") == "opens again"
+    lane.close()
+
+
+def test_an_answer_after_the_hub_was_left_goes_nowhere():
+    hub = Hub()
+    hub.enter()
+    lane, release = Lane(hub, "late", 1), threading.Event()
+    gevent.spawn(lane.run, release.wait, 10)
+    gevent.sleep(0.01)
+    hub.leave()
+    release.set()
+    lane.close()
+    told = []
+    hub.post(told.append, "inline")
+    assert told == ["inline"]

@@ -1,0 +1,126 @@
+"""Many threads through the one door: nothing lost, nothing doubled, one order of events."""
+
+import threading
+
+import pytest
+from ZODB.POSException import ConflictError, StorageTransactionError
+
+from opsapp.lib.problems import OutcomeUnknown, StoreAway
+from opsapp.runtime import events
+from opsapp.runtime.clock import Clock
+from tests.support.app import Service
+
+THREADS = 6
+TIMES = 25
+
+
+def in_threads(work):
+    """Run work(n) in THREADS threads at once; re-raise what went wrong in any."""
+    wrong = []
+    gate = threading.Barrier(THREADS)
+
+    def run(n):
+        gate.wait()
+        try:
+            work(n)
+        except BaseException as problem:
+            wrong.append(problem)
+
+    threads = [threading.Thread(target=run, args=(n,)) for n in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong, wrong
+
+
+@pytest.fixture
+def service(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPSAPP_ADMIN_PASSWORD", "first admin password")
+    service = Service(tmp_path, clock=Clock())
+    yield service
+    service.close()
+
+
+def test_every_event_is_read_once_and_in_one_order(service):
+    """Several readers at their own pace see the same events in the same order."""
+    tails = [events.Tail(service.node) for _ in range(2)]
+
+    def work(n):
+        for k in range(TIMES):
+            service.node.transact(lambda root, k=k: events.emit(root, "test", {"writer": n, "k": k}))
+            if n < len(tails):
+                tails[n].step()
+
+    in_threads(work)
+    orders = []
+    for tail in tails:
+        tail.step()
+        orders.append([(event.data["writer"], event.data["k"]) for event in tail.ring if event.kind == "test"])
+    assert orders[0] == orders[1]
+    assert len(orders[0]) == len(set(orders[0])) == THREADS * TIMES
+    for n in range(THREADS):
+        assert [k for writer, k in orders[0] if writer == n] == list(range(TIMES))
+
+
+def test_conflicts_are_run_again_until_all_is_counted(service):
+    service.node.transact(lambda root: root.system.__setitem__("counter", 0))
+    seen = []
+
+    def count(root):
+        root.system["counter"] += 1
+        return root.system["counter"]
+
+    def work(n):
+        for _ in range(5):
+            while True:
+                try:
+                    seen.append(service.node.transact(count))
+                    break
+                except ConflictError:
+                    continue
+
+    in_threads(work)
+    assert sorted(seen) == list(range(1, THREADS * 5 + 1))
+
+
+def test_writers_have_names_of_their_own_that_are_used_again(service):
+    names = []
+
+    def work(n):
+        names.append(service.node.writer())
+
+    in_threads(work)
+    in_threads(work)
+    assert len(set(names)) <= THREADS + 1
+
+
+def test_a_commit_that_breaks_off_is_unknown_and_not_repeated(service, monkeypatch):
+    runs = []
+
+    def work(root):
+        runs.append(1)
+        root.system["half"] = True
+
+    def broken(*_args, **_more):
+        raise StorageTransactionError("the disk went away")
+
+    monkeypatch.setattr(service.node.store.db.storage, "tpc_finish", broken, raising=False)
+    monkeypatch.setattr("ZODB.Connection.Connection.tpc_finish", broken)
+    with pytest.raises(OutcomeUnknown):
+        service.node.transact(work)
+    assert len(runs) == 1
+
+
+def test_a_store_that_is_away_is_told_at_once(service, monkeypatch):
+    monkeypatch.setattr(service.node.store.db.storage, "is_connected", lambda: False, raising=False)
+    with pytest.raises(StoreAway):
+        service.node.transact(lambda root: None)
+    answer = service.anonymous.get("/api/status/public", status=503)
+    assert answer.headers["Retry-After"]
+    assert answer.json["code"] == "store_unavailable"
+
+
+def test_persistent_objects_do_not_leave(service):
+    with pytest.raises(TypeError, match="persistent"):
+        service.node.transact(lambda root: root)

@@ -1,0 +1,1 @@
+"""What tests share: waiting, fakes at the machine's edge, real processes."""

@@ -1,0 +1,80 @@
+"""docs/guide/actions.md as it has to be: the action table, and where the tests perform each action.
+
+`python -m tests.support.actions_page` writes it. A state is what the sources of the tests say: performed on a real
+Debian host, against fake tools or servers only, or by the service.
+"""
+import re
+from pathlib import Path
+
+from opsapp.wire.actions import ACTIONS, RISKS
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs/guide/actions.md"
+FLEET = ("test_actions.py", "test_actions_network.py", "test_default_chains.py")
+FIXTURES = ("test_agent_ways.py", "test_agent_media.py")
+HEAD = """# Actions
+
+The 55 heal actions, from the table that the service and the agent share (`opsapp/wire/actions.py`, `ways.py`).
+This page is written by `python -m tests.support.actions_page`, and a test compares it.
+
+**Tried**: `host` on a real Debian host with systemd; `fixture` against fake tools that record their arguments, or a
+recorded server (nothing of the kind runs in the lab); `service` by the service itself. **Ways** are looked for in this
+order; `*` is the agent's own code. **Undone**: how a failed heal is taken back; `armed` means that the agent does it by
+itself unless the heal is confirmed. An action whose tools a host lacks ends `failed`, reason `no_capable_handler`,
+naming them. A parameter in brackets may be left out, one with an arrow comes from the event's target.
+"""
+
+
+def mentioned(folder, names):
+    """The actions that these test modules name as a text of their own."""
+    text = "".join((ROOT / "tests" / folder / name).read_text() for name in names)
+    return set(re.findall(r'"([a-z_]+)"', text)) & set(ACTIONS)
+
+
+def states():
+    real, fixture = mentioned("fleet", FLEET), mentioned("unit", FIXTURES)
+    found = {}
+    for action in ACTIONS.values():
+        if action.where == "server":
+            found[action.name] = "service"
+        else:
+            found[action.name] = "host" if action.name in real else "fixture" if action.name in fixture else "untried"
+    return found
+
+
+def parameters(action):
+    words = []
+    for name, field in action.params.items():
+        word = name if field.required else f"[{name}]"
+        words.append(f"→ {word}" if name == action.target_param else word)
+    return ", ".join(words) or ""
+
+
+def ways(action):
+    found = []
+    for handler in action.handlers:
+        own = any(step[0].startswith("@") for step in handler.steps)
+        found.append("*" if own and not handler.tools else ", ".join(handler.tools) + ("*" if own else ""))
+    return "; ".join(dict.fromkeys(found)).replace("*", "\\*")
+
+
+def undone(action):
+    if not action.reversible:
+        return ""
+    return f"{action.rollback}, armed" if action.armed_s else str(action.rollback)
+
+
+def page():
+    tried, lines = states(), [HEAD]
+    for risk in RISKS:
+        rows = [action for action in ACTIONS.values() if action.risk == risk]
+        lines += [f"## {risk.capitalize()} risk: {len(rows)}\n",
+                  "| Action | Parameters | Ways | Recorded before | Undone | Tried |", "|---|---|---|---|---|---|"]
+        lines += [f"| `{one.name}` | {parameters(one)} | {ways(one)} | {one.snapshot or ''} | {undone(one)} |"
+                  f" {tried[one.name]} |" for one in rows]
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())

@@ -1,0 +1,83 @@
+"""The real application in this process, over a store in a temporary directory, and clients for the actors of the tests.
+
+Actors: vera (viewer), otto (operator), ada (admin). No mocks, no DummyRequest: WebTest drives the WSGI app.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import transaction
+from argon2 import PasswordHasher
+from webtest import TestApp
+
+from opsapp import app as opsapp_app
+from opsapp.auth import resources as auth
+from opsapp.auth.engine import passwords
+from opsapp.tree.root import root_of
+from tests.support.clock import FakeClock
+
+# The real hash takes a tenth of a second on purpose; hundreds of tests make a store.
+passwords.HASHER = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+
+ROLES = {"vera": "viewer", "otto": "operator", "ada": "admin"}
+PASSWORD = "correct horse battery"
+
+
+class Service:
+    """An application without a hub: engines do not run by themselves, tests call their steps."""
+
+    def __init__(self, directory: Any, clock: Any = None, **settings: Any):
+        self.clock = clock or FakeClock()
+        uris = {
+            "zodbconn.uri": f"file://{directory}/main.fs",
+            "zodbconn.uri.history": f"file://{directory}/history.fs",
+        }
+        self.app = opsapp_app.main({}, **(uris | {"opsapp.clock": self.clock, "opsapp.node": "box"} | settings))
+        self.node = self.app.registry["opsapp.node"]
+        self.anonymous = TestApp(self.app)
+        self.tokens: dict[str, str] = {}
+
+    def transact(self, fn: Any, *values: Any) -> Any:
+        return self.node.transact(fn, *values)
+
+    def client(self, who: str) -> TestApp:
+        """A signed-in client for vera, otto or ada; users are put into the store without the cost of a hash."""
+        if who not in self.tokens:
+            self.tokens[who] = self.transact(_sign_in, who, self.clock.now())
+        client = TestApp(self.app)
+        client.authorization = ("Bearer", self.tokens[who])
+        return client
+
+    @property
+    def vera(self) -> TestApp:
+        return self.client("vera")
+
+    @property
+    def otto(self) -> TestApp:
+        return self.client("otto")
+
+    @property
+    def ada(self) -> TestApp:
+        return self.client("ada")
+
+    def read(self, fn: Any) -> Any:
+        """`fn(root)` over an open connection, for looking at persistent objects."""
+        manager = transaction.TransactionManager(explicit=True)
+        connection = self.node.store.db.open(transaction_manager=manager)
+        manager.begin()
+        try:
+            return fn(root_of(connection))
+        finally:
+            manager.abort()
+            connection.close()
+
+    def close(self) -> None:
+        self.node.stop()
+
+
+def _sign_in(root: Any, who: str, now: float) -> str:
+    users = auth.users_of(root)
+    if who not in users:
+        users[who] = auth.User(ROLES[who], "", int(now))
+    return auth.open_session(root, who, now, "127.0.0.1", "tests")

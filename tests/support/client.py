@@ -1,0 +1,72 @@
+"""A client of the API on the standard library: one request, one connection, JSON both ways."""
+import http.client
+import json
+import urllib.parse
+from typing import NamedTuple
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: dict
+    body: bytes
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+
+class Refused(AssertionError):
+    """The answer's status is not the expected one; carries the answer."""
+
+    def __init__(self, what, answer):
+        super().__init__(f"{what}: {answer.status} {answer.body[:500]!r}")
+        self.answer = answer
+
+
+class Client:
+    def __init__(self, url, token=None, headers=None, timeout=60):
+        self.url = url.rstrip("/")
+        self.token = token
+        self.headers = dict(headers or {})
+        self.timeout = timeout
+
+    def login(self, username, password):
+        answer = self.post("/api/login", {"username": username, "password": password})
+        self.token = answer["token"]
+        return self
+
+    def request(self, method, path, body=None, headers=None):
+        """The whole answer, whatever its status."""
+        parts = urllib.parse.urlsplit(self.url)
+        sent = {"Connection": "close", **self.headers, **(headers or {})}
+        if self.token:
+            sent["Authorization"] = f"Bearer {self.token}"
+        if body is not None and not isinstance(body, bytes):
+            body = json.dumps(body).encode()
+            sent["Content-Type"] = "application/json"
+        link = http.client.HTTPConnection(parts.hostname, parts.port, timeout=self.timeout)
+        try:
+            link.request(method, path, body, sent)
+            got = link.getresponse()
+            return Answer(got.status, {name.lower(): value for name, value in got.getheaders()}, got.read())
+        finally:
+            link.close()
+
+    def call(self, method, path, body=None, expect=(200, 201), **more):
+        """The answer's JSON; Refused unless its status is an expected one."""
+        answer = self.request(method, path, body, **more)
+        if answer.status not in (expect if isinstance(expect, tuple) else (expect,)):
+            raise Refused(f"{method} {path}", answer)
+        return answer.json
+
+    def get(self, path, **more):
+        return self.call("GET", path, **more)
+
+    def post(self, path, body=None, **more):
+        return self.call("POST", path, body, **more)
+
+    def put(self, path, body, **more):
+        return self.call("PUT", path, body, **more)
+
+    def delete(self, path, **more):
+        return self.call("DELETE", path, **more)

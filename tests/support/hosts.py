@@ -1,0 +1,87 @@
+"""Hosts at the wire, for healing: places, reports and commands, with no agent behind them.
+
+Commands are kept in the store like real ones, so a transaction that aborts sends nothing.
+"""
+
+from __future__ import annotations
+
+from BTrees.OOBTree import OOBTree
+
+from opsapp.healing.engine.reach import Place
+from opsapp.lib.ids import new_id
+
+TOOLS = frozenset({"systemctl", "podman", "journalctl", "sh"})
+
+
+def place(name="box-1", agent_id="a1", **changes):
+    values = {
+        "subject": f"agent:{agent_id}",
+        "name": name,
+        "agent_id": agent_id,
+        "names": (name, agent_id),
+        "usable": TOOLS,
+    }
+    return Place(**{**values, **changes})
+
+
+class Hosts:
+    """An `IReach`. `sent` lists what was committed; `finish` says how a command ended."""
+
+    def __init__(self, node, *places):
+        self.node = node
+        self.here = list(places) or [place()]
+        self.rechecked = []
+        node.transact(self._set_up)
+
+    @staticmethod
+    def _set_up(root):
+        if "test-commands" not in root.system:
+            root.system["test-commands"] = OOBTree()
+
+    # -- the interface
+
+    def places(self, root):
+        return list(self.here)
+
+    def send(self, root, agent_id, kind, params, *, timeout, expiry, by):
+        command_id = new_id()
+        tree = root.system["test-commands"]
+        tree[command_id] = {
+            "n": len(tree),
+            "command_id": command_id,
+            "agent_id": agent_id,
+            "type": kind,
+            "params": params,
+            "answer": None,
+        }
+        return command_id
+
+    def answer(self, root, agent_id, command_id):
+        return root.system["test-commands"][command_id]["answer"]
+
+    def recheck(self, node, subject, done):
+        self.rechecked.append((subject, done))
+
+    # -- what tests ask and say
+
+    @property
+    def sent(self):
+        return self.node.transact(lambda root: sorted(root.system["test-commands"].values(), key=lambda one: one["n"]))
+
+    def phases(self):
+        return [one["params"].get("phase") for one in self.sent]
+
+    def waiting(self, phase):
+        """The one unanswered command of a phase."""
+        [found] = [one for one in self.sent if one["answer"] is None and one["params"].get("phase") == phase]
+        return found
+
+    def finish(self, phase, status="done", exit_code=0, reason=None, among=None, **data):
+        command_id = (among or self.waiting(phase))["command_id"]
+        answer = {"status": status, "exit_code": exit_code, "output": "", "reason": reason, "data": data}
+
+        def write(root):
+            tree = root.system["test-commands"]
+            tree[command_id] = {**tree[command_id], "answer": answer}
+
+        self.node.transact(write)

@@ -1,0 +1,54 @@
+"""Checks under a test's own clock: the real dispatcher and the real store, outcomes as the test writes them."""
+
+from __future__ import annotations
+
+import gevent
+
+from opsapp.monitoring.engine.checking import Checker
+from opsapp.monitoring.engine.watch import watch_of
+from opsapp.monitoring.probes.outcome import Outcome
+
+UP, DOWN, BLIND = Outcome(True, 12.0, "HTTP 200"), Outcome(False, None, "HTTP 500"), Outcome(None, None, "cannot look")
+
+
+class Lookout:
+    """Makes the checks of a Service without a hub; `sees[monitor_id]` is what its next checks find."""
+
+    def __init__(self, service):
+        self.service = service
+        self.watch = watch_of(service.node)
+        self.checker = self.watch.checker = Checker(self.watch)
+        self.sees: dict[str, Outcome] = {}
+        self.checked: list[tuple[str, float]] = []
+        self._measure = self.checker.measuring.measure
+        self.checker.measuring.measure = self._see
+        self.checker.measuring.begin = lambda *_: False  # every check by way of `measure`
+        self.started = service.clock.now()
+
+    def _see(self, entry):
+        self.checked.append((entry.id, self.service.clock.now() - self.started))
+        return self.sees[entry.id] if entry.id in self.sees else self._measure(entry)
+
+    def run(self, seconds, step=0.5):
+        """Let the time pass; every check that falls due is made and finished."""
+        for _ in range(round(seconds / step)):
+            self.tick()
+            self.service.clock.advance(step)
+        self.tick()
+
+    def tick(self):
+        self.watch.follow()
+        self.checker.dispatch()
+        while self.checker.flying:
+            gevent.sleep(0)
+        self.watch.follow()
+
+    def add(self, **settings):
+        body = {"name": "Shop", "type": "http", "url": "http://shop.example/", "interval": 60, "retries": 2} | settings
+        return self.service.otto.post_json("/api/monitoring/endpoints", body).json["id"]
+
+    def monitor(self, monitor_id):
+        return self.service.otto.get(f"/api/monitoring/endpoints/{monitor_id}").json
+
+    def incidents(self, query=""):
+        return self.service.vera.get(f"/api/monitoring/incidents?{query}").json

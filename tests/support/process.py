@@ -1,0 +1,207 @@
+"""Real processes for the tests: `opsapp serve` and a ZEO server, started, killed and started again on the same data."""
+import fcntl
+import os
+import random
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import yaml
+
+from .client import Client
+from .waiting import PATIENCE, until
+
+ROOT = Path(__file__).resolve().parents[2]
+PASSWORD = "a long enough password"
+
+
+PORTS = range(20_000, 32_000)  # below those that the system hands out by itself
+
+
+def free_port(host="127.0.0.1"):
+    """A port that nobody else is given while this process lives, whichever test process of this machine asks. One that
+    is only free now may be another test's a moment later, whose server then answers to our questions and knows none
+    of our passwords."""
+    places = Path(tempfile.gettempdir()) / f"opsapp-test-ports-{os.getuid()}"
+    places.mkdir(exist_ok=True)
+    while True:
+        port = random.SystemRandom().choice(PORTS)
+        lock = os.open(places / str(port), os.O_CREAT | os.O_WRONLY)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with socket.socket() as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind((host, port))
+        except OSError:
+            os.close(lock)
+            continue
+        return port  # the lock stays open, and goes with the process
+
+
+class Process:
+    """A child process with its output in a file; subclasses say the command and when it is ready."""
+
+    name = "process"
+
+    def __init__(self, directory):
+        self.directory = Path(directory)
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self.log = self.directory / f"{self.name}.log"
+        self.child = None
+
+    def command(self):
+        raise NotImplementedError
+
+    def is_ready(self):
+        raise NotImplementedError
+
+    def environment(self):
+        return {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+
+    def start(self, timeout=30):
+        """Starts it and waits until it is ready; returns the seconds that took."""
+        began = time.monotonic()
+        with open(self.log, "ab") as log:
+            self.child = subprocess.Popen(self.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                          cwd=self.directory, env=self.environment())  # fmt: skip
+        try:
+            until(self._ready_or_dead, timeout, what=f"{self.name} being ready")
+        except BaseException:
+            self.kill()
+            raise
+        return time.monotonic() - began
+
+    def _ready_or_dead(self):
+        if self.child.poll() is not None:
+            raise AssertionError(f"{self.name} ended with {self.child.returncode}:\n{self.tail()}")
+        return self.is_ready()
+
+    @property
+    def running(self):
+        return self.child is not None and self.child.poll() is None
+
+    def kill(self):
+        """kill -9."""
+        if self.child is not None:
+            self.child.kill()
+            self.child.wait(10 * PATIENCE)
+
+    def stop(self, timeout=10):
+        """SIGTERM; the exit code. An AssertionError when it has not ended in time."""
+        self.child.terminate()
+        try:
+            return self.child.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise AssertionError(f"{self.name} did not end within {timeout} s of SIGTERM:\n{self.tail()}") from None
+
+    def cpu_s(self):
+        """Seconds of processor that it has used."""
+        fields = Path(f"/proc/{self.child.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def tail(self, size=3000):
+        return self.log.read_text(errors="replace")[-size:]
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def end(self):
+        """At the end of a test: at once; but a process that is measured writes down what it reached only when it is
+        let go properly."""
+        if self.measured and self.running:
+            self.child.terminate()
+            try:
+                self.child.wait(15 * PATIENCE)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        self.kill()
+
+    @property
+    def measured(self):
+        return "COVERAGE_PROCESS_CONFIG" in os.environ
+
+    def __exit__(self, *_error):
+        self.end()
+
+
+class Serve(Process):
+    """`opsapp serve` on an address of this machine, with data and YAML in a directory of the test."""
+
+    name = "serve"
+
+    def __init__(self, directory, config=None, host="127.0.0.1", port=None, data=None, ini=None, **flags):
+        super().__init__(directory)
+        self.host, self.port = host, port or free_port(host)
+        self.data = Path(data or self.directory / "data")
+        self.ini = Path(ini or ROOT / "development.ini")
+        self.flags = flags
+        self.config = self.directory / "opsapp.yaml"
+        self.config.write_text(yaml.safe_dump(config or {}))
+        self.url = f"http://{self.host}:{self.port}"
+        self._admin = None
+
+    def command(self):
+        flags = {"host": self.host, "port": self.port, "data": self.data, "config": self.config, **self.flags}
+        words = [f"--{name.replace('_', '-')}={value}" for name, value in flags.items() if value is not None]
+        return [sys.executable, "-m", "opsapp.cli", "serve", str(self.ini), *words]
+
+    def environment(self):
+        return {**super().environment(), "OPSAPP_ADMIN_PASSWORD": PASSWORD}
+
+    def client(self, **more):
+        return Client(self.url, **more)
+
+    def is_ready(self):
+        try:
+            return self.client(timeout=2).request("GET", "/api/status/public").status == 200
+        except OSError:
+            return False
+
+    @property
+    def admin(self):
+        """A client signed in as the first admin: once, for the login limit counts every attempt."""
+        if self._admin is None:
+            self._admin = self.client().login("admin", PASSWORD)
+        return self._admin
+
+
+class Zeo(Process):
+    """A real ZEO server with the two storages, `main` and `history`."""
+
+    name = "zeo"
+    measured = False  # nothing of ours
+
+    def __init__(self, directory, port=None):
+        super().__init__(directory)
+        self.port = port or free_port()
+        storages = "".join(
+            f"<filestorage {name}>\n  path {self.directory / name}.fs\n</filestorage>\n" for name in ("main", "history")
+        )
+        self.conf = self.directory / "zeo.conf"
+        self.conf.write_text(f"<zeo>\n  address 127.0.0.1:{self.port}\n</zeo>\n{storages}")
+
+    def command(self):
+        return [str(Path(sys.executable).parent / "runzeo"), "-C", str(self.conf)]
+
+    def is_ready(self):
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def stop(self, timeout=10):
+        """TERM, wait, KILL: it is known to swallow a TERM."""
+        self.child.terminate()
+        try:
+            return self.child.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return self.child.returncode
+
+    def uris(self):
+        """What `opsapp serve` takes to use this server."""
+        where = f"zeo://127.0.0.1:{self.port}"
+        return {"store": f"{where}?storage=main", "history_store": f"{where}?storage=history"}

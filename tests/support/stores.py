@@ -1,0 +1,48 @@
+"""Real two-database stores in a directory, and a plain `transact` over them, for tests that need no server."""
+
+import contextlib
+
+import transaction
+import ZODB
+from ZODB.FileStorage import FileStorage
+from ZODB.POSException import ConflictError
+
+
+class Stores:
+    def __init__(self, directory):
+        self.directory = directory
+        databases = {}
+        self.main = ZODB.DB(FileStorage(str(directory / "main.fs")), database_name="main", databases=databases)
+        self.history = ZODB.DB(FileStorage(str(directory / "history.fs")), database_name="history", databases=databases)
+
+    def close(self):
+        self.main.close()
+        self.history.close()
+
+    @contextlib.contextmanager
+    def begin(self):
+        """The main root in a transaction; commits at the end of the block."""
+        manager = transaction.TransactionManager(explicit=True)
+        manager.begin()
+        connection = self.main.open(manager)
+        try:
+            yield connection.root()
+            manager.commit()
+        except BaseException:
+            manager.abort()
+            raise
+        finally:
+            connection.close()
+
+    def transact(self, fn, *values, tries=5):
+        for left in reversed(range(tries)):
+            try:
+                with self.begin() as root:
+                    return fn(root, *values)
+            except ConflictError:
+                if not left:
+                    raise
+
+    def measured(self, fn, *values):
+        """`fn(history root, *values)` in a transaction."""
+        return self.transact(lambda root: fn(root._p_jar.get_connection("history").root(), *values))

@@ -1,0 +1,20 @@
+"""An application of this process on a real socket, for clients that need an address."""
+
+import contextlib
+import threading
+
+from waitress.server import create_server
+
+
+@contextlib.contextmanager
+def listening(app):
+    """The address at which the application answers."""
+    server = create_server(app, host="127.0.0.1", port=0, threads=2)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.effective_port}"
+    finally:
+        server.task_dispatcher.shutdown()
+        server.close()
+        thread.join(10)

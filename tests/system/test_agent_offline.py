@@ -1,0 +1,84 @@
+"""The real agent healing alone while its server is away, and telling of it once and in order."""
+import os
+import time
+
+import pytest
+
+from opsapp.wire.policies import secret_of, sign
+from tests.support.agent_process import AgentProcess
+from tests.support.agent_server import KEY, AgentServer
+from tests.support.waiting import until
+
+pytestmark = pytest.mark.system
+
+
+def signed(place, key=KEY, **more):
+    """Always something to do: clean `place`. It never helps, so each heal ends `failed`."""
+    bundle = {"agent_id": "a1", "version": 1, "issued_at": time.time(), "expires_at": time.time() + 3600,
+              "offline_after_s": 1.0, "budget": 3, "policies": [
+                  {"rule_id": "disk-full", "condition": "disk_percent >= 0", "cooldown_s": 0.2, "settle_s": 0,
+                   "steps": [{"action": "temp_cleanup", "params": {"path": str(place), "max_age_hours": 24}}]}], **more}
+    return {"bundle": bundle, "signature": sign(bundle, secret_of(key))}
+
+
+@pytest.fixture
+def server():
+    made = AgentServer(interval=0.3)
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def place(tmp_path):
+    made = tmp_path / "tmp"
+    made.mkdir()
+    (made / "old").write_text("x")
+    os.utime(made / "old", (1, 1))
+    return made
+
+
+@pytest.mark.parametrize("websocket", [True, False], ids=["session", "polling"])
+def test_it_heals_only_while_it_is_alone(server, place, tmp_path, websocket):
+    server.websocket, server.policies = websocket, signed(place)
+    with AgentProcess(tmp_path, server, interval_s=0.5):
+        until((tmp_path / "state" / "policies.json").exists, 30, what="the policies on the disk")
+        count = len(server.reports)
+        until(lambda: len(server.reports) > count + 8, 30)
+        assert (place / "old").exists()
+        assert server.outcomes == []
+        server.stop()
+        until(lambda: not (place / "old").exists(), 30, what="the heal")
+        time.sleep(3)    # room for more heals than the budget allows
+        server.start()
+        until(lambda: len(server.outcomes) >= 3, 30, what="the outcomes")
+        count = len(server.reports)
+        until(lambda: len(server.reports) > count + 3, 30)
+    told = server.outcomes
+    assert len(told) == 3, "the budget, and each once"
+    assert [one["created_at"] for one in told] == sorted(one["created_at"] for one in told)
+    assert {one["outcome"] for one in told} == {"failed"}
+    assert told[0]["reason"] == "the condition still holds"
+    assert told[0]["policy_version"] == 1
+
+
+def test_policies_signed_by_somebody_else_are_refused(server, place, tmp_path):
+    server.policies = signed(place, key="somebody else's")
+    with AgentProcess(tmp_path, server) as agent:
+        agent.online()
+        until(lambda: any(one["type"] == "refuse" and one["of"] == "policies" for one in server.messages))
+        assert not (agent.state / "policies.json").exists()
+
+
+def test_a_kill_while_it_heals_alone_is_told_as_lost(server, place, tmp_path):
+    slow = signed(place, budget=1)["bundle"]
+    slow["policies"][0]["settle_s"] = 60
+    server.policies = {"bundle": slow, "signature": sign(slow, secret_of(KEY))}
+    with AgentProcess(tmp_path, server, interval_s=0.5) as agent:
+        until((agent.state / "policies.json").exists, 30)
+        server.stop()
+        until(lambda: not (place / "old").exists(), 30, what="the heal")
+        agent.kill()
+        server.start()
+        agent.start()
+        until(lambda: server.outcomes, 30)
+        assert [one["outcome"] for one in server.outcomes] == ["lost"]

@@ -1,0 +1,265 @@
+"""The real agent program against a real server: sessions, polling, commands, cancel, time-outs."""
+import pathlib
+import time
+
+import pytest
+
+from opsapp.wire.fields import dumps
+from tests.support.agent_process import AgentProcess, oldest_python
+from tests.support.agent_server import AgentServer
+from tests.support.waiting import until
+
+pytestmark = pytest.mark.system
+
+
+@pytest.fixture
+def server():
+    made = AgentServer(interval=1.0)
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def agent(tmp_path, server):
+    with AgentProcess(tmp_path, server) as made:
+        yield made
+
+
+def finished(server, name, timeout=20):
+    return until(lambda: server.result(name), timeout, what=f"result of {name}")
+
+
+def test_it_says_hello_and_reports(server, agent):
+    agent.online()
+    report = until(lambda: server.reports and server.reports[-1])
+    assert report["hostname"]
+    assert report["os"]
+    assert 0 <= report["mem_percent"] <= 100
+    assert report["disks"]["/"] > 0
+    assert report["uptime_s"] > 0
+    assert server.hellos[0]["held"] == []
+    until(lambda: [one for one in server.reports if one["capabilities"]], 30, what="the capability manifest")
+    manifest = next(one["capabilities"] for one in server.reports if one["capabilities"])
+    assert len(manifest["capabilities"]) >= 30
+    assert manifest["capabilities"]["sh"] == {"available": True, "usable": True, "version": None}
+    until(lambda: any(one["cpu_percent"] is not None for one in server.reports))
+
+
+def test_a_shell_command_runs_and_its_result_comes_once(server, agent):
+    agent.online()
+    name = server.command("shell", command="echo out; echo err >&2; exit 3")
+    result = finished(server, name)
+    assert (result["status"], result["exit_code"], result["truncated"]) == ("failed", 3, False)
+    assert sorted(result["output"].split()) == ["err", "out"]
+    assert result["started_at"] <= result["finished_at"]
+    assert name in server.acked
+    until(lambda: any(one["command_id"] == name for one in server.outputs), what="live output")
+    assert len([one for one in server.results if one["command_id"] == name]) == 1
+
+
+def test_secrets_of_the_agent_do_not_reach_its_commands(server, agent):
+    agent.online()
+    result = finished(server, server.command("shell", command="env", env={"GIVEN": "yes"}))
+    assert "OPSAPP" not in result["output"]
+    assert "GIVEN=yes" in result["output"]
+
+
+def test_the_time_out_ends_the_whole_group(server, agent, tmp_path):
+    agent.online()
+    marker = tmp_path / "marker"
+    name = server.command("shell", command=f"(trap '' TERM; while :; do date >> {marker}; sleep 0.1; done) & wait",
+                          timeout=1)
+    result = finished(server, name)
+    assert result["status"] == "timeout"
+    size = marker.stat().st_size
+    assert size
+    time.sleep(0.5)    # nothing may happen in this time: there is no condition to wait for
+    assert marker.stat().st_size == size
+
+
+def test_cancel_ends_a_running_command(server, agent):
+    agent.online()
+    name = server.command("shell", command="echo begun; sleep 60")
+    until(lambda: any(one["command_id"] == name for one in server.outputs))
+    server.cancel(name)
+    result = finished(server, name)
+    assert result["status"] == "cancelled"
+    assert result["output"] == "begun\n"
+
+
+def test_a_daemon_left_behind_does_not_hold_the_result_up(server, agent):
+    agent.online()
+    began = time.monotonic()
+    result = finished(server, server.command("shell", command="sleep 30 & echo started"))
+    assert (result["status"], result["output"]) == ("done", "started\n")
+    assert time.monotonic() - began < 10
+
+
+def test_large_output_is_cut_and_flagged(server, agent):
+    agent.online()
+    result = finished(server, server.command("shell", command="head -c 3000000 /dev/zero | tr '\\0' x"))
+    assert result["truncated"] is True
+    assert len(result["output"]) == 1024 * 1024
+    assert result["status"] == "done"
+
+
+def test_a_script_goes_to_its_interpreter(server, agent):
+    agent.online()
+    result = finished(server, server.command("shell", command="import sys\nprint(sys.argv[0][-7:], '$HOME')",
+                                             interpreter="python3"))
+    assert result["output"] == ".script $HOME\n"
+
+
+def test_commands_from_the_future_fail_plainly(server, agent):
+    agent.online()
+    server.offer({"command_id": "f1", "type": "teleport", "params": {}})
+    server.offer({"command_id": "f2", "type": "shell", "params": {"command": "id", "on_mars": True}})
+    assert "bad_params" in finished(server, "f1")["reason"]
+    assert "on_mars" in finished(server, "f2")["reason"]
+    assert len(server.hellos) == 1
+
+
+def test_the_process_list_and_logs_are_there(server, agent, tmp_path):
+    agent.online()
+    listed = finished(server, server.command("process_list", sort="memory", limit=5))
+    assert len(listed["data"]["processes"]) == 5
+    log = tmp_path / "app.log"
+    log.write_text("".join(f"line {number}\n" for number in range(50)))
+    read = finished(server, server.command("logs", source="file", path=str(log), lines=2))
+    assert read["output"] == "line 48\nline 49\n"
+    secret = finished(server, server.command("logs", source="file", path="/etc/shadow"))
+    assert (secret["status"], secret["output"]) == ("failed", "")
+    assert secret["reason"].startswith("not_allowed")
+
+
+def test_an_id_that_comes_again_runs_nothing(server, agent, tmp_path):
+    agent.online()
+    marker = tmp_path / "marker"
+    name = server.command("shell", command=f"echo x >> {marker}")
+    finished(server, name)
+    command = {"command_id": name, "type": "shell", "params": {"command": f"echo again >> {marker}"}}
+    server.offer(command)
+    until(lambda: len([one for one in server.results if one["command_id"] == name]) == 2)
+    assert server.results[-1]["status"] == "lost"
+    assert marker.read_text() == "x\n"
+
+
+def test_without_websocket_everything_goes_by_polling(server, tmp_path):
+    server.websocket, server.interval = False, 0.3
+    with AgentProcess(tmp_path, server):
+        until(lambda: len(server.reports) >= 2, 30)
+        name = server.command("shell", command="echo polled")
+        result = finished(server, name)
+        assert result["output"] == "polled\n"
+        until(lambda: server.reports[-1]["held"] == [], what="a report without held commands")
+        huge = server.command("shell", command="head -c 3000000 /dev/zero | tr '\\0' '\"'")
+        cut = finished(server, huge)
+        assert cut["truncated"] is True
+        assert len(dumps(cut)) < 1024 * 1024
+        slow = server.command("shell", command="sleep 60")
+        until(lambda: slow in server.acked)
+        server.cancel(slow)
+        assert finished(server, slow)["status"] == "cancelled"
+
+
+def test_a_session_comes_back_when_websocket_does(server, tmp_path):
+    server.websocket, server.interval = False, 0.3
+    with AgentProcess(tmp_path, server) as agent:
+        until(lambda: server.reports)
+        server.websocket = True
+        agent.online(60)
+
+
+def test_results_wait_until_they_are_thanked_for(server, agent):
+    agent.online()
+    server.thank = False
+    name = server.command("shell", command="echo kept")
+    finished(server, name)
+    server.thank = True
+    server.drop()
+    until(lambda: len(server.hellos) >= 2)
+    assert {"command_id": name, "state": "finished"} in server.hellos[1]["held"]
+    until(lambda: len([one for one in server.results if one["command_id"] == name]) >= 2)
+    until(lambda: not list((agent.state / "results").iterdir()), what="an empty results directory")
+    hellos = len(server.hellos)
+    server.drop()
+    until(lambda: len(server.hellos) > hellos)
+    assert server.hellos[-1]["held"] == []
+
+
+def test_a_server_that_goes_away_and_comes_back_gets_the_results(server, agent):
+    agent.online()
+    name = server.command("shell", command="sleep 1; echo late")
+    until(lambda: name in server.acked)
+    server.stop()
+    time.sleep(2)    # the command ends while nobody listens
+    server.start()
+    assert finished(server, name)["output"] == "late\n"
+
+
+def test_a_wrong_key_is_told_and_nothing_else_happens(server, tmp_path):
+    agent = AgentProcess(tmp_path, server)
+    (tmp_path / "key").write_text("wrong\n")
+    with agent:
+        until(lambda: ("POST", "/api/agents/a1/report", 401) in server.requests, 30)
+        until(lambda: "does not accept this agent's key" in agent.told())
+    assert server.reports == []
+
+
+def test_a_rotated_key_is_taken_from_its_file(server, agent):
+    agent.online()
+    pid = agent.process.pid
+    server.key = "n" * 64
+    server.drop()
+    until(lambda: "does not accept this agent's key" in agent.told(), 20)
+    (agent.directory / "key").write_text(server.key)
+    until(server.session, 20, what="a session with the new key")
+    assert agent.process.pid == pid
+    assert finished(server, server.command("shell", command="echo new key"))["output"] == "new key\n"
+
+
+def test_term_ends_it_cleanly_and_the_running_command_is_told(server, agent):
+    agent.online()
+    name = server.command("shell", command="sleep 60")
+    until(lambda: name in server.acked)
+    assert agent.stop() == 0
+    agent.start()
+    result = finished(server, name)
+    assert result["status"] in ("cancelled", "lost")
+
+
+def test_two_agents_do_not_share_a_state(server, agent):
+    agent.online()
+    second = agent.run()
+    assert second.returncode == 3
+    assert "another agent" in second.stderr
+
+
+def test_once_reports_and_leaves(server, tmp_path):
+    server.websocket = False
+    name = server.command("shell", command="echo once")
+    done = AgentProcess(tmp_path, server).run("--once")
+    assert done.returncode == 0, done.stderr
+    assert server.result(name)["output"] == "once\n"
+
+
+@pytest.mark.parametrize("frame", [
+    "{", '{"type":"nonsense"}', '{"type":"hello"}', '{"type":"command","id":"x"}', b"\x00", b"\x01" * 40, "[" * 60000,
+    '{"type":"command","id":"x","command":{"command_id":"y","type":"shell","params":{"command":"true"}}}',
+])
+def test_what_cannot_be_read_ends_the_session_and_nothing_else(server, agent, frame):
+    session = agent.online()
+    session.raw(frame)
+    until(lambda: len(server.hellos) >= 2 or b"\x01" in (frame if isinstance(frame, bytes) else b""))
+    assert finished(server, server.command("shell", command="echo well"))["output"] == "well\n"
+    assert agent.process.poll() is None
+
+
+def test_it_runs_on_the_oldest_python_promised(server, tmp_path):
+    python = oldest_python()
+    if python is None:
+        pytest.skip("no Python 3.9 on this machine")
+    with AgentProcess(tmp_path, server, python=python) as agent:
+        agent.online()
+        assert finished(server, server.command("shell", command="echo old"))["output"] == "old\n"
+        assert pathlib.Path(tmp_path / "state" / "journal.jsonl").stat().st_mode & 0o777 == 0o600

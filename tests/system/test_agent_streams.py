@@ -1,0 +1,229 @@
+"""Files and live streams of a real agent through a real server."""
+
+import hashlib
+import http.client
+import json
+import os
+import urllib.parse
+
+import pytest
+
+from tests.support.agent_process import EnrolledAgent
+from tests.support.client import Client
+from tests.support.process import Serve
+from tests.support.waiting import until
+
+pytestmark = pytest.mark.system
+
+
+@pytest.fixture(scope="module")
+def serve(tmp_path_factory):
+    config = {"agents": {"report_interval_s": 1, "max_file_bytes": 8 << 20}}
+    with Serve(tmp_path_factory.mktemp("serve"), config=config) as serve:
+        yield serve
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    return tmp_path_factory.mktemp("files")
+
+
+@pytest.fixture(scope="module")
+def agent(serve, files, tmp_path_factory):
+    with EnrolledAgent(tmp_path_factory.mktemp("agent"), serve, viewer_paths=[str(files / "log")]) as agent:
+        agent.online()
+        yield agent
+
+
+@pytest.fixture(scope="module")
+def vera(serve):
+    serve.admin.post("/api/users", {"username": "vera", "password": "horse battery staple", "role": "viewer"})
+    return Client(serve.url).login("vera", "horse battery staple")
+
+
+def get(client, agent, path, **headers):
+    return client.request("GET", f"{agent.path}/files?path={urllib.parse.quote(str(path))}", headers=headers)
+
+
+def put(client, agent, dest, data, fields_last=False):
+    part = b'--b\r\nContent-Disposition: form-data; name="file"; filename="x"\r\n\r\n' + data + b"\r\n"
+    field = f'--b\r\nContent-Disposition: form-data; name="dest"\r\n\r\n{dest}\r\n'.encode()
+    body = (part + field if fields_last else field + part) + b"--b--\r\n"
+    headers = {"Content-Type": "multipart/form-data; boundary=b"}
+    return client.request("POST", f"{agent.path}/files", body, headers)
+
+
+class Events:
+    """A reader of server-sent events."""
+
+    def __init__(self, client, path, **headers):
+        parts = urllib.parse.urlsplit(client.url)
+        self.link = http.client.HTTPConnection(parts.hostname, parts.port, timeout=20)
+        self.link.request("GET", path, headers={"Authorization": f"Bearer {client.token}", **headers})
+        self.answer = self.link.getresponse()
+        assert self.answer.status == 200, self.answer.read()
+
+    def next(self):
+        """(event, data, id), comments and retries left out."""
+        event = data = name = None
+        while True:
+            line = self.answer.readline().decode().rstrip("\n")
+            assert line or data is not None or event is None, "the stream ended"
+            if line.startswith("event: "):
+                event = line[7:]
+            elif line.startswith("data: "):
+                data = json.loads(line[6:])
+            elif line.startswith("id: "):
+                name = line[4:]
+            elif not line and data is not None:
+                return event, data, name
+
+    def close(self):
+        self.answer.close()
+        self.link.close()
+
+
+@pytest.mark.parametrize("fields_last", [False, True])
+def test_a_file_goes_there_and_back(serve, agent, files, fields_last):
+    data = os.urandom(3_000_001)
+    path = files / f"big{fields_last}"
+    stored = put(serve.admin, agent, path, data, fields_last)
+    digest = hashlib.sha256(data).hexdigest()
+    assert stored.json == {"status": "stored", "path": str(path), "size": len(data), "sha256": digest}
+    assert path.read_bytes() == data
+    back = get(serve.admin, agent, path)
+    assert (back.status, back.body == data) == (200, True)
+    assert back.headers["content-length"] == str(len(data))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "status", "part"),
+    [
+        ("bytes=0-9", 206, slice(0, 10)),
+        ("bytes=990-", 206, slice(990, None)),
+        ("bytes=-5", 206, slice(-5, None)),
+        ("bytes=900-5000", 206, slice(900, None)),
+        ("bytes=1000-", 416, slice(0, 0)),
+        ("bytes=5-1", 200, slice(None)),
+        ("bytes=0-1,4-5", 200, slice(None)),
+        ("lines=1-2", 200, slice(None)),
+    ],
+)
+def test_parts_of_a_file(serve, agent, files, wanted, status, part):
+    data = bytes(range(250)) * 4
+    (files / "small").write_bytes(data)
+    answer = get(serve.admin, agent, files / "small", Range=wanted)
+    assert (answer.status, answer.body) == (status, data[part])
+    mark = get(serve.admin, agent, files / "small").headers["etag"]
+    again = get(serve.admin, agent, files / "small", **{"Range": "bytes=0-9", "If-Range": mark})
+    assert again.status == 206
+    changed = get(serve.admin, agent, files / "small", **{"Range": "bytes=0-9", "If-Range": '"other"'})
+    assert (changed.status, changed.body) == (200, data)
+
+
+def test_a_hash_that_comes_along_is_checked(serve, agent, files):
+    body = b'--b\r\nContent-Disposition: form-data; name="dest"\r\n\r\n%s\r\n' % str(files / "hashed").encode()
+    body += b'--b\r\nContent-Disposition: form-data; name="file"; filename="x"\r\n\r\nabc\r\n'
+    headers = {"Content-Type": "multipart/form-data; boundary=b"}
+    for said, status in ((hashlib.sha256(b"abd").hexdigest(), 422), (hashlib.sha256(b"abc").hexdigest(), 200)):
+        field = b'--b\r\nContent-Disposition: form-data; name="sha256"\r\n\r\n%s\r\n--b--\r\n' % said.encode()
+        answer = serve.admin.request("POST", f"{agent.path}/files", body + field, headers)
+        assert answer.status == status, answer.body
+        assert (files / "hashed").exists() == (status == 200)
+        assert [name for name in os.listdir(files) if name.startswith(".")] == []
+
+
+def test_an_empty_file(serve, agent, files):
+    assert put(serve.admin, agent, files / "empty", b"").json["size"] == 0
+    assert get(serve.admin, agent, files / "empty").body == b""
+
+
+def test_what_is_not_there_or_not_allowed(serve, agent, files, vera):
+    (files / "log").mkdir(exist_ok=True)
+    (files / "log" / "app.log").write_text("hello\n")
+    (files / "secret").write_text("no\n")
+    assert get(vera, agent, files / "log" / "app.log").body == b"hello\n"
+    (files / "log" / "link").unlink(missing_ok=True)
+    (files / "log" / "link").symlink_to(files / "secret")
+    for path in (files / "secret", files / "log" / "link", files / "log" / ".." / "secret"):
+        assert get(vera, agent, path).status == 403
+    assert get(serve.admin, agent, files / "nothing").status == 404
+    assert get(serve.admin, agent, "/etc/shadow").status == 403
+    assert get(serve.admin, agent, "relative").status == 422
+    assert put(vera, agent, files / "new", b"x").status == 403
+    assert put(serve.admin, agent, "relative", b"x").status == 422
+    assert put(serve.admin, agent, files, b"x").status == 422
+    assert put(serve.admin, agent, files / "none" / "x", b"x").status == 404
+    assert put(serve.admin, agent, files / "huge", b"x" * ((8 << 20) + 1)).status == 413
+    assert not (files / "huge").exists()
+    until(lambda: not [name for name in os.listdir(files) if name.endswith(".part")], what="the part being removed")
+
+
+def test_an_agent_that_is_not_connected_is_503(serve, files):
+    made = serve.admin.post("/api/agents", {"label": "away"})["agent_id"]
+    for answer in (
+        serve.admin.request("GET", f"/api/agents/{made}/files?path=/etc/hostname"),
+        serve.admin.request("POST", f"/api/agents/{made}/files", b"x", {"Content-Type": "multipart/form-data"}),
+        serve.admin.request("GET", f"/api/agents/{made}/stream/logs?source=file&path=/x"),
+        serve.admin.request("GET", f"/api/agents/{made}/stream/metrics"),
+    ):
+        assert answer.status == 503
+        assert answer.headers["retry-after"]
+
+
+def test_a_log_is_followed_until_the_reader_leaves(serve, agent, files):
+    log = files / "followed"
+    log.write_text("first\n")
+    reader = Events(serve.admin, f"{agent.path}/stream/logs?source=file&path={log}")
+    event, data, name = reader.next()
+    assert (event, data["line"]) == ("log", "first")
+    assert name
+    with log.open("a") as file:
+        file.write("second\n")
+    assert reader.next()[1]["line"] == "second"
+    reader.close()
+    fresh = Events(serve.admin, f"{agent.path}/stream/logs?source=file&path={log}", **{"Last-Event-ID": "-2"})
+    with log.open("a") as file:
+        file.write("third\n")
+    assert fresh.next()[1]["line"] == "third"
+    fresh.close()
+
+
+def test_wrong_log_requests(serve, agent, files, vera):
+    ask = lambda client, query: client.request("GET", f"{agent.path}/stream/logs?{query}").status  # noqa: E731
+    assert ask(serve.admin, "source=odd") == 422
+    assert ask(serve.admin, "source=file") == 422
+    wrong = serve.admin.request("GET", f"{agent.path}/stream/logs?source=journald&unit=-x%3B")
+    assert (wrong.status, list(wrong.json["fields"])) == (422, ["unit"])
+    assert ask(serve.admin, f"source=file&path={files}/nothing") == 404
+    (files / "secret").write_text("no\n")
+    assert ask(vera, f"source=file&path={files}/secret") == 403
+
+
+def test_metrics_are_streamed_and_the_stream_ends_with_the_session(serve, tmp_path):
+    with EnrolledAgent(tmp_path / "agent", serve) as agent:
+        agent.online()
+        until(lambda: agent.seen()["metrics_at"], what="a report")
+        reader = Events(serve.admin, f"{agent.path}/stream/metrics?token={serve.admin.token}")
+        seen = [reader.next() for _ in range(3)]
+        assert all(event == "metrics" and name for event, _, name in seen)
+        assert seen[-1][1]["mem_percent"] > 0
+        agent.kill()
+        while True:
+            event, data, _ = reader.next()
+            if event == "end":
+                break
+        assert data["reason"].startswith("agent_")
+        reader.close()
+
+
+def test_a_stream_ends_when_its_reader_signs_out(serve, agent, files, vera):
+    (files / "quiet").write_text("")
+    client = Client(serve.url).login("vera", "horse battery staple")
+    (files / "log").mkdir(exist_ok=True)
+    (files / "log" / "app.log").write_text("hello\n")
+    reader = Events(client, f"{agent.path}/stream/logs?source=file&path={files}/log/app.log")
+    assert reader.next()[0] == "log"
+    client.post("/api/logout")
+    assert reader.next()[:2] == ("end", {"reason": "signed_out", "message": ""})
+    reader.close()

@@ -1,0 +1,170 @@
+"""Self-update of the real agent: pinned by hash, proven first, and undone when the new version does not connect."""
+import contextlib
+import hashlib
+import io
+import os
+import pathlib
+import signal
+import zipfile
+
+import pytest
+
+from opsapp.agents.zipapp import SHEBANG, agent_file
+from tests.support.agent_process import AgentProcess
+from tests.support.agent_server import AgentServer
+from tests.support.waiting import until
+
+pytestmark = pytest.mark.system
+
+
+def variant(version="9.9.9", **patches):
+    """The agent file with another version, and sources changed: {"agent/link.py": (old, new)}."""
+    source = zipfile.ZipFile(io.BytesIO(agent_file().data))
+    buffer = io.BytesIO(SHEBANG)
+    buffer.seek(0, io.SEEK_END)
+    with zipfile.ZipFile(buffer, "w") as made:
+        for name in source.namelist():
+            data = source.read(name).decode()
+            if name == "opsapp/wire/version.py":
+                data = f'VERSION = "{version}"\n'
+            for where, (old, new) in patches.items():
+                if name == f"opsapp/{where}":
+                    assert old in data
+                    data = data.replace(old, new)
+            made.writestr(name, data)
+    return buffer.getvalue()
+
+
+@pytest.fixture
+def server():
+    made = AgentServer(interval=1.0)
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def agent(tmp_path, server):
+    with AgentProcess(tmp_path, server, as_file=True, update_trial_s=6) as made:
+        made.online()
+        yield made
+
+
+def update(server, data, version="9.9.9", sha256=None, timeout=60):
+    server.agent_file = data
+    name = server.command("update", version=version, sha256=sha256 or hashlib.sha256(data).hexdigest())
+    return until(lambda: server.result(name), timeout, what="the update's result")
+
+
+def test_a_good_version_takes_over_in_the_same_process(server, agent):
+    result = update(server, variant())
+    assert (result["status"], result["output"]) == ("done", "now version 9.9.9\n")
+    assert server.hellos[-1]["version"] == "9.9.9"
+    assert server.hellos[-1]["pid"] == agent.process.pid
+    assert agent.process.poll() is None
+    until(lambda: not (agent.directory / "opsapp-agent.pyz.old").exists())
+    name = server.command("shell", command="echo new")
+    assert until(lambda: server.result(name))["output"] == "new\n"
+
+
+@pytest.mark.parametrize(("data", "sha256", "said"), [
+    (variant(), "0" * 64, "bad_hash"),
+    (variant(version="8.8.8"), None, "does not say it is version"),
+    (b"not a program", None, "does not say it is version"),
+    (variant(**{"agent/transport.py": ("socket.create_connection(", "socket.no_such_thing(")}), None, "did not reach"),
+], ids=["hash", "version", "rubbish", "unreachable"])
+def test_what_is_not_proven_never_takes_over(server, agent, data, sha256, said):
+    result = update(server, data, sha256=sha256)
+    assert result["status"] == "failed"
+    assert said in result["reason"]
+    assert agent.program.read_bytes() == agent_file().data
+    assert not (agent.directory / "opsapp-agent.pyz.new").exists()
+    name = server.command("shell", command="echo old")
+    assert until(lambda: server.result(name))["output"] == "old\n"
+
+
+def test_a_version_that_does_not_connect_gives_the_place_back(server, agent):
+    lame = variant(**{"agent/link.py": ("    def run(self) -> None:\n",
+                                        "    def run(self) -> None:\n        while not self._stopping:\n"
+                                        "            time.sleep(0.05)\n        return\n")})
+    result = update(server, lame)
+    assert result["status"] == "failed"
+    assert "did not connect; back to" in result["reason"]
+    assert agent.program.read_bytes() == agent_file().data
+    assert server.hellos[-1]["version"] != "9.9.9"
+    assert not (agent.directory / "opsapp-agent.pyz.old").exists()
+
+
+RUN = "    def run(self) -> int:\n        self._handle_signals()\n"
+
+
+def runs_now(agent):
+    """The process that holds the state; the test's own child or one that a guard has started."""
+    return int((agent.state / "lock").read_text() or 0)
+
+
+@pytest.fixture
+def orphan(agent):
+    """An agent that a guard has started is nobody's child: it is ended here."""
+    yield
+    pid = runs_now(agent)
+    if pid != agent.process.pid:
+        os.kill(pid, signal.SIGTERM)
+        until(lambda: not os.path.exists(f"/proc/{pid}"), 15, what="the end of the agent that the guard started")
+
+
+@pytest.mark.usefixtures("orphan")
+@pytest.mark.parametrize("fault", ["raise SystemExit('boom')", "os.kill(os.getpid(), 9)"], ids=["crash", "kill"])
+def test_a_version_that_dies_before_it_can_judge_itself_is_undone(server, agent, fault):
+    """Nobody here starts it again, so the guard has to."""
+    result = update(server, variant(**{"agent/main.py": (RUN, f"    def run(self) -> int:\n        {fault}\n")}))
+    assert result["status"] == "failed"
+    assert "did not connect; back to" in result["reason"]
+    assert agent.program.read_bytes() == agent_file().data
+    assert agent.process.wait(10) != 0
+    until(lambda: server.hellos[-1]["pid"] == runs_now(agent) != agent.process.pid, 30, what="the old version's hello")
+    name = server.command("shell", command="echo old")
+    assert until(lambda: server.result(name))["output"] == "old\n"
+
+
+@pytest.mark.usefixtures("orphan")
+def test_a_version_that_hangs_before_it_can_judge_itself_is_ended_and_undone(server, agent, monkeypatch):
+    hangs = "    def run(self) -> int:\n        import signal as s; s.signal(s.SIGTERM, s.SIG_IGN)\n" \
+            "        while True: time.sleep(1)\n"
+    result = update(server, variant(**{"agent/main.py": (RUN, hangs)}), timeout=120)
+    assert (result["status"], agent.process.wait(10)) == ("failed", -signal.SIGKILL)
+    assert agent.program.read_bytes() == agent_file().data
+
+
+def test_an_agent_that_is_stopped_in_its_trial_stays_stopped(server, agent):
+    lame = variant(**{"agent/link.py": ("            self.connected_once.set()\n            self._session_backoff",
+                                        "            self._session_backoff")})
+    server.agent_file = lame
+    server.command("update", version="9.9.9", sha256=hashlib.sha256(lame).hexdigest())
+    until(lambda: server.hellos[-1]["version"] == "9.9.9", 30, what="the new version")
+    guard = guard_of(agent)
+    assert agent.stop() == 0
+    until(lambda: not os.path.exists(f"/proc/{guard}"), 30, what="the guard's end")
+    assert hashlib.sha256(agent.program.read_bytes()).digest() == hashlib.sha256(lame).digest()
+    assert agent.run("--once", timeout=30).returncode in (0, 1)  # nobody holds the state: no other agent was started
+
+
+def guard_of(agent):
+    """The process that watches this agent's update."""
+    for each in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            words = each.read_bytes().split(b"\0")
+            if b"--guard" in words and str(agent.program).encode() + b".old" in words:
+                return int(each.parent.name)
+    raise AssertionError("no guard watches")
+
+
+def test_a_kill_during_the_trial_ends_in_one_version(server, agent):
+    server.agent_file = data = variant()
+    name = server.command("update", version="9.9.9", sha256=hashlib.sha256(data).hexdigest())
+    until((agent.state / "update.json").exists, 30, every=0.001)
+    agent.kill()
+    agent.start()
+    result = until(lambda: server.result(name), 30)
+    version = server.hellos[-1]["version"]
+    assert (result["status"] == "done") == (version == "9.9.9")
+    assert not (agent.state / "update.json").exists()

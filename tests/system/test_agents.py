@@ -1,0 +1,117 @@
+"""The real agent program against the real server: sessions, commands, keys, clones, restarts of either side."""
+
+import pathlib
+import signal
+import time
+
+import pytest
+import yaml
+
+from tests.support.agent_process import EnrolledAgent
+from tests.support.process import Serve
+from tests.support.waiting import until
+
+pytestmark = pytest.mark.system
+FAST = {"agents": {"report_interval_s": 1}}
+
+
+@pytest.fixture(scope="module")
+def serve(tmp_path_factory):
+    with Serve(tmp_path_factory.mktemp("serve"), config=FAST) as serve:
+        yield serve
+
+
+@pytest.fixture
+def agent(serve, tmp_path):
+    with EnrolledAgent(tmp_path / "agent", serve) as agent:
+        agent.online()
+        yield agent
+
+
+def test_a_session_reports_and_runs_commands(agent):
+    seen = until(lambda: agent.seen() if agent.seen()["metrics"]["disks"] else None, what="a report")
+    assert seen["status"] == "online"
+    assert seen["connected"]
+    assert seen["agent_node"]
+    assert 0 <= seen["metrics"]["mem_percent"] <= 100
+    record = agent.finished(agent.ask("echo hi; echo oh >&2; exit 3"))
+    assert (record["status"], record["exit_code"]) == ("failed", 3)
+    assert "hi\n" in record["output"]
+    assert record["started_at"]
+    manifest = until(lambda: agent.seen()["capabilities"], what="capabilities")
+    assert manifest["capabilities"]["sh"]["usable"]
+
+
+def test_a_command_waits_for_an_offline_agent(agent):
+    agent.stop()
+    until(lambda: not agent.seen()["connected"], what="the session's end")
+    asked = agent.ask("echo late")
+    agent.start()
+    assert agent.finished(asked)["output"] == "late\n"
+
+
+def test_cancel_stops_what_runs(agent):
+    asked = agent.ask("sleep 60")
+    until(lambda: agent.command(asked)["status"] == "running", what="running")
+    agent.server.admin.delete(f"{agent.path}/commands/{asked}")
+    assert agent.finished(asked)["status"] == "cancelled"
+
+
+def test_a_rotated_key_ends_the_session_within_a_second(agent):
+    new = agent.server.admin.post(f"{agent.path}/key")["key"]
+    began = time.monotonic()
+    until(lambda: not agent.seen()["connected"], 5, what="the session's end")
+    assert time.monotonic() - began < 1.5
+    agent.stop()
+    agent.key = new
+    agent.write_key()
+    agent.start()
+    agent.online()
+
+
+def test_a_revoked_key_ends_the_session_and_a_new_one_begins_again(agent):
+    admin = agent.server.admin
+    assert admin.delete(f"{agent.path}/key") == {"status": "revoked"}
+    until(lambda: not agent.seen()["connected"], 5, what="the session's end")
+    answer = agent.server.client().request("POST", f"{agent.path}/report", {}, {"X-Agent-Key": agent.key})
+    assert answer.status == 401
+    assert admin.delete(f"{agent.path}/key") == {"status": "revoked"}
+    agent.key = admin.post(f"{agent.path}/key")["key"]
+    agent.write_key()
+    agent.online()
+
+
+def test_a_deleted_agent_is_cut_off_and_stops_what_it_runs(agent, tmp_path):
+    asked = agent.ask(f"trap '' HUP; sleep 300 & echo $! > {tmp_path}/pid; wait")
+    until(lambda: agent.command(asked)["status"] == "running", what="running")
+    until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text().strip(), what="the process' number")
+    pid = int((tmp_path / "pid").read_text())
+    agent.server.admin.delete(agent.path)
+    until(lambda: not is_alive(pid), what="the end of what it ran")
+    until(lambda: "the server does not accept this agent's key" in agent.told(), what="the agent being told")
+
+
+def is_alive(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize("websocket", [True, False])
+def test_the_protected_processes_of_the_configuration_reach_the_agent(tmp_path, websocket):
+    config = {**FAST, "healing": {"protected": {"processes": ["ourdb"]}}}
+    with Serve(tmp_path / "serve", config=config) as serve:
+        with EnrolledAgent(tmp_path / "agent", serve, websocket=websocket) as agent:
+            kept = agent.state / "protected.json"
+            until(lambda: kept.exists() and kept.read_text() == '["ourdb"]', 30, what="the names at the agent")
+            serve.config.write_text(yaml.safe_dump({**FAST, "healing": {"protected": {"processes": ["other"]}}}))
+            serve.child.send_signal(signal.SIGHUP)
+            until(lambda: kept.read_text() == '["other"]', 30, what="the new names at the agent")
+
+
+def test_an_agent_that_may_only_poll_works_too(serve, tmp_path):
+    with EnrolledAgent(tmp_path / "agent", serve, websocket=False) as agent:
+        until(lambda: agent.seen()["status"] == "online", what="a report")
+        record = agent.finished(agent.ask("echo polled"))
+        assert (record["output"], agent.seen()["connected"]) == ("polled\n", False)

@@ -1,0 +1,100 @@
+"""Runs on a real agent: commands, scripts and services, output as it comes, secrets, time-outs, a server in between."""
+
+import pytest
+
+from tests.support.agent_process import EnrolledAgent
+from tests.support.automations import cancel, ended, events, make, record, run
+from tests.support.process import Serve
+from tests.support.waiting import until
+
+pytestmark = pytest.mark.system
+CONFIG = {"agents": {"report_interval_s": 1}, "automations": {"retry_delay_s": 0.1, "server_scripts": False}}
+
+
+@pytest.fixture(scope="module")
+def serve(tmp_path_factory):
+    with Serve(tmp_path_factory.mktemp("serve"), config=CONFIG) as serve:
+        yield serve
+
+
+@pytest.fixture(scope="module")
+def agent(serve, tmp_path_factory):
+    with EnrolledAgent(tmp_path_factory.mktemp("agent"), serve) as agent:
+        agent.online()
+        serve.admin.put(agent.path, {"tags": ["web"]})
+        yield agent
+
+
+def test_a_command_on_an_agent(serve, agent):
+    automation = make(
+        serve, "agent_command", {"agent_id": agent.id, "command": "echo {{input:what}}; exit {{input:code}}"},
+        inputs=[{"name": "what", "default": "a  b"}, {"name": "code", "type": "integer", "default": 4}],
+    )  # fmt: skip
+    found = ended(serve, run(serve, automation))
+    assert (found["status"], found["exit_code"], found["output"]) == ("failed", 4, "a  b\n")
+    assert ended(serve, run(serve, automation, {"code": 0}))["status"] == "done"
+
+
+def test_by_tag_and_by_name(serve, agent):
+    script = {"script": "echo from $WHERE", "env": {"WHERE": "here"}}
+    by_tag = ended(serve, run(serve, make(serve, "script", {**script, "tag": "web"})))
+    assert (by_tag["status"], by_tag["output"]) == ("done", "from here\n")
+    by_label = ended(serve, run(serve, make(serve, "script", {**script, "hostname": "box"})))
+    assert by_label["status"] == "done"
+    nobody = ended(serve, run(serve, make(serve, "script", {**script, "tag": "nothing"})))
+    assert (nobody["status"], nobody["reason"]) == ("failed", "There is no agent nothing.")
+
+
+def test_a_service_on_an_agent_ends_honestly(serve, agent):
+    params = {"agent_id": agent.id, "service": "no-such-service", "action": "restart"}
+    found = ended(serve, run(serve, make(serve, "service_control", params)))
+    assert found["status"] == "failed"
+    assert found["reason"]
+
+
+def test_the_server_itself_does_nothing_when_it_may_not(serve):
+    body = {"name": "x", "type": "script", "params": {"script": "true"}}
+    refused = serve.admin.request("POST", "/api/automations", body)
+    assert (refused.status, list(refused.json["fields"])) == (422, ["type"])
+
+
+def test_a_secret_is_seen_by_the_agent_alone(serve, agent):
+    serve.admin.post("/api/secrets", {"name": "pass", "value": "h1dden 'word'"})
+    params = {"agent_id": agent.id, "command": "printf %s {{secret:pass}} | wc -c; echo {{secret:pass}}"}
+    found = ended(serve, run(serve, make(serve, "agent_command", params)))
+    assert (found["status"], found["output"].split()) == ("done", ["13", "[secret]"])
+    history = serve.admin.request("GET", f"{agent.path}/commands")
+    assert history.status == 200
+    assert b"h1dden" not in history.body
+
+
+def test_output_comes_while_it_runs_and_a_cancel_stops_it(serve, agent, tmp_path):
+    params = {"agent_id": agent.id, "command": f"echo begun; touch {tmp_path}/on; sleep 60"}
+    run_id = run(serve, make(serve, "agent_command", params))
+    until((tmp_path / "on").exists, what="the command being there")
+    for event in events(serve, run_id):
+        if event["event"] == "log":
+            assert event["data"]["line"] == "begun"
+            assert record(serve, run_id)["status"] == "running"
+            cancel(serve, run_id)
+    found = record(serve, run_id)
+    assert (found["status"], found["reason"], found["output"]) == ("cancelled", "cancelled by admin", "begun\n")
+
+
+def test_a_time_out_on_an_agent(serve, agent):
+    automation = make(serve, "agent_command", {"agent_id": agent.id, "command": "sleep 60"}, timeout=1, retries=1)
+    found = ended(serve, run(serve, automation))
+    assert (found["status"], found["attempt"]) == ("timeout", 2)
+
+
+def test_a_run_on_an_agent_outlives_the_server(serve, agent, tmp_path):
+    gate = tmp_path / "gate"
+    text = f"echo $$ >> {tmp_path}/marks; while [ ! -e {gate} ]; do sleep 0.1; done; echo through"
+    run_id = run(serve, make(serve, "agent_command", {"agent_id": agent.id, "command": text}))
+    until((tmp_path / "marks").exists, what="the command being there")
+    serve.kill()
+    gate.touch()
+    serve.start()
+    found = ended(serve, run_id, timeout=40)
+    assert (found["status"], found["output"]) == ("done", "through\n")
+    assert len((tmp_path / "marks").read_text().splitlines()) == 1

@@ -1,0 +1,134 @@
+"""The `opsapp` command in processes of its own: exit codes, messages for people, never a traceback."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.system
+INI = str(Path(__file__).resolve().parents[2] / "development.ini")
+
+
+def opsapp(*arguments, typed="", **env):
+    done = subprocess.run(
+        [sys.executable, "-m", "opsapp.cli", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        input=typed,
+        env=os.environ | env,
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+def test_init_makes_a_store_that_only_the_owner_reads(tmp_path):
+    done = opsapp("init", "--data", tmp_path / "data")
+    assert done.returncode == 0, done.stderr
+    password = (tmp_path / "data" / "admin-password").read_text().strip()
+    assert f"password {password}" in done.stdout
+    for path in (tmp_path / "data").iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
+    again = opsapp("init", "--data", tmp_path / "data")
+    assert again.returncode == 0
+    assert "password" not in again.stdout
+
+
+def test_the_first_password_comes_from_the_environment(tmp_path):
+    done = opsapp("init", "--data", tmp_path, OPSAPP_ADMIN_PASSWORD="a password from outside")
+    assert "a password from outside" not in done.stdout
+    assert not (tmp_path / "admin-password").exists()
+
+
+def test_backup_and_restore_give_the_same_store(tmp_path):
+    opsapp("init", "--data", tmp_path / "one")
+    assert opsapp("backup", tmp_path / "copy", "--data", tmp_path / "one").returncode == 0
+    assert opsapp("restore", tmp_path / "copy", "--data", tmp_path / "two").returncode == 0
+    for name in ("main.fs", "history.fs"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    assert opsapp("pack", "--data", tmp_path / "two").returncode == 0
+
+
+def test_a_damaged_backup_touches_nothing(tmp_path):
+    opsapp("init", "--data", tmp_path / "one")
+    opsapp("backup", tmp_path / "copy", "--data", tmp_path / "one")
+    before = (tmp_path / "one" / "main.fs").read_bytes()
+    (tmp_path / "copy" / "main.fs").write_bytes(before[:-20])
+    done = opsapp("restore", tmp_path / "copy", "--data", tmp_path / "one")
+    assert (done.returncode, "middle of a transaction" in done.stderr) == (1, True)
+    assert (tmp_path / "one" / "main.fs").read_bytes() == before
+
+
+def test_check_config_names_each_mistake(tmp_path):
+    (tmp_path / "good.yaml").write_text("timezone: Europe/Berlin\n")
+    (tmp_path / "bad.yaml").write_text("timezone: Europe/Berlin\nwbe: {}\n")
+    assert opsapp("check-config", "--config", tmp_path / "good.yaml").returncode == 0
+    done = opsapp("check-config", "--config", tmp_path / "bad.yaml")
+    assert done.returncode == 1
+    assert "line 2: wbe: is not known here; did you mean 'web'?" in done.stderr
+
+
+def test_openapi_is_printed():
+    assert json.loads(opsapp("openapi").stdout)["openapi"] == "3.1.0"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ((), 2),
+        (("nonsense",), 2),
+        (("serve",), 2),
+        (("serve", INI, "--port", "70000"), 2),
+        (("serve", "/nowhere.ini"), 1),
+        (("serve", INI, "--data", "/proc/nowhere"), 1),
+        (("serve", INI, "--node", "Not A Name"), 1),
+        (("serve", INI, "--roles", "web,king"), 1),
+        (("pack",), 1),
+        (("check-config",), 1),
+        (("check-config", "--config", "/nowhere.yaml"), 1),
+        (("backup", "/tmp/x", "--store", "zeo://localhost:1"), 1),
+        (("--help",), 0),
+        (("serve", "--help"), 0),
+        (("backup", "--help"), 0),
+    ],
+)
+def test_exit_codes(arguments, code):
+    assert opsapp(*arguments).returncode == code
+
+
+def test_users_are_added_listed_and_disabled(tmp_path):
+    place = ("--data", tmp_path)
+    assert opsapp("user", "add", "otto", "--role", "operator", *place, typed="a long password\n").returncode == 0
+    again = opsapp("user", "add", "otto", *place, typed="a long password\n")
+    assert (again.returncode, "this name already" in again.stderr) == (1, True), again.stderr
+    short = opsapp("user", "add", "vera", *place, typed="short\n")
+    assert (short.returncode, "10" in short.stderr) == (1, True)
+    assert opsapp("user", "passwd", "otto", *place, typed="another password\n").returncode == 0
+    assert opsapp("user", "disable", "otto", *place).returncode == 0
+    assert "otto\toperator\tdisabled\tlocal" in opsapp("user", "list", *place).stdout
+    assert opsapp("user", "disable", "nobody", *place).returncode == 1
+
+
+def test_rekey_makes_a_new_key_and_needs_the_old_one(tmp_path):
+    opsapp("init", "--data", tmp_path)
+    key = tmp_path / "secret.key"
+    before = key.read_text()
+    done = opsapp("rekey", "--data", tmp_path)
+    assert (done.returncode, key.read_text() == before) == (0, False), done.stderr
+    key.unlink()
+    assert opsapp("rekey", "--data", tmp_path).returncode == 1
+
+
+def test_users_at_the_shell(tmp_path):
+    add = ("user", "add", "grace", "--role", "operator", "--data", tmp_path)
+    assert opsapp(*add, typed="a sound password\n").returncode == 0
+    assert opsapp(*add, typed="a sound password\n").returncode == 1
+    assert opsapp("user", "add", "bob", "--data", tmp_path, typed="short\n").returncode == 1
+    assert opsapp("user", "passwd", "grace", "--data", tmp_path, typed="another sound one\n").returncode == 0
+    assert opsapp("user", "disable", "grace", "--data", tmp_path).returncode == 0
+    assert "grace\toperator\tdisabled\tlocal" in opsapp("user", "list", "--data", tmp_path).stdout
+    assert opsapp("user", "disable", "nobody", "--data", tmp_path).returncode == 1

@@ -1,0 +1,468 @@
+"""Every probe type against a real server of its kind, and against the bad manners that servers have."""
+
+import contextlib
+import gc
+import os
+import re
+import resource
+import shutil
+import socket
+import subprocess
+import time
+
+import gevent
+import pytest
+from gevent.pool import Pool
+
+from opsapp.lib.networks import AddressPolicy
+from opsapp.monitoring.probes.names import NameFailed, Names
+from opsapp.monitoring.probes.outcome import ProbeTarget, Refused
+from opsapp.monitoring.probes.prober import Prober
+from tests.support.certificates import Authority
+from tests.support.targets import NameServer, blackhole, refused_port, website
+from tests.support.waiting import until
+
+pytestmark = pytest.mark.system
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory):
+    return Authority(tmp_path_factory.mktemp("certificates"))
+
+
+@pytest.fixture
+def prober(authority):
+    prober = Prober(time.monotonic, AddressPolicy(), ca_file=authority.ca_file)
+    yield prober
+    prober.close()
+
+
+@pytest.fixture(scope="module")
+def site():
+    with website() as server:
+        yield server
+
+
+def probe(prober, url, type="http", **settings):
+    settings = {"timeout": 15.0} | settings
+    return prober.probe(ProbeTarget("m1", type, url, **settings))
+
+
+def took(fn, *values, **settings):
+    started = time.monotonic()
+    return fn(*values, **settings), time.monotonic() - started
+
+
+def test_http_is_up_and_says_how_long_each_phase_took(prober, site):
+    outcome = probe(prober, site.url)
+    assert outcome.ok is True
+    assert outcome.http_status == 200
+    assert outcome.protocol == "HTTP/1.1"
+    assert set(outcome.phases) == {"name", "connect", "first_byte", "total"}
+    assert 0 < outcome.phases["connect"] <= outcome.phases["total"]
+    assert 0 < outcome.response_time_ms < 15_000
+    assert outcome.certificate_days is None
+
+
+def test_every_check_makes_a_connection_of_its_own(prober, site):
+    assert all(probe(prober, site.url).phases["connect"] > 0 for _ in range(3))
+
+
+@pytest.mark.parametrize(
+    ("status", "expected", "ok"),
+    [(200, None, True), (204, None, True), (304, None, True), (404, None, False), (500, None, False),
+     (404, 404, True), (200, 201, False), (503, 503, True)],
+)  # fmt: skip
+def test_http_is_judged_by_its_status(prober, site, status, expected, ok):
+    outcome = probe(prober, f"{site.url}/status/{status}", expected_status=expected)
+    assert outcome.ok is ok
+    assert str(status) in outcome.detail
+
+
+def test_method_and_headers_go_out_as_written(prober, site):
+    probe(prober, f"{site.url}/echo", method="POST", headers={"X-Me": "yes", "X-Empty": ""})
+    method, path, headers = site.seen[-1]
+    assert (method, path, headers["X-Me"], headers["X-Empty"]) == ("POST", "/echo", "yes", "")
+    assert headers["User-Agent"].startswith("opsapp/")
+    assert headers["Content-Length"] == "0"
+    assert probe(prober, f"{site.url}/echo", method="HEAD").ok
+    assert probe(prober, f"{site.url}/after").ok
+    assert site.seen[-1][0] == "GET"
+    assert "X-Me" not in site.seen[-1][2]
+
+
+def test_five_redirects_are_followed_and_a_sixth_is_not(prober, site):
+    assert probe(prober, f"{site.url}/redirect/4").ok
+    outcome = probe(prober, f"{site.url}/redirect/5")
+    assert (outcome.ok, outcome.detail) == (False, "more than 5 redirects")
+    assert probe(prober, f"{site.url}/loop").ok is False
+
+
+def test_redirects_are_not_followed_when_not_wanted(prober, site):
+    assert probe(prober, f"{site.url}/loop", follow_redirects=False).http_status == 302
+    assert probe(prober, f"{site.url}/redirect/3", expected_status=302).ok
+
+
+def test_a_redirect_to_a_forbidden_address_is_refused(prober, site):
+    outcome = probe(prober, f"{site.url}/to?http://169.254.169.254/latest/meta-data")
+    assert outcome.ok is False
+    assert "169.254.169.254 may not be reached" in outcome.detail
+
+
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "gopher://127.0.0.1/", "//", "http://"])
+def test_a_redirect_elsewhere_than_http_is_refused(prober, site, url):
+    assert probe(prober, f"{site.url}/to?{url}").ok is False
+
+
+def test_credentials_stay_with_the_host_they_were_written_for(prober, site):
+    headers = {"Authorization": "Bearer secret", "X-Kept": "1"}
+    probe(prober, f"{site.url}/to?http://localhost:{site.port}/there", headers=headers)
+    assert site.seen[-1][1] == "/there"
+    assert "Authorization" not in site.seen[-1][2]
+    assert site.seen[-1][2]["X-Kept"] == "1"
+    probe(prober, f"{site.url}/to?{site.url}/here", headers=headers)
+    assert site.seen[-1][2]["Authorization"] == "Bearer secret"
+
+
+@pytest.mark.parametrize(
+    "url", ["http://169.254.169.254/", "http://[::ffff:a9fe:a9fe]/", "http://0xa9fea9fe/", "http://2852039166/"]
+)
+def test_metadata_addresses_are_refused_however_written(prober, url):
+    started = time.monotonic()
+    assert probe(prober, url).ok is False
+    assert time.monotonic() - started < 2
+
+
+def test_the_policy_judges_the_address_a_name_resolves_to(site):
+    with NameServer({("inside.test", "A"): ["127.0.0.1"]}) as server:
+        names = Names(time.monotonic, [("127.0.0.1", server.port)])
+        strict = Prober(time.monotonic, AddressPolicy(deny=["127.0.0.0/8"]), names)
+        outcome = probe(strict, f"http://inside.test:{site.port}/")
+        strict.close()
+        assert (outcome.ok, outcome.detail) == (False, "the address 127.0.0.1 may not be reached")
+        lenient = Prober(time.monotonic, AddressPolicy(), names)
+        assert probe(lenient, f"http://inside.test:{site.port}/").ok
+        lenient.close()
+
+
+def test_libcurl_itself_cannot_connect_past_the_policy(site):
+    """The gate at the socket holds even where the URL was never resolved by us."""
+    from opsapp.monitoring.probes.transfers import Hop, Transfers
+
+    transfers = Transfers(AddressPolicy(deny=["127.0.0.0/8"]))
+    before = len(site.seen)
+    reply = transfers.fetch(Hop(f"http://2130706433:{site.port}/", "2130706433", site.port, [], 2.0))
+    transfers.close()
+    assert reply.error
+    assert reply.refused == "127.0.0.1"
+    assert len(site.seen) == before
+
+
+@pytest.mark.parametrize("path", ["/drip", "/silent"])
+def test_the_total_time_is_bounded_whatever_the_peer_does(prober, site, path):
+    outcome, seconds = took(probe, prober, site.url + path, timeout=1.0)
+    assert outcome.ok is False
+    assert outcome.detail == "no complete answer within 1 s"
+    assert seconds < 1.5
+
+
+def test_a_peer_that_never_answers_is_bounded_too(prober):
+    with blackhole() as port:
+        for type, url in (("http", "http"), ("http", "https"), ("tls", "tls")):
+            outcome, seconds = took(probe, prober, f"{url}://127.0.0.1:{port}", type, timeout=1.0)
+            assert outcome.ok is False
+            assert seconds < 1.5
+
+
+def test_ten_gigabytes_are_not_read(prober, site):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    outcome, seconds = took(probe, prober, f"{site.url}/endless", timeout=5.0)
+    assert outcome.ok is True
+    assert seconds < 2
+    until(lambda: site.sent, what="the server noticed that nobody reads")
+    assert site.sent < 64 * 1024**2
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000
+
+
+def test_a_packed_bomb_is_cut(prober, site):
+    outcome, seconds = took(probe, prober, f"{site.url}/bomb", "keyword", keyword="Welcome")
+    assert outcome.ok is False
+    assert seconds < 3
+
+
+def test_nobody_listens(prober):
+    outcome = probe(prober, f"http://127.0.0.1:{refused_port()}/")
+    assert outcome.ok is False
+    assert "connect" in outcome.detail.lower()
+
+
+@pytest.mark.parametrize(
+    ("keyword", "absent", "ok"),
+    [("Welcome", False, True), ("welcome", False, False), ("Welcome", True, False), ("Fatal error", True, True)],
+)
+def test_keyword(prober, site, keyword, absent, ok):
+    outcome = probe(prober, site.url, "keyword", keyword=keyword, keyword_absent=absent)
+    assert outcome.ok is ok
+
+
+def test_keyword_reads_a_packed_body_and_needs_the_right_status(prober, site):
+    assert probe(prober, f"{site.url}/gzip", "keyword", keyword="packed").ok
+    assert probe(prober, f"{site.url}/status/500", "keyword", keyword="wish").ok is False
+
+
+@pytest.mark.parametrize(
+    ("path", "json_path", "expected", "ok"),
+    [
+        ("/json", "$.state", "ok", True),
+        ("/json", "$.items[0].n", 7, True),
+        ("/json", "$.items[0].n", 8, False),
+        ("/json", "$.nothing", "ok", False),
+        ("/welcome", "$.state", "ok", False),
+        ("/endless", "$.state", "ok", False),
+    ],
+)
+def test_json(prober, site, path, json_path, expected, ok):
+    outcome = probe(prober, site.url + path, "json", json_path=json_path, expected_value=expected)
+    assert outcome.ok is ok, outcome
+
+
+def test_a_good_certificate_is_up_with_its_days(prober, authority):
+    with website(authority.issue("good")) as server:
+        for type in ("http", "tls"):
+            outcome = probe(prober, server.url if type == "http" else f"tls://localhost:{server.port}", type)
+            assert outcome.ok is True, outcome
+            assert 89 < outcome.certificate_days <= 90
+        assert probe(prober, server.url).phases["tls"] > 0
+
+
+@pytest.mark.parametrize(
+    ("label", "settings", "words"),
+    [
+        ("expired", {"days": -3.0}, "expired"),
+        ("elsewhere", {"names": ["example.org"]}, "mismatch|no alternative|does not match|not valid for|name"),
+        ("selfmade", {"self_signed": True}, "self.signed"),
+    ],
+)
+def test_a_bad_certificate_is_down_and_says_why(prober, authority, label, settings, words):
+    with website(authority.issue(label, **settings)) as server:
+        for type, url in (("http", f"https://localhost:{server.port}"), ("tls", f"tls://localhost:{server.port}")):
+            outcome = probe(prober, url, type)
+            assert outcome.ok is False
+            assert re.search(words, outcome.detail), outcome.detail
+            assert abs(outcome.certificate_days - settings.get("days", 90)) < 0.1
+        lenient = probe(prober, f"https://localhost:{server.port}", verify_tls=False)
+        assert lenient.ok is True
+        assert abs(lenient.certificate_days - settings.get("days", 90)) < 0.1
+
+
+def test_tls_against_a_port_that_speaks_something_else(prober, site):
+    assert probe(prober, f"tls://127.0.0.1:{site.port}", "tls").ok is False
+
+
+@pytest.fixture
+def nginx(authority, tmp_path):
+    if not shutil.which("nginx"):
+        pytest.skip("nginx is not installed")
+    certificate, key = authority.issue("nginx", days=30)
+    port = refused_port()
+    (tmp_path / "nginx.conf").write_text(
+        f"daemon off; pid {tmp_path}/pid; error_log {tmp_path}/error.log;\n"
+        "events {}\n"
+        f"http {{ access_log off; client_body_temp_path {tmp_path}/b; proxy_temp_path {tmp_path}/p;\n"
+        f"fastcgi_temp_path {tmp_path}/f; uwsgi_temp_path {tmp_path}/u; scgi_temp_path {tmp_path}/s;\n"
+        f"server {{ listen 127.0.0.1:{port} ssl http2; ssl_certificate {certificate}; ssl_certificate_key {key};\n"
+        'location / { return 200 "nginx says hello"; } } }\n'
+    )
+    command = ["nginx", "-e", str(tmp_path / "error.log"), "-c", str(tmp_path / "nginx.conf")]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        try:
+            until(lambda: _listens(port), what="nginx listens")
+            yield port
+        finally:
+            process.terminate()
+            process.wait(10)
+
+
+def _listens(port):
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+        return True
+    return False
+
+
+def test_nginx_with_tls_speaks_http_2(prober, nginx):
+    outcome = probe(prober, f"https://localhost:{nginx}/", "keyword", keyword="hello")
+    assert outcome.ok is True, outcome
+    assert outcome.protocol == "HTTP/2"
+    assert 29 < outcome.certificate_days <= 30
+
+
+def test_tcp(prober, site):
+    assert probe(prober, f"tcp://127.0.0.1:{site.port}", "tcp").ok is True
+    assert probe(prober, f"tcp://localhost:{site.port}", "tcp").ok is True
+    outcome = probe(prober, f"tcp://127.0.0.1:{refused_port()}", "tcp")
+    assert (outcome.ok, outcome.detail) == (False, "Connection refused")
+    assert probe(prober, "tcp://169.254.169.254:80", "tcp").ok is False
+
+
+@pytest.fixture
+def sshd(tmp_path):
+    program = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:" + os.environ.get("PATH", ""))
+    if not program:
+        pytest.skip("sshd is not installed")
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(tmp_path / "host")], check=True)
+    port = refused_port()
+    (tmp_path / "config").write_text(f"Port {port}\nListenAddress 127.0.0.1\nHostKey {tmp_path}/host\nPidFile none\n")
+    command = [program, "-D", "-e", "-f", str(tmp_path / "config")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            until(lambda: _listens(port) or process.poll() is not None, what="sshd listens")
+            if process.poll() is not None:
+                pytest.skip(f"sshd does not run here: {process.stderr.read().strip()}")
+            yield port
+        finally:
+            process.terminate()
+            process.wait(10)
+
+
+def test_sshd_as_the_target_of_tcp(prober, sshd):
+    outcome = probe(prober, f"tcp://127.0.0.1:{sshd}", "tcp")
+    assert (outcome.ok, outcome.detail) == (True, "connected")
+    assert set(outcome.phases) == {"name", "connect"}
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]"])
+def test_ping(prober, host):
+    outcome = probe(prober, f"ping://{host}", "ping", timeout=2.0)
+    if outcome.ok is None:
+        pytest.skip(outcome.detail)
+    assert outcome.ok is True, outcome
+    assert outcome.response_time_ms < 1000
+
+
+def test_many_pings_at_once_each_get_their_own_reply(prober):
+    outcomes = Pool(50).map(lambda n: probe(prober, f"ping://127.0.0.{n + 1}", "ping", timeout=2.0), range(50))
+    if outcomes[0].ok is None:
+        pytest.skip(outcomes[0].detail)
+    assert all(outcome.ok for outcome in outcomes)
+
+
+RECORDS = {("www.test", "A"): ["192.0.2.7"], ("www.test", "TXT"): ['"v=1"'], ("mail.test", "MX"): ["10 mx.test."]}
+
+
+@pytest.mark.parametrize(
+    ("question", "expected", "ok"),
+    [
+        ("www.test?type=A", None, True),
+        ("www.test", "192.0.2.7", True),
+        ("www.test?type=A", "192.0.2.8", False),
+        ("www.test?type=TXT", "v=1", True),
+        ("mail.test?type=MX", "10 mx.test", True),
+        ("www.test?type=AAAA", None, False),
+        ("nowhere.test?type=A", None, False),
+    ],
+)
+@pytest.mark.parametrize("truncate", [False, True])
+def test_dns(prober, question, expected, ok, truncate):
+    with NameServer(RECORDS, truncate=truncate) as server:
+        outcome = probe(prober, f"dns://127.0.0.1:{server.port}/{question}", "dns", expected_value=expected)
+        assert outcome.ok is ok, outcome
+
+
+def test_a_silent_name_server_is_down_in_time(prober):
+    with NameServer({}, silent=True) as server:
+        outcome, seconds = took(probe, prober, f"dns://127.0.0.1:{server.port}/www.test", "dns", timeout=1.0)
+    assert outcome.ok is False
+    assert seconds < 1.5
+
+
+def test_names_are_cached_for_their_ttl_and_asked_once_for_all():
+    now = [0.0]
+    with NameServer({("www.test", "A"): ["127.0.0.9"], ("www.test", "AAAA"): ["::1"]}, ttl=30) as server:
+        names = Names(lambda: now[0], [("127.0.0.1", server.port)])
+        found = Pool(20).map(lambda _: names.addresses("WWW.test", 2.0), range(20))
+        assert all(addresses == ["127.0.0.9", "::1"] for addresses in found)
+        assert len(server.asked) == 2
+        now[0] = 29.9
+        names.addresses("www.test", 2.0)
+        assert len(server.asked) == 2
+        now[0] = 30.1
+        names.addresses("www.test", 2.0)
+        assert len(server.asked) == 4
+
+
+def test_a_dead_name_server_is_followed_by_the_next_and_hanging_names_delay_no_other():
+    with NameServer({}, silent=True) as dead, NameServer({("www.test", "A"): ["127.0.0.9"]}) as good:
+        names = Names(time.monotonic, [("127.0.0.1", dead.port), ("127.0.0.1", good.port)])
+        addresses, seconds = took(names.addresses, "www.test", 10.0)
+        assert addresses == ["127.0.0.9"]
+        assert seconds < 4
+        stuck = [gevent.spawn(_failure, names, f"name{n}.test", 3.0) for n in range(200)]
+        gevent.sleep(0.05)
+        addresses, seconds = took(names.addresses, "www.test", 1.0)
+        assert seconds < 0.1
+        gevent.joinall(stuck)
+        assert all(isinstance(each.value, NameFailed) for each in stuck)
+
+
+def _failure(names, host, timeout):
+    try:
+        return names.addresses(host, timeout)
+    except NameFailed as failed:
+        return failed
+
+
+def test_unknown_names_say_so():
+    with NameServer(RECORDS) as server:
+        names = Names(time.monotonic, [("127.0.0.1", server.port)])
+        with pytest.raises(NameFailed, match=r"nowhere\.test does not exist"):
+            names.addresses("nowhere.test", 2.0)
+        with pytest.raises(NameFailed, match="has no address"):
+            names.addresses("mail.test", 2.0)
+
+
+def test_hosts_file_wins_and_is_read_again_when_it_changes(tmp_path):
+    hosts = tmp_path / "hosts"
+    hosts.write_text("127.0.0.5 box-1 box-1.lan # ours\nnonsense\n")
+    names = Names(time.monotonic, [], str(hosts))
+    assert names.addresses("BOX-1.lan", 1.0) == ["127.0.0.5"]
+    assert names.addresses("localhost", 1.0) == ["127.0.0.1", "::1"]
+    with pytest.raises(NameFailed, match="no name server"):
+        names.addresses("box-2", 1.0)
+    hosts.write_text("127.0.0.6 box-1 box-1.lan\n127.0.0.7 box-2\n")
+    os.utime(hosts, (1, 1))
+    assert names.addresses("box-2", 1.0) == ["127.0.0.7"]
+
+
+def test_refused_is_told_apart(prober):
+    with pytest.raises(Refused):
+        prober.allowed_addresses("169.254.169.254", 1.0)
+
+
+def test_a_hundred_hanging_targets_delay_no_other_check(prober, site):
+    with blackhole() as port:
+        hanging = [gevent.spawn(probe, prober, f"http://127.0.0.1:{port}/", timeout=3.0) for _ in range(100)]
+        gevent.sleep(0.1)
+        slowest = max(took(probe, prober, site.url)[1] for _ in range(50))
+        assert not any(each.ready() for each in hanging)
+        assert slowest < 0.2
+        gevent.joinall(hanging)
+        assert all(each.value.ok is False for each in hanging)
+
+
+def test_no_descriptor_is_left_behind(prober, site):
+    Pool(20).map(lambda _: probe(prober, site.url), range(40))
+    gc.collect()
+    before = len(os.listdir("/proc/self/fd"))
+    with blackhole() as port:
+        for path in ("/", "/endless", "/drip", "/loop"):
+            Pool(20).map(lambda _, path=path: probe(prober, site.url + path, timeout=0.3), range(40))
+        Pool(20).map(lambda _: probe(prober, f"tls://127.0.0.1:{port}", "tls", timeout=0.2), range(40))
+    gc.collect()
+    assert len(os.listdir("/proc/self/fd")) <= before + 2
+
+
+def test_a_killed_check_leaves_the_others_alone(prober, site):
+    victims = [gevent.spawn(probe, prober, f"{site.url}/silent", timeout=30.0) for _ in range(10)]
+    gevent.sleep(0.1)
+    gevent.killall(victims)
+    assert probe(prober, site.url).ok

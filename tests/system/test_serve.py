@@ -1,0 +1,98 @@
+"""The command `opsapp serve` as a process: first start, stop, reload, a second one on the same data, pserve."""
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.process import ROOT, Serve
+from tests.support.waiting import until
+
+pytestmark = pytest.mark.system
+
+
+class FirstStart(Serve):
+    """Without a password in the environment, as a new user starts it."""
+
+    def environment(self):
+        return {name: value for name, value in super().environment().items() if name != "OPSAPP_ADMIN_PASSWORD"}
+
+
+def private_files(directory):
+    return [path for path in directory.rglob("*") if path.is_file() and path.stat().st_mode & 0o077 == 0]
+
+
+def test_the_first_start_makes_an_admin_and_says_how_to_sign_in(tmp_path):
+    with FirstStart(tmp_path) as serve:
+        told = serve.tail()
+        assert serve.url in told
+        words = {line.split()[-1] for path in private_files(serve.data) if path.stat().st_size < 1000
+                 for line in path.read_text(errors="replace").splitlines() if line.split()}  # fmt: skip
+        (password,) = {word for word in words if word in told}
+        assert serve.client().login("admin", password).get("/api/me") == {"username": "admin", "role": "admin"}
+        assert serve.stop() == 0
+        serve.log.write_text("")
+        serve.start()
+        assert password not in serve.tail()
+
+
+def test_sigterm_ends_it_with_0_within_10_s_and_data_stay(tmp_path):
+    with Serve(tmp_path) as serve:
+        signed_in = serve.admin
+        assert serve.stop() == 0
+        serve.start()
+        assert signed_in.get("/api/me") == {"username": "admin", "role": "admin"}
+
+
+def test_sigterm_with_an_open_stream_and_an_idle_connection(tmp_path):
+    with Serve(tmp_path) as serve:
+        stream = subprocess.Popen(["curl", "-sN", f"{serve.url}/api/stream?token={serve.admin.token}"],
+                                  stdout=subprocess.DEVNULL)  # fmt: skip
+        try:
+            until(lambda: connections(serve.port) > 0, 10, what="an open stream")
+            assert serve.stop() == 0
+            assert stream.wait(5) is not None
+        finally:
+            stream.kill()
+            stream.wait()
+
+
+def connections(port):
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return sum(row[3] == "01" and row[1].endswith(f":{port:04X}") for row in rows)
+
+
+def test_a_second_server_on_the_same_data_refuses_to_start(tmp_path):
+    with Serve(tmp_path) as serve:
+        second = Serve(tmp_path / "second", data=serve.data)
+        done = subprocess.run(second.command(), env=second.environment(), capture_output=True, text=True, timeout=30)
+        assert done.returncode == 1
+        assert "Traceback" not in done.stderr
+        assert "already" in done.stderr
+        assert serve.admin.get("/api/me")["username"] == "admin"
+
+
+def test_sighup_takes_a_good_configuration_and_keeps_the_old_one_when_it_is_bad(tmp_path):
+    with Serve(tmp_path, config={"web": {"base_url": "http://one.example"}}) as serve:
+        serve.config.write_text("web: {base_url: 'http://two.example', no_such_key: 1}\n")
+        serve.child.send_signal(signal.SIGHUP)
+        until(lambda: "no_such_key" in serve.tail(), 10, what="the mistake in the log")
+        assert serve.admin.get("/api/me")["username"] == "admin"
+        assert serve.stop() == 0
+
+
+class Pserve(Serve):
+    name = "pserve"
+
+    def command(self):
+        ini = self.directory / "pserve.ini"
+        text = (ROOT / "development.ini").read_text()
+        ini.write_text(text.replace("%(here)s", str(self.directory)).replace("6080", str(self.port)))
+        return [str(Path(sys.executable).parent / "pserve"), str(ini)]
+
+
+def test_pserve_serves_the_same_ini(tmp_path):
+    with Pserve(tmp_path) as serve:
+        assert serve.admin.get("/api/me")["username"] == "admin"
+        assert serve.stop() == 0

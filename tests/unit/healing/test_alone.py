@@ -1,0 +1,86 @@
+"""What a host may heal by itself: only what would be done on it without a person."""
+
+import pytest
+
+from opsapp.healing.logic.windows import Window
+from opsapp.healing.stages.alone import budget_share, policies
+from opsapp.wire.policies import BUNDLE, sign
+
+from .world import BOX, trust, world
+from .world import rule as bare
+
+TERMS = {"for": "10s", "cooldown_s": 300, "settle_s": None}
+NAMES = ("box-1", "web", "a1")
+
+
+def rule(**changes):
+    return bare(**{**TERMS, **changes})
+
+
+def given(tags=(), level="execute", host=BOX, **changes):
+    one = changes.pop("rule", None) or rule()
+    return policies(host, NAMES, tags, world(one, levels={"nginx-down": level}, **changes))
+
+
+def test_a_rule_that_acts_by_itself_is_given():
+    [policy] = given()
+    assert policy["rule_id"] == "nginx-down"
+    assert [step["action"] for step in policy["steps"]] == ["restart_service"]
+
+
+@pytest.mark.parametrize("level", ["observation", "dry-run", "notify", "approve"])
+def test_one_that_would_ask_or_only_tell_is_not(level):
+    assert given(level=level) == []
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"enabled": False},
+        {"action": {"type": "host_reboot"}},  # high risk
+        {"action": {"type": "agent_command", "params": {"command": "true"}}},  # a shell
+        {"action": {"type": "webhook", "params": {"url": "http://hook.example/"}}},  # not the host's to do
+        {"action": {"type": "restart_service", "target": "box-2"}},  # on another host
+        {"action": {"type": "btrfs_scrub", "params": {"mount": "/"}}},  # no such tool there
+        {"action": {"type": "restart_service", "params": {"service": "sshd.service"}}},  # protected
+        {"targets": {"agents": ["tag:db"], "monitors": []}},
+        {"targets": {"agents": [], "monitors": ["tag:web"]}},
+        {"condition": 'monitor.status == "down"'},
+    ],
+)
+def test_what_is_not_for_this_host_alone_is_left_out(changed):
+    assert given(rule=rule(**changed)) == []
+
+
+@pytest.mark.parametrize("target", ["box-1", "web", "a1"])
+def test_a_rule_that_names_this_host_is_for_it(target):
+    assert len(given(rule=rule(action={"type": "restart_service", "target": target}))) == 1
+
+
+def test_under_its_ceiling():
+    held = trust("execute", rule_id="nginx-down", ceiling="approve")
+    assert given(trust={"nginx-down": held}) == []
+
+
+def test_restraint_holds_alone_too():
+    assert given(paused=True) == []
+    assert given(host=BOX._replace(ambiguous=True)) == []
+    for effect in ("suppress", "queue", "notify"):
+        assert given(windows=[Window("w", frozenset({"web"}), effect, None)]) == []
+    assert len(given(windows=[Window("w", frozenset({"other"}), "suppress", None)])) == 1
+
+
+def test_the_share_of_the_budget():
+    def rates(fleet, rule):
+        return {"brake": {"max_heals_per_hour": {"fleet": fleet, "site": 30, "rule": rule}}}
+
+    assert [budget_share(rates(60, 10), hosts) for hosts in (0, 1, 6, 20, 1000)] == [10, 10, 10, 3, 1]
+    assert budget_share(rates(0, 10), 5) == 0
+    assert budget_share(rates(60, 0), 5) == 0
+
+
+def test_an_agent_would_take_it():
+    bundle = {"agent_id": "a1", "version": 1, "issued_at": 0, "expires_at": 9, "offline_after_s": 45, "budget": 3,
+              "policies": given()}  # fmt: skip
+    assert sign(bundle, "secret")
+    assert set(bundle) <= set(BUNDLE)

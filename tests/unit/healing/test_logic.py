@@ -1,0 +1,418 @@
+"""Levels, bounds, alerts, graph, windows, brake, chain, rules."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opsapp.healing.logic import alerts, bounds, brake, chain, graph, levels, rules, windows
+from opsapp.healing.logic.graph import Graph, Node, mistakes
+from opsapp.wire.conditions import parse
+
+NOW = 1_700_000_000.0
+
+
+# -- levels -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("level", "risk", "does"),
+    [
+        ("observation", "low", "observe"),
+        ("observation", "high", "observe"),
+        ("dry-run", "high", "simulate"),
+        ("notify", "low", "notify"),
+        ("notify", "high", "notify"),
+        ("approve", "low", "request_approval"),
+        ("approve", "medium", "request_approval"),
+        ("approve", "high", "request_approval"),
+        ("execute", "low", "execute"),
+        ("execute", "medium", "execute"),
+        ("execute", "high", "request_approval"),
+    ],
+)
+def test_the_stricter_of_level_and_risk_wins(level, risk, does):
+    assert levels.behaviour(level, risk) == does
+    assert levels.tells_people(level, risk) is ((level, risk) == ("execute", "medium"))
+
+
+def test_neighbours_of_levels():
+    assert [levels.one_below(level) for level in levels.LEVELS] == [
+        "observation",
+        "observation",
+        "dry-run",
+        "notify",
+        "approve",
+    ]
+    assert [levels.one_above(level) for level in levels.LEVELS] == ["dry-run", "notify", "approve", "execute", None]
+
+
+# -- bounds -----------------------------------------------------------------------------------------------------------
+
+
+def test_wilson_against_known_values():
+    assert bounds.wilson(0, 0) is None
+    assert bounds.wilson(10, 10) == pytest.approx(0.72247, abs=1e-5)
+    assert bounds.wilson(1, 10) == pytest.approx(0.01788, abs=1e-5)
+    assert bounds.wilson(0, 10) == 0.0
+
+
+def test_the_sequential_bound_is_below_wilson_and_grows_with_evidence():
+    assert bounds.sequential(0, 5) == 0.0
+    for good, bad in [(5, 0), (10, 1), (40, 0), (97, 3), (10_000, 400)]:
+        assert 0 < bounds.sequential(good, bad) < bounds.wilson(good, good + bad)
+    for good in (9, 10, 40):  # without failures the bound has a closed form
+        assert bounds.sequential(good, 0) == pytest.approx((20 * (good + 1)) ** (-1 / good), abs=1e-9)
+    assert bounds.sequential(40, 0) > bounds.sequential(20, 0) > bounds.sequential(20, 1)
+
+
+# -- alerts -----------------------------------------------------------------------------------------------------------
+
+
+def run(verdicts, hold=0.0, cooldown=300.0, open_case=False, step=10.0):
+    """Which looks fired, with one look every `step` seconds."""
+    watch, fired = alerts.Watch(), []
+    for at, verdict in enumerate(verdicts):
+        watch, fires = alerts.look(
+            watch, verdict, NOW + at * step, hold=hold, cooldown=cooldown, open_case=open_case
+        )
+        fired.append(fires)
+    return fired
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "options", "fired"),
+    [
+        ([True], {}, [True]),
+        ([False, None, True], {}, [False, False, True]),
+        ([None, None], {}, [False, False]),
+        ([True, True, True], {}, [True, False, False]),
+        ([True, True, True, True], {"cooldown": 20}, [True, False, True, False]),
+        ([True, True, True, True], {"cooldown": 20, "open_case": True}, [True, False, False, False]),
+        ([True, False, True], {}, [True, False, True]),  # a new onset does not wait for the cooldown
+        ([True, None, True], {}, [True, False, False]),  # unknown is no recovery
+        ([True, True, True], {"hold": 20}, [False, False, True]),
+        ([True, None, True, True, True], {"hold": 20}, [False, False, False, False, True]),  # unknown: `for` anew
+        ([True, False, True, True], {"hold": 20}, [False, False, False, False]),
+    ],
+)
+def test_when_an_alert_fires(verdicts, options, fired):
+    assert run(verdicts, **options) == fired
+
+
+@given(st.lists(st.sampled_from([True, False, None]), max_size=40), st.sampled_from([0.0, 15.0, 40.0]))
+def test_unknown_and_false_never_fire(verdicts, hold):
+    assert all(verdict is True for verdict, fires in zip(verdicts, run(verdicts, hold=hold), strict=True) if fires)
+
+
+# -- graph ------------------------------------------------------------------------------------------------------------
+
+NET = Graph(
+    [
+        Node("isp", "external", site="berlin"),
+        Node("router", depends_on=("isp",)),
+        Node("db", depends_on=("router",)),
+        Node("web", depends_on=("db", "cache")),
+        Node("cache"),
+        Node("till", site="berlin"),
+        Node("far", site="paris"),
+        Node("a", depends_on=("b",)),
+        Node("b", depends_on=("a",)),
+        Node("box-1/app", depends_on=("box-1", "db")),
+    ]
+)
+
+
+def test_the_farthest_failed_ancestor_is_the_root():
+    assert NET.suppressor("web", {"web", "db", "router"}) == ("router", "depends on db → router")
+    assert NET.suppressor("web", {"web", "cache"}) == ("cache", "depends on cache")
+    assert NET.suppressor("web", {"web"}) is None
+    assert NET.suppressor("nobody", {"db"}) is None
+
+
+def test_a_host_stands_above_its_own_without_saying_so():
+    assert NET.parents("box-9/nginx") == ("box-9",)
+    assert NET.parents("box-1/app") == ("box-1", "db")
+    assert NET.parents("box-9") == ()
+    assert NET.suppressor("box-9//var", {"box-9"}) == ("box-9", "depends on box-9")
+
+
+def test_a_failed_external_takes_its_site_with_it():
+    assert NET.suppressor("till", {"till", "isp"}) == ("isp", "everything at site berlin hangs on it")
+    assert NET.suppressor("far", {"far", "isp"}) is None
+    assert NET.suppressor("till", {"till", "db"}) is None
+    assert NET.suppressor("isp", {"isp"}) is None
+    assert (NET.site("db"), NET.site("cache"), NET.site("till")) == ("berlin", None, "berlin")
+    assert NET.is_external("isp")
+    assert not NET.is_external("db")
+    assert not NET.is_external("nobody")
+
+
+def test_a_cycle_in_the_graph_does_no_harm():
+    assert set(NET.ancestors("a")) == {"b"}
+    assert NET.root_causes({"web", "db", "cache", "far"}) == ["cache", "db", "far"]
+
+
+@given(st.permutations(["isp", "router", "db", "web", "cache", "till"]))
+def test_root_causes_do_not_depend_on_the_order(order):
+    assert NET.root_causes(order) == ["cache", "isp"]
+    assert [NET.suppressor(name, order) for name in sorted(order)] == [
+        NET.suppressor(name, sorted(order)) for name in sorted(order)
+    ]
+
+
+def test_mistakes_in_a_list_of_dependencies():
+    entries = [
+        {"target": "a", "depends_on": ["b"]},
+        {"target": "b", "depends_on": ["c"]},
+        {"target": "c", "depends_on": ["a"]},
+        {"target": "d", "type": "castle"},
+        {"target": "d"},
+        {"target": "e", "depends_on": ["nobody", "box-1"]},
+        {"target": "s", "depends_on": ["s"]},
+    ]
+    assert mistakes(entries, known={"box-1"}) == [
+        {"target": "d", "error": "bad type: one of service, external, host, container, monitor is due"},
+        {"target": "d", "error": "duplicate: it is listed more than once"},
+        {"target": "e", "error": "unknown reference: nobody"},
+        {"target": "a", "error": "cycle: a → b → c → a"},
+        {"target": "s", "error": "cycle: s → s"},
+    ]
+    assert mistakes([{"target": "x", "depends_on": ["y"]}]) == []
+    assert (
+        mistakes([{"target": "x", "depends_on": ["z", "y"]}, {"target": "z", "depends_on": ["y"]}, {"target": "y"}])
+        == []
+    )
+
+
+def test_a_long_chain_of_dependencies_is_walked_without_recursion():
+    long = [{"target": str(at), "depends_on": [str(at + 1)]} for at in range(5000)]
+    assert mistakes(long) == []
+    assert (
+        graph.Graph(Node(e["target"], depends_on=tuple(e["depends_on"])) for e in long[:200]).suppressor(
+            "0", {"150"}
+        )[0]
+        == "150"
+    )
+
+
+# -- windows ----------------------------------------------------------------------------------------------------------
+
+
+def window(effect, targets=None, ends=NOW + 60, name="w", reason=""):
+    return windows.Window(name, None if targets is None else frozenset(targets), effect, ends, reason)
+
+
+@pytest.mark.parametrize(
+    ("active", "effect", "cap", "ends"),
+    [
+        ([], "", "execute", None),
+        ([window("notify")], "", "notify", None),
+        ([window("notify"), window("approve")], "", "notify", None),
+        ([window("execute")], "", "execute", None),
+        ([window("notify"), window("queue")], "queue", "observation", NOW + 60),
+        ([window("queue"), window("queue", ends=NOW + 90)], "queue", "observation", NOW + 90),
+        ([window("queue"), window("queue", ends=None)], "queue", "observation", None),
+        ([window("queue"), window("suppress")], "suppress", "observation", NOW + 60),
+        ([window("suppress", targets={"other"})], "", "execute", None),
+        ([window("suppress", targets={"box-1"})], "suppress", "observation", NOW + 60),
+    ],
+)
+def test_the_most_restrictive_window_wins(active, effect, cap, ends):
+    found = windows.permitted(active, {"box-1/nginx", "box-1"})
+    assert found[:3] == (effect, cap, ends)
+
+
+def test_words_of_both_families():
+    assert [windows.effect_of(word) for word in (*windows.ACTIONS, *windows.OVERRIDES)] == [
+        "suppress",
+        "queue",
+        "notify",
+        "suppress",
+        "notify",
+        "approve",
+        "execute",
+    ]
+    assert windows.permitted([window("notify", reason="night")], set()).reasons == ("window w: notify (night)",)
+
+
+# -- brake ------------------------------------------------------------------------------------------------------------
+
+LIMITS = {"max_heals_per_hour": {"fleet": 60, "site": 30, "rule": 10}, "max_unhealthy_percent": 40}
+
+
+@pytest.mark.parametrize(
+    ("load", "says"),
+    [
+        (brake.Load(), None),
+        (brake.Load(rule=9, site=29, fleet=59), None),
+        (brake.Load(rule=10), "one rule is 10"),
+        (brake.Load(site=30), "one site is 30"),
+        (brake.Load(fleet=60), "one fleet is 60"),
+        (brake.Load(sick=4, targets=4), None),
+        (brake.Load(sick=5, targets=10), "50 % of all targets"),
+        (brake.Load(sick=5, targets=20), None),
+        (brake.Load(sick=200, targets=500), None),
+        (brake.Load(sick=201, targets=500), "40 % of all"),
+        (brake.Load(sick=5, targets=0), None),
+    ],
+)
+def test_brake(load, says):
+    found = brake.pulled(load, LIMITS)
+    assert found is None if says is None else says in found
+
+
+# -- chain ------------------------------------------------------------------------------------------------------------
+
+
+def chained(count):
+    entries, previous = [], chain.GENESIS
+    for at in range(count):
+        entry = {"id": at + 1, "outcome": "verified", "metrics_after": {"x": 1.5}, "prev_hash": previous}
+        previous = chain.link(previous, entry)
+        entries.append({**entry, "hash": previous, "rollback_status": None})
+    return entries
+
+
+def test_a_whole_chain_is_valid_and_a_derived_field_is_no_part_of_it():
+    entries = chained(3)
+    assert chain.verify(entries) == {"valid": True, "entries": 3, "first_bad": None}
+    entries[1]["rollback_status"] = "rolled_back"
+    assert chain.verify(entries)["valid"]
+    assert chain.verify([]) == {"valid": True, "entries": 0, "first_bad": None}
+
+
+@pytest.mark.parametrize(
+    ("change", "first_bad"),
+    [
+        (lambda entries: entries[1].update(outcome="failed"), 2),
+        (lambda entries: entries[1].update(hash="0" * 64), 2),
+        (lambda entries: entries.pop(1), 3),
+        (lambda entries: entries.reverse(), 3),
+    ],
+)
+def test_what_was_tampered_with_is_found(change, first_bad):
+    entries = chained(3)
+    change(entries)
+    assert chain.verify(entries) == {
+        "valid": False,
+        "entries": first_bad - 1 if first_bad == 2 else (1 if len(entries) == 2 else 0),
+        "first_bad": first_bad,
+    }
+
+
+# -- rules ------------------------------------------------------------------------------------------------------------
+
+
+def test_steps_come_from_the_chain_or_the_action():
+    chained_rule = {
+        "action": {"type": "webhook"},
+        "escalation_chain": [
+            {"action": "service_reset_failed"},
+            {"action": "restart_service", "params": {"service": "x"}},
+        ],
+    }
+    assert rules.steps(chained_rule) == [
+        rules.Step(0, "service_reset_failed", {}),
+        rules.Step(1, "restart_service", {"service": "x"}),
+    ]
+    assert rules.steps({"action": {"type": "run", "params": {"command": "x"}}}) == [
+        rules.Step(0, "run", {"command": "x"})
+    ]
+    assert rules.steps({"action": None}) == []
+
+
+def test_the_definition_is_what_a_rule_does_and_nothing_else():
+    one = {
+        "condition": "a > 1",
+        "action": {"type": "run"},
+        "escalation_chain": None,
+        "targets": None,
+        "severity": "info",
+    }
+    assert rules.definition(one) == rules.definition({**one, "severity": "critical", "cooldown_s": 1})
+    for change in (
+        {"condition": "a > 2"},
+        {"action": {"type": "webhook"}},
+        {"escalation_chain": []},
+        {"targets": {}},
+    ):
+        assert rules.definition(one) != rules.definition({**one, **change})
+
+
+@pytest.mark.parametrize(
+    ("condition", "target"),
+    [
+        ("cpu_percent > 90", "box-1"),
+        ('service.nginx.state == "failed"', "box-1/nginx"),
+        ("disk./var.percent > 90", "box-1//var"),
+        ("service.a.failed == 1 or service.b.failed == 1", "box-1"),
+    ],
+)
+def test_the_target_of_an_event(condition, target):
+    assert rules.target_of("box-1", parse(condition)) == target
+
+
+def test_parts_and_names_of_a_target():
+    assert [rules.part_of(target) for target in ("box-1", "box-1/nginx", "box-1//var")] == [None, "nginx", "/var"]
+    assert rules.names_of("box-1/nginx") == ("box-1/nginx", "box-1")
+    assert rules.names_of("box-1") == ("box-1",)
+    assert rules.in_scope(["a1", "box-1"], ["web"], ["tag:web"])
+    assert rules.in_scope(["a1", "box-1"], [], ["box-1"])
+    assert not rules.in_scope(["a1", "box-1"], ["web"], ["web"])
+
+
+@pytest.mark.parametrize(
+    ("done", "total", "skip"),
+    [(0, 0, False), (0, 4, False), (0, 5, True), (1, 5, True), (2, 5, False), (3, 10, False), (29, 100, True)],
+)
+def test_a_step_with_a_bad_history_is_skipped(done, total, skip):
+    assert rules.ineffective(done, total) is skip
+
+
+# -- the promotion bound, exactly and by simulation -----------------------------------------------------------------
+
+
+def promotes(good, total):
+    return total >= 10 and good / total >= 0.85 and bounds.sequential(good, total - good) > bounds.PROMOTION_BOUND
+
+
+def reaches(rate, runs):
+    """The exact probability that a rule of this true rate is promoted within so many runs, looked at after each."""
+    alive, reached = {0: 1.0}, 0.0
+    for total in range(1, runs + 1):
+        following: dict[int, float] = {}
+        for good, weight in alive.items():
+            following[good + 1] = following.get(good + 1, 0.0) + weight * rate
+            following[good] = following.get(good, 0.0) + weight * (1 - rate)
+        reached += sum(weight for good, weight in following.items() if promotes(good, total))
+        alive = {good: weight for good, weight in following.items() if not promotes(good, total)}
+    return reached
+
+
+def test_the_bound_keeps_its_promises_exactly():
+    assert reaches(0.70, 50) < 0.05
+    assert reaches(0.70, 400) < 0.05  # and however long one looks
+    assert reaches(0.97, 60) > 0.80
+    assert any(promotes(total, total) for total in range(1, 41))
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_ten_thousand_simulated_rules(seed):
+    dice = random.Random(seed)
+
+    def share(rate, runs, rules_=10_000):
+        reached = 0
+        for _ in range(rules_):
+            good = 0
+            for total in range(1, runs + 1):
+                good += dice.random() < rate
+                if known[good, total]:
+                    reached += 1
+                    break
+        return reached / rules_
+
+    known = {(good, total): promotes(good, total) for total in range(1, 61) for good in range(total + 1)}
+    assert share(0.70, 50) < 0.05
+    assert share(0.97, 60) > 0.80

@@ -1,0 +1,479 @@
+"""Correlation, planning, execution, verification, ledger: each gate, and what it leads to."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opsapp.healing.logic import chain
+from opsapp.healing.logic.brake import Load
+from opsapp.healing.logic.graph import Graph, Node
+from opsapp.healing.logic.windows import Window
+from opsapp.healing.stages import correlation, execution, ledger, planning, verification
+from opsapp.healing.stages.world import Host, Reading
+from opsapp.wire.actions import ACTIONS
+
+from .world import BOX, NOW, RULE, SETTINGS, case, event, rule, world
+
+# -- correlation ------------------------------------------------------------------------------------------------------
+
+
+def window(effect, targets=("box-1",), ends=NOW + 600):
+    return Window("w", frozenset(targets), effect, ends)
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "outcome"),
+    [
+        ({}, "open", None),
+        ({"paused": True}, "end", "suppressed"),
+        ({"rules": {}}, "end", "suppressed"),
+        ({"trust": {}}, "end", "suppressed"),
+        ({"rules": {"nginx-down": rule(enabled=False)}}, "end", "suppressed"),
+        ({"windows": [window("suppress")]}, "end", "suppressed"),
+        ({"windows": [window("suppress", ("web",))]}, "end", "suppressed"),
+        ({"windows": [window("queue")]}, "open", None),
+        ({"windows": [window("notify")]}, "open", None),
+    ],
+)
+def test_an_event_arrives(changes, kind, outcome):
+    found = correlation.receive(event(), world(**changes), [])
+    assert (found.kind, found.outcome) == (kind, outcome)
+    assert found.reason or kind == "open"
+    assert found.due == (NOW + 5 if kind == "open" else 0)
+
+
+def test_observation_only_counts():
+    found = correlation.receive(event(), world(levels={"nginx-down": "observation"}), [case()])
+    assert (found.kind, found.outcome) == ("end", "observed")
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind"),
+    [
+        ({"state": "executing"}, "absorb"),
+        ({"state": "closed", "outcome": "failed"}, "absorb"),
+        ({"state": "closed", "outcome": "notified", "level": "execute"}, "absorb"),
+        (
+            {"state": "closed", "outcome": "notified", "level": "notify"},
+            "open",
+        ),  # the event may act, the case did not
+        ({"state": "closed", "outcome": "verified"}, "open"),  # a new failure
+        ({"state": "closed", "outcome": "withdrawn"}, "open"),
+        ({"state": "closed", "outcome": "failed", "opened_at": NOW - 60}, "open"),
+    ],
+)
+def test_rapid_alerts_of_one_target_are_one_case(changes, kind):
+    found = correlation.receive(event(), world(), [case(**changes)])
+    assert (found.kind, found.case_id) == (kind, "00ff" if kind == "absorb" else None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "outcome"),
+    [
+        ({}, "plan", None),
+        ({"verdict": None}, "plan", None),
+        ({"verdict": False}, "end", "withdrawn"),
+        ({"paused": True}, "end", "suppressed"),
+        ({"rules": {}}, "end", "suppressed"),
+        ({"windows": [window("suppress")]}, "end", "suppressed"),
+        ({"windows": [window("queue")]}, "wait", None),
+        ({"failing": {"box-1", "box-1/nginx"}}, "end", "suppressed"),
+        ({"failing": {"box-1/nginx"}}, "plan", None),
+    ],
+)
+def test_the_hold_is_over(changes, kind, outcome):
+    found = correlation.correlate(case(), world(**changes))
+    assert (found.kind, found.outcome, found.rule_id) == (kind, outcome, "nginx-down")
+
+
+def test_a_queued_case_waits_for_the_end_of_its_window_spread_over_time():
+    found = correlation.correlate(case(), world(windows=[window("queue")]))
+    assert NOW + 600 < found.due < NOW + 630
+    assert found.due != correlation.correlate(case(id="0100"), world(windows=[window("queue")])).due
+    forever = correlation.correlate(case(), world(windows=[window("queue", ends=None)]))
+    assert NOW + 60 < forever.due < NOW + 90
+
+
+def test_the_root_cause_is_named():
+    graph = Graph([Node("web", depends_on=("db",))])
+    found = correlation.correlate(case(target="web"), world(graph=graph, failing={"web", "db"}))
+    assert (found.root, found.outcome, found.reason) == ("db", "suppressed", "root cause db: depends on db")
+
+
+@pytest.mark.parametrize("order", [["quiet", "loud", "worse"], ["worse", "loud", "quiet"]])
+def test_the_rule_that_may_do_most_leads_then_the_most_severe(order):
+    rules = [
+        rule(id="quiet"),
+        rule(id="loud", severity="warning"),
+        rule(id="worse", severity="critical"),
+        rule(id="off", enabled=False),
+    ]
+    here = world(*rules, levels={"quiet": "notify", "loud": "approve", "worse": "approve"})
+    events = {name: 1 for name in [*order, "off", "gone"]}
+    assert correlation.leading(case(events=events), here) == "worse"
+    assert correlation.leading(case(events={"quiet": 1, "loud": 1}), here) == "loud"
+    odd = world(rule(id="odd", severity="purple"), rule(id="info", severity="info"))
+    assert correlation.leading(case(events={"odd": 1, "info": 1}), odd) == "odd"
+
+
+# -- planning ---------------------------------------------------------------------------------------------------------
+
+
+def planned(given_case=None, **changes):
+    return planning.plan(given_case or case(), world(**changes))
+
+
+def test_the_straight_way():
+    found = planned()
+    assert (found.would, found.outcome, found.tell) == ("execute", None, False)
+    assert found.choice.params == {"service": "nginx"}
+    assert found.host == BOX
+    assert found.passed
+    assert [check.check for check in found.checks] == ["host_online", "capability"]
+    assert found.why[-1] == "would execute"
+
+
+@pytest.mark.parametrize(
+    ("level", "action", "would", "outcome", "tell"),
+    [
+        ("observation", "restart_service", "observe", "observed", False),
+        ("dry-run", "restart_service", "simulate", "simulated", False),
+        ("notify", "restart_service", "notify", "notified", True),
+        ("approve", "restart_service", "request_approval", None, False),
+        ("execute", "agent_command", "execute", None, True),
+        ("execute", "run", "request_approval", None, False),
+        ("notify", "run", "notify", "notified", True),
+    ],
+)
+def test_level_and_risk(level, action, would, outcome, tell):
+    hosts = [BOX._replace(usable=frozenset({"sh", "systemctl"}))]
+    params = {"command": "true"} if action in ("run", "agent_command") else {}
+    one = rule(action={"type": action, "params": params})
+    found = planned(rules={"nginx-down": one}, levels={"nginx-down": level}, hosts=hosts)
+    assert (found.would, found.outcome, found.tell) == (would, outcome, tell)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"graph": Graph([Node("box-1/nginx", "external")])}, "external"),
+        ({"load": Load(rule=10)}, "brake: 10 heals"),
+        ({"windows": [window("notify")]}, "window w: notify"),
+        ({"hosts": []}, "no_host"),
+    ],
+)
+def test_what_caps_at_notify(changes, reason):
+    found = planned(**changes)
+    assert (found.would, found.outcome, found.effective.level, found.tell) == ("notify", "notified", "notify", True)
+    assert found.reason.startswith(reason)
+    assert any(line.startswith(reason) for line in found.why)
+
+
+@pytest.mark.parametrize(
+    ("action", "agent_id", "hosts", "host", "why"),
+    [
+        ({"type": "x"}, "a1", [BOX], "a1", ""),
+        ({"type": "x"}, None, [BOX], None, "no_host"),
+        ({"type": "x"}, "gone", [BOX], None, "no_host"),
+        ({"type": "x", "target": "box-1"}, None, [BOX], "a1", ""),
+        ({"type": "x", "target": "web"}, None, [BOX], "a1", ""),
+        ({"type": "x", "target": "a1"}, "a2", [BOX], "a1", ""),
+        ({"type": "x", "target": "server"}, "a1", [BOX], "server", ""),
+        ({"type": "x", "target": "box-1"}, None, [BOX, BOX._replace(agent_id="a2")], None, "ambiguous_host"),
+        ({"type": "x", "target": "box-1"}, None, [BOX._replace(ambiguous=True)], None, "ambiguous_host"),
+        ({"type": "x", "target": "a1"}, None, [BOX._replace(ambiguous=True)], "a1", ""),
+        (None, "a1", [BOX._replace(ambiguous=True)], "a1", ""),
+    ],
+)
+def test_where_a_heal_runs(action, agent_id, hosts, host, why):
+    found, reason = planning.whereto(case(agent_id=agent_id), rule(action=action), world(hosts=hosts))
+    assert (found and found.agent_id, reason) == (host, why)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"hosts": [BOX._replace(online=False)]}, "host_offline: box-1"),
+        (
+            {"hosts": [BOX._replace(usable=frozenset({"docker"}))]},
+            "no_capable_handler: looked for systemctl, service, rc-service, sv",
+        ),
+        (
+            {"rules": {"nginx-down": rule(action={"type": "clear_cache", "target": "server"})}},
+            "no_capable_handler: looked for any handler",
+        ),
+        (
+            {"rules": {"nginx-down": rule(action={"type": "sfc_scan"})}},
+            "no_capable_handler: looked for sfc.exe",
+        ),
+    ],
+)
+def test_preflight_fails(changes, reason):
+    found = planned(**changes)
+    assert (found.would, found.outcome, found.reason) == ("nothing", "failed", reason)
+    assert not found.passed
+
+
+def test_an_agent_that_did_not_say_its_tools_looks_for_them_itself():
+    assert planned(hosts=[BOX._replace(usable=None)]).would == "execute"
+
+
+CHAIN = rule(action=None, escalation_chain=[{"action": "service_reset_failed"}, {"action": "restart_service"}])
+
+
+def test_a_step_with_a_bad_history_is_passed_over():
+    history = {"service_reset_failed": (0, 5), "restart_service": (9, 9)}
+    found = planned(rules={"nginx-down": CHAIN}, history=lambda action, condition: history[action])
+    assert found.choice.step.position == 1
+    assert found.skipped == (
+        {"step": 0, "action": "service_reset_failed", "reason": "low_effectiveness: 0 of 5 verified"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"history": lambda action, condition: (1, 5)}, "low_effectiveness: 1 of 5 verified"),
+        (
+            {"rules": {"nginx-down": rule(action={"type": "process_kill"})}},
+            "parameters: process_kill takes either pid or top",
+        ),
+    ],
+)
+def test_no_step_is_left(changes, reason):
+    found = planned(**changes)
+    assert (found.would, found.outcome, found.reason, found.choice) == ("nothing", "skipped", reason, None)
+
+
+def test_past_the_last_step():
+    found = planned(case(step=1))
+    assert (found.outcome, found.reason) == ("skipped", "chain_exhausted")
+    assert planned(case(step=1), levels={"nginx-down": "notify"}).outcome == "notified"
+
+
+@pytest.mark.parametrize(
+    ("targets", "processes", "reason"),
+    [
+        (["box-1"], [], "protected: target box-1"),
+        (["box-1/nginx"], [], "protected: target box-1/nginx"),
+        ([], ["nginx"], "protected: service nginx"),
+        (["nginx"], [], "protected: service nginx"),
+        ([], ["other"], None),
+    ],
+)
+def test_protected_things_are_never_acted_upon(targets, processes, reason):
+    found = planned(settings={**SETTINGS, "protected": {"targets": targets, "processes": processes}})
+    assert found.reason == (reason or "")
+    assert (found.would == "execute") is (reason is None)
+
+
+def test_what_is_only_predicted_gets_low_risk_and_one_level_less():
+    one = rule(
+        action=None, escalation_chain=[{"action": "service_dependency_restart"}, {"action": "restart_service"}]
+    )
+    found = planned(case(source="prediction"), rules={"nginx-down": one})
+    assert (found.would, found.choice.step.position, found.effective.level) == ("request_approval", 1, "approve")
+
+
+@given(
+    st.sampled_from(["observation", "dry-run", "notify", "approve", "execute"]),
+    st.sampled_from(sorted(ACTIONS)),
+    st.sampled_from(["alert", "prediction"]),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from([None, "notify", "approve", "execute"]),
+)
+def test_nothing_runs_by_itself_unless_everything_permits_it(level, action, source, online, braked, cap):
+    windows = [window(cap)] if cap else []
+    found = planned(
+        case(source=source),
+        rules={"nginx-down": rule(action={"type": action})},
+        levels={"nginx-down": level},
+        hosts=[BOX._replace(online=online, usable=None)],
+        load=Load(rule=10 if braked else 0),
+        windows=windows,
+    )
+    if found.would == "execute":
+        assert (level, source, online, braked) == ("execute", "alert", True, False)
+        assert cap in (None, "execute")
+        assert ACTIONS[action].risk in ("low", "medium")
+    if found.would == "request_approval":
+        assert level in ("approve", "execute")
+        assert online
+        assert not braked
+        assert cap != "notify"
+    assert (found.outcome is None) is (found.would in ("execute", "request_approval"))
+
+
+# -- execution --------------------------------------------------------------------------------------------------------
+
+REVERSIBLE, PLAIN = ACTIONS["container_pause"], ACTIONS["restart_service"]
+
+
+def answer(status="done", exit_code=0, reason=None, data=None):
+    return {"status": status, "exit_code": exit_code, "reason": reason, "data": data, "output": ""}
+
+
+@pytest.mark.parametrize(
+    ("given_answer", "action", "kind", "reason", "snapshot"),
+    [
+        (answer(data={"snapshot": {"a": 1}}), REVERSIBLE, "act", "", {"a": 1}),
+        (answer(data={"snapshot": {"a": 1}}), PLAIN, "act", "", {"a": 1}),
+        (answer("failed", 1, "no podman"), REVERSIBLE, "end", "no_snapshot: no podman", None),
+        (answer(), REVERSIBLE, "end", "no_snapshot: done", None),
+        (answer("failed", 1, "no such unit"), PLAIN, "act", "snapshot missing: no such unit", None),
+        (answer("lost"), PLAIN, "act", "snapshot missing: lost", None),
+        (answer("expired"), PLAIN, "end", "host_offline: the snapshot's command is expired", None),
+    ],
+)
+def test_after_the_snapshot(given_answer, action, kind, reason, snapshot):
+    following, state = execution.after_snapshot(given_answer, action)
+    assert (following.kind, following.reason, state) == (kind, reason, snapshot)
+    assert following.outcome == ("failed" if kind == "end" else None)
+
+
+@pytest.mark.parametrize(
+    ("given_answer", "kind", "outcome", "reason"),
+    [
+        (answer(), "settle", None, ""),
+        (answer(exit_code=None), "settle", None, ""),
+        (answer(exit_code=1), "end", "failed", "the action ended done, exit code 1"),
+        (answer("failed", 1, "no_capable_handler: systemctl"), "end", "failed", "no_capable_handler: systemctl"),
+        (answer("timeout", None), "end", "failed", "the action ended timeout, exit code None"),
+        (answer("lost"), "end", "lost", "nobody can tell whether the action ran"),
+        (answer("lost", reason="restarted"), "end", "lost", "restarted"),
+        (answer("expired"), "end", "failed", "host_offline: the action's command is expired"),
+        (answer("cancelled"), "end", "failed", "host_offline: the action's command is cancelled"),
+    ],
+)
+def test_after_the_action(given_answer, kind, outcome, reason):
+    assert execution.after_action(given_answer) == (kind, outcome, reason)
+
+
+def test_the_rollback_plan_in_words():
+    assert execution.rollback_plan(None, None)["how"] == "nothing is done"
+    assert execution.rollback_plan(PLAIN, None) == {
+        "reversible": False,
+        "how": "restart_service cannot be reversed",
+    }
+    assert execution.rollback_plan(REVERSIBLE, {}) == {
+        "reversible": True,
+        "how": "restore the container snapshot",
+        "snapshot": True,
+    }
+
+
+# -- verification -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("verdict", "measured", "now", "outcome"),
+    [
+        (False, NOW, NOW, "verified"),
+        (False, NOW + 1, NOW, "verified"),
+        (True, NOW, NOW, "failed"),
+        (False, NOW - 1, NOW, None),
+        (True, NOW - 1, NOW, None),
+        (None, NOW, NOW, None),
+        (None, None, NOW, None),
+        (False, NOW - 1, NOW + 60, "inconclusive"),
+        (None, NOW, NOW + 60, "inconclusive"),
+        (None, None, NOW + 60, "inconclusive"),
+        (False, None, NOW + 60, "inconclusive"),
+        (False, NOW, NOW + 60, "verified"),
+    ],
+)
+def test_verification(verdict, measured, now, outcome):
+    found = verification.verify(Reading(verdict, {}, measured), settled_at=NOW, deadline=NOW + 60, now=now)
+    assert found.outcome == outcome
+    assert bool(found.reason) is (outcome is not None)
+
+
+@given(
+    st.sampled_from([None, True]), st.one_of(st.none(), st.floats(NOW - 100, NOW + 100)), st.floats(NOW, NOW + 200)
+)
+def test_unknown_never_verifies(verdict, measured, now):
+    found = verification.verify(Reading(verdict, {}, measured), settled_at=NOW, deadline=NOW + 60, now=now)
+    assert found.outcome != "verified"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "action", "snapshot", "then"),
+    [
+        ("verified", REVERSIBLE, {}, "close"),
+        ("failed", REVERSIBLE, {}, "rollback"),
+        ("failed", REVERSIBLE, None, "escalate"),
+        ("failed", PLAIN, {}, "escalate"),
+        ("inconclusive", REVERSIBLE, {}, "escalate"),
+    ],
+)
+def test_what_follows_verification(outcome, action, snapshot, then):
+    assert verification.afterwards(outcome, action, snapshot) == then
+
+
+# -- ledger -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_record_from_intent_to_its_link_in_the_chain():
+    params = ledger.params_text({"service": "nginx", "left_out": None})
+    entry = ledger.opened(
+        case(),
+        entry_id=7,
+        rule_id="nginx-down",
+        created_at=NOW + 0.9,
+        action_type="restart_service",
+        action_params=params,
+    )
+    assert (entry["state"], entry["outcome"], entry["created_at"]) == ("planned", None, int(NOW))
+    assert json.loads(entry["action_params"]) == {"service": "nginx"}
+    done = ledger.final(entry, outcome="verified", reason="ok", now=NOW + 9, previous=chain.GENESIS, events=2)
+    assert (done["verified"], done["state"], done["events"], done["finished_at"]) == (1, "final", 2, int(NOW + 9))
+    assert chain.verify([done])["valid"]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "executed", "counted"),
+    [
+        ("verified", True, (1, 1)),
+        ("failed", True, (0, 1)),
+        ("rolled_back", True, (0, 1)),
+        ("failed", False, (0, 0)),
+        ("inconclusive", True, (0, 0)),
+        ("lost", True, (0, 0)),
+        ("notified", False, (0, 0)),
+    ],
+)
+def test_what_counts_for_effectiveness(outcome, executed, counted):
+    assert (
+        ledger.counts({"executed": executed, "outcome": outcome, "verified": int(outcome == "verified")}) == counted
+    )
+
+
+def test_effectiveness_without_data_is_null_and_never_a_number():
+    assert ledger.effectiveness("run", "a > 1", 0, 0) == {
+        "action_type": "run",
+        "condition": "a > 1",
+        "total": 0,
+        "verified": 0,
+        "failed": 0,
+        "success_rate": None,
+        "lower_bound": None,
+    }
+    assert ledger.effectiveness("run", "a > 1", 9, 10)["success_rate"] == 90.0
+
+
+def test_hosts_are_found_by_id_hostname_and_label():
+    here = world(hosts=[BOX, Host("a2", "box-2", label="box-1")])
+    assert [
+        host.agent_id for host in here.find_hosts("a1") + here.find_hosts("box-1") + here.find_hosts("web")
+    ] == [
+        "a1",
+        "a1",
+        "a1",
+    ]
+    assert here.find_hosts("nobody") == []
+    bare = type(here)(NOW, {}, {}, {})
+    assert (bare.history("x", "y"), bare.load("r", "t"), bare.reading({}).verdict) == ((0, 0), Load(), None)
+    assert RULE["id"] == "nginx-down"

@@ -1,0 +1,83 @@
+"""A small world for the stages: box-1 with nginx, a rule that restarts it, trust at execute."""
+
+from opsapp.healing.logic.brake import Load
+from opsapp.healing.logic.rules import definition
+from opsapp.healing.stages.trust import Trust
+from opsapp.healing.stages.world import Host, Reading, World
+
+NOW = 1_700_000_000.0
+SETTINGS = {
+    "hold_s": 5.0,
+    "absorption_window_s": 60.0,
+    "queue_spread_s": 30.0,
+    "brake": {"max_heals_per_hour": {"fleet": 60, "site": 30, "rule": 10}, "max_unhealthy_percent": 40},
+    "protected": {"targets": [], "processes": ["init", "sshd"]},
+}
+RULE = {
+    "id": "nginx-down",
+    "condition": 'service.nginx.state == "failed"',
+    "severity": "critical",
+    "enabled": True,
+    "action": {"type": "restart_service"},
+    "escalation_chain": [],
+    "targets": None,
+}
+BOX = Host("a1", "box-1", label="web", usable=frozenset({"systemctl", "podman"}))
+
+
+def rule(**changes):
+    return {**RULE, **changes}
+
+
+def trust(level="execute", ceiling="execute", rule_id="nginx-down", **changes):
+    return Trust(rule_id, level, ceiling, definition(RULE), NOW - 10, **changes)
+
+
+def world(*rules, levels=None, verdict=True, load=None, history=(0, 0), hosts=(BOX,), **changes):
+    rules = rules or (RULE,)
+    levels = levels or {}
+    values = {
+        "now": NOW,
+        "settings": SETTINGS,
+        "rules": {one["id"]: one for one in rules},
+        "trust": {one["id"]: trust(levels.get(one["id"], "execute"), rule_id=one["id"]) for one in rules},
+        "hosts": {host.agent_id: host for host in hosts},
+        "history": history if callable(history) else lambda action, condition: history,
+        "load": lambda rule_id, target: load or Load(),
+        "reading": lambda case: Reading(verdict, {}, NOW),
+    }
+    return World(**{**values, **changes})
+
+
+def event(**changes):
+    return {
+        "source": "alert",
+        "rule_id": "nginx-down",
+        "condition": RULE["condition"],
+        "target": "box-1/nginx",
+        "severity": "critical",
+        "metrics": {},
+        "agent_id": "a1",
+        "names": ("a1", "web"),
+        **changes,
+    }
+
+
+def case(**changes):
+    return {
+        "id": "00ff",
+        "state": "planning",
+        "rule_id": "nginx-down",
+        "condition": RULE["condition"],
+        "step": 0,
+        "target": "box-1/nginx",
+        "source": "alert",
+        "events": {"nginx-down": 1},
+        "agent_id": "a1",
+        "names": (),
+        "opened_at": NOW - 5,
+        "outcome": None,
+        "level": "execute",
+        "correlation_key": "box-1/nginx",
+        **changes,
+    }

@@ -1,0 +1,97 @@
+"""Configuration and path rules: who wins, what is refused, and that a path is judged by what it is."""
+import json
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opsapp.agent.config import ConfigError, load
+from opsapp.agent.link import Backoff
+from opsapp.agent.paths import NotAllowed, PathRules
+
+
+@pytest.fixture
+def key(tmp_path):
+    path = tmp_path / "key"
+    path.write_text("sesame\n")
+    return str(path)
+
+
+def flags(key, tmp_path, *more):
+    state = str(tmp_path / "s")
+    return ["--server", "http://ops.example:8080/", "--id", "a1", "--key-file", key, "--state", state, *more]
+
+
+def test_flags_win_over_environment_over_file(key, tmp_path):
+    file = tmp_path / "agent.json"
+    file.write_text(json.dumps({"server": "http://file", "agent_id": "from-file", "key_file": key, "interval_s": 5}))
+    config = load(["--config", str(file), "--state", str(tmp_path)], {"OPSAPP_SERVER": "http://env"})
+    assert (config.server, config.agent_id, config.key, config.interval_s) == ("http://env", "from-file", "sesame", 5)
+    config = load(flags(key, tmp_path, "--config", str(file)), {"OPSAPP_SERVER": "http://env", "OPSAPP_AGENT_KEY": "k"})
+    assert (config.server, config.agent_id, config.key) == ("http://ops.example:8080", "a1", "sesame")
+
+
+def test_the_agents_own_secrets_are_denied(key, tmp_path):
+    config = load(flags(key, tmp_path), {})
+    rules = PathRules(config)
+    for path in (key, str(tmp_path / "s" / "journal.jsonl"), "/etc/shadow", "/root/.ssh/id_ed25519", "/proc/1/environ"):
+        with pytest.raises(NotAllowed):
+            rules.check(path, "operator")
+    assert rules.check("/etc/hostname", "operator") == os.path.realpath("/etc/hostname")
+    with pytest.raises(NotAllowed):
+        rules.check("/etc/hostname", "viewer")
+    assert rules.check("/var/log/syslog", "viewer")
+
+
+@pytest.mark.parametrize(("content", "said"), [
+    ("{", "not JSON"), ("[]", "object"), ('{"speed": 1}', "unknown keys: speed"), ('{"interval_s": "5"}', "interval_s"),
+    ('{"interval_s": 0}', "interval_s"), ('{"interval_s": true}', "interval_s"),
+    ('{"allow_paths": "/"}', "allow_paths"),
+    ('{"deny_paths": ["etc"]}', "deny_paths"), ('{"protected_processes": [1]}', "protected_processes"),
+    ('{"key": "inline"}', "unknown keys: key"),
+])
+def test_mistakes_in_the_file_are_told(key, tmp_path, content, said):
+    file = tmp_path / "agent.json"
+    file.write_text(content)
+    with pytest.raises(ConfigError, match=said):
+        load(flags(key, tmp_path, "--config", str(file)), {})
+
+
+@pytest.mark.parametrize(("argv", "said"), [
+    (["--id", "a1"], "server is missing"), (["--server", "http://x"], "agent_id is missing"),
+    (["--server", "ftp://x", "--id", "a"], "http"), (["--server", "http://x", "--id", "a"], "no key"),
+    (["--server", "http://x", "--id", "a", "--key-file", "/no/such"], "cannot read the key"),
+    (["--config", "/no/such"], "cannot read"),
+])
+def test_mistakes_in_the_flags_are_told(argv, said):
+    with pytest.raises(ConfigError, match=said):
+        load(argv, {})
+
+
+@given(st.lists(st.sampled_from(["..", ".", "a", "secret", "link", "", "b"]), max_size=8))
+def test_no_way_of_writing_a_path_leads_into_what_is_denied(tmp_path_factory, parts):
+    root = tmp_path_factory.mktemp("rules")
+    for name in ("a", "secret", "b"):
+        (root / name).mkdir()
+    (root / "a" / "link").symlink_to(root / "secret")
+    (root / "link").symlink_to(root / "a")
+    key = root / "key"
+    key.write_text("k")
+    argv = ["--server", "http://x", "--id", "a", "--key-file", str(key), "--state", str(root / "secret")]
+    rules = PathRules(load(argv, {}))
+    path = str(root) + "/" + "/".join(parts)
+    try:
+        real = rules.check(path, "operator")
+    except NotAllowed:
+        return
+    assert not real.startswith(str(root / "secret"))
+
+
+def test_backing_off_doubles_with_jitter_up_to_a_bound():
+    backoff = Backoff(1, 60)
+    waits = [backoff.next() for _ in range(12)]
+    assert all(2**number * 0.5 <= wait <= 2**number for number, wait in enumerate(waits[:6]))
+    assert all(30 <= wait <= 60 for wait in waits[6:])
+    backoff.reset()
+    assert backoff.next() <= 1

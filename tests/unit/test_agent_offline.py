@@ -1,0 +1,208 @@
+"""Healing alone: what is signed, when it acts, what it tells, and that it stays within its budget."""
+import time
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opsapp.agent.executor import Answer
+from opsapp.agent.offline import Offline, readings
+from opsapp.agent.outcomes import Outcomes
+from opsapp.agent.processes import Ran
+from opsapp.wire.fields import WireError
+from opsapp.wire.policies import check_bundle, secret_of, sign
+
+KEY = "k" * 64
+
+
+def policy(**more):
+    return {"rule_id": "nginx-down", "condition": 'service.nginx.state == "failed"', "for_s": 0, "cooldown_s": 300,
+            "settle_s": 0, "steps": [{"action": "restart_service", "params": {}}], **more}
+
+
+def bundle(*policies, **more):
+    return {"agent_id": "a1", "version": 1, "issued_at": 0, "expires_at": time.time() + 3600, "offline_after_s": 10,
+            "budget": 5, "policies": list(policies or [policy()]), **more}
+
+
+def report(nginx="failed", **more):
+    return {"hostname": "box-1", "services": {"nginx": nginx}, "disks": {"/var": 91.0}, "metrics": {}, **more}
+
+
+class Healer:
+    """What heals; `after` is the state that the action leaves."""
+
+    def __init__(self):
+        self.done = []
+        self.ran = Ran("done", 0, b"")
+        self.restored = True
+
+    def perform(self, task):
+        self.done.append((task.params["phase"], task.params["action_type"], task.params["params"]))
+        if task.params["phase"] == "rollback":
+            return Answer(Ran("done", 0, b""), {"restored": self.restored})
+        return Answer(self.ran, {})
+
+
+@pytest.fixture
+def made(tmp_path):
+    def make(*, after="active", silent=60.0, given=None):
+        config = SimpleNamespace(key=KEY, agent_id="a1", state_dir=str(tmp_path), service_check_s=1.0, interval_s=15.0)
+        healer, outcomes = Healer(), Outcomes(str(tmp_path))
+        offline = Offline(config, healer, outcomes, measure=lambda: report(after), recent=lambda _: report(),
+                          silent_for=lambda: silent, tell=lambda: None)
+        if given is not None:
+            offline.take(given, sign(given, secret_of(KEY)))
+        return offline, healer, outcomes
+    return make
+
+
+def test_alone_it_heals_and_proves_it(made):
+    offline, healer, outcomes = made(given=bundle())
+    offline.turn(report(), time.time())
+    assert healer.done == [("execute", "restart_service", {"service": "nginx"})]
+    told = outcomes.waiting()[0]
+    assert (told["outcome"], told["verified"], told["action_success"]) == ("verified", 1, 1)
+    assert told["target"] == "box-1/nginx"
+    assert told["metrics_before"] == {"service.nginx.state": "failed"}
+    assert told["metrics_after"] == {"service.nginx.state": "active"}
+
+
+@pytest.mark.parametrize(("why", "how"), [
+    ("the server answers", {"silent": 5.0}),
+    ("nothing is wrong", {"seen": report("active")}),
+    ("nothing is known", {"seen": {"hostname": "box-1", "services": {}}}),
+    ("the policies are too old", {"given": bundle(expires_at=time.time() - 1)}),
+    ("there is no budget", {"given": bundle(budget=0)}),
+    ("it has not held for long", {"given": bundle(policy(for_s=60))}),
+    ("there are no policies", {"given": None}),
+])
+def test_it_does_nothing_when(made, why, how):
+    offline, healer, outcomes = made(silent=how.get("silent", 60.0), given=how.get("given", bundle()))
+    offline.turn(how.get("seen", report()), time.time())
+    assert healer.done == []
+    assert outcomes.waiting() == []
+
+
+def test_it_waits_for_as_long_as_the_condition_must_hold_and_starts_anew_after_a_gap(made):
+    offline, healer, _ = made(given=bundle(policy(for_s=30)))
+    now = time.time()
+    for at, seen in ((0, report()), (20, report()), (25, report("active")), (40, report()), (60, report())):
+        offline.turn(seen, now + at)
+    assert healer.done == []
+    offline.turn(report(), now + 71)
+    assert len(healer.done) == 1
+
+
+def test_cooldown_and_budget_hold_it_back(made):
+    offline, healer, outcomes = made(after="failed", given=bundle(policy(cooldown_s=100), budget=2))
+    now = time.time()
+    for at in (0, 50, 101, 202):
+        offline.turn(report(), now + at)
+    assert len(healer.done) == 2
+    assert [one["outcome"] for one in outcomes.waiting()] == ["failed", "failed"]
+
+
+def test_it_goes_on_to_the_next_step_until_one_resolves_it(made):
+    steps = [{"action": "service_reset_failed", "params": {}}, {"action": "restart_service", "params": {}},
+             {"action": "service_dependency_restart", "params": {}}]
+    offline, _, outcomes = made(given=bundle(policy(steps=steps)))
+    answers = iter([report(), report("active")])
+    offline._measure = lambda: next(answers)
+    offline.turn(report(), time.time())
+    assert [(one["action_type"], one["escalation_step"], one["outcome"]) for one in outcomes.waiting()] == [
+        ("service_reset_failed", 0, "failed"), ("restart_service", 1, "verified")]
+
+
+def test_what_is_not_known_afterwards_is_inconclusive_and_not_rolled_back(made):
+    offline, healer, outcomes = made(given=bundle())
+    offline._measure = lambda: {"hostname": "box-1", "services": {}}
+    offline.turn(report(), time.time())
+    assert (outcomes.waiting()[0]["outcome"], outcomes.waiting()[0]["verified"]) == ("inconclusive", 0)
+    assert [phase for phase, _, _ in healer.done] == ["execute"]
+
+
+@pytest.mark.parametrize(("restored", "outcome"), [(True, "rolled_back"), (False, "failed")])
+def test_what_did_not_help_and_can_be_undone_is_undone(made, restored, outcome):
+    given = bundle(policy(condition="mem_percent > 5", steps=[{"action": "nice_adjust", "params": {"top": "memory"}}]))
+    offline, healer, outcomes = made(given=given)
+    healer.restored = restored
+    offline._measure = lambda: report(mem_percent=50)
+    offline.turn(report(mem_percent=50), time.time())
+    assert [phase for phase, _, _ in healer.done] == ["execute", "rollback"]
+    assert outcomes.waiting()[0]["outcome"] == outcome
+    assert outcomes.waiting()[0]["target"] == "box-1"
+
+
+def test_a_star_is_every_one_of_them(made):
+    given = bundle(policy(condition='service.*.failed == 1'))
+    offline, healer, _ = made(given=given)
+    offline.turn(report(services={"nginx": "failed", "cron": "failed", "ssh": "active", "boot": "activating"}),
+                 time.time())
+    assert sorted(params["service"] for _, _, params in healer.done) == ["cron", "nginx"]
+
+
+def test_policies_survive_a_restart_and_a_foreign_one_does_not_get_in(made, tmp_path):
+    offline, _, _ = made(given=bundle(version=3))
+    again, _, _ = made()
+    assert (offline.version, again.version) == (3, 3)
+    older = bundle(version=2)
+    with pytest.raises(WireError, match="newer"):
+        again.take(older, sign(older, secret_of(KEY)))
+    foreign = bundle(version=9, agent_id="a2")
+    with pytest.raises(WireError):
+        again.take(foreign, sign(foreign, secret_of(KEY)))
+    kept = (tmp_path / "policies.json").read_text()
+    (tmp_path / "policies.json").write_text(kept.replace('"budget":5', '"budget":500'))
+    assert made()[0].bundle is None
+
+
+@given(st.dictionaries(st.sampled_from(["agent_id", "version", "budget", "policies", "expires_at"]),
+                       st.none() | st.integers() | st.text() | st.lists(st.integers())))
+def test_only_the_signed_bundle_passes(changes):
+    whole = bundle(expires_at=10)
+    signature = sign(whole, secret_of(KEY))
+    assert check_bundle(whole, signature, secret_of(KEY), "a1")["version"] == 1
+    changed = {**whole, **changes}
+    if changed != whole:
+        with pytest.raises(WireError):
+            check_bundle(changed, signature, secret_of(KEY), "a1")
+
+
+@pytest.mark.parametrize("wrong", [
+    policy(steps=[{"action": "host_reboot"}]), policy(steps=[{"action": "webhook", "params": {}}]),
+    policy(condition="1 +"), policy(condition=""), policy(rule_id="../x"), policy(for_s=-1)])
+def test_what_an_agent_must_not_do_alone_is_refused_even_when_signed(wrong):
+    whole = bundle(wrong)
+    with pytest.raises(WireError):
+        check_bundle(whole, sign(whole, secret_of(KEY)), secret_of(KEY), "a1")
+
+
+def outcome(name, at=1.0):
+    return {"outcome_id": name, "rule_id": "r", "outcome": "verified", "created_at": at}
+
+
+def test_outcomes_wait_in_order_over_restarts_and_a_begun_one_is_lost(tmp_path):
+    first = Outcomes(str(tmp_path))
+    for name in ("o1", "o2", "o3"):
+        first.begin(outcome(name))
+    first.finish(outcome("o2"))
+    assert first.waiting() == []    # o1 is still under way: the order stays
+    first.finish(outcome("o1"))
+    assert [one["outcome_id"] for one in first.waiting()] == ["o1", "o2"]
+    first.thank("o1")
+    again = Outcomes(str(tmp_path))
+    assert [(one["outcome_id"], one["outcome"]) for one in again.waiting()] == [("o2", "verified"), ("o3", "lost")]
+    again.thank("o2")
+    again.thank("o3")
+    again.thank("never")
+    assert Outcomes(str(tmp_path)).waiting() == []
+    assert (tmp_path / "outcomes.jsonl").stat().st_size == 0
+
+
+def test_readings_are_named_as_conditions_name_them():
+    found = readings({"cpu_percent": 3.0, "mem_percent": None, "metrics": {"zombies": 2.0}, "disks": {"/var": 9.0},
+                      "containers": {"web": "exited"}, "services": {"nginx": "failed", "boot": "activating"}})
+    assert found == {"cpu_percent": 3.0, "zombies": 2.0, "disk./var.percent": 9.0, "container.web.state": "exited",
+                     "service.nginx.state": "failed", "service.nginx.failed": 1, "service.boot.state": "activating"}

@@ -1,0 +1,177 @@
+"""What an agent sees of targets of each kind, over real sockets, and that it answers in time whatever they do."""
+
+import json
+import pathlib
+import ssl
+import threading
+import time
+
+import pytest
+from cryptography import x509
+
+from opsapp.agent.probing import plain
+from opsapp.agent.probing.gate import Gate
+from opsapp.agent.probing.running import MOST, Probing, look
+from opsapp.wire import messages
+from opsapp.wire.fields import record
+from tests.support.certificates import Authority
+from tests.support.targets import NameServer, blackhole, refused_port, website
+from tests.support.waiting import until
+
+ZONE = {("shop.example", "A"): ["192.0.2.7"], ("shop.example", "MX"): ["10 mx.example."],
+        ("shop.example", "TXT"): ['"a text"'], ("shop.example", "AAAA"): ["2001:db8::7"],
+        ("shop.example", "SRV"): ["1 2 443 a.example."], ("shop.example", "CAA"): ['0 issue "ca.example"'],
+        ("shop.example", "SOA"): ["ns.example. root.example. 1 2 3 4 5"],
+        ("shop.example", "CNAME"): ["b.example."]}  # fmt: skip
+
+
+def asked(kind, url, **more):
+    return record({"type": kind, "url": url, "timeout": 5, **more}, messages.PROBE_TARGET)
+
+
+def seen(kind, url, **more):
+    target = asked(kind, url, **more)
+    found = look(target, Gate(target))
+    return record(found, messages.PROBED)  # it fits into its message
+
+
+@pytest.fixture(scope="module")
+def site():
+    with website() as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory):
+    return Authority(tmp_path_factory.mktemp("authority"))
+
+
+def test_http_is_up_with_its_phases(site):
+    found = seen("http", site.url)
+    assert (found["ok"], found["detail"], found["http_status"]) == (True, "HTTP 200", 200)
+    assert found["protocol"] == "HTTP/1.1"
+    assert {"name", "connect", "first_byte", "total"} == set(found["phases"])
+    assert found["response_time_ms"] == found["phases"]["total"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "more", "ok", "words"),
+    [
+        ("http", "/status/404", {}, False, "HTTP 404"),
+        ("http", "/status/404", {"expected_status": 404}, True, "HTTP 404"),
+        ("http", "/status/200", {"expected_status": 404}, False, "HTTP 200, expected 404"),
+        ("http", "/redirect/4", {}, True, "HTTP 200"),
+        ("http", "/redirect/5", {}, False, "more than 5 redirects"),
+        ("http", "/loop", {}, False, "more than 5 redirects"),
+        ("http", "/loop", {"follow_redirects": False}, True, "HTTP 302"),
+        ("http", "/to?file:///etc/passwd", {}, False, "not http"),
+        ("http", "/to?http://169.254.169.254/", {"deny": ["169.254.169.254/32"]}, False, "may not be reached"),
+        ("http", "/endless", {}, True, "HTTP 200"),
+        ("keyword", "/", {"keyword": "Welcome"}, True, "HTTP 200"),
+        ("keyword", "/", {"keyword": "Farewell"}, False, "is missing"),
+        ("keyword", "/", {"keyword": "Welcome", "keyword_absent": True}, False, "is there"),
+        ("keyword", "/gzip", {"keyword": "packed"}, True, "HTTP 200"),
+        ("json", "/json", {"json_path": "$.items[0].n", "expected_value": 7}, True, "HTTP 200"),
+        ("json", "/json", {"json_path": "$.state", "expected_value": "bad"}, False, "expected"),
+        ("json", "/json", {"json_path": "$.none", "expected_value": 1}, False, "nothing at"),
+        ("json", "/", {"json_path": "$", "expected_value": 1}, False, "not JSON"),
+        ("json", "/endless", {"json_path": "$", "expected_value": 1}, False, "larger"),
+    ],
+)
+def test_web_targets_are_judged_as_the_server_judges_them(site, kind, path, more, ok, words):
+    found = seen(kind, site.url.rstrip("/") + path, **more)
+    assert found["ok"] is ok
+    assert words in found["detail"]
+
+
+def test_method_headers_and_credentials(site):
+    site.seen.clear()
+    seen("http", site.url, method="POST", headers={"X-A": "b", "Authorization": "Bearer x"})
+    method, _, headers = site.seen[0]
+    assert (method, headers["X-A"], headers["Authorization"]) == ("POST", "b", "Bearer x")
+    with website() as other:
+        seen("http", f"{site.url.rstrip('/')}/to?http://localhost:{other.port}/", headers={"Authorization": "Bearer x"})
+        assert "Authorization" not in other.seen[0][2]
+
+
+def test_a_certificate_is_judged_and_its_days_are_told(authority, monkeypatch):
+    monkeypatch.setenv("SSL_CERT_FILE", authority.ca_file)
+    for label, settings, words in (
+        ("good", {}, None),
+        ("expired", {"days": -3}, "expired"),
+        ("elsewhere", {"names": ("other.example",)}, "mismatch"),
+        ("selfmade", {"self_signed": True}, "self"),
+    ):
+        with website(authority.issue(label, **settings)) as secure:
+            for kind, url in (("http", secure.url), ("tls", f"tls://localhost:{secure.port}")):
+                found = seen(kind, url.replace("127.0.0.1", "localhost"))
+                assert found["ok"] is (words is None), found
+                assert found["certificate_days"] == pytest.approx(settings.get("days", 90), abs=0.1)
+                assert words is None or words in found["detail"].lower()
+            lenient = seen("tls", f"tls://localhost:{secure.port}", verify_tls=False)
+            assert lenient["ok"] is (settings.get("days", 1) > 0)
+
+
+def test_the_end_of_a_certificate_is_read_as_others_read_it(authority):
+    path, _ = authority.issue("read")
+    der = ssl.PEM_cert_to_DER_cert(pathlib.Path(path).read_text())
+    assert plain.not_after(der) == x509.load_der_x509_certificate(der).not_valid_after_utc.timestamp()
+    with pytest.raises(Exception, match="unreadable"):
+        plain.not_after(der[:40])
+
+
+def test_tcp_and_ping(site):
+    assert seen("tcp", f"tcp://127.0.0.1:{site.port}")["ok"] is True
+    assert seen("tcp", f"tcp://127.0.0.1:{refused_port()}")["detail"] == "Connection refused"
+    denied = seen("tcp", "tcp://127.0.0.1:80", deny=["127.0.0.0/8"])
+    assert denied["detail"] == "the address 127.0.0.1 may not be reached"
+    assert "name" in seen("tcp", "tcp://no.such.host.invalid:80")["detail"]
+    assert seen("ping", "ping://127.0.0.1")["ok"] in (True, None)  # None where the system allows no ICMP socket
+
+
+@pytest.mark.parametrize("truncate", [False, True])
+@pytest.mark.parametrize(
+    ("question", "expected", "ok", "words"),
+    [
+        ("shop.example?type=A", "192.0.2.7", True, "A answered"),
+        ("shop.example?type=A", "192.0.2.8", False, "is not among"),
+        ("shop.example?type=MX", "10 mx.example", True, ""),
+        ("shop.example?type=TXT", "a text", True, ""),
+        ("shop.example?type=AAAA", "2001:db8::7", True, ""),
+        ("shop.example?type=SRV", "1 2 443 a.example.", True, ""),
+        ("shop.example?type=CAA", '0 issue "ca.example"', True, ""),
+        ("shop.example?type=SOA", "ns.example. root.example. 1 2 3 4 5", True, ""),
+        ("shop.example?type=CNAME", "b.example.", True, ""),
+        ("shop.example?type=NS", None, False, "no NS record"),
+        ("nowhere.example?type=A", None, False, "NXDOMAIN"),
+    ],
+)
+def test_dns(question, expected, ok, words, truncate):
+    with NameServer(ZONE, truncate=truncate) as server:
+        found = seen("dns", f"dns://127.0.0.1:{server.port}/{question}", expected_value=expected)
+        assert found["ok"] is ok, found
+        assert words in found["detail"]
+
+
+@pytest.mark.parametrize("path", ["/drip", "/silent"])
+def test_it_answers_in_time_whatever_the_target_does(site, path):
+    answers, came = [], threading.Event()
+    probing = Probing(lambda kind, **said: (answers.append(said), came.set()))
+    began = time.monotonic()
+    probing.take("p1", asked("http", site.url.rstrip("/") + path, timeout=0.5))
+    assert came.wait(30)
+    assert time.monotonic() - began >= 0.5
+    assert answers[0]["id"] == "p1"
+    assert answers[0]["outcome"]["ok"] is False
+    assert "no answer within 0.5 s" in answers[0]["outcome"]["detail"]
+
+
+def test_only_so_many_at_once_and_the_others_are_unknown():
+    with blackhole() as port:
+        answers = []
+        probing = Probing(lambda kind, **said: answers.append(said["outcome"]))
+        for n in range(MOST + 1):
+            probing.take(f"p{n}", asked("http", f"http://127.0.0.1:{port}/", timeout=1))
+        assert [answer["ok"] for answer in answers] == [None]
+        until(lambda: len(answers) == MOST + 1, what="every answer")
+        assert all(json.dumps(answer) for answer in answers)

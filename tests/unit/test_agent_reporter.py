@@ -1,0 +1,58 @@
+"""A report from any host fits the wire."""
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opsapp.agent.capabilities import Capabilities
+from opsapp.agent.config import Config
+from opsapp.agent.reporter import MOST, Reporter, bounded
+from opsapp.agent.spool import Spool
+from opsapp.wire import messages
+
+NAMES = st.text(st.characters(), max_size=300)
+
+
+@given(st.dictionaries(NAMES, st.floats(0, 100), max_size=30), st.dictionaries(NAMES, st.just("active"), max_size=30))
+def test_odd_names_are_left_out_or_made_readable(numbers, states):
+    report = bounded({"hostname": "box-1", "os": "Debian", "disks": dict(numbers), "metrics": dict(numbers),
+                      "services": dict(states), "containers": dict(states)})
+    assert messages.encode("report", id="r1", report=report)
+
+
+def test_too_much_of_anything_is_cut_to_what_the_wire_takes():
+    many = {f"{number:05}": 1.0 for number in range(5000)}
+    report = {"hostname": "box-1", "os": "Debian"}
+    values = {"services": "active", "containers": "running", "network": {"rx_bytes": 1.0}}
+    for field in MOST:
+        report[field] = {name: values.get(field, 1.0) for name in many}
+    cut = bounded(report)
+    assert {field: len(cut[field]) for field in MOST} == MOST
+    assert min(cut["disks"]) == "00000"
+    assert messages.decode(messages.encode("report", id="r1", report=cut), "agent")
+
+
+class Units:
+    """A service manager whose one unit a test starts and stops."""
+
+    def __init__(self):
+        self.running = True
+
+    def fingerprint(self):
+        return (("nginx.service", 7),) if self.running else ()
+
+    def states(self):
+        return {"nginx": "active" if self.running else "failed"}
+
+
+def test_a_service_that_dies_right_after_it_was_measured_is_noticed(tmp_path):
+    """It was down, is started and measured, and dies before the next look: it then looks as it did a look ago."""
+    config = Config("http://x", "a" * 16, "k", str(tmp_path))
+    reporter = Reporter(config, Spool(str(tmp_path), 1 << 20), Capabilities(), lambda: None)
+    units = reporter.services = Units()
+    units.running = False
+    reporter.notice()
+    assert reporter.measure("interval")["services"] == {"nginx": "failed"}
+    assert not reporter.notice()
+    units.running = True
+    assert reporter.measure("measure")["services"] == {"nginx": "active"}
+    units.running = False
+    assert reporter.notice()

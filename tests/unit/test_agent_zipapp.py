@@ -1,0 +1,50 @@
+"""The agent file: the same bytes from the same source, and nothing in it that a bare host misses or must not see."""
+import ast
+import io
+import pathlib
+import sys
+import zipfile
+
+import pytest
+
+import opsapp
+from opsapp.agents import zipapp
+
+ROOT = pathlib.Path(opsapp.__file__).parent
+CARRIED = {"wsproto", "h11", "opsapp"}
+
+
+def names():
+    return zipfile.ZipFile(io.BytesIO(zipapp.agent_file().data)).namelist()
+
+
+def test_the_same_source_gives_the_same_bytes():
+    assert zipapp.build() == zipapp.agent_file().data
+    archive = zipfile.ZipFile(io.BytesIO(zipapp.agent_file().data))
+    assert names() == sorted(names())
+    assert {(one.date_time, one.compress_type, one.external_attr) for one in archive.infolist()} == {
+        ((1980, 1, 1, 0, 0, 0), zipfile.ZIP_STORED, 0o100644 << 16)}
+
+
+def test_it_carries_agent_and_wire_and_nothing_of_the_server():
+    packages = {"/".join(name.split("/")[:2]) for name in names() if name.startswith("opsapp/")}
+    assert packages == {"opsapp/__init__.py", "opsapp/agent", "opsapp/wire"}
+    assert {name.split("/")[0] for name in names()} == {"__main__.py", "opsapp", "wsproto", "h11", "licences"}
+    assert any(name.startswith("licences/h11") for name in names())
+    assert any(name.startswith("licences/wsproto") for name in names())
+
+
+@pytest.mark.parametrize("path", sorted([*ROOT.glob("wire/**/*.py"), *ROOT.glob("agent/**/*.py")]),
+                         ids=lambda path: str(path.relative_to(ROOT)))
+def test_agent_and_wire_import_only_what_a_bare_host_has(path):
+    allowed = set(sys.stdlib_module_names) | ({"opsapp"} if path.parent.name == "wire" else CARRIED)
+    for node in ast.walk(ast.parse(path.read_text())):
+        found = []
+        if isinstance(node, ast.Import):
+            found = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            found = [node.module]
+        for name in found:
+            assert name.split(".")[0] in allowed, f"{path.name} imports {name}"
+            if name.startswith("opsapp."):
+                assert name.split(".")[1] in ("wire", "agent"), f"{path.name} imports {name}"

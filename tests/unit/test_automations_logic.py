@@ -1,0 +1,144 @@
+"""Values in their places, secrets out of streams, steps, inputs, lines: automations' decisions on plain values."""
+
+import shlex
+import subprocess
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opsapp.automations.engine.following import Lines, position_of
+from opsapp.automations.logic import inputs, ranking, runs, services, settings, workflow
+from opsapp.automations.logic.filling import Missing, Values, places
+from opsapp.automations.resources import Output
+from opsapp.lib.masking import MASK, Masker, everywhere, masked
+
+WORDS = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\0"), max_size=40)
+
+
+@given(WORDS)
+def test_a_value_is_one_word_of_the_shell(word):
+    filled = Values({"x": word}, {}).shell("printf %s {{input:x}}")
+    assert shlex.split(filled)[2:] == [word] if word else [""]
+
+
+def test_a_shell_agrees():
+    evil = "$(echo gone) `id` 'a' \"b\" \\ ; & | > < * ? # ~"
+    text = Values({"x": evil}, {}).shell("printf %s {{ input:x }}")
+    assert subprocess.run(["/bin/sh", "-c", text], capture_output=True, text=True, check=True).stdout == evil
+
+
+def test_each_place_in_its_own_form():
+    values = Values({"who": "a b&c", "n": 3, "yes": True}, {"key": "k/1", "hook": "https://x/y?z=1"})
+    assert values.plain("{{input:who}} {{input:n}} {{input:yes}} {{secret:key}}") == "a b&c 3 true k/1"
+    assert values.url("http://h/{{input:who}}?k={{secret:key}}") == "http://h/a%20b%26c?k=k%2F1"
+    assert values.url("{{secret:hook}}&w={{input:who}}") == "https://x/y?z=1&w=a%20b%26c"
+    assert Values({"x": "a\r\nX-Evil: 1"}, {}).line("{{input:x}}") == "a X-Evil: 1"
+    assert values.everywhere({"a": ["{{input:n}}", 1, None]}) == {"a": ["3", 1, None]}
+    assert places({"a": ["{{input:n}}", "{{secret:key}}"], "b": 1}) == {("input", "n"), ("secret", "key")}
+    with pytest.raises(Missing, match="there is no secret gone"):
+        values.shell("{{secret:gone}}")
+
+
+@given(st.lists(st.sampled_from(["hunter2", "hun", "ter2", "2", "x", "hunter", "\n"]), max_size=30))
+def test_a_secret_is_found_however_the_stream_is_cut(pieces):
+    masker = Masker(["hunter2"])
+    shown = "".join([masker.put(piece) for piece in pieces]) + masker.end()
+    assert shown == "".join(pieces).replace("hunter2", MASK)
+
+
+def test_secrets_of_several_lines_and_short_ones():
+    key = "-----BEGIN-----\nabcdefghijkl\n-----END-----"
+    assert masked("  abcdefghijkl\nok", [key]) == f"  {MASK}\nok"
+    assert masked("ab", ["ab"]) == "ab"
+    assert everywhere({"a": ["my word", 1], "b": None}, ["word"]) == {"a": [f"my {MASK}", 1], "b": None}
+
+
+def test_output_is_cut_once_and_says_so():
+    output = Output()
+    for n in range(5000):
+        output.add("é" * 1000, n)
+    assert output.cut
+    assert output.kept == len(output.text().encode()) <= runs.KEPT
+    assert output.text().endswith(runs.CUT)
+    size = output.size
+    output.add("more", 1)
+    assert output.size == size
+
+
+@given(st.lists(st.text("ab\n", max_size=20), max_size=30), st.integers(0, 200), st.integers(1, 50))
+def test_a_reader_that_goes_on_anywhere_misses_nothing(pieces, start, most):
+    output = Output()
+    for n, piece in enumerate(pieces):
+        output.add(piece, n)
+    whole = output.text()
+    lines, found = Lines(min(start, len(whole))), []
+    while lines.reads_from < output.size:
+        for at, text, _ in output.since(lines.reads_from, most):
+            found += lines.put(at, text)
+    found += lines.rest()
+    rest = whole[min(start, len(whole)) :]
+    assert [line for line, _ in found] == (rest.removesuffix("\n").split("\n") if rest else [])
+    assert all(whole[:place].endswith(("\n", line)) for line, place in found)
+
+
+def test_where_a_reader_left_off():
+    assert [position_of(text) for text in (None, "", "x", "12", "12-done", "-1", "9" * 40)] == [0, 0, 0, 12, 12, 0, 0]
+
+
+def test_a_list_and_its_end():
+    listed = {"automations": ["a", "b"], "stop_on_failure": True}
+    assert workflow.first("composite", listed)[:2] == ("0", "a")
+    assert workflow.following("composite", listed, [("0", "done")])[:2] == ("1", "b")
+    assert workflow.following("composite", listed, [("0", "timeout")])[2:] == ("failed", "step 1 ended timeout")
+    assert workflow.following("composite", listed, [("0", "done"), ("1", "done")])[2] == "done"
+
+
+@pytest.mark.parametrize(
+    ("steps", "more", "field"),
+    [
+        ([{"id": "a"}, {"id": "a"}], {}, "steps"),
+        ([{"id": "a"}], {"start": "b"}, "start"),
+        ([{"id": "a", "on_success": "b"}], {}, "steps.0.on_success"),
+        ([{"id": "a", "on_failure": "a"}], {}, "steps"),
+        ([{"id": "a", "on_success": "b"}, {"id": "b", "on_failure": "a"}], {}, "steps"),
+    ],
+)
+def test_steps_that_do_not_fit(steps, more, field):
+    assert list(workflow.step_problems({"steps": steps, **more})) == [field]
+
+
+def test_levels_are_counted_up_to_a_bound():
+    assert workflow.depth(["0"], lambda name: [str(int(name) + 1)]) == workflow.DEEPEST + 1
+    assert workflow.depth(["a"], lambda name: []) == 1
+
+
+def test_services_by_manager():
+    assert services.argv("systemd", "x", "restart") == ["systemctl", "restart", "--", "x"]
+    assert services.argv("systemd", "x", "status") == ["systemctl", "status", "--no-pager", "--", "x"]
+    assert services.argv("openrc", "x", "enable") == ["rc-update", "add", "x"]
+    assert services.argv("openrc", "x", "start") == ["rc-service", "x", "start"]
+    assert services.argv("sysv", "x", "disable") == ["update-rc.d", "x", "disable"]
+    assert services.argv("sysv", "x", "stop") == ["service", "x", "stop"]
+
+
+def test_inputs_and_their_kinds():
+    declared = [{"name": "n", "type": "number"}, {"name": "s", "type": "string"}]
+    assert inputs.values(declared, {"n": 1, "s": "x"}) == ({"n": 1, "s": "x"}, {})
+    found, wrong = inputs.values(declared, {"n": True, "s": "x" * 20_001})
+    assert (found, set(wrong)) == ({}, {"n", "s"})
+    assert inputs.values(declared, {"s": "a\0b"})[1] == {"s": "has characters that are not allowed"}
+
+
+def test_what_is_written_in_clear_is_hidden():
+    kept = {"params": {"headers": {"Authorization": "Bearer x", "X-Token": "{{secret:t}}", "Accept": "a"}}}
+    shown = settings.without_secrets(kept)["params"]["headers"]
+    assert shown == {"Authorization": "[hidden]", "X-Token": "{{secret:t}}", "Accept": "a"}
+    assert set(settings.without_secrets(kept, drop=True)["params"]["headers"]) == {"X-Token", "Accept"}
+
+
+def test_the_rank_of_what_has_worked():
+    assert ranking.at_least(0, 0) == ranking.at_least(0, 5) == 0.0
+    assert 0.7 < ranking.at_least(10, 10) < 0.8 < ranking.at_least(100, 100) < 1
+    assert runs.succeeded(["done", "failed", "lost"]) == "lost"
+    assert runs.succeeded(["done", "done"]) == "done"

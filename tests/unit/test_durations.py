@@ -1,0 +1,29 @@
+"""Spans as people write them."""
+
+import pytest
+
+from opsapp.lib.durations import seconds
+
+
+@pytest.mark.parametrize(
+    ("span", "expected"),
+    [
+        ("90s", 90),
+        ("30m", 1800),
+        ("2h", 7200),
+        ("1h30m", 5400),
+        ("1d", 86400),
+        ("1d2h3m4s", 93784),
+        (7, 7),
+        (1.5, 1.5),
+        ("0s", 0),
+    ],
+)
+def test_durations(span, expected):
+    assert seconds(span) == expected
+
+
+@pytest.mark.parametrize("span", ["", "h", "1", "1x", "1m1h", "-1h", "1.5h", " 1h", True, None, [1]])
+def test_what_is_no_duration(span):
+    with pytest.raises(ValueError, match="duration"):
+        seconds(span)

@@ -1,0 +1,114 @@
+"""The house rules that neither ruff nor import-linter can hold: docs/architecture.md, sections 2 and 3."""
+import ast
+import pathlib
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FILES = sorted((ROOT / "opsapp").rglob("*.py"))
+LONGEST = 400
+# room or file -> what its files may import besides the standard library
+PURE = {
+    "opsapp.wire": ("opsapp.wire",),
+    "opsapp.agent": ("opsapp.agent", "opsapp.wire", "wsproto", "h11"),
+    "opsapp.lib": ("opsapp.lib", "opsapp.wire", "croniter"),
+}
+VAGUE = {"utils", "util", "manager", "core", "helpers", "common", "misc"}
+
+
+def name_of(path):
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(path):
+    """(line, full module name) of every import in the file, those inside functions included."""
+    package = path.relative_to(ROOT).parent.parts
+    for node in ast.walk(ast.parse(path.read_text(), str(path))):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            stem = ".".join([*base, *([node.module] if node.module else [])])
+            if stem == "opsapp":
+                yield from ((node.lineno, f"opsapp.{alias.name}") for alias in node.names)
+            else:
+                yield node.lineno, stem
+
+
+def within(module, rooms):
+    return any(module == room or module.startswith(room + ".") for room in rooms)
+
+
+def allowed(module):
+    """What a file that must stay pure may import besides the standard library; None for the others."""
+    for room, rooms in PURE.items():
+        if within(module, [room]):
+            return rooms
+    parts = module.split(".")
+    if len(parts) >= 3 and parts[2] == "logic":
+        return (".".join(parts[:3]), "opsapp.lib", "opsapp.wire")
+    return None
+
+
+def strangers(path):
+    rooms = allowed(name_of(path))
+    if rooms is None:
+        return []
+    return [
+        f"{path.relative_to(ROOT)}:{line} imports {module}"
+        for line, module in imports(path)
+        if module.split(".")[0] not in sys.stdlib_module_names and not within(module, rooms)
+    ]
+
+
+def test_no_file_outgrows_its_room():
+    long = {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in FILES}
+    assert {name: lines for name, lines in long.items() if lines > LONGEST} == {}
+
+
+def test_pure_rooms_import_only_what_they_may():
+    assert [line for path in FILES for line in strangers(path)] == []
+
+
+def test_nothing_is_monkey_patched():
+    patched = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in [*FILES, *sorted((ROOT / "tests").rglob("*.py"))]
+        for line, module in imports(path)
+        if within(module, ["gevent.monkey"])
+    ]
+    assert patched == []
+
+
+def test_no_room_has_a_vague_name():
+    assert [name_of(path) for path in FILES if VAGUE & set(name_of(path).split("."))] == []
+
+
+def test_every_file_says_what_it_is():
+    silent = [
+        str(path.relative_to(ROOT))
+        for path in FILES
+        if path != ROOT / "opsapp/__init__.py" and not ast.get_docstring(ast.parse(path.read_text()))
+    ]
+    assert silent == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("import os", []),
+        ("from .state import x", ["opsapp.monitoring.state"]),
+        ("from ..lib import ids", []),
+        ("from . import resources", ["opsapp.monitoring"]),
+        ("def f():\n    import gevent", ["gevent"]),
+        ("from opsapp import wire, web", ["opsapp.web"]),
+    ],
+)
+def test_the_check_sees_each_form_of_import(text, found, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
+    path = tmp_path / "opsapp/monitoring/logic.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    assert [line.rpartition(" ")[2] for line in strangers(path)] == found

@@ -1,0 +1,77 @@
+"""What a monitor may be: addresses by type, and no text that breaks what reads it."""
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from opsapp.monitoring.logic.quorum import decide
+from opsapp.monitoring.logic.settings import TYPES, complete, options, problems, url_problem, without_secrets
+
+URLISH = st.one_of(
+    st.text(),
+    st.builds("{}://{}".format, st.sampled_from(["http", "https", "tcp", "ping", "dns", "tls"]), st.text()),
+    st.from_regex(r"(http|dns|tcp)://[\w\[\]:.@%-]{0,20}(:\d{0,7})?(/.{0,10})?", fullmatch=True),
+)
+
+
+@given(st.sampled_from(TYPES), URLISH)
+@example("http", "http://[")
+@example("http", "http://[::1")
+@example("http", "http://[v1.x]/")
+@example("http", "http://a..b/")
+@example("http", "http://xn--/")
+@example("http", "http://\u2100.example/")
+@example("tcp", "tcp://a:99999")
+@example("dns", "dns://a/" + "x" * 300)
+def test_any_text_is_an_address_or_has_a_reason(kind, url):
+    assert url_problem(kind, url) is None or url_problem(kind, url)
+
+
+@pytest.mark.parametrize(
+    ("kind", "url"),
+    [
+        ("http", "http://box-1/"),
+        ("http", "https://user:pw@example.org:8443/a/b?c=d#e"),
+        ("http", "http://[2001:db8::1]:80/"),
+        ("http", "http://under_score.example/"),
+        ("ping", "ping://example.org."),
+        ("dns", "dns://[::1]:53/_sip._tcp.example.org?type=SRV"),
+        ("push", ""),
+    ],
+)
+def test_right_addresses(kind, url):
+    assert url_problem(kind, url) is None
+
+
+@pytest.mark.parametrize(
+    ("given_", "timeout"), [({"interval": 5}, 4), ({"interval": 60}, 10), ({"interval": 5, "timeout": 9}, 9)]
+)
+def test_the_time_out_follows_the_interval(given_, timeout):
+    assert complete({"name": "a", "type": "http"} | given_)["timeout"] == timeout
+
+
+def test_defaults_of_the_service_come_before_ours():
+    assert complete({"name": "a"}, {"retries": 5})["retries"] == 5
+    assert options({})["certificate_warn_days"] == 14
+    assert options({"monitoring": {"defaults": {"retries": 0}}})["defaults"] == {
+        "interval": 60, "timeout": 10, "retries": 0,
+    }  # fmt: skip
+
+
+def test_a_quorum_needs_enough_agents():
+    assert "quorum" in problems({"probe_from": ["a"], "quorum": 2})
+    assert problems({"probe_from": [], "quorum": 2}) == {}
+
+
+@given(st.lists(st.sampled_from([True, False, None])), st.integers(1, 5))
+def test_a_quorum_is_never_of_fewer(seen, quorum):
+    verdict = decide(seen, quorum)
+    assert (verdict is False) == (seen.count(False) >= quorum)
+    if verdict:
+        assert True in seen
+
+
+def test_without_secrets():
+    record = {"headers": {"A": "b"}, "url": "http://u:p@h:1/x?y", "push_url": "/p"}
+    assert without_secrets(record) == {"headers": {"A": "***"}, "url": "http://***@h:1/x?y", "push_url": None}
+    assert without_secrets({"headers": {}, "url": "http://h/"}) == {"headers": {}, "url": "http://h/"}

@@ -1,0 +1,81 @@
+"""Which addresses may be reached, however they are written."""
+
+import pytest
+
+from opsapp.lib.networks import AddressPolicy, client_address, counted_address
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "169.254.169.254",
+        "::ffff:169.254.169.254",
+        "64:ff9b::a9fe:a9fe",
+        "2002:a9fe:a9fe::1",
+        "fd00:ec2::254",
+        "100.100.100.200",
+        "169.254.170.2",
+    ],
+)
+def test_cloud_metadata_is_refused_by_default(address):
+    assert not AddressPolicy().allows(address)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1", "10.0.0.1", "169.254.1.1", "2001:db8::1", "fe80::1%eth0"])
+def test_everything_else_is_allowed_by_default(address):
+    assert AddressPolicy().allows(address)
+
+
+def test_an_allow_list_refuses_what_it_does_not_name():
+    policy = AddressPolicy(allow=["10.0.0.0/8"], deny=["10.9.0.0/16"])
+    assert policy.allows("10.1.2.3")
+    assert policy.allows("::ffff:10.1.2.3")
+    assert not policy.allows("10.9.0.1")
+    assert not policy.allows("192.168.0.1")
+    assert not policy.allows("2001:db8::1")
+
+
+def test_what_is_no_address_is_refused():
+    assert not AddressPolicy().allows("example.org")
+    assert not AddressPolicy().allows("")
+
+
+def test_a_wrong_network_is_an_error_at_once():
+    with pytest.raises(ValueError):
+        AddressPolicy(deny=["10.0.0.0/33"])
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "client"),
+    [
+        ("203.0.113.9", "", "203.0.113.9"),
+        ("203.0.113.9", "1.2.3.4", "203.0.113.9"),
+        ("10.0.0.1", "", "10.0.0.1"),
+        ("10.0.0.1", "198.51.100.7", "198.51.100.7"),
+        ("10.0.0.1", "1.1.1.1, 198.51.100.7", "198.51.100.7"),
+        ("10.0.0.1", "198.51.100.7, 10.0.0.2", "198.51.100.7"),
+        ("10.0.0.1", "10.0.0.3, 10.0.0.2", "10.0.0.3"),
+        ("10.0.0.1", "198.51.100.7, nonsense", "10.0.0.1"),
+        ("10.0.0.1", "nonsense, 198.51.100.7", "198.51.100.7"),
+        ("10.0.0.1", "198.51.100.7:4711", "198.51.100.7"),
+        ("10.0.0.1", "[2001:db8::7]:4711", "2001:db8::7"),
+        ("10.0.0.1", "2001:db8::7", "2001:db8::7"),
+        ("::ffff:10.0.0.1", "198.51.100.7", "198.51.100.7"),
+        ("not an address", "198.51.100.7", "not an address"),
+    ],
+)
+def test_the_client_is_the_last_untrusted_hop(peer, forwarded, client):
+    assert client_address(peer, forwarded, ["10.0.0.0/8"]) == client
+
+
+@pytest.mark.parametrize(
+    ("address", "counted"),
+    [
+        ("203.0.113.9", "203.0.113.9"),
+        ("::ffff:203.0.113.9", "203.0.113.9"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("", ""),
+    ],
+)
+def test_what_attempts_are_counted_by(address, counted):
+    assert counted_address(address) == counted

@@ -1,0 +1,247 @@
+"""Grouping, quiet hours, routing, back-off and texts: pure tables."""
+
+import itertools
+import re
+from datetime import datetime
+from urllib.parse import unquote
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from opsapp.notify.logic import delivering, grouping, quiet, texts
+
+WAIT, EVERY = 5.0, 60.0
+
+
+def row(kind="incident.opened", severity="critical", title="Shop is down", **more):
+    about = {"at": 0.0, "key": "k", "kind": kind, "severity": severity, "title": title, "text": "", "tags": (),
+             "target": None}  # fmt: skip
+    return about | more
+
+
+def play(*rows):
+    """(time, row) in order; the messages that come of them as (time, kind, severity, events)."""
+    group, sent = None, []
+
+    def until(now):
+        nonlocal group
+        while group is not None and grouping.agenda(group, EVERY) <= now:
+            at = grouping.agenda(group, EVERY)
+            if group["due"] is None:
+                group = None
+            else:
+                sent.append((at, group["kind"], group["severity"], group["events"]))
+                group = grouping.told(group, "m", at)
+
+    for at, each in rows:
+        until(at)
+        group = grouping.gather(group, {**each, "at": at}, at, WAIT, EVERY)
+    until(1e9)
+    return sent
+
+
+class TestGrouping:
+    def test_one_row_is_one_message_after_a_moment(self):
+        assert play((0, row())) == [(5, "incident.opened", "critical", 1)]
+
+    def test_a_storm_of_one_kind_is_one_message(self):
+        assert play(*((n / 1000, row()) for n in range(10_000))) == [(5, "incident.opened", "critical", 5000)]
+
+    def test_what_goes_on_is_told_once_a_minute(self):
+        sent = play(*((float(n), row()) for n in range(300)))
+        times = [at for at, *_ in sent]
+        assert 4 <= len(sent) <= 5
+        assert all(later - sooner >= EVERY for sooner, later in itertools.pairwise(times))
+
+    def test_news_waits_for_its_minute(self):
+        sent = play((0, row()), (20, row("incident.resolved", "info")))
+        assert sent == [(5, "incident.opened", "critical", 1), (65, "incident.resolved", "info", 1)]
+
+    def test_what_came_back_to_what_was_told_is_no_news(self):
+        assert play((0, row()), (20, row("incident.resolved", "info")), (30, row())) == [
+            (5, "incident.opened", "critical", 1)
+        ]
+
+    def test_a_higher_severity_is_news_and_a_lower_one_is_none(self):
+        assert play((0, row(severity="warning")), (20, row(severity="info"))) == [(5, "incident.opened", "warning", 1)]
+        assert play((0, row(severity="warning")), (20, row(severity="critical")))[1][:3] == (
+            65,
+            "incident.opened",
+            "critical",
+        )
+
+    def test_a_short_blip_is_told_as_what_it_ended_with(self):
+        assert play((0, row()), (1, row("incident.resolved", "info"))) == [(5, "incident.resolved", "info", 2)]
+
+    def test_later_rows_bring_their_tags_and_titles(self):
+        group = grouping.gather(None, row(tags=("db",)), 0, WAIT, EVERY)
+        group = grouping.gather(group, row(tags=("web",), title="Blog is down"), 1, WAIT, EVERY)
+        assert (group["tags"], group["titles"]) == (("db", "web"), ("Shop is down", "Blog is down"))
+
+    def test_joining_adds_up(self):
+        home = grouping.gather(None, row(), 0, WAIT, EVERY)
+        other = grouping.gather(grouping.gather(None, row(title="B"), 0, WAIT, EVERY), row(title="C"), 1, WAIT, EVERY)
+        joined = grouping.join(home, other, 2, WAIT, EVERY)
+        assert (joined["events"], joined["titles"]) == (3, ("Shop is down", "C", "B"))
+        told = grouping.told(home, "m", 5)
+        assert grouping.join(told, other, 6, WAIT, EVERY)["absorbed"] == 2
+
+    @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+    @given(
+        st.lists(
+            st.tuples(
+                st.floats(0, 30),
+                st.sampled_from(["a", "b"]),
+                st.sampled_from(["info", "warning", "critical"]),
+            ),
+            min_size=1,
+            max_size=15,
+        )
+    )
+    def test_a_key_never_has_two_messages_within_a_minute_and_the_first_row_is_told(self, steps):
+        rows, now = [], 0.0
+        for pause, kind, severity in steps:
+            now += pause
+            rows.append((now, row(kind, severity)))
+        sent = play(*rows)
+        assert sent
+        assert all(later[0] - sooner[0] >= EVERY - 1e-6 for sooner, later in itertools.pairwise(sent))
+        assert sum(events for *_, events in sent) <= len(rows)
+
+
+NIGHT = {
+    "start": "22:00",
+    "end": "07:00",
+    "timezone": "Europe/Berlin",
+    "days": list(quiet.DAYS),
+    "severities": ["info", "warning"],
+}
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+def at(text, fold=0):
+    return datetime.fromisoformat(text).replace(tzinfo=BERLIN, fold=fold).timestamp()
+
+
+class TestQuietHours:
+    @pytest.mark.parametrize(
+        ("now", "until"),
+        [
+            ("2026-01-10T21:59", None),
+            ("2026-01-10T22:00", "2026-01-11T07:00"),
+            ("2026-01-11T06:59", "2026-01-11T07:00"),
+            ("2026-01-11T07:00", None),
+            # The night in which the clocks go forward, and the one in which they go back.
+            ("2026-03-28T23:00", "2026-03-29T07:00"),
+            ("2026-10-24T23:00", "2026-10-25T07:00"),
+            ("2028-02-28T23:00", "2028-02-29T07:00"),
+            ("2028-02-29T23:00", "2028-03-01T07:00"),
+        ],
+    )
+    def test_a_night(self, now, until):
+        assert quiet.quiet_until(NIGHT, "warning", at(now), "UTC") == (until and at(until))
+
+    def test_what_is_critical_goes_through(self):
+        assert quiet.quiet_until(NIGHT, "critical", at("2026-01-10T23:00"), "UTC") is None
+
+    def test_days_are_those_on_which_it_begins(self):
+        saturday = NIGHT | {"days": ["sat"]}  # 10 January 2026 is one
+        assert quiet.quiet_until(saturday, "info", at("2026-01-11T03:00"), "UTC") == at("2026-01-11T07:00")
+        assert quiet.quiet_until(saturday, "info", at("2026-01-11T23:00"), "UTC") is None
+
+    def test_a_day_of_its_own_and_a_whole_one(self):
+        lunch = NIGHT | {"start": "12:00", "end": "13:00"}
+        assert quiet.quiet_until(lunch, "info", at("2026-01-10T12:30"), "UTC") == at("2026-01-10T13:00")
+        whole = NIGHT | {"start": "00:00", "end": "00:00"}
+        assert quiet.quiet_until(whole, "info", at("2026-01-10T12:30"), "UTC") == at("2026-01-11T00:00")
+
+    def test_hours_that_a_change_of_the_clock_skips_or_doubles(self):
+        skipped = NIGHT | {"start": "02:30", "end": "04:00"}
+        assert quiet.quiet_until(skipped, "info", at("2026-03-29T03:45"), "UTC") == at("2026-03-29T04:00")
+        doubled = NIGHT | {"start": "01:00", "end": "02:30"}
+        assert quiet.quiet_until(doubled, "info", at("2026-10-25T02:29"), "UTC") == at("2026-10-25T02:30")
+        assert quiet.quiet_until(doubled, "info", at("2026-10-25T02:45", fold=1), "UTC") is None
+
+    def test_without_a_zone_of_its_own_the_services_counts(self):
+        here = NIGHT | {"timezone": None}
+        assert quiet.quiet_until(here, "info", at("2026-01-10T22:30"), "UTC") is None
+        assert quiet.quiet_until(here, "info", at("2026-01-10T22:30"), "Europe/Berlin") == at("2026-01-11T07:00")
+
+    def test_nobody_asked_for_quiet(self):
+        assert quiet.quiet_until(None, "info", 0, "UTC") is None
+
+
+class TestDelivering:
+    CHANNEL = {"enabled": True, "severities": ["warning", "critical"], "tags": ["db"]}
+
+    @pytest.mark.parametrize(
+        ("change", "severity", "tags", "takes"),
+        [
+            ({}, "critical", ("db", "web"), True),
+            ({}, "critical", ("web",), False),
+            ({}, "critical", (), False),
+            ({}, "info", ("db",), False),
+            ({"tags": []}, "warning", (), True),
+            ({"enabled": False}, "critical", ("db",), False),
+        ],
+    )
+    def test_routing(self, change, severity, tags, takes):
+        assert delivering.takes(self.CHANNEL | change, {"severity": severity, "tags": tags}) is takes
+
+    def test_pauses_double_up_to_the_longest_and_end(self):
+        retry = {"first_s": 5, "longest_s": 60, "for_s": 300}
+        pauses = [delivering.retry_at(n, 0.0, 100.0, retry) - 100 for n in range(1, 7)]
+        assert pauses == [5, 10, 20, 40, 60, 60]
+        assert delivering.retry_at(1, 0.0, 296.0, retry) is None
+        assert delivering.retry_at(5000, 0.0, 0.0, retry) == 60
+
+    @pytest.mark.parametrize(
+        "url",
+        [
+            "slack://TokenAAAA/TokenBBBB/TokenCCCC/#general",
+            "mailtos://user:pass%40word@mail.example.org?to=oncall@example.org",
+            "json://127.0.0.1:8080/hooks/s3cr3t-token",
+        ],
+    )
+    def test_an_error_tells_nothing_of_the_address(self, url):
+        rest = url.partition("://")[2]
+        told = delivering.without_address(f"Connecting to {url} ({rest}, {unquote(rest)}) timed out", url)
+        for part in re.split(r"[/:@?&=#,]+", rest + "/" + unquote(rest)):
+            assert len(part) < 4 or part not in told
+        assert "timed out" in told
+
+    def test_a_long_error_is_cut(self):
+        assert len(delivering.without_address("x" * 5000, "json://h")) == 500
+
+
+def message(**more):
+    about = row() | {"events": 1, "titles": ("Shop is down",), "cause": None, "first_at": 0.0, "last_at": 90.0}
+    return about | {"text": "HTTP 500"} | more
+
+
+class TestTexts:
+    def test_one_message(self):
+        title, text, mood = texts.written([message()], "UTC")
+        assert (title, mood) == ("[critical] Shop is down", "failure")
+        assert text == "HTTP 500\n1970-01-01 00:01:30 UTC"
+
+    def test_many_events_name_the_others_and_the_cause(self):
+        many = message(events=40, titles=("Shop is down", "Blog is down"), cause="router")
+        _, text, _ = texts.written([many], "UTC")
+        assert "Root cause: router" in text
+        assert "- Blog is down" in text
+        assert "- Shop is down" not in text
+        assert "40 events since 1970-01-01 00:00:00 UTC" in text
+
+    def test_good_news_is_a_success(self):
+        assert texts.mood(message(kind="incident.resolved", severity="info")) == "success"
+        assert texts.mood(message(kind="heal.notify", severity="warning")) == "warning"
+
+    def test_a_digest_tells_each_and_its_worst(self):
+        title, text, mood = texts.written([message(severity="info"), message(severity="warning")], "UTC")
+        assert (title, mood) == ("2 messages, the worst warning", "warning")
+        assert text.count("Shop is down") == 2
+        _, text, _ = texts.written([message()] * 60, "UTC")
+        assert text.endswith("and 10 more")

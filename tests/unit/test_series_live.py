@@ -1,0 +1,75 @@
+"""The live view: latest wins, listeners hear everything taken, a listener's mistake stays its own."""
+
+from opsapp.series.live import Live
+from opsapp.series.observations import CODES, MARK
+
+
+def test_the_latest_value_wins_whatever_the_order_of_arrival():
+    live = Live()
+    live.update("agent:a", {"cpu": 3, "mem": 1}, 10.0)
+    live.update("agent:a", {"cpu": 2}, 9.0)
+    live.update("agent:a", {"mem": 5}, 11.0)
+    assert live.get("agent:a") == {"cpu": (3, 10.0), "mem": (5, 11.0)}
+    assert live.value("agent:a", "cpu") == 3
+    assert live.value("agent:b", "cpu") is None
+    assert live.get("agent:b") == {}
+
+
+def test_listeners_hear_what_was_taken_until_they_leave():
+    live, heard = Live(), []
+    leave = live.subscribe(lambda subject, changed: heard.append((subject, changed)))
+    live.update("monitor:m", {"status": "up", "ms": 4}, 5.0)
+    live.update("monitor:m", {"status": "down", "ms": 4}, 4.0)
+    live.update("monitor:m", {"ms": 4}, 6.0)
+    live.update("monitor:m", {"ms": 4}, 6.0)
+    live.update("monitor:m", {"ms": 5}, 6.0)
+    leave()
+    live.update("monitor:m", {"ms": 9}, 7.0)
+    assert heard == [("monitor:m", {"status": "up", "ms": 4}), ("monitor:m", {"ms": 4}), ("monitor:m", {"ms": 5})]
+
+
+def test_a_listener_that_fails_is_logged_and_harms_nobody(caplog):
+    live, heard = Live(), []
+    live.subscribe(lambda subject, changed: 1 / 0)
+    live.subscribe(lambda subject, changed: heard.append(subject))
+    live.update("agent:a", {"cpu": 1}, 1.0)
+    assert heard == ["agent:a"]
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_subjects_are_listed_and_dropped_with_their_series():
+    live = Live()
+    live.update("agent:a", {"cpu": 1}, 1.0)
+    live.update("monitor:m", {"ms": 1}, 1.0)
+    live.bind(7, "agent:a", "cpu")
+    live.bind(8, "monitor:m", "ms")
+    assert live.subjects("agent:") == ["agent:a"]
+    live.drop("agent:a")
+    live.replay([(7, 5000, 2.0, 0, 0), (8, 6000, 3.0, 0, 0)])
+    assert live.subjects() == ["monitor:m"]
+    assert live.get("monitor:m") == {"ms": (3.0, 6.0)}
+
+
+def test_replay_takes_bound_numbers_with_a_value():
+    live = Live()
+    live.bind(7, "agent:a", "cpu")
+    live.replay([(7, 5000, 2.5, 0, 0), (7, 6000, None, 0, 0), (9, 6000, 1.0, 0, 0)])
+    assert live.get("agent:a") == {"cpu": (2.5, 5.0)}
+
+
+def test_what_other_nodes_checked_shows_as_a_status_even_without_a_value():
+    live = Live()
+    live.bind(7, "monitor:a", "response_time_ms")
+    live.replay([(7, 1_000_000, 12.5, CODES["up"], 60), (7, 1_060_000, None, CODES["down"], 60)])
+    assert live.get("monitor:a") == {
+        "response_time_ms": (12.5, 1000.0),
+        "status": ("down", 1060.0),
+        "last_check": (1060, 1060.0),
+    }
+
+
+def test_a_change_without_a_check_is_no_check():
+    live = Live()
+    live.bind(7, "monitor:a", "response_time_ms")
+    live.replay([(7, 1_000_000, None, CODES["paused"] | MARK, 60), (7, 1_000_000, None, 0, 0)])
+    assert live.get("monitor:a") == {}

@@ -1,0 +1,65 @@
+"""Roll-ups: nothing is lost or invented by cutting time into buckets and putting it together again."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opsapp.series.observations import DOWN, MARK, NONE, PAUSED, UP, Row
+from opsapp.series.rollup import FINE, HOUR, WHOLE, merge, percentile, roll_up
+
+START, END = 1_700_000_000_000 - 1_700_000_000_000 % HOUR, 1_700_000_000_000 - 1_700_000_000_000 % HOUR + 3 * HOUR
+row = st.builds(
+    Row,
+    st.integers(START, END - 1),
+    st.none() | st.integers(0, 5000).map(lambda tenths: tenths / 10),
+    st.sampled_from([NONE, UP, DOWN, PAUSED, UP | MARK]),
+    st.integers(0, 4000),
+)
+some_rows = st.lists(row, max_size=60).map(lambda found: sorted(found, key=lambda each: each.time))
+
+
+def spent(rows, until):
+    """How long each state lasted, the plain way."""
+    times = dict.fromkeys((UP, DOWN, PAUSED), 0)
+    for at, this in enumerate(rows):
+        after = rows[at + 1].time if at + 1 < len(rows) else until
+        if this.state in times:
+            times[this.state] += max(0, min(after, this.time + this.hold * 1000, until) - this.time)
+    return times
+
+
+@given(some_rows, st.sampled_from([FINE, HOUR, 420_000, WHOLE]))
+def test_buckets_hold_all_checks_values_and_time(rows, width):
+    found = roll_up(rows, (START, END), width)
+    assert sum(each.checks for each in found) == sum(each.is_check for each in rows)
+    assert sum(each.valued for each in found) == sum(each.value is not None for each in rows)
+    wanted = spent(rows, END)
+    assert [sum(each.spent[at] for each in found) for at in (0, 2, 4)] == [wanted[UP], wanted[DOWN], wanted[PAUSED]]
+    if width != WHOLE:
+        assert all(sum(each.spent) <= width and each.start % width == 0 for each in found)
+
+
+@given(some_rows)
+def test_merging_fine_buckets_gives_the_long_ones_but_for_the_p95(rows):
+    fine, hourly = roll_up(rows, (START, END), FINE), roll_up(rows, (START, END), HOUR)
+    for merged, exact in zip(merge(fine, HOUR), hourly, strict=True):
+        assert merged._replace(p95=None, mean=None) == exact._replace(p95=None, mean=None)
+        if exact.valued:
+            assert abs(merged.mean - exact.mean) < 0.01
+            assert exact.low <= merged.p95 <= exact.high
+    assert merge([]) == []
+    assert [each.checks for each in merge(fine)] == ([sum(each.checks for each in fine)] if fine else [])
+
+
+def test_the_state_before_the_window_counts_into_it():
+    before = Row(START - 10_000, 5.0, DOWN, 60)
+    (only,) = roll_up([Row(START + 20_000, 5.0, UP, 30)], (START, END), HOUR, before)
+    assert (only.up, only.down, only.worst) == (30_000, 20_000, UP)
+    (gap,) = roll_up([], (START, END), HOUR, before)
+    assert (gap.checks, gap.down, gap.mean, gap.worst) == (0, 50_000, None, NONE)
+    assert roll_up([], (START, END), HOUR, Row(START - 90_000, 5.0, DOWN, 60)) == []
+
+
+def test_the_percentile_is_the_nearest_rank():
+    assert percentile([5.0]) == 5.0
+    assert percentile(list(range(1, 101))) == 95
+    assert percentile(list(range(1, 21))) == 19

@@ -1,0 +1,51 @@
+"""Limits from settings and configuration, and as many connections as there are files."""
+
+import resource
+
+import pytest
+
+from opsapp.web import server
+from opsapp.web.server import Limits, memory
+
+
+def test_settings_may_be_text_and_name_only_what_they_change():
+    got = Limits().with_settings({"head_timeout": "2.5", "max_body": "100", "port": "80"})
+    assert (got.head_timeout, got.max_body, got.body_timeout) == (2.5, 100, 30.0)
+
+
+def test_the_configuration_names_its_units():
+    got = Limits().with_config({"head_timeout_s": 2, "max_body_bytes": 4096})
+    assert (got.head_timeout, got.max_body, got.idle_timeout) == (2.0, 4096, 75.0)
+
+
+@pytest.mark.parametrize(
+    ("files", "asked", "connections"),
+    [
+        ((1024, 4096), (4096, 4096), 3840),
+        ((1024, resource.RLIM_INFINITY), (12_256, resource.RLIM_INFINITY), 12_000),
+        ((100, 100), (100, 100), 64),
+        ((65_536, 65_536), None, 12_000),
+        ((resource.RLIM_INFINITY, resource.RLIM_INFINITY), None, 12_000),
+    ],
+)
+def test_no_more_connections_than_files(monkeypatch, files, asked, connections):
+    set_to = []
+    monkeypatch.setattr(resource, "getrlimit", lambda _which: files)
+    monkeypatch.setattr(resource, "setrlimit", lambda _which, limits: set_to.append(limits))
+    assert server._within_files(Limits()).max_connections == connections
+    assert set_to == ([asked] if asked else [])
+
+
+def test_memory_is_given_back_once_after_each_wave():
+    given = []
+    water = memory.HighWater(lambda: given.append(1))
+    for count in (10, 1, 499, 0):
+        water.rose(count)
+        water.fell(count // 2)
+    assert given == []
+    for _ in range(2):
+        water.rose(600)
+        for count in range(599, -1, -1):
+            water.fell(count)
+    assert given == [1, 1]
+    memory.trim()
