@@ -21,8 +21,14 @@ class Receiver:
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self):
+                due = int(self.headers["Content-Length"])
+                try:
+                    body = self.rfile.read(due)
+                except OSError:
+                    return
+                if len(body) < due:
+                    return  # whoever sent was killed in mid-body: nobody was asked anything yet
                 receiver.asked += 1
-                body = self.rfile.read(int(self.headers["Content-Length"]))
                 receiver.open.wait(60)
                 if receiver.status == 200:
                     receiver.paths.append(self.path)
