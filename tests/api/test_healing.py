@@ -4,6 +4,7 @@ import pytest
 
 from opsapp.healing import schemas
 from opsapp.healing.engine import predicting
+from opsapp.healing.engine.reach import reach_of
 from opsapp.healing.logic import levels, windows
 from opsapp.healing.stages.correlation import SEVERITIES
 from opsapp.maintenance import logic as maintenance
@@ -332,3 +333,19 @@ def test_replay(service):
     assert "days" in service.otto.post_json(path, {"dependencies": []}, status=422).json["fields"]
     service.otto.post_json(path, {"days": -1, "dependencies": []}, status=422)
     service.otto.post_json(path, {"days": 7, "rules": [{**RULE, "condition": "a >"}]}, status=422)
+
+
+def test_places_are_made_anew_only_when_something_about_them_is_different(service):
+    def places():
+        service.ada.get("/api/monitoring/endpoints")  # the register takes what was committed
+        return service.node.transact(lambda root: reach_of(root).places(root))
+
+    made = service.ada.post_json("/api/monitoring/endpoints", {"name": "a", "type": "tcp", "url": "tcp://127.0.0.1:9"})
+    first = places()
+    assert places() is first
+    service.ada.put_json(f"/api/monitoring/endpoints/{made.json['id']}", {"name": "b"})
+    second = places()
+    assert [one.name for one in first] == ["a"]
+    assert [one.name for one in second] == ["b"]
+    service.ada.delete(f"/api/monitoring/endpoints/{made.json['id']}")
+    assert (places(), places()) == ([], [])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from BTrees.OOBTree import OOBTree
 
-from opsapp.healing.engine.reach import Place
+from opsapp.healing.engine.reach import Place, Places
 from opsapp.lib.ids import new_id
 
 TOOLS = frozenset({"systemctl", "podman", "journalctl", "sh"})
@@ -41,7 +41,7 @@ class Hosts:
     # -- the interface
 
     def places(self, root):
-        return list(self.here)
+        return Places(self.here)
 
     def send(self, root, agent_id, kind, params, *, timeout, expiry, by):
         command_id = new_id()

@@ -17,7 +17,7 @@ from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
 
 from . import world
-from .reach import Place
+from .reach import Place, Places
 
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node
@@ -26,7 +26,7 @@ AT_ONCE = 20
 SILENT_INTERVALS = 3
 
 
-def step(node: Node, places: list[Place], failing: Mapping[str, Any]) -> bool:
+def step(node: Node, places: Places, failing: Mapping[str, Any]) -> bool:
     """Every agent, a few per transaction."""
     agents = [place for place in places if place.is_agent and place.agent_id]
     for first in range(0, len(agents), AT_ONCE):
@@ -34,7 +34,7 @@ def step(node: Node, places: list[Place], failing: Mapping[str, Any]) -> bool:
     return False
 
 
-def give(root: Root, agents: list[Place], places: list[Place], failing: Mapping[str, Any]) -> int:
+def give(root: Root, agents: list[Place], places: Places, failing: Mapping[str, Any]) -> int:
     """Give each of these agents what it may do now; how many were given something new."""
     leases.check(root, "healing")
     node, healing = node_of(root._p_jar), healing_of(root)

@@ -24,7 +24,7 @@ from . import advice, asking, offline, world
 from .alerts import Alerts, Past, compile_rules
 from .flow import Flow, Worked
 from .local import report_local
-from .reach import IReach, Place, reach_of
+from .reach import IReach, Places, reach_of
 from .settings import settings_of
 from .sight import Sight
 
@@ -55,7 +55,7 @@ class HealingEngine:
         self.pasts: dict[tuple[str, str], Past] = {}
         self.alerts.past = lambda rule_id, target: self.pasts.get((rule_id, target))
         self.refreshed_at = float("-inf")
-        self.places = world.Places()
+        self.places = Places()
         self.version: tuple[Any, ...] = ()
         self.last_work_s = 0.0
         node.registry.registerUtility(self.sight, world.ISight)
@@ -83,17 +83,18 @@ class HealingEngine:
         return bool(events) or bool(self.alerts.dirty)
 
     def refresh(self) -> None:
-        """Every two seconds: places, rules, kill switch, and once what became of earlier cases."""
+        """Every two seconds: places, rules, kill switch, and once what became of earlier cases. What is as it was costs
+        nothing more than the look."""
         now = self.node.clock.monotonic()
         if now - self.refreshed_at < REFRESH_S:
             return
         first = self.refreshed_at == float("-inf")
-        seen = self.node.transact(snapshot, first)
+        seen = self.node.transact(snapshot, first, self.version)
         self.refreshed_at = now
-        fresh = {place.subject: place for place in seen["places"]}
-        self.alerts.dirty.update(fresh.keys() - self.sight.places.keys())
-        self.sight.places = fresh
-        self.places = world.Places(fresh.values())
+        if seen["places"] is not self.places:
+            self.places, fresh = seen["places"], seen["places"].by_subject
+            self.alerts.dirty.update(fresh.keys() - self.sight.places.keys())
+            self.sight.places = fresh
         self.alerts.pause(seen["paused"])
         self.alerts.settings = settings_of(self.node)
         if first:
@@ -128,7 +129,7 @@ class HealingEngine:
             self._recheck(subject)
         return worked.done > 0
 
-    def _one_by_one(self, now: float, places: list[Place], failing: Mapping[str, Any]) -> Worked:
+    def _one_by_one(self, now: float, places: Places, failing: Mapping[str, Any]) -> Worked:
         """The batch again, item by item: one that cannot be worked must not stop the others."""
         waiting, cases = self.node.transact(due_now, now)
         total = Worked(0, {}, [])
@@ -176,8 +177,8 @@ def submit(root: Root, events: list[dict[str, Any]]) -> None:
         healing_of(root).book.submit(root, event)
 
 
-def snapshot(root: Root, with_pasts: bool) -> dict[str, Any]:
-    """What alerts need of the store, as plain values."""
+def snapshot(root: Root, with_pasts: bool, known: tuple[Any, ...] = ()) -> dict[str, Any]:
+    """What alerts need of the store, as plain values; of rules only what is another version than the known one."""
     healing = healing_of(root)
     rules = healing["rules"]
     version = (rules.version, len(rules.keys()))
@@ -185,7 +186,7 @@ def snapshot(root: Root, with_pasts: bool) -> dict[str, Any]:
         "places": reach_of(root).places(root),
         "paused": healing.paused,
         "version": version,
-        "rules": [rule.plain() for rule in rules.values()],
+        "rules": [] if version == known else [rule.plain() for rule in rules.values()],
         "pasts": _pasts(healing.book) if with_pasts else {},
     }
 
@@ -216,7 +217,7 @@ def answered(root: Root) -> list[Case]:
 def work(
     root: Root,
     now: float,
-    places: list[Place],
+    places: Places,
     failing: Mapping[str, Any],
     events: int = EVENTS_AT_ONCE,
     only: tuple[str, ...] | None = None,
@@ -237,7 +238,7 @@ def work(
     return Worked(len(received) + len(ready), flow.pasts, flow.rechecks)
 
 
-def _flow(root: Root, now: float, places: list[Place], failing: Mapping[str, Any]) -> Flow:
+def _flow(root: Root, now: float, places: Places, failing: Mapping[str, Any]) -> Flow:
     token = leases.check(root, LEASE)
     return Flow(root, world.build(root, now, places, failing), reach_of(root), token)
 
@@ -249,7 +250,7 @@ def due_now(root: Root, now: float) -> tuple[int, tuple[str, ...]]:
     return waiting, tuple(case.fields["id"] for case in [*book.ready(now, CASES_AT_ONCE), *answered(root)])
 
 
-def drop_event(root: Root, now: float, places: list[Place], failing: Mapping[str, Any], why: str) -> None:
+def drop_event(root: Root, now: float, places: Places, failing: Mapping[str, Any], why: str) -> None:
     """An event that cannot be worked still has its outcome."""
     flow = _flow(root, now, places, failing)
     for event in flow.book.take(1):
@@ -259,7 +260,7 @@ def drop_event(root: Root, now: float, places: list[Place], failing: Mapping[str
             flow.end_event(case_of(event), event["rule_id"], "suppressed", why, 1)
 
 
-def drop_case(root: Root, now: float, places: list[Place], failing: Mapping[str, Any], case_id: str, why: str) -> None:
+def drop_case(root: Root, now: float, places: Places, failing: Mapping[str, Any], case_id: str, why: str) -> None:
     """A case that cannot take its step is closed: nobody can say what became of it, and it must not stop the others."""
     flow = _flow(root, now, places, failing)
     case = flow.book.cases[case_id]

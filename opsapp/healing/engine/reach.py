@@ -7,10 +7,12 @@ agents delivers it at most once. So there is no moment at which an effect could 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from zope.interface import Interface
 
+from opsapp.healing.stages.world import Host
 from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
 
@@ -36,6 +38,30 @@ class Place(NamedTuple):
         return self.subject.startswith("agent:")
 
 
+class Places(list[Place]):
+    """All places at one moment, never changed: what is made of them is made once. The same object as long as nothing
+    about them is different."""
+
+    @cached_property
+    def hosts(self) -> dict[str, Host]:
+        return {place.agent_id: _host(place) for place in self if place.is_agent and place.agent_id}
+
+    @cached_property
+    def by_subject(self) -> dict[str, Place]:
+        return {place.subject: place for place in self}
+
+
+def _host(place: Place) -> Host:
+    return Host(
+        str(place.agent_id),
+        place.name,
+        label=next((name for name in place.names if name not in (place.name, place.agent_id)), ""),
+        online=place.online,
+        usable=place.usable,
+        ambiguous=place.ambiguous,
+    )
+
+
 class IReach(Interface):
     """The utility."""
 
@@ -43,8 +69,8 @@ class IReach(Interface):
 class Reach(Protocol):
     """All but `recheck` inside the caller's transaction; no waiting, no sockets."""
 
-    def places(self, root: Root) -> list[Place]:
-        """Every agent and monitor."""
+    def places(self, root: Root) -> Places:
+        """Every agent and monitor; the same object while they are the same."""
 
     def send(
         self, root: Root, agent_id: str, kind: str, params: dict[str, Any], *, timeout: int, expiry: float, by: str

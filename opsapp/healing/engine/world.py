@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from zope.interface import Interface
@@ -18,7 +17,7 @@ from opsapp.tree.root import Root
 from opsapp.wire.conditions import parse
 
 from .deeds import own_tools
-from .reach import Place
+from .reach import Places
 from .settings import settings_of
 from .sight import Sight
 
@@ -31,7 +30,7 @@ class IWindowSource(Interface):
     """Named utility: windows that are on (`(root, now) -> [Window]`). `engine.windows` brings maintenance's."""
 
 
-def build(root: Root, now: float, places: Sequence[Place], failing: Mapping[str, Any]) -> World:
+def build(root: Root, now: float, places: Places, failing: Mapping[str, Any]) -> World:
     """The present world. `places` and `failing` come from what the caller sees."""
     healing, node = healing_of(root), node_of(root._p_jar)
     settings, graph = settings_of(node), healing["dependencies"].graph()
@@ -44,7 +43,7 @@ def build(root: Root, now: float, places: Sequence[Place], failing: Mapping[str,
         graph=graph,
         failing=failing_of(healing, graph.nodes, failing, now, settings["absorption_window_s"]),
         windows=_windows(root, now),
-        hosts=places.hosts if isinstance(places, Places) else Places(places).hosts,
+        hosts=places.hosts,
         server=Host(SERVER, SERVER, usable=_own_tools(node.config), native=False),
         paused=healing.paused,
         history=healing["ledger"].statistics,
@@ -53,28 +52,9 @@ def build(root: Root, now: float, places: Sequence[Place], failing: Mapping[str,
     )
 
 
-class Places(list[Place]):
-    """Places that are asked for again and again: their hosts are made once."""
-
-    @cached_property
-    def hosts(self) -> dict[str, Host]:
-        return {place.agent_id: _host(place) for place in self if place.is_agent and place.agent_id}
-
-
 def _own_tools(config: Mapping[str, Any]) -> frozenset[str]:
     """The service's own; no shell where programs on the server are switched off."""
     return own_tools() if config["automations"]["server_scripts"] else own_tools() - {"sh"}
-
-
-def _host(place: Place) -> Host:
-    return Host(
-        str(place.agent_id),
-        place.name,
-        label=next((name for name in place.names if name not in (place.name, place.agent_id)), ""),
-        online=place.online,
-        usable=place.usable,
-        ambiguous=place.ambiguous,
-    )
 
 
 def failing_of(

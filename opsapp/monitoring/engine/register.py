@@ -147,6 +147,7 @@ class Register:
         self.section = section
         self.entries: dict[str, Entry] = {}
         self._changes: set[str] = set()
+        self.version = 0  # grows when a monitor comes, goes or is set otherwise
         self._ordered: list[Entry] | None = None
         self._positions: dict[str, int] | None = None
         self._read_at = 0.0
@@ -193,19 +194,24 @@ class Register:
             monitor = monitors.get(each)
             if monitor is None:
                 self.entries.pop(each, None)
-                self._ordered = None
+                self._differs()
                 self._live.drop(f"monitor:{each}")
             else:
                 self._load(each, monitor)
             self._changes.add(each)
 
+    def _differs(self) -> None:
+        self._ordered = None
+        self.version += 1  # after the change: who reads this one has read the change, or asks again
+
     def _load(self, monitor_id: str, monitor: Monitor) -> None:
         entry = self.entries.get(monitor_id)
-        if entry is None or entry.revision != monitor.revision:
-            self._ordered = None
+        differs = entry is None or entry.revision != monitor.revision
         if entry is None:
             entry = self.entries[monitor_id] = Entry(monitor, self.section)
         else:
             entry.take(monitor, self.section)
+        if differs:
+            self._differs()
         # What other nodes measured comes back by the journal under this name.
         self._live.bind(entry.series, entry.subject, "beat" if entry.target.type == "push" else "response_time_ms")

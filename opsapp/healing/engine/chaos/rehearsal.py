@@ -13,7 +13,7 @@ from zope.interface.registry import Components
 
 from opsapp.healing.engine.declared import complete
 from opsapp.healing.engine.pipeline import HealingEngine, IHealingEngine
-from opsapp.healing.engine.reach import IReach, Place
+from opsapp.healing.engine.reach import IReach, Place, Places
 from opsapp.healing.engine.world import IWindowSource
 from opsapp.healing.logic import chain
 from opsapp.healing.logic.windows import Window
@@ -99,8 +99,8 @@ class SimulatedFleet:
         self.commands: dict[str, tuple[str, dict[str, Any]]] = {}
         self.answers: dict[str, dict[str, Any]] = {}
 
-    def places(self, root: Root) -> list[Place]:
-        return [host.place() for host in self.hosts.values()]
+    def places(self, root: Root) -> Places:
+        return Places(host.place() for host in self.hosts.values())
 
     def send(
         self, root: Root, agent_id: str, kind: str, params: dict[str, Any], *, timeout: int, expiry: float, by: str
