@@ -14,6 +14,7 @@ from .runtime.node import Node
 from .runtime.settings import make_data_directory, private_files, store_settings
 from .tree.evolve import evolve_next
 from .web import configfile
+from .web.scanning import without_source
 from .web.setup import reserve_view_names, settle_requests
 
 log = logging.getLogger(__name__)
@@ -54,7 +55,7 @@ def configure(settings: dict[str, Any]) -> Configurator:
     settings = settings | store_settings(settings)
     make_data_directory(settings)
     config = Configurator(settings=settings)
-    with private_files():
+    with private_files(), without_source():
         for room in INCLUDES:
             config.include(room)
     config.commit()

@@ -80,8 +80,8 @@ def serve(
         gevent.signal_handler(signal.SIGINT, leaving.now, 0),
         gevent.signal_handler(signal.SIGHUP, _reload, server, limits, node, on_hangup),
     ]
-    gc.collect()
     gc.freeze()  # what was made until now stays: the collector need not walk it while others wait
+    gc.enable()
     server.start()
     log.info("serving address=%s port=%d", *plain_address(listener.getsockname()))
     if on_ready is not None:
