@@ -33,7 +33,8 @@ def crash_again_and_again(tmp_path, points, seed):
 def test_every_answered_write_survives_kill_9(tmp_path):
     starts, written = crash_again_and_again(tmp_path, points=20, seed=1)
     assert written > 100
-    assert min(starts) < 2 and sorted(starts)[len(starts) // 2] < 5  # the machine may be busy; `make bench` measures
+    assert min(starts) < 2  # the machine may be busy in between; `make bench` measures
+    assert sorted(starts)[len(starts) // 2] < 5
 
 
 @pytest.mark.soak
