@@ -17,7 +17,7 @@ from opsapp.lib.problems import Malformed, UpstreamFailed
 if TYPE_CHECKING:
     from oic.oic import Client
 
-# `oic` and what it brings are imported where they are used: they would take a third of a start, and few have a provider.
+# `oic` and what it brings are imported where they are used: a third of a start, and few have a provider.
 log = logging.getLogger(__name__)
 
 TIMEOUT_S = 5.0
