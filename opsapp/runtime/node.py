@@ -16,7 +16,7 @@ from typing import Any
 from opsapp.lib.problems import Invalid, OutcomeUnknown, StoreAway
 from opsapp.series.process import Series
 
-from . import events, leases, measuring, nodes, wakes
+from . import events, indexing, leases, measuring, nodes, wakes
 from .clock import Clock
 from .hub import Hub, Lane, LeadLane
 from .store import Store
@@ -133,6 +133,7 @@ class Node:
         self.hub.enter()
         events.start(self)
         nodes.start(self)
+        indexing.start(self)
         measuring.start(self)
         for start in self.companions:
             start(self)

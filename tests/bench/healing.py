@@ -119,7 +119,7 @@ def ledger():
     with tempfile.TemporaryDirectory() as directory:
         here = Ward(directory, DOWN)
         for first in range(0, ENTRIES, 2000):
-            here.node.transact(_fill, first, min(ENTRIES, first + 2000))
+            here.node.transact(fill_ledger, first, min(ENTRIES, first + 2000))
         pages = [_timed(here, _page, n) for n in range(LOOKS)]
         figures = [_timed(here, _figure, n) for n in range(LOOKS)]
         here.close()
@@ -127,7 +127,7 @@ def ledger():
     yield Row(f"{ENTRIES:,} entries: effectiveness, p95", _p95(figures), "ms", "at most 5")
 
 
-def _fill(root, first, last):
+def fill_ledger(root, first, last):
     book = healing_of(root)["ledger"]
     book.tell = lambda *_: None  # the event bus is not what is measured
     case = {"id": "c", "correlation_key": "h", "step": 0, "source": "alert"}
