@@ -37,5 +37,5 @@ def test_the_index_is_written_as_the_store_grows_and_while_others_commit(tmp_pat
 
     again = Stores(tmp_path / "killed")
     assert again.main.storage._used_index
-    assert again.transact(lambda root: sorted(root)) == sorted([f"entry-{n}" for n in range(300)] + ["last"])
+    assert again.transact(sorted) == sorted([f"entry-{n}" for n in range(300)] + ["last"])
     again.close()
