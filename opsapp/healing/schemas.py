@@ -57,6 +57,15 @@ def _readable(text: str) -> str | None:
 Free = MapOf(colander.SchemaNode(Anything()), 50)
 
 
+class Reading(Strict):
+    """What a condition can compare: a number, or a text such as a state."""
+
+    openapi = {"oneOf": [{"type": "number"}, {"type": "string", "maxLength": 1000}]}
+
+    def problem(self, cstruct):
+        return (Text(0, 1000) if isinstance(cstruct, str) else Number()).problem(cstruct)
+
+
 class RuleAction(Body):
     type = colander.SchemaNode(Choice(*sorted(ACTIONS)))
     target = colander.SchemaNode(Text(1, 255), missing=None)
@@ -247,7 +256,7 @@ class HealEvent(Body):
     condition = colander.SchemaNode(Text(1, MAX_LENGTH), validator=check(_readable), missing=None)
     target = colander.SchemaNode(Text(1, 1000))
     severity = colander.SchemaNode(Choice(*SEVERITIES), missing=None)
-    metrics = colander.SchemaNode(Free, missing={})
+    metrics = colander.SchemaNode(MapOf(Reading(), 1000), missing={})
 
 
 class DryRun(Body):

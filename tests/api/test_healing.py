@@ -349,3 +349,10 @@ def test_places_are_made_anew_only_when_something_about_them_is_different(servic
     assert [one.name for one in second] == ["b"]
     service.ada.delete(f"/api/monitoring/endpoints/{made.json['id']}")
     assert (places(), places()) == ([], [])
+
+
+@pytest.mark.parametrize("value", [None, True, [1], {"a": 1}, "x" * 1001])
+def test_a_metric_of_an_event_is_a_number_or_a_text(service, value):
+    event = {"rule_id": "default-cpu", "target": "box-1", "metrics": {"cpu_percent": value, "load1": 1}}
+    answer = service.otto.post_json("/api/healing/dry-run", {"event": event}, status=422)
+    assert list(answer.json["fields"]) == ["event.metrics.cpu_percent"]

@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.support.hosts import place
+
 FAILED, ACTIVE = {"service__nginx__state": "failed"}, {"service__nginx__state": "active"}
 
 
@@ -56,3 +58,13 @@ def test_what_is_not_verified_is_not_confirmed(ward):
     here.turn(1).turn(6).turn(30)
     assert here.ledger[0]["outcome"] == "inconclusive"
     assert "confirm" not in here.hosts.phases()
+
+
+def test_the_agent_is_told_to_wait_as_long_as_its_rule_may_take_to_verify(ward):
+    slow = {"id": "slow", "condition": "vpn.wg0.up == 0", "settle_s": 20, "verify_timeout_s": 600,
+            "action": {"type": "vpn_reconnect"}}  # fmt: skip
+    here = ward(slow, confirm_s=30, places=[place(usable=frozenset({"wg", "wg-quick", "ip", "systemctl"}))])
+    here.at("execute", "slow").report(vpn__wg0__up=0).turn().turn(5)
+    here.hosts.finish("snapshot", snapshot={"kind": "tunnel", "state": {}})
+    here.turn(1)
+    assert here.hosts.waiting("execute")["params"]["arm_s"] == 650

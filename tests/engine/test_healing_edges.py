@@ -7,8 +7,10 @@ import pytest
 from opsapp.agents.resources import keep_outcome
 from opsapp.healing.engine import flow, rollback
 from opsapp.healing.engine.warroom import section
+from opsapp.healing.logic import chain
 from opsapp.healing.resources import healing_of
 from opsapp.lib.problems import Conflict, NotFound
+from tests.engine.healing import NGINX
 from tests.engine.test_healing_pipeline import ACTIVE, FAILED, PAUSE, WILD, broken, outcomes
 from tests.support.hosts import place
 from tests.support.waiting import until
@@ -233,3 +235,30 @@ def test_the_time_that_the_server_was_away_does_not_count_against_a_heal(ward):
     assert outcomes(here) == [("verified", 1)]
     assert here.hosts.phases().count("execute") == 1
     assert here.hosts.phases().count("measure") == 2
+
+
+def test_rapid_alerts_after_the_case_has_closed_are_one_entry_that_counts_them(ward):
+    """At `notify` a case closes at once; what flaps for the rest of the window is absorbed, one entry a rule."""
+    here = ward()
+    for _ in range(6):
+        here.report(service__nginx__state="failed").turn()
+        here.turn(5.5)
+        here.report(service__nginx__state="active").turn()
+    told, late = here.ledger
+    assert (told["outcome"], told["events"], late["state"], late["events"]) == ("notified", 1, "planned", 5)
+    here.turn(60)
+    entries = here.ledger
+    assert [(one["outcome"], one["events"]) for one in entries] == [("notified", 1), ("absorbed", 5)]
+    assert {one["case_id"] for one in entries} == {here.cases[0]["id"]}
+    assert here.cases[0]["events"] == {"nginx": 6}
+    assert chain.verify(entries)["valid"]
+    here.report(service__nginx__state="failed").turn()
+    here.turn(5.5)
+    assert [one["outcome"] for one in here.ledger] == ["notified", "absorbed", "notified"]
+
+
+def test_at_observation_no_event_is_told(ward):
+    here = ward({**NGINX, "initial_level": "observation"})
+    here.report(service__nginx__state="failed").turn()
+    assert [one["outcome"] for one in here.ledger] == ["observed"]
+    assert here.events("heal") == []

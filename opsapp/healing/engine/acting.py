@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 POLL_S = 0.5  # how often an unanswered command is looked at, beside the wake-up by its result
 ASK_AGAIN_S = 10.0  # a measurement that was asked for and does not come is asked for again
 VERIFY_TIMEOUT_S = 60.0
-CONFIRM_S = 45.0  # beyond settling and verifying: as long as a confirmation may take to reach a host that only polls
 
 
 def begin(flow: Flow, case: Case, plan: Plan, entry_id: int) -> None:
@@ -109,8 +108,10 @@ def _after_snapshot(flow: Flow, case: Case, answer: dict[str, Any]) -> None:
             "heal_id": case.fields["heal_id"],
         }
     flow.ledger.update(flow.root, case.fields["entry_id"], executed=True)
-    # What can cut the host off is undone by its agent, unless it is told in time that it was verified.
-    arm = {"arm_s": _settle(flow, case) + _patience(flow, case) + CONFIRM_S} if action.armed_s else {}
+    # What can cut the host off is undone by its agent, unless it is told in time that it was verified: after settling,
+    # verifying, and as long as a confirmation may take to reach a host that only polls.
+    confirmed = flow.world.settings["confirm_s"]
+    arm = {"arm_s": _settle(flow, case) + _patience(flow, case) + confirmed} if action.armed_s else {}
     _command(flow, case, "execute", params=case.fields["params"], **arm)
 
 

@@ -68,12 +68,13 @@ class Flow:
         elif found.kind == "absorb" and self.book.cases[found.case_id].fields["state"] != "closed":
             self._absorb(self.book.cases[found.case_id], event)
         else:
-            about = case_of(event) if found.case_id is None else {**case_of(event), "id": found.case_id}
-            self.end_event(about, event["rule_id"], found.outcome or "absorbed", found.reason, 1)
-            self.pasts[event["rule_id"], event["target"]] = Past(
-                self.now, found.outcome or "absorbed", found.reason, False
-            )
-            self.book.last_of[event["rule_id"], event["target"]] = (self.now, found.outcome or "absorbed", found.reason)
+            outcome = found.outcome or "absorbed"
+            if found.kind == "absorb":
+                self._absorb_late(self.book.cases[found.case_id], event)
+            else:
+                self.end_event(case_of(event), event["rule_id"], outcome, found.reason, 1)
+            self.pasts[event["rule_id"], event["target"]] = Past(self.now, outcome, found.reason, False)
+            self.book.last_of[event["rule_id"], event["target"]] = (self.now, outcome, found.reason)
 
     def _absorb(self, case: Case, event: dict[str, Any]) -> None:
         rule_id, fields = event["rule_id"], case.fields
@@ -84,24 +85,48 @@ class Flow:
         case.set(events=events, abouts={**fields["abouts"], rule_id: about})
         self._remember(case, rule_id)
 
+    def _absorb_late(self, case: Case, event: dict[str, Any]) -> None:
+        """The case is closed, and stands for what happens now all the same: one entry a rule, however often it fires,
+        which becomes final with the window."""
+        rule_id, late = event["rule_id"], case.fields.get("late") or {}
+        if rule_id in late:
+            before = self.ledger.entries[late[rule_id]].fields["events"]
+            self.ledger.update(self.root, late[rule_id], events=before + 1)
+        else:
+            about = {**case_of(event), "id": case.fields["id"]}
+            known = {"trust_level": self._level(rule_id), "metrics_before": event["metrics"], "events": 1}
+            entry = self.ledger.begin(self.root, about, rule_id=rule_id, now=self.now, **known)
+            late = {**late, rule_id: entry["id"]}
+        counted = {**case.fields["events"], rule_id: case.fields["events"].get(rule_id, 0) + 1}
+        case.set(late=late, events=counted)
+        self.book.schedule(case, case.fields["opened_at"] + self.world.settings["absorption_window_s"])
+
+    def _end_late(self, case: Case) -> None:
+        """The window is over: what came after the case had closed has its outcome."""
+        reason = f"case {case.fields['id']} is about the same target"
+        for entry_id in (case.fields.get("late") or {}).values():
+            self.ledger.finish(self.root, entry_id, outcome="absorbed", reason=reason, now=self.now)
+        case.set(late={})
+        self.book.rest(case)
+
+    def _level(self, rule_id: str) -> str:
+        trust = self.world.trust.get(rule_id)
+        return trust.current_level if trust else ""
+
     def end_event(self, case: Mapping[str, Any], rule_id: str, outcome: str, reason: str, events: int) -> None:
         """An event that ends as it arrives, or that its case stood for."""
-        trust = self.world.trust.get(rule_id)
-        entry = self.ledger.begin(
-            self.root,
-            case,
-            rule_id=rule_id,
-            now=self.now,
-            trust_level=trust.current_level if trust else "",
-            metrics_before=case.get("metrics", {}),
+        known = {"trust_level": self._level(rule_id), "metrics_before": case.get("metrics", {})}
+        self.ledger.end(
+            self.root, case, rule_id=rule_id, outcome=outcome, reason=reason, now=self.now, events=events, **known
         )
-        self.ledger.finish(self.root, entry["id"], outcome=outcome, reason=reason, now=self.now, events=events)
 
     # -- a case takes a step
 
     def advance(self, case: Case) -> None:
         state = case.fields["state"]
-        if state == "correlating":
+        if state == "closed":
+            self._end_late(case)
+        elif state == "correlating":
             self._correlate(case)
         elif state == "planning":
             self.plan(case)
@@ -189,8 +214,7 @@ class Flow:
         if plan is not None:
             known["trust_level"] = plan.trust_level
         else:
-            trust = self.world.trust.get(case.fields["rule_id"])
-            known["trust_level"] = trust.current_level if trust else ""
+            known["trust_level"] = self._level(case.fields["rule_id"])
         if plan is not None and plan.choice is not None:
             choice = plan.choice
             known.update(

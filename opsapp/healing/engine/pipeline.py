@@ -233,7 +233,7 @@ def work(
         flow.book.schedule(case, now)
     ready = flow.book.ready(now, CASES_AT_ONCE) if only is None else [flow.book.cases[case_id] for case_id in only]
     for case in ready:
-        if case.fields["state"] != "closed":
+        if case.fields["due"] <= now:
             flow.advance(case)
     return Worked(len(received) + len(ready), flow.pasts, flow.rechecks)
 
@@ -265,6 +265,9 @@ def drop_case(root: Root, now: float, places: Places, failing: Mapping[str, Any]
     flow = _flow(root, now, places, failing)
     case = flow.book.cases[case_id]
     flow.book.acting.discard(case_id)
+    if case.fields["state"] == "closed":
+        flow.book.rest(case)
+        return
     flow.end_now(case, "lost", why)
 
 

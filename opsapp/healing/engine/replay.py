@@ -105,7 +105,9 @@ def recorded(root: Root, since: float, below: int | None) -> tuple[list[dict[str
     top = (entries.maxKey() if entries else 0) if below is None else below - 1
     first = max(1, top - PAGE + 1)
     rows = [entries[entry_id].fields for entry_id in entries.keys(first, top)] if top else []
-    wanted = [dict(row) for row in reversed(rows) if row["created_at"] >= since and row["events"]]
+    wanted = [
+        dict(row) for row in reversed(rows) if row["created_at"] >= since and row["events"] and row["state"] == "final"
+    ]
     ended = not rows or first == 1 or rows[0]["created_at"] < since
     return wanted, None if ended else first
 

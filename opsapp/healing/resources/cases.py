@@ -122,9 +122,14 @@ class CaseBook(Persistent):
             self.schedule(self.cases[case_id], now)
             wake_after_commit(root, QUEUE)
 
-    def close(self, case: Case, outcome: str, reason: str, now: float) -> None:
+    def rest(self, case: Case) -> None:
+        """Nothing is due of it any more."""
         self.due.discard((case.fields["due"], case.fields["id"]))
-        case.set(state="closed", outcome=outcome, closed_at=now, due=NEVER)
+        case.set(due=NEVER)
+
+    def close(self, case: Case, outcome: str, reason: str, now: float) -> None:
+        self.rest(case)
+        case.set(state="closed", outcome=outcome, closed_at=now)
         target = case.fields["target"]
         if self.open_on.get(target) == case.fields["id"]:
             del self.open_on[target]
@@ -186,5 +191,6 @@ def case_of(event: Mapping[str, Any]) -> dict[str, Any]:
         "settled_at": None,
         "deadline": None,
         "waits_since": None,
+        "late": {},
         "why": (),
     }

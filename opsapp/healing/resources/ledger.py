@@ -5,7 +5,7 @@ One writer: the pipeline, under its lease. So ids have no gaps, and nothing here
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -81,15 +81,35 @@ class Ledger(Folder):
 
     def begin(self, root: Root, case: dict[str, Any], *, rule_id: str, now: float, **fields: Any) -> dict[str, Any]:
         """Write an intent; the new record."""
-        entry_id = self.entries.maxKey() + 1 if self.entries else 1
-        record = stage.opened(case, entry_id=entry_id, rule_id=rule_id, created_at=now, **fields)
-        self.entries[entry_id] = Entry(record)
-        self.open.insert(entry_id)
+        record = stage.opened(case, entry_id=self._next_id(), rule_id=rule_id, created_at=now, **fields)
+        self.entries[record["id"]] = Entry(record)
+        self.open.insert(record["id"])
         if record["rolls_back"]:
-            self.rollbacks[record["rolls_back"]] = entry_id
+            self.rollbacks[record["rolls_back"]] = record["id"]
         self._index(record)
         self.tell(root, record)
         return record
+
+    def end(
+        self,
+        root: Root,
+        case: Mapping[str, Any],
+        *,
+        rule_id: str,
+        outcome: str,
+        reason: str,
+        now: float,
+        events: int,
+        **fields: Any,
+    ) -> None:
+        """Write down what ends as it begins. What was only observed is nobody's event: it is told to no stream."""
+        intent = stage.opened(case, entry_id=self._next_id(), rule_id=rule_id, created_at=now, **fields)
+        record = stage.final(intent, outcome=outcome, reason=reason, now=now, previous=self.head, events=events)
+        self.entries[record["id"]] = Entry(record)
+        self._index(record)
+        self._chain(record)
+        if outcome != "observed":
+            self.tell(root, record)
 
     def update(self, root: Root, entry_id: int, **fields: Any) -> dict[str, Any]:
         """What is learned about an entry while it is under way."""
@@ -110,11 +130,18 @@ class Ledger(Folder):
         record = stage.final(entry.fields, outcome=outcome, reason=reason, now=now, previous=self.head, **fields)
         entry.fields = record
         self.open.remove(entry_id)
-        self.head = record["hash"]
-        self.order[self.order.maxKey() + 1 if self.order else 1] = entry_id
+        self._chain(record)
         self._count(record)
         self.tell(root, record)
         return record
+
+    def _next_id(self) -> int:
+        return self.entries.maxKey() + 1 if self.entries else 1
+
+    def _chain(self, record: dict[str, Any]) -> None:
+        """The next link: the order is that of becoming final."""
+        self.head = record["hash"]
+        self.order[self.order.maxKey() + 1 if self.order else 1] = record["id"]
 
     def can_roll_back(self, entry_id: int) -> bool:
         """Whether nobody has undone it or is about to."""
