@@ -6,9 +6,11 @@ import pytest
 
 from opsapp.agents.resources import keep_outcome
 from opsapp.healing.engine import flow, rollback
+from opsapp.healing.engine.declared import complete
 from opsapp.healing.engine.warroom import section
 from opsapp.healing.logic import chain
 from opsapp.healing.resources import healing_of
+from opsapp.healing.resources.rules import put_rule
 from opsapp.lib.problems import Conflict, NotFound
 from tests.engine.healing import NGINX
 from tests.engine.test_healing_pipeline import ACTIVE, FAILED, PAUSE, WILD, broken, outcomes
@@ -262,3 +264,20 @@ def test_at_observation_no_event_is_told(ward):
     here.report(service__nginx__state="failed").turn()
     assert [one["outcome"] for one in here.ledger] == ["observed"]
     assert here.events("heal") == []
+
+
+def test_a_new_rule_and_a_new_host_count_at_once(ward):
+    """Not from the next round look on: the clock stands still but for a quarter of a second."""
+    here = ward(places=[place("box-1", "a1")])
+    here.report(cpu_percent=95).turn()
+    cpu = {"condition": "cpu_percent > 90", "initial_level": "notify", "action": {"type": "clear_cache"}}
+
+    def add(root):
+        put_rule(root, "cpu", complete(cpu), source="api", now=here.clock.now())
+
+    here.node.transact(add)
+    here.turn(0.25)
+    assert [case["target"] for case in here.cases] == ["box-1"]
+    here.hosts.here.append(place("box-2", "a2"))
+    here.report("agent:a2", cpu_percent=95).turn(0.25)
+    assert sorted(case["target"] for case in here.cases) == ["box-1", "box-2"]

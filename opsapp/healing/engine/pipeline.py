@@ -13,6 +13,7 @@ from opsapp.agents.engine import take_outcomes
 from opsapp.agents.resources import outcomes_wait
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import Case, case_of
+from opsapp.healing.resources.rules import IRuleReader
 from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.world import World
 from opsapp.lib.problems import Problem
@@ -38,6 +39,7 @@ EVENTS_AT_ONCE = 1000
 BATCH_S = 0.1  # so long alerts are gathered before they are committed, while there are more to look at
 CASES_AT_ONCE = 500
 REFRESH_S = 2.0
+REFRESH_NEWS_S = 0.25  # when there is something new: at most so often
 KEEP_CASES_S = 30 * 86400.0
 
 
@@ -55,10 +57,12 @@ class HealingEngine:
         self.pasts: dict[tuple[str, str], Past] = {}
         self.alerts.past = lambda rule_id, target: self.pasts.get((rule_id, target))
         self.refreshed_at = float("-inf")
+        self.stale = False  # something is there that the last refresh did not know
         self.places = Places()
         self.version: tuple[Any, ...] = ()
         self.last_work_s = 0.0
         node.registry.registerUtility(self.sight, world.ISight)
+        node.registry.registerUtility(self.changed, IRuleReader)
 
     def watch(self) -> None:
         """Listen to the live view; every subject that is known already is looked at once."""
@@ -66,7 +70,13 @@ class HealingEngine:
 
     def _arrived(self, subject: str, values: Mapping[str, Any]) -> None:
         if self.alerts.arrived(subject, values):
+            self.stale = self.stale or subject not in self.sight.places
             self.node.wake("live", "healing")
+
+    def changed(self) -> None:
+        """From any thread: rules are not what they were."""
+        self.stale = True
+        self.node.wake("live")
 
     # -- alerts
 
@@ -83,11 +93,12 @@ class HealingEngine:
         return bool(events) or bool(self.alerts.dirty)
 
     def refresh(self) -> None:
-        """Every two seconds: places, rules, kill switch, and once what became of earlier cases. What is as it was costs
-        nothing more than the look."""
+        """Every two seconds, or when there is news: places, rules, kill switch, and once what became of earlier cases.
+        What is as it was costs nothing more than the look."""
         now = self.node.clock.monotonic()
-        if now - self.refreshed_at < REFRESH_S:
+        if now - self.refreshed_at < (REFRESH_NEWS_S if self.stale else REFRESH_S):
             return
+        self.stale = False  # before the look: what is new during it is looked at again
         first = self.refreshed_at == float("-inf")
         seen = self.node.transact(snapshot, first, self.version)
         self.refreshed_at = now

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from zope.interface import Interface
+
 from opsapp.healing.logic import rules as logic
 from opsapp.healing.logic.levels import lowest
 from opsapp.healing.stages.trust import Trust, evidence, needs, redefine
 from opsapp.lib.problems import Conflict
 from opsapp.runtime.events import emit
+from opsapp.runtime.wakes import after_commit, node_of
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
 
@@ -29,6 +32,10 @@ FIELDS = (
 )
 
 
+class IRuleReader(Interface):
+    """Utility: called without anything once a change of the rules is committed, in the thread that committed it."""
+
+
 class Rules(Folder):
     """/api/healing/rules. `version` grows with every change, so that who compiled them knows to do it again."""
 
@@ -38,8 +45,11 @@ class Rules(Folder):
         super().__init__()
         self.version = 0
 
-    def touch(self) -> None:
+    def touch(self, root: Root) -> None:
         self.version += 1
+        reader = node_of(root._p_jar).registry.queryUtility(IRuleReader)
+        if reader is not None:
+            after_commit(root, reader)
 
 
 class Rule(Record):
@@ -113,7 +123,7 @@ def put_rule(root: Root, rule_id: str, fields: dict[str, Any], *, source: str, n
         rule.fields, rule.source, rule.updated_at = fields, source, now
     else:
         return rule
-    healing["rules"].touch()
+    healing["rules"].touch(root)
     ceiling, definition = fields["trust_ceiling"], logic.definition(fields)
     state = healing["trust"].get(rule_id)
     if state is None:
@@ -129,7 +139,7 @@ def drop_rule(root: Root, rule_id: str) -> None:
     del healing["rules"][rule_id]
     if rule_id in healing["trust"]:
         del healing["trust"][rule_id]
-    healing["rules"].touch()
+    healing["rules"].touch(root)
 
 
 def require_free(root: Root, rule_id: str) -> None:
