@@ -39,24 +39,21 @@ class RoleMap(Body):
     viewer = colander.SchemaNode(Nullable(Text(1, 200)), missing=None)
 
 
-def _complete(node: colander.SchemaNode, values: dict[str, Any]) -> None:
+def _incomplete(sound: dict[str, Any]) -> dict[str, str]:
     """Once enabled, everything that a flow needs must be there."""
-    if not values["enabled"]:
-        return
-    wrong = colander.Invalid(node)
-    for name in ("issuer", "client_id", "redirect_uri"):
-        if not values[name]:
-            wrong.add(colander.Invalid(node[name], "is required when oidc is enabled"))
-    if not any(values["role_map"].values()):
-        wrong.add(colander.Invalid(node["role_map"], "names no role, so nobody could sign in"))
-    if wrong.children:
-        raise wrong
+    if not sound.get("enabled"):
+        return {}
+    needed = [name for name in ("issuer", "client_id", "redirect_uri") if not sound.get(name)]
+    wrong = dict.fromkeys(needed, "is required when oidc is enabled")
+    if not any((sound.get("role_map") or {}).values()):
+        wrong["role_map"] = "names no role, so nobody could sign in"
+    return wrong
 
 
 class OidcSection(Body):
     """web.oidc"""
 
-    validator = staticmethod(_complete)
+    across = staticmethod(_incomplete)
     enabled = colander.SchemaNode(Flag(), missing=False)
     issuer = colander.SchemaNode(Nullable(Text(1, 500, pattern="https?://[!-~]+", example=EXAMPLE)), missing=None)
     client_id = colander.SchemaNode(Nullable(Text(1, 200)), missing=None)

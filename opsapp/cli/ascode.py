@@ -86,16 +86,19 @@ class _OnlyTried(Exception):
 def _apply_here(asked: argparse.Namespace, document: dict[str, Any]) -> dict[str, Any]:
     config, node = _opened(asked)
     try:
-        entries = documents.validated(config.registry, document)
-        return node.transact(_apply, node, config.registry.opsapp_kinds, entries, asked.prune, asked.dry_run)
+        entries, mistakes = documents.judged(config.registry, document)
+        kinds = config.registry.opsapp_kinds
+        return node.transact(_apply, node, kinds, entries, mistakes, asked.prune, asked.dry_run)
     except _OnlyTried as tried:
         return tried.args[0]
     finally:
         node.stop()
 
 
-def _apply(root: Any, node: Any, kinds: Any, entries: Any, prune: bool, dry_run: bool) -> dict[str, Any]:
-    changes, unchanged = ascode.apply(root, node, kinds, entries, prune=prune)
+def _apply(
+    root: Any, node: Any, kinds: Any, entries: Any, mistakes: Any, prune: bool, dry_run: bool
+) -> dict[str, Any]:
+    changes, unchanged = ascode.apply(root, node, kinds, entries, mistakes, prune=prune)
     for change in changes:
         note(root, SHELL, change.action, change.id, before=change.before, after=change.after)
     shown = [documents.record(change, dry_run=dry_run) for change in changes]

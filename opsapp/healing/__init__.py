@@ -14,7 +14,8 @@ Must not: reach a host other than through `engine.reach`, decide anything outsid
 
 
 def includeme(config):
-    from .config import DeclaredRule, HealingSection
+    from .config import HealingSection
+    from .schemas import DeclaredRule
 
     config.add_evolve_step("healing-1", "opsapp.healing.resources.set_up")
     config.add_evolve_step("healing-2", "opsapp.healing.resources.add_deeds")

@@ -8,37 +8,18 @@ import colander
 
 from opsapp.web.fields import Body, Flag, ListOf, Nullable, Number, Text, Whole
 
-from .engine.declared import complete, mistakes_in
 from .logic.graph import mistakes
-from .schemas import DependencyEntry, NewRule
+from .schemas import DeclaredRule, DependencyEntry
 
 PROTECTED = (
     "init", "systemd", "sshd", "ssh", "postgresql", "postgres", "mysql", "mysqld", "mariadb", "zeo", "opsapp",
     "opsapp-agent")  # fmt: skip
 
 
-def _whole_rule(node: colander.SchemaNode, rule: Any) -> None:
-    """What is wrong between fields, told at the field of the file that it is about."""
-    wrong: dict[str, list[str]] = {}
-    for path, said in mistakes_in(complete(rule)).items():
-        field, _, rest = path.partition(".")
-        wrong.setdefault(field, []).append(f"{rest}: {said}" if rest else said)
-    if wrong:
-        problem = colander.Invalid(node)
-        for field, texts in wrong.items():
-            problem[field] = "; ".join(texts)
-        raise problem
-
-
 def _sound_graph(node: colander.SchemaNode, entries: Any) -> None:
     wrong = mistakes(entries)
     if wrong:
         raise colander.Invalid(node, "; ".join(f"{one['target']}: {one['error']}" for one in wrong))
-
-
-class DeclaredRule(NewRule):
-    validator = staticmethod(_whole_rule)
-    id = colander.SchemaNode(Text(1, 64, pattern="[a-z0-9_-]{1,64}", example="nginx-down"))
 
 
 class Protected(Body):

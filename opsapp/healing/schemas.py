@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import colander
 
+from opsapp.healing.logic.soundness import does_nothing, wrong_params
 from opsapp.lib.durations import seconds
 from opsapp.web.fields import (
     Anything,
@@ -67,12 +68,20 @@ class Reading(Strict):
 
 
 class RuleAction(Body):
+    @staticmethod
+    def across(sound):
+        return wrong_params(sound["type"], sound.get("params") or {}) if "type" in sound else {}
+
     type = colander.SchemaNode(Choice(*sorted(ACTIONS)))
     target = colander.SchemaNode(Text(1, 255), missing=None)
     params = colander.SchemaNode(Free, missing=colander.drop)
 
 
 class ChainStep(Body):
+    @staticmethod
+    def across(sound):
+        return wrong_params(sound["action"], sound.get("params") or {}) if "action" in sound else {}
+
     action = colander.SchemaNode(Choice(*sorted(ACTIONS)))
     params = colander.SchemaNode(Free, missing={})
 
@@ -99,7 +108,14 @@ class RuleBody(Body):
 
 
 class NewRule(RuleBody):
+    across = staticmethod(does_nothing)
     id = colander.SchemaNode(Text(1, 64, pattern="[a-z0-9_-]{1,64}", example="nginx-down"), missing=None)
+
+
+class DeclaredRule(NewRule):
+    """A rule where its id is how it is known: in the YAML file, in a document, in a replay."""
+
+    id = colander.SchemaNode(Text(1, 64, pattern="[a-z0-9_-]{1,64}", example="nginx-down"))
 
 
 class PastPage(AsOf, Paging):
@@ -319,13 +335,9 @@ class ForecastRecord(Body):
     coverage = colander.SchemaNode(Number(0, 1))
 
 
-class ReplayRule(RuleBody):
-    id = colander.SchemaNode(Text(1, 64, pattern="[a-z0-9_-]{1,64}", example="nginx-down"))
-
-
 class Replay(Body):
     days = colander.SchemaNode(Number(0, 365))
-    rules = colander.SchemaNode(ListOf(ReplayRule(), 1000), missing=None)
+    rules = colander.SchemaNode(ListOf(DeclaredRule(), 1000), missing=None)
     dependencies = colander.SchemaNode(ListOf(DependencyEntry(), 5000), missing=None)
 
 

@@ -8,7 +8,8 @@ module has the functions of `Kind`. Must not: know any kind, parse anything, or 
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from opsapp.lib.problems import Conflict, Invalid
@@ -48,6 +49,10 @@ class Actions(Protocol):
     def delete(self, node: Any, root: Root, each: str) -> None: ...
 
 
+Document = dict[str, list[dict[str, Any] | None]]
+"""By kind the entries, defaults filled in; None where one is known to be wrong."""
+
+
 class Kind(NamedTuple):
     """`key` is the field by which an entry of the document is the same thing as one that is stored."""
 
@@ -76,12 +81,19 @@ class Change(NamedTuple):
 
 
 def apply(
-    root: Root, node: Any, kinds: Iterable[Kind], document: dict[str, list[dict[str, Any]]], *, prune: bool = False
+    root: Root,
+    node: Any,
+    kinds: Iterable[Kind],
+    document: Document,
+    mistakes: Mapping[str, str] = MappingProxyType({}),
+    *,
+    prune: bool = False,
 ) -> tuple[list[Change], int]:
     """Transaction function: make what the document says true. What changed, and how many were as they should be.
-    Everything that cannot be done is told in one Invalid; the caller's transaction is then to be aborted. With
-    `prune`, what is owned and not in the document goes, for the kinds that the document names."""
-    wrong: dict[str, str] = {}
+    Everything that cannot be done is told in one Invalid, with the `mistakes` that the schemas found; the caller's
+    transaction is then to be aborted. With `prune`, what is owned and not in the document goes, for the kinds that the
+    document names."""
+    wrong = dict(mistakes)
     changes: list[Change] = []
     leftovers: list[tuple[Kind, Stored]] = []
     unchanged = 0
@@ -92,19 +104,21 @@ def apply(
         for thing in list(kind.actions.stored(node, root)):
             present[thing.fields[kind.key]].append(thing)
         for number, entry in enumerate(document[kind.name]):
+            if entry is None:
+                continue
             found = present[entry[kind.key]]
             with _Told(wrong, f"{kind.name}.{number}"):
                 change = _bring(root, node, kind, entry, found.popleft() if found else None)
                 unchanged += change is None
                 changes += [change] if change else []
         leftovers += [(kind, thing) for rest in present.values() for thing in rest if thing.owned]
+    if wrong:
+        raise Invalid(wrong)
     if prune:
         for kind, thing in reversed(leftovers):
             kind.actions.delete(node, root, thing.id)
             shown = kind.actions.shown(thing.fields)
             changes.append(Change(kind.name, DELETE, thing.fields[kind.key], thing.id, shown, {}))
-    if wrong:
-        raise Invalid(wrong)
     return changes, unchanged
 
 

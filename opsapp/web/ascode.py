@@ -11,9 +11,8 @@ from typing import Any
 import colander
 from pyramid.config import Configurator
 
-from opsapp.lib.problems import Invalid
 from opsapp.runtime import ascode
-from opsapp.runtime.ascode import Change, Kind
+from opsapp.runtime.ascode import Change, Document, Kind
 
 from .fields import Anything, Body, Choice, Flag, ListOf, MapOf, Nullable, Text, Whole, fields_of
 
@@ -44,15 +43,27 @@ class Applied(Body):
     dry_run = colander.SchemaNode(Flag())
 
 
-def validated(registry: Any, document: Any) -> dict[str, list[dict[str, Any]]]:
-    """The document with every entry as its kind's schema wants it; Invalid names all that is wrong by its path."""
+def judged(registry: Any, document: Any) -> tuple[Document, dict[str, str]]:
+    """The document with every entry as its kind's schema wants it, and all that is wrong by its path; None stands for
+    an entry that is wrong."""
     schema = Body()
     for kind in registry.opsapp_kinds:
         schema.add(colander.SchemaNode(ListOf(kind.schema(), MOST), name=kind.name, missing=colander.drop))
     try:
-        return schema.deserialize(document)
+        return schema.deserialize(document), {}
     except colander.Invalid as problem:
-        raise Invalid(fields_of(problem)) from None
+        named = document if isinstance(document, dict) else {}
+        listed = {kind.name: (kind.schema(), named.get(kind.name)) for kind in registry.opsapp_kinds}
+        sound = {name: [_sound(one, entry) for entry in given] for name, (one, given) in listed.items()
+                 if isinstance(given, list)}  # fmt: skip
+        return sound, fields_of(problem)
+
+
+def _sound(schema: Body, entry: Any) -> dict[str, Any] | None:
+    try:
+        return schema.deserialize(entry)
+    except colander.Invalid:
+        return None
 
 
 def record(change: Change, *, dry_run: bool) -> dict[str, Any]:

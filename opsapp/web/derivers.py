@@ -2,6 +2,8 @@
 
 A view says `body=Schema` (with `partial=True` for a PUT and `read_only=(…)` for keys it ignores), `query=Schema`,
 `returns=Schema`, `creates=True`; `body=RAW` leaves the body alone. All of it is recorded for `web.openapi`.
+What only the store or the clock can tell of a body is told by `also=fn(context, request, sound)`, mistakes by field, in
+one answer with those that the schema finds.
 """
 
 from __future__ import annotations
@@ -59,16 +61,21 @@ def body_deriver(view: View, info: Any) -> View:
     schema = (wanted or NoBody)()
     partial = bool(info.options.get("partial"))
     read_only = frozenset(info.options.get("read_only") or ())
+    also: Callable[..., dict[str, str]] = info.options.get("also") or (lambda context, request, sound: {})
 
     def wrapped(context: Any, request: Request) -> Any:
         values = read_object(request, optional=not wanted or not any(child.required for child in schema.children))
-        request.valid_body = validate(schema, values, partial=partial, read_only=read_only)
+        sound, wrong = judge(schema, values, partial=partial, read_only=read_only)
+        wrong = also(context, request, sound) | wrong
+        if wrong:
+            raise Invalid(wrong)
+        request.valid_body = sound
         return view(context, request)
 
     return wrapped
 
 
-body_deriver.options = ("body", "partial", "read_only")  # type: ignore[attr-defined]
+body_deriver.options = ("body", "partial", "read_only", "also")  # type: ignore[attr-defined]
 
 
 def query_deriver(view: View, info: Any) -> View:
@@ -143,32 +150,32 @@ def read_object(request: Request, *, optional: bool) -> dict[str, Any]:
     return value
 
 
-def validate(
+def validate(schema: colander.SchemaNode, values: dict[str, Any]) -> dict[str, Any]:
+    """The values as the schema wants them, or Invalid naming every wrong field at once."""
+    sound, wrong = judge(schema, values)
+    if wrong:
+        raise Invalid(wrong)
+    return sound
+
+
+def judge(
     schema: colander.SchemaNode,
     values: dict[str, Any],
     *,
     partial: bool = False,
     read_only: frozenset[str] = frozenset(),
-) -> dict[str, Any]:
-    """The values as the schema wants them, or Invalid naming every wrong field at once."""
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The values that are as the schema wants them, and what is wrong with the others, by path."""
     known = {child.name for child in schema.children}
     values = {name: value for name, value in values.items() if name in known or name not in read_only}
     if partial:
         schema = schema.clone()
         schema.children = [child for child in schema.children if child.name in values]
-        required = {child.name for child in schema.children if child.required}
         values = {name: value for name, value in values.items() if value is not None or name in known}
-        missing = {name: "is required" for name in required if values[name] is None and not _nullable(schema[name])}
-        if missing:
-            raise Invalid(missing)
     try:
-        return schema.deserialize(values)
+        return schema.deserialize(values), {}
     except colander.Invalid as problem:
-        raise Invalid(fields_of(problem)) from None
-
-
-def _nullable(node: colander.SchemaNode) -> bool:
-    return isinstance(node.typ, Nullable)
+        return getattr(problem, "sound", {}), fields_of(problem)
 
 
 def parse_query(schema: Query, values: Any) -> dict[str, Any]:

@@ -201,13 +201,16 @@ class StrictMapping(colander.Mapping):
         known = {child.name: child for child in node.children}
         rows = [(name, child, cstruct.get(name, colander.null)) for name, child in known.items()]
         rows += [(name, _UNKNOWN, None) for name in cstruct if name not in known]
-        return _collect(node, rows)
+        return _collect(node, rows, getattr(node, "across", None))
 
 
 class Body(colander.Schema):
     """Base of every schema for a JSON object."""
 
     schema_type = StrictMapping
+    across: Callable[[dict[str, Any]], dict[str, str]] | None = None
+    """What no single field shows, by path, for a static method: told in one answer with what single fields show. It
+    gets those values that are sound by themselves, so any may be missing."""
 
 
 class Query(colander.Schema):
@@ -223,8 +226,12 @@ def _unknown(node: colander.SchemaNode, value: Any) -> None:
 _UNKNOWN = colander.SchemaNode(Nullable(Anything()), validator=_unknown)
 
 
-def _collect(node: colander.SchemaNode, rows: Iterable[tuple[str, colander.SchemaNode, Any]]) -> dict[str, Any]:
-    """Every row's value by name; all that is wrong in one Invalid."""
+def _collect(
+    node: colander.SchemaNode,
+    rows: Iterable[tuple[str, colander.SchemaNode, Any]],
+    across: Callable[[dict[str, Any]], dict[str, str]] | None = None,
+) -> dict[str, Any]:
+    """Every row's value by name; all that is wrong in one Invalid, which has the other values as `sound`."""
     values: dict[str, Any] = {}
     wrong = colander.Invalid(node)
     for name, child, value in rows:
@@ -237,9 +244,25 @@ def _collect(node: colander.SchemaNode, rows: Iterable[tuple[str, colander.Schem
         else:
             if answer is not colander.drop:
                 values[name] = answer
+    _add(wrong, across(values) if across else {})
     if wrong.children:
+        wrong.sound = values
         raise wrong
     return values
+
+
+def _add(wrong: colander.Invalid, found: dict[str, str]) -> None:
+    """Mistakes by path, where no other is known in that place."""
+    known = {child.node.name for child in wrong.children}
+    for path, text in found.items():
+        first, *others = path.split(".")
+        if first not in known:
+            problem = colander.Invalid(colander.SchemaNode(Anything(), name=[first, *others][-1]), text)
+            for name in reversed([first, *others][:-1]):
+                outer = colander.Invalid(colander.SchemaNode(Anything(), name=name))
+                outer.add(problem)
+                problem = outer
+            wrong.add(problem)
 
 
 def _takes_null(node: colander.SchemaNode) -> bool:

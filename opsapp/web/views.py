@@ -140,9 +140,9 @@ def pack_store(context: StoreFacet, request: Request) -> Deferred:
 def apply(context: Api, request: Request) -> dict[str, Any]:
     """Make what a document says true, all of it or nothing; `dry_run` tells what would change and changes nothing."""
     registry, asked = request.registry, request.valid_body
-    document = ascode.validated(registry, asked["document"])
+    document, mistakes = ascode.judged(registry, asked["document"])
     changes, unchanged = declared.apply(
-        request.root, request.node, registry.opsapp_kinds, document, prune=asked["prune"]
+        request.root, request.node, registry.opsapp_kinds, document, mistakes, prune=asked["prune"]
     )
     for change in changes:
         request.audit(change.action, change.id, before=change.before, after=change.after)

@@ -49,19 +49,25 @@ def test_a_dry_run_tells_and_changes_nothing(service):
 
 
 def test_one_wrong_entry_and_nothing_is_done_all_mistakes_named(service):
-    """First all that the document itself shows, then all that only the store knows."""
+    """What the document itself shows and what only the store knows, in one answer."""
+    apply(service, {"monitors": [{**WEB, "name": "kept"}]})
     document = {
         "monitors": [WEB, {**WEB, "name": "two", "agent_id": "abc"}, {**WEB, "name": "three", "interval": 1}],
-        "rules": [DISK, {**DISK, "id": "none", "action": None}],
-    }
-    assert apply(service, document, 422)["fields"] == {
+        "rules": [DISK, {**DISK, "id": "none", "condition": "cpu", "action": None},
+                  {**DISK, "id": "odd", "action": {"type": "temp_cleanup", "params": {"depth": 1}}}],
+        "windows": "none",
+    }  # fmt: skip
+    fields = apply(service, document, 422, prune=True)["fields"]
+    assert fields == {
+        "monitors.1.agent_id": "no such agent",
         "monitors.2.interval": "must be 5 to 86400",
+        "rules.1.condition": fields["rules.1.condition"],
         "rules.1.action": "is required where there is no escalation_chain",
+        "rules.2.action.params.depth": "temp_cleanup has no such parameter",
+        "windows": "must be a list",
     }
-    document = {"monitors": [WEB, document["monitors"][1], {**WEB, "name": "three", "agent_id": "d"}], "rules": [DISK]}
-    fields = apply(service, document, 422)["fields"]
-    assert fields == {"monitors.1.agent_id": "no such agent", "monitors.2.agent_id": "no such agent"}
-    assert monitors(service) == []
+    assert [monitor["name"] for monitor in monitors(service)] == ["kept"]
+    service.ada.get("/api/healing/rules/disk", status=404)
 
 
 def test_values_are_strict_and_kinds_known(service):

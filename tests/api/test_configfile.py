@@ -122,7 +122,7 @@ def test_what_is_wrong_between_the_fields_of_a_rule_has_its_line_too(tmp_path, s
     )
     found = mistakes(write(tmp_path, text), sections)
     assert found["healing.rules.0.action"] == (3, "is required where there is no escalation_chain")
-    assert found["healing.rules.1.escalation_chain"][0] == 6
-    assert "restart_service has no such parameter" in found["healing.rules.1.escalation_chain"][1]
+    lacking = found["healing.rules.1.escalation_chain.0.params.servce"]
+    assert lacking == (7, "restart_service has no such parameter")
     assert found["healing.dependencies"][0] == 8
     assert "cycle: x → y → x" in found["healing.dependencies"][1]

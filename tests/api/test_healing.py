@@ -332,7 +332,9 @@ def test_replay(service):
     assert service.otto.post_json(path, {"days": 7}, status=422).json["fields"].keys() == {"rules"}
     assert "days" in service.otto.post_json(path, {"dependencies": []}, status=422).json["fields"]
     service.otto.post_json(path, {"days": -1, "dependencies": []}, status=422)
-    service.otto.post_json(path, {"days": 7, "rules": [{**RULE, "condition": "a >"}]}, status=422)
+    wrong = {**RULE, "id": "none", "condition": "a >", "action": None}
+    answer = service.otto.post_json(path, {"days": 7, "rules": [wrong]}, status=422)
+    assert answer.json["fields"].keys() == {"rules.0.condition", "rules.0.action"}
 
 
 def test_places_are_made_anew_only_when_something_about_them_is_different(service):

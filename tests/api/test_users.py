@@ -42,6 +42,23 @@ def test_a_user_is_made_shown_changed_and_removed(service):
     login(service, "grace", NEW["password"], status=401)
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "wrong"),
+    [
+        ("/api/users", {"username": "gracehopper", "role": "root", "password": "gracehopper"}, {"role", "password"}),
+        ("/api/users", {"username": "No", "role": "root", "password": "password123"}, {"username", "role", "password"}),
+        ("/api/keys", {"name": "", "role": "viewer", "expires_at": 5}, {"name", "expires_at"}),
+    ],
+)
+def test_everything_wrong_is_named_at_once(service, path, body, wrong):
+    assert service.ada.post_json(path, body, status=422).json["fields"].keys() == wrong
+
+
+def test_a_change_names_everything_wrong_at_once(service, grace):
+    body = {"role": "root", "password": "password123", "disabled": None}
+    assert service.ada.put_json("/api/users/grace", body, status=422).json["fields"].keys() == {"role", "password"}
+
+
 def test_a_name_is_taken_once(service, grace):
     assert service.ada.post_json("/api/users", NEW, status=409).json["code"] == "user_exists"
 

@@ -9,13 +9,18 @@ from pyramid.view import view_config
 
 from opsapp.auth import schemas
 from opsapp.auth.resources import ApiKey, Keys, drop_key, make_key, make_ticket
-from opsapp.lib.problems import Forbidden, Invalid, NotFound
+from opsapp.lib.problems import Forbidden, NotFound
 from opsapp.tree.acl import Permission, roles_up_to
 from opsapp.tree.root import Api
 from opsapp.web.fields import Paging
 from opsapp.web.paging import page_of
 
 from .me import own_session
+
+
+def ended_before(sound: dict[str, Any], now: float) -> dict[str, str]:
+    end = sound.get("expires_at")
+    return {"expires_at": "must be in the future"} if end is not None and end <= now else {}
 
 
 @view_config(
@@ -36,6 +41,7 @@ def keys(context: Keys, request: Request) -> list[dict[str, Any]]:
     request_method="POST",
     permission=Permission.view,
     body=schemas.NewKey,
+    also=lambda keys, request, sound: ended_before(sound, request.node.clock.now()),
     returns=schemas.KeyMade,
     creates=True,
     renderer="json",
@@ -47,8 +53,6 @@ def create_key(context: Keys, request: Request) -> dict[str, Any]:
     body, now = request.valid_body, request.node.clock.now()
     if body["role"] not in roles_up_to(request.caller.role):
         raise Forbidden("A key's role cannot be higher than your own.", code="role_too_low")
-    if body["expires_at"] is not None and body["expires_at"] <= now:
-        raise Invalid({"expires_at": "must be in the future"})
     key, token = make_key(request.root, request.caller.name, body["name"], body["role"], body["expires_at"], now)
     request.audit("key.create", key.__name__, after=key.describe())
     return {"id": key.__name__, **body, "key": token}

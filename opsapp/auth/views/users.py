@@ -9,6 +9,7 @@ from pyramid.view import view_config
 
 from opsapp.auth import engine, resources, schemas
 from opsapp.auth.engine import accounts, secondfactor
+from opsapp.auth.logic.names import password_problem
 from opsapp.auth.resources import User, Users
 from opsapp.tree.acl import Permission
 from opsapp.tree.folder import Facet, add_facet
@@ -22,6 +23,12 @@ class UserTotp(Facet):
 
 
 add_facet(User, "totp", UserTotp)
+
+
+def wrong_password(username: str, sound: dict[str, Any]) -> dict[str, str]:
+    said = password_problem(sound["password"], username) if "password" in sound else None
+    return {"password": said} if said else {}
+
 
 READ_ONLY = ("username", "totp_enabled", "source", "created_at", "last_login")
 
@@ -44,6 +51,7 @@ def users(context: Users, request: Request) -> list[dict[str, Any]]:
     request_method="POST",
     permission=Permission.administer,
     body=schemas.NewUser,
+    also=lambda users, request, sound: wrong_password(sound.get("username", ""), sound),
     returns=schemas.UserShown,
     creates=True,
     audit="user.create",
@@ -69,6 +77,7 @@ def user(context: User, request: Request) -> dict[str, Any]:
     permission=Permission.administer,
     body=schemas.ChangedUser,
     partial=True,
+    also=lambda user, request, sound: wrong_password(user.__name__, sound),
     read_only=READ_ONLY,
     returns=schemas.UserShown,
     audit="user.update",

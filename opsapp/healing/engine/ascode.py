@@ -21,9 +21,7 @@ def stored(_node: Node, root: Root) -> Iterator[Stored]:
 
 
 def complete(_node: Node, given: dict[str, Any], _present: dict[str, Any] | None) -> dict[str, Any]:
-    fields = declared.complete(given)
-    declared.refuse_wrong(fields)
-    return {"id": given["id"], **fields}
+    return {"id": given["id"], **declared.complete(given)}
 
 
 def shown(fields: dict[str, Any]) -> dict[str, Any]:

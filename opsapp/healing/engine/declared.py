@@ -7,10 +7,8 @@ from typing import Any
 
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import drop_rule, put_rule
-from opsapp.lib.problems import Invalid
 from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
-from opsapp.wire.actions import ACTIONS, Action
 
 RULE_DEFAULTS: dict[str, Any] = {
     "severity": "warning",
@@ -31,42 +29,6 @@ RULE_DEFAULTS: dict[str, Any] = {
 def complete(given: Mapping[str, Any]) -> dict[str, Any]:
     """A rule's fields with everything that was left out."""
     return {**RULE_DEFAULTS, **{name: value for name, value in given.items() if name != "id"}}
-
-
-def refuse_wrong(fields: Mapping[str, Any]) -> None:
-    wrong = mistakes_in(fields)
-    if wrong:
-        raise Invalid(wrong)
-
-
-def mistakes_in(fields: Mapping[str, Any]) -> dict[str, str]:
-    """What no single field shows: a rule does something, and no step is given a parameter that its action lacks."""
-    wrong: dict[str, str] = {}
-    if not fields["action"] and not fields["escalation_chain"]:
-        wrong["action"] = "is required where there is no escalation_chain"
-    given = (
-        [("action.params", fields["action"]["type"], fields["action"].get("params") or {})] if fields["action"] else []
-    )
-    given += [
-        (f"escalation_chain.{at}.params", step["action"], step["params"])
-        for at, step in enumerate(fields["escalation_chain"])
-    ]
-    for where, name, params in given:
-        for param, value in params.items():
-            said = _wrong_param(ACTIONS[name], param, value)
-            if said:
-                wrong[f"{where}.{param}"] = said
-    return wrong
-
-
-def _wrong_param(action: Action, param: str, value: Any) -> str | None:
-    if param not in action.params:
-        return f"{action.name} has no such parameter"
-    try:
-        action.params[param].check(value)
-    except ValueError as problem:
-        return str(problem)
-    return None
 
 
 def _chain(*steps: str | tuple[str, dict[str, Any]]) -> list[dict[str, Any]]:
@@ -141,7 +103,6 @@ def declare(root: Root, config: Mapping[str, Any]) -> None:
         if rule.source != "api" and rule_id not in wanted:
             drop_rule(root, rule_id)
     for rule_id, (source, fields) in wanted.items():
-        refuse_wrong(fields)
         present = healing["rules"].get(rule_id)
         if present is None or present.source != "api":
             put_rule(root, rule_id, fields, source=source, now=now)

@@ -25,7 +25,7 @@ from opsapp.lib.problems import Invalid
 from opsapp.tree.root import Root
 from opsapp.wire.conditions import parse
 
-from .declared import complete, refuse_wrong
+from .declared import complete
 from .dryrun import WOULD
 from .pipeline import world_now
 from .reach import Place, reach_of
@@ -54,8 +54,6 @@ def change_of(
     """Invalid when nothing is changed, or when it could not be declared so."""
     if rules is None and dependencies is None:
         raise Invalid({"rules": "rules or dependencies are due"})
-    for one in rules or ():
-        refuse_wrong(complete(one))
     wrong = mistakes(dependencies or (), known_targets(root))
     if wrong:
         raise Invalid({entry["target"]: entry["error"] for entry in wrong})

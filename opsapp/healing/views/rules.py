@@ -9,7 +9,8 @@ from pyramid.view import view_config
 
 from opsapp.healing import schemas
 from opsapp.healing.engine import past
-from opsapp.healing.engine.declared import complete, refuse_wrong
+from opsapp.healing.engine.declared import complete
+from opsapp.healing.logic.soundness import does_nothing
 from opsapp.healing.resources.rules import Rule, Rules, TrustBook, TrustState, drop_rule, put_rule, require_free
 from opsapp.healing.stages import trust as governor
 from opsapp.lib.ids import new_id
@@ -48,7 +49,6 @@ def create_rule(context: Rules, request: Request) -> Any:
     rule_id = request.valid_body["id"] or new_id()
     require_free(request.root, rule_id)
     fields = complete(request.valid_body)
-    refuse_wrong(fields)
     put_rule(request.root, rule_id, fields, source="api", now=request.node.clock.now())
     request.audit("healing.rule.create", rule_id, after=fields)
     return {"id": rule_id, "status": "created"}
@@ -75,13 +75,13 @@ def rule(context: Rule, request: Request) -> Any:
     permission=Permission.administer,
     body=schemas.RuleBody,
     partial=True,
+    also=lambda rule, request, sound: does_nothing({**rule.fields, **sound}),
     read_only=schemas.RULE_READ_ONLY,
     returns=schemas.Status,
     renderer="json",
 )
 def edit_rule(context: Rule, request: Request) -> Any:
     before, fields = context.fields, {**context.fields, **request.valid_body}
-    refuse_wrong(fields)
     put_rule(request.root, context.__name__, fields, source="api", now=request.node.clock.now())
     request.audit("healing.rule.update", context.__name__, before=before, after=fields)
     return {"status": "updated"}
