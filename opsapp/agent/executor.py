@@ -14,7 +14,7 @@ from opsapp.wire.commands import check_params, clean_output
 from opsapp.wire.fields import WireError
 
 from .journal import ACCEPTED, STARTED, Journal
-from .processes import Cancel, Ran, end_orphans
+from .processes import Cancel, Group, Ran, end_orphans
 
 log = logging.getLogger("executor")
 HEAL_THREADS = 2       # of their own, so that long shells do not keep a heal waiting
@@ -38,8 +38,8 @@ class Task:
         self.cancel = Cancel()
         self._executor = executor
 
-    def on_start(self, pid: int, pid_start: int) -> None:
-        self._executor.journal.process(self.id, pid, pid_start)
+    def on_start(self, group: Group) -> None:
+        self._executor.journal.process(self.id, group)
 
     def on_output(self, data: bytes) -> None:
         self._executor.output(self.id, data)
@@ -77,7 +77,7 @@ class Executor:
             if entry.state == ACCEPTED and entry.command:
                 self._queue(entry.command)
                 continue
-            stopped = end_orphans(entry.pid, entry.pid_start)
+            stopped = end_orphans(entry.group)
             left = "; what was left of it was stopped" if stopped else ""
             self._finish(name, Ran("lost", None, b"", f"the agent ended while it ran{left}"), None, entry.at)
 

@@ -19,7 +19,7 @@ from .executor import Answer, Task
 from .fits import FITS
 from .journal import Journal
 from .native import Context, Step
-from .processes import Cancel, Ran, run
+from .processes import Cancel, Group, Ran, run
 from .snapshots import KINDS, Host, Snapshots
 
 NATIVE: Dict[str, Step] = {
@@ -54,7 +54,7 @@ class LocalStep:
         self.params = {"params": params, "timeout": None}
         self.cancel = cancel
 
-    def on_start(self, pid: int, pid_start: int) -> None:
+    def on_start(self, group: Group) -> None:
         """Nothing to note: an undoing that is cut off is done again."""
 
     def on_output(self, data: bytes) -> None:
@@ -220,7 +220,7 @@ class Healer:
         """Argument lists and native steps in order, until one fails; all within one time-out."""
         deadline = time.monotonic() + (task.params["timeout"] or action.timeout)
         context = Context(params or task.params["params"], state, self._host.capabilities, task.cancel, deadline,
-                          self._host.protected, self._host.config)
+                          self._host.protected, self._host.config, task.on_start)
         done: List[Dict[str, Any]] = []
         output = b""
         ran = Ran("done", 0, b"")

@@ -15,23 +15,24 @@ from typing import Any, Dict, List, Optional
 from opsapp.wire.fields import WireError, dumps, loads
 
 from .disk import Lines, sync_directory, write_whole
+from .processes import Group
 
 KEEP_S = 7 * 86400
 KEEP_MOST = 10_000
 COMPACT_BYTES = 2 * 2**20
 ACCEPTED, STARTED, FINISHED, THANKED = "accepted", "started", "finished", "thanked"
 OPEN_MOST = 200
+NO_GROUP = Group(0, 0, "")
 
 
 class Entry:
-    __slots__ = ("at", "command", "pid", "pid_start", "state")
+    __slots__ = ("at", "command", "group", "state")
 
     def __init__(self, state: str, at: float, command: Optional[dict] = None):
         self.state = state
         self.at = at
         self.command = command
-        self.pid = 0
-        self.pid_start = 0
+        self.group = NO_GROUP
 
 
 class Journal:
@@ -89,12 +90,13 @@ class Journal:
             self._write({"did": STARTED, "id": name, "at": now})
             self._entries[name].state = STARTED
 
-    def process(self, name: str, pid: int, pid_start: int) -> None:
-        """The process group of a started command, so that a later agent can stop what was left of it."""
+    def process(self, name: str, group: Group) -> None:
+        """The process group of a started command, so that a later agent can stop what was left of it.
+
+        Not synced: it is of use to a later agent of the same boot only, and that one reads what the kernel holds."""
         with self._lock:
-            self._write({"did": "process", "id": name, "pid": pid, "pid_start": pid_start}, sync=False)
-            entry = self._entries[name]
-            entry.pid, entry.pid_start = pid, pid_start
+            self._write(_told(name, group), sync=False)
+            self._entries[name].group = group
 
     def finish(self, name: str, result: dict, now: float) -> None:
         write_whole(self._path(name), dumps(result))
@@ -137,7 +139,7 @@ class Journal:
                 lines.append(dumps({"did": ACCEPTED, "id": name, "at": entry.at, "command": entry.command}))
                 if entry.state == STARTED:
                     lines.append(dumps({"did": STARTED, "id": name, "at": entry.at}))
-                    lines.append(dumps({"did": "process", "id": name, "pid": entry.pid, "pid_start": entry.pid_start}))
+                    lines.append(dumps(_told(name, entry.group)))
                 elif entry.state != ACCEPTED:
                     lines.append(dumps({"did": entry.state, "id": name, "at": entry.at}))
             self._lines.replace(lines)
@@ -166,7 +168,7 @@ class Journal:
         elif name in self._entries:
             entry = self._entries[name]
             if did == "process":
-                entry.pid, entry.pid_start = said["pid"], said["pid_start"]
+                entry.group = Group(said["pid"], said["pid_start"], said.get("boot", ""))
             else:
                 entry.state = did
                 entry.at = said.get("at", entry.at)
@@ -189,3 +191,7 @@ class Journal:
         for index, (at, name) in enumerate(done):
             if now - at > KEEP_S or len(done) - index > KEEP_MOST:
                 del self._entries[name]
+
+
+def _told(name: str, group: Group) -> Dict[str, Any]:
+    return {"did": "process", "id": name, "pid": group.pid, "pid_start": group.started, "boot": group.boot}

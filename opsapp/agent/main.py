@@ -36,7 +36,7 @@ from .reporter import Reporter
 from .snapshots import Host, Snapshots
 from .spool import Spool
 from .streams import Make, MetricsStream, Streams
-from .tails import LogTail
+from .tails import LogTail, end_left
 from .update import Updater, restart_argv
 
 log = logging.getLogger("agent")
@@ -80,6 +80,7 @@ class Agent:
         self._handle_signals()
         threading.Thread(target=self._probe, daemon=True, name="capabilities").start()
         update = self.updater.pending()
+        end_left(self.config.state_dir)
         self.executor.recover(but=update["command_id"] if update else None)
         if update:
             threading.Thread(target=self.updater.judge, args=(update, self.link.connected_once.wait), daemon=True,
@@ -114,7 +115,7 @@ class Agent:
             "metrics": lambda number, params, ws: MetricsStream(number, params, ws, self.reporter.stream),
             "file_get": lambda number, params, ws: FileGet(number, params, ws, rules, most),
             "file_put": lambda number, params, ws: FilePut(number, params, ws, rules, most),
-            "logs": lambda number, params, ws: LogTail(number, params, ws, rules),
+            "logs": lambda number, params, ws: LogTail(number, params, ws, rules, self.config.state_dir),
         }
 
     # ---- what the parts tell each other

@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set
 from .capabilities import Capabilities
 from .config import Config
 from .metrics import maybe, processes
-from .processes import Cancel, Ran, run, start_time
+from .processes import Cancel, Group, Ran, run, start_time
 from .protection import is_named, is_protected
 
 TERM_WAIT_S = 5.0
@@ -30,9 +30,10 @@ class Context(NamedTuple):
     deadline: float                # monotonic
     protected: Set[str]
     config: Config
+    on_start: Callable[[Group], None]
 
     def run(self, argv: List[str]) -> Ran:
-        return run(argv, max(0.1, self.deadline - time.monotonic()), self.cancel)
+        return run(argv, max(0.1, self.deadline - time.monotonic()), self.cancel, on_start=self.on_start)
 
 
 Step = Callable[[Context], Ran]

@@ -23,7 +23,7 @@ from .disk import write_whole
 from .executor import Answer
 from .heal import Healer
 from .outcomes import Outcomes
-from .processes import Cancel, Ran
+from .processes import Cancel, Group, Ran
 
 log = logging.getLogger("offline")
 _NUMBERS = ("cpu_percent", "mem_percent", "disk_percent", "swap_percent", "load1", "load5", "load15", "uptime_s")
@@ -34,13 +34,11 @@ class LocalTask:
 
     type = "heal"
 
-    def __init__(self, params: dict):
+    def __init__(self, params: dict, on_start: Callable[[Group], None]):
         self.id = params["heal_id"]
         self.params = params
         self.cancel = Cancel()
-
-    def on_start(self, pid: int, pid_start: int) -> None:
-        """Nothing to note: a heal that is cut off is told as lost."""
+        self.on_start = on_start
 
     def on_output(self, data: bytes) -> None:
         """Nobody watches."""
@@ -198,7 +196,8 @@ class Offline:
 
     def _phase(self, phase: str, outcome: dict, params: dict) -> Answer:
         task = LocalTask({"heal_id": f"alone.{outcome['outcome_id']}", "phase": phase, "params": params,
-                          "action_type": outcome["action_type"], "snapshot": None, "timeout": None})
+                          "action_type": outcome["action_type"], "snapshot": None, "timeout": None},
+                         lambda group: self._outcomes.process(outcome["outcome_id"], group))
         try:
             return self._healer.perform(task)
         except Exception as error:    # whatever a handler does, the heal must come to an end

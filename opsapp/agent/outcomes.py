@@ -12,8 +12,9 @@ from typing import Dict, List, Optional
 from opsapp.wire.fields import WireError, dumps, loads
 
 from .disk import Lines
+from .processes import Group, end_orphans
 
-BEGUN, DONE, THANKED = "begun", "done", "thanked"
+BEGUN, DONE, THANKED, PROCESS = "begun", "done", "thanked", "process"
 
 
 class Outcomes:
@@ -22,6 +23,7 @@ class Outcomes:
         self._lines = Lines(os.path.join(directory, "outcomes.jsonl"))
         self._kept: Dict[str, dict] = {}     # in order of their beginning
         self._state: Dict[str, str] = {}
+        self._groups: Dict[str, Group] = {}  # of those begun: what a kill would leave running
         for line in self._lines:
             with contextlib.suppress(WireError):    # a line damaged by the disk: the others still count
                 self._replay(loads(line))
@@ -30,6 +32,13 @@ class Outcomes:
     def begin(self, outcome: dict) -> None:
         """What is about to be done, as it will be told if nothing more becomes known."""
         self._note(BEGUN, outcome["outcome_id"], outcome)
+
+    def process(self, name: str, group: Group) -> None:
+        """The process group that a heal is about to run, so that a later agent can stop what was left of it."""
+        with self._lock:
+            said = {"did": PROCESS, "id": name, "group": list(group)}
+            self._lines.append(dumps(said), sync=False)
+            self._replay(said)
 
     def finish(self, outcome: dict) -> None:
         self._note(DONE, outcome["outcome_id"], outcome)
@@ -67,6 +76,11 @@ class Outcomes:
             self._replay({"did": did, "id": name, "outcome": outcome})
 
     def _replay(self, said: dict) -> None:
+        if said["did"] == PROCESS:
+            self._groups[said["id"]] = Group(*said["group"])
+            return
+        if said["did"] != BEGUN:
+            self._groups.pop(said["id"], None)
         if said["did"] == THANKED:
             self._kept.pop(said["id"], None)
             self._state.pop(said["id"], None)
@@ -77,4 +91,6 @@ class Outcomes:
     def _lose_open(self) -> None:
         """After a kill: nobody knows what became of a heal that had begun."""
         for name in [name for name, state in self._state.items() if state == BEGUN]:
-            self.finish({**self._kept[name], "outcome": "lost", "reason": "the agent ended while it healed"})
+            stopped = name in self._groups and end_orphans(self._groups[name])
+            left = "; what was left of it was stopped" if stopped else ""
+            self.finish({**self._kept[name], "outcome": "lost", "reason": f"the agent ended while it healed{left}"})

@@ -1,9 +1,11 @@
 """Running one program: its own process group, bounded output, an end that is certain (time-out, cancel, stop).
 
+A program waits at a gate until its process group is known to whoever must be able to stop it, should we be killed.
 Must not: read a string through a shell; know commands or results.
 """
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import select
@@ -19,6 +21,9 @@ TERM_GRACE_S = 2.0
 DRAIN_S = 0.2         # after the program has ended: a daemon it left behind may hold its output open for ever
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _PROC_FIELDS_AFTER_COMM = 19
+# The gate: a shell that turns into the program on a word from us. If we are killed before, it reads the end of the pipe
+# and leaves, with nothing begun. Words only: the program comes as arguments.
+_GATE = ("/bin/sh", "-c", 'read -r go || exit 125; exec "$@" </dev/null', "opsapp-gate")
 
 
 class Ran(NamedTuple):
@@ -26,6 +31,14 @@ class Ran(NamedTuple):
     exit_code: Optional[int]
     output: bytes               # at most OUTPUT_LIMIT + 1 bytes: the last one says that there was more
     reason: Optional[str] = None
+
+
+class Group(NamedTuple):
+    """A process group as one agent leaves it to the next."""
+
+    pid: int           # of its leader
+    started: int
+    boot: str
 
 
 class Cancel:
@@ -68,19 +81,16 @@ def environment(more: Optional[Dict[str, str]] = None) -> Dict[str, str]:
 
 
 def run(argv: List[str], timeout: float, cancel: Cancel, *, env: Optional[Dict[str, str]] = None,
-        on_start: Optional[Callable[[int, int], None]] = None,
+        on_start: Optional[Callable[[Group], None]] = None,
         on_output: Optional[Callable[[bytes], None]] = None, limit: int = OUTPUT_LIMIT) -> Ran:
     """Run `argv` to its end, or end its whole process group at the time-out or when cancelled."""
     deadline = time.monotonic() + timeout
     if cancel:
         return Ran("cancelled", None, b"", "cancelled before it started")
     try:
-        child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                 cwd="/", env=environment(env), start_new_session=True, umask=0o022)
+        child = _start(argv, environment(env), on_start)
     except (OSError, ValueError) as error:
         return Ran("failed", None, b"", f"cannot start {argv[0]}: {getattr(error, 'strerror', None) or error}")
-    if on_start:
-        on_start(child.pid, start_time(child.pid))
     reader = _Reader(child, limit, on_output)
     try:
         why = reader.read(deadline, cancel)
@@ -95,6 +105,40 @@ def run(argv: List[str], timeout: float, cancel: Cancel, *, env: Optional[Dict[s
         return Ran("done", 0, reader.kept())
     finally:
         reader.close()
+
+
+def _start(argv: List[str], env: Dict[str, str],
+           on_start: Optional[Callable[[Group], None]]) -> "subprocess.Popen[bytes]":
+    """The program, let go once `on_start` has returned; whatever that raises, nothing has begun."""
+    _find(argv[0], env)
+    child = subprocess.Popen([*_GATE, *argv], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                             cwd="/", env=env, start_new_session=True, umask=0o022)
+    gate, out = child.stdin, child.stdout
+    assert gate is not None
+    assert out is not None
+    try:
+        if on_start:
+            on_start(Group(child.pid, start_time(child.pid), boot_id()))
+        with contextlib.suppress(BrokenPipeError):    # ended from outside already: its exit code tells
+            os.write(gate.fileno(), b"go\n")
+    except BaseException:
+        gate.close()
+        out.close()
+        child.wait()
+        raise
+    gate.close()
+    return child
+
+
+def _find(program: str, env: Dict[str, str]) -> None:
+    """OSError when there is no such program: the gate could tell it in the output only."""
+    near = [""] if os.path.dirname(program) else os.get_exec_path(env)
+    places = [os.path.join("/", place, program) for place in near]
+    there = [place for place in places if os.path.isfile(place)]
+    if not there:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+    if not any(os.access(place, os.X_OK) for place in there):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 class _Reader:
@@ -204,16 +248,27 @@ def start_time(pid: int) -> int:
         return 0
 
 
-def end_orphans(group: int, started: int) -> bool:
+def boot_id() -> str:
+    """Tells this boot of the host from every other: process numbers mean nothing beyond it."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def end_orphans(group: Group) -> bool:
     """Stop what is left of a process group that a former agent started; False when nothing is."""
-    leader = start_time(group)
-    if not group or not started or (leader and leader != started) or not group_alive(group):
+    leader = start_time(group.pid)
+    if not group.pid or not group.started or (leader and leader != group.started) or not group_alive(group.pid):
         return False
-    signal_group(group, signal.SIGTERM)
+    if group.boot != boot_id():    # the number is somebody else's since the host was restarted
+        return False
+    signal_group(group.pid, signal.SIGTERM)
     until = time.monotonic() + TERM_GRACE_S
-    while time.monotonic() < until and group_alive(group):
+    while time.monotonic() < until and group_alive(group.pid):
         time.sleep(0.05)
-    signal_group(group, signal.SIGKILL)
+    signal_group(group.pid, signal.SIGKILL)
     return True
 
 
@@ -225,3 +280,18 @@ def _pidfd(pid: int) -> int:
         if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
             raise
         return -1
+
+
+def end_marked(name: str, value: str) -> int:
+    """KILL to every process that carries this mark in its environment; how many there were."""
+    wanted, found = f"{name}={value}".encode(), 0
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                if wanted not in file.read().split(b"\0"):
+                    continue
+            os.kill(int(pid), signal.SIGKILL)
+        except OSError:    # gone meanwhile, or another user's, which is none of ours
+            continue
+        found += 1
+    return found

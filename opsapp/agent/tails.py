@@ -1,5 +1,6 @@
 """Live logs: the last lines of the journal or of a file, then every new one, until the reader leaves.
 
+What a killed agent left of them is ended by the next one, which knows it by a mark.
 A reader that is too slow loses lines and is told how many: a log must never hold up the host.
 Must not: leave a process behind.
 """
@@ -15,7 +16,7 @@ from typing import Any, List, Optional
 
 from .commands import tail
 from .paths import PathRules
-from .processes import environment, signal_group
+from .processes import end_marked, environment, signal_group
 from .streams import Ended, Stream, explain
 from .websocket import WebSocket
 
@@ -23,11 +24,13 @@ FLUSH_S = 0.1
 FOLLOW_S = 0.3
 BATCH = 200
 LINE_MOST = 32768
+MARK = "OPSAPP_AGENT_STREAM"
 
 
 class LogTail(Stream):
-    def __init__(self, number: int, params: dict, ws: WebSocket, rules: PathRules):
+    def __init__(self, number: int, params: dict, ws: WebSocket, rules: PathRules, state_dir: str):
         super().__init__(number, params, ws)
+        self._state_dir = state_dir
         self._rules = rules
         self._dropped = 0
 
@@ -47,7 +50,7 @@ class LogTail(Stream):
         if self.params["unit"]:
             argv.append(f"--unit={self.params['unit']}")
         child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                                 env=environment(), start_new_session=True)
+                                 env=environment({MARK: whose(self._state_dir)}), start_new_session=True)
         try:
             self.say("opened")
             self._read(child)
@@ -134,6 +137,17 @@ class LogTail(Stream):
                 continue
             self._dropped = 0
             self.say("lines", lines=batch)
+
+
+def whose(state_dir: str) -> str:
+    """One agent on this machine, in a container or not: by the directory that only one at a time may hold."""
+    about = os.stat(state_dir)
+    return f"{about.st_dev}:{about.st_ino}"
+
+
+def end_left(state_dir: str) -> int:
+    """End what a former agent of this state still follows; for whoever holds the state's lock."""
+    return end_marked(MARK, whose(state_dir))
 
 
 def journal_entry(line: bytes) -> Optional[dict]:

@@ -34,7 +34,7 @@ class Task:
     def __init__(self, params):
         self.id, self.params, self.cancel = params["heal_id"], params, Cancel()
 
-    def on_start(self, pid, pid_start):
+    def on_start(self, group):
         pass
 
     def on_output(self, data):

@@ -2,6 +2,7 @@
 
 import http.client
 import random
+import re
 import threading
 from collections import Counter
 from pathlib import Path
@@ -14,6 +15,7 @@ from tests.support.process import Serve
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.system
+RUN_OF = re.compile(r"\.([^.-]+)-")
 
 
 class Asker:
@@ -56,7 +58,8 @@ def crash_again_and_again(tmp_path, points, seed, runs):
         asker.end()
         rows = until(lambda: all_over(serve), 120, every=0.3, what="the end of every run")
         again = [run_id for run_id, count in Counter(marks.read_text().split()).items() if count > 1]
-        left = [path.name for path in Path("/tmp").glob("opsapp-run-*") if path.name.split("-")[2] in set(asker.asked)]
+        asked = set(asker.asked)
+        left = [path.name for path in Path("/tmp").glob("opsapp-run.*-*") if RUN_OF.search(path.name)[1] in asked]
     assert again == []
     assert set(asker.asked) <= rows.keys()
     assert set(rows.values()) <= {"done", "lost", "failed"}

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from opsapp.agent import journal as journal_module
 from opsapp.agent.disk import Lines, write_whole
 from opsapp.agent.journal import KEEP_S, Journal
+from opsapp.agent.processes import Group
 from opsapp.agent.spool import Spool
 
 
@@ -37,13 +38,13 @@ def test_the_four_steps_are_found_again(home):
         first.accept(command(name), 1)
     for name in ("started", "finished", "thanked"):
         first.start(name, 2)
-    first.process("started", 77, 123)
+    first.process("started", Group(77, 123, "boot"))
     for name in ("finished", "thanked"):
         first.finish(name, result(name), 3)
     first.thank("thanked")
     again = Journal(home, 4)
     assert {name: entry.state for name, entry in again.open().items()} == {"accepted": "accepted", "started": "started"}
-    assert (again.open()["started"].pid, again.open()["started"].pid_start) == (77, 123)
+    assert again.open()["started"].group == (77, 123, "boot")
     assert again.open()["accepted"].command == command("accepted")
     assert again.unthanked() == ["finished"]
     assert again.result("finished") == result("finished")
@@ -96,7 +97,7 @@ def test_a_grown_file_is_rewritten_and_says_the_same(home, monkeypatch):
         if number < 38:
             first.finish(f"c{number}", result("c"), number)
             first.thank(f"c{number}")
-    first.process("c39", 5, 6)
+    first.process("c39", Group(5, 6, "boot"))
     size = os.path.getsize(os.path.join(home, "journal.jsonl"))
     first.compact(50)
     assert os.path.getsize(os.path.join(home, "journal.jsonl")) < size
@@ -104,7 +105,7 @@ def test_a_grown_file_is_rewritten_and_says_the_same(home, monkeypatch):
     again = Journal(home, 52)
     assert again.token == 9
     assert set(again.open()) == {"c38", "c39", "after"}
-    assert again.open()["c39"].pid == 5
+    assert again.open()["c39"].group.pid == 5
     assert again.state("c0") == "thanked"
 
 

@@ -122,9 +122,9 @@ def finish(root: Root, run_id: str, owner: str, attempt: int, text: str, ended: 
     flow.end(root, run, ended.status, now, reason=reason, exit_code=ended.exit_code)
 
 
-def recover(root: Root, alive: frozenset[str]) -> list[tuple[str, str]]:
-    """What nodes that are gone had under way is lost: (run id, the node's name) of each."""
-    now, found = flow.node_of(root._p_jar).clock.now(), []
+def recover(root: Root, alive: frozenset[str]) -> int:
+    """What nodes that are gone had under way is lost; how many claims they left."""
+    now, found = flow.node_of(root._p_jar).clock.now(), 0
     for run_id, owner in list(board_of(root).claimed.items()):
         if owner in alive:
             continue
@@ -132,7 +132,7 @@ def recover(root: Root, alive: frozenset[str]) -> list[tuple[str, str]]:
         board_of(root).drop(run_id)
         if run is not None and not run.is_over:
             flow.end(root, run, "lost", now, reason="the server ended while it ran", for_good=True)
-        found.append((run_id, owner.partition(":")[0]))
+        found += 1
     return found
 
 
@@ -181,11 +181,15 @@ class Carrier:
 
     def recover(self) -> bool:
         """Step, on one node: what others left."""
-        lost = self.node.transact(recover, frozenset(self._alive()))
-        ours = {run_id for run_id, name in lost if name == self.node.name}
-        if ours:
-            self.node.lane("programs", 2).run(_clean_up, ours)
+        if self.node.transact(recover, frozenset(self._alive())):
+            self.clear()
         return False
+
+    def clear(self) -> None:
+        """What killed servers left on this machine."""
+        ended = self.node.lane("programs", 2).run(programs.clear_after_the_dead)
+        if ended:
+            log.warning("ended %d processes of runs that a killed server left behind", ended)
 
     def _alive(self) -> set[str]:
         return {self.owner, *self.node.nodes.owners("engine")}
@@ -271,10 +275,3 @@ def service_command(path: str, service: str, action: str) -> list[str]:
     else:
         manager = services.OPENRC if shutil.which("rc-service", path=path) else services.SYSV
     return services.argv(manager, service, action)
-
-
-def _clean_up(run_ids: set[str]) -> None:
-    ended = programs.end_stragglers(run_ids)
-    programs.clear_directories(run_ids)
-    if ended:
-        log.warning("ended %d processes of runs that a killed server left behind", ended)

@@ -1,5 +1,6 @@
 """One program on this machine: its own process group and directory, a clean environment, limits, a certain end.
 
+What a killed server leaves of it is known by its marks, whoever looks: its server's process is gone.
 On the hub; what blocks (starting it, its directory) is done in a lane. Must not: know a run's record or the store.
 """
 
@@ -13,7 +14,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,12 +24,12 @@ from gevent.os import nb_read
 
 log = logging.getLogger(__name__)
 
-MARK = "OPSAPP_RUN_ID"
+MARK, SERVER = "OPSAPP_RUN_ID", "OPSAPP_RUN_SERVER"
 # Limits are set by the shell that becomes the program: no code of ours may run between fork and exec, beside threads.
 LIMITED = 'ulimit -c 0; {limits} exec "$@"'
 DRAIN_S = 0.3
 PIECE = 65536
-DIRECTORY = "opsapp-run-"
+DIRECTORY = "opsapp-run"  # .server.run-random
 
 
 class Program(NamedTuple):
@@ -84,7 +85,7 @@ class Running:
 
     def _start(self) -> None:
         program = self._program
-        self._directory = tempfile.mkdtemp(prefix=f"{DIRECTORY}{program.run_id}-")
+        self._directory = tempfile.mkdtemp(prefix=f"{DIRECTORY}.{this_server()}.{program.run_id}-")
         argv = list(program.argv)
         if program.script is not None:
             path = os.path.join(self._directory, "script")
@@ -92,14 +93,14 @@ class Running:
             with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
                 file.write(program.script)
             argv.append(path)
-        env = {**program.env, "HOME": self._directory, "TMPDIR": self._directory, MARK: program.run_id}
+        own = {"HOME": self._directory, "TMPDIR": self._directory, MARK: program.run_id, SERVER: this_server()}
         self._child = subprocess.Popen(
             ["/bin/sh", "-c", LIMITED.format(limits=_limits(program.limits)), "opsapp-run", *argv],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             cwd=self._directory,
-            env=env,
+            env={**program.env, **own},
             start_new_session=True,
             umask=0o077,
         )
@@ -209,31 +210,68 @@ def end_group(child: Any, grace: float) -> None:
 
 def end_stragglers(run_ids: set[str]) -> int:
     """KILL whatever still carries the mark of one of these runs, in whichever group it is now; how many there were."""
+    return _kill(pid for pid, marks in _marked() if marks.get(MARK) in run_ids)
+
+
+def clear_after_the_dead() -> int:
+    """End the programs of servers that are gone from this machine, and remove their directories; how many ended.
+
+    Not by what the store says: whoever was killed between telling it and doing this would leave them for ever."""
+    ended = _kill(pid for pid, marks in _marked() if _is_gone(marks.get(SERVER, "")))
+    for path in Path(tempfile.gettempdir()).glob(f"{DIRECTORY}.*-*"):
+        if _is_gone(path.name.split(".")[1]):
+            shutil.rmtree(path, ignore_errors=True)
+    return ended
+
+
+def this_server() -> str:
+    """This process among all that ever ran on this machine: namespace of numbers, number, beginning."""
+    return f"{_namespace()}_{os.getpid()}_{_beginning(os.getpid())}"
+
+
+def _is_gone(server: str) -> bool:
+    """False as well when it cannot be known: it counts by other numbers than we do."""
+    namespace, _, rest = server.partition("_")
+    pid, _, beginning = rest.partition("_")
+    return namespace == _namespace() and pid.isdigit() and _beginning(int(pid)) != beginning
+
+
+def _namespace() -> str:
+    return "".join(filter(str.isdigit, os.readlink("/proc/self/ns/pid")))
+
+
+def _beginning(pid: int) -> str:
+    """When the kernel started it, in ticks since the boot; empty when there is none, or only its corpse."""
+    try:
+        words = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:
+        return ""
+    return "" if words[0] in (b"Z", b"X") else words[19].decode()
+
+
+def _kill(pids: Iterable[int]) -> int:
     found = 0
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and _mark_of(entry) in run_ids and int(entry.name) != os.getpid():
-            try:
-                os.kill(int(entry.name), signal.SIGKILL)
-                found += 1
-            except ProcessLookupError:
-                continue
+    for pid in pids:
+        if pid == os.getpid():
+            continue
+        try:
+            os.kill(pid, signal.SIGKILL)
+            found += 1
+        except ProcessLookupError:
+            continue
     return found
 
 
-def _mark_of(entry: Path) -> str | None:
-    try:
-        environment = (entry / "environ").read_bytes()
-    except OSError:
-        return None
-    wanted = MARK.encode() + b"="
-    for line in environment.split(b"\0"):
-        if line.startswith(wanted):
-            return line[len(wanted) :].decode("ascii", "replace")
-    return None
-
-
-def clear_directories(run_ids: set[str]) -> None:
-    """The directories of runs that a killed server left behind."""
-    for run_id in run_ids:
-        for path in Path(tempfile.gettempdir()).glob(f"{DIRECTORY}{run_id}-*"):
-            shutil.rmtree(path, ignore_errors=True)
+def _marked() -> Iterator[tuple[int, dict[str, str]]]:
+    """Every process that carries marks of ours, as far as we may look."""
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            words = (entry / "environ").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        pairs = (word.decode("ascii", "replace").partition("=") for word in words if word.startswith(b"OPSAPP_RUN_"))
+        marks = {name: value for name, _, value in pairs}
+        if marks:
+            yield int(entry.name), marks

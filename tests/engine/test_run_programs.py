@@ -1,0 +1,60 @@
+"""What a killed server leaves of its programs on this machine: ended by the next server, whatever the store says."""
+
+import os
+import signal
+import subprocess
+
+import pytest
+
+from opsapp.automations.engine import programs
+
+
+@pytest.fixture
+def started(tmp_path, monkeypatch):
+    """Makes what a server would have left: its program, which has left the process group, and its directory."""
+    monkeypatch.setattr(programs.tempfile, "gettempdir", lambda: str(tmp_path))
+    children = []
+
+    def make(server):
+        directory = tmp_path / f"{programs.DIRECTORY}.{server}.r1-abc"
+        directory.mkdir()
+        env = {**os.environ, programs.MARK: "r1", programs.SERVER: server}
+        child = subprocess.Popen(["sleep", "60"], env=env, start_new_session=True)
+        children.append(child)
+        return child, directory
+
+    yield make
+    for child in children:
+        child.kill()
+        child.wait()
+
+
+@pytest.fixture
+def dead():
+    """The name of a server that is gone."""
+    with subprocess.Popen(["sleep", "60"]) as server:
+        name = f"{programs._namespace()}_{server.pid}_{programs._beginning(server.pid)}"
+        server.kill()
+    return name
+
+
+def test_programs_and_directories_of_a_dead_server_are_cleared(started, dead):
+    child, directory = started(dead)
+    assert programs.clear_after_the_dead() == 1
+    assert child.wait(20) == -signal.SIGKILL
+    assert not directory.exists()
+
+
+def test_a_number_that_another_process_has_by_now_is_no_living_server(started):
+    child, directory = started(programs.this_server()[:-1])
+    assert programs.clear_after_the_dead() == 1
+    assert child.wait(20) == -signal.SIGKILL
+    assert not directory.exists()
+
+
+@pytest.mark.parametrize("living", [programs.this_server, lambda: "1" + programs.this_server(), lambda: "rubbish"])
+def test_what_a_living_server_runs_or_nobody_can_judge_is_left_alone(started, living):
+    child, directory = started(living())
+    assert programs.clear_after_the_dead() == 0
+    assert child.poll() is None
+    assert directory.exists()

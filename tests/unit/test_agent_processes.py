@@ -1,0 +1,118 @@
+"""Programs that the agent runs: what a kill of the agent leaves of them, whenever it comes."""
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from opsapp.agent import tails
+from opsapp.agent.executor import Executor
+from opsapp.agent.guard import lives
+from opsapp.agent.journal import Journal
+from opsapp.agent.processes import Cancel, Group, boot_id, end_orphans, run, start_time
+from tests.support.waiting import until
+
+# An agent's journal and executor in a process that is killed when the child is there and its group is not noted yet.
+KILLED_AT_THE_GATE = """
+import os, signal, sys, time
+from opsapp.agent.commands import shell
+from opsapp.agent.executor import Executor
+from opsapp.agent.journal import Journal
+
+def killed(name, group):
+    print(group.pid, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+journal = Journal(sys.argv[1], 0)
+journal.process = killed
+executor = Executor(journal, {"shell": shell}, busy_limit=1, start_expiry_s=60, tell=lambda: None,
+                    output=lambda name, data: None, started=lambda name, at: None)
+executor.submit({"command_id": "c1", "type": "shell",
+                 "params": {"command": f"while :; do echo x >> {sys.argv[2]}; sleep 0.02; done"}})
+time.sleep(60)
+"""
+
+
+@pytest.fixture
+def cancel():
+    made = Cancel()
+    yield made
+    made.close()
+
+
+def test_what_the_agent_had_not_noted_yet_never_runs(tmp_path):
+    marker = tmp_path / "marker"
+    killed = subprocess.run([sys.executable, "-c", KILLED_AT_THE_GATE, str(tmp_path), str(marker)],
+                            stdout=subprocess.PIPE, timeout=60, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    pid = int(killed.stdout)
+    until(lambda: not lives(pid, start_time(pid)), what="the end of the child")
+    assert not marker.exists()
+
+    again = Journal(str(tmp_path), time.time())
+    Executor(again, {}, busy_limit=1, start_expiry_s=60, tell=lambda: None, output=lambda *_: None,
+             started=lambda *_: None).recover()
+    assert again.result("c1")["status"] == "lost"
+    assert not marker.exists()
+    again.close()
+
+
+def test_a_program_is_noted_before_it_begins(tmp_path, cancel):
+    marker, seen = tmp_path / "marker", []
+
+    def note(group):
+        seen.append((group, marker.exists(), start_time(group.pid)))
+
+    ran = run(["/bin/sh", "-c", f"echo $$ | tee {marker}; cat"], 20, cancel, on_start=note)
+    ((group, began, started),) = seen
+    assert (ran.status, ran.output) == ("done", b"%d\n" % group.pid)    # `cat` found an empty standard input
+    assert not began
+    assert group == Group(group.pid, started, boot_id())
+
+
+def test_nothing_begins_when_it_cannot_be_noted(tmp_path, cancel):
+    def note(_group):
+        raise OSError(28, "No space left on device")
+
+    ran = run(["/usr/bin/touch", str(tmp_path / "marker")], 20, cancel, on_start=note)
+    assert (ran.status, ran.reason) == ("failed", "cannot start /usr/bin/touch: No space left on device")
+    assert not (tmp_path / "marker").exists()
+
+
+def test_a_program_that_cannot_be_started_says_why(tmp_path, cancel):
+    (tmp_path / "plain").write_text("")
+    assert run(["no-such-program"], 20, cancel).reason == "cannot start no-such-program: No such file or directory"
+    assert run([str(tmp_path / "plain")], 20, cancel).reason.endswith("Permission denied")
+    assert run([str(tmp_path)], 20, cancel).status == "failed"
+
+
+def test_a_group_of_another_boot_is_left_alone():
+    with subprocess.Popen(["sleep", "60"], start_new_session=True) as other:
+        group = Group(other.pid, start_time(other.pid), boot_id())
+        try:
+            assert not end_orphans(group._replace(boot="an earlier one"))
+            assert not end_orphans(group._replace(started=group.started + 1))
+            assert other.poll() is None
+            assert end_orphans(group)
+            assert other.wait(20) == -signal.SIGTERM
+        finally:
+            other.kill()
+
+
+def test_what_followed_a_log_for_a_killed_agent_is_ended(tmp_path):
+    mine, others = tmp_path / "mine", tmp_path / "others"
+    left = []
+    for directory in (mine, others):
+        directory.mkdir()
+        env = {**os.environ, tails.MARK: tails.whose(str(directory))}
+        left.append(subprocess.Popen(["sleep", "60"], env=env))
+    try:
+        assert tails.end_left(str(mine)) == 1
+        assert left[0].wait(20) == -signal.SIGKILL
+        assert left[1].poll() is None
+    finally:
+        for child in left:
+            child.kill()
+            child.wait()
