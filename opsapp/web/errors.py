@@ -151,8 +151,9 @@ def views_here(request: Request) -> list[dict[str, Any]]:
         if view["name"] == request.view_name and isinstance(context, type) and isinstance(request.context, context):
             methods = view["request_methods"] or ("GET", "HEAD")
             permission = next((r["value"] for r in entry["related"] if r.category_name == "permissions"), None)
-            names = (methods,) if isinstance(methods, str) else methods
-            found.append({"permission": permission, "methods": names})
+            names = {methods} if isinstance(methods, str) else set(methods)
+            also = {"HEAD"} if "GET" in names else set()  # Pyramid answers it wherever GET works
+            found.append({"permission": permission, "methods": names | also})
     return found
 
 

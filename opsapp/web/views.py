@@ -64,6 +64,7 @@ class Packed(StoreSizes):
 def public_status(context: StatusFacet, request: Request) -> dict[str, Any]:
     """For load balancers: the service answers."""
     node = request.node
+    request.response.etag = (f"{node.boot}-{VERSION}", False)  # weak: but for its age it is the same
     return {"status": "ok", "version": VERSION, "uptime_s": int(node.clock.now() - node.started_at)}
 
 

@@ -267,7 +267,7 @@ def test_roles(service, box, method, path, allowed):
 
 
 def test_wrong_methods_types_and_paths(service, box):
-    assert service.ada.put(box.path + "/commands", expect_errors=True).headers["Allow"] == "GET, POST"
+    assert service.ada.put(box.path + "/commands", expect_errors=True).headers["Allow"] == "GET, HEAD, POST"
     service.ada.delete("/api/agents", status=405)
     service.ada.get(box.path + "/nothing", status=404)
     service.ada.get(box.path + "/commands/more/and/more", status=404)

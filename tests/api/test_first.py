@@ -89,3 +89,18 @@ def test_etag(service):
     first = service.vera.get("/api/me")
     again = service.vera.get("/api/me", headers={"If-None-Match": first.headers["ETag"]})
     assert (again.status_int, again.body) == (304, b"")
+
+
+def test_an_answer_that_only_grew_older_is_the_same(service):
+    first = service.anonymous.get("/api/status/public")
+    service.clock.advance(60)
+    assert service.anonymous.get("/api/status/public").json["uptime_s"] == first.json["uptime_s"] + 60
+    again = service.anonymous.get("/api/status/public", headers={"If-None-Match": first.headers["ETag"]})
+    assert (again.status_int, again.body) == (304, b"")
+
+
+def test_allow_names_what_works(service):
+    path = "/api/monitoring/endpoints"
+    for method in service.vera.request(path, method="PATCH", status=405).headers["Allow"].split(", "):
+        assert service.vera.request(path, method=method, expect_errors=True).status_int != 405
+    assert service.vera.head(path).body == b""

@@ -212,7 +212,7 @@ def test_unknown_paths(service, path):
 
 def test_wrong_methods(service):
     monitor_id = create(service)
-    assert service.ada.delete(PATH, status=405).headers["Allow"] == "GET, POST"
+    assert service.ada.delete(PATH, status=405).headers["Allow"] == "GET, HEAD, POST"
     service.ada.post_json(f"{PATH}/{monitor_id}", {}, status=405)
 
 
