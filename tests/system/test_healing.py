@@ -11,6 +11,8 @@ from tests.support.waiting import until
 
 pytestmark = pytest.mark.system
 
+HOSTS = 4  # of which each death of the server meets one heal each
+
 CONFIG = {
     "agents": {"report_interval_s": 0.5},
     "healing": {
@@ -183,26 +185,45 @@ class Door:
             self.socket.close()
 
 
-@pytest.mark.crash
-@pytest.mark.parametrize("seed", range(3))
-def test_killed_at_any_moment_it_acts_once_and_ends_its_case(tmp_path, seed):
-    """kill -9 of the server within a heal, and it goes on from what it committed."""
+def heal_and_kill(tmp_path, seed, kills):
+    """Each death of the server falls into a heal of every host, each at another moment of it."""
     dice = random.Random(seed)
     with Serve(tmp_path, CONFIG) as server:
-        box = box_of(server)
+        boxes = [box_of(server, hostname=f"box-{n}") for n in range(HOSTS)]
         try:
-            until(lambda: server.admin.get("/api/agents")[0]["status"] == "online", what="the agent being online")
+            until(lambda: {one["status"] for one in server.admin.get("/api/agents")} == {"online"}, what="the agents")
             promote(server, "execute")
-            for run in range(1, 6):
-                box.state = "failed"
-                threading.Event().wait(dice.uniform(0, 1.6))
+            for run in range(1, kills + 1):
+                ages = sorted((dice.uniform(0, 1.6) for _ in boxes), reverse=True)
+                for box, age, following in zip(dice.sample(boxes, HOSTS), ages, [*ages[1:], 0], strict=True):
+                    box.state = "failed"
+                    threading.Event().wait(age - following)
                 server.kill()
                 server.start()
-                rows = final(server, run, timeout=40)
-                assert box.restarts == run, [(row["outcome"], row["reason"]) for row in rows]
-                assert rows[0]["outcome"] == "verified"
-            verdict = server.admin.get("/api/healing/ledger/verify")
-            assert verdict["valid"]
+                until(lambda: all_verified(server, run * HOSTS), 40, what=f"the heals of round {run}")  # noqa: B023
+                assert [box.restarts for box in boxes] == [run] * HOSTS
+            assert server.admin.get("/api/healing/ledger/verify")["valid"]
             assert server.admin.get("/api/healing/health")["active_heals"] == 0
         finally:
-            box.stop()
+            for box in boxes:
+                box.stop()
+
+
+def all_verified(server, count):
+    rows = server.admin.get("/api/healing/ledger?rule_id=nginx-yaml&limit=1000")
+    if not all(row["state"] == "final" for row in rows):
+        return False
+    assert {row["outcome"] for row in rows} <= {"verified"}, [(row["outcome"], row["reason"]) for row in rows]
+    assert len(rows) <= count
+    return len(rows) == count
+
+
+@pytest.mark.crash
+def test_killed_at_20_moments_of_heals_each_acts_once_and_ends_its_case(tmp_path):
+    """kill -9 of the server within heals, and it goes on from what it committed."""
+    heal_and_kill(tmp_path, seed=8, kills=5)
+
+
+@pytest.mark.soak
+def test_killed_at_300_moments(tmp_path):
+    heal_and_kill(tmp_path, seed=random.randrange(1 << 32), kills=75)

@@ -207,6 +207,8 @@ def _pasts(book: Any) -> dict[tuple[str, str], Past]:
     for target, case_id in book.open_on.items():
         case = book.cases[case_id].fields
         pasts.update({(rule_id, target): Past(case["opened_at"], "", "", True) for rule_id in case["events"]})
+    for event in book.events():  # committed by a process that is gone, and not received yet: it has fired
+        pasts[event["rule_id"], event["target"]] = Past(event["at"], "", "", True)
     return pasts
 
 

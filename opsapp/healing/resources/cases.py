@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from BTrees.LOBTree import LOBTree
@@ -73,6 +73,11 @@ class CaseBook(Persistent):
             for key in list(tree.keys())[: limit - len(taken)]:
                 taken.append(tree.pop(key))
         return taken
+
+    def events(self) -> Iterator[dict[str, Any]]:
+        """What waits to be received, without what a person asked for."""
+        for tree in self.inbox.values():
+            yield from (event for event in tree.values() if event.get("kind") != "rollback")
 
     # -- the queue
 
