@@ -1,8 +1,13 @@
 """Fixtures that every layer uses."""
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.support.app import Service
+
+# A slow machine, or the first run in a fresh clone, is no fault of what is tested.
+settings.register_profile("anywhere", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("anywhere")
 
 
 @pytest.fixture

@@ -37,13 +37,18 @@ def run(arguments: list[str] | None = None) -> int:
         gc.enable()
     os.umask(0o077)  # whatever a command writes is the owner's alone
     try:
-        return asked.run(asked) or 0
+        code = asked.run(asked) or 0
+        sys.stdout.flush()
+        return code
     except Invalid as problem:
         for field, message in problem.fields.items():
             print(f"opsapp: {field} {message}", file=sys.stderr)
         return 1
     except (Problem, Mistaken) as problem:
         print(f"opsapp: {problem}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # whoever read the output has seen enough; what is left must not be written at the exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
         return 1

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from opsapp import app
-from opsapp.runtime import backup
+from opsapp.runtime import backup, sealing
 from opsapp.runtime.settings import make_data_directory, private_files, store_settings
 from opsapp.web import configfile
 
@@ -61,10 +61,9 @@ def pack_store(asked: argparse.Namespace) -> None:
     print("packed")
 
 
-def _files(asked: argparse.Namespace) -> list[Path]:
+def _files(settings: dict[str, Any]) -> list[Path]:
     """The FileStorage files of an embedded store."""
-    settings = settings_of(asked)
-    settings |= store_settings(settings)
+    settings = settings | store_settings(settings)
     make_data_directory(settings)
     files = backup.files_of(settings)
     if not files:
@@ -75,13 +74,21 @@ def _files(asked: argparse.Namespace) -> list[Path]:
 
 
 def save_store(asked: argparse.Namespace) -> None:
+    settings = settings_of(asked)
     with private_files():
-        copied = backup.save(_files(asked), Path(asked.directory))
+        copied = backup.save(_files(settings), Path(asked.directory))
     for name, size in copied:
         print(f"{name}\t{size} bytes")
+    key = sealing.key_file(settings)
+    if key is not None and key.exists():
+        print(f"the master key {key} is not in it: keep a copy of it in another place")
 
 
 def restore_store(asked: argparse.Namespace) -> None:
+    settings = settings_of(asked)
     with private_files():
-        backup.restore(Path(asked.directory), _files(asked))
+        backup.restore(Path(asked.directory), _files(settings))
     print("restored")
+    key = sealing.key_file(settings)
+    if key is None or not key.exists():
+        print(f"that store's master key belongs at {key or sealing.ENVIRONMENT}: without it no secret can be read")

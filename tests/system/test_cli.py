@@ -46,8 +46,12 @@ def test_the_first_password_comes_from_the_environment(tmp_path):
 
 def test_backup_and_restore_give_the_same_store(tmp_path):
     opsapp("init", "--data", tmp_path / "one")
-    assert opsapp("backup", tmp_path / "copy", "--data", tmp_path / "one").returncode == 0
-    assert opsapp("restore", tmp_path / "copy", "--data", tmp_path / "two").returncode == 0
+    saved = opsapp("backup", tmp_path / "copy", "--data", tmp_path / "one")
+    assert saved.returncode == 0
+    assert f"the master key {tmp_path / 'one' / 'secret.key'} is not in it" in saved.stdout
+    restored = opsapp("restore", tmp_path / "copy", "--data", tmp_path / "two")
+    assert restored.returncode == 0
+    assert f"belongs at {tmp_path / 'two' / 'secret.key'}" in restored.stdout
     for name in ("main.fs", "history.fs"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
     assert opsapp("pack", "--data", tmp_path / "two").returncode == 0
@@ -132,3 +136,12 @@ def test_users_at_the_shell(tmp_path):
     assert opsapp("user", "disable", "grace", "--data", tmp_path).returncode == 0
     assert "grace\toperator\tdisabled\tlocal" in opsapp("user", "list", "--data", tmp_path).stdout
     assert opsapp("user", "disable", "nobody", "--data", tmp_path).returncode == 1
+
+
+def test_a_reader_that_has_seen_enough_is_no_mistake():
+    command = [sys.executable, "-m", "opsapp.cli", "openapi"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        assert child.stdout.readline() == "{\n"
+        child.stdout.close()  # the document is larger than a pipe
+        assert child.stderr.read() == ""
+    assert child.returncode == 1
