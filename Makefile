@@ -1,6 +1,7 @@
 # The ways in. `make` lists them; each brings .venv up to date first and needs only Python 3.10 or newer.
 PYTHON ?= python3
-WORKERS ?= 2
+# One more than the cores of the machine that CI has: about half of a test's time is waiting for a process or a clock.
+WORKERS ?= 3
 ARGS ?=
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -rs
@@ -35,13 +36,13 @@ lint: test-venv ## style, import rules, types, and the house rules of tests/unit
 	@$(PYTEST) -n 0 tests/unit/test_house.py
 
 system: test-venv ## the part of the tests that starts real processes
-	@$(PYTEST) tests/system -m "not soak" $(ARGS)
+	@$(PYTEST) -n $(WORKERS) tests/system -m "not soak" $(ARGS)
 
 browser: test-venv ## every page in headless Chromium
 	@$(PYTEST) tests/browser -m "not soak" $(ARGS)
 
 fleet: test-venv ## healing on real systemd hosts in network namespaces (root; the first time builds a root file system)
-	@$(PYTEST) tests/fleet -m "not soak" $(ARGS)
+	@$(PYTEST) -n 2 --dist loadfile tests/fleet -m "not soak" $(ARGS)
 
 soak: test-venv ## the crash suites with their full counts; takes hours
 	@$(PYTEST) tests -m soak --timeout 14400 $(ARGS)

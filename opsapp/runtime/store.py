@@ -31,6 +31,7 @@ UNSAID = 10_000  # zodburi's
 CACHE_OBJECTS = 2_000
 CACHE_BYTES = 8 << 20
 AWAY = (ClientDisconnected, ReadOnlyError)
+AWAY_S = 2.0  # what a transaction under way waits for a store that went away, before its caller hears of it
 
 
 def is_connected(db: Any) -> bool:
@@ -53,6 +54,14 @@ def forget_ids_when_away(db: Any) -> None:
         disconnected()
 
     storage.notify_disconnected = notify_disconnected
+
+
+def give_up_soon_when_away(db: Any) -> None:
+    """`wait_timeout` of a ZEO store's URI (30 s unless said) is for the start. Were it used for a store that goes away
+    later, every thread that is in the middle of a transaction then would be held that long."""
+    server = getattr(db.storage, "_server", None)
+    if server is not None:
+        server.timeout = min(server.timeout, AWAY_S)
 
 
 class Manager(transaction.TransactionManager):
@@ -96,6 +105,7 @@ class Store:
         self._places_lock = threading.Lock()
         for db in databases.values():
             forget_ids_when_away(db)
+            give_up_soon_when_away(db)
             db.setPoolSize(CONNECTIONS)
             if db.getCacheSize() == UNSAID:
                 db.setCacheSize(CACHE_OBJECTS)

@@ -45,7 +45,9 @@ def test_both_outlive_a_restart_of_the_store_under_load(pair, zeo):
     writers = [Writer(one.admin, "one"), Writer(two_admin, "two")]
     until(lambda: all(writer.answered for writer in writers), 10, what="writes through both")
     zeo.kill()
+    began = time.monotonic()
     until(lambda: all(writer.refused for writer in writers), 15, what="503 from both while the store is away")
+    assert time.monotonic() - began < 10, "a request that was under way was held"
     for node in pair:  # at once, and with a time to come again
         began = time.monotonic()
         answer = node.client(token=one.admin.token, timeout=5).request("GET", "/api/me")

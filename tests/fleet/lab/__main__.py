@@ -1,9 +1,15 @@
-"""One host by hand: `python -m tests.fleet.lab` boots it, opens a shell in it, and removes it when the shell ends."""
+"""One host by hand: `python -m tests.fleet.lab` boots it, opens a shell in it, and removes it when the shell ends.
+With `--build` it only builds what all hosts begin with, where that is missing."""
 import subprocess
 import sys
 import time
 
-from . import Lab, Unavailable
+from . import Lab, Unavailable, machine, rootfs
+
+
+def build():
+    machine.demand()
+    rootfs.layers()
 
 
 def main():
@@ -20,6 +26,6 @@ def main():
 
 if __name__ == "__main__":
     try:
-        main()
+        build() if "--build" in sys.argv[1:] else main()
     except Unavailable as reason:
         sys.exit(f"no lab: {reason}")
