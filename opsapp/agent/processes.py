@@ -236,7 +236,17 @@ def signal_group(group: int, number: int) -> bool:
 
 
 def group_alive(group: int) -> bool:
-    return signal_group(group, 0)
+    """Whether anybody in it still runs; the kernel counts those, too, who are dead and not buried yet."""
+    return signal_group(group, 0) and any(_is_member(pid, group) for pid in filter(str.isdigit, os.listdir("/proc")))
+
+
+def _is_member(pid: str, group: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            state, _parent, its_group = file.read().rpartition(b")")[2].split()[:3]
+    except (OSError, ValueError):
+        return False
+    return int(its_group) == group and state not in (b"Z", b"X")
 
 
 def start_time(pid: int) -> int:

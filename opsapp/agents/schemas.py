@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import colander
 
 from opsapp.web.fields import (
@@ -18,8 +20,12 @@ from opsapp.web.fields import (
     Text,
     Whole,
 )
+from opsapp.wire.commands import COMMANDS, check_params
+from opsapp.wire.fields import WireError
 
 from .logic import STATUSES
+
+ASKED = tuple(sorted(COMMANDS.keys() - {"heal"}))  # heals are for the pipeline alone
 
 TAG = Text(1, 64, pattern=r"[A-Za-z0-9][A-Za-z0-9_.:-]*", example="a word like web-1")
 
@@ -98,6 +104,19 @@ class ReportAnswer(Body):
 class NewCommand(Body):
     type = colander.SchemaNode(Text(1, 64))
     params = colander.SchemaNode(MapOf(Anything(), 100), missing=None)
+
+    @staticmethod
+    def across(values: dict[str, Any]) -> dict[str, str]:
+        """What the type makes of the parameters."""
+        if values.get("type", ASKED[0]) not in ASKED:
+            return {"type": f"must be one of {', '.join(ASKED)}"}
+        if values.keys() != {"type", "params"}:
+            return {}
+        try:
+            check_params(values["type"], values["params"] or {})
+        except WireError as wrong:
+            return {f"params.{name}": said for name, said in wrong.fields.items()} or {"params": str(wrong)}
+        return {}
 
 
 class CommandAccepted(Body):

@@ -113,10 +113,14 @@ def check_params(kind: str, params: Any) -> dict:
     if kind not in COMMANDS:
         known = ", ".join(sorted(COMMANDS))
         raise WireError("unknown command type", "unknown_type", {"type": f"must be one of {known}"})
-    clean = record(params, COMMANDS[kind], unknown="refuse", what="params")
-    needed = _PARAM_NEEDS.get((kind, clean.get("source", "")))
-    if needed and not clean[needed]:
-        raise WireError(f"params: {needed} is required", "invalid", {needed: "is required"})
+    needed = _PARAM_NEEDS.get((kind, str(params.get("source") or "journald"))) if isinstance(params, dict) else None
+    missing = {needed: "is required"} if needed and params.get(needed) is None else {}
+    try:
+        clean = record(params, COMMANDS[kind], unknown="refuse", what="params")
+    except WireError as wrong:
+        raise WireError(str(wrong), wrong.code, {**missing, **wrong.fields}) from None
+    if missing:
+        raise WireError(f"params: {needed} is required", "invalid", missing)
     if kind == "heal" and clean["phase"] != "measure":
         _check_heal(clean)
     return clean

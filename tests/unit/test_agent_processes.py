@@ -3,11 +3,12 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
 
-from opsapp.agent import tails
+from opsapp.agent import processes, tails
 from opsapp.agent.executor import Executor
 from opsapp.agent.guard import lives
 from opsapp.agent.journal import Journal
@@ -86,6 +87,30 @@ def test_a_program_that_cannot_be_started_says_why(tmp_path, cancel):
     assert run(["no-such-program"], 20, cancel).reason == "cannot start no-such-program: No such file or directory"
     assert run([str(tmp_path / "plain")], 20, cancel).reason.endswith("Permission denied")
     assert run([str(tmp_path)], 20, cancel).status == "failed"
+
+
+def test_what_is_dead_and_not_buried_yet_holds_nothing_up(tmp_path, cancel, monkeypatch):
+    """Its parent, in a session of its own by then, never asks for it: a corpse stays in the group."""
+    monkeypatch.setattr(processes, "TERM_GRACE_S", 60)
+    parent = tmp_path / "parent"
+    code = (f"import os, time; os.fork() or time.sleep(90); os.setsid(); "
+            f"open('{parent}', 'w').write(str(os.getpid())); time.sleep(90)")
+    began = time.monotonic()
+    ran = run(["/bin/sh", "-c", f'{sys.executable} -c "$1"; :', "sh", code], 3600, _at(parent, cancel))
+    try:
+        assert ran.status == "cancelled"
+        assert time.monotonic() - began < 50
+    finally:
+        os.kill(int(parent.read_text()), signal.SIGKILL)
+
+
+def _at(path, cancel):
+    def wait():
+        until(lambda: path.exists() and path.read_text(), 30)
+        cancel()
+
+    threading.Thread(target=wait).start()
+    return cancel
 
 
 def test_a_group_of_another_boot_is_left_alone():

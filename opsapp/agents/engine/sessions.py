@@ -9,6 +9,7 @@ from typing import Any
 import gevent
 from gevent.event import AsyncResult
 
+from opsapp.agents.resources import with_open_commands
 from opsapp.lib.problems import Unavailable
 from opsapp.runtime import peers
 from opsapp.runtime.events import Event
@@ -79,8 +80,12 @@ class Sessions:
         last = self.node.store.db.lastTransaction()
         if last == self._seen_transaction or not self.live:
             return False
-        ready = {agent_id: each.id for agent_id, each in self.live.items() if each.number and not each.ended}
-        found = self.node.transact(commands.claim, ready)
+        ready = {}  # of those with open commands: all of them, at every commit, would hold the hub up
+        for agent_id in self.node.transact(with_open_commands):
+            session = self.live.get(agent_id)
+            if session is not None and session.number and not session.ended:
+                ready[agent_id] = session.id
+        found = self.node.transact(commands.claim, ready) if ready else {}
         self._seen_transaction = last
         for agent_id, (sent, cancels) in found.items():
             session = self.live.get(agent_id)

@@ -32,9 +32,15 @@ def step(node: Node) -> bool:
 
 
 def _silent(root: Root) -> list[str]:
-    """Agents that have come to another status than the record says. From memory."""
+    """Agents that have come to another status than the record says. From memory; those that are connected here, which
+    are most of them, are online without a further look."""
     node = node_of(root._p_jar)
-    return [facts.id for facts in directory_of(node).all(root) if looking.status(node, facts) != facts.status]
+    connected = memory_of(node).connected
+    return [
+        facts.id
+        for facts in directory_of(node).all(root)
+        if not (facts.status == "online" and facts.id in connected) and looking.status(node, facts) != facts.status
+    ]
 
 
 def _mark(root: Root, agent_ids: list[str]) -> None:
