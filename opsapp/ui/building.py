@@ -161,11 +161,18 @@ def body_of(act: Act, form: dict[str, str], row: dict[str, Any]) -> dict[str, An
     return body
 
 
+def given_to(act: Act, form: dict[str, str]) -> dict[str, str]:
+    """What was filled in, to be shown again: no secret."""
+    return {field.name: form.get(field.name, "") for field in act.fields if field.kind != "password"}
+
+
 def _typed(field: Field, text: str) -> Any:
-    """A number as one, where it is one; what is not, the API refuses by its name."""
+    """A number as one, where it is one; what is not, the API refuses by its name. Browsers end lines as mail does."""
     if field.kind == "number" and text.isdecimal() and len(text) < 16:
         return int(text)
-    return text
+    if field.kind == "list":
+        return [word for each in text.split(",") if (word := each.strip())]
+    return text.replace("\r\n", "\n") if field.kind == "area" else text
 
 
 def _put(body: dict[str, Any], name: str, value: Any) -> None:

@@ -90,6 +90,15 @@ def plain(value: Any) -> str:
     return str(value)
 
 
+def steps(value: Any) -> str:
+    """Actions with their parameters, as in `process_kill (top cpu); clear_cache`."""
+    told = []
+    for step in [value] if isinstance(value, dict) else value:
+        params = f" ({plain(step['params'])})" if step.get("params") else ""
+        told.append((step.get("action") or step["type"]) + params)
+    return "; ".join(told)
+
+
 def percent(value: float) -> str:
     """Down to the next hundredth: 99.996 is never shown as 100."""
     return f"{math.floor(value * 100) / 100:g} %"
@@ -111,7 +120,7 @@ def _make_templates() -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    made.filters.update(moment=moment, machine=machine, plain=plain, percent=percent, dig=building.dig)
+    made.filters.update(moment=moment, machine=machine, plain=plain, percent=percent, steps=steps, dig=building.dig)
     made.filters.update(filled=building.filled, holds=building.holds, names=building.names_of)
     return made
 

@@ -153,10 +153,50 @@ def test_an_automation_is_run(service):
 def test_a_user_is_made_and_wrong_values_are_named(service):
     ada = browser(service, "ada")
     page = ada.get("/users")
-    refused = press(page, "create", 422, username="grace", role="viewer", password="short")
-    assert "password" in refused.html.dl.text
-    press(page, "create", username="grace", role="viewer", password="a sound password")
-    assert service.ada.get("/api/users/grace").json["role"] == "viewer"
+    refused = press(page, "create", 422, username="grace", role="operator", password="tooshort1")
+    again = form(refused, "create")
+    assert (again["username"].value, again["role"].value, again["password"].value) == ("grace", "operator", "")
+    assert "10 to 256" in refused.html.select_one("#again-password + .wrong").text
+    assert "tooshort1" not in refused.text
+    press(refused, "create", password="a sound password")
+    assert service.ada.get("/api/users/grace").json["role"] == "operator"
+
+
+def test_what_is_found_wrong_later_is_shown_beside_the_form_too(service):
+    page = browser(service, "ada").get("/notifications")
+    refused = press(page, "create", 422, name="<mail>", url="nonsense")
+    assert form(refused, "create")["name"].value == "<mail>"
+    assert "Apprise" in refused.html.select_one("#again-url + .wrong").text
+    assert "nonsense" not in refused.text
+
+
+@pytest.mark.parametrize(
+    ("path", "values", "api", "made"),
+    [
+        ("/monitors", {"name": "night", "type": "push", "tags": "a, b,"}, "/api/monitoring/endpoints?q=night",
+         {"name": "night", "tags": ["a", "b"]}),
+        ("/automations", {"name": "lines", "params.script": "true\r\nfalse"}, "/api/automations",
+         {"name": "lines", "type": "script"}),
+        ("/healing/rules", {"id": "busy", "condition": "cpu_percent > 90", "action.type": "clear_cache", "for": "5m"},
+         "/api/healing/rules", {"id": "busy", "for": "5m", "severity": "warning"}),
+        ("/maintenance", {"name": "night", "start": "2030-01-01T22:00", "end": "2030-01-01T23:00"},
+         "/api/maintenance", {"name": "night"}),
+    ],
+)  # fmt: skip
+def test_forms_make_what_they_say(service, path, values, api, made):
+    assert press(browser(service, "ada").get(path), "create", **values).follow().html.select_one(".said")
+    assert any(all(row.get(name) == value for name, value in made.items()) for row in service.ada.get(api).json)
+
+
+def test_a_script_has_the_lines_that_were_written(service):
+    press(browser(service, "otto").get("/automations"), "create", name="two", **{"params.script": "true\r\nfalse"})
+    made = next(each for each in service.vera.get("/api/automations").json if each["name"] == "two")
+    assert service.ada.get(f"/api/automations/{made['id']}").json["params"]["script"] == "true\nfalse"
+
+
+def test_an_agents_key_is_shown_once(service):
+    shown = press(browser(service, "ada").get("/agents"), "create", 200, label="box-2", tags="web")
+    assert len(shown.html.find("dt", string="key").find_next("dd").text.strip()) == 64
 
 
 def test_a_key_is_shown_once(service):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from opsapp.wire.actions import ACTIONS
+
 from .shape import Act, Column, Field, Page, Part
 
 HEALTH = "/api/healing/health"
@@ -154,7 +156,8 @@ HEALING = (
                     Column("Condition", "condition", "code"),
                     Column("Severity", "severity", "state"),
                     Column("Enabled", "enabled"),
-                    Column("Steps", "escalation_chain"),
+                    Column("Action", "action", "steps"),
+                    Column("Steps", "escalation_chain", "steps"),
                     Column("Holds for", "for"),
                     Column("Targets", "targets"),
                     Column("From", "source"),
@@ -175,6 +178,22 @@ HEALING = (
                         when=(("enabled", (False,)),),
                         body=(("enabled", True),),
                     ),
+                    Act("delete", "Delete", "DELETE /api/healing/rules/{id}", when=(("source", ("api",)),), grave=True),
+                ),
+            ),
+        ),
+        forms=(
+            Act(
+                "create",
+                "Add a rule",
+                "POST /api/healing/rules",
+                (
+                    Field("id", "Name (a-z, 0-9, -)"),
+                    Field("condition", "Condition (cpu_percent > 90)", required=True),
+                    Field("action.type", "Action", "choice", tuple(sorted(ACTIONS)), True),
+                    Field("for", "Holds for (60s, 5m)"),
+                    Field("severity", "Severity", "choice", ("info", "warning", "error", "critical")),
+                    Field("initial_level", "Begins at", "choice", LEVELS[:3]),
                 ),
             ),
         ),

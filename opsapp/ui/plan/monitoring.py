@@ -5,14 +5,17 @@ from __future__ import annotations
 from .shape import Act, Column, Field, Page, Part
 
 STATUSES = ("pending", "up", "degraded", "down", "maintenance", "paused", "unknown")
-INCIDENT_COLUMNS = (
+INCIDENT = (
     Column("Monitor", "monitor_name", link="/monitors/{monitor_id}"),
     Column("Status", "status", "state"),
-    Column("Cause", "cause", link="/incidents/{id}"),
+    Column("Cause", "cause"),
     Column("Started", "started", "time"),
     Column("Resolved", "resolved", "time"),
     Column("Minutes", "duration_minutes"),
     Column("Acknowledged by", "acknowledged_by"),
+)
+INCIDENTS_COLUMNS = tuple(
+    column._replace(link="/incidents/{id}") if column.field == "cause" else column for column in INCIDENT
 )
 WAR_ROOM = "/api/monitoring/incidents/{id}/war-room"
 
@@ -68,9 +71,11 @@ MONITORS = (
                 "POST /api/monitoring/endpoints",
                 (
                     Field("name", "Name", required=True),
-                    Field("type", "Type", "choice", ("http", "tcp", "ping", "dns", "tls"), True),
-                    Field("url", "Address", required=True),
+                    Field("type", "Type", "choice", ("http", "keyword", "tcp", "ping", "dns", "tls", "push"), True),
+                    Field("url", "Address (none for push)"),
+                    Field("keyword", "Keyword"),
                     Field("interval", "Interval (s)", "number"),
+                    Field("tags", "Tags (a, b)", "list"),
                 ),
             ),
         ),
@@ -89,6 +94,7 @@ MONITORS = (
                     Column("Cause", "cause"),
                     Column("Since", "since", "time"),
                     Column("Address", "url", "code"),
+                    Column("Push address", "push_url", "code"),
                     Column("Type", "type"),
                     Column("Interval (s)", "interval"),
                     Column("Last check", "last_check", "time"),
@@ -154,7 +160,7 @@ INCIDENTS = (
             Part(
                 "Newest first",
                 "/api/monitoring/incidents",
-                INCIDENT_COLUMNS,
+                INCIDENTS_COLUMNS,
                 empty="There were none.",
                 paged=True,
                 filters=(Field("status", "Status", "choice", ("open", "resolved")),),
@@ -169,7 +175,7 @@ INCIDENTS = (
             Part(
                 "Incident",
                 WAR_ROOM,
-                INCIDENT_COLUMNS,
+                INCIDENT,
                 pick="incident",
                 facts=True,
                 acts=(
@@ -203,7 +209,7 @@ INCIDENTS = (
                 (
                     Column("Time", "time", "time"),
                     Column("What", "kind"),
-                    Column("", "text"),
+                    Column("In words", "text"),
                     Column("By", "user"),
                 ),
                 pick="events",

@@ -47,6 +47,15 @@ AGENTS = (
                 filters=(Field("q", "Name"), Field("tag", "Tag")),
             ),
         ),
+        forms=(
+            Act(
+                "create",
+                "Add an agent",
+                "POST /api/agents",
+                (Field("label", "Label", required=True), Field("tags", "Tags (a, b)", "list")),
+                shows=True,
+            ),
+        ),
         menu="Agents",
     ),
     Page(
@@ -127,6 +136,19 @@ AUTOMATIONS = (
                 "/api/automations/templates",
                 (Column("Name", "name"), Column("Type", "type"), Column("What it does", "description")),
                 acts=(Act("apply", "Make one of it", "POST /api/automations/templates/{id}/apply"),),
+            ),
+        ),
+        forms=(
+            Act(
+                "create",
+                "Add a script",
+                "POST /api/automations",
+                (
+                    Field("name", "Name", required=True),
+                    Field("params.script", "Script", "area", required=True),
+                    Field("schedule", "Schedule (cron)"),
+                ),
+                body=(("type", "script"),),
             ),
         ),
         menu="Automations",

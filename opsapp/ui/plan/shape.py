@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 
 class Column(NamedTuple):
-    """One field of a row. `field` may lead into it (`evidence.verified`). Kinds: words, time, state, percent, code."""
+    """One field of a row. `field` may lead into it (`evidence.verified`). Kinds: words, time, state,
+    percent, code, steps."""
 
     title: str
     field: str
@@ -18,7 +19,7 @@ class Column(NamedTuple):
 
 
 class Field(NamedTuple):
-    """One input of an act. Kinds: text, area, number, password, choice."""
+    """One input of an act. Kinds: text, area, number, password, choice, list (with commas)."""
 
     name: str
     label: str

@@ -10,7 +10,7 @@ from pyramid.response import Response
 from pyramid.view import view_config
 
 from opsapp.auth.cookies import FORM
-from opsapp.lib.problems import UnsupportedType
+from opsapp.lib.problems import Invalid, UnsupportedType
 from opsapp.tree.acl import Permission
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Root
@@ -100,13 +100,30 @@ def done(context: Place, request: Request) -> Any:
     path = act and building.filled(act.path, row)
     if act is None or path is None:
         raise HTTPNotFound
-    answer = ask(request, act.method, path, body=building.body_of(act, form, row))
-    back = f"{context.path}?said={form['act']}"
-    values = known_of(request) | {"title": act.label, "page": page, "path": context.path}
+    values = known_of(request) | {"title": act.label, "page": page, "path": context.path, "name": form["act"]}
+    body = building.body_of(act, form, row)
+    with_form = values | {"act": act, "row": row, "given": building.given_to(act, form)}
+    try:
+        answer = ask(request, act.method, path, body=body)
+    except Invalid as problem:
+        return again(problem, with_form)
     if isinstance(answer, Deferred):
-        return Deferred(lambda: after(act, value_of(answer), back, values))
-    return after(act, value_of(answer), back, values)
+        return Deferred(lambda: late(act, answer, values, with_form))
+    return after(act, value_of(answer), values)
 
 
-def after(act: Act, value: Any, back: str, values: dict[str, Any]) -> Response:
+def late(act: Act, answer: Deferred, values: dict[str, Any], with_form: dict[str, Any]) -> Response:
+    try:
+        return after(act, value_of(answer), values)
+    except Invalid as problem:
+        return again(problem, with_form)
+
+
+def after(act: Act, value: Any, values: dict[str, Any]) -> Response:
+    back = f"{values['path']}?said={values['name']}"
     return render("result.jinja2", values | {"value": value}) if act.shows else see_other(back)
+
+
+def again(problem: Invalid, values: dict[str, Any]) -> Response:
+    """The form once more, as it was filled in, with what is wrong beside it."""
+    return render("again.jinja2", values | {"problem": problem, "fields": problem.fields}, 422)
