@@ -4,11 +4,13 @@ Must not: hold more than the window in memory, leave half a file behind, follow 
 """
 from __future__ import annotations
 
+import collections
 import hashlib
 import os
 import queue
 import secrets
 import stat
+import time
 from typing import Any, Optional, Tuple
 
 from opsapp.wire.frames import CHUNK, WINDOW, Chunk
@@ -18,6 +20,10 @@ from .streams import Ended, Stream, explain
 from .websocket import WebSocket
 
 _CREDIT_STEP = 4 * CHUNK
+DIGEST_S = 5.0        # of reading a file ahead for its hash; who asks waits for it
+SETTLED_S = 2.0
+DIGESTS_MOST = 64
+_DIGESTS: "collections.OrderedDict[Tuple[int, ...], str]" = collections.OrderedDict()
 
 
 class FileGet(Stream):
@@ -41,8 +47,9 @@ class FileGet(Stream):
         if offset > about.st_size:
             raise Ended("bad_request", "the offset is behind the file's end")
         end = about.st_size if length is None else min(about.st_size, offset + length)
+        whole = self._digest_of(file, about) if self.params["digest"] else None
         self.say("opened", size=about.st_size, mtime=about.st_mtime, offset=offset, length=end - offset,
-                 path=self.params["path"])
+                 path=self.params["path"], sha256=whole)
         file.seek(offset)
         digest, place = hashlib.sha256(), offset
         while place < end:
@@ -52,7 +59,30 @@ class FileGet(Stream):
             digest.update(data)
             self.send_chunk(place, data)
             place += len(data)
+        if whole and (offset, place) == (0, about.st_size) and digest.hexdigest() != whole:
+            raise Ended("io_error", "the file changed while it was read")
         self.say("finish", size=place - offset, sha256=digest.hexdigest())
+
+    def _digest_of(self, file: Any, about: os.stat_result) -> Optional[str]:
+        """The SHA-256 of the whole file, remembered for who comes for it part by part; None when it takes too long."""
+        key = (about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
+        known = _DIGESTS.get(key)
+        if known:
+            return known
+        digest, left, until = hashlib.sha256(), about.st_size, time.monotonic() + DIGEST_S
+        while left and not self.left.is_set():
+            data = file.read(min(CHUNK, left))
+            if not data:
+                raise Ended("io_error", "the file became shorter while it was read")
+            if time.monotonic() > until:
+                return None
+            digest.update(data)
+            left -= len(data)
+        if time.time() - about.st_mtime > SETTLED_S:    # a younger one may change and look the same
+            _DIGESTS[key] = digest.hexdigest()
+            while len(_DIGESTS) > DIGESTS_MOST:
+                _DIGESTS.popitem(last=False)
+        return digest.hexdigest()
 
 
 class FilePut(Stream):

@@ -22,7 +22,7 @@ FORWARDED = "opsapp.forwarded"  # in the environ of a request that another node 
 TAKEN_ALONG = ("Range", "If-Range", "Last-Event-ID", "Accept", "Content-Type")
 GIVEN_BACK = (
     "content-length", "content-range", "content-disposition", "accept-ranges", "etag", "retry-after",
-    "x-accel-buffering", "cache-control", "x-content-sha256",
+    "x-accel-buffering", "cache-control", "x-content-sha256", "repr-digest",
 )  # fmt: skip
 
 

@@ -205,7 +205,8 @@ MESSAGES: Dict[str, Message] = {
     "open": Message(SERVER, {"stream": _STREAM, "kind": need(choice(*STREAM_KINDS)),
                              "params": may(json_object(65536), {})}),
     "opened": Message(AGENT, {"stream": _STREAM, "size": may(integer(0)), "mtime": may(number(0)),
-                              "offset": may(integer(0), 0), "length": may(integer(0)), "path": may(text(4096))}),
+                              "offset": may(integer(0), 0), "length": may(integer(0)), "path": may(text(4096)),
+                              "sha256": may(_SHA256)}),
     "credit": Message(BOTH, {"stream": _STREAM, "bytes": need(integer(1, 2**31))}),
     "lines": Message(AGENT, {"stream": _STREAM, "lines": need(listing(nested({
         "time": may(number(0)), "line": need(text(65536, nul=True))}), 1000))}),
@@ -217,7 +218,8 @@ MESSAGES: Dict[str, Message] = {
 
 _ROLE = may(choice("viewer", "operator"), "operator")
 STREAM_PARAMS: Dict[str, Dict[str, Field]] = {
-    "file_get": {"path": need(ABSOLUTE_PATH), "role": _ROLE, "offset": may(integer(0), 0), "length": may(integer(0))},
+    "file_get": {"path": need(ABSOLUTE_PATH), "role": _ROLE, "offset": may(integer(0), 0), "length": may(integer(0)),
+                 "digest": may(boolean(), False)},
     "file_put": {"path": need(ABSOLUTE_PATH), "size": may(integer(0))},
     "logs": {"source": may(choice("journald", "file"), "journald"), "unit": may(SERVICE_NAME),
              "path": may(ABSOLUTE_PATH), "role": _ROLE, "lines": may(integer(0, 10000), 100)},

@@ -84,6 +84,34 @@ def test_a_part_of_a_file_can_be_had(server, agent, place):
     assert ended(server, beyond)["code"] == "bad_request"
 
 
+def test_the_hash_of_the_whole_file_comes_first_when_it_is_asked_for(server, agent, place):
+    (place / "data/hashed").write_bytes(b"0123456789")
+    for part in ({}, {"offset": 3, "length": 4}, {"offset": 0, "length": 2}):
+        stream = server.session().open("file_get", path=str(place / "data/hashed"), digest=True, **part)
+        assert ended(server, stream)["code"] == "end"
+        assert said(server, stream, "opened")["sha256"] == hashlib.sha256(b"0123456789").hexdigest()
+    (place / "data/hashed").write_bytes(b"9876543210")
+    stream = server.session().open("file_get", path=str(place / "data/hashed"), digest=True)
+    assert ended(server, stream)["code"] == "end"
+    assert said(server, stream, "opened")["sha256"] == hashlib.sha256(b"9876543210").hexdigest()
+
+
+def test_a_file_that_changes_under_way_is_not_vouched_for(server, agent, place):
+    path = place / "data/changing"
+    path.write_bytes(bytes(3_000_000))
+    session = server.session()
+    stream = session.open("file_get", path=str(path), digest=True)
+    server.streams[stream]["stall"] = True
+    until(lambda: server.streams[stream]["size"] >= 900_000)
+    with open(path, "r+b") as file:
+        file.seek(2_900_000)
+        file.write(b"changed")
+    server.streams[stream]["stall"] = False
+    session.say("credit", stream=stream, bytes=3_000_000)
+    assert ended(server, stream)["code"] == "io_error"
+    assert said(server, stream, "finish") is None
+
+
 def test_a_reader_that_does_not_read_stops_the_sender(server, agent, place):
     (place / "data/big").write_bytes(bytes(20_000_000))
     session = server.session()

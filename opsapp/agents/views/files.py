@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import re
 from collections.abc import Iterator
@@ -77,7 +78,7 @@ class FileSource:
         return about["size"], mark_of(about)
 
     def _begin(self, part: tuple[int, int] | None, offset: int, length: int | None) -> Head:
-        about = self._open(offset=offset, **({} if length is None else {"length": length}))
+        about = self._open(offset=offset, digest=True, **({} if length is None else {"length": length}))
         most = self._node.config["agents"]["max_file_bytes"]
         if about["length"] > most:
             self.close()
@@ -90,6 +91,8 @@ class FileSource:
             "Accept-Ranges": "bytes",
             "ETag": mark_of(about),
         }
+        if about["sha256"]:
+            headers |= digest_headers(about["sha256"])
         if part is None:
             return Head(headers=headers)
         headers["Content-Range"] = f"bytes {part[0]}-{part[1]}/{about['size']}"
@@ -133,6 +136,12 @@ class FileSource:
 def mark_of(about: dict[str, Any]) -> str:
     """An ETag: the file as it was, by its size and time."""
     return f'"{about["size"]:x}-{int((about["mtime"] or 0) * 1e6):x}"'
+
+
+def digest_headers(sha256: str) -> dict[str, str]:
+    """Of the whole file, also on a part of it: as RFC 9530 writes it, and as sha256sum does."""
+    encoded = base64.b64encode(bytes.fromhex(sha256)).decode("ascii")
+    return {"Repr-Digest": f"sha-256=:{encoded}:", "X-Content-SHA256": sha256}
 
 
 @view_config(
