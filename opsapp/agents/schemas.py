@@ -147,7 +147,7 @@ class CommandRecord(Body):
     requested_by = colander.SchemaNode(Text())
 
 
-class History(Query):
+class History(Paging):
     range_h = colander.SchemaNode(Whole(1, 24 * 730), missing=24)
     resolution = colander.SchemaNode(Whole(60, 86400), missing=60)
 

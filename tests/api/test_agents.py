@@ -293,3 +293,5 @@ def test_history_is_means_per_minute(service, box):
     assert points[0]["disks"] == {"/": 15}
     assert points[1]["time"] - points[0]["time"] == 60
     service.vera.get(f"{box.path}/metrics?resolution=59", status=422)
+    page = service.vera.get(f"{box.path}/metrics?range_h=1&limit=1&offset=1")
+    assert (page.json, page.headers["X-Total-Count"]) == (points[1:], "2")

@@ -29,6 +29,15 @@ def test_a_view_whose_context_has_no_place_is_told_of(service):
         openapi.place_of(Nowhere)
 
 
+def test_every_list_takes_a_limit_and_an_offset(service):
+    found = openapi.document(service.app.registry)["paths"]
+    lists = {path: each["get"] for path, each in found.items() if "get" in each}
+    for path, operation in lists.items():
+        content = operation["responses"]["200"].get("content", {}).get("application/json", {})
+        if content.get("schema", {}).get("type") == "array":
+            assert {"limit", "offset"} <= {parameter["name"] for parameter in operation["parameters"]}, path
+
+
 def test_docs_are_a_page_with_security_headers(service):
     page = service.anonymous.get("/api/docs")
     assert page.content_type == "text/html"

@@ -129,4 +129,6 @@ def revoke_key(context: Agent, request: Request) -> Any:
 )
 def metrics(context: Agent, request: Request) -> Any:
     """What was reported, as means per bucket."""
-    return looking.history(request.root, context, **request.valid_query)
+    query = request.valid_query
+    points = looking.history(request.root, context, range_h=query["range_h"], resolution=query["resolution"])
+    return page(request, points)
