@@ -6,6 +6,7 @@ import re
 
 from pyramid.request import Request
 
+from opsapp.lib.ids import digest
 from opsapp.tree.root import Root
 from opsapp.web.identity import Identity, presented_token
 
@@ -54,4 +55,4 @@ def _ticket(request: Request, root: Root, token: str, now: float) -> Identity | 
     if request.method != "GET" or request.GET.get("token") != token:
         return None
     found = use_ticket(root, token, request.path_info, now)
-    return None if found is None else Identity("ticket", *found)
+    return None if found is None else Identity("ticket", *found, ticket=digest(token))

@@ -31,6 +31,7 @@ class Callers:
         self._node = node
         self._lock = threading.Lock()
         self._lasting: dict[str, dict[object, End]] = {}
+        self._by_ticket: dict[str, End] = {}
         self._ended: OrderedDict[str, None] = OrderedDict()  # for an answer that begins just then
         node.events.listen(self.on_event)
 
@@ -49,7 +50,8 @@ class Callers:
 
     @contextlib.contextmanager
     def over(self, caller: Identity | None, end: End) -> Iterator[None]:
-        """While the block runs: `end(reason)` is called, once or more, from whichever thread learns of it."""
+        """While the block runs: `end(reason)` is called, once or more, from whichever thread learns of it. A ticket has
+        one stream at a time: its reconnect ends the one before, whose reader may be gone without a word."""
         if caller is None or caller.session_id is None:
             yield
             return
@@ -57,6 +59,11 @@ class Callers:
         with self._lock:
             self._lasting.setdefault(caller.session_id, {})[mark] = end
             over = caller.session_id in self._ended
+            before = self._by_ticket.pop(caller.ticket, None) if caller.ticket else None
+            if caller.ticket:
+                self._by_ticket[caller.ticket] = end
+        if before is not None:
+            before("opened_again")
         timer = self._timer(caller, end)
         try:
             if over:
@@ -66,7 +73,7 @@ class Callers:
             if timer is not None:
                 timer.stop()
                 timer.close()
-            self._forget(caller.session_id, mark)
+            self._forget(caller, mark, end)
 
     def _timer(self, caller: Identity, end: End) -> Any:
         """Where there is a hub, it calls; in a thread `is_over` is asked instead."""
@@ -79,9 +86,11 @@ class Callers:
     def is_over(self, caller: Identity | None) -> bool:
         return caller is not None and caller.expires_at is not None and self._node.clock.now() >= caller.expires_at
 
-    def _forget(self, session_id: str, mark: object) -> None:
+    def _forget(self, caller: Identity, mark: object, end: End) -> None:
         with self._lock:
-            marks = self._lasting[session_id]
+            marks = self._lasting[caller.session_id or ""]
             del marks[mark]
             if not marks:
-                del self._lasting[session_id]
+                del self._lasting[caller.session_id or ""]
+            if caller.ticket and self._by_ticket.get(caller.ticket) is end:
+                del self._by_ticket[caller.ticket]

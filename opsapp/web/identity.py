@@ -22,13 +22,14 @@ _NOBODY = (Everyone,)
 
 class Identity(NamedTuple):
     """A caller. `kind`: session, key, ticket, agent or scrape. `session_id` names the record behind the credential,
-    which runs out at `expires_at`."""
+    which runs out at `expires_at`; `ticket` the stream ticket by which it came."""
 
     kind: str
     name: str
     role: str | None = None
     session_id: str | None = None
     expires_at: float | None = None
+    ticket: str | None = None
 
     def principals(self) -> list[str]:
         return [f"{self.kind}:{self.name}", *_PRINCIPALS[self.role]]

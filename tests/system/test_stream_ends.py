@@ -56,10 +56,13 @@ def otto(serve):
 class Reader:
     """A stream that is open, past its first byte."""
 
-    def __init__(self, client, path, token=None):
+    def __init__(self, client, path, token=None, ticket=None):
         parts = urllib.parse.urlsplit(client.url)
         self.link = http.client.HTTPConnection(parts.hostname, parts.port, timeout=60)
-        self.link.request("GET", path, headers={"Authorization": f"Bearer {token or client.token}"})
+        if ticket:
+            self.link.request("GET", f"{path}?token={ticket}")
+        else:
+            self.link.request("GET", path, headers={"Authorization": f"Bearer {token or client.token}"})
         self.answer = self.link.getresponse()
         assert self.answer.status == 200, self.answer.read()
         assert self.answer.read(1)
@@ -99,10 +102,21 @@ WAYS = {
 @pytest.mark.parametrize("way", WAYS)
 def test_when_its_reader(serve, otto, way):
     reader = Reader(otto, "/api/stream")
-    by_ticket = Reader(otto, "/api/stream?token=" + otto.post("/api/stream-ticket")["ticket"])
+    by_ticket = Reader(otto, "/api/stream", ticket=otto.post("/api/stream-ticket")["ticket"])
     WAYS[way](serve.admin, otto)
     for each in (reader, by_ticket):
         assert last_event(each) == ("event: end", {"reason": "signed_out"})
+
+
+def test_when_its_ticket_opens_it_again(otto):
+    ticket = otto.post("/api/stream-ticket")["ticket"]
+    first = Reader(otto, "/api/stream", ticket=ticket)
+    second = Reader(otto, "/api/stream", ticket=ticket)
+    assert last_event(first) == ("event: end", {"reason": "opened_again"})
+    third = Reader(otto, "/api/stream", ticket=ticket)
+    assert last_event(second) == ("event: end", {"reason": "opened_again"})
+    otto.post("/api/logout")
+    assert last_event(third) == ("event: end", {"reason": "signed_out"})
 
 
 def key_of(otto, **more):
