@@ -72,6 +72,13 @@ def length_of(start: str, end: str) -> float:
     return (read_wall(end) - read_wall(start)).total_seconds()
 
 
+def wrong_span(length: float) -> str | None:
+    """Why a window cannot last so long."""
+    if length <= 0:
+        return "must be after start"
+    return "must be at most a year after start" if length > LONGEST_S else None
+
+
 def current(plan: Plan, now: float) -> Span | None:
     """The occurrence that is on now; of several the one that ends last."""
     spans = [span for span in _begun(plan, now) if span.start <= now < span.end]

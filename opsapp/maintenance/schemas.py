@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import colander
 
 from opsapp.lib import cron
@@ -30,7 +32,15 @@ def _span_problem(value: str) -> str | None:
     return None if 0 < span <= LONGEST_SPAN_S else "must be more than nothing and at most a year"
 
 
+def _wrong_end(sound: dict[str, Any]) -> dict[str, str]:
+    """By the clock on the wall; what a change of the clock makes of it, the service's zone says."""
+    both = "start" in sound and "end" in sound
+    said = logic.wrong_span(logic.length_of(sound["start"], sound["end"])) if both else None
+    return {"end": said} if said else {}
+
+
 class NewWindow(Body):
+    across = staticmethod(_wrong_end)
     name = colander.SchemaNode(Text(1, 200))
     start = colander.SchemaNode(Text(1, 40), validator=check(_wall_problem))
     end = colander.SchemaNode(Text(1, 40), validator=check(_wall_problem))

@@ -61,7 +61,7 @@ def _size_problem(value: Any) -> str | None:
 
 
 class MonitorSettings(Body):
-    """A monitor as it is written. Every field that is wrong is named, those that do not fit together too."""
+    """A monitor as it is written."""
 
     name = colander.SchemaNode(Text(1, 200))
     url = colander.SchemaNode(Text(0, 2000), missing=ABSENT)
@@ -85,34 +85,11 @@ class MonitorSettings(Body):
     json_path = colander.SchemaNode(Nullable(Text(1, 500)), validator=check(path_problem), missing=ABSENT)
     expected_value = colander.SchemaNode(Nullable(Anything()), validator=check(_size_problem), missing=ABSENT)
 
-    whole = False
-
-    def deserialize(self, cstruct: Any = colander.null) -> Any:
-        """Fields one by one, and then what does not fit together, all in one answer."""
-        try:
-            values, wrong = super().deserialize(cstruct), colander.Invalid(self)
-        except colander.Invalid as problem:
-            values, wrong = {}, problem
-        if isinstance(cstruct, dict):
-            self._look_at_the_whole(cstruct, wrong)
-        if wrong.children or wrong.msg:
-            raise wrong
-        return values
-
-    def _look_at_the_whole(self, cstruct: dict[str, Any], wrong: colander.Invalid) -> None:
-        broken = {child.node.name for child in wrong.children}
-        sound = {name: value for name, value in cstruct.items() if name not in broken and value is not None}
-        if not self.whole and "url" not in sound:
-            sound.pop("type", None)
-        for name, message in problems(sound).items():
-            if name not in broken and (self.whole or name in cstruct):
-                wrong.add(colander.Invalid(self[name], message))
-
 
 class NewMonitor(MonitorSettings):
     """A monitor that is made: what its type needs must be there. (A change is judged over the stored record.)"""
 
-    whole = True
+    across = staticmethod(problems)
 
 
 class Created(Body):

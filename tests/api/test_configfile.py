@@ -107,6 +107,21 @@ def test_single_sign_on_is_configured_whole_or_not_at_all(service, tmp_path, old
     assert wrong in {mistake.path for mistake in caught.value.mistakes}
 
 
+def test_a_window_that_ends_before_it_begins_has_its_line(tmp_path, sections):
+    text = (
+        "log: {format: xml}\n"
+        "maintenance:\n"
+        "  windows:\n"
+        "    - {name: a, start: '2030-01-01T10:00', end: '2030-01-01T11:00'}\n"
+        "    - name: b\n"
+        "      start: '2030-01-01T10:00'\n"
+        "      end: '2030-01-01T09:00'\n"
+    )
+    found = mistakes(write(tmp_path, text), sections)
+    assert found.pop("log.format")[0] == 1
+    assert found == {"maintenance.windows.1.end": (7, "must be after start")}
+
+
 def test_what_is_wrong_between_the_fields_of_a_rule_has_its_line_too(tmp_path, sections):
     text = (
         "healing:\n"

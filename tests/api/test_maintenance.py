@@ -87,6 +87,15 @@ def test_wrong_values_are_named(service, wrong, field):
     assert field in service.otto.post_json(BASE, BODY | wrong, status=422).json["fields"]
 
 
+def test_everything_wrong_is_named_at_once(service):
+    wrong = {"name": "", "end": BODY["start"], "scope": ["nobody"]}
+    fields = service.otto.post_json(BASE, BODY | wrong, status=422).json["fields"]
+    assert fields.keys() == {"name", "end", "scope"}
+    made = service.otto.post_json(BASE, BODY).json["id"]
+    wrong["start"] = BODY["start"]
+    assert service.otto.put_json(f"{BASE}/{made}", wrong, status=422).json["fields"] == fields
+
+
 def test_times_are_read_in_the_services_zone(tmp_path, monkeypatch):
     monkeypatch.setenv("OPSAPP_ADMIN_PASSWORD", "first admin password")
     path = tmp_path / "opsapp.yaml"

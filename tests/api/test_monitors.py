@@ -281,3 +281,13 @@ def test_the_audit_tells_of_changes_without_their_secrets(service):
     assert entries.json[1]["before"]["name"] == "Shop"
     assert entries.json[1]["after"]["name"] == "Store"
     assert "s3cret" not in entries.text
+
+
+def test_what_is_wrong_is_named_at_once_whoever_knows_it(service):
+    wrong = {"name": "", "type": "tcp", "url": "http://x/", "interval": 10, "timeout": 30, "agent_id": "none"}
+    fields = service.otto.post_json(PATH, wrong, status=422).json["fields"]
+    assert fields.keys() == {"name", "url", "timeout", "agent_id"}
+    made = service.otto.post_json(PATH, {"name": "x", "type": "http", "url": "http://x/"}).json["id"]
+    assert service.otto.put_json(f"{PATH}/{made}", wrong, status=422).json["fields"] == fields
+    refused = service.otto.put_json(f"{PATH}/{made}", {"interval": 7, "retries": 99}, status=422)
+    assert refused.json["fields"].keys() == {"timeout", "retries"}

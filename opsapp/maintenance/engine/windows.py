@@ -91,16 +91,22 @@ def fields_of(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def refuse_wrong(fields: Mapping[str, Any], zone: str, missing: Iterable[str] = ()) -> None:
     """What no single field shows."""
-    wrong: dict[str, str] = {}
+    wrong = wrong_scope(missing)
     length = logic.instant(fields["end"], zone) - logic.instant(fields["start"], zone)
-    if length <= 0 or logic.length_of(fields["start"], fields["end"]) <= 0:
-        wrong["end"] = "must be after start"
-    elif length > logic.LONGEST_S:
-        wrong["end"] = "must be at most a year after start"
-    if missing:
-        wrong["scope"] = "no such monitor or agent: " + ", ".join(missing)
+    said = logic.wrong_span(min(length, logic.length_of(fields["start"], fields["end"])))
+    if said:
+        wrong["end"] = said
     if wrong:
         raise Invalid(wrong)
+
+
+def wrong_scope(missing: Iterable[str]) -> dict[str, str]:
+    return {"scope": "no such monitor or agent: " + ", ".join(missing)} if missing else {}
+
+
+def unknown_in(root: Root, given: Mapping[str, Any], before: Iterable[str] = ()) -> dict[str, str]:
+    """What is wrong with the scope that is given, but for what it covered already."""
+    return wrong_scope(_missing(root, [each for each in given.get("scope", ()) if each not in before]))
 
 
 def _missing(root: Root, scope: Iterable[str]) -> list[str]:

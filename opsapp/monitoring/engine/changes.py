@@ -29,11 +29,10 @@ def create(root: Root, settings: dict[str, Any], series: int, now: float) -> str
 
 def update(root: Root, monitor: Monitor, changes: dict[str, Any], now: float) -> None:
     """Settings over those that are stored; what does not fit together then is refused."""
-    settings = monitor.settings | changes
-    wrong = problems(settings)
+    wrong = misfits(root, monitor, changes)
     if wrong:
         raise Invalid(wrong)
-    check_agents(root, settings, monitor.settings)
+    settings = monitor.settings | changes
     if settings == monitor.settings:
         return
     if settings["type"] != monitor.settings["type"]:
@@ -99,19 +98,29 @@ def tell_incident(root: Root, incident: Incident, change: str, now: float) -> No
     events.emit(root, "incident", incident.record(now) | {"change": change})
 
 
+def misfits(root: Root, monitor: Monitor, given: dict[str, Any]) -> dict[str, str]:
+    """What does not fit together once this is written over what is stored."""
+    return unknown_agents(root, given, monitor.settings) | problems(monitor.settings | given)
+
+
 def check_agents(root: Root, settings: dict[str, Any], before: dict[str, Any]) -> None:
+    wrong = unknown_agents(root, settings, before)
+    if wrong:
+        raise Invalid(wrong)
+
+
+def unknown_agents(root: Root, settings: dict[str, Any], before: dict[str, Any]) -> dict[str, str]:
     """Agents that a monitor newly names must exist; one that is gone since does not hinder other changes."""
     agents = root["api"].get("agents")
     wrong = {}
-    host = settings["agent_id"]
+    host = settings.get("agent_id")
     if host and host != before.get("agent_id") and (agents is None or host not in agents):
         wrong["agent_id"] = "no such agent"
-    fresh = set(settings["probe_from"]) - set(before.get("probe_from", ()))
+    fresh = set(settings.get("probe_from") or ()) - set(before.get("probe_from", ()))
     missing = sorted(each for each in fresh if agents is None or each not in agents)
     if missing:
         wrong["probe_from"] = "no such agent: " + ", ".join(missing)
-    if wrong:
-        raise Invalid(wrong)
+    return wrong
 
 
 def _resolve(root: Root, monitor: Monitor, now: float, why: str = "") -> None:
