@@ -37,6 +37,12 @@ def first_step(node):
     return node.client(timeout=60).post("/api/login", LOGIN)["partial_token"]
 
 
+def knows(node, token, username):
+    """Whether a node has taken in, as it does a moment later, what the other has written."""
+    users = node.client(token=token).get("/api/users?limit=1000")
+    return username in {user["username"] for user in users}
+
+
 def rekey(zeo, data):
     uris = zeo.uris()
     command = [sys.executable, "-m", "opsapp.cli", "rekey", "--store", uris["store"]]
@@ -68,6 +74,7 @@ def test_nodes_that_run_take_the_new_key(pair, zeo, tmp_path):
             first, second = (one, two) if number % 2 else (two, one)
             try:
                 one.admin.post("/api/users", login | {"role": "viewer"})
+                until(lambda at=first, name=login["username"]: knows(at, one.admin.token, name), what="the new user")
                 client = Client(first.url, timeout=60).login(**login)
                 secret = client.post("/api/me/totp")["secret"]
                 other = Client(second.url, token=client.token, timeout=60)
