@@ -1,8 +1,8 @@
 """The guard of an update: the old version, as a process of its own, watching the new one until it is settled.
 
 The new version judges itself (update.py), but one that crashes or hangs before it comes to that cannot. So the old
-file stays beside it and is run with `--guard PID`: when the trial is not settled in time, or the process is gone, it
-puts the old file back, ends what is left of the new version, and starts the old one unless a service manager does.
+file, which keeps its place until then, is run with `--guard PID`: when the trial is not settled in time, or the process
+is gone, it ends what is left of the new version, and starts the old one unless a service manager does.
 Must not: act on a process that is not the one it was given.
 """
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Dict, Iterator, List, Optional
 
 from opsapp.wire.fields import WireError, dumps, loads
 
-from .disk import sync_directory, write_whole
+from .disk import write_whole
 from .processes import start_time
 
 log = logging.getLogger("guard")
@@ -56,8 +56,8 @@ def write_note(state_dir: str, note: dict) -> None:
     write_whole(os.path.join(state_dir, NOTE), dumps(note))
 
 
-def watch(state_dir: str, pid: int, trial_s: float, program: str, start: List[str], env: Dict[str, str]) -> int:
-    """Until the update is settled, by the new version or here. `program` is where the old file belongs."""
+def watch(state_dir: str, pid: int, trial_s: float, start: List[str], env: Dict[str, str]) -> int:
+    """Until the update is settled, by the new version or here. `start` starts the old one."""
     began = start_time(pid)
     os.write(1, WATCHING)
     os.close(1)
@@ -67,7 +67,7 @@ def watch(state_dir: str, pid: int, trial_s: float, program: str, start: List[st
         if note is None or note["state"] == RETURNED:
             return 0
         time.sleep(LOOK_S)
-    if not give_back(state_dir, program):
+    if not end_trial(state_dir):
         return 0
     _end(pid, began, min(END_S, trial_s))
     if _somebody_runs(state_dir, min(MANAGER_S, trial_s)):
@@ -87,16 +87,14 @@ def lives(pid: int, began: int) -> bool:
     return state not in ("Z", "X") and start_time(pid) == began
 
 
-def give_back(state_dir: str, program: str) -> bool:
-    """Put the old file back, unless the update was settled meanwhile, or the agent was stopped on purpose."""
+def end_trial(state_dir: str) -> bool:
+    """Call it failed, unless the update was settled meanwhile, or the agent was stopped on purpose."""
     with settling(state_dir):
         note = read_note(state_dir)
-        if note is None or note["state"] == RETURNED or note.get("left") or not os.path.exists(f"{program}.old"):
+        if note is None or note["state"] == RETURNED or note.get("left"):
             return False
         log.error("version %s did not get through its trial: back to %s", note["to"], note["from"])
         write_note(state_dir, {**note, "state": RETURNED})
-        os.rename(f"{program}.old", program)
-        sync_directory(os.path.dirname(program))
         return True
 
 

@@ -50,6 +50,7 @@ class Agent:
     def __init__(self, config: Config, argv: List[str]):
         self.config = config
         self.restarting = False
+        self.program: Optional[str] = None    # to restart into; None: the same
         self.updater = Updater(config, argv, self._restart)
         rules = PathRules(config)
         self.capabilities = Capabilities()
@@ -146,8 +147,8 @@ class Agent:
             log.info("the key file holds another key: beginning anew with it")
             self._restart()
 
-    def _restart(self) -> None:
-        self.restarting = True
+    def _restart(self, program: Optional[str] = None) -> None:
+        self.restarting, self.program = True, program
         self.stop()
 
     def _probe(self) -> None:
@@ -224,22 +225,19 @@ def main(argv: Optional[List[str]] = None) -> int:
     code = agent.run()
     if agent.restarting:
         env = {**os.environ, **({"OPSAPP_AGENT_KEY": config.key} if config.key_from_environment else {})}
-        again = restart_argv(argv)
+        again = restart_argv(argv, agent.program)
         os.execve(again[0], again, env)
     return code
 
 
 def guard(config: Config, argv: List[str]) -> int:
-    """Watch over an update, as the old file that lies beside the new one."""
+    """Watch over an update, as the old version."""
     place = argv.index("--guard")
     argv = argv[:place] + argv[place + 2:]
-    program = os.path.realpath(sys.argv[0])[:-len(".old")]
-    start = restart_argv(argv)
-    start[start.index(os.path.realpath(sys.argv[0]))] = program
     env = dict(os.environ)
     if config.key_file and "OPSAPP_AGENT_KEY" in env:
         del env["OPSAPP_AGENT_KEY"]    # it was handed over for us alone
-    return watch(config.state_dir, config.guard, config.update_trial_s, program, start, env)
+    return watch(config.state_dir, config.guard, config.update_trial_s, restart_argv(argv), env)
 
 
 def check(config: Config) -> int:

@@ -1,20 +1,21 @@
 """Self-update: a new agent file pinned by its hash, proven before it takes over, and undone when it does not connect.
 
-Steps: download and compare the hash → let the new file tell its version → let it reach the server once (`--check`),
-while the old one still runs → keep the old file, put the new one in place by rename → restart into it. The new one
-then has `update_trial_s` to connect; if it does not, it puts the old file back and restarts into that.
-The old file, run as the guard, watches from outside (guard.py): a new version that crashes or hangs before it can judge
-itself is undone by it.
+Steps: download beside the program and compare the hash → let the new file tell its version → let it reach the server
+once (`--check`), while the old one still runs → restart into the new file where it lies. It then has `update_trial_s`
+to connect, and only when it has does it take the old one's place, by rename; until then whatever starts the agent,
+after a crash or a power loss too, starts the old one, which ends the trial.
+The old file, run as the guard, watches from outside (guard.py): a new version that hangs, or that nobody would start
+the old one after, is ended by it.
 What is under way is written in update.json, so that a kill at any point ends in one of the two versions.
 Must not: run a file whose hash was not asked for.
 """
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import logging
 import os
 import select
-import shutil
 import subprocess
 import sys
 import zipfile
@@ -49,13 +50,14 @@ def own_sha256() -> str:
         return hashlib.sha256(file.read()).hexdigest()
 
 
-def restart_argv(argv: List[str]) -> List[str]:
+def restart_argv(argv: List[str], path: Optional[str] = None) -> List[str]:
+    """How this program is started again, or another file in its place."""
     flags = (["-I"] if sys.flags.isolated else []) + (["-S"] if sys.flags.no_site else [])
-    return [sys.executable, *flags, os.path.realpath(sys.argv[0]), *argv]
+    return [sys.executable, *flags, path or os.path.realpath(sys.argv[0]), *argv]
 
 
 class Updater:
-    def __init__(self, config: Config, argv: List[str], restart: Callable[[], None]):
+    def __init__(self, config: Config, argv: List[str], restart: Callable[[str], None]):
         self.executor: Optional[Executor] = None
         self._config = config
         self._argv = argv
@@ -67,23 +69,23 @@ class Updater:
         path = program()
         if path is None:
             return _failed("this agent does not run from a single file")
-        fresh = f"{path}.new"
+        if self.pending() is not None:
+            return _failed("busy: another update is on trial")
+        fresh = fresh_of(path)
         try:
             self._fetch(fresh, task.params["sha256"])
             why = self._prove(task, fresh)
-            if why:
-                return _failed(why)
             assert self.executor is not None
-            if not self.executor.hold(task.id, IDLE_S):
-                return _failed("busy: other commands did not end in time")
-            self._swap(task, path, fresh)
+            if not why and not self.executor.hold(task.id, IDLE_S):
+                why = "busy: other commands did not end in time"
+            if not why:
+                self._try({"state": TRIAL, "command_id": task.id, "from": VERSION, "to": task.params["version"],
+                           "sha256": task.params["sha256"], "place": path})
+                return Answer(None)
         except (OSError, TransportError) as error:
-            return _failed(str(error))
-        finally:
-            if os.path.exists(fresh):
-                os.unlink(fresh)
-        self._restart()
-        return Answer(None)
+            why = str(error)
+        _discard(fresh)
+        return _failed(why)
 
     def _fetch(self, fresh: str, sha256: str) -> None:
         answer, _ = request(parse_url(self._config.server, self._config.ca_file), "GET", "/api/agents/agent.pyz",
@@ -96,8 +98,7 @@ class Updater:
 
     def _prove(self, task: Task, fresh: str) -> Optional[str]:
         """Why the new file must not take over; None when it told the right version and reached the server."""
-        start = restart_argv(self._argv)
-        start[start.index(os.path.realpath(sys.argv[0]))] = fresh
+        start = restart_argv(self._argv, fresh)
         told = run([*start, "--version"], TELL_S, task.cancel, limit=4096)
         if told.output.decode("utf-8", "replace").split()[-1:] != [task.params["version"]]:
             return f"the new file does not say it is version {task.params['version']}"
@@ -106,23 +107,19 @@ class Updater:
                       on_start=task.on_start)
         return None if reached.status == "done" else f"the new version did not reach the server ({reached.status})"
 
-    def _swap(self, task: Task, path: str, fresh: str) -> None:
-        shutil.copy2(path, f"{path}.old")
-        self._write({"state": TRIAL, "command_id": task.id, "from": VERSION, "to": task.params["version"],
-                     "sha256": task.params["sha256"]})
+    def _try(self, note: dict) -> None:
+        """Restart into the new file where it lies. OSError, and nothing is under way, when that cannot be watched."""
+        self._write(note)
         try:
-            self._post_guard(path)
-            os.rename(fresh, path)
+            self._post_guard()
         except OSError:
-            os.unlink(self._note)    # nothing is under way any more: the guard leaves
-            os.unlink(f"{path}.old")
+            os.unlink(self._note)    # the guard leaves, if there is one
             raise
-        sync_directory(os.path.dirname(path))
+        self._restart(fresh_of(note["place"]))
 
-    def _post_guard(self, path: str) -> None:
-        """The old file, watching over us from outside. OSError unless it says that it does."""
+    def _post_guard(self) -> None:
+        """This version, watching over the new one from outside. OSError unless it says that it does."""
         start = restart_argv(self._argv)
-        start[start.index(os.path.realpath(sys.argv[0]))] = f"{path}.old"
         env = {**os.environ, "OPSAPP_AGENT_KEY": self._config.key}
         guard = subprocess.Popen([*start, "--guard", str(os.getpid())], stdin=subprocess.DEVNULL,
                                  stdout=subprocess.PIPE, env=env, start_new_session=True)
@@ -146,50 +143,75 @@ class Updater:
                 self._write({**note, "left": True})
 
     def judge(self, note: dict, connected: Callable[[float], bool]) -> None:
-        """The trial's end: keep the new version, or go back to the old one."""
-        runs_new = own_sha256() == note["sha256"]
-        came = runs_new and note["state"] == TRIAL and connected(self._config.update_trial_s)
+        """The trial's end: the new version takes the place, or leaves it to the old one."""
+        came = self._on_trial(note) and note["state"] == TRIAL and connected(self._config.update_trial_s)
         with settling(self._config.state_dir):
             latest = self.pending()
             if latest is not None:
-                self._settle(latest, runs_new, came)
+                self._settle(latest, came)
 
-    def _settle(self, note: dict, runs_new: bool, came: bool) -> None:
-        in_place = own_sha256() == note["sha256"]
-        if note["state"] == RETURNED and in_place:
-            self._go_back(note)    # killed on the way back
-        elif note["state"] == RETURNED and runs_new:
-            self._restart()    # the guard was faster: the old file is back already
-        elif note["state"] == RETURNED:
-            self._end(note, Ran("failed", None, b"", f"version {note['to']} did not connect; back to {note['from']}"))
-        elif not runs_new:
-            self._end(note, Ran("failed", None, b"", "interrupted before the new file was in place"))
-        elif came:
+    def _on_trial(self, note: dict) -> bool:
+        """Whether this is the new version that has not got the place yet."""
+        return program() == fresh_of(note["place"])
+
+    def _settle(self, note: dict, came: bool) -> None:
+        if self._on_trial(note):
+            if came and note["state"] == TRIAL and self._take_place(note):
+                self._end(note, Ran("done", 0, f"now version {VERSION}\n".encode()))
+            else:
+                log.error("not connected in time: back to version %s", note["from"])
+                self._write({**note, "state": RETURNED})
+                self._restart(note["place"])
+        elif own_sha256() == note["sha256"]:    # killed between taking the place and telling it
             self._end(note, Ran("done", 0, f"now version {VERSION}\n".encode()))
+        elif note["state"] == TRIAL and note.get("left"):
+            self._resume(note)
         else:
-            self._go_back(note)
+            self._give_up(note)
 
-    def _go_back(self, note: dict) -> None:
-        path = program()
-        if path is None or not os.path.exists(f"{path}.old"):
-            self._end(note, Ran("failed", None, b"", "the new version did not connect, and there is no old one"))
-            return
-        log.error("not connected in time: back to version %s", note["from"])
-        self._write({**note, "state": RETURNED})
-        os.rename(f"{path}.old", path)
-        sync_directory(os.path.dirname(path))
-        self._restart()
+    def _take_place(self, note: dict) -> bool:
+        try:
+            os.rename(fresh_of(note["place"]), note["place"])
+            sync_directory(os.path.dirname(note["place"]))
+        except OSError as error:
+            log.error("the new version cannot take the old one's place: %s", error)
+            return False
+        sys.argv[0] = note["place"]    # what a later restart starts
+        return True
+
+    def _resume(self, note: dict) -> None:
+        """The agent was stopped on purpose in the middle of the trial, and the old version was started again."""
+        try:
+            with open(fresh_of(note["place"]), "rb") as file:
+                whole = hashlib.sha256(file.read()).hexdigest() == note["sha256"]
+            if whole:
+                self._try({name: value for name, value in note.items() if name != "left"})
+                return
+        except OSError as error:
+            log.error("the trial of version %s cannot go on: %s", note["to"], error)
+        self._give_up(note)
+
+    def _give_up(self, note: dict) -> None:
+        self._end(note, Ran("failed", None, b"", f"version {note['to']} did not connect; back to {note['from']}"))
 
     def _end(self, note: dict, ran: Ran) -> None:
         assert self.executor is not None
         self.executor.settle(note["command_id"], ran)
-        path = program()
-        if path and os.path.exists(f"{path}.old"):
-            os.unlink(f"{path}.old")
-        os.unlink(self._note)
+        _discard(fresh_of(note["place"]))
+        _discard(self._note)
 
     def _write(self, note: dict) -> None:
         write_note(self._config.state_dir, note)
+
+
+def fresh_of(path: str) -> str:
+    """Where the new file lies until it has proven itself."""
+    return f"{path}.new"
+
+
+def _discard(path: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
 
 
 def _failed(reason: str) -> Answer:

@@ -1,5 +1,6 @@
 """Self-update of the real agent: pinned by hash, proven first, and undone when the new version does not connect."""
 import contextlib
+import fcntl
 import hashlib
 import io
 import os
@@ -43,8 +44,8 @@ def server():
 
 
 @pytest.fixture
-def agent(tmp_path, server):
-    with AgentProcess(tmp_path, server, as_file=True, update_trial_s=6) as made:
+def agent(tmp_path, server, request):
+    with AgentProcess(tmp_path, server, as_file=True, update_trial_s=getattr(request, "param", 6)) as made:
         made.online()
         yield made
 
@@ -56,12 +57,14 @@ def update(server, data, version="9.9.9", sha256=None, timeout=60):
 
 
 def test_a_good_version_takes_over_in_the_same_process(server, agent):
-    result = update(server, variant())
+    data = variant()
+    result = update(server, data)
     assert (result["status"], result["output"]) == ("done", "now version 9.9.9\n")
     assert server.hellos[-1]["version"] == "9.9.9"
     assert server.hellos[-1]["pid"] == agent.process.pid
     assert agent.process.poll() is None
-    until(lambda: not (agent.directory / "opsapp-agent.pyz.old").exists())
+    assert agent.program.read_bytes() == data
+    until(lambda: not beside(agent))
     name = server.command("shell", command="echo new")
     assert until(lambda: server.result(name))["output"] == "new\n"
 
@@ -77,11 +80,12 @@ def test_what_is_not_proven_never_takes_over(server, agent, data, sha256, said):
     assert result["status"] == "failed"
     assert said in result["reason"]
     assert agent.program.read_bytes() == agent_file().data
-    assert not (agent.directory / "opsapp-agent.pyz.new").exists()
+    assert not beside(agent)
     name = server.command("shell", command="echo old")
     assert until(lambda: server.result(name))["output"] == "old\n"
 
 
+@pytest.mark.parametrize("agent", [2], indirect=True)
 def test_a_version_that_does_not_connect_gives_the_place_back(server, agent):
     lame = variant(**{"agent/link.py": ("    def run(self) -> None:\n",
                                         "    def run(self) -> None:\n        while not self._stopping:\n"
@@ -91,7 +95,7 @@ def test_a_version_that_does_not_connect_gives_the_place_back(server, agent):
     assert "did not connect; back to" in result["reason"]
     assert agent.program.read_bytes() == agent_file().data
     assert server.hellos[-1]["version"] != "9.9.9"
-    assert not (agent.directory / "opsapp-agent.pyz.old").exists()
+    assert not beside(agent)
 
 
 RUN = "    def run(self) -> int:\n        self._handle_signals()\n"
@@ -127,6 +131,7 @@ def test_a_version_that_dies_before_it_can_judge_itself_is_undone(server, agent,
 
 
 @pytest.mark.usefixtures("orphan")
+@pytest.mark.parametrize("agent", [2], indirect=True)
 def test_a_version_that_hangs_before_it_can_judge_itself_is_ended_and_undone(server, agent, monkeypatch):
     hangs = "    def run(self) -> int:\n        import signal as s; s.signal(s.SIGTERM, s.SIG_IGN)\n" \
             "        while True: time.sleep(1)\n"
@@ -144,8 +149,41 @@ def test_an_agent_that_is_stopped_in_its_trial_stays_stopped(server, agent):
     guard = guard_of(agent)
     assert agent.stop() == 0
     until(lambda: not os.path.exists(f"/proc/{guard}"), 30, what="the guard's end")
-    assert hashlib.sha256(agent.program.read_bytes()).digest() == hashlib.sha256(lame).digest()
-    assert agent.run("--once", timeout=30).returncode in (0, 1)  # nobody holds the state: no other agent was started
+    assert agent.program.read_bytes() == agent_file().data
+    with open(agent.state / "lock") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)    # nobody holds the state: no other agent was started
+    seen = len(server.hellos)
+    agent.start()
+    until(lambda: "9.9.9" in [hello["version"] for hello in server.hellos[seen:]], 30, what="the trial to go on")
+    assert until(lambda: server.results, 60)[0]["status"] == "failed"    # it still does not see that it is connected
+    until(lambda: not beside(agent))
+
+
+@pytest.mark.usefixtures("orphan")
+def test_a_power_loss_in_the_trial_ends_in_the_old_version(server, agent):
+    """Agent and guard are gone at once, and the new version would never come up."""
+    lame = variant(**{"agent/main.py": (RUN, "    def run(self) -> int:\n        time.sleep(600)\n")})
+    server.agent_file = lame
+    name = server.command("update", version="9.9.9", sha256=hashlib.sha256(lame).hexdigest())
+    until(lambda: runs(agent, b".new"), 30, what="the new version to run")
+    os.kill(guard_of(agent), signal.SIGKILL)
+    agent.kill()
+    agent.start()
+    result = until(lambda: server.result(name), 30)
+    assert result["status"] == "failed"
+    assert "did not connect; back to" in result["reason"]
+    assert server.hellos[-1]["version"] != "9.9.9"
+    until(lambda: not beside(agent) and not (agent.state / "update.json").exists())
+
+
+def beside(agent):
+    """What lies beside the program."""
+    return [path.name for path in agent.directory.glob("opsapp-agent.pyz?*")]
+
+
+def runs(agent, suffix):
+    with open(f"/proc/{agent.process.pid}/cmdline", "rb") as file:
+        return str(agent.program).encode() + suffix in file.read().split(b"\0")
 
 
 def guard_of(agent):
@@ -153,7 +191,7 @@ def guard_of(agent):
     for each in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
             words = each.read_bytes().split(b"\0")
-            if b"--guard" in words and str(agent.program).encode() + b".old" in words:
+            if b"--guard" in words and str(agent.program).encode() in words:
                 return int(each.parent.name)
     raise AssertionError("no guard watches")
 
