@@ -17,6 +17,7 @@ from pyramid.response import Response
 
 from opsapp.auth.cookies import csrf_token
 from opsapp.lib.problems import Problem
+from opsapp.web.answers import Elsewhere
 from opsapp.web.asked import Asked
 
 from . import building
@@ -60,7 +61,7 @@ def local_path(text: str | None) -> str:
 
 
 def see_other(place: str, *cookies: str) -> Response:
-    response = Response(status=303, location=place)
+    response = Elsewhere(status=303, location=place)
     response.headerlist += [("Set-Cookie", cookie) for cookie in cookies]
     return response
 
@@ -68,7 +69,8 @@ def see_other(place: str, *cookies: str) -> Response:
 def error_page(asked: Asked, status: int, problem: Problem) -> Response:
     """A problem outside /api: to the page for signing in, or a page that says what it is."""
     if status == 401 and asked.method in ("GET", "HEAD"):
-        return see_other("/login?next=" + quote(asked.path, safe="/"))
+        wanted = asked.path + (f"?{asked.query}" if asked.query and "token" not in asked.query else "")
+        return see_other("/login?next=" + quote(wanted, safe="/"))
     titles = {401: "Sign in first", 403: "Not allowed", 404: "Not found", 503: "Not now"}
     me = asked.username and {"username": asked.username, "role": None}
     title = titles.get(status, "That did not work")

@@ -85,6 +85,15 @@ def finish_plainly(asked: Asked, outcome: Any) -> Response:
     return response
 
 
+class Elsewhere(Response):
+    """A redirect to a path of this service, as a path: WebOb would write our own address before it, which a browser that
+    comes through a proxy may not reach."""
+
+    def __call__(self, environ: Any, start_response: Any) -> Any:
+        start_response(self.status, self.headerlist)
+        return self.app_iter
+
+
 class Answer(Response):
     """A response that is carried out after its view."""
 

@@ -24,6 +24,7 @@ class Asked:
     accept: str
     remote: str
     username: str | None
+    query: str = ""
 
     @classmethod
     def of(cls, environ: dict[str, Any]) -> Asked:
@@ -34,6 +35,7 @@ class Asked:
             environ.get("HTTP_ACCEPT", ""),
             environ.get("REMOTE_ADDR", ""),
             environ.get(USERNAME),
+            environ.get("QUERY_STRING", ""),
         )
 
     @property

@@ -38,12 +38,24 @@ def set_cookies(answer):
 
 def test_a_page_without_a_session_leads_to_the_form_and_back(browser):
     led = browser.get("/")
-    assert (led.status_int, led.headers["Location"]) == (303, "http://localhost/login?next=/")
+    assert (led.status_int, led.headers["Location"]) == (303, "/login?next=/")
     answer = sign_in(browser, "/login?next=/%3Fx=1%26y")
-    assert (answer.status_int, answer.headers["Location"]) == (303, "http://localhost/?x=1&y")
+    assert (answer.status_int, answer.headers["Location"]) == (303, "/?x=1&y")
     page = browser.get("/")
     assert page.status_int == 200
     assert "admin (admin)" in page.text
+
+
+def test_what_was_asked_of_a_page_is_not_lost_by_signing_in(browser):
+    led = browser.get("/monitors?status=down&q=a%20b")
+    answer = sign_in(browser, led.headers["Location"])
+    assert answer.headers["Location"] == "/monitors?status=down&q=a%20b"
+    assert "secret" not in browser.get("/monitors?token=secret", headers={"Cookie": ""}).headers["Location"]
+
+
+def test_a_redirect_names_a_path_and_no_host(service, browser):
+    for answer in (service.anonymous.get("/monitors"), sign_in(browser)):
+        assert answer.headers["Location"].startswith("/"), answer.headers["Location"]
 
 
 def test_the_cookie_is_for_us_alone(browser):
@@ -114,13 +126,13 @@ def test_the_second_step_has_a_form_of_its_own(service, browser):
     code = pyotp.TOTP(secret).at(int(service.clock.now()))
     recovery = secondfactor.confirm(service.node, "grace", code, SHELL)["recovery_codes"]
     answer = sign_in(browser, "/login?next=/x", username="grace", password="a sound password")
-    assert answer.headers["Location"] == "http://localhost/login/totp?next=/x"
+    assert answer.headers["Location"] == "/login/totp?next=/x"
     assert SESSION not in set_cookies(answer)
     page = browser.get("/login/totp?next=/x")
     wrong = fill(page, code="000000").submit(status=401)
     assert "wrong" in wrong.text
     done = fill(wrong, code=recovery[0]).submit()
-    assert done.headers["Location"] == "http://localhost/x"
+    assert done.headers["Location"] == "/x"
     assert browser.get("/").status_int == 200
 
 
@@ -158,7 +170,7 @@ def test_signing_out(service, browser):
     page = browser.get("/")
     token = browser.cookies[SESSION]
     left = page.forms[0].submit()
-    assert left.headers["Location"] == "http://localhost/login"
+    assert left.headers["Location"] == "/login"
     assert SESSION not in browser.cookies
     service.anonymous.get("/api/me", headers={"Authorization": "Bearer " + token}, status=401)
 

@@ -252,4 +252,4 @@ def test_unknown_pages(service, path):
 @pytest.mark.parametrize("path", ["/monitors", "/incidents/0000", "/healing/trust", "/settings"])
 def test_nobody_known_is_led_to_the_form(service, path):
     led = TestApp(service.app).get(path, status=303)
-    assert led.headers["Location"] == f"http://localhost/login?next={path}"
+    assert led.headers["Location"] == f"/login?next={path}"

@@ -66,7 +66,7 @@ def test_a_program_gets_json_and_a_browser_a_cookie(service, browser, provider):
     headers = {"Authorization": "Bearer " + answer["token"]}
     assert service.anonymous.get("/api/me", headers=headers).json == {"username": "grace", "role": "admin"}
     page = sign_in(browser, provider, 303, json=False)
-    assert page.headers["Location"] == "http://localhost/"
+    assert page.headers["Location"] == "/"
     cookie = next(each for each in page.headers.getall("Set-Cookie") if each.startswith(SESSION))
     assert "HttpOnly" in cookie
     assert browser.get("/api/me").json["username"] == "grace"

@@ -15,7 +15,7 @@ from opsapp.auth.engine import singlesignon
 from opsapp.auth.engine.limits import login_config
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Api
-from opsapp.web.answers import Deferred
+from opsapp.web.answers import Deferred, Elsewhere
 
 from .login import client_of
 
@@ -81,6 +81,6 @@ def callback(context: Oidc, request: Request) -> Deferred:
 
 
 def _to(status: int, place: str, *cookies: str) -> Response:
-    response = Response(status=status, location=place)
+    response = Elsewhere(status=status, location=place)
     response.headerlist += [("Set-Cookie", each) for each in cookies]
     return response
