@@ -86,8 +86,8 @@ def finish_plainly(asked: Asked, outcome: Any) -> Response:
 
 
 class Elsewhere(Response):
-    """A redirect to a path of this service, as a path: WebOb would write our own address before it, which a browser that
-    comes through a proxy may not reach."""
+    """A redirect to a path of this service, as a path. WebOb would write our own address before it, and a browser that
+    comes through a proxy may not reach that."""
 
     def __call__(self, environ: Any, start_response: Any) -> Any:
         start_response(self.status, self.headerlist)
