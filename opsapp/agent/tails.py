@@ -14,7 +14,7 @@ import subprocess
 import time
 from typing import Any, List, Optional
 
-from .commands import tail
+from .commands import TAIL_MOST, tail
 from .paths import PathRules
 from .processes import end_marked, environment, signal_group
 from .streams import Ended, Stream, explain
@@ -33,6 +33,7 @@ class LogTail(Stream):
         self._state_dir = state_dir
         self._rules = rules
         self._dropped = 0
+        self._told: Optional[str] = None    # the place of the last line that was sent
 
     def run(self) -> None:
         try:
@@ -78,9 +79,7 @@ class LogTail(Stream):
         file = self._open()
         try:
             self.say("opened", path=self.params["path"])
-            lines = tail(file, self.params["lines"]).splitlines() if self.params["lines"] else []
-            self._emit([_line(line) for line in lines])
-            file.seek(0, os.SEEK_END)
+            self._begin(file)
             rest = b""
             while not self.left.wait(FOLLOW_S):
                 rest = self._new_lines(file, rest)
@@ -91,6 +90,40 @@ class LogTail(Stream):
         finally:
             file.close()
         raise Ended("left")
+
+    def _begin(self, file: Any) -> None:
+        """The last lines, or all behind the place that the reader knows; when they were written nobody can say."""
+        if self.params["after"]:
+            data = self._behind(file, *map(int, self.params["after"].split(":")))
+        elif self.params["lines"]:
+            data = tail(file, self.params["lines"])
+        else:
+            file.seek(0, os.SEEK_END)
+            data = b""
+        *whole, part = data.split(b"\n")
+        self._emit(self._placed(file, whole, len(part), None))
+        if part:
+            self._emit(self._placed(file, [part], -1, None))
+
+    def _behind(self, file: Any, device: int, inode: int, offset: int) -> bytes:
+        about = os.fstat(file.fileno())
+        if (device, inode) != (about.st_dev, about.st_ino) or offset > about.st_size:
+            self._emit([{"line": "[the file was replaced meanwhile]", "place": _place(about, 0)}])
+            offset = 0
+        if about.st_size - offset > TAIL_MOST:
+            self._emit([{"line": "[lines were left out: too much was written meanwhile]", "place": _place(about, 0)}])
+            return tail(file, TAIL_MOST)
+        file.seek(offset)
+        return file.read(TAIL_MOST)
+
+    def _placed(self, file: Any, lines: List[bytes], rest: int, at: Optional[float]) -> List[dict]:
+        """Lines that were just read, `rest` bytes of a next one behind them, each with the place where it ends."""
+        about, behind = os.fstat(file.fileno()), file.tell() - rest - sum(len(line) + 1 for line in lines)
+        entries = []
+        for line in lines:
+            behind += len(line) + 1
+            entries.append({**_line(line, at), "place": _place(about, behind)})
+        return entries
 
     def _open(self) -> Any:
         return self._rules.open_for_reading(self.params["path"], self.params["role"])
@@ -122,8 +155,9 @@ class LogTail(Stream):
             if not data:
                 return rest
             *whole, rest = (rest + data).split(b"\n")
+            entries = self._placed(file, whole, len(rest), time.time())
             rest = rest[-LINE_MOST:]
-            self._emit([_line(line, time.time()) for line in whole])
+            self._emit(entries)
         return rest
 
     # ---- sending
@@ -131,11 +165,12 @@ class LogTail(Stream):
         for start in range(0, len(entries), BATCH):
             batch = entries[start:start + BATCH]
             if self._dropped:
-                batch = [{"line": f"[{self._dropped} lines were dropped: the reader is too slow]"}, *batch]
+                said = f"[{self._dropped} lines were dropped: the reader is too slow]"
+                batch = [{"line": said, **({"place": self._told} if self._told else {})}, *batch]
             if not self.take_credit(sum(len(entry["line"]) + 1 for entry in batch)):
                 self._dropped += len(entries[start:start + BATCH])
                 continue
-            self._dropped = 0
+            self._dropped, self._told = 0, batch[-1].get("place")
             self.say("lines", lines=batch)
 
 
@@ -174,3 +209,7 @@ def _line(raw: bytes, at: Optional[float] = None) -> dict:
     if at is not None:
         entry["time"] = at
     return entry
+
+
+def _place(about: os.stat_result, behind: int) -> str:
+    return f"{about.st_dev}:{about.st_ino}:{behind}"

@@ -46,6 +46,8 @@ _percent = may(number(0, 1e6))
 _PROTECTED = may(listing(text(255, low=1), 1000))    # processes never to be acted upon, beside the agent's own list
 _count = may(number(0))
 
+PLACE = text(80, low=1, pattern=r"[0-9]+:[0-9]+:[0-9]+")    # in a file: device, inode, byte behind the line
+
 STREAM_KINDS = ("file_get", "file_put", "logs", "metrics")
 STREAM_ENDS = ("end", "left", "not_found", "not_allowed", "too_large", "bad_hash", "bad_request", "busy", "no_space",
                "io_error", "unsupported", "gone")
@@ -209,7 +211,7 @@ MESSAGES: Dict[str, Message] = {
                               "sha256": may(_SHA256)}),
     "credit": Message(BOTH, {"stream": _STREAM, "bytes": need(integer(1, 2**31))}),
     "lines": Message(AGENT, {"stream": _STREAM, "lines": need(listing(nested({
-        "time": may(number(0)), "line": need(text(65536, nul=True))}), 1000))}),
+        "time": may(number(0)), "line": need(text(65536, nul=True)), "place": may(PLACE)}), 1000))}),
     "finish": Message(BOTH, {"stream": _STREAM, "size": need(integer(0)), "sha256": need(_SHA256)}),
     "closed": Message(AGENT, {"stream": _STREAM, "code": need(choice(*STREAM_ENDS)), "message": may(text(2000), ""),
                               "path": may(text(4096)), "size": may(integer(0)), "sha256": may(_SHA256)}),
@@ -222,7 +224,7 @@ STREAM_PARAMS: Dict[str, Dict[str, Field]] = {
                  "digest": may(boolean(), False)},
     "file_put": {"path": need(ABSOLUTE_PATH), "size": may(integer(0))},
     "logs": {"source": may(choice("journald", "file"), "journald"), "unit": may(SERVICE_NAME),
-             "path": may(ABSOLUTE_PATH), "role": _ROLE, "lines": may(integer(0, 10000), 100)},
+             "path": may(ABSOLUTE_PATH), "role": _ROLE, "lines": may(integer(0, 10000), 100), "after": may(PLACE)},
     "metrics": {},
 }
 

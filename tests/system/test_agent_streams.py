@@ -182,16 +182,26 @@ def test_a_log_is_followed_until_the_reader_leaves(serve, agent, files):
     reader = Events(serve.admin, f"{agent.path}/stream/logs?source=file&path={log}")
     event, data, name = reader.next()
     assert (event, data["line"]) == ("log", "first")
-    assert name
+    assert data["time"] is None
     with log.open("a") as file:
         file.write("second\n")
-    assert reader.next()[1]["line"] == "second"
+    event, data, again = reader.next()
+    assert (data["line"], type(data["time"])) == ("second", int)
     reader.close()
-    fresh = Events(serve.admin, f"{agent.path}/stream/logs?source=file&path={log}", **{"Last-Event-ID": "-2"})
     with log.open("a") as file:
         file.write("third\n")
-    assert fresh.next()[1]["line"] == "third"
-    fresh.close()
+    assert read_lines(serve, agent, log, 2, name) == ["second", "third"]
+    assert read_lines(serve, agent, log, 1, again) == ["third"]
+    log.rename(files / "followed.1")
+    log.write_text("fourth\nfifth\n")
+    assert read_lines(serve, agent, log, 3, again) == ["[the file was replaced meanwhile]", "fourth", "fifth"]
+
+
+def read_lines(serve, agent, log, count, after):
+    reader = Events(serve.admin, f"{agent.path}/stream/logs?source=file&path={log}", **{"Last-Event-ID": after})
+    found = [reader.next()[1]["line"] for _ in range(count)]
+    reader.close()
+    return found
 
 
 def test_wrong_log_requests(serve, agent, files, vera):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -25,6 +26,7 @@ from opsapp.web.answers import Head
 from . import held_elsewhere
 
 RESUME_LINES = 10_000
+PLACE = re.compile(r"[0-9]{1,20}:[0-9]{1,20}:[0-9]{1,20}")
 Params = dict[str, Any]
 
 
@@ -51,14 +53,20 @@ class LogSource:
         self._stop: Callable[[], None] | None = None
 
     def open(self) -> Head:
-        since = time_of(self._after)
-        if self._after is not None:
-            self._params["lines"] = 0 if since is None else RESUME_LINES
+        since = self._resume() if self._after is not None else None
         stream = self._stream = sessions_of(self._node).open_stream(self._agent_id, "logs", self._params)
         self._since = since or -math.inf
         stream.opened()
         self._stop = when_gone(self._node, self._agent_id, stream.close)
         return Head(headers={"X-Accel-Buffering": "no", "Cache-Control": "no-store"})
+
+    def _resume(self) -> float | None:
+        """Ask for what came behind the last line that was seen: in a file by its place, in a journal by its time."""
+        since = time_of(self._after) if self._params["source"] == "journald" else None
+        self._params["lines"] = 0 if since is None else RESUME_LINES
+        if self._params["source"] == "file" and PLACE.fullmatch(self._after or ""):
+            self._params["after"] = self._after
+        return since
 
     def __iter__(self) -> Iterator[bytes]:
         assert self._stream is not None
@@ -93,7 +101,8 @@ class LogSource:
 
 def event_of(line: dict[str, Any], number: int) -> bytes:
     at = line["time"]
-    return sse.encode({"time": at, "line": line["line"]}, event="log", id=f"{'' if at is None else repr(at)}-{number}")
+    name = line["place"] or f"{'' if at is None else repr(at)}-{number}"
+    return sse.encode({"time": None if at is None else int(at), "line": line["line"]}, event="log", id=name)
 
 
 def time_of(event_id: str | None) -> float | None:
