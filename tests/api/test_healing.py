@@ -358,3 +358,13 @@ def test_a_metric_of_an_event_is_a_number_or_a_text(service, value):
     event = {"rule_id": "default-cpu", "target": "box-1", "metrics": {"cpu_percent": value, "load1": 1}}
     answer = service.otto.post_json("/api/healing/dry-run", {"event": event}, status=422)
     assert list(answer.json["fields"]) == ["event.metrics.cpu_percent"]
+
+
+def test_a_rule_sent_back_as_it_was_read_stays_what_it_is(service):
+    path = "/api/healing/rules/default-cpu"
+    before = service.ada.get(path).json
+    service.clock.advance(60)
+    service.ada.put_json(path, before)
+    assert service.ada.get(path).json == before
+    service.ada.put_json(path, before | {"cooldown_s": 7})
+    assert service.ada.get(path).json["source"] == "api"

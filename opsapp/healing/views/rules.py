@@ -82,7 +82,8 @@ def rule(context: Rule, request: Request) -> Any:
 )
 def edit_rule(context: Rule, request: Request) -> Any:
     before, fields = context.fields, {**context.fields, **request.valid_body}
-    put_rule(request.root, context.__name__, fields, source="api", now=request.node.clock.now())
+    if fields != before:  # sent back as it was read, a rule of the file stays the file's
+        put_rule(request.root, context.__name__, fields, source="api", now=request.node.clock.now())
     request.audit("healing.rule.update", context.__name__, before=before, after=fields)
     return {"status": "updated"}
 
