@@ -43,3 +43,10 @@ def test_a_clock_that_is_set_back_locks_nobody_out_of_the_record():
     for _ in range(3):
         tally.admits(LOGIN, None, 5000, FEW)
     assert tally.admits(LOGIN, None, 100, FEW)
+
+
+def test_of_many_names_two_are_remembered():
+    tally = Tally()
+    for n in range(9):
+        tally.admits(LOGIN, f"user-{n}", 0, FEW)
+    assert [(each.username, each.times) for each in tally.due(60)] == [(None, 7)]

@@ -142,3 +142,41 @@ def test_the_rank_of_what_has_worked():
     assert 0.7 < ranking.at_least(10, 10) < 0.8 < ranking.at_least(100, 100) < 1
     assert runs.succeeded(["done", "failed", "lost"]) == "lost"
     assert runs.succeeded(["done", "done"]) == "done"
+
+
+def test_a_list_goes_on_or_stops_at_what_fails():
+    three = {"automations": ["a", "b", "c"]}
+    assert workflow.first("composite", three) == ("0", "a", "", None)
+    assert workflow.following("composite", three, [("0", "done")])[:2] == ("1", "b")
+    assert workflow.following("composite", three, [("0", "done"), ("1", "failed")])[2:] == (
+        "failed", "step 2 ended failed")  # fmt: skip
+    on = three | {"stop_on_failure": False}
+    assert workflow.following("composite", on, [("0", "failed")])[:2] == ("1", "b")
+    ended = [("0", "failed"), ("1", "done"), ("2", "timeout")]
+    assert workflow.following("composite", on, ended)[2:] == ("failed", "failed steps: 1, 3")
+    assert workflow.following("composite", three, [("0", "done"), ("1", "done"), ("2", "done")])[2] == "done"
+
+
+def test_a_workflow_goes_where_its_steps_say():
+    steps = [
+        {"id": "one", "automation_id": "a", "on_success": "two", "on_failure": "three"},
+        {"id": "two", "automation_id": "b"},
+        {"id": "three", "automation_id": "c"},
+    ]
+    assert workflow.first("workflow", {"steps": steps})[:2] == ("one", "a")
+    assert workflow.first("workflow", {"steps": steps, "start": "three"})[:2] == ("three", "c")
+    assert workflow.following("workflow", {"steps": steps}, [("one", "done")])[:2] == ("two", "b")
+    assert workflow.following("workflow", {"steps": steps}, [("one", "failed")])[:2] == ("three", "c")
+    assert workflow.following("workflow", {"steps": steps}, [("two", "done")])[2] == "done"
+    assert workflow.following("workflow", {"steps": steps}, [("two", "lost")])[2:] == ("failed", "step two ended lost")
+
+
+def test_control_characters_are_shown_as_what_they_are_not():
+    assert runs.readable("a\x00b\x1bc\n") == "a\ufffdb\ufffdc\n"
+
+
+def test_only_a_choice_has_choices():
+    assert inputs.declaration_problem({"type": "choice"}) == "a choice needs choices"
+    assert inputs.declaration_problem({"type": "string", "choices": ["a"]}) == "only a choice has choices"
+    assert inputs.declaration_problem({"type": "choice", "choices": ["a"], "default": "b"}).startswith("the default")
+    assert inputs.declaration_problem({"type": "choice", "choices": ["a"], "default": "a"}) is None

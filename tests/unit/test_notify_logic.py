@@ -245,3 +245,21 @@ class TestTexts:
         assert text.count("Shop is down") == 2
         _, text, _ = texts.written([message()] * 60, "UTC")
         assert text.endswith("and 10 more")
+
+
+@pytest.mark.parametrize(
+    ("channel", "message", "takes"),
+    [
+        ({}, {}, True),
+        ({"enabled": False}, {}, False),
+        ({}, {"severity": "info"}, False),
+        ({"tags": ["web"]}, {"tags": ["db"]}, False),
+        ({"tags": ["web"]}, {"tags": ["db", "web"]}, True),
+        ({"severities": []}, {"tags": ["channel:mail"]}, True),
+        ({"enabled": False}, {"tags": ["channel:mail"]}, False),
+        ({}, {"tags": ["channel:chat"]}, False),
+    ],
+)
+def test_which_channel_a_message_is_for(channel, message, takes):
+    mail = {"name": "mail", "enabled": True, "severities": ["critical"], "tags": []} | channel
+    assert delivering.takes(mail, {"severity": "critical", "tags": []} | message) is takes

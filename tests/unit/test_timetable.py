@@ -120,3 +120,15 @@ def test_nothing_is_due_in_an_empty_table():
     table.hurry("ghost", 1.0)
     table.move("ghost", 1.0)
     assert table.next_at() is None
+
+
+def test_what_is_dropped_or_moved_is_not_due_at_its_old_moment():
+    table = Timetable()
+    table.put("gone", 20, START, 0.0)
+    table.put("stays", 20, START, 0.0)
+    table.drop("gone")
+    assert table.next_at() is not None
+    assert {key for key, _ in table.due(1000.0)} == {"stays"}
+    table.drop("stays")
+    assert table.next_at() is None
+    assert table.due(10_000.0) == []
