@@ -132,3 +132,14 @@ def test_what_is_dropped_or_moved_is_not_due_at_its_old_moment():
     table.drop("stays")
     assert table.next_at() is None
     assert table.due(10_000.0) == []
+
+
+def test_whoever_waits_is_told_of_an_earlier_moment_and_of_no_later_one():
+    told = []
+    table = Timetable(lambda: told.append(table.next_at()))
+    table.put("late", 20, START, 0.0)
+    first = table.next_at()
+    table.move("late", first + 5)
+    table.hurry("late", first - 0.5)
+    table.hurry("late", first + 1)
+    assert told == [first, first - 0.5]
