@@ -38,6 +38,15 @@ class Live:
         for listener in tuple(self._listeners) if changed else ():
             self._tell(listener, subject, changed)
 
+    def names(self, subject: str) -> int:
+        """How many names of a subject are known."""
+        return len(self._subjects.get(subject, ()))
+
+    def forget(self, subject: str, before: float) -> None:
+        """Names that were last observed before that are no more: units, containers and mounts come and go for ever."""
+        known = self._subjects.get(subject, {})
+        self._subjects[subject] = {name: seen for name, seen in known.items() if seen[1] >= before}
+
     def get(self, subject: str) -> dict[str, tuple[Value, float]]:
         """{name: (value, observed at)}; empty for a subject nobody reported on."""
         return dict(self._subjects.get(subject, ()))
