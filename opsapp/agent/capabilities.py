@@ -13,8 +13,7 @@ import threading
 import time
 from typing import Callable, Dict, List, NamedTuple, Optional, Tuple
 
-from .metrics import os_release
-from .proc import maybe
+from .metrics import maybe, os_release
 from .services import ask, init_system
 
 log = logging.getLogger("capabilities")

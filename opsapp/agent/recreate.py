@@ -8,8 +8,8 @@ import os
 from typing import Any, Dict, List, Optional
 
 from .containers import inspect
+from .metrics import maybe
 from .native import Context, Ran, done, failed
-from .proc import maybe
 from .services import ask
 
 _NO_LIMIT = 2**60

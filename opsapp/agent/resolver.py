@@ -11,7 +11,7 @@ import struct
 import time
 from typing import List, Optional, Tuple
 
-from .proc import maybe
+from .metrics import maybe
 
 RESOLV_CONF = "/etc/resolv.conf"
 PORT = 53

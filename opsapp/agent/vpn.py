@@ -15,7 +15,7 @@ import struct
 import time
 from typing import Dict, Iterable, List, Optional, Set
 
-from .proc import maybe
+from .metrics import maybe
 from .services import ask
 
 NET = "/sys/class/net"

@@ -31,7 +31,6 @@ from opsapp.web.fields import (
     Text,
     Whole,
     check,
-    fields_of,
 )
 
 ID = Text(1, 64)
@@ -146,19 +145,7 @@ def _inputs_problem(value: Any) -> str | None:
     return "two inputs have the same name" if len(set(names)) != len(names) else None
 
 
-def _wrong_params(sound: dict[str, Any]) -> dict[str, str]:
-    """Params are judged by their type."""
-    if "type" not in sound or "params" not in sound:
-        return {}
-    try:
-        PARAMS[sound["type"]]().deserialize(sound["params"])
-    except colander.Invalid as wrong:
-        return {f"params.{name}" if name else "params": said for name, said in fields_of(wrong).items()}
-    return {}
-
-
 class AutomationSettings(Body):
-    across = staticmethod(_wrong_params)
     name = colander.SchemaNode(Text(1, 200))
     type = colander.SchemaNode(Choice(*TYPES))
     params = colander.SchemaNode(MapOf(Anything()))
@@ -178,10 +165,15 @@ class AutomationSettings(Body):
 
 
 class AutomationEntry(AutomationSettings):
-    """An automation in a document (`opsapp apply`): its params' defaults are filled in too."""
+    """An automation in a document (`opsapp apply`): its params are checked by its type too."""
 
     def validator(self, node: colander.SchemaNode, value: dict[str, Any]) -> None:
-        value["params"] = PARAMS[value["type"]]().deserialize(value["params"])
+        try:
+            value["params"] = PARAMS[value["type"]](name="params").deserialize(value["params"])
+        except colander.Invalid as inside:
+            wrong = colander.Invalid(node)
+            wrong.add(inside)
+            raise wrong from None
 
 
 READ_ONLY = (
