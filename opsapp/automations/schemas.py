@@ -54,6 +54,11 @@ def _schedule_problem(value: str | None) -> str | None:
     return cron.problem(value) if value else None
 
 
+def _address_problem(url: str) -> str | None:
+    good = url.startswith(("http://", "https://", "{{secret:")) and not any(char <= " " for char in url)
+    return None if good else "must be an http or https address"
+
+
 # -- params by type
 
 
@@ -80,7 +85,7 @@ class AgentCommandParams(Targeted):
 
 
 class WebhookParams(Body):
-    url = colander.SchemaNode(Text(1, 4000))
+    url = colander.SchemaNode(Text(1, 4000), validator=check(_address_problem))
     method = colander.SchemaNode(Choice(*METHODS), missing="POST")
     headers = colander.SchemaNode(
         MapOf(Text(0, 8000), 50, Text(1, 200, pattern=r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", example="X-Name")), missing=None
@@ -163,17 +168,30 @@ class AutomationSettings(Body):
     quorum = colander.SchemaNode(Whole(1, 20), missing=1)
     inputs = colander.SchemaNode(ListOf(Input(), 50), missing=(), validator=check(_inputs_problem))
 
+    def deserialize(self, cstruct: Any = colander.null) -> Any:
+        """What is wrong with its params, by its type, is told together with everything else."""
+        wrong, found = colander.Invalid(self), None
+        try:
+            found = super().deserialize(cstruct)
+        except colander.Invalid as problem:
+            wrong = problem
+        kind, params = (cstruct.get("type"), cstruct.get("params")) if isinstance(cstruct, dict) else (None, None)
+        if isinstance(kind, str) and kind in PARAMS and isinstance(params, dict):
+            try:
+                PARAMS[kind](name="params").deserialize(params)
+            except colander.Invalid as inside:
+                wrong.add(inside)
+        if found is None or wrong.children:
+            raise wrong
+        return found
+
 
 class AutomationEntry(AutomationSettings):
-    """An automation in a document (`opsapp apply`): its params are checked by its type too."""
+    """An automation in a document (`opsapp apply`): its params are read by its type at once."""
 
-    def validator(self, node: colander.SchemaNode, value: dict[str, Any]) -> None:
-        try:
-            value["params"] = PARAMS[value["type"]](name="params").deserialize(value["params"])
-        except colander.Invalid as inside:
-            wrong = colander.Invalid(node)
-            wrong.add(inside)
-            raise wrong from None
+    def deserialize(self, cstruct: Any = colander.null) -> Any:
+        found = super().deserialize(cstruct)
+        return {**found, "params": PARAMS[found["type"]]().deserialize(found["params"])}
 
 
 READ_ONLY = (

@@ -277,3 +277,42 @@ def test_what_happens_is_audited(service):
     entries = service.ada.get("/api/audit").json
     assert {("automation.create", "ok"), ("automation.run", "ok")} <= {(e["action"], e["result"]) for e in entries}
     assert any(e["action"] == "automation.run" and e["username"] == "vera" and e["result"] != "ok" for e in entries)
+
+
+def test_everything_that_is_wrong_is_named_at_once(service):
+    body = {"name": "", "type": "webhook", "params": {"url": "ftp://x", "method": "FOO"}, "timeout": 0}
+    answer = service.otto.post_json("/api/automations", body, status=422)
+    assert set(answer.json["fields"]) == {"name", "timeout", "params.url", "params.method"}
+    answer = service.otto.post_json("/api/automations/import", [body], status=422)
+    assert set(answer.json["fields"]) == {"0.name", "0.timeout", "0.params.url", "0.params.method"}
+
+
+@pytest.mark.parametrize(("kind", "params"), [("script", {"script": "true"}), ("agent_command", {"command": "id"})])
+def test_an_agent_that_there_is_not_is_refused(service, kind, params):
+    body = {"name": "x", "type": kind, "params": {**params, "agent_id": "nobody"}}
+    wrong = {"params.agent_id": "there is no such agent"}
+    assert service.otto.post_json("/api/automations", body, status=422).json["fields"] == wrong
+    service.otto.post_json("/api/automations/import", [body], status=422)
+    made = create(service.otto, type=kind, params={**params, "hostname": "later"})
+    answer = service.otto.put_json(f"/api/automations/{made}", {"params": body["params"]}, status=422)
+    assert answer.json["fields"] == wrong
+
+
+def test_an_automation_of_an_agent_that_is_gone_can_still_be_changed(service):
+    agent = service.ada.post_json("/api/agents", {"label": "web-1"}).json["agent_id"]
+    body = {"name": "x", "type": "agent_command", "params": {"command": "id", "agent_id": agent}}
+    made = service.otto.post_json("/api/automations", body).json["id"]
+    service.ada.delete(f"/api/agents/{agent}")
+    service.otto.put_json(f"/api/automations/{made}", {"name": "y"})
+
+
+@pytest.mark.parametrize(
+    ("kind", "params", "ends"),
+    [("notification", {"title": "t"}, "done"), ("agent_command", {"command": "id", "tag": "nobody"}, "failed")],
+)
+def test_a_run_that_is_over_at_once_was_running_when_it_was_asked_for(service, kind, params, ends):
+    made = service.otto.post_json("/api/automations", {"name": "x", "type": kind, "params": params}).json["id"]
+    asked = service.otto.post_json(f"/api/automations/{made}/run").json
+    assert asked["status"] == "running"
+    take(service)
+    assert run_of(service.otto, asked["run_id"])["status"] == ends

@@ -5,6 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from opsapp.automations.engine.carrying import take_up
 from opsapp.automations.engine.scheduling import LEASE, Scheduler
 from tests.support.app import Service
 from tests.support.clock import FakeClock
@@ -37,6 +38,8 @@ class Table:
         self.service.node.events.step()
         self.service.node.leases.step()
         while self.scheduler.step():
+            pass
+        while self.service.transact(take_up, "box:test", frozenset(), 0)[1]:
             pass
 
     def go(self, seconds, step=60):

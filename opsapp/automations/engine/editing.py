@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from opsapp.agents.resources import agents_of
 from opsapp.automations.logic import filling, workflow
 from opsapp.automations.logic import settings as meaning
 from opsapp.automations.resources import Automation, Definition, automations_of, board_of, runs_of
@@ -50,14 +51,14 @@ def problems_of(root: Root, settings: Mapping[str, Any], own_id: str | None) -> 
         wrong.update({f"params.{name}": said for name, said in workflow.step_problems(params).items()})
     if not wrong and kind in meaning.PARENTS:
         wrong.update(_child_problems(root, kind, params, own_id))
+    if _is_new_agent(root, params.get("agent_id"), own_id):
+        wrong["params.agent_id"] = "there is no such agent"
     if not flow.may_run_here(root, settings):
         wrong["type"] = "programs on the server are switched off (automations.server_scripts): name an agent"
     declared = {each["name"] for each in settings["inputs"]}
     used = {name for kind_of, name in filling.places(params) if kind_of == "input"}
     if used - declared:
         wrong["inputs"] = "not declared: " + ", ".join(sorted(used - declared))
-    if kind == "webhook" and not _is_address(params["url"]):
-        wrong["params.url"] = "must be an http or https address"
     required = [each["name"] for each in settings["inputs"] if each["required"] and each["default"] is None]
     if settings["schedule"] and required:
         wrong["schedule"] = "nobody is there to give the required inputs: " + ", ".join(required)
@@ -71,6 +72,14 @@ def _target_problems(kind: str, params: Mapping[str, Any]) -> dict[str, str]:
     if kind == "agent_command" and not given:
         return {"agent_id": "is required (or hostname, or tag)"}
     return {}
+
+
+def _is_new_agent(root: Root, agent_id: str | None, own_id: str | None) -> bool:
+    """An unknown agent; not one that was deleted since: other changes of its automation are none of its business."""
+    if agent_id is None or agent_id in agents_of(root):
+        return False
+    present = automations_of(root).get(own_id) if own_id else None
+    return present is None or present.definition.params.get("agent_id") != agent_id
 
 
 def _child_problems(root: Root, kind: str, params: Mapping[str, Any], own_id: str | None) -> dict[str, str]:
@@ -88,10 +97,6 @@ def _child_problems(root: Root, kind: str, params: Mapping[str, Any], own_id: st
     if workflow.depth(parts, below) > workflow.DEEPEST:
         return {f"params.{place}": f"is nested more than {workflow.DEEPEST} levels deep"}
     return {}
-
-
-def _is_address(url: str) -> bool:
-    return url.startswith(("http://", "https://", "{{secret:")) and not any(char <= " " for char in url)
 
 
 def create(root: Root, settings: dict[str, Any], by: str, now: float) -> Automation:

@@ -24,7 +24,7 @@ from .watchers import watchers_of
 
 QUEUE = "automations"
 CANCEL = "_run_cancel"
-RETRY, TIMEOUT = "retry", "timeout"
+RETRY, TIMEOUT, START = "retry", "timeout", "start"
 ORPHANS = 100
 BAD = ("failed", "timeout", "lost")
 
@@ -143,14 +143,29 @@ def attempt(root: Root, run: Run, now: float) -> None:
         board.admitted.insert(run.id)
         wake_after_commit(root, QUEUE)
         return
-    if run.definition.kind != "notification":
-        board.moments.insert((now + run.settings["timeout"], run.id, TIMEOUT))
-    if place == "agents":
-        remote.begin(root, run, now)
-    elif run.definition.kind == "notification":
-        remote.notify(root, run, now)
-    else:
+    if run.definition.kind == "notification":
+        _start_soon(root, run, now)
+        return
+    board.moments.insert((now + run.settings["timeout"], run.id, TIMEOUT))
+    if place == "inside":
         parents.begin(root, run, now)
+    elif remote.begin(root, run, now):
+        _start_soon(root, run, now)
+
+
+def _start_soon(root: Root, run: Run, now: float) -> None:
+    """What ends as soon as it begins is begun by the engine: whoever asked for it hears that it is `running`."""
+    board_of(root).moments.insert((now, run.id, START))
+    wake_after_commit(root, QUEUE)
+
+
+def _start(root: Root, run: Run, now: float) -> None:
+    if run.definition.kind == "notification":
+        remote.notify(root, run, now)
+        return
+    problem = remote.begin(root, run, now)
+    if problem:
+        end(root, run, "failed", now, reason=problem, for_good=True)
 
 
 def promote(root: Root, now: float) -> None:
@@ -281,7 +296,7 @@ def _open_parts(root: Root, run: Run) -> list[Run]:
 
 
 def moment_come(root: Root, now: float) -> bool:
-    """Retries whose pause is over, and runs of others whose time is up. Whether there were any."""
+    """Retries whose pause is over, what is to begin, and runs of others whose time is up. Whether there were any."""
     board = board_of(root)
     due = board.due(now)
     for row in due[:100]:
@@ -292,6 +307,8 @@ def moment_come(root: Root, now: float) -> bool:
             continue
         if why == RETRY and run.began is None:
             attempt(root, run, now)
+        elif why == START and run.status == "running" and not run.commands:
+            _start(root, run, now)
         elif why == TIMEOUT and run.began is not None and now - run.began >= run.settings["timeout"] - 0.001:
             _time_is_up(root, run, now)
     return bool(due)

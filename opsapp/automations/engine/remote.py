@@ -39,15 +39,14 @@ def unseen(secrets: list[str]) -> list[str]:
     return [*secrets, *(shlex.quote(secret) for secret in secrets if shlex.quote(secret) != secret)]
 
 
-def begin(root: Root, run: Run, now: float) -> None:
-    """A command for each agent that is meant."""
+def begin(root: Root, run: Run, now: float) -> str | None:
+    """A command for each agent that is meant; or why there can be none."""
     try:
         filled, secrets = values(root, run, run.definition.params)
         kind, params = command(run, filled)
         targets = targets_of(root, run.definition.params)
     except (Missing, NotFound, Conflict) as problem:
-        flow.end(root, run, "failed", now, reason=getattr(problem, "message", str(problem)), for_good=True)
-        return
+        return getattr(problem, "message", str(problem))
     sent = []
     for host in targets:
         try:
@@ -56,12 +55,13 @@ def begin(root: Root, run: Run, now: float) -> None:
             )
         except Invalid as wrong:
             flow.end(root, run, "failed", now, reason=json.dumps(wrong.fields), for_good=True)
-            return
+            return None
         sent.append((host.agent_id, host.label or host.hostname, command_id, ""))
     run.commands = tuple(sent)
     if len(sent) == 1:
         after_commit(root, listeners_of(root).begin, run.id, sent[0][2], unseen(secrets))
     board_of(root).remote.insert(run.id)
+    return None
 
 
 def command(run: Run, filled: Values) -> tuple[str, dict[str, Any]]:
