@@ -88,7 +88,7 @@ def test_sla_counts_up_and_down_time_and_nothing_else(lookout):
     assert 9 < zebra["downtime_minutes"] < 11
     assert zebra["incidents"] == 1
     assert zebra["mttr_minutes"] == pytest.approx(zebra["downtime_minutes"], abs=0.2)
-    assert zebra["unknown_minutes"] < 1
+    assert zebra["unknown_minutes"] <= 1  # an interval at most, by where in it the monitor's phase is
     assert zebra["maintenance_minutes"] == 0
     assert 39 <= zebra["total_checks"] <= 42
     lookout.service.clock.advance(2 * 3600)  # nobody looks
