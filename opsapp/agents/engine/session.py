@@ -235,20 +235,21 @@ class Session:
             frame = self._line.receive()
             if frame is None or self.ended:
                 return
-            if not self._within_rate():
+            chunk = frames.unpack_chunk(frame) if isinstance(frame, bytes) else None
+            if not self._within_rate(1.0 if chunk is None else self.streams.cost(chunk)):
                 log.warning("agent sends too fast agent=%s ip=%s", self.agent_id, self._ip)
                 self._line.close(frames.CLOSE_TOO_FAST, "too many messages")
                 return
-            if isinstance(frame, bytes):
-                self.streams.on_chunk(frames.unpack_chunk(frame))
-            else:
+            if chunk is not None:
+                self.streams.on_chunk(chunk)
+            elif isinstance(frame, str):
                 self._on(messages.decode(frame, messages.AGENT))
 
-    def _within_rate(self) -> bool:
+    def _within_rate(self, cost: float) -> bool:
         now = self._node.clock.monotonic()
         self._tokens = min(BURST, self._tokens + (now - self._filled_at) * RATE)
         self._filled_at = now
-        self._tokens -= 1
+        self._tokens -= cost
         return self._tokens >= 0
 
     def _finish(self) -> None:

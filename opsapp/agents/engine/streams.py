@@ -177,6 +177,11 @@ class Streams:
         if stream is not None:
             stream.on_message(message)
 
+    def cost(self, chunk: Chunk) -> float:
+        """Of the messages that an agent may send in a while. A whole chunk of a file that somebody takes costs none,
+        for the window says how fast it may come; crumbs do, and what nobody takes."""
+        return max(0.0, 1.0 - len(chunk.data) / CHUNK) if chunk.stream in self._open else 1.0
+
     def on_chunk(self, chunk: Chunk) -> None:
         stream = self._open.get(chunk.stream)
         if stream is not None:
