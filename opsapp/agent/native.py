@@ -166,7 +166,8 @@ def _write(path: str, value: str, success: str) -> Ran:
 
 # ---- units
 def restart_with_dependencies(context: Context) -> Ran:
-    """The services that a unit requires, then the unit itself."""
+    """The services that a unit requires, and the unit itself. Asked for together: systemd restarts what requires a unit
+    with it, and each of them once only while all the jobs are in its queue."""
     name = context.params["service"]
     asked = context.run(["systemctl", "show", "--no-pager", "--property=Requires,BindsTo,Requisite", "--", name])
     if asked.status != "done":
@@ -174,10 +175,7 @@ def restart_with_dependencies(context: Context) -> Ran:
     words = asked.output.decode("utf-8", "replace").replace("=", " ").split()
     services = {word for word in words if word.endswith(".service") and not word.startswith(("systemd-", "dbus"))}
     needed = sorted(unit for unit in services if not is_named(unit, context.protected))
-    output = b""
-    for unit in [*needed, name]:
-        ran = context.run(["systemctl", "restart", "--", unit])
-        output += f"restart {unit}: {ran.status}\n".encode() + ran.output
-        if ran.status != "done":
-            return ran._replace(output=output, reason=ran.reason or f"{unit} did not restart")
-    return Ran("done", 0, output)
+    ran = context.run(["systemctl", "restart", "--", *needed, name])
+    output = f"restart {' '.join([*needed, name])}: {ran.status}\n".encode() + ran.output
+    failed = ran.status != "done"
+    return ran._replace(output=output, reason=(ran.reason or "not all of them restarted") if failed else None)
