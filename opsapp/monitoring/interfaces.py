@@ -28,6 +28,13 @@ class IWarRoomSection(Interface):
         the record as the API shows it; events are {time, kind, text, …}."""
 
 
+class IRootCauses(Interface):
+    """Utility: what failures come from, by the graph of dependencies. Called in a transaction."""
+
+    def __call__(root, names, now):
+        """{name: the failed target above it that is the root cause}; names that are their own are left out."""
+
+
 class IProbeElsewhere(Interface):
     """Utility: probing from agents (`probe_from`). Called on the hub."""
 

@@ -321,6 +321,7 @@ class PublicIncident(Body):
     resolved = colander.SchemaNode(Nullable(Whole()))
     duration_minutes = colander.SchemaNode(Number(0))
     status = colander.SchemaNode(Choice("open", "resolved"))
+    part_of = colander.SchemaNode(Nullable(Text()))
     updates = colander.SchemaNode(ListOf(PublicNote()))
 
 

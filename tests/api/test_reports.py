@@ -5,6 +5,7 @@ import json
 import pytest
 from zope.interface import implementer
 
+from opsapp.healing.resources import healing_of
 from opsapp.monitoring.interfaces import IPublicWindows
 from opsapp.runtime import leases, measuring
 from tests.support.monitoring import BLIND, DOWN, UP, Lookout
@@ -179,6 +180,29 @@ def test_when_nobody_can_look_the_page_does_not_claim_that_all_is_well(lookout):
     watch(lookout, (UP, 60), (BLIND, 60), name="Shop", tags=["public"])
     document = lookout.service.anonymous.get(f"{BASE}/status-page").json
     assert (document["overall"], document["monitors"][0]["status"]) == ("degraded", "unknown")
+
+
+def test_an_incident_names_the_published_one_that_it_comes_from(lookout):
+    """Shop stands on Database, Database on the host; the host is not published, so nobody hears of it."""
+
+    def depend(root):
+        entries = [{"target": "Shop", "depends_on": ["Database"]}, {"target": "Mail", "depends_on": ["Rack"]},
+                   {"target": "Database"}, {"target": "Rack"}]  # fmt: skip
+        healing_of(root)["dependencies"].declare(entries, "api")
+
+    lookout.service.transact(depend)
+    for name, tags in (("Shop", ["public"]), ("Database", ["public"]), ("Mail", ["public"]), ("Rack", [])):
+        watch(lookout, (DOWN, 60), name=name, tags=tags)
+    document = lookout.service.anonymous.get(f"{BASE}/status-page").json
+    causes = {each["monitor_name"]: each["part_of"] for each in document["active_incidents"]}
+    assert causes == {"Shop": "Database", "Database": None, "Mail": None}
+    assert "as Database is down" in lookout.service.anonymous.get("/status").text
+    assert "Rack" not in json.dumps(document)
+    (shop,) = (each for each in lookout.incidents("status=open") if each["monitor_name"] == "Shop")
+    room = lookout.service.vera.get(f"{BASE}/incidents/{shop['id']}/war-room").json
+    assert room["dependencies"] == [
+        {"target": "Shop", "depends_on": "Database", "path": ["Shop", "Database"], "root_cause": True}
+    ]
 
 
 @implementer(IPublicWindows)

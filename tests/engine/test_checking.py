@@ -7,9 +7,11 @@ import pytest
 
 from opsapp.lib.problems import StoreAway
 from opsapp.monitoring.engine.checking import request_check
+from opsapp.monitoring.engine.windows import Turns
 from opsapp.monitoring.interfaces import IProbeElsewhere, IWindows
 from opsapp.monitoring.logic.timetable import next_moment
 from opsapp.monitoring.probes.outcome import Outcome
+from opsapp.runtime.measuring import flush
 from opsapp.series.observations import DOWN as DOWN_CODE
 from opsapp.series.observations import UP as UP_CODE
 from tests.support.monitoring import BLIND, DOWN, UP, Lookout
@@ -249,6 +251,30 @@ def test_in_a_maintenance_window_nothing_opens(lookout):
     lookout.run(60)
     assert lookout.monitor(monitor_id)["status"] == "down"
     assert len(lookout.incidents()) == 1
+
+
+def test_a_window_of_the_maintenance_room_covers_its_scope_and_nothing_else(lookout):
+    """The test's clock says 08:00; the window lasts from 08:02 to 08:12, and checks fall on any moment of a minute."""
+    covered, other = (lookout.add(name=name, retries=0) for name in ("covered", "other"))
+    lookout.sees |= {covered: UP, other: UP}
+    window = {"name": "patch", "start": "2027-01-15T08:02:00", "end": "2027-01-15T08:12:00", "scope": [covered]}
+    lookout.service.otto.post_json("/api/maintenance", window, status=201)
+    turns, seen = Turns(lookout.checker), {}
+    for second in range(900):
+        if second == 60 * 5:
+            lookout.sees |= {covered: DOWN, other: DOWN}
+        turns.step()
+        lookout.tick()
+        seen.setdefault(lookout.monitor(covered)["status"], second)
+        lookout.service.clock.advance(1)
+    assert (seen["up"], seen["maintenance"], seen["down"]) == (0, 120, 720)  # as it turns, not a check later
+    begun = {each["monitor_id"]: each["started"] - int(lookout.started) for each in lookout.incidents()}
+    assert begun[covered] == 720
+    assert 300 <= begun[other] <= 360
+    flush(lookout.service.node)
+    sla = {each["monitor_id"]: each for each in lookout.service.vera.get("/api/monitoring/sla?days=1").json}
+    assert (sla[covered]["maintenance_minutes"], sla[other]["maintenance_minutes"]) == (10.0, 0.0)
+    assert sla[covered]["downtime_minutes"] <= 3.1
 
 
 def test_hanging_checks_have_a_lane_of_their_own(lookout):

@@ -203,7 +203,8 @@ def test_the_war_room_shows_heals_of_the_incidents_host(ward):
     incident = {"monitor_id": "none", "monitor_name": "box-1", "started": int(here.clock.now()) - 30}
     found = here.node.transact(section, incident, here.clock.now())
     assert [row["outcome"] for row in found["heals"]] == ["verified"]
-    assert found["events"][0]["text"].startswith("restart_service on box-1/nginx: verified")
+    assert [event["kind"] for event in found["events"]] == ["alert", "plan", "action", "verification"]
+    assert found["events"][-1]["text"].startswith("restart_service on box-1/nginx: verified")
     assert found["suggested_automations"][0]["success_rate"] == 100.0
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from opsapp.approvals.engine import IApprovalKind
 from opsapp.maintenance.interfaces import IWindowEnded
-from opsapp.monitoring.interfaces import IWarRoomSection
+from opsapp.monitoring.interfaces import IRootCauses, IWarRoomSection
 from opsapp.notify.interfaces import ICauses
 
 from . import deeds, discovery, predicting, telling, warroom, windows
@@ -27,6 +27,7 @@ def includeme(config: Any) -> None:
     config.registry.registerUtility(HealApproval(), IApprovalKind, "heal")
     config.registry.registerUtility(Fleet(), IReach)
     config.registry.registerUtility(telling.cause_of, ICauses)
+    config.registry.registerUtility(telling.causes_of, IRootCauses)
     config.registry.registerUtility(warroom.section, IWarRoomSection, "healing")
     config.registry.registerUtility(windows.source, IWindowSource, "maintenance")
     config.registry.registerUtility(windows.ended, IWindowEnded, "healing")

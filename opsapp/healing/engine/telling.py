@@ -5,9 +5,10 @@ Written in the transaction that makes it true. Must not: decide whether somethin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
+from opsapp.healing.logic.graph import Graph
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages.planning import Plan
 from opsapp.monitoring.resources import incidents_of
@@ -85,17 +86,26 @@ def _severity(case: Mapping[str, Any]) -> str:
 def cause_of(root: Root, target: str, now: float) -> str | None:
     """An `ICauses`: the failed target above this one, by the graph. A target may be named by an id. Unlike healing this
     asks for no rule: a host that is away and a monitor with an open incident have failed."""
-    healing = healing_of(root)
-    graph = healing["dependencies"].graph()
-    if not graph.nodes and "/" not in target:
-        return None
-    name, places, incidents = _name_of(root, target), reach_of(root).places(root), incidents_of(root)
+    return causes_of(root, (target,), now).get(target)
+
+
+def causes_of(root: Root, targets: Collection[str], now: float) -> dict[str, str]:
+    """An `IRootCauses`: the same of many at once, those that have one."""
+    graph = healing_of(root)["dependencies"].graph()
+    asked = targets if graph.nodes else [target for target in targets if "/" in target]
+    if not asked:
+        return {}
+    failing = _failing(root, graph, now)
+    found = {target: graph.suppressor(_name_of(root, target), failing) for target in asked}
+    return {target: one[0] for target, one in found.items() if one is not None}
+
+
+def _failing(root: Root, graph: Graph, now: float) -> set[str]:
+    healing, places, incidents = healing_of(root), reach_of(root).places(root), incidents_of(root)
     window = settings_of(node_of(root._p_jar))["absorption_window_s"]
     failing = set(failing_of(healing, graph.nodes, {}, now, window))
     failing |= {incidents[each].monitor_name for each in incidents.open}
-    failing |= {place.name for place in places if place.is_agent and not place.online}
-    found = graph.suppressor(name, failing)
-    return None if found is None else found[0]
+    return failing | {place.name for place in places if place.is_agent and not place.online}
 
 
 def _name_of(root: Root, target: str) -> str:

@@ -11,9 +11,13 @@ from opsapp.monitoring.resources import monitors_of
 from opsapp.tree.root import Root
 
 from .reach import reach_of
+from .telling import causes_of
 
 MOST = 50
 BEFORE_S = 3600
+SUPPRESSED = ("suppressed", "absorbed")
+REFUSED = ("rejected", "expired", "withdrawn")
+MEASURED = ("verified", "failed", "inconclusive", "rolled_back")
 
 
 def section(root: Root, incident: Mapping[str, Any], now: float) -> dict[str, list[Any]]:
@@ -23,8 +27,12 @@ def section(root: Root, incident: Mapping[str, Any], now: float) -> dict[str, li
     rows = {row["id"]: row for name in names for row in ledger.page(None, name, MOST, 0)[1]}
     since, until = incident["started"] - BEFORE_S, incident.get("resolved") or now
     heals = sorted((row for row in rows.values() if since <= row["created_at"] <= until), key=lambda row: row["id"])
-    return {"heals": heals, "events": [_event(row) for row in heals], "dependencies": _dependencies(healing, names),
-            "suggested_automations": _helped(ledger, rows.values())}  # fmt: skip
+    return {
+        "heals": heals,
+        "events": _events(heals),
+        "dependencies": _dependencies(healing, names, causes_of(root, names, now)),
+        "suggested_automations": _helped(ledger, rows.values()),
+    }
 
 
 def _names(root: Root, incident: Mapping[str, Any]) -> list[str]:
@@ -35,21 +43,51 @@ def _names(root: Root, incident: Mapping[str, Any]) -> list[str]:
     return [incident["monitor_name"], *hosts]
 
 
-def _event(row: Mapping[str, Any]) -> dict[str, Any]:
+def _events(heals: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What a reader of the ledger would tell, in order: an alert once a case, then what each entry of it came to."""
+    told, cases = [], set()
+    for row in heals:
+        if row["case_id"] not in cases and not row["rolls_back"]:
+            cases.add(row["case_id"])
+            told.append(_event(row, "alert", f"{row['rule_id']}: {row['condition']} on {row['target']}"))
+        told += [_event(row, kind, text, late=late) for kind, text, late in _steps(row)]
+    return sorted(told, key=lambda event: event["time"])
+
+
+def _steps(row: Mapping[str, Any]) -> list[tuple[str, str, bool]]:
+    """(kind, text, whether it was at the end) of what the entry says has happened."""
     outcome = row["outcome"] or row["state"]
     what = f"{row['action_type']} on {row['target']}" if row["action_type"] else row["target"]
-    return {
-        "time": row["finished_at"] or row["created_at"],
-        "kind": "heal",
-        "text": f"{what}: {outcome}" + (f" ({row['reason']})" if row["reason"] else ""),
-        "ledger_id": row["id"],
-    }
+    ended = f"{what}: {outcome}" + (f" ({row['reason']})" if row["reason"] else "")
+    if outcome in SUPPRESSED:
+        return [("suppression", ended, True)]
+    steps = [("plan", f"{what}: step {row['escalation_step'] + 1} is planned", False)] if row["action_type"] else []
+    if row["approval_id"]:
+        steps.append(("approval", f"{what}: approval {row['approval_id']} is asked for", False))
+    if row["action_type"] and _ran(row):
+        steps.append(("action", f"{what} runs", bool(row["approval_id"])))
+    kinds = {**dict.fromkeys(REFUSED, "approval"), **dict.fromkeys(MEASURED, "verification")}
+    if row["outcome"] is not None and row["finished_at"]:
+        steps.append((kinds.get(outcome, "heal"), ended, True))
+    return steps
 
 
-def _dependencies(healing: Any, names: list[str]) -> list[dict[str, Any]]:
+def _ran(row: Mapping[str, Any]) -> bool:
+    """Whether something was done on a host, as far as the record tells."""
+    under_way = row["state"] in ("executing", "settling", "verifying")
+    return under_way or (row["outcome"] in MEASURED and not row["reason"].startswith("no_capable_handler"))
+
+
+def _event(row: Mapping[str, Any], kind: str, text: str, *, late: bool = False) -> dict[str, Any]:
+    at = (row["finished_at"] if late else None) or row["created_at"]
+    return {"time": at, "kind": kind, "text": text, "ledger_id": row["id"]}
+
+
+def _dependencies(healing: Any, names: list[str], causes: Mapping[str, str]) -> list[dict[str, Any]]:
+    """All that the incident's monitor and host stand on; `root_cause` where that is what has failed."""
     graph = healing["dependencies"].graph()
     return [
-        {"target": name, "depends_on": above, "path": list(path)}
+        {"target": name, "depends_on": above, "path": list(path), "root_cause": causes.get(name) == above}
         for name in names
         for above, path in graph.ancestors(name).items()
     ]

@@ -8,7 +8,7 @@ from opsapp.monitoring.engine import listing
 from opsapp.monitoring.engine.register import Entry
 from opsapp.monitoring.engine.reports import by_name
 from opsapp.monitoring.engine.watch import watch_of
-from opsapp.monitoring.interfaces import IPublicWindows
+from opsapp.monitoring.interfaces import IPublicWindows, IRootCauses
 from opsapp.monitoring.logic import statuspage
 from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.runtime.node import Node
@@ -21,10 +21,11 @@ TAG = "public"
 def status_document(node: Node, root: Root) -> dict[str, Any]:
     now = node.clock.now()
     entries = [entry for entry in watch_of(node).entries(root).values() if TAG in entry.settings["tags"]]
+    names = {entry.id: entry.settings["name"] for entry in entries}
     return statuspage.document(
         _components(node, root, by_name(entries), now),
-        _incidents(root, {entry.id: entry.settings["name"] for entry in entries}, now),
-        _windows(node, root, {entry.id: entry.settings["name"] for entry in entries}, now),
+        _with_causes(node, root, _incidents(root, names, now), set(names.values()), now),
+        _windows(node, root, names, now),
         int(now),
     )
 
@@ -89,6 +90,20 @@ def _incidents(root: Root, names: dict[str, str], now: float) -> list[dict[str, 
         for incident in incidents_of(root).touching(since, now + 1, monitor_id)
     ]
     return sorted(found, key=lambda record: record["id"], reverse=True)
+
+
+def _with_causes(
+    node: Node, root: Root, incidents: list[dict[str, Any]], published: set[str], now: float
+) -> list[dict[str, Any]]:
+    """What an open incident comes from, where that is published too; the public hears of nothing else."""
+    causes_of = node.registry.queryUtility(IRootCauses)
+    suffering = {each["monitor_name"] for each in incidents if each["status"] == "open"}
+    causes = causes_of(root, suffering, now) if causes_of is not None and suffering else {}
+    shown = {name: cause for name, cause in causes.items() if cause in published}
+    return [
+        each | {"part_of": shown.get(each["monitor_name"]) if each["status"] == "open" else None}
+        for each in incidents
+    ]
 
 
 def _windows(node: Node, root: Root, names: dict[str, str], now: float) -> list[dict[str, Any]]:

@@ -67,7 +67,7 @@ def incident(record: dict) -> dict:
     """What the public may know of an incident: no cause, no name, and no note of who took it up."""
     notes = (update for update in record.get("updates", ()) if update["stage"] in STAGES)
     updates = [{key: note[key] for key in ("time", "stage", "message")} for note in notes]
-    names = ("id", "monitor_id", "monitor_name", "started", "resolved", "duration_minutes", "status")
+    names = ("id", "monitor_id", "monitor_name", "started", "resolved", "duration_minutes", "status", "part_of")
     return {**{name: record.get(name) for name in names}, "updates": updates}
 
 
