@@ -371,6 +371,7 @@ class Limits(Body):
 class AutomationsSection(Body):
     server_scripts = colander.SchemaNode(Flag(), missing=True)
     max_running = colander.SchemaNode(Whole(1, 1000), missing=20)
+    max_waiting = colander.SchemaNode(Whole(1, 10_000), missing=100)
     kill_grace_s = colander.SchemaNode(Number(0.1, 5), missing=5)
     retry_delay_s = colander.SchemaNode(Number(0, 3600), missing=5)
     webhook_calls_per_minute = colander.SchemaNode(Whole(1, 100_000), missing=60)

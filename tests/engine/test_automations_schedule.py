@@ -16,12 +16,12 @@ NOON = datetime(2026, 3, 27, 12, tzinfo=ZoneInfo("UTC")).timestamp()
 class Table:
     """One node after the other over the same store, its schedules moved by hand."""
 
-    def __init__(self, directory, start=NOON):
-        self.directory, self.clock = directory, FakeClock(start)
+    def __init__(self, directory, start=NOON, **settings):
+        self.directory, self.clock, self.settings = directory, FakeClock(start), settings
         self.up()
 
     def up(self):
-        self.service = Service(self.directory, self.clock)
+        self.service = Service(self.directory, self.clock, **self.settings)
         self.service.node.leases.want(LEASE)
         self.service.node.leases.step()
         self.scheduler = Scheduler(self.service.node)
@@ -139,3 +139,25 @@ def test_a_tick_of_a_node_that_lost_the_lease_is_refused(table):
     with pytest.raises(Exception, match="does not hold the lease"):
         table.scheduler.step()
     assert table.runs() == []
+
+
+def test_a_schedule_that_is_faster_than_its_runs_queues_no_more_than_it_may(tmp_path):
+    config = tmp_path / "opsapp.yaml"
+    config.write_text("automations: {max_waiting: 4}")
+    table = Table(tmp_path, **{"opsapp.config": str(config)})
+    table.tick()
+    slow = table.add("* * * * *", type="script", params={"script": "true"})
+
+    def waiting():
+        return table.service.otto.get(f"/api/automations/{slow}").json["queued"]
+
+    def said():
+        rows = table.service.ada.get("/api/audit?action=automation.run&limit=1000").json
+        return [(row["username"], row["result"]) for row in rows if row["target"] == slow]
+
+    table.go(4 * 60)
+    assert (waiting(), said()) == (3, [])
+    table.go(20 * 60)
+    assert (waiting(), said()) == (4, [("schedule", "refused")])
+    assert table.service.otto.post_json(f"/api/automations/{slow}/run").json["status"] == "queued"
+    table.down()

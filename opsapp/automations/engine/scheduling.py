@@ -11,9 +11,11 @@ import logging
 from collections import deque
 from typing import Any, NamedTuple
 
+from opsapp.audit.engine import Actor, note_refusal
 from opsapp.automations.resources import Automation, automations_of, board_of
 from opsapp.lib import cron
 from opsapp.lib.problems import Conflict, Invalid
+from opsapp.notify.engine import tell
 from opsapp.runtime.events import Event
 from opsapp.runtime.leases import check
 from opsapp.runtime.node import Node
@@ -87,10 +89,31 @@ def tick(root: Root, due: list[Row], now: float, up_since: float) -> list[Row]:
 def _run(root: Root, automation: Automation, row: Row, now: float, *, missed: bool) -> None:
     if missed and not automation.definition.settings["catch_up"]:
         return
+    if _is_full(root, automation, now):
+        return
     try:
         flow.ask(root, now, row.automation_id, given={}, by=SCHEDULE, origin="catch_up" if missed else SCHEDULE)
     except (Conflict, Invalid) as refusal:
         log.warning("schedule did not run automation=%s: %s", row.automation_id, refusal)
+
+
+def _is_full(root: Root, automation: Automation, now: float) -> bool:
+    """Whether so many runs wait already that a tick makes no other one: a schedule that is faster than its runs would
+    queue for ever. People are told when that begins, and again only after half of the queue was worked off."""
+    most, state = flow.options(root)["max_waiting"], automation.state
+    waiting = len(automation.waiting)
+    if waiting < most:
+        if state.full and waiting <= most // 2:
+            state.full = False
+        return False
+    if not state.full:
+        state.full = True
+        name, reason = automation.name, f"{most} runs wait already: ticks of its schedule make no more"
+        note_refusal(root, Actor(SCHEDULE, None), "automation.run", automation.id, reason)
+        about = {"key": f"automation:{automation.id}", "kind": "automation.full", "severity": "warning"}
+        tell(root, now, **about, title=f"{name}: its schedule is faster than its runs", text=f"{name}: {reason}.")
+        log.warning("schedule is faster than its runs automation=%s waiting=%d", automation.id, waiting)
+    return True
 
 
 class Scheduler:

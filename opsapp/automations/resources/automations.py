@@ -37,7 +37,10 @@ class Definition(Persistent):
 
 
 class AutomationState(Persistent):
-    """What runs change: which run is under way, and what came of the last one."""
+    """What runs change: which run is under way, and what came of the last one. `full`: people were told that its
+    schedule is faster than its runs."""
+
+    full = False
 
     def __init__(self) -> None:
         self.current: str | None = None
