@@ -4,7 +4,6 @@ Must not: reconnect (link.py does), run commands (executor.py does).
 """
 from __future__ import annotations
 
-import codecs
 import logging
 import threading
 import time
@@ -18,6 +17,7 @@ from opsapp.wire.version import VERSION
 from .executor import Executor
 from .journal import THANKED
 from .outcomes import Outcomes
+from .outputs import Outputs
 from .probing.running import Probing
 from .reporter import Reporter
 from .spool import Spool
@@ -51,8 +51,7 @@ class Session:
         self._results: Dict[str, float] = {}
         self._look = threading.Event()
         self._look.set()
-        self._decoders: Dict[str, Any] = {}
-        self._output_seq: Dict[str, int] = {}
+        self._outputs = Outputs(lambda name, seq, data: self._offer("output", command_id=name, seq=seq, data=data))
         self._spooled: Optional[str] = None
         self._number = 0
         self._pinged_at = time.monotonic()
@@ -69,11 +68,8 @@ class Session:
         self._offer("started", command_id=name, started_at=at)
 
     def output(self, name: str, data: bytes) -> None:
-        decoder = self._decoders.setdefault(name, codecs.getincrementaldecoder("utf-8")("replace"))
-        text = decoder.decode(data)
-        for start in range(0, len(text), 32768):
-            seq = self._output_seq[name] = self._output_seq.get(name, -1) + 1
-            self._offer("output", command_id=name, seq=seq, data=text[start:start + 32768])
+        if self._outputs.put(name, data):
+            self._ws.wake()
 
     def _offer(self, kind: str, **fields: Any) -> None:
         """For those who watch only: nothing depends on its arrival."""
@@ -91,7 +87,9 @@ class Session:
         began = time.monotonic()
         try:
             while not stopping():
-                self._ws.turn(1.0)
+                due = self._outputs.due_in()
+                self._ws.turn(1.0 if due is None else due)
+                self._outputs.flush()
                 now = time.monotonic()
                 if not self.welcomed and now - began > WELCOME_S:
                     raise Closed(CLOSE_BAD_MESSAGE, "no welcome")
@@ -159,8 +157,7 @@ class Session:
         if result is None:
             self._executor.journal.thank(name)
             return
-        self._decoders.pop(name, None)
-        self._output_seq.pop(name, None)
+        self._outputs.end(name)
         self._results[name] = now
         self._ws.send(messages.encode("result", id=name, result=result))
 
