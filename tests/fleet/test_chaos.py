@@ -1,0 +1,61 @@
+"""Chaos on a real host: what is tagged `chaos` is really broken, healed or not, and whole again at the end."""
+import pytest
+
+from tests.fleet.care import SERVICE, Ward
+from tests.fleet.conftest import QUICK
+from tests.fleet.healed import promote
+from tests.support.waiting import until
+
+RULE = {
+    "id": "chaos-unit",
+    "condition": 'service.chaos-web.state != "active"',
+    "action": {"type": "restart_service"},
+    "initial_level": "notify",
+    "settle_s": 0.5,
+    "cooldown_s": 1,
+    "verify_timeout_s": 10,
+}
+COUNT = "ExecStartPre=/bin/sh -c 'echo %n >> /root/starts'\nExecStopPost=/bin/sh -c 'echo %n >> /root/stops'"
+WATCH = {"watch_s": 20, "revert_after_s": 60}
+
+
+@pytest.fixture
+def ward(host, server):
+    for name in ("chaos-web", "bystander"):
+        host.write(f"/etc/systemd/system/{name}.service", SERVICE.format(start="/bin/sleep infinity", more=COUNT))
+    host.exec("systemctl", "daemon-reload")
+    host.exec("systemctl", "enable", "--now", "chaos-web", "bystander")
+    healing = {**QUICK["healing"], "default_rules": False, "chaos": WATCH, "rules": [RULE]}
+    made = Ward(host, server({"healing": healing}))
+    assert made.api.request("POST", "/api/healing/chaos/run", asked()).status == 409
+    made.api.put(f"/api/agents/{made.agent_id}", {"tags": ["chaos"]})
+    return made
+
+
+def asked():
+    return {"scenario": "approval_timeout", "dry_run": False}
+
+
+def lines(ward, name):
+    return ward.host.exec("sh", "-c", f"cat /root/{name} 2>/dev/null || true").stdout.split()
+
+
+def run(ward):
+    found = ward.api.post("/api/healing/chaos/run", asked())
+    assert [one for one in found["expectations"] if not one["passed"]] == []
+    assert found["status"] == "passed"
+    assert found["dry_run"] is False
+    assert ward.host.exec("systemctl", "is-active", "chaos-web").stdout.strip() == "active"
+    return ward.ledger(RULE["id"], f"{ward.host.name}/chaos-web")[-1]
+
+
+def test_a_unit_is_really_stopped_healed_and_whole_again(ward):
+    told = run(ward)  # nobody heals it at notify: the run itself ends the fault
+    assert (told["outcome"], lines(ward, "stops")) == ("notified", ["chaos-web.service"])
+    promote(ward.api, RULE["id"])
+    until(lambda: ward.metrics()["services"]["chaos-web"] == "active", 30, what="a report that says so")
+    healed = run(ward)
+    assert (healed["outcome"], healed["action_type"]) == ("verified", "restart_service")
+    assert lines(ward, "stops") == ["chaos-web.service"] * 2
+    assert sorted(lines(ward, "starts")) == ["bystander.service", *["chaos-web.service"] * 3]
+    assert ward.api.get("/api/healing/ledger/verify")["valid"] is True
