@@ -26,6 +26,7 @@ QUEUE = "automations"
 CANCEL = "_run_cancel"
 RETRY, TIMEOUT, START = "retry", "timeout", "start"
 ORPHANS = 100
+DUE_AT_ONCE = 200
 BAD = ("failed", "timeout", "lost")
 
 
@@ -123,10 +124,9 @@ def wait(root: Root, run: Run, automation: Automation) -> None:
 def begin(root: Root, run: Run, automation: Automation, now: float) -> None:
     """Its first attempt. From here on the run has its automation to itself."""
     board = board_of(root)
-    if run.id in automation.waiting:
-        automation.waiting.remove(run.id)
     if run.id in board.queue:
         del board.queue[run.id]
+        automation.waiting.remove(run.id)
     run.status, run.started = "running", now
     state = automation.state
     state.current, state.last_run, state.last_status = run.id, now, "running"
@@ -298,8 +298,8 @@ def _open_parts(root: Root, run: Run) -> list[Run]:
 def moment_come(root: Root, now: float) -> bool:
     """Retries whose pause is over, what is to begin, and runs of others whose time is up. Whether there were any."""
     board = board_of(root)
-    due = board.due(now)
-    for row in due[:100]:
+    due = board.due(now, DUE_AT_ONCE)
+    for row in due:
         _, run_id, why = row
         board.moments.remove(row)
         run = runs_of(root).get(run_id)
@@ -328,7 +328,7 @@ def _time_is_up(root: Root, run: Run, now: float) -> None:
 
 def write(root: Root, run: Run, text: str, now: float) -> None:
     """More output; whoever follows it here is woken by the commit."""
-    run.output.add(text, now)
+    run.write(text, now)
     after_commit(root, watchers_of(node_of(root._p_jar)).changed, run.id)
 
 

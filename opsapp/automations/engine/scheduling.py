@@ -101,7 +101,7 @@ def _is_full(root: Root, automation: Automation, now: float) -> bool:
     """Whether so many runs wait already that a tick makes no other one: a schedule that is faster than its runs would
     queue for ever. People are told when that begins, and again only after half of the queue was worked off."""
     most, state = flow.options(root)["max_waiting"], automation.state
-    waiting = len(automation.waiting)
+    waiting = len(automation.waiting) if board_of(root).queue else 0
     if waiting < most:
         if state.full and waiting <= most // 2:
             state.full = False

@@ -5,6 +5,7 @@ Every index is a B-tree, so that runs of different automations do not meet. A wa
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 from BTrees.OOBTree import OOBTree, OOTreeSet
@@ -40,8 +41,8 @@ class Board(Persistent):
             if run_id in index:
                 index.remove(run_id)
 
-    def due(self, now: float) -> list[tuple[float, str, str]]:
-        return list(self.moments.keys(None, (now, "~", "~")))
+    def due(self, now: float, most: int) -> list[tuple[float, str, str]]:
+        return list(islice(self.moments.keys(None, (now, "~", "~")), most))
 
 
 class ScheduleClock(Persistent):
