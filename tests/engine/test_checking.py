@@ -11,6 +11,7 @@ from opsapp.monitoring.engine.windows import Turns
 from opsapp.monitoring.interfaces import IProbeElsewhere, IWindows
 from opsapp.monitoring.logic.timetable import next_moment
 from opsapp.monitoring.probes.outcome import Outcome
+from opsapp.monitoring.resources import monitors_of
 from opsapp.runtime.measuring import flush
 from opsapp.series.observations import DOWN as DOWN_CODE
 from opsapp.series.observations import UP as UP_CODE
@@ -77,6 +78,45 @@ def test_state_and_incident_are_one_transaction_and_one_event_each(lookout):
         ("incident", "resolved", "resolved"),
         ("monitor", "status", "up"),
     ]
+
+
+def test_a_state_shows_no_sooner_than_its_incident(lookout, monkeypatch):
+    monitor_id = lookout.add(retries=0)
+    lookout.sees[monitor_id] = UP
+    lookout.tick()
+    settle, seen = lookout.watch.settling.settle, []
+
+    def look(*verdict):
+        """Whoever asks while the verdict waits for its commit."""
+        seen.append((lookout.monitor(monitor_id)["status"], len(lookout.incidents("status=open"))))
+        return settle(*verdict)
+
+    monkeypatch.setattr(lookout.watch.settling, "settle", look)
+    for outcome in (DOWN, UP):
+        lookout.sees[monitor_id] = outcome
+        lookout.run(61)
+    assert seen == [("up", 0), ("down", 1)]
+    assert lookout.monitor(monitor_id)["status"] == "up"
+
+
+def test_settings_that_change_while_a_verdict_waits_for_its_commit_start_afresh(lookout, monkeypatch):
+    monitor_id = lookout.add(retries=0)
+    lookout.sees[monitor_id] = UP
+    lookout.tick()
+    settle = lookout.watch.settling.settle
+
+    def change(*verdict):
+        monkeypatch.setattr(lookout.watch.settling, "settle", settle)
+        lookout.service.otto.put_json(f"/api/monitoring/endpoints/{monitor_id}", {"url": "http://other.example/"})
+        lookout.watch.follow()
+        lookout.sees[monitor_id] = UP
+        return settle(*verdict)
+
+    monkeypatch.setattr(lookout.watch.settling, "settle", change)
+    lookout.sees[monitor_id] = DOWN
+    lookout.run(121)
+    assert lookout.service.read(lambda root: monitors_of(root)[monitor_id].state.status) == "up"
+    assert lookout.monitor(monitor_id)["status"] == "up"
 
 
 def test_a_flapping_target_is_flagged(lookout):

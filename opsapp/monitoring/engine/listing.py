@@ -63,9 +63,9 @@ def record(node: Node, entry: Entry, now: float, *, secrets: bool) -> dict[str, 
         "response_time_ms": None if response is None else round(response),
         "last_check": checked_at(live),
         "uptime_24h": entry.uptime[1],
-        "since": int(entry.standing.since),
-        "cause": entry.standing.cause,
-        "flapping": entry.standing.flapping,
+        "since": int(entry.told.since),
+        "cause": entry.told.cause,
+        "flapping": entry.told.flapping,
         "cert_days": live.get("cert_days", (None, 0.0))[0],
         "phases": entry.shown_phases(),
         "protocol": entry.protocol,
@@ -79,14 +79,14 @@ def record(node: Node, entry: Entry, now: float, *, secrets: bool) -> dict[str, 
 
 def current_status(node: Node, entry: Entry, now: float) -> str:
     """What is known now: a result that is too old is unknown. A window shows at once, and no longer than it is on."""
-    status = entry.standing.status
+    status = entry.told.status
     if status in {"pending", "paused"}:
         return status
     if watch_of(node).in_window(entry, now):
         return "maintenance"
     if status in {"unknown", "maintenance"}:
         return "unknown"
-    return shown(entry.standing.status, checked_at(node.series.live.get(entry.subject)), entry.rules, now)
+    return shown(entry.told.status, checked_at(node.series.live.get(entry.subject)), entry.rules, now)
 
 
 def checked_at(live: dict[str, tuple[Any, float]]) -> int | None:

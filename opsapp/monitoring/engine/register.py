@@ -40,7 +40,8 @@ _rules = lru_cache(maxsize=4096)(Rules)
 
 
 class Entry:
-    """One monitor as plain values. The hub changes `standing` with each check; a reload brings what is stored."""
+    """One monitor as plain values. The hub changes `standing` with each check; a reload brings what is stored.
+    `told` is what people see: the same, but never before it is committed together with its incident."""
 
     __slots__ = (
         "created_at",
@@ -58,6 +59,7 @@ class Entry:
         "standing",
         "subject",
         "target",
+        "told",
         "uptime",
     )
 
@@ -80,7 +82,7 @@ class Entry:
         stored = monitor.state.standing()
         if monitor.revision == self.revision and stored.status == self.standing.status:
             stored = replace(stored, failures=self.standing.failures)
-        self.standing = stored
+        self.standing = self.told = stored
         self.incident_id = monitor.state.incident_id
         if monitor.revision == self.revision:
             return

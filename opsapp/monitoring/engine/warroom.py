@@ -62,8 +62,8 @@ def related(node: Node, entries: dict[str, Any], incident: Incident, now: float)
             "name": entry.settings["name"],
             "status": listing.current_status(node, entry, now),
             "tags": sorted(tags & set(entry.settings["tags"])),
-            "cause": entry.standing.cause,
-            "since": int(entry.standing.since),
+            "cause": entry.told.cause,
+            "since": int(entry.told.since),
         }
         for _, _, entry in found[:RELATED]
     ]

@@ -55,9 +55,10 @@ class Watch:
         verdict = judge(before, seen, entry.rules, now, in_window=self.in_window(entry, now))
         entry.standing = verdict.standing
         self._observe(entry, outcome, now)
-        # Not stored: the next check comes to the same verdict again.
         if verdict.changed and not self.settling.settle(entry.id, revision, verdict.standing, now):
-            entry.standing = before
+            # Not stored: the next check comes to the same verdict again. What was read anew meanwhile stays.
+            entry.standing = before if entry.standing is verdict.standing else entry.standing
+        entry.told = entry.standing
         return verdict
 
     def take_steady(self, entry: Entry, outcome: Outcome, began: float) -> bool:
