@@ -1,9 +1,11 @@
 """Two processes on one ZEO server: they see each other's writes at once, and both outlive a restart of the store."""
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
+from tests.support.automations import ended, run, script
 from tests.support.process import PASSWORD, Serve, Zeo
 from tests.support.waiting import until
 from tests.support.writers import Writer, missing, stored, write
@@ -82,3 +84,26 @@ def test_nodes_share_the_login_limits(pair):
     assert all(0 < int(answer.headers["retry-after"]) <= 300 for answer in answers if answer.status == 429)
     right = {"username": "admin", "password": PASSWORD}
     assert [node.client().request("POST", "/api/login", right).status for node in pair] == [429, 429]
+
+
+def test_runs_of_a_node_that_is_killed_are_lost_and_none_begins_twice(pair, tmp_path):
+    """Both carry out runs when one is killed: what it had under way is lost, the rest is done."""
+    one, two = pair
+    survivor, began = SimpleNamespace(admin=two.client(token=one.admin.token)), tmp_path / "began"
+    text = f'echo "$OPSAPP_RUN_ID $PPID" >> {began}; until [ -e {tmp_path}/go ]; do sleep 0.1; done'
+    automations = [script(one, text, name=f"slow {n}") for n in range(10)]
+    asked = [run(one if n % 2 else survivor, each) for n, each in enumerate(automations)]
+
+    def places():
+        """Which process has which run, once all have begun."""
+        rows = [line.split() for line in began.read_text().splitlines()] if began.exists() else []
+        return rows if len(rows) >= len(asked) else None
+
+    whose = {run_id: int(parent) for run_id, parent in until(places, 20, every=0.02, what="all runs under way")}
+    assert set(whose.values()) == {one.child.pid, two.child.pid}
+    one.kill()
+    (tmp_path / "go").touch()
+    for run_id in asked:
+        lost = whose[run_id] == one.child.pid
+        assert ended(survivor, run_id, 60)["status"] == ("lost" if lost else "done")
+    assert sorted(run_id for run_id, _ in places()) == sorted(asked)
