@@ -29,6 +29,7 @@ WELCOME_S = 15.0
 AGAIN_S = 60.0          # a result that was not thanked for by then is sent again
 FEATURES = ["probe"]
 REPORTS_MOST = 4        # unacknowledged at once
+SPOOLED_EVERY_S = 0.005  # after days away there are thousands, and a server cuts off who sends too fast
 
 
 class Session:
@@ -53,6 +54,7 @@ class Session:
         self._look.set()
         self._outputs = Outputs(lambda name, seq, data: self._offer("output", command_id=name, seq=seq, data=data))
         self._spooled: Optional[str] = None
+        self._spooled_next = 0.0
         self._number = 0
         self._pinged_at = time.monotonic()
         ws.on_text = self._on_text
@@ -87,8 +89,7 @@ class Session:
         began = time.monotonic()
         try:
             while not stopping():
-                due = self._outputs.due_in()
-                self._ws.turn(1.0 if due is None else due)
+                self._ws.turn(self._rest())
                 self._outputs.flush()
                 now = time.monotonic()
                 if not self.welcomed and now - began > WELCOME_S:
@@ -107,6 +108,11 @@ class Session:
                 self._reporter.not_taken(report)
         self._ws.end(1000, "the agent stops")
 
+    def _rest(self) -> float:
+        """How long nothing is due by itself."""
+        written, spooled = self._outputs.due_in(), self._spooled_next - time.monotonic()
+        return min(1.0, 1.0 if written is None else written, spooled if self._spooled is None and spooled > 0 else 1.0)
+
     def _ping(self, now: float) -> None:
         if now - self._ws.heard_at > SILENCE_S:
             raise Closed(1006, "nothing heard")
@@ -124,7 +130,8 @@ class Session:
                 self._report(report)
             except WireError as error:    # our own mistake: one report less, not the session
                 log.error("a report cannot be sent: %s", error)
-        if self._spooled is None:
+        if self._spooled is None and now >= self._spooled_next:
+            self._spooled_next = now + SPOOLED_EVERY_S
             old = self._spool.oldest()
             if old:
                 try:

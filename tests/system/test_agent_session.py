@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from opsapp.agent.spool import Spool
 from opsapp.wire.fields import dumps
 from tests.support.agent_process import AgentProcess, oldest_python
 from tests.support.agent_server import AgentServer
@@ -23,6 +24,24 @@ def server():
 def agent(tmp_path, server):
     with AgentProcess(tmp_path, server) as made:
         yield made
+
+
+def test_what_was_spooled_comes_whole_in_order_and_no_faster_than_a_server_takes_it(server, tmp_path):
+    """A server ends the session of an agent that sends 500 messages a second."""
+    agent = AgentProcess(tmp_path, server)
+    agent.state.mkdir(mode=0o700)
+    spool, now = Spool(str(agent.state), 2**20), time.time()
+    for number in range(200):
+        spool.keep({"hostname": "h", "os": "x", "time": now - 60 * (200 - number)})
+    spool.close()
+    spooled = lambda: [report for report in server.reports if report["reason"] == "spooled"]  # noqa: E731
+    with agent:
+        until(spooled, 30)
+        began = time.monotonic()
+        until(lambda: len(spooled()) == 200, 30, what="all that was spooled")
+        assert time.monotonic() - began > 190 / 300
+    times = [report["time"] for report in spooled()]
+    assert times == sorted(set(times))
 
 
 def finished(server, name, timeout=20):
