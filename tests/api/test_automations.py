@@ -316,3 +316,24 @@ def test_a_run_that_is_over_at_once_was_running_when_it_was_asked_for(service, k
     assert asked["status"] == "running"
     take(service)
     assert run_of(service.otto, asked["run_id"])["status"] == ends
+
+
+def test_a_secret_in_a_message_is_not_in_the_runs_output(service):
+    service.ada.post_json("/api/secrets", {"name": "deploy", "value": "open sesame"})
+    made = create(service.otto, type="notification", params={"title": "it is {{secret:deploy}}", "message": "so"})
+    run_id = service.otto.post_json(f"/api/automations/{made}/run").json["run_id"]
+    take(service)
+    assert run_of(service.otto, run_id)["output"] == "it is [secret]\nso\n"
+
+
+def test_a_part_that_ends_after_its_parent_is_not_shown_as_running(service):
+    part = create(service.otto)
+    whole = create(service.otto, type="composite", params={"automations": [part]}, timeout=1)
+    run_id = service.otto.post_json(f"/api/automations/{whole}/run").json["run_id"]
+    (job,) = take(service)
+    service.clock.advance(2)
+    take(service)
+    found = run_of(service.otto, run_id)
+    assert (found["status"], found["parts"][0]["status"]) == ("timeout", "running")
+    finish(service, job, "cancelled")
+    assert run_of(service.otto, run_id)["parts"][0]["status"] == "cancelled"

@@ -168,6 +168,9 @@ def test_a_webhook_is_called_and_its_answer_kept(serve, receiver):
     assert [path for path, _, _ in receiver.seen].count("/bad") == 3
     refused = ended(serve, run(serve, make(serve, "webhook", {"url": "http://169.254.169.254/"})))
     assert "may not be reached" in refused["reason"]
+    serve.admin.post("/api/secrets", {"name": "hook-host", "value": "127.0.0.3"})
+    secret = ended(serve, run(serve, make(serve, "webhook", {"url": "http://{{secret:hook-host}}:1/"})))
+    assert (secret["status"], "127.0.0.3" in secret["reason"]) == ("failed", False)
 
 
 def test_more_than_is_kept_is_cut_and_said(serve):

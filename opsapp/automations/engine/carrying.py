@@ -18,6 +18,7 @@ from transaction.interfaces import TransientError
 from opsapp.automations.logic import services
 from opsapp.automations.logic.filling import Missing, Values
 from opsapp.automations.resources import Run, board_of, runs_of
+from opsapp.lib.masking import masked
 from opsapp.lib.problems import Unavailable
 from opsapp.runtime.events import Event as Told
 from opsapp.runtime.node import Node
@@ -220,6 +221,8 @@ class Carrier:
         except Exception as problem:
             log.exception("run failed run=%s", job["run_id"])
             ended = Ended("failed", None, f"the server could not carry it out: {type(problem).__name__}")
+        if ended.reason:
+            ended = ended._replace(reason=masked(ended.reason, job["secrets"]))
         self.ended[ended.status] = self.ended.get(ended.status, 0) + 1
         self._until_stored(finish, job["run_id"], self.owner, job["attempt"], pen.rest(), ended)
         del self.tasks[job["run_id"]]

@@ -190,7 +190,7 @@ def notify(root: Root, run: Run, now: float) -> None:
     """A message: with its row in the outbox of notifications the run is done."""
     params = run.definition.params
     try:
-        filled, _ = values(root, run, params)
+        filled, secrets = values(root, run, params)
         title, text = filled.plain(params["title"]), filled.plain(params["message"])
     except Missing as missing:
         flow.end(root, run, "failed", now, reason=str(missing), for_good=True)
@@ -210,5 +210,5 @@ def notify(root: Root, run: Run, now: float) -> None:
         text=text,
         tags=("automation", *(CHANNEL + name for name in params["channels"])),
     )
-    flow.write(root, run, f"{title}\n{text}\n", now)
+    flow.write(root, run, masked(f"{title}\n{text}\n", secrets), now)
     flow.end(root, run, "done", now)

@@ -44,7 +44,7 @@ def list_runs_of_automation(context: Automation, request: Request) -> Any:
 
 @view_config(context=Run, request_method="GET", permission=Permission.view, returns=schemas.RunRecord, renderer="json")
 def get_run(context: Run, request: Request) -> Any:
-    return looking.run_record(context)
+    return looking.run_record(request.root, context)
 
 
 @view_config(
