@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 from typing import Any, Dict, List, Optional
 
+from . import engine
 from .containers import inspect
 from .metrics import maybe
 from .native import Context, Ran, done, failed
@@ -69,23 +70,25 @@ def pull_image(context: Context) -> Ran:
 
 
 def recreate(context: Context) -> Ran:
-    """Stop, set aside under another name, make anew with the same command; the old one comes back if that fails."""
+    """Stop, set aside under another name, make anew as it was made; the old one comes back if that fails."""
     name = context.params["container"]
     found = inspect(name)
     if found is None:
         return failed(f"no container {name} was found")
     command = (found.get("Config") or {}).get("CreateCommand")
-    if not command:
+    if not command and found["runtime"] != "docker":
         return failed(f"{found['runtime']} does not tell how {name} was made")
+    if (found.get("HostConfig") or {}).get("AutoRemove"):
+        return failed(f"{name} is gone once it stops: it cannot be set aside")
     runtime, aside = found["runtime"], f"{name}-before"
     output = b""
-    for argv in ([runtime, "stop", "--time", "10", "--", name], [runtime, "rename", name, aside]):
+    for argv in ([runtime, "stop", "-t", "10", "--", name], [runtime, "rename", name, aside]):
         ran = context.run(argv)
         output += ran.output
         if ran.status != "done":
             _bring_back(runtime, name, None)
             return ran._replace(output=output)
-    ran = context.run(_detached(command))
+    ran = context.run(_detached(command)) if command else _create(context, name, found)
     output += ran.output
     now = inspect(name)
     if ran.status != "done" or now is None or (now.get("State") or {}).get("Status") not in ("running", "exited"):
@@ -93,6 +96,19 @@ def recreate(context: Context) -> Ran:
         return failed("it could not be made anew; the old one is back", output)
     output += context.run([runtime, "rm", "--force", "--", aside]).output
     return Ran("done", 0, output + done(f"{name} was made anew").output)
+
+
+def _create(context: Context, name: str, found: Dict[str, Any]) -> Ran:
+    """By docker's engine, then into its networks, then started."""
+    made, said = engine.create(name, found)
+    if not made:
+        return failed("the engine did not make it", (said + "\n").encode("utf-8", "replace"))
+    ran = Ran("done", 0, b"")
+    for argv in [*engine.connecting(found, name), ["docker", "start", "--", name]]:
+        ran = context.run(argv)
+        if ran.status != "done":
+            break
+    return ran
 
 
 def _detached(command: List[str]) -> List[str]:

@@ -1,0 +1,89 @@
+"""Docker's engine, asked by its socket for the one thing that its program cannot do: a container made again as it was.
+
+podman keeps the command that made a container; docker keeps what came of it, which its engine takes back as it is.
+Must not: stop, remove or start anything.
+"""
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import urllib.parse
+from typing import Any, Dict, List, Tuple
+
+from .services import ask
+
+PATIENCE_S = 60.0
+SHORT = 12                                            # an id's first characters: what docker names things by itself
+OWN = ("default", "bridge", "host", "none", "")       # networks in which a container has no names or addresses to keep
+KEPT = ("IPAMConfig", "Links", "DriverOpts")
+
+
+class _Socket(http.client.HTTPConnection):
+    def __init__(self, path: str):
+        super().__init__("docker", timeout=PATIENCE_S)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+def described(found: Dict[str, Any]) -> Dict[str, Any]:
+    """What the engine wants to hear for a container like the inspected one."""
+    config, host = dict(found.get("Config") or {}), dict(found.get("HostConfig") or {})
+    if found["Id"].startswith(config.get("Hostname") or "-") or str(host.get("NetworkMode")).startswith("container:"):
+        config.pop("Hostname", None)                  # nobody chose it
+    config.pop("MacAddress", None)
+    held = {mount.split(":")[1] for mount in host.get("Binds") or [] if ":" in mount}
+    held |= {mount.get("Target") for mount in host.get("Mounts") or []}
+    volumes = [f"{mount['Name']}:{mount['Destination']}" for mount in found.get("Mounts") or []
+               if mount.get("Type") == "volume" and mount["Destination"] not in held]
+    host["Binds"] = [*(host.get("Binds") or []), *volumes]       # volumes without a name hold data too
+    body = {**config, "HostConfig": host}
+    mode = str(host.get("NetworkMode") or "")
+    networks = networks_of(found)
+    if mode in networks:
+        body["NetworkingConfig"] = {"EndpointsConfig": {mode: networks[mode]}}
+    return body
+
+
+def networks_of(found: Dict[str, Any]) -> Dict[str, Dict[str, Any]]:
+    """The networks that somebody made, with what the container is called in them."""
+    kept = {}
+    for name, about in ((found.get("NetworkSettings") or {}).get("Networks") or {}).items():
+        if name not in OWN:
+            aliases = [alias for alias in about.get("Aliases") or [] if alias != found["Id"][:SHORT]]
+            kept[name] = {"Aliases": aliases, **{key: about[key] for key in KEPT if about.get(key)}}
+    return kept
+
+
+def connecting(found: Dict[str, Any], name: str) -> List[List[str]]:
+    """Commands that bring the new container into the networks beyond its first one."""
+    commands = []
+    for network, about in networks_of(found).items():
+        if network != (found.get("HostConfig") or {}).get("NetworkMode"):
+            flags = [word for alias in about["Aliases"] for word in ("--alias", alias)]
+            address = (about.get("IPAMConfig") or {}).get("IPv4Address")
+            commands.append(["docker", "network", "connect", *flags, *(["--ip", address] if address else []),
+                             network, name])
+    return commands
+
+
+def create(name: str, found: Dict[str, Any]) -> Tuple[bool, str]:
+    """Make it, not started. (whether it is there, what the engine said)"""
+    code, said = ask(["docker", "context", "inspect", "--format", "{{.Endpoints.docker.Host}}"])
+    scheme, _, path = said.strip().partition("://")
+    if code != 0 or scheme != "unix":
+        return False, f"the engine is at no socket of this host: {said.strip()[:200]}"
+    link = _Socket(path)
+    try:
+        link.request("POST", "/containers/create?" + urllib.parse.urlencode({"name": name}),
+                     json.dumps(described(found)), {"Content-Type": "application/json"})
+        answer = link.getresponse()
+        return answer.status == 201, answer.read().decode("utf-8", "replace")[:2000]
+    except (OSError, http.client.HTTPException) as error:
+        return False, f"{type(error).__name__}: {error}"
+    finally:
+        link.close()
