@@ -1,11 +1,16 @@
 """Every way of performing an action that no test host offers, against fake tools that record how they are called.
 
 What a Debian host can do for real is in tests/fleet/test_actions.py; docs/guide/actions.md says which is which."""
+import socket
+import threading
+
 import pytest
 
+from opsapp.agent import fits, resolver, vpn
 from tests.support.fake_tools import Bench
 
 IP = {"direction": "in", "action": "drop", "protocol": "tcp", "port": 22, "source": "192.0.2.0/24"}
+OUT = {"direction": "out", "action": "reject", "protocol": "udp", "port": 53, "destination": "198.51.100.7"}
 WAYS = [
     # action, params, tools with what they answer, the calls that act
     ("restart_service", {"service": "web"}, {"service": "", "x": ""}, [["service", "web", "restart"]]),
@@ -99,6 +104,13 @@ def test_the_exact_arguments(action, params, tools, calls, tmp_path, monkeypatch
     (IP, "ufw", "", ["ufw", "prepend", "deny", "in", "proto", "tcp", "from", "192.0.2.0/24", "to", "any", "port", "22",
                      "comment", "MARK"],
      ["ufw", "--force", "delete", "deny", "in", "proto", "tcp", "from", "192.0.2.0/24", "to", "any", "port", "22"]),
+    (OUT, "ufw", "", ["ufw", "prepend", "reject", "out", "proto", "udp", "from", "any", "to", "198.51.100.7", "port",
+                      "53", "comment", "MARK"],
+     ["ufw", "--force", "delete", "reject", "out", "proto", "udp", "from", "any", "to", "198.51.100.7", "port", "53"]),
+    (OUT, "iptables", "", ["iptables", "-w", "-I", "OUTPUT", "-p", "udp", "-d", "198.51.100.7", "--dport", "53",
+                           "-m", "comment", "--comment", "MARK", "-j", "REJECT"],
+     ["iptables", "-w", "-D", "OUTPUT", "-p", "udp", "-d", "198.51.100.7", "--dport", "53",
+      "-m", "comment", "--comment", "MARK", "-j", "REJECT"]),
     (IP, "firewall-cmd", "", ["firewall-cmd", '--add-rich-rule=rule family="ipv4" source address="192.0.2.0/24"'
                               ' port port="22" protocol="tcp" drop'],
      ["firewall-cmd", '--remove-rich-rule=rule family="ipv4" source address="192.0.2.0/24"'
@@ -144,3 +156,73 @@ def test_a_step_that_may_fail_does_not_end_the_chain_and_another_does(tmp_path, 
     failed = bench.execute("vpn_reconnect", interface="tailscale0")
     assert (failed.ran.status, failed.ran.exit_code) == ("failed", 3)
     assert [step["exit_code"] for step in failed.data["steps"]] == [1, 3]
+
+
+def test_an_openvpn_tunnel_by_its_unit_up_and_back(tmp_path, monkeypatch):
+    path = "/etc/openvpn/client/office.conf"
+    monkeypatch.setattr(vpn.glob, "glob", lambda pattern: [path] if pattern == "/etc/openvpn/client/*.conf" else [])
+    bench = Bench(tmp_path, monkeypatch, {"systemctl": ""})
+    done = bench.execute("vpn_reconnect", interface="office")
+    assert done.ran.status == "done", done
+    unit = "openvpn-client@office.service"
+    assert bench.calls() == [["systemctl", "restart", "--", unit]]
+    before = {**done.data["snapshot"], "state": {**done.data["snapshot"]["state"], "up": True}}
+    bench.phase("rollback", "vpn_reconnect", given=before, interface="office")
+    assert bench.calls()[1:] == [["systemctl", "restart", "--", unit]]
+
+
+@pytest.fixture
+def resolved(tmp_path, monkeypatch):
+    """systemd-resolved as its program shows it: two links, and a name server at 127.0.0.2 that answers."""
+    for name in ("eth0", "wlan0"):
+        (tmp_path / name).write_text("192.0.2.1 192.0.2.9\n" if name == "eth0" else "192.0.2.9\n")
+    conf = "/run/systemd/resolve/stub-resolv.conf"
+    for module in (fits, resolver):
+        monkeypatch.setattr(module, "RESOLV_CONF", conf)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
+        link.bind(("127.0.0.2", 0))
+        monkeypatch.setattr(resolver, "PORT", link.getsockname()[1])
+        monkeypatch.setattr(resolver, "TRY_S", 0.2)
+        ending = threading.Event()
+        thread = threading.Thread(target=answer_names, args=(link, ending), daemon=True)
+        thread.start()
+        script = f"""cd {tmp_path}; case "$2" in --no-pager) ;; dns) shift 2; link=$1; shift; echo "$*" > $link;; esac
+        [ "$2" = --no-pager ] && n=1 && for one in eth0 wlan0; do n=$((n+1)); echo "Link $n ($one): $(cat $one)"; done
+        exit 0"""
+        yield Bench(tmp_path, monkeypatch, {"resolvectl": script})
+        ending.set()
+        thread.join()
+
+
+def answer_names(link, ending):
+    link.settimeout(0.05)
+    while not ending.is_set():
+        try:
+            asked, client = link.recvfrom(512)
+        except TimeoutError:
+            continue
+        link.sendto(asked[:2] + b"\x81\x80\0\1\0\1" + asked[8:], client)
+
+
+def test_names_fail_over_in_resolved_and_back(resolved, tmp_path):
+    done = resolved.execute("failover_dns", primary="192.0.2.1", secondary="127.0.0.2")
+    assert done.ran.status == "done", done
+    acting = [call for call in resolved.calls() if "--no-pager" not in call]
+    assert acting == [["resolvectl", "dns", "eth0", "127.0.0.2", "192.0.2.9"]]
+    assert resolved.armed.waiting()[0]["state"] == "armed"
+    back = resolved.phase("rollback", "failover_dns", given=done.data["snapshot"])
+    assert (back.ran.status, back.data["restored"]) == ("done", True), back
+    now = [(tmp_path / name).read_text() for name in ("eth0", "wlan0")]
+    assert now == ["192.0.2.1 192.0.2.9\n", "192.0.2.9\n"]
+
+
+@pytest.mark.parametrize(("primary", "secondary", "reason"), [
+    ("192.0.2.77", "127.0.0.2", "192.0.2.77 is not among the name servers of this host"),
+    ("192.0.2.1", "127.0.0.3", "127.0.0.3 does not answer"),
+    ("192.0.2.1", "dns.example", "bad_params: dns.example is not an address"),
+])
+def test_names_are_not_moved_to_nobody(resolved, primary, secondary, reason):
+    refused = resolved.execute("failover_dns", primary=primary, secondary=secondary)
+    assert (refused.ran.status, refused.data["undone"]) == ("failed", True)
+    assert refused.ran.reason.startswith(reason)
+    assert not [call for call in resolved.calls() if "--no-pager" not in call]
