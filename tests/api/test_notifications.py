@@ -8,6 +8,8 @@ import yaml
 
 from opsapp.notify.engine import routing, tell
 from opsapp.notify.engine.running import sender_of
+from opsapp.notify.engine.sending import begin_test
+from opsapp.notify.resources import channels_of
 from tests.support.app import Service
 from tests.support.receiver import Receiver
 
@@ -158,6 +160,22 @@ def test_the_log_is_filtered_and_paged(service, receiver):
     assert (len(answer.json), answer.headers["X-Total-Count"]) == (2, "3")
     assert service.ada.get(f"{log}?channel_id={made['id']}").headers["X-Total-Count"] == "3"
     assert service.ada.get(f"{log}?status=failed").json == []
+    assert [row["messages"][0]["title"] for row in service.ada.get(f"{log}?status=sent").json] == ["T2", "T1", "T0"]
+    assert receiver.titles == ["T0", "T1", "T2"]
+    service.transact(lambda root: begin_test(root, channels_of(root)[made["id"]], "ada", service.clock.now()))
+    assert [row["kind"] for row in service.ada.get(f"{log}?status=sending").json] == ["test"]
+    receiver.status = 500
+    service.transact(
+        lambda root: tell(
+            root, service.clock.now(), key="k", kind="test.told", severity="info", title="waits", text=""
+        )
+    )
+    service.clock.advance(5)
+    while routing.step(service.node) or sender_of(service.node).step():
+        pass
+    (waits,) = service.ada.get(f"{log}?status=queued").json
+    assert waits["messages"][0]["title"] == "waits"
+    assert service.ada.get(f"{log}?status=queued&channel_id=other").headers["X-Total-Count"] == "0"
     service.ada.get(f"{log}?status=lost", status=422)
     assert 'opsapp_notifications_total{outcome="sent"} 3.0' in service.ada.get("/metrics").text
 

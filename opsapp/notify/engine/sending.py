@@ -18,7 +18,6 @@ from zope.interface import Interface
 from opsapp.lib.problems import Conflict, Unavailable, UpstreamFailed
 from opsapp.notify.logic import delivering, texts
 from opsapp.notify.resources import Channel, Delivery, channels_of, deliveries_of
-from opsapp.notify.resources.deliveries import timed_id
 from opsapp.runtime import leases
 from opsapp.runtime.node import Node
 from opsapp.runtime.sealing import seal_of
@@ -221,7 +220,7 @@ def begin_test(root: Root, channel: Channel, by: str, now: float) -> Letter:
         now,
     )
     delivery = Delivery(channel.id, channel.fields["name"], "test", (message_id,), now)
-    log_of[timed_id(now)] = delivery
+    log_of.put(delivery, now)
     log_of.begin(delivery, owner(node))
     return _letter(root, channel, delivery)
 

@@ -40,7 +40,7 @@ class Deliveries(Folder):
         self.sending = OOTreeSet()
 
     def add_message(self, fields: dict[str, Any], now: float) -> str:
-        message_id = timed_id(now)
+        message_id = timed_id(now, self.messages)
         self.messages[message_id] = Message({**fields, "id": message_id})
         return message_id
 
@@ -50,10 +50,14 @@ class Deliveries(Folder):
 
     def enqueue(self, channel: Any, messages: Iterable[str], now: float, due: float, held: str | None) -> Delivery:
         delivery = Delivery(channel.id, channel.fields["name"], "message", tuple(messages), now)
-        self[timed_id(now)] = delivery
+        self.put(delivery, now)
         delivery.held = held
         self.wait(delivery, due)
         return delivery
+
+    def put(self, delivery: Delivery, now: float) -> None:
+        """Into the log, behind what is in it already."""
+        self[timed_id(now, self._children)] = delivery
 
     def wait(self, delivery: Delivery, due: float) -> None:
         """Queued until `due`."""
@@ -97,13 +101,20 @@ class Deliveries(Folder):
         return sum(len(waiting) for waiting in self.queue.values()) + len(self.sending)
 
     def page(self, wanted: dict[str, Any], limit: int, offset: int) -> tuple[list[Delivery], int]:
-        """A page, newest first, and how many there are."""
-        found = [
-            delivery
-            for delivery in reversed(list(self.values()))
-            if all(getattr(delivery, name) == value for name, value in wanted.items())
-        ]
-        return found[offset : offset + limit], len(found)
+        """A page, newest first, and how many there are. Only what a filter needs is read: no delivery at all for the
+        whole log, and what has not left yet comes from its queues."""
+        ids = sorted(self._ids_of(wanted.get("status")), reverse=True)
+        if wanted:
+            ids = [each for each in ids if all(getattr(self[each], name) == value for name, value in wanted.items())]
+        return [self[each] for each in ids[offset : offset + limit]], len(ids)
+
+    def _ids_of(self, status: str | None) -> Iterable[str]:
+        """Every delivery that may have this status."""
+        if status == "sending":
+            return self.sending
+        if status == "queued":
+            return [each for waiting in self.queue.values() for _, each in waiting]
+        return self.keys()
 
     def purge(self, before: float) -> bool:
         """Forget a page of what ended long ago; whether there may be more."""
@@ -175,9 +186,10 @@ def about(message: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def timed_id(now: float) -> str:
-    """An id that sorts by time."""
-    return f"{int(now * 1000):012x}{secrets.token_hex(4)}"
+def timed_id(now: float, taken: OOBTree) -> str:
+    """An id that sorts by time, and behind all that are taken: what was told first is sent first."""
+    last = int(taken.maxKey(), 16) if taken else 0
+    return f"{max((int(now * 1000) << 32) + secrets.randbits(32), last + 1):020x}"
 
 
 def deliveries_of(root: Root) -> Deliveries:
