@@ -13,7 +13,8 @@ import threading
 import time
 from typing import Callable, Dict, List, NamedTuple, Optional, Tuple
 
-from .metrics import maybe, os_release
+from .metrics import os_release
+from .proc import maybe
 from .services import ask, init_system
 
 log = logging.getLogger("capabilities")

@@ -11,8 +11,8 @@ from typing import Callable, Dict, List
 
 from .capabilities import Capabilities
 from .executor import Answer, Handler, Task
-from .metrics import maybe, processes
 from .paths import NotAllowed, PathRules
+from .proc import maybe, processes
 from .processes import Ran, run
 
 LINE_MOST = 65536

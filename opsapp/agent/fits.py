@@ -10,7 +10,7 @@ import re
 from typing import Any, Callable, Dict
 
 from . import vpn
-from .metrics import maybe
+from .proc import maybe
 from .resolver import RESOLV_CONF
 from .services import ask
 from .snapshots import Host

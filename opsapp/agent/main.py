@@ -89,6 +89,7 @@ class Agent:
         threading.Thread(target=self.armed.run, daemon=True, name="armed").start()
         if self.config.once:
             self.reporter.lookouts.look_now()
+            self._stopping.wait(self.reporter.metrics.rates.ready_in())
             done = self.link.once()
             self._close()
             return 0 if done else 1

@@ -10,45 +10,35 @@ import socket
 import time
 from typing import Dict, List, Optional, Tuple
 
+from .proc import maybe, processes
+from .rates import SPAN_S, Rates
+
 _PSEUDO = {"proc", "sysfs", "devtmpfs", "devpts", "cgroup", "cgroup2", "pstore", "bpf", "securityfs", "debugfs",
            "tracefs", "mqueue", "hugetlbfs", "configfs", "fusectl", "autofs", "binfmt_misc", "rpc_pipefs", "nsfs",
            "squashfs", "efivarfs", "ramfs", "iso9660", "fuse.lxcfs", "fuse.gvfsd-fuse", "fuse.portal"}
 _REMOTE = {"nfs", "nfs4", "cifs", "smb3", "fuse.sshfs", "9p", "afs", "ceph", "glusterfs", "fuse.glusterfs"}
 _TICKS = os.sysconf("SC_CLK_TCK")
-_PAGE = os.sysconf("SC_PAGE_SIZE")
 TOP = 10
 
 
-def read(path: str) -> str:
-    with open(path, encoding="utf-8", errors="replace") as file:
-        return file.read()
-
-
-def maybe(path: str) -> Optional[str]:
-    try:
-        return read(path)
-    except OSError:
-        return None
-
-
 class Metrics:
-    """Samples the host. Rates and CPU shares are means since the sample before."""
+    """Samples the host. Rates are means since the sample before, or over a moment when they must be fresh."""
 
     def __init__(self) -> None:
         self.os = os_name()
         self.kernel = platform.release()
         self.arch = platform.machine()
         self.boot_id = (maybe("/proc/sys/kernel/random/boot_id") or "").strip()
-        self._cpu: Optional[Tuple[float, float]] = _cpu_times()
-        self._net: Tuple[float, Dict[str, Tuple[float, float]]] = (time.monotonic(), _net_counters())
+        self.rates = Rates()
         self._processes: Dict[Tuple[int, int], int] = {}
         self._processes_at = 0.0
 
-    def sample(self) -> dict:
+    def sample(self, fresh: bool = False) -> dict:
+        self.rates.take(fresh)
         mem, swap = _memory()
         disks, inodes = _disks()
         top, counts = self._top()
-        network = self._network()
+        network = self.rates.network()
         metrics: Dict[str, float] = {**counts, **_pressure()}
         if "/" in inodes:
             metrics["inode_percent"] = inodes["/"]
@@ -59,66 +49,30 @@ class Metrics:
         metrics["reboot_required"] = float(os.path.exists("/run/reboot-required"))
         found = {
             "hostname": socket.gethostname(), "os": self.os, "kernel": self.kernel, "arch": self.arch,
-            "boot_id": self.boot_id, "cpu_percent": self._cpu_percent(), "mem_percent": mem, "swap_percent": swap,
+            "boot_id": self.boot_id, "cpu_percent": self.rates.cpu_percent(), "mem_percent": mem, "swap_percent": swap,
             "disk_percent": disks.get("/"), "disks": disks, "uptime_s": _uptime(), **_load(), "metrics": metrics,
             "network": network, "temperatures": _temperatures(), "top_processes": top,
         }
         return {name: value for name, value in found.items() if value is not None}
 
-    def _cpu_percent(self) -> Optional[float]:
-        now, before = _cpu_times(), self._cpu
-        self._cpu = now
-        if not now or not before or now[1] <= before[1]:
-            return None
-        return round(min(100.0, max(0.0, 100 * (now[0] - before[0]) / (now[1] - before[1]))), 2)
-
-    def _network(self) -> Dict[str, Dict[str, float]]:
-        at, counters = time.monotonic(), _net_counters()
-        before_at, before = self._net
-        self._net = (at, counters)
-        spent = at - before_at
-        if spent <= 0:
-            return {}
-        return {name: {"rx_bytes": round(max(0.0, rx - before[name][0]) / spent, 1),
-                       "tx_bytes": round(max(0.0, tx - before[name][1]) / spent, 1)}
-                for name, (rx, tx) in counters.items() if name in before}
-
     def _top(self) -> Tuple[List[dict], Dict[str, float]]:
         now, before = time.monotonic(), self._processes
-        spent = (now - self._processes_at) if self._processes_at else 0.0
+        spent, known = now - self._processes_at, bool(before)
         seen = processes()
-        self._processes = {(each["pid"], each["started"]): each["ticks"] for each in seen}
-        self._processes_at = now
-        for each in seen:
-            past = before.get((each["pid"], each["started"]))
-            known = past is not None and spent > 0
-            each["cpu_percent"] = round(100 * (each["ticks"] - past) / _TICKS / spent, 1) if known else 0.0
-        by_cpu = sorted(seen, key=lambda each: -each["cpu_percent"])[:TOP]
+        if not known or spent >= SPAN_S:
+            self._processes = {(each["pid"], each["started"]): each["ticks"] for each in seen}
+            self._processes_at = now
+        share = {}
+        for each in seen if known and spent >= SPAN_S else ():    # one that is new has begun meanwhile, from nothing
+            past = before.get((each["pid"], each["started"]), 0)
+            share[each["pid"]] = round(100 * (each["ticks"] - past) / _TICKS / spent, 1)
+        by_cpu = sorted(seen, key=lambda each: -share[each["pid"]])[:TOP] if share else []
         by_memory = sorted(seen, key=lambda each: -each["rss"])[:TOP]
         chosen = {each["pid"]: each for each in by_cpu + by_memory}
-        top = [{"pid": each["pid"], "name": each["name"], "cpu_percent": each["cpu_percent"], "rss_bytes": each["rss"]}
-               for each in chosen.values()]
+        top = [{"pid": each["pid"], "name": each["name"], "rss_bytes": each["rss"],
+                **({"cpu_percent": share[each["pid"]]} if share else {})} for each in chosen.values()]
         zombies = sum(each["state"] == "Z" for each in seen)
         return top, {"processes": float(len(seen)), "zombies": float(zombies)}
-
-
-def processes() -> List[dict]:
-    """Every process: pid, name, state, CPU ticks, memory, start time."""
-    found = []
-    for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
-        stat = maybe(f"/proc/{name}/stat")
-        if not stat:
-            continue
-        head, _, tail = stat.rpartition(")")
-        parts = tail.split()
-        if len(parts) < 22:
-            continue
-        found.append({"pid": int(name), "name": head.partition("(")[2], "state": parts[0], "ppid": int(parts[1]),
-                      "ticks": int(parts[11]) + int(parts[12]), "nice": int(parts[16]), "started": int(parts[19]),
-                      "rss": int(parts[21]) * _PAGE})
-    return found
 
 
 def os_name() -> str:
@@ -138,15 +92,6 @@ def machine_id() -> str:
         if found and found != "uninitialized":
             return found[:64]
     return ""
-
-
-def _cpu_times() -> Optional[Tuple[float, float]]:
-    line = (maybe("/proc/stat") or "").partition("\n")[0].split()
-    if len(line) < 5 or line[0] != "cpu":
-        return None
-    times = [float(value) for value in line[1:9]]
-    idle = times[3] + (times[4] if len(times) > 4 else 0.0)
-    return sum(times) - idle, sum(times)
 
 
 def _memory() -> Tuple[Optional[float], Optional[float]]:
@@ -208,16 +153,6 @@ def _load() -> Dict[str, float]:
     except OSError:
         return {}
     return {"load1": round(one, 2), "load5": round(five, 2), "load15": round(fifteen, 2)}
-
-
-def _net_counters() -> Dict[str, Tuple[float, float]]:
-    found = {}
-    for line in (maybe("/proc/net/dev") or "").splitlines()[2:]:
-        name, _, rest = line.partition(":")
-        parts = rest.split()
-        if len(parts) >= 9:
-            found[name.strip()] = (float(parts[0]), float(parts[8]))
-    return dict(sorted(found.items())[:200])
 
 
 def _pressure() -> Dict[str, float]:

@@ -12,7 +12,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set
 
 from .capabilities import Capabilities
 from .config import Config
-from .metrics import maybe, processes
+from .proc import maybe, processes
 from .processes import Cancel, Group, Ran, run, start_time
 from .protection import is_named, is_protected
 

@@ -13,8 +13,8 @@ from typing import Any, Dict, List, Tuple
 
 from . import resolver, vpn
 from .disk import write_whole
-from .metrics import maybe
 from .native import Context, Ran, done, failed
+from .proc import maybe
 from .services import ask
 
 CARRIER_S = 5.0

@@ -9,7 +9,7 @@ import os
 from typing import Any, Dict, Optional, Set
 
 from .containers import inspect
-from .metrics import maybe
+from .proc import maybe
 from .services import ask
 
 # unit and container names that a protected program usually goes by

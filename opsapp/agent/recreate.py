@@ -9,8 +9,8 @@ from typing import Any, Dict, List, Optional
 
 from . import engine
 from .containers import inspect
-from .metrics import maybe
 from .native import Context, Ran, done, failed
+from .proc import maybe
 from .services import ask
 
 _NO_LIMIT = 2**60

@@ -16,6 +16,7 @@ from .config import Config
 from .containers import Containers
 from .lookouts import Lookouts
 from .metrics import Metrics, machine_id
+from .rates import SPAN_S
 from .services import Services
 from .spool import Spool
 
@@ -59,12 +60,15 @@ class Reporter:
         while not self._stop.is_set():
             now = time.monotonic()
             due = min(due, now + self._every())
+            with self._lock:
+                self.metrics.rates.look()
             self.notice()
             if now >= due:
                 self._spool.put(self.measure(reason))
                 self._tell()
+                # Rates are not known at the start, and nobody should wait an interval for them.
+                due = now + min(2 * SPAN_S, self._every()) if reason == "start" else max(now, due + self._every())
                 reason = "stream" if self._streams else "interval"
-                due = max(now, due + self._every())
             elif self._looks:
                 self._look_for_change()
             self._rest(due)
@@ -85,7 +89,7 @@ class Reporter:
             self._containers.stale()
             self.lookouts.look_now()
         with self._lock:
-            report = self.metrics.sample()
+            report = self.metrics.sample(fresh=reason == "measure")
             states = self._look()
         report.update(states)
         report["failed_units"] = sorted(name for name, state in states["services"].items() if state == "failed")[:1000]

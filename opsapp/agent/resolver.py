@@ -11,7 +11,7 @@ import struct
 import time
 from typing import List, Optional, Tuple
 
-from .metrics import maybe
+from .proc import maybe
 
 RESOLV_CONF = "/etc/resolv.conf"
 PORT = 53

@@ -13,7 +13,7 @@ import subprocess
 from typing import Dict, List, Optional, Set, Tuple
 
 from .disk import write_whole
-from .metrics import maybe
+from .proc import maybe
 from .processes import environment
 
 log = logging.getLogger("services")

@@ -15,8 +15,8 @@ from .capabilities import Capabilities
 from .config import Config
 from .containers import inspect
 from .disk import write_whole
-from .metrics import maybe, processes
 from .native import top_process
+from .proc import maybe, processes
 from .recreate import limits
 from .services import ask, parse_show
 

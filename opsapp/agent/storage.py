@@ -11,8 +11,8 @@ from typing import Any, Dict, List
 from .backups import age_hours
 from .containers import parse
 from .disk import sync_directory
-from .metrics import maybe
 from .native import Context, Ran, done, failed
+from .proc import maybe
 from .services import ask
 
 FORCE_FSCK = "/forcefsck"

@@ -15,7 +15,7 @@ import struct
 import time
 from typing import Dict, Iterable, List, Optional, Set
 
-from .metrics import maybe
+from .proc import maybe
 from .services import ask
 
 NET = "/sys/class/net"

@@ -31,6 +31,7 @@ from opsapp.web.fields import (
     Text,
     Whole,
     check,
+    fields_of,
 )
 
 ID = Text(1, 64)
@@ -150,7 +151,19 @@ def _inputs_problem(value: Any) -> str | None:
     return "two inputs have the same name" if len(set(names)) != len(names) else None
 
 
+def _wrong_params(sound: dict[str, Any]) -> dict[str, str]:
+    """Params are judged by their type."""
+    if "type" not in sound or "params" not in sound:
+        return {}
+    try:
+        PARAMS[sound["type"]]().deserialize(sound["params"])
+    except colander.Invalid as wrong:
+        return {f"params.{name}" if name else "params": said for name, said in fields_of(wrong).items()}
+    return {}
+
+
 class AutomationSettings(Body):
+    across = staticmethod(_wrong_params)
     name = colander.SchemaNode(Text(1, 200))
     type = colander.SchemaNode(Choice(*TYPES))
     params = colander.SchemaNode(MapOf(Anything()))
@@ -168,30 +181,12 @@ class AutomationSettings(Body):
     quorum = colander.SchemaNode(Whole(1, 20), missing=1)
     inputs = colander.SchemaNode(ListOf(Input(), 50), missing=(), validator=check(_inputs_problem))
 
-    def deserialize(self, cstruct: Any = colander.null) -> Any:
-        """What is wrong with its params, by its type, is told together with everything else."""
-        wrong, found = colander.Invalid(self), None
-        try:
-            found = super().deserialize(cstruct)
-        except colander.Invalid as problem:
-            wrong = problem
-        kind, params = (cstruct.get("type"), cstruct.get("params")) if isinstance(cstruct, dict) else (None, None)
-        if isinstance(kind, str) and kind in PARAMS and isinstance(params, dict):
-            try:
-                PARAMS[kind](name="params").deserialize(params)
-            except colander.Invalid as inside:
-                wrong.add(inside)
-        if found is None or wrong.children:
-            raise wrong
-        return found
-
 
 class AutomationEntry(AutomationSettings):
-    """An automation in a document (`opsapp apply`): its params are read by its type at once."""
+    """An automation in a document (`opsapp apply`): its params' defaults are filled in too."""
 
-    def deserialize(self, cstruct: Any = colander.null) -> Any:
-        found = super().deserialize(cstruct)
-        return {**found, "params": PARAMS[found["type"]]().deserialize(found["params"])}
+    def validator(self, node: colander.SchemaNode, value: dict[str, Any]) -> None:
+        value["params"] = PARAMS[value["type"]]().deserialize(value["params"])
 
 
 READ_ONLY = (

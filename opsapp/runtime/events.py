@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from .node import Node
 
 RING = 10_000
+LOOK_S = 0.05  # for what other processes commit; of our own we are told
+LOOK_ALONE_S = 1.0
 KEEP_S = 3600
 SWEEP_PAGE = 500
 SESSION_ENDED = "_session_ended"  # of a session or a key: whatever it has opened and lasts ends (web.callers)
@@ -142,7 +144,8 @@ class Tail:
 
 def start(node: Node) -> None:
     """Tail the outbox on every node; sweep it on one."""
-    node.supervisor.add("outbox", node.events.step, every=0.05, wake=("outbox",))
+    every = LOOK_ALONE_S if node.nodes.exclusive else LOOK_S
+    node.supervisor.add("outbox", node.events.step, every=every, wake=("outbox",))
     node.supervisor.add(
         "outbox-sweep", lambda: node.transact(sweep, node.clock.now() - KEEP_S), every=60, lease="housekeeping"
     )

@@ -56,6 +56,7 @@ class Caller(NamedTuple):
     role: str | None = None
     session_id: str | None = None
     expires_at: float | None = None
+    ticket: str | None = None
 
 
 CLUSTER = Caller("node", "cluster")  # a node, on nobody's behalf

@@ -44,10 +44,18 @@ class Worker:
         self.failures_in_a_row = 0
 
     def run(self) -> None:
+        loop = gevent.get_hub().loop
         while True:
             self.event.clear()
-            pause = self._work()
-            self.event.wait(pause)
+            # A timer that sets the event, because a wait that times out is thrown an exception: ten times the work, and
+            # at rest that is all the work there is.
+            timer = loop.timer(self._work())
+            timer.start(self.event.set)
+            try:
+                self.event.wait()
+            finally:
+                timer.stop()
+                timer.close()
 
     def _work(self) -> float:
         """Steps until there is nothing to do; how long to wait then."""

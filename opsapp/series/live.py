@@ -25,11 +25,27 @@ class Live:
 
     def update(self, subject: str, values: dict[str, Value], at: float) -> None:
         """Take what was observed at `at`; an older observation of a name never replaces a newer one."""
-        known = self._subjects.setdefault(subject, {})
-        changed = {name: value for name, value in values.items() if _is_news(known.get(name), value, at)}
-        known.update((name, (value, at)) for name, value in changed.items())
-        for listener in tuple(self._listeners if changed else ()):
+        known = self._subjects.get(subject)
+        if known is None:
+            known = self._subjects.setdefault(subject, {})
+        changed = {}
+        for name, value in values.items():
+            before = known.get(name)
+            # Heard twice (here and from the journal) it is no news the second time.
+            if before is None or before[1] < at or (before[1] == at and before[0] != value):
+                known[name] = (value, at)
+                changed[name] = value
+        for listener in tuple(self._listeners) if changed else ():
             self._tell(listener, subject, changed)
+
+    def names(self, subject: str) -> int:
+        """How many names of a subject are known."""
+        return len(self._subjects.get(subject, ()))
+
+    def forget(self, subject: str, before: float) -> None:
+        """Names that were last observed before that are no more: units, containers and mounts come and go for ever."""
+        known = self._subjects.get(subject, {})
+        self._subjects[subject] = {name: seen for name, seen in known.items() if seen[1] >= before}
 
     def get(self, subject: str) -> dict[str, tuple[Value, float]]:
         """{name: (value, observed at)}; empty for a subject nobody reported on."""
@@ -82,8 +98,3 @@ class Live:
             listener(subject, changed)
         except Exception:
             log.exception("listener %r failed on %s", listener, subject)
-
-
-def _is_news(known: tuple[Value, float] | None, value: Value, at: float) -> bool:
-    """Heard twice (here and from the journal) it is no news the second time."""
-    return known is None or known[1] < at or (known[1] == at and known[0] != value)

@@ -63,9 +63,20 @@ class Action(NamedTuple):
         clean = record(params, self.params, unknown="refuse", what=f"{self.name} parameters")
         if "top" in self.params and (clean["pid"] is None) == (clean["top"] is None):
             raise WireError(f"{self.name} takes either pid or top", "invalid", {"pid": "give either pid or top"})
-        if "rule" in self.params:
-            _check_rule(clean["rule"])
+        wrong = self.contradictions(clean)
+        if wrong:
+            told = ", ".join(f"{name} {said}" for name, said in wrong.items())
+            raise WireError(f"{self.name}: {told}", "invalid", wrong)
         return clean
+
+    def contradictions(self, given: Dict[str, Any]) -> Dict[str, str]:
+        """What no single parameter shows, by parameter. Each is right by itself; any may be missing."""
+        wrong = {}
+        if given.get("pid") is not None and given.get("top") is not None:
+            wrong["pid"] = "give either pid or top"
+        if given.get("rule") is not None and _rule_problem(given["rule"]):
+            wrong["rule"] = _rule_problem(given["rule"])
+        return wrong
 
     def complete(self, params: Dict[str, Any], target: Optional[str]) -> dict:
         """The parameters with a missing one taken from the event's target."""
@@ -99,7 +110,7 @@ class Action(NamedTuple):
         }
 
 
-def _check_rule(rule: Dict[str, Any]) -> None:
+def _rule_problem(rule: Dict[str, Any]) -> str:
     wrong = ""
     if rule["port"] is not None and rule["protocol"] not in ("tcp", "udp"):
         wrong = "a port needs the protocol tcp or udp"
@@ -112,8 +123,7 @@ def _check_rule(rule: Dict[str, Any]) -> None:
                 wrong = f"{name} is no address or network"
     if len(families) == 2:
         wrong = "source and destination are of different families"
-    if wrong:
-        raise WireError(f"firewall_rule_add: {wrong}", "invalid", {"rule": wrong})
+    return wrong
 
 
 _service = {"service": need(_SERVICE)}

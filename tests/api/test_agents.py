@@ -295,3 +295,24 @@ def test_history_is_means_per_minute(service, box):
     service.vera.get(f"{box.path}/metrics?resolution=59", status=422)
     page = service.vera.get(f"{box.path}/metrics?range_h=1&limit=1&offset=1")
     assert (page.json, page.headers["X-Total-Count"]) == (points[1:], "2")
+
+
+def test_names_that_come_and_go_for_ever_do_not_fill_the_node(service, box):
+    """Containers of jobs, transient units: each a new name."""
+    live = service.node.series.live
+    for turn in range(12):
+        names = {f"job-{turn}-{n}": "running" for n in range(100)}
+        box.report(containers={**names, "web": "running"}, disks={f"/run/{turn}-{n}": 1 for n in range(32)})
+        service.clock.advance(1200)
+    assert live.names(f"agent:{box.id}") < 1000
+    assert "container.job-11-5.state" in live.get(f"agent:{box.id}")
+    assert live.value(f"agent:{box.id}", "container.web.state") == "running"
+    assert service.read(lambda root: len(root["api"]["agents"][box.id].series)) <= 256
+
+
+def test_one_report_after_the_other_full_of_new_names_is_bounded(service, box):
+    for turn in range(4):
+        box.report(services={f"u{turn}-{n}": "active" for n in range(4000)})
+        service.clock.advance(1)
+    assert service.node.series.live.names(f"agent:{box.id}") <= 10_000
+    assert service.node.series.live.value(f"agent:{box.id}", "service.u3-3999.state") == "active"

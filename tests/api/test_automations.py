@@ -95,6 +95,14 @@ def test_what_is_wrong_is_named(service, changes, field):
     assert service.vera.get("/api/automations").json == []
 
 
+def test_everything_wrong_is_named_at_once(service):
+    wrong = {**SCRIPT, "name": "", "params": {"shell": 1}, "timeout": 0}
+    fields = refused(service.otto, "post_json", "/api/automations", wrong)
+    assert fields.keys() == {"name", "params.script", "params.shell", "timeout"}
+    listed = refused(service.otto, "post_json", "/api/automations/import", [SCRIPT, wrong])
+    assert listed == {f"1.{name}": said for name, said in fields.items()}
+
+
 def test_a_run_by_hand_is_claimed_once_and_ends(service):
     automation = create(service.otto)
     started = service.otto.post_json(f"/api/automations/{automation}/run", {}).json

@@ -10,6 +10,7 @@ from opsapp.healing.stages.correlation import SEVERITIES
 from opsapp.maintenance import logic as maintenance
 from opsapp.runtime import measuring
 
+PORT_ALONE = {"direction": "in", "action": "drop", "port": 5}
 RULE = {"id": "nginx-down", "condition": 'service.nginx.state == "failed"', "action": {"type": "restart_service"}}
 
 
@@ -91,6 +92,9 @@ def test_a_rule_lives(service):
         ({"action": {"type": "restart_service", "params": {"unit": "x"}}}, "action.params.unit"),
         ({"action": {"type": "restart_service", "params": {"service": 7}}}, "action.params.service"),
         ({"escalation_chain": [{"action": "nice_adjust", "params": {"x": 1}}]}, "escalation_chain.0.params.x"),
+        ({"action": {"type": "process_kill", "params": {"pid": 7, "top": "cpu"}}}, "action.params.pid"),
+        ({"escalation_chain": [{"action": "firewall_rule_add", "params": {"rule": PORT_ALONE}}]},
+         "escalation_chain.0.params.rule"),
         ({"surprise": 1}, "surprise"),
         ({"id": "Not Free"}, "id"),
         ({"targets": {"agents": "all"}}, "targets.agents"),

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opsapp.automations.engine.following import Lines, position_of
-from opsapp.automations.logic import inputs, ranking, runs, services, settings, templates, workflow
+from opsapp.automations.logic import inputs, ranking, runs, services, settings, workflow
 from opsapp.automations.logic.filling import Missing, Values, places
 from opsapp.automations.resources import Output
 from opsapp.lib.masking import MASK, Masker, everywhere, masked
@@ -144,47 +144,39 @@ def test_the_rank_of_what_has_worked():
     assert runs.succeeded(["done", "done"]) == "done"
 
 
-STEPS = {"steps": [{"id": "look", "automation_id": "a", "on_success": "mend"}, {"id": "mend", "automation_id": "b"}]}
+def test_a_list_goes_on_or_stops_at_what_fails():
+    three = {"automations": ["a", "b", "c"]}
+    assert workflow.first("composite", three) == ("0", "a", "", None)
+    assert workflow.following("composite", three, [("0", "done")])[:2] == ("1", "b")
+    assert workflow.following("composite", three, [("0", "done"), ("1", "failed")])[2:] == (
+        "failed", "step 2 ended failed")  # fmt: skip
+    on = three | {"stop_on_failure": False}
+    assert workflow.following("composite", on, [("0", "failed")])[:2] == ("1", "b")
+    ended = [("0", "failed"), ("1", "done"), ("2", "timeout")]
+    assert workflow.following("composite", on, ended)[2:] == ("failed", "failed steps: 1, 3")
+    assert workflow.following("composite", three, [("0", "done"), ("1", "done"), ("2", "done")])[2] == "done"
 
 
-def test_steps_lead_where_they_say():
-    assert workflow.first("workflow", STEPS)[:2] == ("look", "a")
-    assert workflow.first("workflow", STEPS | {"start": "mend"})[:2] == ("mend", "b")
-    assert workflow.following("workflow", STEPS, [("look", "done")])[:2] == ("mend", "b")
-    assert workflow.following("workflow", STEPS, [("mend", "done")])[:3] == (None, None, "done")
-    ended = workflow.following("workflow", STEPS, [("look", "failed")])
-    assert ended == (None, None, "failed", "step look ended failed")
+def test_a_workflow_goes_where_its_steps_say():
+    steps = [
+        {"id": "one", "automation_id": "a", "on_success": "two", "on_failure": "three"},
+        {"id": "two", "automation_id": "b"},
+        {"id": "three", "automation_id": "c"},
+    ]
+    assert workflow.first("workflow", {"steps": steps})[:2] == ("one", "a")
+    assert workflow.first("workflow", {"steps": steps, "start": "three"})[:2] == ("three", "c")
+    assert workflow.following("workflow", {"steps": steps}, [("one", "done")])[:2] == ("two", "b")
+    assert workflow.following("workflow", {"steps": steps}, [("one", "failed")])[:2] == ("three", "c")
+    assert workflow.following("workflow", {"steps": steps}, [("two", "done")])[2] == "done"
+    assert workflow.following("workflow", {"steps": steps}, [("two", "lost")])[2:] == ("failed", "step two ended lost")
 
 
-def test_parts_are_looked_at_once_however_often_they_are_named():
-    parts = {"a": ["b", "c"], "b": ["d"], "c": ["d"], "d": []}
-    assert workflow.contains("a", parts.__getitem__, "d")
-    assert not workflow.contains("a", parts.__getitem__, "a")
+def test_control_characters_are_shown_as_what_they_are_not():
+    assert runs.readable("a\x00b\x1bc\n") == "a\ufffdb\ufffdc\n"
 
 
-@pytest.mark.parametrize(
-    ("declared", "said"),
-    [
-        ({"type": "choice"}, "a choice needs choices"),
-        ({"type": "string", "choices": ["a"]}, "only a choice has choices"),
-        ({"type": "integer", "default": "x"}, "the default "),
-        ({"type": "integer", "default": 3}, None),
-        ({"type": "string"}, None),
-    ],
-)
-def test_how_an_input_is_declared(declared, said):
-    found = inputs.declaration_problem(declared)
-    assert found is None if said is None else found.startswith(said)
-
-
-def test_control_characters_are_not_kept():
-    assert runs.readable("a\x07b\tc\n") == "a\ufffdb\tc\n"
-
-
-def test_a_template_of_another_type_keeps_no_params_of_the_old_one():
-    template = {"id": "t", "type": "script", "params": {"script": "true", "interpreter": "sh"}}
-    assert templates.applied(template, {"params": {"script": "id"}})["params"] == {"script": "id", "interpreter": "sh"}
-    http = {"type": "http", "params": {"url": "http://x/"}}
-    assert templates.applied(template, http)["params"] == {"url": "http://x/"}
-    assert templates.applied(template, {"params": 7})["params"] == 7
-    assert templates.applied(template, {})["params"] == template["params"]
+def test_only_a_choice_has_choices():
+    assert inputs.declaration_problem({"type": "choice"}) == "a choice needs choices"
+    assert inputs.declaration_problem({"type": "string", "choices": ["a"]}) == "only a choice has choices"
+    assert inputs.declaration_problem({"type": "choice", "choices": ["a"], "default": "b"}).startswith("the default")
+    assert inputs.declaration_problem({"type": "choice", "choices": ["a"], "default": "a"}) is None

@@ -190,13 +190,6 @@ class TestDelivering:
     def test_routing(self, change, severity, tags, takes):
         assert delivering.takes(self.CHANNEL | change, {"severity": severity, "tags": tags}) is takes
 
-    @pytest.mark.parametrize(
-        ("name", "enabled", "takes"), [("ops", True, True), ("ops", False, False), ("x", True, False)]
-    )
-    def test_a_message_for_a_named_channel_is_for_that_one(self, name, enabled, takes):
-        message = {"severity": "info", "tags": ("channel:ops",)}
-        assert delivering.takes(self.CHANNEL | {"name": name, "enabled": enabled}, message) is takes
-
     def test_pauses_double_up_to_the_longest_and_end(self):
         retry = {"first_s": 5, "longest_s": 60, "for_s": 300}
         pauses = [delivering.retry_at(n, 0.0, 100.0, retry) - 100 for n in range(1, 7)]
@@ -252,3 +245,21 @@ class TestTexts:
         assert text.count("Shop is down") == 2
         _, text, _ = texts.written([message()] * 60, "UTC")
         assert text.endswith("and 10 more")
+
+
+@pytest.mark.parametrize(
+    ("channel", "message", "takes"),
+    [
+        ({}, {}, True),
+        ({"enabled": False}, {}, False),
+        ({}, {"severity": "info"}, False),
+        ({"tags": ["web"]}, {"tags": ["db"]}, False),
+        ({"tags": ["web"]}, {"tags": ["db", "web"]}, True),
+        ({"severities": []}, {"tags": ["channel:mail"]}, True),
+        ({"enabled": False}, {"tags": ["channel:mail"]}, False),
+        ({}, {"tags": ["channel:chat"]}, False),
+    ],
+)
+def test_which_channel_a_message_is_for(channel, message, takes):
+    mail = {"name": "mail", "enabled": True, "severities": ["critical"], "tags": []} | channel
+    assert delivering.takes(mail, {"severity": "critical", "tags": []} | message) is takes

@@ -122,12 +122,24 @@ def test_nothing_is_due_in_an_empty_table():
     assert table.next_at() is None
 
 
-def test_what_was_moved_is_not_due_where_it_was():
+def test_what_is_dropped_or_moved_is_not_due_at_its_old_moment():
     table = Timetable()
-    table.put("m", 20, START, 0.0)
+    table.put("gone", 20, START, 0.0)
+    table.put("stays", 20, START, 0.0)
+    table.drop("gone")
+    assert table.next_at() is not None
+    assert {key for key, _ in table.due(1000.0)} == {"stays"}
+    table.drop("stays")
+    assert table.next_at() is None
+    assert table.due(10_000.0) == []
+
+
+def test_whoever_waits_is_told_of_an_earlier_moment_and_of_no_later_one():
+    told = []
+    table = Timetable(lambda: told.append(table.next_at()))
+    table.put("late", 20, START, 0.0)
     first = table.next_at()
-    table.move("m", first + 5)
-    assert table.next_at() == first + 5
-    assert table.due(first) == []
-    table.move("m", first + 5)
-    assert table.due(first + 5) == [("m", first + 5)]
+    table.move("late", first + 5)
+    table.hurry("late", first - 0.5)
+    table.hurry("late", first + 1)
+    assert told == [first, first - 0.5]

@@ -26,6 +26,9 @@ MAPPINGS = ("metrics", "services", "containers", "disks", "temperatures")
 STORED = frozenset({"results", "outcomes", "held", "capabilities"})
 OLDEST_SPOOLED_S = 7 * 86_400
 STREAM_S = 5.0
+MOST_NAMES = 10_000  # of one agent; a report carries fewer
+FEW_NAMES = 200
+OLD_NAME_S = 3600.0
 WATCHED_FOR_S = 60.0  # what another node said of its readers counts so long
 
 Watcher = Callable[[dict[str, Any], float], None]
@@ -158,10 +161,21 @@ class Memory:
         heard = self.heard.setdefault(agent_id, Heard(at))
         report = self._words.slim(report)
         heard.at, heard.report = max(heard.at, at), report
-        self.node.series.live.update(subject(agent_id), self._words.shared(live_values(report)), at)
+        values = self._words.shared(live_values(report))
+        self.node.series.live.update(subject(agent_id), values, at)
+        self._forget_old_names(agent_id, len(values), at)
         self.node.wake("live")
         for watcher in tuple(self._watchers.get(agent_id, ())):
             watcher(report, at)
+
+    def _forget_old_names(self, agent_id: str, now_said: int, at: float) -> None:
+        """What has not been reported for long says nothing any more; and one agent may not fill this node."""
+        live, word = self.node.series.live, subject(agent_id)
+        known = live.names(word)
+        if known > MOST_NAMES:
+            live.forget(word, at)
+        elif known > 2 * now_said + FEW_NAMES:
+            live.forget(word, at - max(OLD_NAME_S, 20 * self.interval))
 
     def _keep(self, agent_id: str, report: Mapping[str, Any], at: float) -> None:
         numbers = self.series.get(agent_id, {})

@@ -19,6 +19,7 @@ from .memory import memory_of
 
 ANSWER_LOST_S = 40.0  # a poll may be this old when it is read: what was delivered meanwhile it cannot hold yet
 OUTCOMES = "agent-outcomes"
+MOST_SERIES = 256
 
 
 def take_report(root: Root, agent: Agent, report: Mapping[str, Any], *, ip: str, session: str = "") -> None:
@@ -55,8 +56,10 @@ def note_series(root: Root, agent: Agent, report: Mapping[str, Any]) -> None:
     new = sorted(kept_values(report).keys() - agent.series.keys())
     if not new:
         return
-    node = node_of(root._p_jar)
-    agent.series = {**agent.series, **dict(zip(new, node.series.numbers.take(len(new)), strict=True))}
+    node, known = node_of(root._p_jar), agent.series
+    if len(known) + len(new) > MOST_SERIES:  # mounts come and go for ever: only those that are there now go on
+        known = {name: number for name, number in known.items() if name in kept_values(report)}
+    agent.series = {**known, **dict(zip(new, node.series.numbers.take(len(new)), strict=True))}
     touched(root, agent.id, series=dict(agent.series))
     after_commit(root, node.post, memory_of(node).bind, agent.id, dict(agent.series))
 

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from opsapp.wire.actions import ACTIONS, Action
+from opsapp.wire.actions import ACTIONS
 
 
 def wrong_params(name: str, params: Mapping[str, Any]) -> dict[str, str]:
-    """Parameters that the action lacks, or of the wrong kind, by path."""
-    said = {f"params.{param}": _wrong_param(ACTIONS[name], param, value) for param, value in params.items()}
-    return {path: text for path, text in said.items() if text}
-
-
-def _wrong_param(action: Action, param: str, value: Any) -> str | None:
-    if param not in action.params:
-        return f"{action.name} has no such parameter"
-    try:
-        action.params[param].check(value)
-    except ValueError as problem:
-        return str(problem)
-    return None
+    """Parameters that the action lacks, of the wrong kind, or against each other, by path. One that is missing may come
+    from the event's target."""
+    action, sound, wrong = ACTIONS[name], {}, {}
+    for param, value in params.items():
+        if param not in action.params:
+            wrong[param] = f"{name} has no such parameter"
+            continue
+        try:
+            sound[param] = action.params[param].check(value)
+        except ValueError as problem:
+            wrong[param] = str(problem)
+    wrong |= action.contradictions(sound)
+    return {f"params.{param}": said for param, said in wrong.items()}
 
 
 def does_nothing(rule: Mapping[str, Any]) -> dict[str, str]:

@@ -34,6 +34,7 @@ class Board:
         self._zone = ""
         self._stale = True
         self._active: tuple[float, float, tuple[Active, ...]] = (0.0, 0.0, ())  # true from, until, which
+        self._covered: tuple[tuple[Active, ...], Callable[[str], bool]] = ((), _nothing)
 
     def put(self, plan: Plan) -> None:
         """Any thread: a window that was committed."""
@@ -70,14 +71,26 @@ class Board:
 
     def covered(self, now: float) -> Callable[[str], bool]:
         """A test for ids: whether a maintenance window covers it now."""
-        scopes = [each.plan.scope for each in self.active(now) if each.plan.family != HEALING]
-        if any(scope is None for scope in scopes):
-            return lambda _: True
-        ids = frozenset().union(*(scope for scope in scopes if scope is not None))
-        return ids.__contains__
+        active = self.active(now)
+        known = self._covered
+        if known[0] is not active:  # each check asks
+            known = self._covered = (active, _covering(active))
+        return known[1]
 
     def covers(self, each: str, now: float) -> bool:
         return self.covered(now)(each)
+
+
+def _nothing(_: str) -> bool:
+    return False
+
+
+def _covering(active: tuple[Active, ...]) -> Callable[[str], bool]:
+    scopes = [each.plan.scope for each in active if each.plan.family != HEALING]
+    if any(scope is None for scope in scopes):
+        return lambda _: True
+    ids = frozenset().union(*(scope for scope in scopes if scope is not None))
+    return ids.__contains__ if ids else _nothing
 
 
 def prepare(node: Node) -> None:

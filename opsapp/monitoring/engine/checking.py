@@ -34,10 +34,12 @@ from opsapp.series.observations import FOREVER, NONE, PAUSED
 
 log = logging.getLogger(__name__)
 
-TICK_S = 0.02
+TICK_S = 0.02  # checks that fall due within it begin together
+LOOK_S = 0.5
 FOLLOW_S = 0.5
 TURNS_S = 0.5
 SLOW_MS = 1000.0
+NEVER = float("inf")
 
 
 class Flights:
@@ -55,7 +57,7 @@ class Checker:
     def __init__(self, watch: Watch):
         self.watch = watch
         self.node = watch.node
-        self.table = Timetable()
+        self.table = Timetable(self._sooner)
         self.revisions: dict[str, int] = {}  # of the settings that the table was made from
         self.nodes = self.node.nodes.alive("engine")
         self.flying: set[str] = set()
@@ -64,6 +66,9 @@ class Checker:
         self.started_at = self.node.clock.now()
         self.measuring: Any = None
         self._config: Any = None
+        self._timer: Any = None  # fires when the next check is due
+        self._keeps_time = self._beginning = False
+        self._armed, self._began = NEVER, 0.0
         self.configure()
 
     def configure(self) -> None:
@@ -129,12 +134,49 @@ class Checker:
         self.node.series.journal.mark(entry.series, int(self.node.clock.now() * 1000), status, seconds)
 
     def dispatch(self) -> bool:
-        """Step: start what is due."""
+        """Step: take the configuration and our share, and start what is due. Between two of them a timer does that,
+        exactly when something is due and not at all while nothing is."""
         self.configure()
         self.share()
-        for monitor_id, due in self.table.due(self.node.clock.monotonic()):
-            self._start(monitor_id, due)
+        self._begin_due()
         return False
+
+    def keep_time(self) -> None:
+        """On a hub that runs: begin each check when it is due."""
+        self._keeps_time = True
+        self._sooner()
+
+    def rest(self) -> None:
+        """The process is to end: nothing new begins by itself."""
+        self._keeps_time = False
+        self._disarm()
+
+    def _disarm(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer.close()
+            self._timer = None
+
+    def _sooner(self) -> None:
+        """What is due next has changed: let the timer fire then, and never twice within a tick."""
+        at = self.table.next_at()
+        if not self._keeps_time or self._beginning or at is None or at >= self._armed:
+            return
+        self._disarm()
+        loop, now = gevent.get_hub().loop, self.node.clock.monotonic()
+        loop.update_now()
+        self._armed = max(at, self._began + TICK_S)
+        self._timer = loop.timer(max(0.0, self._armed - now))
+        self._timer.start(self._begin_due)
+
+    def _begin_due(self) -> None:
+        self._armed, self._began, self._beginning = NEVER, self.node.clock.monotonic(), True
+        try:
+            for monitor_id, due in self.table.due(self._began):
+                self._start(monitor_id, due)
+        finally:
+            self._beginning = False
+            self._sooner()
 
     def _start(self, monitor_id: str, due: float) -> None:
         entry = self.watch.register.entries.get(monitor_id)
@@ -245,4 +287,6 @@ def start(node: Node) -> None:
     node.supervisor.add("monitors", watch.follow, every=FOLLOW_S, wake=("outbox",))
     turns = Turns(watch.checker)
     node.supervisor.add("monitor-windows", turns.step, every=TURNS_S, wake=("maintenance",))
-    node.supervisor.add("checks", watch.checker.dispatch, every=TICK_S, wake=("nodes", "config"))
+    node.supervisor.add("checks", watch.checker.dispatch, every=LOOK_S, wake=("nodes", "config"))
+    watch.checker.keep_time()
+    node.at_stop(watch.checker.rest, lambda: None)

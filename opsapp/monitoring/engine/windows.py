@@ -64,11 +64,16 @@ class Turns:
     def __init__(self, checker: Checker):
         self.checker = checker
         self.covered: frozenset[str] | None = None  # None: not looked yet
+        self._looked: tuple[object, int] = (None, -1)  # at which windows, at which state of the register
 
     def step(self) -> bool:
         node, table = self.checker.node, self.checker.table
-        is_covered = board_of(node).covered(node.clock.now())
-        covered = frozenset(each for each in self.checker.watch.register.entries if is_covered(each))
+        is_covered, register = board_of(node).covered(node.clock.now()), self.checker.watch.register
+        looked = (is_covered, register.version)
+        if looked == self._looked:
+            return False
+        self._looked = looked
+        covered = frozenset(each for each in tuple(register.entries) if is_covered(each))
         if self.covered is not None:
             turned = sorted(each for each in covered ^ self.covered if each in table)
             pace = SPREAD_S / len(turned) if len(turned) > AT_ONCE else 0.0

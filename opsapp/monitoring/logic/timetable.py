@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import heapq
 import math
+from collections.abc import Callable
 
 
 def phase(key: str) -> float:
@@ -26,7 +27,9 @@ def next_moment(key: str, interval: float, now: float) -> float:
 class Timetable:
     """Due times in monotonic seconds, so that a wall clock that is set back or forth delays no check."""
 
-    def __init__(self) -> None:
+    def __init__(self, sooner: Callable[[], object] | None = None) -> None:
+        """`sooner` is called whenever the next moment has become an earlier one."""
+        self._sooner = sooner
         self._heap: list[tuple[float, str]] = []
         self._due: dict[str, float] = {}
         self._regular: dict[str, float] = {}
@@ -85,3 +88,5 @@ class Timetable:
         if self._due.get(key) != at:
             self._due[key] = at
             heapq.heappush(self._heap, (at, key))
+            if self._sooner is not None and self._heap[0][0] == at:
+                self._sooner()

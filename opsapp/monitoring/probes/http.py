@@ -151,7 +151,7 @@ def _outcome(prober, target: ProbeTarget, reply: Reply, judge: Judge | None, way
         not problem,
         elapsed,
         problem or f"HTTP {reply.status}",
-        {name: round(value, 2) for name, value in phases.items()},
+        phases,
         _days_left(reply) if reply.certificates else _days_by_looking(prober, target, reply),
         reply.protocol,
         reply.status or None,
