@@ -18,9 +18,9 @@ help: ## list these commands
 run: run-venv ## start the service on development.ini (data under var/); ARGS="--port 8080" and others are passed on
 	@exec $(BIN)/python -m opsapp.cli serve development.ini $(ARGS)
 
-test: test-venv ## the whole portable test suite: no root, no network
+test: test-venv ## the whole portable test suite: no root, no network; all decisions, wire, tree and series covered to 100 %
 	@$(PYTEST) -n $(WORKERS) tests/unit tests/api tests/engine tests/race tests/system \
-	  -m "not soak and not crash" $(ARGS)
+	  -m "not soak and not crash" $(or $(ARGS),--cov --cov-config=tests/coverage-logic.ini)
 
 crash: test-venv ## kill -9 at 10 to 20 seeded points of whatever has an effect on the world
 	@$(PYTEST) -n $(WORKERS) tests/engine tests/race tests/system -m "crash and not soak" $(ARGS)

@@ -24,7 +24,7 @@ def test_every_minute_begins_anew_and_nothing_counted_is_forgotten():
 
 def test_names_are_told_when_they_are_one():
     tally = Tally()
-    for name in ("ada", "ada", "ada", "otto"):
+    for name in ("ada", "ada", "ada", "otto", "vera"):
         tally.admits(LOGIN, name, 0, FEW)
     assert tally.due(60)[0].username is None
 

@@ -190,6 +190,13 @@ class TestDelivering:
     def test_routing(self, change, severity, tags, takes):
         assert delivering.takes(self.CHANNEL | change, {"severity": severity, "tags": tags}) is takes
 
+    @pytest.mark.parametrize(
+        ("name", "enabled", "takes"), [("ops", True, True), ("ops", False, False), ("x", True, False)]
+    )
+    def test_a_message_for_a_named_channel_is_for_that_one(self, name, enabled, takes):
+        message = {"severity": "info", "tags": ("channel:ops",)}
+        assert delivering.takes(self.CHANNEL | {"name": name, "enabled": enabled}, message) is takes
+
     def test_pauses_double_up_to_the_longest_and_end(self):
         retry = {"first_s": 5, "longest_s": 60, "for_s": 300}
         pauses = [delivering.retry_at(n, 0.0, 100.0, retry) - 100 for n in range(1, 7)]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from opsapp.healing.logic.brake import Load
 from opsapp.healing.logic.windows import Window
 from opsapp.healing.stages.alone import budget_share, policies
 from opsapp.wire.policies import BUNDLE, sign
@@ -84,3 +85,7 @@ def test_an_agent_would_take_it():
               "policies": given()}  # fmt: skip
     assert sign(bundle, "secret")
     assert set(bundle) <= set(BUNDLE)
+
+
+def test_past_the_brake_none_is_given():
+    assert given(load=Load(fleet=60)) == []

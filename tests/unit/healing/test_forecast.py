@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from opsapp.healing.logic.forecast import DAY, enough, forecast, line_through, strange, thin
+from opsapp.healing.logic.forecast import DAY, coverage, enough, forecast, line_through, strange, thin
 
 HOUR = 3600.0
 
@@ -82,3 +82,7 @@ def test_strange_is_what_lies_far_above_all_that_was():
     assert strange(calm[:50], [(24100.0, 80.0)]) is None  # too little is known
     assert strange(calm, []) is None
     assert DAY == 86400
+
+
+def test_a_past_too_short_to_be_tried_foretold_nothing():
+    assert coverage([(0.0, 1.0), (60.0, 2.0), (120.0, 3.0)]) == 0.0

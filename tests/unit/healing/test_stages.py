@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from opsapp.healing.logic import chain
 from opsapp.healing.logic.brake import Load
 from opsapp.healing.logic.graph import Graph, Node
+from opsapp.healing.logic.soundness import wrong_params
 from opsapp.healing.logic.windows import Window
 from opsapp.healing.stages import correlation, execution, ledger, planning, verification
 from opsapp.healing.stages.world import Host, Reading
@@ -207,6 +208,11 @@ def test_where_a_heal_runs(action, agent_id, hosts, host, why):
         (
             {"rules": {"nginx-down": rule(action={"type": "sfc_scan"})}},
             "no_capable_handler: looked for sfc.exe",
+        ),
+        (
+            {"rules": {"nginx-down": rule(action={"type": "nice_adjust", "params": {"pid": 7, "priority": 5},
+                                                  "target": "server"})}},
+            "no_capable_handler: looked for any handler",
         ),
     ],
 )
@@ -477,3 +483,9 @@ def test_hosts_are_found_by_id_hostname_and_label():
     bare = type(here)(NOW, {}, {}, {})
     assert (bare.history("x", "y"), bare.load("r", "t"), bare.reading({}).verdict) == ((0, 0), Load(), None)
     assert RULE["id"] == "nginx-down"
+
+
+def test_what_does_not_fit_an_action_is_named():
+    given = {"service": "nginx", "colour": "red"}
+    assert wrong_params("restart_service", given) == {"params.colour": "restart_service has no such parameter"}
+    assert list(wrong_params("restart_service", {"service": 7})) == ["params.service"]

@@ -19,6 +19,10 @@ from opsapp.healing.logic.rules import told_of
                 'container.*.state == "exited" or container.*.state == "dead"',
             ),
         ),
+        (
+            "service.nginx.failed == 1 and cpu_percent > 90",
+            ("service.nginx.failed == 1 and cpu_percent > 90", "service.*.failed == 1 and cpu_percent > 90"),
+        ),
         ("no condition at all >", ("no condition at all >",)),
     ],
 )
