@@ -293,6 +293,9 @@ def test_everything_that_is_wrong_is_named_at_once(service):
     assert set(answer.json["fields"]) == {"name", "timeout", "params.url", "params.method"}
     answer = service.otto.post_json("/api/automations/import", [body], status=422)
     assert set(answer.json["fields"]) == {"0.name", "0.timeout", "0.params.url", "0.params.method"}
+    made = create(service.otto)
+    answer = service.otto.put_json(f"/api/automations/{made}", {"timeout": 0, "params": {"script": 5}}, status=422)
+    assert set(answer.json["fields"]) == {"timeout", "params.script"}
 
 
 @pytest.mark.parametrize(("kind", "params"), [("script", {"script": "true"}), ("agent_command", {"command": "id"})])

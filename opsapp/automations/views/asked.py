@@ -29,6 +29,17 @@ def params(kind: str, values: Any) -> dict[str, Any]:
         ) from None
 
 
+def also_wrong(context: Automation, request: Request, sound: dict[str, Any]) -> dict[str, str]:
+    """What is wrong with params that come without their type: they are of the type that the automation has."""
+    if "params" not in sound or "type" in sound:
+        return {}
+    try:
+        params(context.definition.kind, sound["params"])
+    except Invalid as wrong:
+        return dict(wrong.fields)
+    return {}
+
+
 def inputs(request: Request, automation: Automation) -> dict[str, Any]:
     """The run's inputs: `{"inputs": {…}}`, or the body's own keys."""
     body = read_object(request, optional=True)

@@ -63,6 +63,7 @@ def get_automation(context: Automation, request: Request) -> Any:
     request_method="PUT",
     permission=Permission.operate,
     body=schemas.AutomationSettings,
+    also=asked.also_wrong,
     partial=True,
     read_only=schemas.READ_ONLY,
     audit="automation.update",
