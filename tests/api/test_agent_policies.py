@@ -3,6 +3,8 @@
 import pytest
 
 from opsapp.agents.engine import give_policies, policies_of
+from opsapp.healing.engine import offline
+from opsapp.healing.engine.pipeline import IHealingEngine
 from opsapp.lib.problems import Invalid
 from opsapp.wire.policies import check_bundle, secret_of
 from tests.api.test_agents import Polling
@@ -50,3 +52,18 @@ def test_what_the_agent_would_refuse_is_not_given(service, box):
     with pytest.raises(Invalid):
         give(service, box, {**RULE, "steps": [{"action": "host_reboot"}]})
     assert service.read(lambda root: policies_of(root, box.id)) is None
+
+
+def test_what_an_agent_is_known_to_hold_is_not_read_again_while_the_lease_is_ours(service, box, monkeypatch):
+    box.report()
+    node, asked, read = service.node, [], offline._read
+    monkeypatch.setattr(offline, "_read", lambda root, agent_id: asked.append(agent_id) or read(root, agent_id))
+    engine = node.registry.getUtility(IHealingEngine)
+    node.leases.want("healing")
+    node.leases.step()
+    engine.give_policies()
+    engine.give_policies()
+    assert asked == [box.id]
+    node.leases.held["healing"] += 1  # it was another node's for a while
+    engine.give_policies()
+    assert asked == [box.id, box.id]

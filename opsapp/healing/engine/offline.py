@@ -6,7 +6,7 @@ The room of agents signs and carries it. Must not: decide which rules; `stages.a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opsapp.agents.engine import give_policies, policies_of
 from opsapp.healing.resources import Healing, healing_of
@@ -22,26 +22,53 @@ from .reach import Place, Places
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node
 
+KEY = "opsapp.healing.offline"
 AT_ONCE = 20
+TERMS = ("policies", "offline_after_s", "budget")
 SILENT_INTERVALS = 3
+
+
+class Held(NamedTuple):
+    """What an agent was given last."""
+
+    terms: dict[str, Any]
+    expires_at: float
+
+
+NOTHING = Held({}, 0.0)
 
 
 def step(node: Node, places: Places, failing: Mapping[str, Any]) -> bool:
     """Every agent, a few per transaction."""
+    known = _known(node)
     agents = [place for place in places if place.is_agent and place.agent_id]
     for first in range(0, len(agents), AT_ONCE):
-        node.transact(give, agents[first : first + AT_ONCE], places, failing)
+        some = agents[first : first + AT_ONCE]
+        held = {str(place.agent_id): known[str(place.agent_id)] for place in some if place.agent_id in known}
+        known.update(node.transact(give, some, places, failing, held))
     return False
 
 
-def give(root: Root, agents: list[Place], places: Places, failing: Mapping[str, Any]) -> int:
-    """Give each of these agents what it may do now; how many were given something new."""
+def _known(node: Node) -> dict[str, Held]:
+    """What each agent holds, as long as nobody else can have given it anything: while the lease is ours."""
+    token = node.leases.held.get("healing")
+    if node.registry.get(KEY, (None, {}))[0] != token:
+        node.registry[KEY] = (token, {})
+    known: dict[str, Held] = node.registry[KEY][1]
+    return known
+
+
+def give(
+    root: Root, agents: list[Place], places: Places, failing: Mapping[str, Any], held: Mapping[str, Held]
+) -> dict[str, Held]:
+    """Give each of these agents what it may do now; what each holds then. What one is known to hold already is not read
+    from the store again: of thousands that would be most of the work."""
     leases.check(root, "healing")
     node, healing = node_of(root._p_jar), healing_of(root)
     now = node.clock.now()
     seen, section = world.build(root, now, places, failing), node.config["healing"]["offline_policies"]
     hosts = sum(1 for place in places if place.is_agent)
-    given = 0
+    found: dict[str, Held] = {}
     for place in agents:
         host = seen.hosts[str(place.agent_id)]
         policies = alone.policies(host, place.names, place.tags, seen) if section["enabled"] else []
@@ -50,23 +77,30 @@ def give(root: Root, agents: list[Place], places: Places, failing: Mapping[str, 
             "offline_after_s": section["offline_after_s"] or SILENT_INTERVALS * place.interval,
             "budget": alone.budget_share(seen.settings, hosts),
         }
-        if _is_news(root, place, terms, now, section["expires_s"]):
-            give_policies(root, host.agent_id, **terms, expires_at=now + section["expires_s"])
+        present = held.get(host.agent_id) or _read(root, host.agent_id)
+        if present is not None and _is_news(present, terms, now, section["expires_s"]):
+            present = Held(terms, now + section["expires_s"])
+            give_policies(root, host.agent_id, **terms, expires_at=present.expires_at)
             _remember(healing, host.agent_id, [policy["rule_id"] for policy in policies])
-            given += 1
-    return given
+        if present is not None:
+            found[host.agent_id] = present
+    return found
 
 
-def _is_news(root: Root, place: Place, terms: Mapping[str, Any], now: float, life: float) -> bool:
-    """Whether it differs from what the agent was given, or that has lived through half of its time."""
+def _read(root: Root, agent_id: str) -> Held | None:
+    """None: deleted meanwhile."""
     try:
-        present = policies_of(root, str(place.agent_id))
-    except NotFound:  # deleted meanwhile
-        return False
-    if present is None:
+        bundle = policies_of(root, agent_id)
+    except NotFound:
+        return None
+    return NOTHING if bundle is None else Held({name: bundle[name] for name in TERMS}, bundle["expires_at"])
+
+
+def _is_news(present: Held, terms: Mapping[str, Any], now: float, life: float) -> bool:
+    """Whether it differs from what the agent was given, or that has lived through half of its time."""
+    if present is NOTHING:
         return bool(terms["policies"])
-    same = all(present[name] == value for name, value in terms.items())
-    return not same or bool(terms["policies"] and present["expires_at"] - now < life / 2)
+    return present.terms != terms or bool(terms["policies"] and present.expires_at - now < life / 2)
 
 
 def _remember(healing: Healing, agent_id: str, rule_ids: list[str]) -> None:
