@@ -60,6 +60,7 @@ def test_a_new_agent_is_pending_and_its_key_is_kept_as_a_hash(service, box):
 def test_a_report_makes_it_online_and_shows_its_metrics(service, box):
     answer = box.report(disks={"/": 71.5, "/var": 12}, services={"nginx": "active"}, metrics={"queue": 7}, later=[1])
     assert answer == {"status": "ok", "interval": 15, "commands": [], "cancel": [], "policy_version": 0}
+    assert isinstance(answer["interval"], int)
     seen = box.seen()
     assert (seen["hostname"], seen["os"], seen["status"]) == ("box-1", "Debian 12", "online")
     assert seen["last_seen"] == int(service.clock.now())

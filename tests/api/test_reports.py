@@ -100,6 +100,15 @@ def test_sla_counts_up_and_down_time_and_nothing_else(lookout):
     assert 72 < later["uptime_percent"] < 78
 
 
+def test_the_uptime_of_a_new_monitor_is_known_with_its_first_checks_though_it_was_asked_for_before(lookout):
+    monitor_id = lookout.add(interval=5, timeout=2)
+    lookout.sees[monitor_id] = UP
+    assert lookout.monitor(monitor_id)["uptime_24h"] is None
+    lookout.run(12)
+    measuring.flush(lookout.service.node)
+    assert lookout.monitor(monitor_id)["uptime_24h"] == 100
+
+
 def test_sla_takes_1_to_730_days_and_pages(lookout):
     for name in ("a", "b", "c"):
         lookout.add(name=name)

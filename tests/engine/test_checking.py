@@ -389,6 +389,18 @@ def test_a_push_monitor_that_was_never_called_goes_down(lookout):
     assert lookout.monitor(monitor_id)["status"] == "down"
 
 
+def test_a_push_monitor_that_is_late_with_its_first_call_was_not_checked_yet(lookout):
+    lookout.run(200)  # the service is older than the monitor
+    monitor_id = lookout.add(type="push", url="", interval=60, retries=2)
+    lookout.run(66)
+    assert lookout.monitor(monitor_id)["status"] == "pending"
+    assert lookout.monitor(monitor_id)["last_check"] is None
+    lookout.run(54)
+    whole = lookout.monitor(monitor_id)
+    assert whole["status"] == "down" and whole["last_check"]
+    assert 60 <= int(whole["cause"].split()[3]) <= 120  # since it was made, not since the service was started
+
+
 def test_an_agent_monitor_is_up_while_its_agent_reports(lookout):
     monitor_id = lookout.add(type="agent", url="agent://0123456789abcdef", interval=10, retries=0)
     live, clock = lookout.service.node.series.live, lookout.service.clock

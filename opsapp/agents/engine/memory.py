@@ -99,7 +99,8 @@ class Memory:
 
     def interval_of(self, agent_id: str) -> float:
         """How often it shall report: more often while somebody watches."""
-        return min(self.interval, STREAM_S) if self._is_watched(agent_id) else self.interval
+        interval = min(self.interval, STREAM_S) if self._is_watched(agent_id) else self.interval
+        return int(interval) if interval == int(interval) else interval
 
     def _is_watched(self, agent_id: str) -> bool:
         """Here, or on a node that said so not long ago."""

@@ -13,6 +13,8 @@ from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 
 UPTIME_AGE_S = 30.0
+UNKNOWN_AGE_S = 1.0
+COUNTING = {"up", "down", "degraded"}
 DAY_MS = 86_400_000
 
 
@@ -55,13 +57,15 @@ def one(node: Node, root: Root, monitor_id: str, *, secrets: bool) -> dict[str, 
 def record(node: Node, entry: Entry, now: float, *, secrets: bool) -> dict[str, Any]:
     """All of a monitor; without `secrets` what a viewer may see."""
     live = node.series.live.get(entry.subject)
+    status = current_status(node, entry, now)
     response: Any = live.get("response_time_ms", (None, 0.0))[0]
     whole = {
         "id": entry.id,
         **entry.settings,
-        "status": current_status(node, entry, now),
+        "status": status,
         "response_time_ms": None if response is None else round(response),
-        "last_check": checked_at(live),
+        # Pending is "never checked": a push monitor whose first call is late was not, whatever is being tried again.
+        "last_check": None if status == "pending" else checked_at(live),
         "uptime_24h": entry.uptime[1],
         "since": int(entry.told.since),
         "cause": entry.told.cause,
@@ -95,9 +99,14 @@ def checked_at(live: dict[str, tuple[Any, float]]) -> int | None:
     return None if newest is None else int(newest)
 
 
+def _keeping(entry: Entry) -> float:
+    """How long its uptime holds: not long where it was unknown and time counts by now, as after the first check."""
+    return UNKNOWN_AGE_S if entry.uptime[1] is None and entry.standing.status in COUNTING else UPTIME_AGE_S
+
+
 def measure_uptime(node: Node, root: Root, entries: list[Entry], now: float) -> None:
     """Uptime of the last 24 hours, computed for all of them at once and kept for half a minute."""
-    old = [entry for entry in entries if entry.uptime[0] <= now - UPTIME_AGE_S]
+    old = [entry for entry in entries if entry.uptime[0] <= now - _keeping(entry)]
     if not old:
         return
     now_ms = int(now * 1000)

@@ -58,10 +58,10 @@ class Measuring:
         return self.node.clock.monotonic() + max(0.0, due - self.node.clock.now())
 
     def _heard(self, entry: Entry) -> float:
-        """When a push monitor was called last; no earlier than when we began to listen."""
+        """When a push monitor was called last; no earlier than when it was made, and we began to listen."""
         _, called = self.node.series.live.get(entry.subject).get("beat", (0, 0.0))
         listening = entry.standing.since if entry.standing.status == "pending" else 0.0
-        return max(called, self.started_at, listening)
+        return max(called, self.started_at, entry.created_at, listening)
 
     def _last_call(self, entry: Entry) -> Outcome | None:
         quiet = self.node.clock.now() - self._heard(entry)
