@@ -40,14 +40,14 @@ def dead():
 
 def test_programs_and_directories_of_a_dead_server_are_cleared(started, dead):
     child, directory = started(dead)
-    assert programs.clear_after_the_dead() == 1
+    programs.clear_after_the_dead()  # or a server that starts beside this test did it a moment ago
     assert child.wait(20) == -signal.SIGKILL
     assert not directory.exists()
 
 
 def test_a_number_that_another_process_has_by_now_is_no_living_server(started):
     child, directory = started(programs.this_server()[:-1])
-    assert programs.clear_after_the_dead() == 1
+    programs.clear_after_the_dead()  # or a server that starts beside this test did it a moment ago
     assert child.wait(20) == -signal.SIGKILL
     assert not directory.exists()
 
@@ -55,6 +55,6 @@ def test_a_number_that_another_process_has_by_now_is_no_living_server(started):
 @pytest.mark.parametrize("living", [programs.this_server, lambda: "1" + programs.this_server(), lambda: "rubbish"])
 def test_what_a_living_server_runs_or_nobody_can_judge_is_left_alone(started, living):
     child, directory = started(living())
-    assert programs.clear_after_the_dead() == 0
+    programs.clear_after_the_dead()
     assert child.poll() is None
     assert directory.exists()

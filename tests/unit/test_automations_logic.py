@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opsapp.automations.engine.following import Lines, position_of
-from opsapp.automations.logic import inputs, ranking, runs, services, settings, workflow
+from opsapp.automations.logic import inputs, ranking, runs, services, settings, templates, workflow
 from opsapp.automations.logic.filling import Missing, Values, places
 from opsapp.automations.resources import Output
 from opsapp.lib.masking import MASK, Masker, everywhere, masked
@@ -180,3 +180,18 @@ def test_only_a_choice_has_choices():
     assert inputs.declaration_problem({"type": "string", "choices": ["a"]}) == "only a choice has choices"
     assert inputs.declaration_problem({"type": "choice", "choices": ["a"], "default": "b"}).startswith("the default")
     assert inputs.declaration_problem({"type": "choice", "choices": ["a"], "default": "a"}) is None
+
+
+def test_parts_are_looked_at_once_however_often_they_are_named():
+    parts = {"a": ["b", "c"], "b": ["d"], "c": ["d"], "d": []}
+    assert workflow.contains("a", parts.__getitem__, "d")
+    assert not workflow.contains("a", parts.__getitem__, "a")
+
+
+def test_a_template_of_another_type_keeps_no_params_of_the_old_one():
+    template = {"id": "t", "type": "script", "params": {"script": "true", "interpreter": "sh"}}
+    assert templates.applied(template, {"params": {"script": "id"}})["params"] == {"script": "id", "interpreter": "sh"}
+    http = {"type": "http", "params": {"url": "http://x/"}}
+    assert templates.applied(template, http)["params"] == {"url": "http://x/"}
+    assert templates.applied(template, {"params": 7})["params"] == 7
+    assert templates.applied(template, {})["params"] == template["params"]

@@ -143,3 +143,13 @@ def test_whoever_waits_is_told_of_an_earlier_moment_and_of_no_later_one():
     table.hurry("late", first - 0.5)
     table.hurry("late", first + 1)
     assert told == [first, first - 0.5]
+
+
+def test_what_is_put_where_it_was_is_due_once():
+    table = Timetable()
+    table.put("m", 20, START, 0.0)
+    first = table.next_at()
+    table.move("m", first + 5)
+    table.move("m", first + 5)
+    assert table.next_at() == first + 5
+    assert table.due(first + 5) == [("m", first + 5)]

@@ -4,7 +4,7 @@ import pytest
 
 from opsapp.wire import fields
 from opsapp.wire.actions import ACTIONS
-from opsapp.wire.commands import OUTPUT_LIMIT, check_result, fit_result
+from opsapp.wire.commands import OUTPUT_LIMIT, check_params, check_result, fit_result
 from opsapp.wire.fields import Problem, WireError, dumps
 from opsapp.wire.frames import MAX_BINARY_FRAME, Chunk, pack_chunk, unpack_chunk
 from opsapp.wire.messages import MAX_TEXT_FRAME, check_poll_answer, check_stream_params, decode, encode
@@ -118,3 +118,22 @@ def test_an_answer_to_a_poll():
     assert check_poll_answer({"status": "ok", "interval": 15})["commands"] == []
     with pytest.raises(WireError):
         check_poll_answer({"status": "ok", "interval": 0})
+
+
+HEAL = {"heal_id": "h1", "token": 1, "action_type": "restart_service", "params": {"service": "nginx"}}
+
+
+def test_only_what_acts_needs_its_parameters():
+    assert check_params("heal", HEAL | {"phase": "execute"})["params"] == {"service": "nginx"}
+    assert check_params("heal", HEAL | {"phase": "confirm", "params": {}})["phase"] == "confirm"
+    assert check_params("heal", {**HEAL, "phase": "measure", "action_type": None})["phase"] == "measure"
+
+
+def test_what_is_too_large_for_a_frame_is_not_sent():
+    with pytest.raises(WireError) as caught:  # every control character takes six bytes
+        encode("result", id="c1", result={"command_id": "c1", "status": "done", "output": "\x01" * OUTPUT_LIMIT})
+    assert caught.value.code == "too_large"
+
+
+def test_plain_values_pass_as_they_are():
+    assert fields.json_value()({"a": [1, 2.5, None, True, "x"]}) == {"a": [1, 2.5, None, True, "x"]}
