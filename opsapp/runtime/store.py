@@ -34,6 +34,11 @@ AWAY = (ClientDisconnected, ReadOnlyError)
 AWAY_S = 2.0  # what a transaction under way waits for a store that went away, before its caller hears of it
 
 
+def backoff(attempt: int) -> float:
+    """Seconds before a transaction that met a conflict is run again, after so many other attempts."""
+    return random.uniform(0.5, 1.5) * FIRST_BACKOFF_S * 2**attempt
+
+
 def is_connected(db: Any) -> bool:
     """Whether the storage answers, without asking it anything that could block."""
     asked = getattr(db.storage, "is_connected", None)
@@ -169,7 +174,7 @@ class Store:
             except ConflictError:
                 if attempt == ATTEMPTS - 1:
                     raise
-                time.sleep(random.uniform(0.5, 1.5) * FIRST_BACKOFF_S * 2**attempt)
+                time.sleep(backoff(attempt))
             except AWAY as away:
                 raise StoreAway from away
         raise AssertionError("unreachable")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from pyramid.config import Configurator
@@ -9,9 +10,11 @@ from pyramid.interfaces import IRequestExtensions, IRequestFactory
 from pyramid.renderers import JSON
 from pyramid.request import Request
 from pyramid.settings import asbool, aslist
+from pyramid_retry import BeforeRetry
 
 from opsapp.runtime import events, leases, nodes
 from opsapp.runtime.node import Node
+from opsapp.runtime.store import ATTEMPTS, backoff
 from opsapp.tree.acl import Permission
 from opsapp.tree.evolve import EvolveStep
 from opsapp.tree.folder import RESERVED
@@ -27,7 +30,7 @@ SETTINGS = {
     "tm.manager_hook": "opsapp.web.setup.manager",
     "tm.commit_veto": "pyramid_tm.default_commit_veto",
     "tm.annotate_user": "false",
-    "retry.attempts": "3",
+    "retry.attempts": str(ATTEMPTS),
     "retry.activate_hook": "opsapp.web.setup.attempts",
 }
 
@@ -42,6 +45,12 @@ def attempts(request: Request) -> int | None:
     """pyramid_retry reads the whole body so that it can be read again: not one that is too large to be read at all,
     nor a sink's, which is still on its way."""
     return 1 if UNREAD in request.environ or (request.content_length or 0) > BODY_CAP else None
+
+
+def wait_before_retry(event: BeforeRetry) -> None:
+    """A view that met a conflict would meet the same ones again at once. Its transaction has ended, its thread is one
+    of the lane's."""
+    time.sleep(backoff(event.environ["retry.attempt"]))
 
 
 def place(request: Request) -> Any:
@@ -60,6 +69,7 @@ def manager(request: Request) -> Any:
 def set_up(config: Configurator) -> None:
     config.add_settings(SETTINGS)
     config.include("pyramid_retry")
+    config.add_subscriber(wait_before_retry, BeforeRetry)
     config.include("pyramid_tm")
     config.include("pyramid_zodbconn")
     config.set_request_factory(OpsRequest)

@@ -97,3 +97,20 @@ def test_skip_lets_one_in(service):
 
     results = together(*[lambda: service.node.transact(ask) for _ in range(10)])
     assert sorted(results) == ["already_running"] * 9 + ["running"]
+
+
+def test_many_who_ask_at_once_are_all_served(service):
+    """Each of them changes the same queue: who meets a conflict tries again a moment later, and is not sent away."""
+    automation = make(service)
+    clients, answers = [service.client("otto") for _ in range(12)], []
+
+    def ask(client):
+        for _ in range(5):
+            answers.append(client.post(f"/api/automations/{automation}/run", expect_errors=True).status_int)
+
+    threads = [threading.Thread(target=ask, args=(client,)) for client in clients]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert answers == [200] * 60
