@@ -131,9 +131,9 @@ class Session:
             except WireError as error:    # our own mistake: one report less, not the session
                 log.error("a report cannot be sent: %s", error)
         if self._spooled is None and now >= self._spooled_next:
-            self._spooled_next = now + SPOOLED_EVERY_S
             old = self._spool.oldest()
             if old:
+                self._spooled_next = now + SPOOLED_EVERY_S
                 try:
                     self._spooled = self._report(old)
                 except WireError as error:

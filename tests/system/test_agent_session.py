@@ -44,6 +44,21 @@ def test_what_was_spooled_comes_whole_in_order_and_no_faster_than_a_server_takes
     assert times == sorted(set(times))
 
 
+def test_an_agent_with_nothing_to_do_rests(server, agent):
+    """Each waking costs power on somebody's host: one look at an empty spool is not a reason for the next."""
+    agent.online()
+    until(lambda: [one for one in server.reports if one["capabilities"]], 30, what="the look at the host's tools")
+    began, before = time.monotonic(), switches(agent.process.pid)
+    until(lambda: time.monotonic() - began > 2, what="two seconds at rest")
+    assert switches(agent.process.pid) - before < 100
+
+
+def switches(pid):
+    """How often the threads of a process gave up the processor by themselves."""
+    texts = [(task / "status").read_text() for task in pathlib.Path(f"/proc/{pid}/task").iterdir()]
+    return sum(int(text.partition("\nvoluntary_ctxt_switches:")[2].split()[0]) for text in texts)
+
+
 def finished(server, name, timeout=20):
     return until(lambda: server.result(name), timeout, what=f"result of {name}")
 
