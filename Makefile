@@ -4,7 +4,7 @@ PYTHON ?= python3
 WORKERS ?= 3
 ARGS ?=
 BIN := .venv/bin
-PYTEST := $(BIN)/python -m pytest -rs
+PYTEST := $(BIN)/python -m pytest -rsfE
 export PYTHONPATH := $(CURDIR)
 # The system tests start hundreds of processes: each reads what was compiled once instead of compiling it (0.5 s) again.
 unexport PYTHONDONTWRITEBYTECODE
