@@ -21,6 +21,7 @@ from opsapp.lib.problems import OutcomeUnknown, StoreAway
 from opsapp.tree.root import root_of
 
 from . import past
+from .turns import Turns
 
 ATTEMPTS = 8
 FIRST_BACKOFF_S = 0.002
@@ -70,10 +71,19 @@ def give_up_soon_when_away(db: Any) -> None:
 
 
 class Manager(transaction.TransactionManager):
-    """Explicit. To abort where nothing has begun is nothing: a database that closes does that to its connections."""
+    """Explicit. To abort where nothing has begun is nothing: a database that closes does that to its connections. What
+    has changed nothing commits whosever turn it is."""
 
-    def __init__(self) -> None:
+    def __init__(self, turns: Turns) -> None:
         super().__init__(explicit=True)
+        self.turns = turns
+
+    def commit(self) -> None:
+        if self.get()._resources:
+            with self.turns.commit():
+                super().commit()
+        else:
+            super().commit()
 
     def abort(self) -> None:
         if self.under_way():
@@ -93,10 +103,10 @@ class Place:
 
     __slots__ = ("connection", "lent", "manager", "thread")
 
-    def __init__(self, db: Any):
+    def __init__(self, db: Any, turns: Turns):
         self.lent = True
         self.thread = threading.current_thread()
-        self.manager = Manager()
+        self.manager = Manager(turns)
         self.connection = db.open(transaction_manager=self.manager)
 
 
@@ -108,6 +118,7 @@ class Store:
         self._free = threading.local()
         self._places: set[Place] = set()
         self._places_lock = threading.Lock()
+        self.turns = Turns()
         for db in databases.values():
             forget_ids_when_away(db)
             give_up_soon_when_away(db)
@@ -138,7 +149,7 @@ class Store:
         return place
 
     def _new_place(self) -> Place:
-        place = Place(self.db)
+        place = Place(self.db, self.turns)
         with self._places_lock:
             self._places.add(place)
         return place
@@ -170,7 +181,8 @@ class Store:
         for attempt in range(ATTEMPTS):
             self.check_connected()
             try:
-                return self._once(fn, values, root_from)
+                with self.turns.attempt(attempt):
+                    return self._once(fn, values, root_from)
             except ConflictError:
                 if attempt == ATTEMPTS - 1:
                     raise

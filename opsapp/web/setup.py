@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import ExitStack
 from typing import Any
 
 from pyramid.config import Configurator
@@ -55,9 +56,11 @@ def wait_before_retry(event: BeforeRetry) -> None:
 
 def place(request: Request) -> Any:
     """`request.place`: the connection and transaction manager that are this request's until it ends."""
-    store = request.node.store
+    store, held = request.node.store, ExitStack()
+    held.enter_context(store.turns.attempt(request.environ.get("retry.attempt", 0)))
     borrowed = store.borrow()
-    request.add_finished_callback(lambda _request: store.give_back(borrowed))
+    held.callback(store.give_back, borrowed)
+    request.add_finished_callback(lambda _request: held.close())
     return borrowed
 
 
