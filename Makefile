@@ -25,9 +25,9 @@ test: test-venv ## the whole portable test suite: no root, no network; all decis
 crash: test-venv ## kill -9 at 10 to 20 seeded points of whatever has an effect on the world
 	@$(PYTEST) -n $(WORKERS) tests/engine tests/race tests/system -m "crash and not soak" $(ARGS)
 
-coverage: test-venv ## the portable test suite with branch coverage, processes included; prints what is not reached
+coverage: test-venv ## the portable test suite with branch coverage, processes included; holds 95 % and prints what is not reached
 	@$(PYTEST) -n $(WORKERS) tests/unit tests/api tests/engine tests/race tests/system -m "not soak" \
-	  --cov --cov-report=term $(ARGS)
+	  --cov --cov-report=term $(if $(ARGS),--cov-fail-under=0) $(ARGS)
 
 lint: test-venv ## style, import rules, types, and the house rules of tests/unit/test_house.py
 	@$(BIN)/ruff check -q .

@@ -8,15 +8,46 @@ from __future__ import annotations
 import os
 import stat
 import time
-from typing import Callable, Iterator, List, Tuple
+from typing import Callable, Dict, Iterator, List, NamedTuple, Tuple
 
 from .native import Context, Ran, done, failed
 
 TEMPORARY = {"tmp", "temp", ".tmp", "cache", ".cache", "var-tmp", "spool-tmp"}
+TEMP_AGE_H = 24.0
 LOG_AGE_H = 7 * 24.0
 CORE_AGE_H = 24.0
 _ROTATED = (".gz", ".xz", ".bz2", ".zst", ".old", ".1", ".2", ".3", ".4", ".5", ".6", ".7", ".8", ".9")
 _LEAVE = ("systemd-private-", ".X11-unix", ".ICE-unix", ".font-unix", ".XIM-unix", ".X", "ssh-")
+
+
+def _any(_name: str) -> bool:
+    return True
+
+
+def _package(name: str) -> bool:
+    return name.endswith((".deb", ".rpm"))
+
+
+def _rotated(name: str) -> bool:
+    return name.endswith(_ROTATED)
+
+
+class Place(NamedTuple):
+    """A directory in which files that are old enough and called so may go."""
+
+    path: str
+    hours: float
+    wanted: Callable[[str], bool]
+
+
+PLACES: Dict[str, Tuple[Place, ...]] = {
+    "temp": (Place("/tmp", TEMP_AGE_H, _any), Place("/var/tmp", TEMP_AGE_H, _any)),
+    "archives": (Place("/var/cache/apt/archives", 0.0, _package),),
+    "logs": (Place("/var/log", LOG_AGE_H, _rotated),),
+    "cores": (Place("/var/lib/systemd/coredump", CORE_AGE_H, _any),),
+    "crashes": (Place("/var/crash", CORE_AGE_H, _any),),
+}
+OF_A_DISK = ("temp", "archives", "logs", "cores")
 
 
 def clean_temp(context: Context) -> Ran:
@@ -34,14 +65,17 @@ def clean_disk(context: Context) -> Ran:
     if not os.path.ismount(mount):
         return failed(f"{mount} is no mount point")
     device = os.stat(mount).st_dev
-    here = [place for place in _places(mount) if os.path.isdir(place[0]) and os.stat(place[0]).st_dev == device]
+    places = [place for part in OF_A_DISK for place in PLACES[part]]
+    if mount != "/":
+        places += [Place(os.path.join(mount, name), TEMP_AGE_H, _any) for name in sorted(TEMPORARY)]
+    here = [place for place in places if os.path.isdir(place.path) and os.stat(place.path).st_dev == device]
     return _told([_sweep(*place) for place in here])
 
 
 def clean_storage(context: Context) -> Ran:
     """Named parts of the host's storage; all the safe ones when none is named."""
-    known = {"temp": _temp, "logs": _logs, "cores": _cores, "packages": _packages, "journal": _journal,
-             "images": _images}
+    known = {"temp": _swept("temp"), "logs": _swept("logs"), "cores": _swept("cores", "crashes"), "packages": _packages,
+             "journal": _journal, "images": _images}
     wanted = context.params["targets"] or ["temp", "logs", "cores", "packages", "journal"]
     unknown = [name for name in wanted if name not in known]
     if unknown:
@@ -54,24 +88,8 @@ def clean_storage(context: Context) -> Ran:
     return Ran(worst, 0 if worst == "done" else None, output, None if worst == "done" else "not all parts were cleaned")
 
 
-def _places(mount: str) -> List[Tuple[str, float, Callable[[str], bool]]]:
-    found = [("/tmp", 24.0, _any), ("/var/tmp", 24.0, _any), ("/var/cache/apt/archives", 0.0, _package),
-             ("/var/log", LOG_AGE_H, _rotated), ("/var/lib/systemd/coredump", CORE_AGE_H, _any)]
-    if mount != "/":
-        found += [(os.path.join(mount, name), 24.0, _any) for name in sorted(TEMPORARY)]
-    return found
-
-
-def _temp(_context: Context) -> Ran:
-    return _told([_sweep("/tmp", 24.0, _any), _sweep("/var/tmp", 24.0, _any)])
-
-
-def _logs(_context: Context) -> Ran:
-    return _told([_sweep("/var/log", LOG_AGE_H, _rotated)])
-
-
-def _cores(_context: Context) -> Ran:
-    return _told([_sweep("/var/lib/systemd/coredump", CORE_AGE_H, _any), _sweep("/var/crash", CORE_AGE_H, _any)])
+def _swept(*parts: str) -> Callable[[Context], Ran]:
+    return lambda _context: _told([_sweep(*place) for part in parts for place in PLACES[part]])
 
 
 def _packages(context: Context) -> Ran:
@@ -93,18 +111,6 @@ def _images(context: Context) -> Ran:
         if context.capabilities.usable(runtime):
             return context.run([runtime, "image", "prune", "--force"])
     return done("no container runtime works here: nothing to clean")
-
-
-def _any(_name: str) -> bool:
-    return True
-
-
-def _package(name: str) -> bool:
-    return name.endswith((".deb", ".rpm"))
-
-
-def _rotated(name: str) -> bool:
-    return name.endswith(_ROTATED)
 
 
 def _sweep(path: str, hours: float, wanted: Callable[[str], bool]) -> Tuple[str, int, int]:
@@ -133,8 +139,8 @@ def _old_files(path: str, before: float) -> Iterator[Tuple[str, int, os.stat_res
         for name in names:
             try:
                 about = os.stat(name, dir_fd=handle, follow_symlinks=False)
-            except FileNotFoundError:
-                continue
+            except OSError:
+                continue    # gone meanwhile, or in a directory that may be listed and no more
             if stat.S_ISREG(about.st_mode) and max(about.st_atime, about.st_mtime) < before and about.st_nlink == 1:
                 yield name, handle, about
 
@@ -142,7 +148,7 @@ def _old_files(path: str, before: float) -> Iterator[Tuple[str, int, os.stat_res
 def _device(name: str, handle: int) -> int:
     try:
         return os.stat(name, dir_fd=handle, follow_symlinks=False).st_dev
-    except FileNotFoundError:
+    except OSError:
         return -1
 
 

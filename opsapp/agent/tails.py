@@ -83,7 +83,10 @@ class LogTail(Stream):
             rest = b""
             while not self.left.wait(FOLLOW_S):
                 rest = self._new_lines(file, rest)
-                if self._replaced(file):
+                if os.fstat(file.fileno()).st_size < file.tell():
+                    file.seek(0)    # emptied in place, and half a line of before with it
+                    rest = b""
+                elif self._replaced(file):
                     rest = self._new_lines(file, rest)
                     file.close()
                     file, rest = self._open_again(), b""
@@ -140,9 +143,6 @@ class LogTail(Stream):
 
     def _replaced(self, file: Any) -> bool:
         about = os.fstat(file.fileno())
-        if about.st_size < file.tell():
-            file.seek(0)    # truncated in place
-            return False
         try:
             now = os.stat(self.params["path"])
         except FileNotFoundError:

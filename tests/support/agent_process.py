@@ -24,8 +24,7 @@ def oldest_python():
 
 
 class AgentProcess:
-    def __init__(self, directory, server, python=sys.executable, as_file=False, **config):
-        self.as_file = as_file
+    def __init__(self, directory, server, python=sys.executable, **config):
         self.directory = pathlib.Path(directory)
         self.state = self.directory / "state"
         self.program = self.directory / "opsapp-agent.pyz"
@@ -44,9 +43,9 @@ class AgentProcess:
                 "--config", str(self.directory / "agent.json"), *more]
 
     def _start(self):
-        """The file that hosts get; the source tree when subprocesses are measured, which needs site and files."""
-        if "COVERAGE_PROCESS_CONFIG" in os.environ and self.python == sys.executable and not self.as_file:
-            return [self.python, "-m", "opsapp.agent"]
+        """The file that hosts get, as they start it; with site where processes are measured, for that begins there."""
+        if "COVERAGE_PROCESS_CONFIG" in os.environ and self.python == sys.executable:
+            return [self.python, str(self.program)]
         return [self.python, "-I", "-S", str(self.program)]
 
     def start(self):

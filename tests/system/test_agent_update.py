@@ -13,7 +13,7 @@ import pytest
 from opsapp.agents.zipapp import SHEBANG, agent_file
 from tests.support.agent_process import AgentProcess
 from tests.support.agent_server import AgentServer
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.system
 
@@ -31,6 +31,7 @@ def variant(version="9.9.9", **patches):
             for where, (old, new) in patches.items():
                 if name == f"opsapp/{where}":
                     assert old in data
+                    assert old.count("\n") == new.count("\n"), "what is measured of it lies on the same lines"
                     data = data.replace(old, new)
             made.writestr(name, data)
     return buffer.getvalue()
@@ -45,9 +46,30 @@ def server():
 
 @pytest.fixture
 def agent(tmp_path, server, request):
-    with AgentProcess(tmp_path, server, as_file=True, update_trial_s=getattr(request, "param", 6)) as made:
+    with AgentProcess(tmp_path, server, update_trial_s=getattr(request, "param", 6)) as made:
         made.online()
         yield made
+    until(lambda: not end_all(made), 30, every=0.2, what="the end of what the test started")
+
+
+def processes_of(agent):
+    """pid → words of every process that runs this agent's file: the new version, the guard, and what a guard starts."""
+    found = {}
+    for each in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            words = each.read_bytes().split(b"\0")
+            if any(word.startswith(str(agent.program).encode()) for word in words):
+                found[int(each.parent.name)] = words
+    return found
+
+
+def end_all(agent):
+    """An agent that a guard has started is nobody's child."""
+    left = processes_of(agent)
+    for pid in left:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+    return left
 
 
 def update(server, data, version="9.9.9", sha256=None, timeout=60):
@@ -87,9 +109,8 @@ def test_what_is_not_proven_never_takes_over(server, agent, data, sha256, said):
 
 @pytest.mark.parametrize("agent", [2], indirect=True)
 def test_a_version_that_does_not_connect_gives_the_place_back(server, agent):
-    lame = variant(**{"agent/link.py": ("    def run(self) -> None:\n",
-                                        "    def run(self) -> None:\n        while not self._stopping:\n"
-                                        "            time.sleep(0.05)\n        return\n")})
+    lame = variant(**{"agent/link.py": ("            if self._config.websocket and self._try_session():\n",
+                                        "            if not time.sleep(0.05):\n")})
     result = update(server, lame)
     assert result["status"] == "failed"
     assert "did not connect; back to" in result["reason"]
@@ -106,17 +127,6 @@ def runs_now(agent):
     return int((agent.state / "lock").read_text() or 0)
 
 
-@pytest.fixture
-def orphan(agent):
-    """An agent that a guard has started is nobody's child: it is ended here."""
-    yield
-    pid = runs_now(agent)
-    if pid != agent.process.pid:
-        os.kill(pid, signal.SIGTERM)
-        until(lambda: not os.path.exists(f"/proc/{pid}"), 15, what="the end of the agent that the guard started")
-
-
-@pytest.mark.usefixtures("orphan")
 @pytest.mark.parametrize("fault", ["raise SystemExit('boom')", "os.kill(os.getpid(), 9)"], ids=["crash", "kill"])
 def test_a_version_that_dies_before_it_can_judge_itself_is_undone(server, agent, fault):
     """Nobody here starts it again, so the guard has to."""
@@ -124,25 +134,23 @@ def test_a_version_that_dies_before_it_can_judge_itself_is_undone(server, agent,
     assert result["status"] == "failed"
     assert "did not connect; back to" in result["reason"]
     assert agent.program.read_bytes() == agent_file().data
-    assert agent.process.wait(10) != 0
+    assert agent.process.wait(10 * PATIENCE) != 0
     until(lambda: server.hellos[-1]["pid"] == runs_now(agent) != agent.process.pid, 30, what="the old version's hello")
     name = server.command("shell", command="echo old")
     assert until(lambda: server.result(name))["output"] == "old\n"
 
 
-@pytest.mark.usefixtures("orphan")
 @pytest.mark.parametrize("agent", [2], indirect=True)
 def test_a_version_that_hangs_before_it_can_judge_itself_is_ended_and_undone(server, agent, monkeypatch):
-    hangs = "    def run(self) -> int:\n        import signal as s; s.signal(s.SIGTERM, s.SIG_IGN)\n" \
-            "        while True: time.sleep(1)\n"
+    hangs = "    def run(self) -> int:\n        signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)\n"
     result = update(server, variant(**{"agent/main.py": (RUN, hangs)}), timeout=120)
-    assert (result["status"], agent.process.wait(10)) == ("failed", -signal.SIGKILL)
+    assert (result["status"], agent.process.wait(10 * PATIENCE)) == ("failed", -signal.SIGKILL)
     assert agent.program.read_bytes() == agent_file().data
 
 
 def test_an_agent_that_is_stopped_in_its_trial_stays_stopped(server, agent):
     lame = variant(**{"agent/link.py": ("            self.connected_once.set()\n            self._session_backoff",
-                                        "            self._session_backoff")})
+                                        "            pass\n            self._session_backoff")})
     server.agent_file = lame
     server.command("update", version="9.9.9", sha256=hashlib.sha256(lame).hexdigest())
     until(lambda: server.hellos[-1]["version"] == "9.9.9", 30, what="the new version")
@@ -159,7 +167,6 @@ def test_an_agent_that_is_stopped_in_its_trial_stays_stopped(server, agent):
     until(lambda: not beside(agent))
 
 
-@pytest.mark.usefixtures("orphan")
 def test_a_power_loss_in_the_trial_ends_in_the_old_version(server, agent):
     """Agent and guard are gone at once, and the new version would never come up."""
     lame = variant(**{"agent/main.py": (RUN, "    def run(self) -> int:\n        time.sleep(600)\n")})
@@ -188,12 +195,7 @@ def runs(agent, suffix):
 
 def guard_of(agent):
     """The process that watches this agent's update."""
-    for each in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
-        with contextlib.suppress(OSError):
-            words = each.read_bytes().split(b"\0")
-            if b"--guard" in words and str(agent.program).encode() in words:
-                return int(each.parent.name)
-    raise AssertionError("no guard watches")
+    return next(pid for pid, words in processes_of(agent).items() if b"--guard" in words)
 
 
 def test_a_kill_during_the_trial_ends_in_one_version(server, agent):

@@ -9,6 +9,8 @@ import time
 from typing import Any, Dict, Tuple
 from urllib.parse import urlsplit
 
+from opsapp.agent.transport import tls_context
+
 from .gate import Failed, Gate, Unavailable, outcome
 
 _ECHO = {socket.AF_INET: (8, 0), socket.AF_INET6: (128, 129)}  # (request, reply)
@@ -93,10 +95,10 @@ def handshake(gate: Gate, host: str, port: int, *, verify: bool) -> Any:
 
 def secure(gate: Gate, sock: socket.socket, host: str, *, verify: bool) -> Any:
     """The socket with TLS on it."""
-    import ssl  # 4 MB that an agent which probes nothing does not need
-
-    context = ssl.create_default_context()
+    context = tls_context()
     if not verify:
+        import ssl
+
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     sock.settimeout(gate.left())
