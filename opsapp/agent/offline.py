@@ -72,7 +72,6 @@ class Offline:
         self._silent_for = silent_for
         self._tell = tell
         self._true_since: Dict[Tuple[str, str], float] = {}
-        self._healed_at: Dict[Tuple[str, str], float] = {}
         self._stop = threading.Event()
         self._load()
 
@@ -111,7 +110,6 @@ class Offline:
                     continue
                 since = self._true_since.setdefault(key, now)
                 if now - since >= policy["for_s"] and self._may(bundle, policy, key, now):
-                    self._healed_at[key] = now
                     self._heal(policy, name, condition, report)
 
     # ---- inside
@@ -134,7 +132,7 @@ class Offline:
     def _may(self, bundle: dict, policy: dict, key: Tuple[str, str], now: float) -> bool:
         if self._silent_for() < bundle["offline_after_s"]:
             return False
-        if now - self._healed_at.get(key, float("-inf")) < policy["cooldown_s"]:
+        if now - self._outcomes.last(*key) < policy["cooldown_s"]:    # also after a restart of this agent
             return False
         if self._outcomes.since(now - bundle["budget_window_s"]) >= bundle["budget"]:
             log.warning("the heal budget is used up: %s on %s is left alone", *key)

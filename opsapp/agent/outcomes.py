@@ -7,14 +7,21 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from typing import Dict, List, Optional
+from typing import Dict, List, NamedTuple, Optional
 
 from opsapp.wire.fields import WireError, dumps, loads
 
 from .disk import Lines
 from .processes import Group, end_orphans
 
-BEGUN, DONE, THANKED, PROCESS = "begun", "done", "thanked", "process"
+BEGUN, DONE, THANKED, PROCESS, PAST = "begun", "done", "thanked", "process", "past"
+MOST_PAST, PAST_S = 1000, 7 * 86400.0    # heals that are remembered after they were told, for budget and cooldowns
+
+
+class Begun(NamedTuple):
+    at: float
+    rule_id: str
+    name: str    # of the service, container or mount; empty for the host itself
 
 
 class Outcomes:
@@ -24,6 +31,7 @@ class Outcomes:
         self._kept: Dict[str, dict] = {}     # in order of their beginning
         self._state: Dict[str, str] = {}
         self._groups: Dict[str, Group] = {}  # of those begun: what a kill would leave running
+        self._begun: List[Begun] = []        # thanked for or not: whoever loses the server again has spent them all the same
         for line in self._lines:
             with contextlib.suppress(WireError):    # a line damaged by the disk: the others still count
                 self._replay(loads(line))
@@ -50,7 +58,8 @@ class Outcomes:
             self._lines.append(dumps({"did": THANKED, "id": name}), sync=False)
             del self._kept[name], self._state[name]
             if not self._kept:
-                self._lines.replace([])
+                self._forget_old()
+                self._lines.replace([dumps({"did": PAST, "begun": self._begun})] if self._begun else [])
 
     def waiting(self, most: int = 50) -> List[dict]:
         """The oldest that are done; an open one holds up those behind it, so that the order stays."""
@@ -63,9 +72,15 @@ class Outcomes:
         return found
 
     def since(self, at: float) -> int:
-        """How many heals began after `at`, of those still kept here."""
+        """How many heals began after `at`, whatever the server has been told meanwhile."""
         with self._lock:
-            return sum(outcome["created_at"] > at for outcome in self._kept.values())
+            return sum(begun.at > at for begun in self._begun)
+
+    def last(self, rule_id: str, name: str) -> float:
+        """When a heal by this rule of this thing began last."""
+        with self._lock:
+            return max((one.at for one in self._begun if (one.rule_id, one.name) == (rule_id, name)),
+                       default=float("-inf"))
 
     def close(self) -> None:
         self._lines.close()
@@ -79,6 +94,12 @@ class Outcomes:
         if said["did"] == PROCESS:
             self._groups[said["id"]] = Group(*said["group"])
             return
+        if said["did"] == PAST:
+            self._begun = [Begun(*one) for one in said["begun"]]
+            return
+        if said["did"] == BEGUN:
+            about = said["outcome"]
+            self._begun.append(Begun(about["created_at"], about["rule_id"], about["target"].partition("/")[2]))
         if said["did"] != BEGUN:
             self._groups.pop(said["id"], None)
         if said["did"] == THANKED:
@@ -87,6 +108,10 @@ class Outcomes:
         else:
             self._kept[said["id"]] = said["outcome"]
             self._state[said["id"]] = said["did"]
+
+    def _forget_old(self) -> None:
+        newest = max((one.at for one in self._begun), default=0.0)
+        self._begun = [one for one in self._begun[-MOST_PAST:] if newest - one.at < PAST_S]
 
     def _lose_open(self) -> None:
         """After a kill: nobody knows what became of a heal that had begun."""

@@ -2,9 +2,11 @@
 
 import json
 import sys
+import threading
 
 import pytest
 
+from opsapp.automations.engine.programs import MARK, SERVER, this_server
 from opsapp.automations.resources import runs_of
 from opsapp.healing.engine.deeds import Hands, begin, finish, perform
 from opsapp.healing.resources import healing_of
@@ -129,6 +131,32 @@ def test_a_command_on_the_services_machine():
 def test_a_command_that_takes_too_long_is_ended_with_all_its_children():
     found = argv(["sh", "-c", "sleep 600 & echo begun; wait"], timeout=0.5)
     assert (found["status"], found["output"]) == ("timeout", "begun\n")
+
+
+def test_a_command_carries_the_marks_by_which_the_next_start_ends_what_is_left_of_it(monkeypatch):
+    """And none of the service's own passwords."""
+    monkeypatch.setenv("OPSAPP_ADMIN_PASSWORD", "a long enough password")
+    look = "import os; print(sorted((n, v) for n, v in os.environ.items() if n.startswith('OPSAPP_')))"
+    row = {"kind": "argv", "timeout": 30, "params": {"steps": [[sys.executable, "-c", look]]}}
+    assert perform(row, {}, "d1")["output"].strip() == str([(MARK, "d1"), (SERVER, this_server())])
+
+
+@pytest.mark.parametrize("text", ["echo begun; sleep 600", "echo begun; exec >&- 2>&-; sleep 600"])
+def test_a_command_is_ended_when_the_service_stops_and_nobody_can_tell_how_far_it_got(text):
+    stopping = threading.Event()
+    timer = threading.Timer(0.3, stopping.set)
+    timer.start()
+    found = perform({"kind": "argv", "timeout": 600, "params": {"steps": [["sh", "-c", text]]}}, {}, None, stopping)
+    assert (found["status"], found["reason"].partition(":")[0]) == ("lost", "shutdown")
+
+
+def test_a_service_that_stops_begins_nothing_more_and_writes_down_what_it_has_ended(ward):
+    here = fired(ward, rule("webhook", url="http://127.0.0.1:9/"))
+    hands = Hands(here.node)
+    hands.begin_stop()
+    hands.finish_stop()
+    assert hands.step() is False
+    assert here.node.transact(lambda root: [row["state"] for row in healing_of(root).deeds.rows.values()]) == ["intended"]
 
 
 def test_a_rule_may_name_the_server_as_its_host(ward, tmp_path):

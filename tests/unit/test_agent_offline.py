@@ -180,7 +180,7 @@ def test_what_an_agent_must_not_do_alone_is_refused_even_when_signed(wrong):
 
 
 def outcome(name, at=1.0):
-    return {"outcome_id": name, "rule_id": "r", "outcome": "verified", "created_at": at}
+    return {"outcome_id": name, "rule_id": "r", "target": "box-1", "outcome": "verified", "created_at": at}
 
 
 def test_outcomes_wait_in_order_over_restarts_and_a_begun_one_is_lost(tmp_path):
@@ -198,7 +198,33 @@ def test_outcomes_wait_in_order_over_restarts_and_a_begun_one_is_lost(tmp_path):
     again.thank("o3")
     again.thank("never")
     assert Outcomes(str(tmp_path)).waiting() == []
-    assert (tmp_path / "outcomes.jsonl").stat().st_size == 0
+    assert len((tmp_path / "outcomes.jsonl").read_text().splitlines()) == 1
+
+
+def test_what_was_told_to_the_server_counts_against_budget_and_cooldown_all_the_same(made, tmp_path):
+    """A link that comes and goes has every outcome told in between; nor does a restart of the agent start anew."""
+    offline, healer, outcomes = made(after="failed", given=bundle(policy(cooldown_s=100), budget=2))
+    now = time.time()
+    for at, heals in ((0, 1), (50, 1), (101, 2), (202, 2)):
+        offline.turn(report(), now + at)
+        for told in outcomes.waiting():
+            outcomes.thank(told["outcome_id"])
+        assert (outcomes.waiting(), len(healer.done)) == ([], heals)
+    again, healer, outcomes = made(given=bundle(policy(cooldown_s=100), budget=9, version=2))
+    again.turn(report(), now + 50)
+    assert healer.done == []    # the cooldown of a heal that an earlier process began
+    assert (outcomes.since(now - 1), outcomes.since(now + 300)) == (2, 0)
+    again.turn(report(), now + 300)
+    assert len(healer.done) == 1
+
+
+def test_heals_of_long_ago_are_forgotten_once_all_are_told(tmp_path):
+    outcomes = Outcomes(str(tmp_path))
+    for at, name in ((0.0, "o1"), (9 * 86400.0, "o2")):
+        outcomes.begin(outcome(name, at))
+        outcomes.finish(outcome(name, at))
+        outcomes.thank(name)
+    assert (outcomes.since(-1.0), Outcomes(str(tmp_path)).since(-1.0)) == (1, 1)
 
 
 def test_readings_are_named_as_conditions_name_them():

@@ -51,7 +51,9 @@ def start(node: Node) -> None:
         wake=("healing", "leases", "command-results", "agent-outcomes"),
         lease="healing",
     )
-    node.supervisor.add("healing-deeds", Hands(node).step, every=1.0, wake=(deeds.QUEUE,), lease="healing")
+    hands = Hands(node)
+    node.at_stop(hands.begin_stop, hands.finish_stop)
+    node.supervisor.add("healing-deeds", hands.step, every=1.0, wake=(deeds.QUEUE,), lease="healing")
     node.supervisor.add(
         "healing-chaos", lambda: node.transact(revert_due), every=5.0, wake=(injecting.QUEUE,), lease="healing"
     )

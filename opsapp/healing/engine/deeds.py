@@ -1,6 +1,8 @@
 """The service's own hands: webhooks, and commands on the machine that it runs on. Outside any transaction.
 
-Begun by a commit, done in a lane of native threads, answered by another commit. Must not: do anything twice, or decide.
+Begun by a commit, done in a lane of native threads, answered by another commit. A command carries the marks of programs
+that automations start, so that the next start on this machine ends what a killed service has left of it. Must not: do
+anything twice, or decide.
 """
 
 from __future__ import annotations
@@ -12,11 +14,16 @@ import selectors
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import gevent
+
+from opsapp.automations.engine.programs import MARK, SERVER, end_stragglers, this_server
 from opsapp.healing.resources import healing_of
+from opsapp.lib.ids import new_id
 from opsapp.lib.networks import AddressPolicy
 from opsapp.lib.problems import StoreAway
 from opsapp.monitoring.logic.settings import options
@@ -35,6 +42,9 @@ log = logging.getLogger(__name__)
 LEASE, QUEUE = "healing", "healing-deeds"
 AT_ONCE = 8
 KEPT_OUTPUT = 64 * 1024
+STOP_S = 3.0  # for what is stopped with the service to be written down
+STOPPED = "shutdown: the service was stopped while it did this, and nobody can tell how far it got"
+NEVER = threading.Event()
 
 
 @lru_cache(maxsize=1)
@@ -49,21 +59,33 @@ class Hands:
 
     def __init__(self, node: Node):
         self.node = node
+        self.stopping = threading.Event()
         self.under_way: set[str] = set()
         self.answers: dict[str, dict[str, Any]] = {}
 
     def step(self) -> bool:
         """Begin what waits; each deed is a greenlet of its own. Whether there was anything."""
         self._write()
+        if self.stopping.is_set():
+            return False
         begun = self.node.transact(begin, AT_ONCE - len(self.under_way))
         for deed_id, row in begun:
             self.under_way.add(deed_id)
             self.node.spawn(self._perform, deed_id, row)
         return bool(begun)
 
+    def begin_stop(self) -> None:
+        """The service stops: its commands are ended now. Calls to others are left to their answers, and to the end."""
+        self.stopping.set()
+
+    def finish_stop(self) -> None:
+        with gevent.Timeout(STOP_S, False):
+            while self.under_way:
+                gevent.sleep(0.02)
+
     def _perform(self, deed_id: str, row: dict[str, Any]) -> None:
         try:
-            answer = self.node.lane("deeds", AT_ONCE).run(perform, row, self.node.config)
+            answer = self.node.lane("deeds", AT_ONCE).run(perform, row, self.node.config, deed_id, self.stopping)
         except Exception as broken:
             log.exception("deed failed kind=%s", row["kind"])
             answer = {"status": "lost", "reason": f"internal_error: {type(broken).__name__}"}
@@ -94,9 +116,13 @@ def finish(root: Root, deed_id: str, answer: dict[str, Any]) -> None:
 # -- doing -------------------------------------------------------------------------------------------------------------
 
 
-def perform(row: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
+def perform(
+    row: dict[str, Any], config: dict[str, Any], deed_id: str | None = None, stopping: threading.Event = NEVER
+) -> dict[str, Any]:
     """In a lane's thread: the deed itself, and a command's answer for it."""
-    return _call(row, config) if row["kind"] == "webhook" else _run(row["params"]["steps"], row["timeout"])
+    if row["kind"] == "webhook":
+        return _call(row, config)
+    return _run(row["params"]["steps"], row["timeout"], deed_id or new_id(), stopping)
 
 
 def _call(row: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
@@ -125,7 +151,7 @@ def _call(row: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
     return {"status": "failed", "output": output, "reason": f"webhook: {said}", "data": {"http_status": sent.status}}
 
 
-def _run(steps: list[list[str]], timeout: float) -> dict[str, Any]:
+def _run(steps: list[list[str]], timeout: float, deed_id: str, stopping: threading.Event) -> dict[str, Any]:
     """Argument lists in order until one fails, all within one time-out."""
     deadline, output = time.monotonic() + timeout, b""
     for argv in steps:
@@ -135,39 +161,64 @@ def _run(steps: list[list[str]], timeout: float) -> dict[str, Any]:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
+                env=_environment(deed_id),
                 start_new_session=True,
             )
         except OSError as problem:
             return _said("failed", output, f"{argv[0]}: {problem.strerror}")
         with child:
-            code = _finish(child, deadline, kept := bytearray())
+            code = _finish(child, deadline, stopping, kept := bytearray())
         output = (output + bytes(kept))[:KEPT_OUTPUT]
         if code is None:
+            end_stragglers({deed_id})
+            if stopping.is_set():
+                return _said("lost", output, STOPPED)
             return _said("timeout", output, f"{argv[0]}: not done within {timeout:g} s")
         if code:
             return {**_said("failed", output, f"{argv[0]}: exit code {code}"), "exit_code": code}
     return {**_said("done", output, None), "exit_code": 0}
 
 
+def _environment(deed_id: str) -> dict[str, str]:
+    """The service's own without what is meant for the service alone (passwords among it), and the marks."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("OPSAPP_")}
+    return {**inherited, MARK: deed_id, SERVER: this_server()}
+
+
 def _said(status: str, output: bytes, reason: str | None) -> dict[str, Any]:
     return {"status": status, "output": output.decode("utf-8", "replace"), "reason": reason}
 
 
-def _finish(child: subprocess.Popen[bytes], deadline: float, kept: bytearray) -> int | None:
-    """The exit code, or None after a time-out, which ends the whole process group. Output past the limit is dropped."""
+def _finish(
+    child: subprocess.Popen[bytes], deadline: float, stopping: threading.Event, kept: bytearray
+) -> int | None:
+    """The exit code, or None when it was ended, with its whole process group: its time is up, or the service stops.
+    Output past the limit is dropped."""
     assert child.stdout is not None
     with selectors.DefaultSelector() as selector:
         selector.register(child.stdout, selectors.EVENT_READ)
-        while (left := deadline - time.monotonic()) > 0:
+        while (left := deadline - time.monotonic()) > 0 and not stopping.is_set():
             if not selector.select(min(left, 0.1)):
                 if child.poll() is not None:  # what it left behind may hold the pipe open for ever
                     return child.returncode
                 continue
             data = os.read(child.stdout.fileno(), 65536)
             if not data:
-                child.wait(max(0.1, left))
-                return child.returncode
+                return _closed(child, deadline, stopping)
             kept += data[: KEPT_OUTPUT - len(kept)]
+    return _end(child)
+
+
+def _closed(child: subprocess.Popen[bytes], deadline: float, stopping: threading.Event) -> int | None:
+    """It writes no more, and may go on all the same."""
+    while (left := deadline - time.monotonic()) > 0 and not stopping.is_set():
+        try:
+            return child.wait(min(left, 0.1))
+        except subprocess.TimeoutExpired:
+            continue
+    return _end(child)
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
     os.killpg(child.pid, signal.SIGKILL)
     child.wait()
-    return None
