@@ -31,7 +31,7 @@ class Outcomes:
         self._kept: Dict[str, dict] = {}     # in order of their beginning
         self._state: Dict[str, str] = {}
         self._groups: Dict[str, Group] = {}  # of those begun: what a kill would leave running
-        self._begun: List[Begun] = []        # thanked for or not: whoever loses the server again has spent them all the same
+        self._begun: List[Begun] = []        # thanked for or not: they are spent all the same
         for line in self._lines:
             with contextlib.suppress(WireError):    # a line damaged by the disk: the others still count
                 self._replay(loads(line))

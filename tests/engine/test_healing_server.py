@@ -156,7 +156,8 @@ def test_a_service_that_stops_begins_nothing_more_and_writes_down_what_it_has_en
     hands.begin_stop()
     hands.finish_stop()
     assert hands.step() is False
-    assert here.node.transact(lambda root: [row["state"] for row in healing_of(root).deeds.rows.values()]) == ["intended"]
+    [row] = here.node.transact(lambda root: list(healing_of(root).deeds.rows.values()))
+    assert row["state"] == "intended"
 
 
 def test_a_rule_may_name_the_server_as_its_host(ward, tmp_path):

@@ -100,6 +100,11 @@ def _after_snapshot(flow: Flow, case: Case, answer: dict[str, Any]) -> None:
     if following.kind == "end":
         _end_step(flow, case, following.outcome or "failed", following.reason)
         return
+    held = flow.held(case)
+    if held is not None:  # since the snapshot was asked for; nothing has been done yet
+        case.why(f"not begun: {held}")
+        flow.finish_step(case, "suppressed", held)
+        return
     case.set(snapshot=snapshot)
     if snapshot is not None:
         flow.healing.snapshots[case.fields["entry_id"]] = {
@@ -118,8 +123,8 @@ def _after_snapshot(flow: Flow, case: Case, answer: dict[str, Any]) -> None:
 def _after_action(flow: Flow, case: Case, answer: dict[str, Any]) -> None:
     following = execution.after_action(answer)
     if following.kind == "end":
-        started = answer["status"] not in execution.UNSTARTED and not following.reason.startswith("no_capable_handler")
-        _end_step(flow, case, following.outcome or "failed", following.reason, executed=started)
+        tried = execution.was_tried(answer)
+        _end_step(flow, case, following.outcome or "failed", following.reason, executed=tried)
         return
     flow.ledger.update(flow.root, case.fields["entry_id"], state="settling", action_success=1)
     armed = bool((answer.get("data") or {}).get("armed_s"))

@@ -150,6 +150,7 @@ class Alerts:
         watch = self._first(one.rule_id, target, past) if watch is None else watch
         hold, cooldown = seconds(one.rule["for"]), self._cooldown(one, past)
         is_open = past is not None and past.open
+        again = watch.announced
         watch, fires = alerts.look(watch, reading.verdict, now, hold=hold, cooldown=cooldown, open_case=is_open)
         if not watch.announced and watch.true_since is None:
             self.watching.forget(key)
@@ -169,6 +170,7 @@ class Alerts:
             "subject": place.subject,
             "names": place.names,
             "at": now,
+            "early": again and _is_early(past, now, float(one.rule["cooldown_s"])),
         }
 
     def _first(self, rule_id: str, target: str, past: Past | None) -> Watch:
@@ -181,14 +183,24 @@ class Alerts:
         return Watch(true_since=past.opened_at, fired_at=past.opened_at, announced=True)
 
     def _cooldown(self, one: Compiled, past: Past | None) -> float:
-        """How long the same onset rests: for ever while paused, hardly after a resume, short when suppressed."""
+        """How long the same onset rests: for ever while paused, hardly after a resume. What was suppressed is tried
+        again soon, and that is an event before the cooldown's end only when nothing suppresses it any more."""
         if self.paused:
             return float("inf")
-        if past is not None and past.reason == "paused":
+        if past is not None and _resumes(past):
             return RESUMED_S
         if past is not None and past.outcome == "suppressed":
             return float(min(self.settings["absorption_window_s"], one.rule["cooldown_s"]))
         return float(one.rule["cooldown_s"])
+
+
+def _is_early(past: Past | None, now: float, cooldown: float) -> bool:
+    return past is not None and now - past.opened_at < cooldown and not _resumes(past)
+
+
+def _resumes(past: Past) -> bool:
+    """Whether it was only the kill switch that ended it."""
+    return past.reason == "paused"
 
 
 @lru_cache(maxsize=16384)

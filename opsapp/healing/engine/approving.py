@@ -7,7 +7,7 @@ from opsapp.healing.resources import healing_of
 from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
 
-from .flow import ground_gone
+from .consent import ground_gone
 from .pipeline import world_now
 
 

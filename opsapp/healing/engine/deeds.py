@@ -206,7 +206,8 @@ def _finish(
             if not data:
                 return _closed(child, deadline, stopping)
             kept += data[: KEPT_OUTPUT - len(kept)]
-    return _end(child)
+    _end(child)
+    return None
 
 
 def _closed(child: subprocess.Popen[bytes], deadline: float, stopping: threading.Event) -> int | None:
@@ -216,7 +217,8 @@ def _closed(child: subprocess.Popen[bytes], deadline: float, stopping: threading
             return child.wait(min(left, 0.1))
         except subprocess.TimeoutExpired:
             continue
-    return _end(child)
+    _end(child)
+    return None
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:

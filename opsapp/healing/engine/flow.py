@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from opsapp.approvals import resources as approvals
+from opsapp.healing.logic import windows
 from opsapp.healing.logic.levels import PREDICTIVE_SOURCES
-from opsapp.healing.logic.rules import steps
+from opsapp.healing.logic.rules import names_of, steps
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import NEVER, Case, about_of, case_of
-from opsapp.healing.stages import correlation, execution, ledger, planning
+from opsapp.healing.stages import correlation, ledger, planning
 from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.planning import Plan
 from opsapp.healing.stages.world import World
 from opsapp.tree.root import Root
 
-from . import acting, advice, telling
+from . import acting, advice, consent, telling
 from .alerts import Past
 from .reach import Reach
 from .settings import breaker_of
@@ -57,10 +57,12 @@ class Flow:
         if event.get("kind") == "rollback":
             acting.begin_manual_rollback(self, event)
             return
+        if event.get("early") and self._correlated(event).outcome == "suppressed":
+            return  # as its last one was, and its cooldown is not over: no alert yet
         self.book.last_event_at = int(event["at"])
         if event["source"] not in PREDICTIVE_SOURCES:  # a guess is no evidence that the rule sees well
             self._count_trigger(event["rule_id"])
-        found = correlation.receive(event, self.world, self.book.on_target(event["target"]))
+        found = self._correlated(event)
         if found.kind == "open":
             case = self.book.open(case_of(event), found.due)
             case.why(f"event of rule {event['rule_id']}: held until {found.due - self.now:.1f} s from now")
@@ -75,6 +77,9 @@ class Flow:
                 self.end_event(case_of(event), event["rule_id"], outcome, found.reason, 1)
             self.pasts[event["rule_id"], event["target"]] = Past(self.now, outcome, found.reason, False)
             self.book.last_of[event["rule_id"], event["target"]] = (self.now, outcome, found.reason)
+
+    def _correlated(self, event: Mapping[str, Any]) -> correlation.Received:
+        return correlation.receive(event, self.world, self.book.on_target(event["target"]))
 
     def _absorb(self, case: Case, event: dict[str, Any]) -> None:
         rule_id, fields = event["rule_id"], case.fields
@@ -131,7 +136,7 @@ class Flow:
         elif state == "planning":
             self.plan(case)
         elif state == "awaiting_approval":
-            self._look_at_approval(case)
+            consent.look(self, case)
         else:
             acting.advance(self, case)
 
@@ -143,6 +148,7 @@ class Flow:
         if found.kind == "wait":
             self.book.schedule(case, found.due)
         elif found.kind == "end":
+            self.held(case)
             self.end_now(case, found.outcome or "", found.reason)
         else:
             case.set(state="planning")
@@ -157,11 +163,15 @@ class Flow:
             if rule is None or not rule["enabled"]:
                 self.end_now(case, "suppressed", "rule_disabled")
                 return
+            held = self.held(case)
+            if held is not None:
+                self.end_now(case, "suppressed", held)
+                return
             if self.world.reading(case.fields).verdict is False:
                 self.end_now(case, "withdrawn", "condition_gone")
                 return
             plan = planning.plan(case.plain(), self.world)
-            if self._waits_for_host(case, plan):
+            if self._waits_for_host(case, plan) or self._waits_for_others(case, plan):
                 return
             case.set(level=plan.effective.level)
             case.why(*plan.why)
@@ -173,6 +183,16 @@ class Flow:
                 self.end_now(case, plan.outcome, plan.reason, plan)
                 return
 
+    def held(self, case: Case) -> str | None:
+        """Why nothing new may be begun for a case that is under way: the kill switch, or a window that stops healing.
+        What still holds afterwards is another case."""
+        names = (*names_of(case.fields["target"]), *case.fields.get("names", ()))
+        window = windows.permitted(self.world.windows, names)
+        if not (self.world.paused or window.effect):
+            return None
+        case.set(held=True)
+        return "paused" if self.world.paused else "; ".join(window.reasons)
+
     def _waits_for_host(self, case: Case, plan: Plan) -> bool:
         """A host that is silent gets as long as a command would: after a restart of ours nobody has been heard yet."""
         since = case.fields["waits_since"] or self.now
@@ -182,6 +202,13 @@ class Flow:
         if case.fields["waits_since"] is None:
             case.why(f"{plan.reason}: waiting for it")
         case.set(waits_since=since)
+        self.book.schedule(case, self.now + WAIT_S)
+        return True
+
+    def _waits_for_others(self, case: Case, plan: Plan) -> bool:
+        """Something that was approved meanwhile is being done about the same target: one after the other."""
+        if plan.would != "execute" or not self.book.others_act(case):
+            return False
         self.book.schedule(case, self.now + WAIT_S)
         return True
 
@@ -204,7 +231,7 @@ class Flow:
         if plan.tell:
             telling.acts(self, case.fields, plan)
         if plan.would == "request_approval":
-            self._ask(case, plan)
+            consent.ask(self, case, plan)
         else:
             acting.begin(self, case, plan, self.begin_entry(case, plan, state="executing"))
 
@@ -227,48 +254,6 @@ class Flow:
         entry = self.ledger.begin(self.root, case.plain(), rule_id=case.fields["rule_id"], now=self.now, **known)
         case.set(entry_id=entry["id"])
         return entry["id"]
-
-    # -- approval
-
-    def _ask(self, case: Case, plan: Plan) -> None:
-        entry = self.begin_entry(case, plan, state="awaiting_approval", outcome="awaiting_approval")
-        assert plan.choice is not None
-        shown = approval_plan(case.fields, plan, self.world)
-        approval = approvals.request(
-            self.root,
-            kind="heal",
-            subject=case.fields["target"],
-            plan=shown,
-            risk=plan.choice.action.risk,
-            reason=f"{case.fields['rule_id']}: {case.fields['condition']}",
-            requested_by="healing",
-            now=self.now,
-            expiry_s=self.world.settings["approval_expiry_s"],
-            about={"case_id": case.fields["id"], "ledger_id": entry},
-        )
-        self.ledger.update(self.root, entry, approval_id=approval.__name__)
-        telling.asked(self, case.fields, plan, approval.__name__)
-        case.set(state="awaiting_approval", approval_id=approval.__name__)
-        case.why(f"approval {approval.__name__} requested")
-        self.book.wait_for(case, approval.__name__)
-        self.book.schedule(case, approval.expires_at + 60)
-
-    def _look_at_approval(self, case: Case) -> None:
-        approval = self.root["api"]["approvals"].get(case.fields["approval_id"])
-        status = "expired" if approval is None else approval.status
-        if status == "pending":
-            self.book.schedule(case, self.now + 60)
-            return
-        case.why(f"approval {status}" + (f" by {approval.decided_by}" if approval and approval.decided_by else ""))
-        gone = ground_gone(case.fields, approval, self.world) if status == "approved" else None
-        if gone is not None:
-            self.finish_step(case, "withdrawn", gone)
-        elif status != "approved":
-            self.finish_step(case, status, (approval.comment if approval else None) or f"approval {status}")
-        else:
-            plan = planning.plan(case.plain(), self.world)
-            entry = self.ledger.update(self.root, case.fields["entry_id"], state="executing", outcome=None)
-            acting.begin(self, case, plan, entry["id"])
 
     # -- ends
 
@@ -333,36 +318,3 @@ class Flow:
         state.become(self.root, trust, cause=change.cause if change else "edit", now=self.now)
         self.world.trust = {**self.world.trust, trust.rule_id: trust}
         advice.after_trigger(self.healing["suggestions"], trust, self.now)
-
-
-def approval_plan(case: Mapping[str, Any], plan: Plan, world: World) -> dict[str, Any]:
-    """What is approved, and bound by its hash: the deed, where, why, and under which definition of the rule."""
-    choice, host = plan.choice, plan.host
-    return {
-        "action": choice.action.name if choice else None,
-        "params": choice.params if choice else {},
-        "step": choice.step.position if choice else None,
-        "host": host.agent_id if host else None,
-        "hostname": host.hostname if host else None,
-        "target": case["target"],
-        "condition": case["condition"],
-        "rule_id": case["rule_id"],
-        "definition": world.trust[case["rule_id"]].definition,
-        "rollback": execution.rollback_plan(choice.action if choice else None, None)["how"],
-    }
-
-
-def ground_gone(case: Mapping[str, Any], approval: Any, world: World) -> str | None:
-    """Why an approval no longer stands: rule gone, paused, condition known false, another plan, a host that is away."""
-    if case["state"] != "awaiting_approval" or case["rule_id"] not in world.rules:
-        return "the case or its rule is gone"
-    if world.paused:
-        return "healing is paused"
-    if world.reading(case).verdict is False:
-        return "condition_gone: the condition no longer holds"
-    plan = planning.plan(case, world)
-    if plan.would not in ("request_approval", "execute"):
-        return f"the plan has changed: {plan.reason or plan.would}"
-    if approvals.plan_hash(approval_plan(case, plan, world)) != approval.plan_hash:
-        return "the plan has changed"
-    return None

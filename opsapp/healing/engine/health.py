@@ -24,7 +24,7 @@ def health_of(root: Root) -> dict[str, Any]:
     now = node.clock.now()
     components = [worker for worker in node.supervisor.status() if worker["name"].startswith("healing-")]
     paused, sick = _paused(root, healing, now), _sick(root, healing, components, now)
-    states = [healing.book.cases[case_id].fields["state"] for case_id in healing.book.open_on.values()]
+    states = [case.fields["state"] for case in healing.book.all_open()]
     return {
         "status": "Paused" if paused else "Degraded" if sick else "Active",
         "reasons": paused + sick,

@@ -134,6 +134,8 @@ class HealingEngine:
             worked = self._one_by_one(now, places, failing)
         self.last_work_s = self.node.clock.monotonic() - begun
         self.pasts.update(worked.pasts)
+        if any(past.reason == "paused" for past in worked.pasts.values()):
+            self.alerts.pause(True)  # seen here first; the next refresh says when it is over
         for rule_id, target in worked.pasts:
             self.alerts.closed(rule_id, target)
         for subject in worked.rechecks:
@@ -204,9 +206,8 @@ def snapshot(root: Root, with_pasts: bool, known: tuple[Any, ...] = ()) -> dict[
 
 def _pasts(book: Any) -> dict[tuple[str, str], Past]:
     pasts = {key: Past(opened_at, outcome, reason, False) for key, (opened_at, outcome, reason) in book.last_of.items()}
-    for target, case_id in book.open_on.items():
-        case = book.cases[case_id].fields
-        pasts.update({(rule_id, target): Past(case["opened_at"], "", "", True) for rule_id in case["events"]})
+    for case in [one.fields for one in book.all_open()]:
+        pasts.update({(rule_id, case["target"]): Past(case["opened_at"], "", "", True) for rule_id in case["events"]})
     for event in book.events():  # committed by a process that is gone, and not received yet: it has fired
         pasts[event["rule_id"], event["target"]] = Past(event["at"], "", "", True)
     return pasts

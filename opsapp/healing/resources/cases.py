@@ -17,6 +17,7 @@ from opsapp.tree.root import Root
 QUEUE = "healing"
 NEVER = float("inf")
 WHY_LINES = 200
+ACTS = ("executing", "settling", "verifying")
 HARMLESS = ("verified", "withdrawn", "suppressed")
 EVENT_FIELDS = ("source", "condition", "target", "severity", "metrics", "agent_id", "subject", "names")
 
@@ -82,7 +83,7 @@ class CaseBook(Persistent):
     # -- the queue
 
     def open(self, fields: dict[str, Any], due: float) -> Case:
-        case = Case({**fields, "id": new_id(), "due": due})
+        case = Case({**fields, "id": new_id(), "due": due, "beside": self.open_on.get(fields["target"])})
         self.cases[case.fields["id"]] = case
         self.open_on[fields["target"]] = case.fields["id"]
         self.due.insert((due, case.fields["id"]))
@@ -138,6 +139,9 @@ class CaseBook(Persistent):
         target = case.fields["target"]
         if self.open_on.get(target) == case.fields["id"]:
             del self.open_on[target]
+            for other in self._beside(case):
+                self.open_on[target] = other.fields["id"]
+                break
         self.last_on[target] = case.fields["id"]
         self.queued.discard(target)
         self.note_end(case, outcome)
@@ -147,9 +151,40 @@ class CaseBook(Persistent):
     # -- looking
 
     def on_target(self, target: str) -> list[dict[str, Any]]:
-        """The open case of a target and the one closed last."""
-        ids = (self.open_on.get(target), self.last_on.get(target))
-        return [self.cases[case_id].plain() for case_id in ids if case_id is not None]
+        """The open cases of a target and the one closed last."""
+        last = self.last_on.get(target)
+        found = [*self.open_cases(target), *([] if last is None else [self.cases[last]])]
+        return [case.plain() for case in found]
+
+    def open_cases(self, target: str) -> list[Case]:
+        """The newest, and those beside it that wait for people meanwhile."""
+        case_id = self.open_on.get(target)
+        return [] if case_id is None else [self.cases[case_id], *self._beside(self.cases[case_id])]
+
+    def _beside(self, case: Case) -> Iterator[Case]:
+        """Older cases of the same target that are open still."""
+        other = case.fields.get("beside")
+        while other in self.cases:
+            found = self.cases[other]
+            if found.fields["state"] != "closed":
+                yield found
+            other = found.fields.get("beside")
+
+    def all_open(self) -> list[Case]:
+        return [case for target in self.open_on for case in self.open_cases(target)]
+
+    def others_act(self, case: Case) -> bool:
+        """Whether something is being done about the target for another case."""
+        others = [one for one in self.open_cases(case.fields["target"]) if one.fields["id"] != case.fields["id"]]
+        return any(one.fields["state"] in ACTS for one in others)
+
+    def review(self, root: Root, rule_id: str, now: float) -> None:
+        """A rule is not what it was: what waits for people's word on it is due now."""
+        for case_id in set(self.waiting_for.values()):
+            case = self.cases.get(case_id)
+            if case is not None and (case.fields["state"], case.fields["rule_id"]) == ("awaiting_approval", rule_id):
+                self.schedule(case, now)
+                wake_after_commit(root, QUEUE)
 
     def purge(self, before: float, limit: int = 500) -> bool:
         """Forget cases closed long ago; their story is in the ledger. Whether there may be more."""

@@ -124,6 +124,7 @@ def put_rule(root: Root, rule_id: str, fields: dict[str, Any], *, source: str, n
     else:
         return rule
     healing["rules"].touch(root)
+    healing.book.review(root, rule_id, now)
     ceiling, definition = fields["trust_ceiling"], logic.definition(fields)
     state = healing["trust"].get(rule_id)
     if state is None:
@@ -140,6 +141,7 @@ def drop_rule(root: Root, rule_id: str) -> None:
     if rule_id in healing["trust"]:
         del healing["trust"][rule_id]
     healing["rules"].touch(root)
+    healing.book.review(root, rule_id, node_of(root._p_jar).clock.now())
 
 
 def require_free(root: Root, rule_id: str) -> None:

@@ -37,7 +37,7 @@ class Correlated(NamedTuple):
 
 
 def receive(event: Mapping[str, Any], world: World, cases: Iterable[Mapping[str, Any]]) -> Received:
-    """`cases` are those of the event's target: the open one, and those closed a short while ago."""
+    """`cases` are those of the event's target: the open ones, and the one closed last."""
     rule, trust = world.rules.get(event["rule_id"]), world.trust.get(event["rule_id"])
     if rule is None or trust is None or not rule["enabled"]:
         return Received("end", outcome="suppressed", reason="rule_disabled")
@@ -50,7 +50,7 @@ def receive(event: Mapping[str, Any], world: World, cases: Iterable[Mapping[str,
     if window.effect == "suppress":
         return Received("end", outcome="suppressed", reason="; ".join(window.reasons))
     for case in cases:
-        if case["state"] != "closed" or _rapid(case, rank(level), world):
+        if _stands(case, event["rule_id"], rank(level), world) or _rapid(case, rank(level), world):
             return Received("absorb", case_id=case["id"], reason=f"case {case['id']} is about the same target")
     found = None if window.effect else world.graph.suppressor(event["target"], world.failing)
     if found is not None:  # what it hangs on has failed already: there is nothing to wait for
@@ -58,14 +58,27 @@ def receive(event: Mapping[str, Any], world: World, cases: Iterable[Mapping[str,
     return Received("open", due=world.now + world.settings["hold_s"])
 
 
+def _stands(case: Mapping[str, Any], rule_id: str, level: int, world: World) -> bool:
+    """Whether an open case stands for the event.
+
+    One that waits for people may wait for an hour: it keeps no other rule from acting for longer than the window, nor
+    one that may do more at all.
+    """
+    if case["state"] != "awaiting_approval" or rule_id in case["events"]:
+        return case["state"] != "closed"
+    return world.now - case["opened_at"] < world.settings["absorption_window_s"] and level <= rank(case["level"])
+
+
 def _rapid(case: Mapping[str, Any], level: int, world: World) -> bool:
     """Whether a closed case still stands for what happens now.
 
     Not when it was verified: then this is a new failure. Nor when it ended at a lower level than this event has,
-    for a case that only told somebody must not keep another rule from acting.
+    for a case that only told somebody must not keep another rule from acting. Nor when it was stopped on its way, and
+    what stopped it is over.
     """
-    recent = world.now - case["opened_at"] < world.settings["absorption_window_s"]
-    return recent and case["outcome"] not in ("verified", "withdrawn") and level <= rank(case["level"])
+    recent = case["state"] == "closed" and world.now - case["opened_at"] < world.settings["absorption_window_s"]
+    stopped = case["outcome"] in ("verified", "withdrawn") or case.get("held")
+    return recent and not stopped and level <= rank(case["level"])
 
 
 def correlate(case: Mapping[str, Any], world: World) -> Correlated:

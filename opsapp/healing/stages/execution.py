@@ -9,6 +9,8 @@ from opsapp.wire.actions import Action
 
 # States of a command in which nobody ever started it.
 UNSTARTED = ("expired", "cancelled")
+# What an agent says when it refuses before it does anything.
+REFUSALS = ("no_capable_handler", "protected", "no_snapshot", "stale_token", "bad_params")
 
 
 class Next(NamedTuple):
@@ -32,9 +34,24 @@ def after_snapshot(answer: Mapping[str, Any], action: Action) -> tuple[Next, dic
     return Next("act", reason=f"snapshot missing: {said}"), None
 
 
+def was_tried(answer: Mapping[str, Any]) -> bool:
+    """Whether an action that failed was begun at all: what was not is no evidence about the action."""
+    refused = (answer.get("reason") or "").partition(":")[0] in REFUSALS and answer["status"] == "failed"
+    return answer["status"] not in UNSTARTED and not refused
+
+
+def _said(answer: Mapping[str, Any]) -> str:
+    """The agent's reason; of a missing handler with the tools that it looked for."""
+    said, data = answer.get("reason") or "", answer.get("data") or {}
+    if said != "no_capable_handler" or not data.get("looked_for"):
+        return said
+    unfit = f"; not for this: {', '.join(data['unfit'])}" if data.get("unfit") else ""
+    return f"{said}: looked for {', '.join(data['looked_for'])}{unfit}"
+
+
 def after_action(answer: Mapping[str, Any]) -> Next:
     """Whether the action ran; what it did is for verification to say."""
-    status, said = answer["status"], answer.get("reason") or ""
+    status, said = answer["status"], _said(answer)
     if status == "done" and not answer.get("exit_code"):
         return Next("settle")
     if status == "lost":

@@ -1,0 +1,112 @@
+"""A heal that people have to agree to: what they are shown, what that stands on, what becomes of it meanwhile.
+
+The approval is bound to a hash of the plan. At the click, and again before the act, its ground is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from opsapp.approvals import resources as approvals
+from opsapp.approvals.resources import Approval
+from opsapp.healing.resources.cases import Case
+from opsapp.healing.stages import execution, planning
+from opsapp.healing.stages.planning import Plan
+from opsapp.healing.stages.world import World
+
+from . import acting, telling
+
+if TYPE_CHECKING:
+    from .flow import Flow
+
+LOOK_S = 60.0
+TURN_S = 0.5  # how often it is asked whether another case of the target has ended
+
+
+def ask(flow: Flow, case: Case, plan: Plan) -> None:
+    entry = flow.begin_entry(case, plan, state="awaiting_approval", outcome="awaiting_approval")
+    assert plan.choice is not None
+    approval = approvals.request(
+        flow.root,
+        kind="heal",
+        subject=case.fields["target"],
+        plan=approval_plan(case.fields, plan, flow.world),
+        risk=plan.choice.action.risk,
+        reason=f"{case.fields['rule_id']}: {case.fields['condition']}",
+        requested_by="healing",
+        now=flow.now,
+        expiry_s=flow.world.settings["approval_expiry_s"],
+        about={"case_id": case.fields["id"], "ledger_id": entry},
+    )
+    flow.ledger.update(flow.root, entry, approval_id=approval.__name__)
+    telling.asked(flow, case.fields, plan, approval.__name__)
+    case.set(state="awaiting_approval", approval_id=approval.__name__)
+    case.why(f"approval {approval.__name__} requested")
+    flow.book.wait_for(case, approval.__name__)
+    flow.book.schedule(case, flow.now + LOOK_S)
+
+
+def look(flow: Flow, case: Case) -> None:
+    approval = flow.root["api"]["approvals"].get(case.fields["approval_id"])
+    status = "expired" if approval is None else approval.status
+    if status == "pending":
+        _wait_on(flow, case, approval)
+        return
+    if status == "approved" and flow.book.others_act(case):  # one after the other: two deeds on one target disturb
+        flow.book.schedule(case, flow.now + TURN_S)
+        return
+    case.why(f"approval {status}" + (f" by {approval.decided_by}" if approval and approval.decided_by else ""))
+    gone = ground_gone(case.fields, approval, flow.world) if status == "approved" else None
+    if gone is not None:
+        flow.finish_step(case, "withdrawn", gone)
+    elif status != "approved":
+        flow.finish_step(case, status, (approval.comment if approval else None) or f"approval {status}")
+    else:
+        plan = planning.plan(case.plain(), flow.world)
+        entry = flow.ledger.update(flow.root, case.fields["entry_id"], state="executing", outcome=None)
+        acting.begin(flow, case, plan, entry["id"])
+
+
+def _wait_on(flow: Flow, case: Case, approval: Approval) -> None:
+    """Nobody has decided. What nothing wants any more is not asked for any longer."""
+    rule = flow.world.rules.get(case.fields["rule_id"])
+    if rule is not None and rule["enabled"]:
+        flow.book.schedule(case, flow.now + LOOK_S)
+        return
+    approval.close(flow.root, "withdrawn", by=None, now=flow.now, comment="rule_disabled")
+    flow.book.waiting_for.pop(approval.__name__, None)
+    flow.finish_step(case, "withdrawn", "rule_disabled")
+
+
+def approval_plan(case: Mapping[str, Any], plan: Plan, world: World) -> dict[str, Any]:
+    """What is approved, and bound by its hash: the deed, where, why, and under which definition of the rule."""
+    choice, host = plan.choice, plan.host
+    return {
+        "action": choice.action.name if choice else None,
+        "params": choice.params if choice else {},
+        "step": choice.step.position if choice else None,
+        "host": host.agent_id if host else None,
+        "hostname": host.hostname if host else None,
+        "target": case["target"],
+        "condition": case["condition"],
+        "rule_id": case["rule_id"],
+        "definition": world.trust[case["rule_id"]].definition,
+        "rollback": execution.rollback_plan(choice.action if choice else None, None)["how"],
+    }
+
+
+def ground_gone(case: Mapping[str, Any], approval: Any, world: World) -> str | None:
+    """Why an approval no longer stands: rule gone, paused, condition known false, another plan, a host that is away."""
+    if case["state"] != "awaiting_approval" or case["rule_id"] not in world.rules:
+        return "the case or its rule is gone"
+    if world.paused:
+        return "healing is paused"
+    if world.reading(case).verdict is False:
+        return "condition_gone: the condition no longer holds"
+    plan = planning.plan(case, world)
+    if plan.would not in ("request_approval", "execute"):
+        return f"the plan has changed: {plan.reason or plan.would}"
+    if approvals.plan_hash(approval_plan(case, plan, world)) != approval.plan_hash:
+        return "the plan has changed"
+    return None
