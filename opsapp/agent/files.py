@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import collections
 import hashlib
+import io
 import os
 import queue
 import secrets
@@ -23,6 +24,8 @@ _CREDIT_STEP = 4 * CHUNK
 DIGEST_S = 5.0        # of reading a file ahead for its hash; who asks waits for it
 SETTLED_S = 2.0
 DIGESTS_MOST = 64
+MADE_UP_MOST = 4 * 1024 * 1024
+PAGE = os.sysconf("SC_PAGE_SIZE")
 _DIGESTS: "collections.OrderedDict[Tuple[int, ...], str]" = collections.OrderedDict()
 
 
@@ -41,14 +44,15 @@ class FileGet(Stream):
 
     def _send(self, file: Any) -> None:
         about = os.fstat(file.fileno())
+        file, size = _contents(file, about)
         offset, length = self.params["offset"], self.params["length"]
-        if about.st_size > self._most:
-            raise Ended("too_large", f"the file has {about.st_size} bytes, {self._most} are allowed")
-        if offset > about.st_size:
+        if size > self._most:
+            raise Ended("too_large", f"the file has {size} bytes, {self._most} are allowed")
+        if offset > size:
             raise Ended("bad_request", "the offset is behind the file's end")
-        end = about.st_size if length is None else min(about.st_size, offset + length)
-        whole = self._digest_of(file, about) if self.params["digest"] else None
-        self.say("opened", size=about.st_size, mtime=about.st_mtime, offset=offset, length=end - offset,
+        end = size if length is None else min(size, offset + length)
+        whole = self._digest_of(file, about, size) if self.params["digest"] else None
+        self.say("opened", size=size, mtime=about.st_mtime, offset=offset, length=end - offset,
                  path=self.params["path"], sha256=whole)
         file.seek(offset)
         digest, place = hashlib.sha256(), offset
@@ -59,17 +63,17 @@ class FileGet(Stream):
             digest.update(data)
             self.send_chunk(place, data)
             place += len(data)
-        if whole and (offset, place) == (0, about.st_size) and digest.hexdigest() != whole:
+        if whole and (offset, place) == (0, size) and digest.hexdigest() != whole:
             raise Ended("io_error", "the file changed while it was read")
         self.say("finish", size=place - offset, sha256=digest.hexdigest())
 
-    def _digest_of(self, file: Any, about: os.stat_result) -> Optional[str]:
+    def _digest_of(self, file: Any, about: os.stat_result, size: int) -> Optional[str]:
         """The SHA-256 of the whole file, remembered for who comes for it part by part; None when it takes too long."""
         key = (about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
         known = _DIGESTS.get(key)
         if known:
             return known
-        digest, left, until = hashlib.sha256(), about.st_size, time.monotonic() + DIGEST_S
+        digest, left, until = hashlib.sha256(), size, time.monotonic() + DIGEST_S
         while left and not self.left.is_set():
             data = file.read(min(CHUNK, left))
             if not data:
@@ -78,11 +82,26 @@ class FileGet(Stream):
                 return None
             digest.update(data)
             left -= len(data)
-        if time.time() - about.st_mtime > SETTLED_S:    # a younger one may change and look the same
+        if size == about.st_size and time.time() - about.st_mtime > SETTLED_S:
+            # (a younger one may change and look the same)
             _DIGESTS[key] = digest.hexdigest()
             while len(_DIGESTS) > DIGESTS_MOST:
                 _DIGESTS.popitem(last=False)
         return digest.hexdigest()
+
+
+def _contents(file: Any, about: os.stat_result) -> Tuple[Any, int]:
+    """Where to read it, and how much there is. What the kernel makes up while it is read (/proc, /sys) takes no room
+    on a disk and says that it has no bytes, or a page of them, whatever is in it: that is read at once."""
+    if about.st_blocks or about.st_size > PAGE:
+        return file, about.st_size
+    data = b""
+    while len(data) <= MADE_UP_MOST:
+        piece = file.read(CHUNK)
+        if not piece:    # None: it would wait for more (/proc/kmsg)
+            return io.BytesIO(data), len(data)
+        data += piece
+    raise Ended("too_large", f"what the kernel tells here has more than {MADE_UP_MOST} bytes")
 
 
 class FilePut(Stream):

@@ -27,6 +27,7 @@ from .logic import STATUSES
 
 ASKED = tuple(sorted(COMMANDS.keys() - {"heal"}))  # heals are for the pipeline alone
 
+PATH = Text(1, 4096, pattern=r"/[\s\S]*", must="be an absolute path")
 TAG = Text(1, 64, pattern=r"[A-Za-z0-9][A-Za-z0-9_.:-]*", example="a word like web-1")
 
 
@@ -124,11 +125,6 @@ class CommandAccepted(Body):
     status = colander.SchemaNode(Text())
 
 
-class CommandList(Query):
-    limit = colander.SchemaNode(Whole(1, 100), missing=100)
-    offset = colander.SchemaNode(Whole(0, 10**9), missing=0)
-
-
 class CommandRecord(Body):
     command_id = colander.SchemaNode(Text())
     type = colander.SchemaNode(Text())
@@ -169,12 +165,12 @@ class Logs(Query):
     unit = colander.SchemaNode(
         Text(1, 255, pattern=r"[A-Za-z0-9_@.:\\][A-Za-z0-9_@.:\\-]*", example="nginx.service"), missing=None
     )
-    path = colander.SchemaNode(Text(1, 4096, pattern=r"/.*", example="/var/log/syslog"), missing=None)
+    path = colander.SchemaNode(PATH, missing=None)
     lines = colander.SchemaNode(Whole(0, 10000), missing=100)
 
 
 class FileWanted(Query):
-    path = colander.SchemaNode(Text(1, 4096, pattern=r"/.*", example="/var/log/syslog"))
+    path = colander.SchemaNode(PATH)
 
 
 class Stored(Body):
@@ -188,6 +184,6 @@ class Deploy(Body):
     host = colander.SchemaNode(Text(1, 253, pattern=r"[A-Za-z0-9:][A-Za-z0-9._:-]*", example="a host name or address"))
     ssh_user = colander.SchemaNode(Text(1, 64, pattern=r"[A-Za-z_][A-Za-z0-9_.-]*", example="a user name"))
     ssh_port = colander.SchemaNode(Whole(1, 65535), missing=22)
-    ssh_key = colander.SchemaNode(Text(1, 4096, pattern=r"/.*", example="/root/.ssh/id_ed25519"))
+    ssh_key = colander.SchemaNode(PATH)
     label = colander.SchemaNode(Text(1, 200), missing=None)
     host_key = colander.SchemaNode(Text(1, 2000), missing=None)

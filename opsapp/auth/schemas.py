@@ -9,11 +9,12 @@ import colander
 from opsapp.tree.acl import ROLES
 from opsapp.web.fields import OPTIONAL, Body, Choice, Flag, ListOf, Nullable, Number, Text, Whole
 
+USERNAME = "have only a-z, 0-9, '.', '_', '@', '-', and begin with a letter or digit"
 EXAMPLE = "https://id.example.org/path"
 
 
 def new_username() -> colander.SchemaNode:
-    return colander.SchemaNode(Text(1, 64, pattern="[a-z0-9][a-z0-9._@-]{0,63}", example="ada.lovelace"))
+    return colander.SchemaNode(Text(1, 64, pattern="[a-z0-9][a-z0-9._@-]{0,63}", must=USERNAME))
 
 
 def new_password(**more: Any) -> colander.SchemaNode:

@@ -15,13 +15,12 @@ import yaml
 from opsapp import app
 from opsapp.audit.engine import SHELL, note
 from opsapp.lib.problems import Invalid
-from opsapp.runtime import ascode, backup
-from opsapp.runtime.settings import store_settings
+from opsapp.runtime import ascode
 from opsapp.web import ascode as documents
 from opsapp.web import configfile
 
 from . import asking
-from .places import Mistaken, add_options, configured, settings_of
+from .places import Mistaken, add_options, configured, existing, settings_of
 
 SIGNS = {ascode.CREATE: "+", ascode.UPDATE: "~", ascode.DELETE: "-"}
 
@@ -56,8 +55,10 @@ def apply_file(asked: argparse.Namespace) -> None:
 def read(path: str) -> tuple[dict[str, Any], configfile.Lines]:
     try:
         text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
-        raise Mistaken(f"{path} cannot be read: {problem}") from None
+    except OSError as problem:
+        raise Mistaken(f"{path} cannot be read: {problem.strerror}") from None
+    except UnicodeDecodeError as problem:
+        raise Mistaken(f"{path} is not UTF-8: see byte {problem.start}") from None
     return configfile.parse(text, path)
 
 
@@ -109,11 +110,7 @@ def _apply(
 
 
 def _opened(asked: argparse.Namespace) -> tuple[Any, Any]:
-    settings = settings_of(asked)
-    for path in backup.files_of(settings | store_settings(settings)):
-        if not path.exists():
-            raise Mistaken(f"there is no store at {path}: `opsapp init` makes one")
-    config = configured(settings)
+    config = configured(existing(settings_of(asked)))
     node = config.registry["opsapp.node"]
     try:
         app.bring_up_to_date(config, node)

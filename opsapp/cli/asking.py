@@ -13,7 +13,7 @@ from typing import Any
 
 from opsapp.lib.problems import Invalid
 
-from .places import Mistaken
+from .places import Mistaken, plain
 
 TOKEN = "OPSAPP_TOKEN"
 PATIENCE_S = 3600
@@ -49,7 +49,7 @@ def ask(url: str, token: str, method: str, path: str, body: dict[str, Any] | Non
     except urllib.error.HTTPError as refusal:
         raise _refused(refusal) from None
     except (urllib.error.URLError, OSError, ValueError) as problem:
-        raise Mistaken(f"the server cannot be asked: {problem}") from None
+        raise Mistaken(f"the server cannot be asked: {plain(problem)}") from None
 
 
 def _refused(refusal: urllib.error.HTTPError) -> Exception:

@@ -26,7 +26,7 @@ from opsapp.web import configfile
 from opsapp.wire.version import VERSION
 
 from .config import _bare_system
-from .places import Mistaken, add_options, settings_of
+from .places import Mistaken, add_options, plain, settings_of
 
 OK, WARN, FAIL = "ok", "warn", "FAIL"
 LEAST_FREE = 1 << 30
@@ -172,6 +172,6 @@ def _server(url: str) -> Finding:
     except urllib.error.HTTPError as refusal:
         return Finding(FAIL, "server", f"{url} answers {refusal.code}")
     except (urllib.error.URLError, OSError, ValueError) as problem:
-        return Finding(FAIL, "server", f"{url} cannot be asked: {problem}")
+        return Finding(FAIL, "server", f"{url} cannot be asked: {plain(problem)}")
     level = OK if said.get("version") == VERSION else WARN
     return Finding(level, "server", f"{url} answers: {said.get('status')}, version {said.get('version')}")

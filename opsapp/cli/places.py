@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import argparse
 import configparser
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from paste.deploy import appconfig
 from pyramid.config import Configurator
 from zc.lockfile import LockError
+from ZEO.Exceptions import ClientDisconnected
+from ZODB.FileStorage.FileStorage import FileStorageError
+from zodburi import NoResolverForScheme
 
 from opsapp import app
+from opsapp.runtime import backup
+from opsapp.runtime.settings import store_settings
 
 
 class Mistaken(Exception):
@@ -56,15 +63,47 @@ def ini_settings(path: str) -> dict[str, Any]:
         raise Mistaken(f"there is no file {path}")
     try:
         return dict(appconfig(f"config:{Path(path).absolute()}", name="main"))
-    except (LookupError, configparser.Error, ValueError) as problem:
+    except (LookupError, ImportError, configparser.Error, ValueError) as problem:
         raise Mistaken(f"{path} cannot be used: {problem}") from None
 
 
 def configured(settings: dict[str, Any]) -> Configurator:
     """The system with its store open, or a sentence that says why not."""
-    try:
+    with opening("the store is in use by another process: stop it first, or ask the running server"):
         return app.configure(settings)
+
+
+def existing(settings: dict[str, Any]) -> dict[str, Any]:
+    """The same settings, for a command that is about a store that is there: a mistyped place is not made a new one."""
+    settings = settings | store_settings(settings)
+    missing = [path for path in backup.files_of(settings) if not path.exists()]
+    if missing:
+        raise Mistaken(f"there is no store at {missing[-1]}: `opsapp init` makes one")
+    return settings
+
+
+@contextlib.contextmanager
+def opening(locked: str) -> Iterator[None]:
+    """What a store that cannot be opened is told as; `locked` when another process has it."""
+    try:
+        yield
     except LockError:
-        raise Mistaken("the store is in use by another process: stop it first, or ask the running server") from None
-    except (OSError, ValueError) as problem:
+        raise Mistaken(locked) from None
+    except NoResolverForScheme as unknown:
+        raise Mistaken(f"the store cannot be opened: {unknown.args[0]}") from None
+    except ClientDisconnected:
+        raise Mistaken("the store cannot be opened: its server does not answer") from None
+    except FileStorageError as problem:
+        raise Mistaken(f"the store cannot be opened: {problem} is damaged, or is no store") from None
+    except OSError as problem:
+        raise Mistaken(f"the store cannot be opened: {plain(problem)}") from None
+    except ValueError as problem:
         raise Mistaken(f"the store cannot be opened: {problem}") from None
+
+
+def plain(problem: Exception) -> str:
+    """What the system says, for people: the file if it names one, and no numbers."""
+    reason = getattr(problem, "reason", problem)  # urllib wraps what the socket said
+    said = getattr(reason, "strerror", None) or str(reason)
+    name = getattr(reason, "filename", None)
+    return f"{name}: {said}" if isinstance(name, str) else said

@@ -8,7 +8,7 @@ from typing import Any
 from opsapp import app
 from opsapp.runtime import sealing
 
-from .places import add_options, configured, settings_of
+from .places import add_options, configured, existing, settings_of
 
 
 def add_commands(commands: Any) -> None:
@@ -18,7 +18,7 @@ def add_commands(commands: Any) -> None:
 
 
 def rekey_store(asked: argparse.Namespace) -> None:
-    config = configured(settings_of(asked))
+    config = configured(existing(settings_of(asked)))
     node = config.registry["opsapp.node"]
     try:
         app.bring_up_to_date(config, node)

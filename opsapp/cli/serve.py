@@ -11,11 +11,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from zc.lockfile import LockError
-
 from opsapp import app
 
-from .places import Mistaken, add_options, ini_settings, settings_of
+from .places import Mistaken, add_options, ini_settings, opening, settings_of
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 ROLES = ("web", "engine")
@@ -43,10 +41,14 @@ def serve(asked: argparse.Namespace) -> int:
     from opsapp.web.server import serve as serve_until_told
     from opsapp.web.server.limits import Limits
 
-    set_up_logging(asked.ini)
     server = server_settings(asked.ini)
-    host, port = asked.host or server.get("host", "127.0.0.1"), asked.port
-    port = int(server.get("port", "6080")) if port is None else port
+    host = asked.host or server.get("host", "127.0.0.1")
+    try:
+        port = _port(server.get("port", "6080")) if asked.port is None else asked.port
+        limits = Limits().with_settings(server)
+    except (argparse.ArgumentTypeError, ValueError) as problem:
+        raise Mistaken(f"{asked.ini}: [server:main]: {problem}") from None
+    set_up_logging(asked.ini)
     settings = settings_of(asked) | _node_settings(asked, port)
     application = make_application(settings)
     return serve_until_told(
@@ -54,7 +56,7 @@ def serve(asked: argparse.Namespace) -> int:
         host,
         port,
         node=application.registry["opsapp.node"],
-        limits=Limits().with_settings(server),
+        limits=limits,
         reuse_port=server.get("reuse_port", "").lower() in {"1", "true", "yes", "on"},
         on_ready=lambda running: print(f"Serving at {address(running)}", flush=True),
         on_hangup=application.registry["opsapp.reload"],
@@ -62,12 +64,8 @@ def serve(asked: argparse.Namespace) -> int:
 
 
 def make_application(settings: dict[str, Any]) -> Any:
-    try:
+    with opening("another process serves this data already"):
         return app.main({}, **settings)
-    except LockError:
-        raise Mistaken("another process serves this data already") from None
-    except (OSError, ValueError) as problem:
-        raise Mistaken(f"the store cannot be opened: {problem}") from None
 
 
 def _node_settings(asked: argparse.Namespace, port: int) -> dict[str, str]:

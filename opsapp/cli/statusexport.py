@@ -17,7 +17,7 @@ from opsapp.runtime import measuring
 from opsapp.ui import statuspage
 from opsapp.web import configfile
 
-from .places import Mistaken, add_options, configured, settings_of
+from .places import Mistaken, add_options, configured, existing, plain, settings_of
 
 
 def add_commands(commands: Any) -> None:
@@ -31,7 +31,10 @@ def add_commands(commands: Any) -> None:
 
 def export_status(asked: argparse.Namespace) -> None:
     document = fetch(asked.url) if asked.url else read(asked)
-    write(Path(asked.directory), document, asked.public_url.rstrip("/") or (asked.url or "").rstrip("/"))
+    try:
+        write(Path(asked.directory), document, asked.public_url.rstrip("/") or (asked.url or "").rstrip("/"))
+    except OSError as problem:
+        raise Mistaken(f"the files cannot be written: {plain(problem)}") from None
     print(f"{len(document['monitors'])} components written")
 
 
@@ -40,12 +43,12 @@ def fetch(url: str) -> dict[str, Any]:
         with urllib.request.urlopen(url.rstrip("/") + "/api/monitoring/status-page", timeout=30) as answer:
             return json.load(answer)
     except (urllib.error.URLError, OSError, ValueError) as problem:
-        raise Mistaken(f"the server cannot be asked: {problem}") from None
+        raise Mistaken(f"the server cannot be asked: {plain(problem)}") from None
 
 
 def read(asked: argparse.Namespace) -> dict[str, Any]:
     """From the store. What nobody has looked at for too long is unknown, and the page says so."""
-    config = configured(settings_of(asked))
+    config = configured(existing(settings_of(asked)))
     node = config.registry["opsapp.node"]
     try:
         app.bring_up_to_date(config, node)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from opsapp.runtime.settings import make_data_directory, private_files, store_se
 from opsapp.web import configfile
 
 from . import asking
-from .places import Mistaken, add_options, configured, settings_of
+from .places import Mistaken, add_options, configured, existing, plain, settings_of
 
 
 def add_commands(commands: Any) -> None:
@@ -55,7 +57,7 @@ def pack_store(asked: argparse.Namespace) -> None:
         asking.ask(asked.url, asking.token_of(asked), "POST", "/api/store/pack", {"days": asked.days})
         print("packed")
         return
-    node = configured(settings_of(asked)).registry["opsapp.node"]
+    node = configured(existing(settings_of(asked))).registry["opsapp.node"]
     backup.pack(node.store, asked.days)
     node.stop()
     print("packed")
@@ -64,7 +66,6 @@ def pack_store(asked: argparse.Namespace) -> None:
 def _files(settings: dict[str, Any]) -> list[Path]:
     """The FileStorage files of an embedded store."""
     settings = settings | store_settings(settings)
-    make_data_directory(settings)
     files = backup.files_of(settings)
     if not files:
         raise Mistaken(
@@ -73,10 +74,18 @@ def _files(settings: dict[str, Any]) -> list[Path]:
     return files
 
 
+@contextlib.contextmanager
+def _copying() -> Iterator[None]:
+    try:
+        yield
+    except OSError as problem:
+        raise Mistaken(f"it cannot be copied: {plain(problem)}") from None
+
+
 def save_store(asked: argparse.Namespace) -> None:
     settings = settings_of(asked)
-    with private_files():
-        copied = backup.save(_files(settings), Path(asked.directory))
+    with private_files(), _copying():
+        copied = backup.save(_files(existing(settings)), Path(asked.directory))
     for name, size in copied:
         print(f"{name}\t{size} bytes")
     key = sealing.key_file(settings)
@@ -86,8 +95,10 @@ def save_store(asked: argparse.Namespace) -> None:
 
 def restore_store(asked: argparse.Namespace) -> None:
     settings = settings_of(asked)
-    with private_files():
-        backup.restore(Path(asked.directory), _files(settings))
+    with private_files(), _copying():
+        files = _files(settings)
+        make_data_directory(settings | store_settings(settings))
+        backup.restore(Path(asked.directory), files)
     print("restored")
     key = sealing.key_file(settings)
     if key is None or not key.exists():

@@ -14,7 +14,7 @@ from opsapp.auth import engine
 from opsapp.tree.acl import ROLES
 from opsapp.web import configfile
 
-from .places import add_options, configured, settings_of
+from .places import add_options, configured, existing, settings_of
 
 
 def add_commands(commands: Any) -> None:
@@ -35,8 +35,10 @@ def add_commands(commands: Any) -> None:
 
 
 @contextlib.contextmanager
-def _opened(asked: argparse.Namespace) -> Iterator[Any]:
-    config = configured(settings_of(asked))
+def _opened(asked: argparse.Namespace, *, anew: bool = False) -> Iterator[Any]:
+    """The node of a store; with `anew`, of one that may be made here and now."""
+    settings = settings_of(asked)
+    config = configured(settings if anew else existing(settings))
     node = config.registry["opsapp.node"]
     try:
         app.bring_up_to_date(config, node)
@@ -54,7 +56,7 @@ def ask_password() -> str:
 
 
 def add_user(asked: argparse.Namespace) -> None:
-    with _opened(asked) as node:
+    with _opened(asked, anew=True) as node:
         engine.add_user(node, asked.username, asked.role, ask_password())
     print(f"added {asked.username} as {asked.role}")
 

@@ -67,6 +67,12 @@ class TooLarge(Problem):
     code = "too_large"
 
 
+class BeyondTheEnd(Problem):
+    """A part of something that has no such part; details: `size`."""
+
+    code = "range_not_satisfiable"
+
+
 class UnsupportedType(Problem):
     code = "unsupported_type"
 

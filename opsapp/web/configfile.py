@@ -35,6 +35,9 @@ class Mistake(NamedTuple):
         return f"line {self.line}: {self.path}: {self.message}" if self.line else f"{self.path}: {self.message}"
 
 
+TOO_DEEP = Mistake("file", None, "is nested too deeply, or within itself")
+
+
 class BadConfig(Problem):
     """The file cannot be used; every mistake in it is named."""
 
@@ -51,8 +54,10 @@ def read(path: str | Path | None, sections: dict[str, type[Body]]) -> dict[str, 
         return validate({}, {}, sections, "defaults")
     try:
         text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
-        raise BadConfig(str(path), [Mistake("file", None, str(problem))]) from None
+    except OSError as problem:
+        raise BadConfig(str(path), [Mistake("file", None, f"cannot be read: {problem.strerror}")]) from None
+    except UnicodeDecodeError as problem:
+        raise BadConfig(str(path), [Mistake("file", None, f"is not UTF-8: see byte {problem.start}")]) from None
     values, lines = parse(text, str(path))
     return validate(values, lines, sections, str(path))
 
@@ -66,11 +71,16 @@ def parse(text: str, source: str) -> tuple[dict[str, Any], Lines]:
         mark = getattr(problem, "problem_mark", None)
         reason = getattr(problem, "problem", None) or str(problem)
         raise BadConfig(source, [Mistake("file", mark and mark.line + 1, reason)]) from None
+    except RecursionError:
+        raise BadConfig(source, [TOO_DEEP]) from None
     if top is None:
         return {}, {}
     lines: Lines = {}
     mistakes: list[Mistake] = []
-    values = _plain(loader, top, (), lines, mistakes)
+    try:
+        values = _plain(loader, top, (), lines, mistakes)
+    except RecursionError:
+        raise BadConfig(source, [TOO_DEEP]) from None
     if not isinstance(values, dict):
         mistakes.append(Mistake("file", 1, "must be a mapping of sections"))
     if mistakes:
@@ -83,6 +93,10 @@ def _plain(loader: Any, node: Any, path: tuple[str, ...], lines: Lines, mistakes
     if isinstance(node, yaml.MappingNode):
         values: dict[str, Any] = {}
         for key_node, value_node in node.value:
+            if not isinstance(key_node, yaml.ScalarNode):
+                line = key_node.start_mark.line + 1
+                mistakes.append(Mistake(".".join(path) or "file", line, "has a key that is no word"))
+                continue
             key = str(key_node.value)
             if key in values:
                 mistakes.append(Mistake(".".join((*path, key)), key_node.start_mark.line + 1, "stands here twice"))

@@ -140,14 +140,21 @@ def read_object(request: Request, *, optional: bool) -> dict[str, Any]:
         if optional:
             return {}
         raise Malformed("A JSON object is due in the body.", code="malformed_json")
-    if request.content_type != "application/json":
-        raise UnsupportedType("The body must be application/json.")
-    if (request.charset or "utf-8").lower() not in ("utf-8", "utf8"):
-        raise UnsupportedType("The body must be UTF-8.")
+    require_plain_json(request)
     value = loads(raw)
     if not isinstance(value, dict):
         raise Malformed("A JSON object is due in the body.", code="malformed_json")
     return value
+
+
+def require_plain_json(request: Request) -> None:
+    """The headers of a body say that it is JSON in UTF-8, neither packed nor anything else; their case is all one."""
+    if (request.content_type or "").lower() != "application/json":
+        raise UnsupportedType("The body must be application/json.")
+    if (request.charset or "utf-8").lower() not in ("utf-8", "utf8"):
+        raise UnsupportedType("The body must be UTF-8.")
+    if request.headers.get("Content-Encoding", "identity").lower() != "identity":
+        raise UnsupportedType("The body must come without a Content-Encoding.")
 
 
 def validate(schema: colander.SchemaNode, values: dict[str, Any]) -> dict[str, Any]:
@@ -194,7 +201,7 @@ def _typed(node: colander.SchemaNode, texts: list[str]) -> Any:
         return texts
     text = texts[-1]
     if isinstance(kind, Whole):
-        return int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else text
+        return int(text) if re.fullmatch(r"-?[0-9]{1,40}", text) else text
     if isinstance(kind, Number):
         return float(text) if re.fullmatch(r"-?[0-9]{1,18}(\.[0-9]{1,9})?", text) else text
     if isinstance(kind, Flag):

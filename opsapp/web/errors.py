@@ -35,6 +35,7 @@ STATUS: dict[type[problems.Problem], int] = {
     problems.Gone: 410,
     problems.TooLarge: 413,
     problems.UnsupportedType: 415,
+    problems.BeyondTheEnd: 416,
     problems.Invalid: 422,
     problems.TooMany: 429,
     problems.UpstreamFailed: 502,
@@ -67,6 +68,8 @@ def headers_of(problem: problems.Problem) -> dict[str, str]:
         headers["WWW-Authenticate"] = "Bearer"
     if isinstance(problem, problems.WrongMethod):
         headers["Allow"] = ", ".join(problem.details["allow"])
+    if isinstance(problem, problems.BeyondTheEnd):
+        headers["Content-Range"] = f"bytes */{problem.details['size']}"
     if isinstance(problem, problems.TooMany | problems.Unavailable):
         headers["Retry-After"] = str(max(1, int(problem.details.get("retry_after", 1))))
     return headers

@@ -5,7 +5,7 @@ Every schema of the service derives from `Body` or `Query` and uses these types,
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -14,6 +14,7 @@ import colander
 REQUIRED = colander.required
 OPTIONAL = colander.drop
 DEEPEST = 50
+FARTHEST = sys.float_info.max
 
 
 def _unsound(value: Any, levels: int) -> str | None:
@@ -61,10 +62,20 @@ class Strict(colander.SchemaType):
 
 
 class Text(Strict):
-    """A string of `low` to `high` characters that can be stored and shown: no NUL, no lone surrogates."""
+    """A string of `low` to `high` characters that can be stored and shown: no NUL, no lone surrogates. One that does
+    not match `pattern` is told what it `must` do, or what it should look like."""
 
-    def __init__(self, low: int = 0, high: int = 1000, *, pattern: str | None = None, example: str | None = None):
-        self.low, self.high, self.example = low, high, example
+    def __init__(
+        self,
+        low: int = 0,
+        high: int = 1000,
+        *,
+        pattern: str | None = None,
+        example: str | None = None,
+        must: str | None = None,
+    ):
+        self.low, self.high = low, high
+        self.form = f"must {must}" if must else f"must look like {example}" if example else "has the wrong form"
         self.pattern = colander.Regex(pattern) if pattern else None
         self.openapi = {"type": "string", "minLength": low, "maxLength": high}
         if pattern:
@@ -78,7 +89,7 @@ class Text(Strict):
         if "\0" in cstruct or any("\ud800" <= char <= "\udfff" for char in cstruct):
             return "has characters that are not allowed"
         if self.pattern and not self.pattern.match_object.fullmatch(cstruct):
-            return f"must look like {self.example}" if self.example else "has the wrong form"
+            return self.form
         return None
 
 
@@ -105,7 +116,7 @@ class Number(Strict):
     def problem(self, cstruct: Any) -> str | None:
         if isinstance(cstruct, bool) or not isinstance(cstruct, int | float):
             return "must be a number"
-        if isinstance(cstruct, float) and not math.isfinite(cstruct):
+        if not -FARTHEST <= cstruct <= FARTHEST:  # infinity, NaN, and integers that no float can hold
             return "must be a finite number"
         return _out_of(cstruct, self.low, self.high)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from opsapp.lib.problems import Malformed
 
+MOST_DIGITS = 1000
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
@@ -19,15 +20,26 @@ def loads(raw: bytes | str) -> Any:
     """The value, or Malformed with a reason for people."""
     try:
         text = raw.decode("utf-8") if isinstance(raw, bytes) else raw
-        return json.loads(text, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_no_twins)
+        return json.loads(
+            text, parse_constant=_refuse, parse_int=_short, parse_float=_finite, object_pairs_hook=_no_twins
+        )
     except RecursionError:
         raise Malformed("The JSON is nested too deeply.", code="malformed_json") from None
+    except UnicodeDecodeError as problem:
+        raise Malformed(f"This is not UTF-8: see byte {problem.start}.", code="malformed_json") from None
     except ValueError as problem:
         raise Malformed(f"This is not JSON: {problem}", code="malformed_json") from None
 
 
 def _refuse(name: str) -> Any:
     raise ValueError(f"{name} is not a JSON number")
+
+
+def _short(text: str) -> int:
+    """Python itself would refuse it in words that are for programmers, after a time that grows with the square."""
+    if len(text) > MOST_DIGITS:
+        raise ValueError("a number has too many digits")
+    return int(text)
 
 
 def _finite(text: str) -> float:

@@ -107,7 +107,7 @@ REPORT: Dict[str, Field] = {
     "mem_percent": _percent,
     "disk_percent": _percent,
     "swap_percent": _percent,
-    "uptime_s": may(number(0)),
+    "uptime_s": may(integer(0)),
     "load1": _count, "load5": _count, "load15": _count,
     "version": _SHORT, "ip": _SHORT, "kernel": _SHORT, "arch": _SHORT, "machine_id": _SHORT, "boot_id": _SHORT,
     "time": may(number(0)),

@@ -58,6 +58,55 @@ def test_a_command_without_the_servers_file_leaves_what_it_declares(opsapp, tmp_
         node.stop()
 
 
+@pytest.mark.parametrize(
+    "command",
+    [("pack",), ("backup", "copy"), ("user", "list"), ("user", "disable", "ada"), ("user", "passwd", "ada"), ("rekey",),
+     ("status-export", "www"), ("export",)],
+)  # fmt: skip
+def test_a_mistyped_place_is_told_and_not_made_a_new_store(opsapp, tmp_path, monkeypatch, command):
+    """An empty backup of it would look as good as any."""
+    monkeypatch.chdir(tmp_path)
+    code, out, err = opsapp(*command, "--data", tmp_path / "nowhere")
+    assert (code, out) == (1, "")
+    assert f"there is no store at {tmp_path / 'nowhere' / 'main.fs'}" in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_cannot_be_opened_or_written_is_told_in_a_sentence(opsapp, place, tmp_path):
+    wall = tmp_path / "wall"
+    wall.write_text("no directory, and no store")
+    damaged = tmp_path / "damaged"
+    damaged.mkdir()
+    for name in ("main.fs", "history.fs"):
+        (damaged / name).write_bytes(wall.read_bytes() * 100)
+    for command, said in (
+        (("backup", wall, *place), f"it cannot be copied: {wall}: File exists"),
+        (("restore", damaged, *place), "is not a store"),
+        (("status-export", wall, *place), f"the files cannot be written: {wall}"),
+        (("init", "--data", wall / "within"), f"the store cannot be opened: {wall / 'within'}: Not a directory"),
+        (("init", "--store", "bogus://x"), "No resolver found for uri: bogus://x"),
+        (("check-config", "--config", damaged), f"{damaged}: file: cannot be read: Is a directory"),
+        (("apply", wall / "within", *place), "cannot be read: Not a directory"),
+        (("pack", "--url", "http://127.0.0.1:1", "--token", "x"), "the server cannot be asked: Connection refused"),
+    ):
+        code, _out, err = opsapp(*command)
+        assert (code, said in err) == (1, True), (command, err)
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("port = many", "[server:main]: a port is a number from 0 to 65535"),
+        ("max_connections = few", "[server:main]: max_connections must be a number"),
+    ],
+)
+def test_a_wrong_ini_file_is_told(opsapp, tmp_path, lines, said):
+    ini = tmp_path / "a.ini"
+    ini.write_text(f"[app:main]\nuse = egg:opsapp\nopsapp.data = {tmp_path}/data\n[server:main]\n{lines}\n")
+    code, _out, err = opsapp("serve", ini)
+    assert (code, said in err) == (1, True), err
+
+
 @pytest.fixture
 def file(tmp_path):
     path = tmp_path / "ops.yaml"

@@ -52,6 +52,9 @@ def test_every_mistake_is_told_with_its_line(tmp_path, sections):
         ("log: 7\n", "log", 1),
         ("timezone: !!python/object:os.system x\n", "timezone", 1),
         ("web:\n  base_url: ftp://x\n", "web.base_url", 2),
+        ("web:\n  ? [a, b]\n  : 1\n", "web", 2),
+        ("web: &within\n  login: *within\n", "file", None),
+        ("[" * 5000, "file", None),
     ],
 )
 def test_what_cannot_be_read_is_refused(tmp_path, sections, text, path, line):

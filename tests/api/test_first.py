@@ -70,6 +70,9 @@ def test_wrong_paths_and_methods(service, method, path, status):
         ("application/json", b'{"a":1,"a":2}', 400),
         ("application/json", b"\xff", 400),
         ("application/json", b"[" * 100_000, 400),
+        ("application/json", b'{"username": 1' + b"0" * 5000 + b"}", 400),
+        ("Application/JSON; Charset=UTF-8", b"{}", 422),
+        ("application/json; charset=latin-1", b"{}", 415),
         ("text/plain", b"{}", 415),
         ("application/json", b"{}", 422),
         ("application/json", b'{"username": 7, "password": null, "more": 1}', 422),
@@ -81,8 +84,22 @@ def test_bad_bodies(service, content_type, body, status):
     answer = service.anonymous.post("/api/login", body, headers=headers, expect_errors=True)
     assert answer.status_int == status, answer.text
     assert answer.json["error"]
+    assert "sys." not in answer.text
+    assert "codec" not in answer.text
     if body.startswith(b'{"username": 7'):
         assert set(answer.json["fields"]) == {"username", "password", "more"}
+
+
+def test_a_packed_body_is_not_taken_for_a_broken_one(service):
+    body, packed = {"username": "ada", "password": "x"}, {"Content-Encoding": "gzip"}
+    answer = service.anonymous.post_json("/api/login", body, headers=packed, status=415)
+    assert "Content-Encoding" in answer.json["error"]
+    service.anonymous.post_json("/api/login", body, headers={"Content-Encoding": "identity"}, status=401)
+
+
+def test_a_number_of_the_query_that_is_far_out_of_bounds_is_told_the_bounds(service):
+    answer = service.ada.get(f"/api/users?limit={10**25}", status=422)
+    assert answer.json["fields"] == {"limit": "must be 1 to 1000"}
 
 
 def test_etag(service):

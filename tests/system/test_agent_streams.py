@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import urllib.parse
+from pathlib import Path
 
 import pytest
 
@@ -107,6 +108,7 @@ def test_a_file_goes_there_and_back(serve, agent, files, fields_last):
         ("bytes=-5", 206, slice(-5, None)),
         ("bytes=900-5000", 206, slice(900, None)),
         ("bytes=1000-", 416, slice(0, 0)),
+        (f"bytes={10**30}-", 416, slice(0, 0)),
         ("bytes=5-1", 200, slice(None)),
         ("bytes=0-1,4-5", 200, slice(None)),
         ("lines=1-2", 200, slice(None)),
@@ -116,14 +118,26 @@ def test_parts_of_a_file(serve, agent, files, wanted, status, part):
     data = bytes(range(250)) * 4
     (files / "small").write_bytes(data)
     answer = get(serve.admin, agent, files / "small", Range=wanted)
-    assert (answer.status, answer.body) == (status, data[part])
-    if status != 416:
+    assert answer.status == status
+    if status == 416:
+        assert answer.headers["content-range"] == f"bytes */{len(data)}"
+        assert answer.json["code"] == "range_not_satisfiable"
+    else:
+        assert answer.body == data[part]
         assert answer.headers["x-content-sha256"] == hashlib.sha256(data).hexdigest()
     mark = get(serve.admin, agent, files / "small").headers["etag"]
     again = get(serve.admin, agent, files / "small", **{"Range": "bytes=0-9", "If-Range": mark})
     assert again.status == 206
     changed = get(serve.admin, agent, files / "small", **{"Range": "bytes=0-9", "If-Range": '"other"'})
     assert (changed.status, changed.body) == (200, data)
+
+
+@pytest.mark.parametrize("path", ["/proc/version", "/sys/kernel/mm/transparent_hugepage/enabled"])
+def test_what_the_kernel_makes_up_is_not_an_empty_file(serve, agent, path):
+    """Such a file says that it has no bytes, or a page of them, whatever is in it."""
+    answer = get(serve.admin, agent, path)
+    assert (answer.status, answer.body) == (200, Path(path).read_bytes())
+    assert get(serve.admin, agent, path, Range="bytes=2-4").body == answer.body[2:5]
 
 
 def test_a_hash_that_comes_along_is_checked(serve, agent, files):

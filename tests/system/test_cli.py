@@ -67,6 +67,13 @@ def test_a_damaged_backup_touches_nothing(tmp_path):
     assert (tmp_path / "one" / "main.fs").read_bytes() == before
 
 
+def test_a_damaged_store_is_told(tmp_path):
+    for name in ("main.fs", "history.fs"):
+        (tmp_path / name).write_bytes(b"no store" * 100)
+    done = opsapp("user", "list", "--data", tmp_path)
+    assert (done.returncode, "main.fs is damaged, or is no store" in done.stderr) == (1, True)
+
+
 def test_check_config_names_each_mistake(tmp_path):
     (tmp_path / "good.yaml").write_text("timezone: Europe/Berlin\n")
     (tmp_path / "bad.yaml").write_text("timezone: Europe/Berlin\nwbe: {}\n")

@@ -63,13 +63,18 @@ def connections(port):
     return sum(row[3] == "01" and row[1].endswith(f":{port:04X}") for row in rows)
 
 
-def test_a_second_server_on_the_same_data_refuses_to_start(tmp_path):
+def test_a_second_server_on_the_same_data_or_port_refuses_to_start(tmp_path):
     with Serve(tmp_path) as serve:
         second = Serve(tmp_path / "second", data=serve.data)
         done = subprocess.run(second.command(), env=second.environment(), capture_output=True, text=True, timeout=30)
         assert done.returncode == 1
         assert "Traceback" not in done.stderr
         assert "already" in done.stderr
+        taken = Serve(tmp_path / "taken", port=serve.port)
+        done = subprocess.run(taken.command(), env=taken.environment(), capture_output=True, text=True, timeout=30)
+        assert done.returncode == 1
+        assert "Traceback" not in done.stderr
+        assert f"cannot listen at 127.0.0.1:{serve.port}: Address already in use" in done.stderr
         assert serve.admin.get("/api/me")["username"] == "admin"
 
 

@@ -13,6 +13,11 @@ def test_settings_may_be_text_and_name_only_what_they_change():
     assert (got.head_timeout, got.max_body, got.body_timeout) == (2.5, 100, 30.0)
 
 
+def test_a_setting_that_is_no_number_is_named():
+    with pytest.raises(ValueError, match="max_body must be a number"):
+        Limits().with_settings({"max_body": "a lot"})
+
+
 def test_the_configuration_names_its_units():
     got = Limits().with_config({"head_timeout_s": 2, "max_body_bytes": 4096})
     assert (got.head_timeout, got.max_body, got.idle_timeout) == (2.0, 4096, 75.0)

@@ -62,6 +62,7 @@ def test_a_message_from_the_wrong_side_is_refused():
     '{"type":"hello"}', '{"type":"report","id":"r","report":{"hostname":"h","os":"o","cpu_percent":true}}',
     '{"type":"report","id":"r","report":{"hostname":"h","os":"o","cpu_percent":"7"}}',
     '{"type":"report","id":"r","report":{"hostname":"h","os":"o","metrics":{"x":1e999}}}',
+    '{"type":"report","id":"r","report":{"hostname":"h","os":"o","uptime_s":1.5}}',
     '{"type":"result","id":"c","result":{"command_id":"c","status":"queued"}}',
     '{"type":"ping","id":"../../etc"}', b"\xff\xfe", b'{"type":"ping","id":"\xc3"}',
 ])

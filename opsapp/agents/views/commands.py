@@ -12,6 +12,7 @@ from opsapp.agents.engine import commands as engine
 from opsapp.agents.resources import Command, Commands
 from opsapp.lib.problems import Conflict
 from opsapp.tree.acl import Permission
+from opsapp.web.fields import Paging
 
 from . import page
 
@@ -20,7 +21,7 @@ from . import page
     context=Commands,
     request_method="GET",
     permission=Permission.view,
-    query=schemas.CommandList,
+    query=Paging,
     returns=[schemas.CommandRecord],
     renderer="json",
 )

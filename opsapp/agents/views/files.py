@@ -17,7 +17,7 @@ from opsapp.agents.engine import looking
 from opsapp.agents.engine.sessions import sessions_of
 from opsapp.agents.engine.streams import Ended, Stream, problem_of
 from opsapp.agents.resources import Agent
-from opsapp.lib.problems import Invalid, Problem, TooLarge, Unavailable, UpstreamFailed
+from opsapp.lib.problems import BeyondTheEnd, Invalid, Problem, TooLarge, Unavailable, UpstreamFailed
 from opsapp.runtime.node import Node
 from opsapp.tree.acl import Permission
 from opsapp.web import peers
@@ -41,7 +41,7 @@ class Range(NamedTuple):
 
 def range_of(header: str | None) -> Range | None:
     """One range of bytes. Several, or what is none, count as no range at all, as RFC 9110 wants it."""
-    found = re.fullmatch(r"bytes=([0-9]{0,18})-([0-9]{0,18})", (header or "").strip())
+    found = re.fullmatch(r"bytes=([0-9]{0,40})-([0-9]{0,40})", (header or "").strip())
     if found is None or found.groups() == ("", ""):
         return None
     first, last = (int(text) if text else None for text in found.groups())
@@ -68,7 +68,7 @@ class FileSource:
         first = max(0, size - (wanted.last or 0)) if wanted.first is None else wanted.first
         last = size - 1 if wanted.first is None or wanted.last is None else min(wanted.last, size - 1)
         if first > last:
-            return Head("416 Range Not Satisfiable", {"Content-Range": f"bytes */{size}", "Content-Length": "0"})
+            raise BeyondTheEnd(f"The file has {size} bytes.", size=size)
         return self._begin((first, last), first, last - first + 1)
 
     def _look(self) -> tuple[int, str]:

@@ -9,8 +9,8 @@ from pyramid.request import Request
 
 from opsapp.automations import schemas
 from opsapp.automations.resources import Automation
-from opsapp.lib.problems import Invalid, Malformed, TooLarge, UnsupportedType
-from opsapp.web.derivers import read_object
+from opsapp.lib.problems import Invalid, Malformed, TooLarge
+from opsapp.web.derivers import read_object, require_plain_json
 from opsapp.web.fields import fields_of
 from opsapp.web.jsontext import loads
 
@@ -63,8 +63,8 @@ def listed(request: Request) -> list[dict[str, Any]]:
     if (request.content_length or 0) > IMPORT_LIMIT:
         raise TooLarge(f"The list is larger than {IMPORT_LIMIT} bytes.")
     raw = request.body
-    if raw and request.content_type != "application/json":
-        raise UnsupportedType("The body must be application/json.")
+    if raw:
+        require_plain_json(request)
     values = loads(raw) if raw else None
     if not isinstance(values, list):
         raise Malformed("A JSON array is due in the body.", code="malformed_json")

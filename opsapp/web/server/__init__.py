@@ -27,7 +27,7 @@ from opsapp.web.paths import REGISTRY_KEY
 
 from .connection import plain_address
 from .limits import Limits
-from .listener import Server, listen
+from .listener import CannotListen, Server, listen
 
 __all__ = ["Limits", "Server", "listen", "serve", "serve_paste"]
 
@@ -190,13 +190,16 @@ def _within_files(limits: Limits) -> Limits:
 def serve_paste(app: Callable[..., Any], _global_conf: Mapping[str, str], **settings: str) -> None:
     """The paste server runner: `use = egg:opsapp#gevent` with host, port, reuse_port and any of the limits."""
     registry = getattr(app, "registry", {})
-    code = serve(
-        app,
-        settings.get("host", "127.0.0.1"),
-        int(settings.get("port", DEFAULT_PORT)),
-        node=registry.get("opsapp.node"),
-        limits=Limits().with_settings(settings),
-        reuse_port=settings.get("reuse_port", "").lower() in {"1", "true", "yes", "on"},
-        on_hangup=registry.get("opsapp.reload"),
-    )
+    try:
+        code = serve(
+            app,
+            settings.get("host", "127.0.0.1"),
+            int(settings.get("port", DEFAULT_PORT)),
+            node=registry.get("opsapp.node"),
+            limits=Limits().with_settings(settings),
+            reuse_port=settings.get("reuse_port", "").lower() in {"1", "true", "yes", "on"},
+            on_hangup=registry.get("opsapp.reload"),
+        )
+    except CannotListen as problem:
+        sys.exit(f"opsapp: {problem}")
     sys.exit(code)

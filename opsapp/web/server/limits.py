@@ -25,11 +25,13 @@ class Limits:
 
     def with_settings(self, settings: Mapping[str, Any]) -> Limits:
         """These limits with those that the settings name (values may be text, as an ini file has them)."""
-        changed = {
-            field.name: type(getattr(self, field.name))(settings[field.name])
-            for field in fields(self)
-            if field.name in settings
-        }
+        changed: dict[str, Any] = {}
+        for field in fields(self):
+            if field.name in settings:
+                try:
+                    changed[field.name] = type(getattr(self, field.name))(settings[field.name])
+                except ValueError:
+                    raise ValueError(f"{field.name} must be a number") from None
         return replace(self, **changed)
 
     def with_config(self, config: Mapping[str, Any]) -> Limits:

@@ -11,6 +11,8 @@ import gevent
 from gevent.server import StreamServer
 
 from opsapp.lib.networks import client_address
+from opsapp.lib.problems import Problem
+from opsapp.web.address import netloc
 from opsapp.web.paths import Paths
 
 from .accesslog import AccessLog
@@ -118,8 +120,21 @@ class Server(StreamServer):
         self.access.write()
 
 
+class CannotListen(Problem):
+    """The address is taken, is none of this machine, or may not be used."""
+
+    code = "cannot_listen"
+
+
 def listen(host: str, port: int, *, reuse_port: bool = False) -> socket.socket:
     """A listening socket; connections inherit TCP_NODELAY from it."""
+    try:
+        return _bound(host, port, reuse_port)
+    except OSError as problem:
+        raise CannotListen(f"cannot listen at {netloc(host, port)}: {problem.strerror}") from problem
+
+
+def _bound(host: str, port: int, reuse_port: bool) -> socket.socket:
     family, kind, protocol, _, address = socket.getaddrinfo(
         host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )[0]
