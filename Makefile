@@ -18,8 +18,8 @@ help: ## list these commands
 run: run-venv ## start the service on development.ini (data under var/); ARGS="--port 8080" and others are passed on
 	@exec $(BIN)/python -m opsapp.cli serve development.ini $(ARGS)
 
-test: test-venv ## the whole portable test suite: no root, no network; all decisions, wire, tree and series covered to 100 %
-	@$(PYTEST) -n $(WORKERS) tests/unit tests/api tests/engine tests/race tests/system \
+test: test-venv ## the portable test suite: no root, no network; all decisions, wire, tree and series covered to 100 %
+	@$(PYTEST) -n $(WORKERS) tests/unit tests/api tests/engine tests/race \
 	  -m "not soak and not crash" $(or $(ARGS),--cov --cov-config=tests/coverage-logic.ini)
 
 crash: test-venv ## kill -9 at 10 to 20 seeded points of whatever has an effect on the world
@@ -35,8 +35,8 @@ lint: test-venv ## style, import rules, types, and the house rules of tests/unit
 	@$(BIN)/mypy
 	@$(PYTEST) -n 0 tests/unit/test_house.py
 
-system: test-venv ## the part of the tests that starts real processes
-	@$(PYTEST) -n $(WORKERS) tests/system -m "not soak" $(ARGS)
+system: test-venv ## real server and agent processes over real sockets; no root, no network
+	@$(PYTEST) -n $(WORKERS) tests/system -m "not soak and not crash" $(ARGS)
 
 browser: test-venv ## every page in headless Chromium
 	@$(PYTEST) tests/browser -m "not soak" $(ARGS)
