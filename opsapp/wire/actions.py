@@ -101,8 +101,7 @@ class Action(NamedTuple):
         return {
             "name": self.name, "risk": self.risk, "where": self.where, "reversible": self.reversible,
             "implemented": self.implemented, "timeout": self.timeout, "settle_s": self.settle,
-            "params": {name: {"required": field.required, "default": field.default}
-                       for name, field in self.params.items()},
+            "params": {name: field.describe() for name, field in self.params.items()},
             "target_param": self.target_param, "snapshot": self.snapshot,
             "armed_s": self.armed_s,
             "handlers": [{"tools": list(handler.tools), "steps": [list(step) for step in handler.steps],

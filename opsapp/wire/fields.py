@@ -33,6 +33,10 @@ class Field(NamedTuple):
     required: bool = False
     default: Any = None
 
+    def describe(self) -> dict:
+        """For listings: its type with its bounds, whether it is due, what holds when it is left out."""
+        return {**getattr(self.check, "told", {}), "required": self.required, "default": self.default}
+
 
 def need(check: Check) -> Field:
     return Field(check, True)
@@ -41,6 +45,13 @@ def need(check: Check) -> Field:
 def may(check: Check, default: Any = None) -> Field:
     """A field that may be left out or null."""
     return Field(check, False, default)
+
+
+def _telling(check: Check, kind: str, **bounds: Any) -> Check:
+    """The check, which says what it takes."""
+    told = {"type": kind, **{name: value for name, value in bounds.items() if value is not None}}
+    setattr(check, "told", told)    # noqa: B010 (a function has no such attribute for the type checker)
+    return check
 
 
 def text(limit: int = 255, low: int = 0, pattern: Optional[str] = None, nul: bool = False) -> Check:
@@ -60,7 +71,7 @@ def text(limit: int = 255, low: int = 0, pattern: Optional[str] = None, nul: boo
             raise Problem("has characters or a form that are not allowed here")
         return value
 
-    return check
+    return _telling(check, "string", max_length=limit, pattern=pattern)
 
 
 def integer(low: int = -(2**63), high: int = 2**63 - 1) -> Check:
@@ -71,7 +82,7 @@ def integer(low: int = -(2**63), high: int = 2**63 - 1) -> Check:
             raise Problem(f"must be between {low} and {high}")
         return value
 
-    return check
+    return _telling(check, "integer", minimum=low, maximum=high)
 
 
 def number(low: float = -1e300, high: float = 1e300) -> Check:
@@ -84,7 +95,7 @@ def number(low: float = -1e300, high: float = 1e300) -> Check:
             raise Problem(f"must be between {low:g} and {high:g}")
         return value
 
-    return check
+    return _telling(check, "number", minimum=low, maximum=high)
 
 
 def boolean() -> Check:
@@ -93,7 +104,7 @@ def boolean() -> Check:
             raise Problem("must be true or false")
         return value
 
-    return check
+    return _telling(check, "boolean")
 
 
 def choice(*values: str) -> Check:
@@ -102,7 +113,7 @@ def choice(*values: str) -> Check:
             raise Problem("must be one of " + ", ".join(values))
         return value
 
-    return check
+    return _telling(check, "string", choices=list(values))
 
 
 def listing(item: Check, limit: int) -> Check:
@@ -113,10 +124,11 @@ def listing(item: Check, limit: int) -> Check:
             raise Problem(f"must have at most {limit} entries")
         return [_at(index, item, entry) for index, entry in enumerate(value)]
 
-    return check
+    return _telling(check, "array", items=getattr(item, "told", None))
 
 
-def mapping(item: Check, limit: int, key: Optional[Check] = None) -> Check:
+def mapping(item: Check, limit: int, key: Optional[Check] = None, sparse: bool = False) -> Check:
+    """`sparse`: an entry that is null is one that is not there."""
     key = key or text(255, low=1)
 
     def check(value: Any) -> dict:
@@ -124,7 +136,8 @@ def mapping(item: Check, limit: int, key: Optional[Check] = None) -> Check:
             raise Problem("must be an object")
         if len(value) > limit:
             raise Problem(f"must have at most {limit} entries")
-        return {_at("key", key, name): _at(name, item, entry) for name, entry in value.items()}
+        there = {name: entry for name, entry in value.items() if not (sparse and entry is None)}
+        return {_at("key", key, name): _at(name, item, entry) for name, entry in there.items()}
 
     return check
 
@@ -149,7 +162,7 @@ def json_object(limit: int = 65536) -> Check:
             raise Problem("must be an object")
         return whole(value)
 
-    return check
+    return _telling(check, "object")
 
 
 def nested(fields: Dict[str, Field], unknown: str = "ignore") -> Check:
@@ -160,7 +173,7 @@ def nested(fields: Dict[str, Field], unknown: str = "ignore") -> Check:
             inside = "; ".join(f"{name} {said}" for name, said in error.fields.items())
             raise Problem(inside or str(error)) from None
 
-    return check
+    return _telling(check, "object", properties={name: field.describe() for name, field in fields.items()})
 
 
 def record(value: Any, fields: Dict[str, Field], unknown: str = "ignore", what: str = "message") -> dict:

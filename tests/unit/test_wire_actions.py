@@ -102,3 +102,12 @@ def test_a_parameter_never_becomes_an_option_or_a_second_argument(name, data):
             assert len(step) == len(filled)
             for before, after in zip(step, filled, strict=True):
                 assert action.shell or before.startswith("-") or not after.startswith("-")
+
+
+def test_a_listing_says_the_type_of_each_parameter():
+    for action in ACTIONS.values():
+        assert all(param["type"] for param in action.describe()["params"].values()), action.name
+    assert ACTIONS["nice_adjust"].describe()["params"]["priority"] == {
+        "type": "integer", "minimum": -20, "maximum": 19, "required": False, "default": 10}
+    rule = ACTIONS["firewall_rule_add"].describe()["params"]["rule"]
+    assert (rule["type"], rule["properties"]["direction"]["choices"]) == ("object", ["in", "out"])

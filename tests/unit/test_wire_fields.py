@@ -137,3 +137,9 @@ def test_what_is_too_large_for_a_frame_is_not_sent():
 
 def test_plain_values_pass_as_they_are():
     assert fields.json_value()({"a": [1, 2.5, None, True, "x"]}) == {"a": [1, 2.5, None, True, "x"]}
+
+
+def test_a_null_entry_of_a_sparse_mapping_is_one_that_is_not_there():
+    assert fields.mapping(fields.number(), 2, sparse=True)({"a": None, "b": 1}) == {"b": 1}
+    with pytest.raises(fields.Problem, match="must be a number"):
+        fields.mapping(fields.number(), 2)({"a": None})

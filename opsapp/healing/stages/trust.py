@@ -21,7 +21,8 @@ class Breaker(NamedTuple):
 
 
 class Trust(NamedTuple):
-    """A rule's trust and the evidence gathered at its level since it entered it (`since`)."""
+    """A rule's trust and the evidence gathered at its level since it entered it (`since`). Triggers are kept for seven
+    days whatever the level; only those since then lead on from `notify`."""
 
     rule_id: str
     current_level: str
@@ -74,13 +75,13 @@ def redefine(trust: Trust, definition: str, ceiling: str, now: float) -> Trust:
     """After an edit: the ceiling holds at once, and other deeds have to be trusted anew."""
     allowed = ceiling if definition == trust.definition else lowest(ceiling, "notify")
     if definition != trust.definition:
-        trust = _enter(trust, trust.current_level, now)
+        trust = _enter(trust, trust.current_level, now)._replace(triggers=())
     trust = trust._replace(definition=definition, ceiling=ceiling)
     return demote(trust, allowed, now) if rank(trust.current_level) > rank(allowed) else trust
 
 
 def _enter(trust: Trust, level: str, now: float) -> Trust:
-    return trust._replace(current_level=level, since=now, triggers=(), executions=0, verified=0, failed=0, streak=())
+    return trust._replace(current_level=level, since=now, executions=0, verified=0, failed=0, streak=())
 
 
 # -- evidence ----------------------------------------------------------------------------------------------------------
@@ -128,7 +129,7 @@ def needs(trust: Trust, now: float) -> list[str]:
     if trust.current_level in ("observation", "dry-run"):
         return ["promotion by an admin"]
     if trust.current_level == "notify":
-        missing = TRIGGERS - len(_recent(trust.triggers, now))
+        missing = TRIGGERS - sum(time >= trust.since for time in _recent(trust.triggers, now))
         return [f"{missing} more trigger{'s' * (missing > 1)} within 7 days"] if missing > 0 else []
     return _needs_for_execute(trust)
 

@@ -46,7 +46,17 @@ def test_demotion_leads_downward():
 def test_promotion_and_demotion_begin_new_evidence():
     old = trust("approve", verified=9, failed=2, executions=12, streak=(NOW,), triggers=(NOW,))
     for new in (governor.promote(old, "execute", NOW), governor.demote(old, "notify", NOW)):
-        assert (new.verified, new.failed, new.executions, new.streak, new.triggers) == (0, 0, 0, (), ())
+        assert (new.verified, new.failed, new.executions, new.streak) == (0, 0, 0, ())
+        assert governor.evidence(new, NOW)["triggers_7d"] == 1  # these count days and not levels
+
+
+def test_triggers_from_before_a_level_was_entered_do_not_lead_on_from_it():
+    """Else a rule that the breaker has put back would be promoted again by the very triggers that it failed at."""
+    old = trust("execute", triggers=tuple(NOW - at for at in range(20)))
+    down = governor.demote(old, "notify", NOW + 1)
+    assert governor.needs(down, NOW + 2) == ["10 more triggers within 7 days"]
+    assert governor.evidence(down, NOW + 2)["triggers_7d"] == 20
+    assert governor.redefine(old, "other", "execute", NOW + 1).triggers == ()  # evidence belongs to the definition
 
 
 # -- edits ------------------------------------------------------------------------------------------------------------
