@@ -96,6 +96,13 @@ class StoreAway(Unavailable):
         super().__init__(message, retry_after=2)
 
 
+class StoreFull(StoreAway):
+    code = "store_full"
+
+    def __init__(self) -> None:
+        super().__init__("The disk of the store is full. Nothing was changed.")
+
+
 class OutcomeUnknown(Unavailable):
     """The commit broke off: it may have been stored or not. Ask before you repeat."""
 

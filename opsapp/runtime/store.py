@@ -17,10 +17,11 @@ from transaction.interfaces import NoTransaction, TransientError
 from ZEO.Exceptions import ClientDisconnected
 from ZODB.POSException import ConflictError, POSError, ReadConflictError, ReadOnlyError, StorageError
 
-from opsapp.lib.problems import OutcomeUnknown, StoreAway
+from opsapp.lib.problems import OutcomeUnknown, StoreAway, StoreFull
 from opsapp.tree.root import root_of
 
 from . import past
+from .room import FULL, Room
 from .turns import Turns
 
 ATTEMPTS = 8
@@ -72,18 +73,27 @@ def give_up_soon_when_away(db: Any) -> None:
 
 class Manager(transaction.TransactionManager):
     """Explicit. To abort where nothing has begun is nothing: a database that closes does that to its connections. What
-    has changed nothing commits whosever turn it is."""
+    has changed nothing commits whosever turn it is, and on a full disk too."""
 
-    def __init__(self, turns: Turns) -> None:
+    def __init__(self, turns: Turns, room: Room) -> None:
         super().__init__(explicit=True)
-        self.turns = turns
+        self.turns, self.room = turns, room
 
     def commit(self) -> None:
-        if self.get()._resources:
-            with self.turns.commit():
-                super().commit()
-        else:
+        """A conflict is safe to repeat; a storage that broke off in between may have stored it or not."""
+        if not self.get()._resources:
             super().commit()
+            return
+        with self.turns.commit():
+            self.room.check()
+            try:
+                super().commit()
+            except (ReadOnlyError, ConflictError, ReadConflictError):
+                raise
+            except (TransientError, StorageError, POSError, OSError) as broken:
+                if isinstance(broken, OSError) and broken.errno in FULL:
+                    raise StoreFull from broken
+                raise OutcomeUnknown from broken
 
     def abort(self) -> None:
         if self.under_way():
@@ -103,10 +113,10 @@ class Place:
 
     __slots__ = ("connection", "lent", "manager", "thread")
 
-    def __init__(self, db: Any, turns: Turns):
+    def __init__(self, db: Any, turns: Turns, room: Room):
         self.lent = True
         self.thread = threading.current_thread()
-        self.manager = Manager(turns)
+        self.manager = Manager(turns, room)
         self.connection = db.open(transaction_manager=self.manager)
 
 
@@ -119,6 +129,7 @@ class Store:
         self._places: set[Place] = set()
         self._places_lock = threading.Lock()
         self.turns = Turns()
+        self.room = Room(databases.values())
         for db in databases.values():
             forget_ids_when_away(db)
             give_up_soon_when_away(db)
@@ -149,7 +160,7 @@ class Store:
         return place
 
     def _new_place(self) -> Place:
-        place = Place(self.db, self.turns)
+        place = Place(self.db, self.turns, self.room)
         with self._places_lock:
             self._places.add(place)
         return place
@@ -199,24 +210,13 @@ class Store:
             answer = fn(root_from(place.connection), *values)
             if isinstance(answer, Persistent):
                 raise TypeError(f"{fn!r} lets a persistent object out of its transaction")
-            self._commit(manager)
+            manager.commit()
             return answer
         except BaseException:
             manager.abort()
             raise
         finally:
             self.give_back(place)
-
-    def _commit(self, manager: transaction.TransactionManager) -> None:
-        """A conflict is safe to repeat; a storage that broke off in between may have stored it or not."""
-        try:
-            manager.commit()
-        except ReadOnlyError:
-            raise
-        except (ConflictError, ReadConflictError):
-            raise
-        except (TransientError, StorageError, POSError, OSError) as broken:
-            raise OutcomeUnknown from broken
 
     def transact_at(self, at: int, fn: Callable[..., Any], values: tuple[Any, ...]) -> Any:
         """`fn(root, *values)` over the tree as it was at the end of that second; Gone where that is not kept."""

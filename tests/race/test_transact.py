@@ -1,16 +1,20 @@
 """Many threads through the one door: nothing lost, nothing doubled, one order of events."""
 
+import errno
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from ZODB.POSException import StorageTransactionError
 
-from opsapp.lib.problems import OutcomeUnknown, StoreAway
-from opsapp.runtime import events
+from opsapp.healing.engine.health import health_of
+from opsapp.lib.problems import OutcomeUnknown, StoreAway, StoreFull
+from opsapp.runtime import events, room
 from opsapp.runtime.clock import Clock
 from tests.support.app import Service
 
+ADMIN = {"username": "admin", "password": "first admin password"}
 THREADS = 6
 TIMES = 25
 
@@ -110,6 +114,45 @@ def test_a_commit_that_breaks_off_is_unknown_and_not_repeated(service, monkeypat
     with pytest.raises(OutcomeUnknown):
         service.node.transact(work)
     assert len(runs) == 1
+
+
+def test_a_view_whose_commit_breaks_off_says_so_and_is_not_repeated(service, monkeypatch):
+    broken_off = []
+
+    def broken(*_args, **_more):
+        broken_off.append(1)
+        raise StorageTransactionError("the disk went away")
+
+    monkeypatch.setattr("ZODB.Connection.Connection.tpc_finish", broken)
+    answer = service.anonymous.post_json("/api/login", ADMIN, status=503)
+    assert (answer.json["code"], len(broken_off)) == ("outcome_unknown", 1)
+    assert answer.headers["Retry-After"]
+
+
+def test_a_full_disk_takes_no_changes_and_is_still_read(service, monkeypatch):
+    full = SimpleNamespace(f_bavail=100, f_bfree=100, f_frsize=4096)
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(room.os, "statvfs", lambda _directory: full)
+        with pytest.raises(StoreFull):
+            service.node.transact(lambda root: root.system.__setitem__("more", True))
+        assert service.node.transact(lambda root: root.system.get("more")) is None
+        answer = service.anonymous.post_json("/api/login", ADMIN, status=503)
+        assert (answer.json["code"], "Retry-After" in answer.headers) == ("store_full", True)
+        service.anonymous.get("/api/status/public")
+        assert "the disk of the store is full" in service.node.transact(health_of)["reasons"]
+    service.anonymous.post_json("/api/login", ADMIN)
+    assert service.node.transact(health_of)["reasons"] == []
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EFBIG])
+def test_a_disk_that_is_full_in_the_middle_of_a_write_is_told_the_same(service, monkeypatch, number):
+    def no_room(*_args):
+        raise OSError(number, "no room")
+
+    monkeypatch.setattr("ZODB.Connection.Connection.tpc_vote", no_room)
+    with pytest.raises(StoreFull):
+        service.node.transact(lambda root: root.system.__setitem__("more", True))
+    assert service.anonymous.post_json("/api/login", ADMIN, status=503).json["code"] == "store_full"
 
 
 def test_a_store_that_is_away_is_told_at_once(service, monkeypatch):

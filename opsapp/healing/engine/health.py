@@ -53,6 +53,8 @@ def _sick(root: Root, healing: Healing, components: list[dict[str, Any]], now: f
     engine: HealingEngine | None = node_of(root._p_jar).registry.queryUtility(IHealingEngine)
     if engine is not None and engine.last_work_s > SLOW_S:
         reasons.append(f"the store is slow: {engine.last_work_s:.1f} s for a step")
+    if node_of(root._p_jar).store.room.is_short():
+        reasons.append("the disk of the store is full")
     world = world_now(root)
     pulled = brake.pulled(world.load("", "")._replace(rule=0, site=0), world.settings["brake"])
     if pulled:

@@ -1,0 +1,44 @@
+"""Room on the disks of an embedded store: what would find none is refused before it is begun.
+
+A FileStorage that runs out of room in the middle of a write keeps what did not fit in its file's buffer, fails from then
+on at the next step of anything, and writes the rest behind its end once there is room again. Not told here: how much
+room there is for anything else.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from ZODB.FileStorage import FileStorage
+
+from opsapp.lib.problems import StoreFull
+
+LEAST = 4 << 20  # bytes; more than any transaction here takes
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+class Room:
+    def __init__(self, databases: Iterable[Any]):
+        files = [db.storage.getName() for db in databases if isinstance(db.storage, FileStorage)]
+        self.directories = sorted({Path(name).parent for name in files})
+
+    def check(self) -> None:
+        """Raise StoreFull where a transaction might not find enough."""
+        if self.is_short():
+            raise StoreFull
+
+    def is_short(self) -> bool:
+        return any(free < LEAST for free in map(_free, self.directories))
+
+
+def _free(directory: Path) -> float:
+    """Bytes that this process may still take; of a directory that was removed under its open files nobody can say."""
+    try:
+        about = os.statvfs(directory)
+    except FileNotFoundError:
+        return float("inf")
+    return (about.f_bavail if os.geteuid() else about.f_bfree) * about.f_frsize
