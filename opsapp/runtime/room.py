@@ -1,8 +1,8 @@
 """Room on the disks of an embedded store: what would find none is refused before it is begun.
 
-A FileStorage that runs out of room in the middle of a write keeps what did not fit in its file's buffer, fails from then
-on at the next step of anything, and writes the rest behind its end once there is room again. Not told here: how much
-room there is for anything else.
+A FileStorage that runs out of room in the middle of a write keeps in its file's buffer what did not fit, fails from
+then on at whatever comes next, and writes that rest behind its end once there is room again. What the room is needed
+for, and what becomes of who is refused, is not known here.
 """
 
 from __future__ import annotations
