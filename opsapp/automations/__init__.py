@@ -18,6 +18,7 @@ def includeme(config):
     from .schemas import AutomationEntry, AutomationsSection, Limits, RunsRetention
 
     config.add_evolve_step("automations-1", "opsapp.automations.resources.set_up")
+    config.add_evolve_step("automations-2-standing", "opsapp.automations.resources.gather_standings")
     config.add_section("automations", AutomationsSection)
     config.add_section("automations.limits", Limits)
     config.add_section("retention.runs", RunsRetention)

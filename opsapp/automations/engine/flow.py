@@ -12,7 +12,7 @@ from typing import Any
 from opsapp.automations.logic import inputs as given_inputs
 from opsapp.automations.logic import settings as meaning
 from opsapp.automations.logic.runs import FINAL
-from opsapp.automations.resources import Automation, Run, automations_of, board_of, runs_of
+from opsapp.automations.resources import Automation, Plan, Run, Standing, automations_of, board_of, runs_of, standing_of
 from opsapp.lib.problems import Conflict, Invalid, NotFound
 from opsapp.notify.engine import tell
 from opsapp.runtime.events import emit
@@ -50,22 +50,42 @@ def ask(
 ) -> Run:
     """A durable run, in the caller's transaction; begun in it where nothing stands against that."""
     automation = find(root, automation_id)
-    values = _inputs(automation, given)
-    if not may_run_here(root, automation.definition.settings):
-        raise Conflict("Programs on the server are switched off (automations.server_scripts).", code="forbidden_here")
-    definition = automation.definition
-    run = Run(automation_id, definition, values, by=by, origin=origin, now=now)
-    run.parent, run.step = (None, None) if parent is None else (parent.id, step)
-    runs_of(root).add(run, now, automation.history.maxKey() if automation.history else "")
-    automation.history.insert(run.id)
+    definition, state, values = automation.definition, automation.state, _inputs(automation, given)
+    run = Run(automation_id, definition, meaning.outline(definition.settings), by=by, origin=origin, now=now)
+    _permitted(root, run)
+    if values:
+        run.inputs = values
+    if parent is not None:
+        run.parent, run.step = parent.id, step
+    _add(root, run, state, now)
     if definition.settings["requires_approval"]:
         run.status = "pending_approval"
         run.uses = approving.uses(root, automation)
         run.request_id = approving.request(root, run, automation, now)
         tell_people(root, run)
     else:
-        admit(root, run, automation, now)
+        admit(root, run, state, definition.settings["concurrency"], now)
     return run
+
+
+def ask_planned(root: Root, now: float, automation_id: str, plan: Plan, *, by: str, origin: str) -> Run:
+    """The same for a simple plan, from what the plan says: neither automation nor definition is read."""
+    run = Run(automation_id, plan.definition, plan.outline, by=by, origin=origin, now=now)
+    state = standing_of(root, automation_id)
+    _permitted(root, run)
+    _add(root, run, state, now)
+    admit(root, run, state, plan.concurrency, now)
+    return run
+
+
+def _add(root: Root, run: Run, state: Standing, now: float) -> None:
+    runs_of(root).add(run, now, state.history.last)
+    state.history.add(run.id)
+
+
+def _permitted(root: Root, run: Run) -> None:
+    if run.kind in meaning.PROGRAMS and run.place == "here" and not options(root)["server_scripts"]:
+        raise Conflict("Programs on the server are switched off (automations.server_scripts).", code="forbidden_here")
 
 
 def find(root: Root, automation_id: str) -> Automation:
@@ -90,60 +110,58 @@ def _inputs(automation: Automation, given: Mapping[str, Any]) -> dict[str, Any]:
 # -- admitted
 
 
-def admit(root: Root, run: Run, automation: Automation, now: float) -> None:
+def admit(root: Root, run: Run, state: Standing, how: str, now: float) -> None:
     """It begins, or waits; `skip` refuses it while another run of its automation is under way."""
-    busy = automation.state.current is not None
-    how = automation.definition.settings["concurrency"]
+    busy = state.current is not None
     if busy and how == "skip":
         raise Conflict("A run of this automation is under way.", code="already_running")
     if busy and how == "replace":
-        for other in [*automation.waiting, automation.state.current]:
+        for other in [*state.waiting, state.current]:
             if other != run.id:
                 cancel(root, runs_of(root)[other], by=None, why=f"replaced by run {run.id}", now=now)
-        busy = automation.state.current is not None
+        busy = state.current is not None
     if busy or not has_place(root, run):
-        wait(root, run, automation)
+        wait(root, run, state)
     else:
-        begin(root, run, automation, now)
+        begin(root, run, state, now)
 
 
 def has_place(root: Root, run: Run) -> bool:
     """Only what this service's nodes carry out themselves takes a place."""
-    if meaning.place(run.definition.kind, run.definition.params) != "here":
+    if run.place != "here":
         return True
     return board_of(root).places_taken < options(root)["max_running"]
 
 
-def wait(root: Root, run: Run, automation: Automation) -> None:
+def wait(root: Root, run: Run, state: Standing) -> None:
     run.status = "queued"
-    automation.waiting.insert(run.id)
-    board_of(root).queue[run.id] = automation.id
+    state.waiting.add(run.id)
+    board_of(root).queue[run.id] = state.id
     tell_people(root, run)
 
 
-def begin(root: Root, run: Run, automation: Automation, now: float) -> None:
+def begin(root: Root, run: Run, state: Standing, now: float) -> None:
     """Its first attempt. From here on the run has its automation to itself."""
     board = board_of(root)
     if run.id in board.queue:
         del board.queue[run.id]
-        automation.waiting.remove(run.id)
+        state.waiting.discard(run.id)
     run.status, run.started = "running", now
-    state = automation.state
-    state.current, state.last_run, state.last_status = run.id, now, "running"
+    state.change(current=run.id, last_run=now, last_status="running")
     tell_people(root, run)
     attempt(root, run, now)
 
 
 def attempt(root: Root, run: Run, now: float) -> None:
     """Put one attempt under way, by whoever it is for."""
-    board, place = board_of(root), meaning.place(run.definition.kind, run.definition.params)
+    board, place = board_of(root), run.place
     run.began, run.wrote_before = now, run.output.size
     if place == "here":
         run.owner = ""
         board.admitted.insert(run.id)
         wake_after_commit(root, QUEUE)
         return
-    if run.definition.kind == "notification":
+    if run.kind == "notification":
         _start_soon(root, run, now)
         return
     board.moments.insert((now + run.settings["timeout"], run.id, TIMEOUT))
@@ -160,7 +178,7 @@ def _start_soon(root: Root, run: Run, now: float) -> None:
 
 
 def _start(root: Root, run: Run, now: float) -> None:
-    if run.definition.kind == "notification":
+    if run.kind == "notification":
         remote.notify(root, run, now)
         return
     problem = remote.begin(root, run, now)
@@ -178,14 +196,14 @@ def promote(root: Root, now: float) -> None:
         if automation_id in seen:
             continue
         seen.add(automation_id)
-        run, automation = runs_of(root).get(run_id), automations_of(root).get(automation_id)
+        run, state = runs_of(root).get(run_id), standing_of(root, automation_id)
         if run is None or run.status != "queued":
             del board.queue[run_id]
-        elif automation is None:
+        elif automation_id not in automations_of(root):
             _end_orphans(root, automation_id, now)
-        elif automation.state.current is None:
+        elif state.current is None:
             if has_place(root, run):
-                begin(root, run, automation, now)
+                begin(root, run, state, now)
             elif board.places_taken >= options(root)["max_running"]:
                 return
 
@@ -221,9 +239,8 @@ def end(
         status = "cancelled"
     run.status, run.reason, run.exit_code, run.finished, run.owner = status, reason, exit_code, now, ""
     board.drop(run.id)
-    automation = automations_of(root).get(run.automation_id)
-    if automation is not None:
-        _settle(root, run, automation, now)
+    if run.automation_id in automations_of(root):
+        _settle(root, run, standing_of(root, run.automation_id), now)
     tell_people(root, run)
     if status in BAD and run.parent is None:
         _tell_of_failure(root, run, now)
@@ -249,20 +266,19 @@ def _try_again(root: Root, run: Run, status: str, reason: str | None, now: float
     wake_after_commit(root, QUEUE)
 
 
-def _settle(root: Root, run: Run, automation: Automation, now: float) -> None:
+def _settle(root: Root, run: Run, state: Standing, now: float) -> None:
     """The automation is free for its next run, which begins in the same transaction where there is a place."""
-    state = automation.state
-    if run.id in automation.waiting:
-        automation.waiting.remove(run.id)
-    if run.started is not None or state.current == run.id:
-        state.last_status = run.status
-    if state.current != run.id:
+    state.waiting.discard(run.id)
+    was_current = state.current == run.id
+    if run.started is not None or was_current:
+        state.change(last_status=run.status)
+    if not was_current:
         return
-    state.current = None
-    if automation.waiting:
-        following = runs_of(root).get(automation.waiting.minKey())
-        if following is not None and has_place(root, following):
-            begin(root, following, automation, now)
+    state.change(current="")
+    waits = state.waiting.first
+    following = None if waits is None else runs_of(root).get(waits)
+    if following is not None and has_place(root, following):
+        begin(root, following, state, now)
 
 
 def cancel(root: Root, run: Run, *, by: str | None, why: str, now: float) -> str:
@@ -342,8 +358,8 @@ def summary(run: Run) -> dict[str, Any]:
     return {
         "run_id": run.id,
         "automation_id": run.automation_id,
-        "name": run.settings["name"],
-        "type": run.definition.kind,
+        "name": run.name,
+        "type": run.kind,
         "status": run.status,
         "reason": run.reason,
         "started": whole(run.started),
@@ -358,7 +374,7 @@ def whole(at: float | None) -> int | None:
 
 
 def _tell_of_failure(root: Root, run: Run, now: float) -> None:
-    name = run.settings["name"]
+    name = run.name
     tell(
         root,
         now,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from opsapp.automations.resources import Run, automations_of, runs_of
 from opsapp.runtime.node import Node
 from opsapp.runtime.wakes import node_of
@@ -23,7 +25,7 @@ def forget(root: Root, now: float) -> bool:
     for automation in automations_of(root).values():
         surplus = len(automation.history) - keep["per_automation"]
         if surplus > 0:
-            dropped += sum(_drop(root, run_id) for run_id in list(automation.history)[: min(surplus, PAGE)])
+            dropped += sum(_drop(root, run_id) for run_id in list(islice(automation.history, min(surplus, PAGE))))
         if dropped >= PAGE:
             return True
     return dropped >= PAGE
@@ -34,8 +36,8 @@ def _drop(root: Root, run_id: str) -> bool:
     if run is None or not run.is_over:
         return False
     automation = automations_of(root).get(run.automation_id)
-    if automation is not None and run_id in automation.history:
-        automation.history.remove(run_id)
+    if automation is not None:
+        automation.history.discard(run_id)
     del runs_of(root)[run_id]
     return True
 

@@ -27,7 +27,8 @@ def rows(root: Root, text: str | None) -> list[dict[str, Any]]:
 
 def row(root: Root, automation: Automation) -> dict[str, Any]:
     settings, state = automation.definition.settings, automation.state
-    following = scheduling.next_of(root, automation, flow.node_of(root._p_jar).clock.now())
+    plan = automations_of(root).plan_for(automation.id)
+    following = scheduling.next_of(root, automation.id, plan, flow.node_of(root._p_jar).clock.now())
     return {
         "id": automation.id,
         **{name: settings[name] for name in ("name", "type", "icon", "schedule", "enabled")},

@@ -12,7 +12,7 @@ from collections import deque
 from typing import Any, NamedTuple
 
 from opsapp.audit.engine import Actor, note_refusal
-from opsapp.automations.resources import Automation, automations_of, board_of
+from opsapp.automations.resources import Plan, automations_of, board_of, standing_of
 from opsapp.lib import cron
 from opsapp.lib.problems import Conflict, Invalid
 from opsapp.notify.engine import tell
@@ -41,29 +41,22 @@ class Row(NamedTuple):
     digest: str
 
 
-def zone_of(root: Root, settings: dict[str, Any]) -> str:
-    return settings["timezone"] or node_of(root._p_jar).config["timezone"]
-
-
-def next_of(root: Root, automation: Automation, after: float) -> Row | None:
-    """When it comes next, or None: it has no schedule, or is switched off."""
-    settings = automation.definition.settings
-    if not settings["schedule"] or not settings["enabled"]:
+def next_of(root: Root, automation_id: str, plan: Plan | None, after: float) -> Row | None:
+    """When it comes next; None without a plan."""
+    if plan is None:
         return None
-    at = cron.next_time(settings["schedule"], zone_of(root, settings), after)
-    return Row(at, automation.id, automation.definition.digest)
+    zone = plan.zone or node_of(root._p_jar).config["timezone"]
+    return Row(cron.next_time(plan.schedule, zone, after), automation_id, plan.digest)
 
 
 def read(root: Root, ids: list[str]) -> list[Row]:
     """The next moments of these automations: behind what was handled, and none before their settings were made."""
     handled, found = board_of(root).clock.handled, []
     for automation_id in ids:
-        automation = automations_of(root).get(automation_id)
-        if automation is None:
-            continue
-        row = next_of(root, automation, max(handled[0] - 0.001, automation.definition.made_at))
+        plan = automations_of(root).plan_for(automation_id)
+        row = next_of(root, automation_id, plan, max(handled[0] - 0.001, plan.made_at if plan else 0.0))
         if row is not None and (row.at, row.automation_id) <= handled:
-            row = next_of(root, automation, row.at)
+            row = next_of(root, automation_id, plan, row.at)
         if row is not None:
             found.append(row)
     return found
@@ -74,45 +67,49 @@ def tick(root: Root, due: list[Row], now: float, up_since: float) -> list[Row]:
     check(root, LEASE)
     clock, following = board_of(root).clock, []
     for row in due:
-        automation = automations_of(root).get(row.automation_id)
-        if automation is None or automation.definition.digest != row.digest:
+        plan = automations_of(root).plan_for(row.automation_id)
+        if plan is None or plan.digest != row.digest:
             continue
         if (row.at, row.automation_id) > clock.handled:
-            _run(root, automation, row, now, missed=row.at < up_since)
-        later = next_of(root, automation, now)
+            _run(root, plan, row, now, missed=row.at < up_since)
+        later = next_of(root, row.automation_id, plan, now)
         if later is not None:
             following.append(later)
     clock.handled = max(clock.handled, (due[-1].at, due[-1].automation_id))
     return following
 
 
-def _run(root: Root, automation: Automation, row: Row, now: float, *, missed: bool) -> None:
-    if missed and not automation.definition.settings["catch_up"]:
+def _run(root: Root, plan: Plan, row: Row, now: float, *, missed: bool) -> None:
+    if missed and not plan.catch_up:
         return
-    if _is_full(root, automation, now):
+    if _is_full(root, row.automation_id, plan.name, now):
         return
+    origin = "catch_up" if missed else SCHEDULE
     try:
-        flow.ask(root, now, row.automation_id, given={}, by=SCHEDULE, origin="catch_up" if missed else SCHEDULE)
+        if plan.simple:
+            flow.ask_planned(root, now, row.automation_id, plan, by=SCHEDULE, origin=origin)
+        else:
+            flow.ask(root, now, row.automation_id, given={}, by=SCHEDULE, origin=origin)
     except (Conflict, Invalid) as refusal:
         log.warning("schedule did not run automation=%s: %s", row.automation_id, refusal)
 
 
-def _is_full(root: Root, automation: Automation, now: float) -> bool:
+def _is_full(root: Root, automation_id: str, name: str, now: float) -> bool:
     """Whether so many runs wait already that a tick makes no other one: a schedule that is faster than its runs would
     queue for ever. People are told when that begins, and again only after half of the queue was worked off."""
-    most, state = flow.options(root)["max_waiting"], automation.state
-    waiting = len(automation.waiting) if board_of(root).queue else 0
+    most, state = flow.options(root)["max_waiting"], standing_of(root, automation_id)
+    waiting, was_full = len(state.waiting) if board_of(root).queue else 0, state.row.full
     if waiting < most:
-        if state.full and waiting <= most // 2:
-            state.full = False
+        if was_full and waiting <= most // 2:
+            state.change(full=False)
         return False
-    if not state.full:
-        state.full = True
-        name, reason = automation.name, f"{most} runs wait already: ticks of its schedule make no more"
-        note_refusal(root, Actor(SCHEDULE, None), "automation.run", automation.id, reason)
-        about = {"key": f"automation:{automation.id}", "kind": "automation.full", "severity": "warning"}
+    if not was_full:
+        state.change(full=True)
+        reason = f"{most} runs wait already: ticks of its schedule make no more"
+        note_refusal(root, Actor(SCHEDULE, None), "automation.run", automation_id, reason)
+        about = {"key": f"automation:{automation_id}", "kind": "automation.full", "severity": "warning"}
         tell(root, now, **about, title=f"{name}: its schedule is faster than its runs", text=f"{name}: {reason}.")
-        log.warning("schedule is faster than its runs automation=%s waiting=%d", automation.id, waiting)
+        log.warning("schedule is faster than its runs automation=%s waiting=%d", automation_id, waiting)
     return True
 
 
@@ -187,8 +184,8 @@ class Scheduler:
 
 
 def _all(root: Root, now: float) -> list[str]:
-    """Every automation; the first time of all, what was before is nothing to make up for."""
+    """Every automation with a schedule; the first time of all, what was before is nothing to make up for."""
     clock = board_of(root).clock
     if not clock.handled[0]:
         clock.handled = (now, "")
-    return list(automations_of(root).keys())
+    return list(automations_of(root).plans)

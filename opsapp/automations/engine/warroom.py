@@ -42,7 +42,7 @@ def concerns(automation: Automation, host: Any, tags: set[str]) -> bool:
 
 def suggestion(root: Root, automation: Automation) -> dict[str, Any]:
     """With what its runs have shown: `score` is what at least may be expected of it, not the bare rate."""
-    statuses = [runs_of(root)[run_id].status for run_id in automation.latest(LOOKED_AT)]
+    statuses = [runs_of(root)[run_id].status for run_id in automation.history.newest(LOOKED_AT)]
     good = statuses.count("done")
     tried = good + sum(statuses.count(bad) for bad in ("failed", "timeout", "lost"))
     return {
@@ -57,7 +57,7 @@ def suggestion(root: Root, automation: Automation) -> dict[str, Any]:
 
 
 def _events(root: Root, automation: Automation, since: float, until: float) -> list[dict[str, Any]]:
-    runs = [runs_of(root)[run_id] for run_id in automation.latest(LOOKED_AT)]
+    runs = [runs_of(root)[run_id] for run_id in automation.history.newest(LOOKED_AT)]
     return [
         {
             "time": int(run.started),

@@ -25,6 +25,7 @@ ICONS = {
     "workflow": "git-branch",
 }
 HERE = ("script", "service_control", "webhook")  # by a node of this service, when no agent is named
+PROGRAMS = ("script", "service_control")
 PARENTS = ("composite", "workflow")
 HIDDEN = "[hidden]"
 _SECRET_NAME = re.compile(r"(?i)authorization|cookie|token|secret|passw|api[-_]?key|credential")
@@ -39,7 +40,13 @@ def place(kind: str, params: Mapping[str, Any]) -> str:
 
 def runs_programs(kind: str, params: Mapping[str, Any]) -> bool:
     """Whether it starts a program on the server: what `automations.server_scripts` may forbid."""
-    return kind in ("script", "service_control") and place(kind, params) == "here"
+    return kind in PROGRAMS and place(kind, params) == "here"
+
+
+def outline(settings: Mapping[str, Any]) -> tuple[str, str, str]:
+    """What is asked of a run time and again: its automation's name, its type, and who carries it out."""
+    kind = settings["type"]
+    return settings["name"], kind, place(kind, settings["params"])
 
 
 def children(kind: str, params: Mapping[str, Any]) -> list[str]:

@@ -9,7 +9,6 @@ from opsapp.tree.root import Root
 from .automations import (
     Automation,
     Automations,
-    AutomationState,
     Definition,
     Template,
     Templates,
@@ -17,31 +16,36 @@ from .automations import (
     Webhooks,
 )
 from .board import KEY, Board, board_of
+from .plans import Plan
 from .runs import Output, Run, Runs
 from .secrets import Secret, Secrets, reseal, reveal
+from .standing import Standing, gather
 
 __all__ = [
     "Automation",
-    "AutomationState",
     "Automations",
     "Board",
     "Definition",
     "Output",
+    "Plan",
     "Run",
     "Runs",
     "Secret",
     "Secrets",
+    "Standing",
     "Template",
     "Templates",
     "WebhookAddress",
     "Webhooks",
     "automations_of",
     "board_of",
+    "gather_standings",
     "reseal",
     "reveal",
     "runs_of",
     "secrets_of",
     "set_up",
+    "standing_of",
 ]
 
 
@@ -50,6 +54,15 @@ def set_up(root: Root) -> None:
     root["api"]["automations"] = Automations()
     root["api"]["secrets"] = Secrets()
     root.system[KEY] = Board()
+
+
+def gather_standings(root: Root) -> None:
+    """Evolve step: how automations stand, from each of them into one place."""
+    gather(automations_of(root))
+
+
+def standing_of(root: Root, automation_id: str) -> Standing:
+    return Standing(root["api"]["automations"].standings, automation_id)
 
 
 def automations_of(root: Root) -> Any:

@@ -1,10 +1,10 @@
-"""Automations: what people wrote (a Definition, replaced whole), and how it stands (a state of its own)."""
+"""Automations: what people wrote (a Definition, replaced whole). How they stand is in `standing`."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from BTrees.OOBTree import OOTreeSet
+from BTrees.OOBTree import OOBTree
 from persistent import Persistent
 
 from opsapp.automations.logic import settings as meaning
@@ -12,7 +12,9 @@ from opsapp.tree.folder import Facet, Folder, Record
 from opsapp.tree.sharded import ShardedTree
 
 from .board import KEY
+from .plans import Plan, plan_of
 from .runs import Runs
+from .standing import History, Standing, Standings, Waiting
 
 
 class Definition(Persistent):
@@ -37,15 +39,9 @@ class Definition(Persistent):
 
 
 class AutomationState(Persistent):
-    """What runs change: which run is under way, and what came of the last one. `full`: people were told that its
-    schedule is faster than its runs."""
+    """As stores older than the evolve step `automations-2-standing` have it: that reads it for the last time."""
 
     full = False
-
-    def __init__(self) -> None:
-        self.current: str | None = None
-        self.last_run: float | None = None
-        self.last_status: str | None = None
 
 
 class Webhooks(Facet):
@@ -90,6 +86,30 @@ class Automations(Folder):
         self.runs = Runs()
         self.runs.__parent__ = self
         self.runs.__name__ = "runs"
+        self.standings = Standings()
+        self.plans = OOBTree()  # automation id -> Plan
+
+    def __setitem__(self, name: str, automation: Any) -> None:
+        super().__setitem__(name, automation)
+        self.plan(automation)
+
+    def __delitem__(self, name: str) -> None:
+        super().__delitem__(name)
+        self.standings.drop(name)
+        self.plans.pop(name, None)
+
+    def plan(self, automation: Automation) -> None:
+        """Its schedule is another one now, or none."""
+        plan = plan_of(automation.definition)
+        if plan is None:
+            self.plans.pop(automation.id, None)
+        else:
+            self.plans[automation.id] = tuple(plan)
+
+    def plan_for(self, automation_id: str) -> Plan | None:
+        """None: it has no schedule, is switched off, or is not there."""
+        kept = self.plans.get(automation_id)
+        return None if kept is None else Plan(*kept)
 
     def __getitem__(self, name: str) -> Any:
         return self.runs if name == "runs" else super().__getitem__(name)
@@ -106,9 +126,6 @@ class Automation(Record):
         self.created_by = by
         self.token_sealed = ""
         self.token_digest = ""
-        self.state = AutomationState()
-        self.history = OOTreeSet()  # ids of its runs, the oldest first
-        self.waiting = OOTreeSet()  # ids of those in the queue
 
     @property
     def id(self) -> str:
@@ -118,17 +135,26 @@ class Automation(Record):
     def name(self) -> str:
         return self.definition.settings["name"]
 
+    @property
+    def state(self) -> Standing:
+        return Standing(self.__parent__.standings, self.__name__)
+
+    @property
+    def history(self) -> History:
+        return self.state.history
+
+    @property
+    def waiting(self) -> Waiting:
+        return self.state.waiting
+
     def redefine(self, settings: dict[str, Any], now: float) -> bool:
         """Whether anything is another now."""
         made = Definition(settings, now)
         if made.digest == self.definition.digest:
             return False
         self.definition = made
+        self.__parent__.plan(self)
         return True
-
-    def latest(self, count: int) -> list[str]:
-        """Ids of its newest runs, the newest first."""
-        return list(self.history)[: -count - 1 : -1]
 
 
 def automation_of_webhook(root: Any, token_digest: str) -> Automation | None:

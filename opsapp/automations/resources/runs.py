@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from BTrees.IOBTree import IOBTree
 from persistent import Persistent
 
+from opsapp.automations.logic import settings as meaning
 from opsapp.automations.logic.runs import CUT, FINAL, KEPT, fitting
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.sharded import ShardedTree
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from .automations import Definition
 
 GROWS_TO = 4096
+_NUMBERS = object()
 
 
 class Chunk(Persistent):
@@ -77,31 +79,59 @@ class Run(Record):
     url = "/api/automations/runs/{run_id}"
     output = Output()  # nothing, for all that have written nothing: `write` alone adds to a run's own
 
+    # What a run has not come to yet is not stored with it.
+    outline_kept: tuple[str, str, str] | None = None
+    inputs: dict[str, Any] = {}
+    status = "queued"
+    reason: str | None = None
+    exit_code: int | None = None
+    started: float | None = None
+    finished: float | None = None
+    attempt = 1
+    began: float | None = None  # the present attempt
+    wrote_before = 0  # where in the output the present attempt begins
+    owner = ""  # "node:boot" that carries it out
+    cancelled_by: str | None = None
+    request_id: str | None = None  # of the approval that it waited for
+    uses: dict[str, str] = {}  # what was approved: automation id -> digest of its definition
+    parent: str | None = None
+    step: str | None = None
+    parts: tuple[tuple[str, str, str], ...] = ()  # of a parent: (step, run id, status)
+    commands: tuple[tuple[str, str, str, str], ...] = ()  # agent id, its label, command id, status
+
     def __init__(
-        self, automation_id: str, definition: Definition, inputs: dict[str, Any], *, by: str, origin: str, now: float
+        self,
+        automation_id: str,
+        definition: Definition,
+        outline: tuple[str, str, str],
+        *,
+        by: str,
+        origin: str,
+        now: float,
     ):
         self.automation_id = automation_id
         self.definition = definition
-        self.inputs = inputs
+        self.outline_kept = outline
         self.requested_by = by
         self.origin = origin
         self.created_at = now
-        self.status = "queued"
-        self.reason: str | None = None
-        self.exit_code: int | None = None
-        self.started: float | None = None
-        self.finished: float | None = None
-        self.attempt = 1
-        self.began: float | None = None  # the present attempt
-        self.wrote_before = 0  # where in the output the present attempt begins
-        self.owner = ""  # "node:boot" that carries it out
-        self.cancelled_by: str | None = None
-        self.request_id: str | None = None  # of the approval that it waited for
-        self.uses: dict[str, str] = {}  # what was approved: automation id -> digest of its definition
-        self.parent: str | None = None
-        self.step: str | None = None
-        self.parts: tuple[tuple[str, str, str], ...] = ()  # of a parent: (step, run id, status)
-        self.commands: tuple[tuple[str, str, str, str], ...] = ()  # agent id, its label, command id, status
+
+    @property
+    def outline(self) -> tuple[str, str, str]:
+        """Name, type and place, without a look into the definition; older runs have to look."""
+        return self.outline_kept or meaning.outline(self.definition.settings)
+
+    @property
+    def name(self) -> str:
+        return self.outline[0]
+
+    @property
+    def kind(self) -> str:
+        return self.outline[1]
+
+    @property
+    def place(self) -> str:
+        return self.outline[2]
 
     def write(self, text: str, now: float) -> None:
         if text and self.output is Run.output:
@@ -131,7 +161,19 @@ class Runs(Folder):
         self._children = ShardedTree()
 
     def add(self, run: Run, now: float, after: str) -> Run:
-        """Its id is greater than `after`, that of its automation's last run: so they come in order."""
-        number = max((int(now * 1000) << 32) + secrets.randbits(32), int(after or "0", 16) + 1)
+        """Its id is greater than `after`, that of its automation's last run: so they come in order. Those of one
+        transaction follow each other, so that what it began together is taken up together, from neighbouring places."""
+        connection: Any = self._p_jar
+        txn = connection.transaction_manager.get()
+        number = max(_begun_in(txn) or (int(now * 1000) << 32) + secrets.randbits(32), int(after or "0", 16)) + 1
+        txn.set_data(_NUMBERS, number)
         self[f"{number:020x}"] = run
         return run
+
+
+def _begun_in(txn: Any) -> int:
+    """The number of the last run that was added in this transaction, or 0."""
+    try:
+        return txn.data(_NUMBERS)
+    except KeyError:
+        return 0

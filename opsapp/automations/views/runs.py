@@ -39,7 +39,7 @@ def list_runs(context: Runs, request: Request) -> Any:
 )
 def list_runs_of_automation(context: Automation, request: Request) -> Any:
     """Newest first."""
-    return page(request, context.latest(len(context.history)))
+    return page(request, list(context.history)[::-1])
 
 
 @view_config(context=Run, request_method="GET", permission=Permission.view, returns=schemas.RunRecord, renderer="json")

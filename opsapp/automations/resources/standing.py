@@ -1,0 +1,170 @@
+"""How automations stand: what their runs change, of many automations in one stored object.
+
+A tick of the schedules begins its runs in the order of the automations' ids, so those that share a bucket are written
+once for all of them. Transactions about different automations in one bucket merge, for which its values must compare:
+no None beside a text. Must not: what people wrote of an automation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from BTrees.OOBTree import OOBTree, OOTreeSet
+from persistent import Persistent
+
+RECENT = 8
+LAST = "~"  # behind every id
+
+
+class Row(NamedTuple):
+    """`current` is the run under way. `full`: people were told that the schedule is faster than its runs. `recent`: ids
+    of the newest runs, the oldest first; those before them are in `Standings.past`."""
+
+    current: str = ""
+    last_run: float = -1.0
+    last_status: str = ""
+    full: bool = False
+    recent: tuple[str, ...] = ()
+
+
+UNTOUCHED = Row()
+
+
+class Standings(Persistent):
+    """`rows`: automation id -> Row. In the sets each key is an automation's id and then a run's."""
+
+    def __init__(self) -> None:
+        self.rows = OOBTree()
+        self.past = OOTreeSet()
+        self.waiting = OOTreeSet()
+
+    def drop(self, automation_id: str) -> None:
+        self.rows.pop(automation_id, None)
+        for index in (self.past, self.waiting):
+            for key in list(index.keys(automation_id, automation_id + LAST)):
+                index.remove(key)
+
+
+class Standing:
+    """One automation's, for as long as a transaction lasts."""
+
+    def __init__(self, kept: Standings, automation_id: str):
+        self.kept, self.id = kept, automation_id
+
+    @property
+    def row(self) -> Row:
+        return Row(*self.kept.rows.get(self.id, UNTOUCHED))
+
+    def change(self, **values: Any) -> None:
+        self.kept.rows[self.id] = tuple(self.row._replace(**values))
+
+    @property
+    def current(self) -> str | None:
+        return self.row.current or None
+
+    @property
+    def last_run(self) -> float | None:
+        at = self.row.last_run
+        return at if at >= 0 else None
+
+    @property
+    def last_status(self) -> str | None:
+        return self.row.last_status or None
+
+    @property
+    def waiting(self) -> Waiting:
+        return Waiting(self.kept, self.id)
+
+    @property
+    def history(self) -> History:
+        return History(self)
+
+
+class Waiting:
+    """Ids of an automation's runs in the queue, the oldest first."""
+
+    def __init__(self, kept: Standings, automation_id: str):
+        self._index, self._id = kept.waiting, automation_id
+
+    def _keys(self) -> Any:
+        return self._index.keys(self._id, self._id + LAST)
+
+    def __len__(self) -> int:
+        return len(self._keys())
+
+    def __iter__(self) -> Iterator[str]:
+        return (key[len(self._id) :] for key in self._keys())
+
+    def add(self, run_id: str) -> None:
+        self._index.insert(self._id + run_id)
+
+    def discard(self, run_id: str) -> None:
+        if self._id + run_id in self._index:
+            self._index.remove(self._id + run_id)
+
+    @property
+    def first(self) -> str | None:
+        return next(iter(self), None)
+
+
+class History:
+    """Ids of an automation's runs, the oldest first."""
+
+    def __init__(self, standing: Standing):
+        self._standing, self._kept, self._id = standing, standing.kept, standing.id
+
+    def _past(self) -> Any:
+        return self._kept.past.keys(self._id, self._id + LAST)
+
+    def __len__(self) -> int:
+        return len(self._past()) + len(self._standing.row.recent)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from (key[len(self._id) :] for key in self._past())
+        yield from self._standing.row.recent
+
+    def newest(self, count: int) -> list[str]:
+        """The newest first."""
+        found, past = list(self._standing.row.recent[::-1][:count]), self._past()
+        missing = min(count - len(found), len(past))
+        return found + [past[-n][len(self._id) :] for n in range(1, missing + 1)]
+
+    @property
+    def last(self) -> str:
+        """Nothing where there was none, or it was forgotten."""
+        recent = self._standing.row.recent
+        return recent[-1] if recent else next(iter(self.newest(1)), "")
+
+    def add(self, run_id: str) -> None:
+        """One that is newer than all of them."""
+        recent = (*self._standing.row.recent, run_id)
+        if len(recent) > RECENT:
+            self._kept.past.update(self._id + each for each in recent[:-1])
+            recent = recent[-1:]
+        self._standing.change(recent=recent)
+
+    def discard(self, run_id: str) -> None:
+        recent, key = self._standing.row.recent, self._id + run_id
+        if run_id in recent:
+            self._standing.change(recent=tuple(each for each in recent if each != run_id))
+        elif key in self._kept.past:
+            self._kept.past.remove(key)
+
+
+def gather(automations: Any) -> None:
+    """Evolve step: each automation had a state, a set of its runs and a set of those that wait, all to itself."""
+    if hasattr(automations, "standings"):
+        return
+    kept, automations.plans = Standings(), OOBTree()
+    automations.standings = kept
+    for automation_id, automation in automations.items():
+        automation._p_activate()
+        mine = automation.__dict__
+        state, history, waiting = (mine.pop(name) for name in ("state", "history", "waiting"))
+        automation._p_changed = True
+        kept.past.update(automation_id + each for each in history)
+        kept.waiting.update(automation_id + each for each in waiting)
+        at = -1.0 if state.last_run is None else state.last_run
+        kept.rows[automation_id] = tuple(Row(state.current or "", at, state.last_status or "", state.full))
+        automations.plan(automation)
