@@ -22,26 +22,34 @@ def two(service):
 
 def test_the_history_is_in_order_however_long(service, two):
     one, other = two
+    waited = IDS[2::5]
 
     def fill(root):
+        state = standing_of(root, one)
         for n, each in enumerate(IDS):
-            history = standing_of(root, one).history
-            assert (len(history), history.last) == (n, IDS[n - 1] if n else "")
-            history.add(each)
-        standing_of(root, other).history.add("f" * 20)
+            assert (len(state.history), state.history.last) == (n, IDS[n - 1] if n else "")
+            if each in waited:
+                state.history.add(each)
+                state.waiting.add(each)
+            else:
+                state.begin(each, 1.0, known=False)
+        state.begin(waited[0], 1.0, known=True)
+        standing_of(root, other).begin("f" * 20, 1.0, known=False)
 
     def check(root):
         history = standing_of(root, one).history
-        assert list(history) == IDS
-        assert [history.newest(count) for count in (0, 1, RECENT + 1, 1000)] == [
-            IDS[::-1][:count] for count in (0, 1, RECENT + 1, 1000)
-        ]
+        assert (list(history), list(standing_of(root, one).waiting)) == (IDS, waited)
+        counts = (0, 1, RECENT + 1, 1000)
+        assert [history.newest(count) for count in counts] == [IDS[::-1][:count] for count in counts]
         for gone in (IDS[0], IDS[-1], IDS[-2], "0" * 19 + "x"):
             history.discard(gone)
         assert list(history) == IDS[1:-2]
         for each in IDS[1:-3]:
             history.discard(each)
+            standing_of(root, one).waiting.discard(each)
         assert (history.last, list(history)) == (IDS[-3], [IDS[-3]])
+        history.discard(IDS[-3])
+        assert (history.last, list(history), len(history)) == ("", [], 0)
         assert list(standing_of(root, other).history) == ["f" * 20]
 
     service.transact(fill)
@@ -55,9 +63,7 @@ def test_what_happens_to_neighbours_at_once_merges(service, two):
 
     def begin(root, mine, meanwhile):
         tries.append(mine)
-        state = standing_of(root, mine)
-        state.change(current=IDS[0], last_run=12.5, last_status="running")
-        state.history.add(IDS[0])
+        standing_of(root, mine).begin(IDS[0], 12.5, known=False)
         automations_of(root)[mine].redefine({**automations_of(root)[mine].definition.settings, "retries": 3}, 1.0)
         if meanwhile:
             service.transact(begin, meanwhile, None)
@@ -89,7 +95,7 @@ def test_nothing_stays_of_what_was_deleted(service, two):
 
 
 def test_a_store_of_the_older_layout_is_taken_over(service, two):
-    one, other = two
+    one = two[0]
 
     def as_it_was(root):
         folder = automations_of(root)

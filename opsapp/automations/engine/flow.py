@@ -57,9 +57,10 @@ def ask(
         run.inputs = values
     if parent is not None:
         run.parent, run.step = parent.id, step
-    _add(root, run, state, now)
+    runs_of(root).add(run, now, state.history.last)
     if definition.settings["requires_approval"]:
         run.status = "pending_approval"
+        _list(run, state)
         run.uses = approving.uses(root, automation)
         run.request_id = approving.request(root, run, automation, now)
         tell_people(root, run)
@@ -73,14 +74,16 @@ def ask_planned(root: Root, now: float, automation_id: str, plan: Plan, *, by: s
     run = Run(automation_id, plan.definition, plan.outline, by=by, origin=origin, now=now)
     state = standing_of(root, automation_id)
     _permitted(root, run)
-    _add(root, run, state, now)
+    runs_of(root).add(run, now, state.history.last)
     admit(root, run, state, plan.concurrency, now)
     return run
 
 
-def _add(root: Root, run: Run, state: Standing, now: float) -> None:
-    runs_of(root).add(run, now, state.history.last)
-    state.history.add(run.id)
+def _list(run: Run, state: Standing) -> None:
+    """It does not begin at once; one that does enters the history with that."""
+    if not run.listed:
+        run.listed = True
+        state.history.add(run.id)
 
 
 def _permitted(root: Root, run: Run) -> None:
@@ -135,6 +138,7 @@ def has_place(root: Root, run: Run) -> bool:
 
 def wait(root: Root, run: Run, state: Standing) -> None:
     run.status = "queued"
+    _list(run, state)
     state.waiting.add(run.id)
     board_of(root).queue[run.id] = state.id
     tell_people(root, run)
@@ -147,7 +151,7 @@ def begin(root: Root, run: Run, state: Standing, now: float) -> None:
         del board.queue[run.id]
         state.waiting.discard(run.id)
     run.status, run.started = "running", now
-    state.change(current=run.id, last_run=now, last_status="running")
+    state.begin(run.id, now, known=run.listed)
     tell_people(root, run)
     attempt(root, run, now)
 

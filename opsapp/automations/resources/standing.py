@@ -8,6 +8,7 @@ no None beside a text. Must not: what people wrote of an automation.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from heapq import merge
 from typing import Any, NamedTuple
 
 from BTrees.OOBTree import OOBTree, OOTreeSet
@@ -19,7 +20,7 @@ LAST = "~"  # behind every id
 
 class Row(NamedTuple):
     """`current` is the run under way. `full`: people were told that the schedule is faster than its runs. `recent`: ids
-    of the newest runs, the oldest first; those before them are in `Standings.past`."""
+    of the newest runs that began at once, the oldest first; all others are in `Standings.past`."""
 
     current: str = ""
     last_run: float = -1.0
@@ -54,10 +55,18 @@ class Standing:
 
     @property
     def row(self) -> Row:
-        return Row(*self.kept.rows.get(self.id, UNTOUCHED))
+        return Row._make(self.kept.rows.get(self.id, UNTOUCHED))
 
     def change(self, **values: Any) -> None:
         self.kept.rows[self.id] = tuple(self.row._replace(**values))
+
+    def begin(self, run_id: str, now: float, *, known: bool) -> None:
+        """A run is under way; `known`: it is in the history already."""
+        recent = self.row.recent if known else (*self.row.recent, run_id)
+        if len(recent) > RECENT:
+            self.kept.past.update(self.id + each for each in recent[:-1])
+            recent = recent[-1:]
+        self.change(current=run_id, last_run=now, last_status="running", recent=recent)
 
     @property
     def current(self) -> str | None:
@@ -109,47 +118,52 @@ class Waiting:
 
 
 class History:
-    """Ids of an automation's runs, the oldest first."""
+    """Ids of an automation's runs, the oldest first. One that does not begin at once is put where others can be put at
+    the same time: its asking changes nothing else, and many may ask."""
 
     def __init__(self, standing: Standing):
-        self._standing, self._kept, self._id = standing, standing.kept, standing.id
+        self._standing, self._index, self._id = standing, standing.kept.past, standing.id
 
     def _past(self) -> Any:
-        return self._kept.past.keys(self._id, self._id + LAST)
+        return self._index.keys(self._id, self._id + LAST)
 
     def __len__(self) -> int:
         return len(self._past()) + len(self._standing.row.recent)
 
     def __iter__(self) -> Iterator[str]:
-        yield from (key[len(self._id) :] for key in self._past())
-        yield from self._standing.row.recent
+        return merge((key[len(self._id) :] for key in self._past()), self._standing.row.recent)
 
     def newest(self, count: int) -> list[str]:
         """The newest first."""
-        found, past = list(self._standing.row.recent[::-1][:count]), self._past()
-        missing = min(count - len(found), len(past))
-        return found + [past[-n][len(self._id) :] for n in range(1, missing + 1)]
+        past = self._past()
+        found = [past[-n][len(self._id) :] for n in range(1, min(count, len(past)) + 1)]
+        return sorted((*found, *self._standing.row.recent), reverse=True)[:count]
 
     @property
     def last(self) -> str:
-        """Nothing where there was none, or it was forgotten."""
-        recent = self._standing.row.recent
-        return recent[-1] if recent else next(iter(self.newest(1)), "")
+        """The last that began at once or waits, else the last of all; nothing where there is none."""
+        recent, waits = self._standing.row.recent, last_of(self._standing.kept.waiting, self._id)
+        return max(recent[-1] if recent else "", waits) or last_of(self._index, self._id)
 
     def add(self, run_id: str) -> None:
-        """One that is newer than all of them."""
-        recent = (*self._standing.row.recent, run_id)
-        if len(recent) > RECENT:
-            self._kept.past.update(self._id + each for each in recent[:-1])
-            recent = recent[-1:]
-        self._standing.change(recent=recent)
+        """One that has to wait for something."""
+        self._index.insert(self._id + run_id)
 
     def discard(self, run_id: str) -> None:
         recent, key = self._standing.row.recent, self._id + run_id
         if run_id in recent:
             self._standing.change(recent=tuple(each for each in recent if each != run_id))
-        elif key in self._kept.past:
-            self._kept.past.remove(key)
+        elif key in self._index:
+            self._index.remove(key)
+
+
+def last_of(index: Any, automation_id: str) -> str:
+    """The last run of this automation in a set, or nothing."""
+    try:
+        key = index.maxKey(automation_id + LAST)
+    except ValueError:  # all keys are greater
+        return ""
+    return key[len(automation_id) :] if key.startswith(automation_id) else ""
 
 
 def gather(automations: Any) -> None:
