@@ -37,7 +37,10 @@ class Monitors(Folder):
 
 
 class State(Persistent):
-    """How a monitor stands; written when that changes, and not with each check."""
+    """How a monitor stands; written when that changes, and not with each check. So is when its certificate ends, which
+    nodes that do not check it tell its days from."""
+
+    cert_ends: float | None = None
 
     def __init__(self, since: int, status: str = "pending"):
         self.status = status
@@ -80,6 +83,8 @@ class Monitor(Record):
         self.revision += 1
         if switched or moved:
             self.state.take(Standing("pending" if settings["enabled"] else "paused", now))
+        if moved:
+            self.state.cert_ends = None
 
 
 class Incident(Record):

@@ -19,7 +19,7 @@ from opsapp.series.process import Series
 from . import events, indexing, leases, measuring, nodes, wakes
 from .clock import Clock
 from .hub import Hub, Lane, LeadLane
-from .store import Store
+from .store import FRESHEN_S, Store
 from .supervisor import Supervisor
 
 log = logging.getLogger(__name__)
@@ -134,6 +134,7 @@ class Node:
         events.start(self)
         nodes.start(self)
         indexing.start(self)
+        self.supervisor.add("connections", lambda: self.lane("looking", 1).run(self.store.freshen), every=FRESHEN_S)
         measuring.start(self)
         for start in self.companions:
             start(self)

@@ -30,8 +30,9 @@ CONNECTIONS = 32  # above it ZODB warns: each thread keeps one, or two where it 
 # Each connection has a cache of its own, and there are as many connections as threads: what is read often is in memory
 # as plain values anyway. A store's URI may say otherwise (connection_cache_size, connection_cache_size_bytes).
 UNSAID = 10_000  # zodburi's
-CACHE_OBJECTS = 2_000
+CACHE_OBJECTS = 1_000
 CACHE_BYTES = 8 << 20
+FRESHEN_S = 60.0
 AWAY = (ClientDisconnected, ReadOnlyError)
 AWAY_S = 2.0  # what a transaction under way waits for a store that went away, before its caller hears of it
 
@@ -111,10 +112,11 @@ class Place:
     """A connection with a transaction manager of its own. It stays open from one transaction to the next: opening and
     closing one costs as much as a small view. Each transaction begins by taking in what others have committed."""
 
-    __slots__ = ("connection", "lent", "manager", "thread")
+    __slots__ = ("connection", "home", "lent", "manager", "thread")
 
-    def __init__(self, db: Any, turns: Turns, room: Room):
+    def __init__(self, db: Any, turns: Turns, room: Room, home: list[Place]):
         self.lent = True
+        self.home = home  # the free ones of its thread
         self.thread = threading.current_thread()
         self.manager = Manager(turns, room)
         self.connection = db.open(transaction_manager=self.manager)
@@ -152,34 +154,53 @@ class Store:
     def borrow(self) -> Place:
         """A place that the calling thread alone has until it gives it back."""
         free = self._free.__dict__.setdefault("places", [])
-        if free:
+        try:
             place = free.pop()
-            place.lent = True
-        else:
-            place = self._left_behind() or self._new_place()
+        except IndexError:  # none, or just being freshened
+            return self._left_behind(free) or self._new_place(free)
+        place.lent = True
         return place
 
-    def _new_place(self) -> Place:
-        place = Place(self.db, self.turns, self.room)
+    def _new_place(self, home: list[Place]) -> Place:
+        place = Place(self.db, self.turns, self.room, home)
         with self._places_lock:
             self._places.add(place)
         return place
 
-    def _left_behind(self) -> Place | None:
+    def _left_behind(self, home: list[Place]) -> Place | None:
         """A place whose thread has ended."""
         with self._places_lock:
             for place in self._places:
                 if not place.lent and not place.thread.is_alive():
-                    place.lent, place.thread = True, threading.current_thread()
+                    place.lent, place.thread, place.home = True, threading.current_thread(), home
                     return place
         return None
+
+    def freshen(self) -> bool:
+        """From any thread, now and then: places that nobody uses take in what was committed. A connection remembers the
+        id of each object that others have changed until its next transaction, and some threads have none for days."""
+        for place in tuple(self._places):
+            with self._places_lock:
+                try:
+                    place.home.remove(place)
+                except ValueError:  # it is lent
+                    continue
+                place.lent = True
+            try:
+                place.manager.begin()
+            finally:
+                place.manager.abort()
+                with self._places_lock:
+                    place.lent = False
+                    place.home.append(place)
+        return False
 
     def give_back(self, place: Place) -> None:
         """In the thread that borrowed it. A place whose transaction did not end, or whose database has been closed, is
         not used again."""
         if place.connection.opened is not None and not place.manager.under_way():
             place.lent = False
-            self._free.places.append(place)
+            place.home.append(place)
             return
         place.manager.abort()
         with self._places_lock:

@@ -14,13 +14,14 @@ from opsapp.series.observations import MARK, NAMES
 
 log = logging.getLogger(__name__)
 Value = int | float | str
+Implied = Callable[[float], dict[str, Value]]
 
 
 class Live:
     def __init__(self):
         self._subjects: dict[str, dict[str, tuple[Value, float]]] = {}
         self._listeners: list[Callable[[str, dict[str, Value]], Any]] = []
-        self._bound: dict[int, tuple[str, str]] = {}
+        self._bound: dict[int, tuple[str, str, Implied | None]] = {}
         self._new: set[int] = set()
 
     def update(self, subject: str, values: dict[str, Value], at: float) -> None:
@@ -66,13 +67,13 @@ class Live:
 
     def drop(self, subject: str) -> None:
         self._subjects.pop(subject, None)
-        for number in [number for number, (owner, _) in self._bound.items() if owner == subject]:
+        for number in [number for number, bound in self._bound.items() if bound[0] == subject]:
             del self._bound[number]
 
-    def bind(self, number: int, subject: str, name: str) -> None:
-        """Series `number` is `name` of `subject`."""
-        if self._bound.get(number) != (subject, name):
-            self._bound[number] = (subject, name)
+    def bind(self, number: int, subject: str, name: str, implied: Implied | None = None) -> None:
+        """Series `number` is `name` of `subject`. What comes from the journal with a value tells `implied(at)` too."""
+        if self._bound.get(number) != (subject, name, implied):
+            self._bound[number] = (subject, name, implied)
             self._new.add(number)
 
     def newly_bound(self) -> set[int]:
@@ -86,8 +87,10 @@ class Live:
         for number, time, value, status, _ in observations:
             if number not in self._bound:
                 continue
-            subject, name = self._bound[number]
+            subject, name, implied = self._bound[number]
             values: dict[str, Value] = {} if value is None else {name: value}
+            if implied is not None and value is not None:
+                values |= implied(time / 1000)
             if status and not status & MARK:
                 values |= {"status": NAMES[status], "last_check": time // 1000}
             if values:

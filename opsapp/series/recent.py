@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import math
 import threading
+from array import array
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable
+from itertools import accumulate
 from struct import Struct
 
 from opsapp.series import codec
@@ -29,21 +32,44 @@ ROW = Struct("<qdBI")  # 21 bytes a row: five minutes of 1,000 checks a second a
 
 
 class Generation:
+    """Rows of some batches by series. Once it is whole they are put end to end: thousands of small buffers take several
+    times the memory of what they hold."""
+
     def __init__(self) -> None:
         self.batches = 0
         self.folded = 0  # how many looks found it folded
         self.last: dict[str, int] = {}  # log -> its last batch in here
-        self.rows: dict[int, bytearray] = {}
+        self._open: dict[int, bytearray] = {}
+        self._numbers, self._ends, self._rows = array("I"), array("I"), b""
 
     def take(self, key: str, batch: int, observations: list) -> None:
         self.batches += 1
         self.folded = 0
         self.last[key] = batch
         for number, time, value, status, hold in observations:
-            packed = self.rows.get(number)
+            packed = self._open.get(number)
             if packed is None:
-                packed = self.rows[number] = bytearray()
+                packed = self._open[number] = bytearray()
             packed += ROW.pack(time, math.nan if value is None else value, status, hold)
+
+    def close(self) -> None:
+        """It takes no more batches."""
+        numbers = sorted(self._open)
+        self._numbers = array("I", numbers)
+        self._rows = b"".join(map(self._open.__getitem__, numbers))
+        self._ends = array("I", accumulate(len(self._open[number]) for number in numbers))
+        self._open = {}
+
+    def rows(self, number: int) -> bytes:
+        if number in self._open:
+            return bytes(self._open[number])
+        at = bisect_left(self._numbers, number)
+        if at == len(self._numbers) or self._numbers[at] != number:
+            return b""
+        return self._rows[self._ends[at - 1] if at else 0 : self._ends[at]]
+
+    def numbers(self) -> set[int]:
+        return {*self._open, *self._numbers}
 
 
 class Recent:
@@ -113,7 +139,7 @@ class Recent:
 
     def rows(self, number: int, start: int, end: int) -> list[Row]:
         with self._lock:
-            packed = b"".join(each.rows.get(number, b"") for each in self._generations)
+            packed = b"".join(each.rows(number) for each in self._generations)
         found = []
         for time, value, status, hold in ROW.iter_unpack(packed):
             if start <= time < end:
@@ -122,10 +148,11 @@ class Recent:
 
     def numbers(self) -> set[int]:
         with self._lock:
-            return {number for each in self._generations for number in each.rows}
+            return set().union(*(each.numbers() for each in self._generations))
 
     def _current(self) -> Generation:
         if self._generations[-1].batches >= GENERATION:
+            self._generations[-1].close()
             self._generations.append(Generation())
         return self._generations[-1]
 

@@ -77,7 +77,7 @@ def test_scopes_name_what_there_is(service):
         ({"recurring": "0 0 30 2 *"}, "recurring"),
         ({"recurring": ""}, "recurring"),
         ({"scope": "box-1"}, "scope"),
-        ({"scope": [1]}, "scope.0"),
+        ({"scope": [1]}, "scope"),
         ({"autonomy_override": "observation"}, "autonomy_override"),
         ({"enabled": 1}, "enabled"),
         ({"colour": "red"}, "colour"),

@@ -264,7 +264,7 @@ def test_events_tell_of_changes(service):
     service.otto.put_json(f"{PATH}/{monitor_id}", {"name": "Store"})
     service.ada.delete(f"{PATH}/{monitor_id}")
     service.node.events.step()
-    told = [(each.kind, each.data["id"], each.data["change"]) for each in service.node.events.ring]
+    told = [(each.kind, each.data["id"], each.data["change"]) for each in service.node.events.since("")]
     assert told == [("monitor", monitor_id, change) for change in ("created", "updated", "deleted")]
 
 

@@ -7,14 +7,17 @@ import pytest
 
 from opsapp.lib.problems import StoreAway
 from opsapp.monitoring.engine.checking import request_check
+from opsapp.monitoring.engine.register import Register
 from opsapp.monitoring.engine.windows import Turns
 from opsapp.monitoring.interfaces import IProbeElsewhere, IWindows
+from opsapp.monitoring.logic.settings import options
 from opsapp.monitoring.logic.timetable import next_moment
 from opsapp.monitoring.probes.outcome import Outcome
 from opsapp.monitoring.resources import monitors_of
 from opsapp.runtime.measuring import flush
 from opsapp.series.observations import DOWN as DOWN_CODE
 from opsapp.series.observations import UP as UP_CODE
+from opsapp.series.process import Series
 from tests.support.monitoring import BLIND, DOWN, UP, Lookout
 
 
@@ -70,7 +73,7 @@ def test_state_and_incident_are_one_transaction_and_one_event_each(lookout):
     lookout.sees[monitor_id] = UP
     lookout.run(60)
     lookout.service.node.events.step()
-    told = [(each.kind, each.data["change"], each.data["status"]) for each in lookout.service.node.events.ring]
+    told = [(each.kind, each.data["change"], each.data["status"]) for each in lookout.service.node.events.since("")]
     assert told == [
         ("monitor", "created", "pending"),
         ("incident", "opened", "open"),
@@ -117,6 +120,67 @@ def test_settings_that_change_while_a_verdict_waits_for_its_commit_start_afresh(
     lookout.run(121)
     assert lookout.service.read(lambda root: monitors_of(root)[monitor_id].state.status) == "up"
     assert lookout.monitor(monitor_id)["status"] == "up"
+
+
+def test_a_check_under_way_says_nothing_of_settings_that_came_meanwhile(lookout, monkeypatch):
+    """The answer of an old address is no verdict on the new one, which is looked at at once."""
+    monitor_id = lookout.add(retries=0)
+    lookout.sees[monitor_id] = UP
+    lookout.tick()
+    measure = lookout.checker.measuring.measure
+
+    def slow(entry):
+        monkeypatch.setattr(lookout.checker.measuring, "measure", measure)
+        lookout.service.otto.put_json(f"/api/monitoring/endpoints/{monitor_id}", {"url": "http://other.example/"})
+        lookout.watch.follow()
+        return DOWN
+
+    monkeypatch.setattr(lookout.checker.measuring, "measure", slow)
+    lookout.run(61)
+    lookout.checked.clear()
+    lookout.run(1)
+    assert lookout.incidents() == []
+    assert lookout.monitor(monitor_id)["status"] == "up"
+
+
+def test_what_was_measured_at_another_address_is_not_shown_for_the_new_one(lookout):
+    monitor_id = lookout.add(url="https://shop.example/")
+    lookout.sees[monitor_id] = Outcome(True, 12.0, "HTTP 200", {"total": 12.0}, 40.0, "HTTP/2")
+    lookout.tick()
+    known = lookout.monitor(monitor_id)
+    assert (known["cert_days"], known["response_time_ms"], known["protocol"]) == (40.0, 12, "HTTP/2")
+    lookout.service.otto.put_json(f"/api/monitoring/endpoints/{monitor_id}", {"url": "http://other.example/"})
+    shown = lookout.monitor(monitor_id)
+    assert shown["status"] == "pending"
+    assert {name: shown[name] for name in MEASURED} == dict.fromkeys(MEASURED)
+
+
+MEASURED = ("cert_days", "response_time_ms", "protocol", "phases", "last_check")
+
+
+def test_the_days_of_a_certificate_are_told_to_other_nodes_and_outlive_a_restart(lookout):
+    """They learn its end when it changes, and that it is still that one from the journal's rows."""
+    service = lookout.service
+    monitor_id = lookout.add(url="https://shop.example/", interval=300, timeout=10)
+    for days in (40.0, 40.0, 90.0):
+        lookout.sees[monitor_id] = Outcome(True, 12.0, "HTTP 200", None, days)
+        lookout.run(301, step=10)
+    flush(service.node)
+    other = Series("other", service.node.transact)
+    register = Register(options({}), other.live, service.clock)
+    for _ in range(2):
+        service.node.transact(lambda root: register.catch_up(root) or other.catch_up(root))
+        other.tell()
+    here = lookout.monitor(monitor_id)["cert_days"]
+    assert here == 90.0
+    assert other.live.value(f"monitor:{monitor_id}", "cert_days") == pytest.approx(here, abs=0.02)
+    told = [each.data["change"] for each in events_of(service) if each.kind == "monitor"]
+    assert told == ["created", "status", "certificate"]  # the same certificate again is no news
+
+
+def events_of(service):
+    service.node.events.step()
+    return service.node.events.since("")
 
 
 def test_a_flapping_target_is_flagged(lookout):
@@ -469,7 +533,7 @@ def test_a_quorum_of_agents_decides(lookout, seen, quorum, status):
     lookout.service.node.registry.registerUtility(Agents(dict(zip("abc", seen, strict=True))), IProbeElsewhere)
     lookout.watch.follow()
     entry = lookout.watch.register.entries[monitor_id]
-    entry.settings = entry.settings | {"probe_from": ["a", "b", "c"], "quorum": quorum}
+    entry.settings = {**entry.settings, "probe_from": ["a", "b", "c"], "quorum": quorum}
     lookout.tick()
     assert lookout.monitor(monitor_id)["status"] == status
 

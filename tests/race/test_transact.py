@@ -61,7 +61,7 @@ def test_every_event_is_read_once_and_in_one_order(service):
     orders = []
     for tail in tails:
         tail.step()
-        orders.append([(event.data["writer"], event.data["k"]) for event in tail.ring if event.kind == "test"])
+        orders.append([(event.data["writer"], event.data["k"]) for event in tail.since("") if event.kind == "test"])
     assert orders[0] == orders[1]
     assert len(orders[0]) == len(set(orders[0])) == THREADS * TIMES
     for n in range(THREADS):
@@ -167,3 +167,34 @@ def test_a_store_that_is_away_is_told_at_once(service, monkeypatch):
 def test_persistent_objects_do_not_leave(service):
     with pytest.raises(TypeError, match="persistent"):
         service.node.transact(lambda root: root)
+
+
+def test_connections_that_nobody_uses_forget_what_others_changed(service):
+    """Each remembers the ids of objects that changed since its last transaction: for days, if nobody sees to it."""
+    store = service.node.store
+    idle = store.borrow()
+    store.give_back(idle)
+    waiting = idle.connection._storage._invalidations
+    in_threads(lambda n: [service.node.transact(change, n, k) for k in range(5)])
+    assert len(waiting) > 0
+    store.freshen()
+    assert len(idle.connection._storage._invalidations) == 0
+    assert store.borrow() is idle
+
+
+def test_freshening_takes_no_connection_from_who_uses_it(service):
+    ended = threading.Event()
+    freshening = threading.Thread(target=lambda: [service.node.store.freshen() for _ in iter(ended.is_set, True)])
+    freshening.start()
+    try:
+        in_threads(lambda n: [service.node.transact(change, n, k) for k in range(TIMES)])
+    finally:
+        ended.set()
+        freshening.join()
+    service.node.events.step()
+    told = [(event.data["writer"], event.data["k"]) for event in service.node.events.since("") if event.kind == "test"]
+    assert sorted(told) == [(n, k) for n in range(THREADS) for k in range(TIMES)]
+
+
+def change(root, n, k):
+    events.emit(root, "test", {"writer": n, "k": k})

@@ -51,13 +51,16 @@ def delete(root: Root, monitor: Monitor, now: float) -> None:
     events.emit(root, "monitor", {"id": monitor.id, "name": monitor.settings["name"], "change": "deleted"})
 
 
-def settle(root: Root, monitor_id: str, revision: int, standing: Standing, now: float) -> bool:
-    """A verdict becomes the state, and its incident opens or is resolved with it. False: the settings have changed
-    since that check began, so it says nothing any more."""
+def settle(
+    root: Root, monitor_id: str, revision: int, standing: Standing, now: float, cert_ends: float | None = None
+) -> bool:
+    """A verdict becomes the state, and its incident opens or is resolved with it; `cert_ends`: another certificate was
+    seen. False: the settings have changed since that check began, so it says nothing any more."""
     monitor = monitors_of(root).get(monitor_id)
     if monitor is None or monitor.revision != revision:
         return False
     previous = monitor.state.status
+    changed = (standing.status, standing.flapping) != (previous, monitor.state.flapping)
     if standing.alarmed and monitor.state.incident_id is None:
         incident = incidents_of(root).start(monitor, standing.cause, now)
         tell_incident(root, incident, "opened", now)
@@ -65,7 +68,9 @@ def settle(root: Root, monitor_id: str, revision: int, standing: Standing, now: 
     elif not standing.alarmed:
         _resolve(root, monitor, now)
     monitor.state.take(standing)
-    tell(root, monitor, "status", now, previous=previous)
+    if cert_ends is not None:
+        monitor.state.cert_ends = cert_ends
+    tell(root, monitor, "status" if cert_ends is None or changed else "certificate", now, previous=previous)
     return True
 
 

@@ -198,26 +198,28 @@ class Checker:
             return
         began, monotonic = self.node.clock.now(), self.node.clock.monotonic()
         self.lateness.append(monotonic - due)
-        landed = partial(self._landed, flights, entry, began, monotonic)
+        landed = partial(self._landed, flights, entry, entry.revision, began, monotonic)
         if not self.measuring.begin(entry, landed):
             gevent.spawn(self._fly, flights, entry)
 
-    def _landed(self, flights: Flights, entry: Entry, began: float, monotonic: float, outcome: Outcome) -> None:
+    def _landed(
+        self, flights: Flights, entry: Entry, revision: int, began: float, monotonic: float, outcome: Outcome
+    ) -> None:
         """On the hub's loop, where nothing may wait: what needs more than memory goes on in a greenlet."""
         self.checks += 1
         entry.slow = (self.node.clock.monotonic() - monotonic) * 1000 > SLOW_MS
         taken = False
         try:
-            taken = self.watch.take_steady(entry, outcome, began)
+            taken = revision == entry.revision and self.watch.take_steady(entry, outcome, began)
         finally:
             if taken:
                 self._over(flights, entry.id)
             else:
-                gevent.spawn(self._settle, flights, entry, outcome, began)
+                gevent.spawn(self._settle, flights, entry, revision, outcome, began)
 
-    def _settle(self, flights: Flights, entry: Entry, outcome: Outcome, began: float) -> None:
+    def _settle(self, flights: Flights, entry: Entry, revision: int, outcome: Outcome, began: float) -> None:
         try:
-            self._judge(entry, self.measuring.confirmed(outcome), began)
+            self._judge(entry, revision, self.measuring.confirmed(outcome), began)
         except Exception:
             log.exception("check failed monitor=%s", entry.id)
         finally:
@@ -240,7 +242,7 @@ class Checker:
     def check(self, entry: Entry) -> tuple[Outcome | None, Verdict | None]:
         """One check, now: measured, judged, stored. No outcome: there was nothing to look at yet (a push monitor whose
         call is not late)."""
-        began, monotonic = self.node.clock.now(), self.node.clock.monotonic()
+        began, monotonic, revision = self.node.clock.now(), self.node.clock.monotonic(), entry.revision
         outcome = self.measuring.measure(entry)
         self.checks += 1
         took = (self.node.clock.monotonic() - monotonic) * 1000
@@ -248,9 +250,12 @@ class Checker:
         if outcome is None:
             self.table.move(entry.id, self.measuring.next_deadline(entry))
             return None, None
-        return outcome, self._judge(entry, outcome, began)
+        return outcome, self._judge(entry, revision, outcome, began)
 
-    def _judge(self, entry: Entry, outcome: Outcome, began: float) -> Verdict | None:
+    def _judge(self, entry: Entry, revision: int, outcome: Outcome, began: float) -> Verdict | None:
+        if revision != entry.revision:  # it was looked at as it was set before: that says nothing of what it is now
+            self.table.hurry(entry.id, self.node.clock.monotonic())
+            return None
         verdict = self.watch.take(entry, outcome, began)
         if verdict is not None and verdict.retry_in is not None:
             self.table.hurry(entry.id, self.node.clock.monotonic() + verdict.retry_in)

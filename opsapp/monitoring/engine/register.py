@@ -6,12 +6,13 @@ monitor, with or without a hub.
 
 from __future__ import annotations
 
-import sys
+import json
 import threading
 from array import array
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
+from math import inf
 from typing import Any
 
 from opsapp.monitoring.logic.state import Rules, Standing
@@ -34,9 +35,11 @@ _TARGET = (
 )
 
 _THRESHOLDS = ("certificate_warn_days", "retry_spacing_s", "flapping_changes", "flapping_window_s")
-_EMPTY: dict[type, Any] = {list: [], dict: {}}
+DAY_S = 86400
+SAME_END_S = 3600  # days are told to a hundredth of a day
 _NAMES: dict[tuple[str, ...], tuple[str, ...]] = {}  # of phases: a handful of them for all monitors
 _rules = lru_cache(maxsize=4096)(Rules)
+_rest = lru_cache(maxsize=4096)(json.loads)  # settings are never changed, only replaced
 
 
 class Entry:
@@ -44,6 +47,7 @@ class Entry:
     `told` is what people see: the same, but never before it is committed together with its incident."""
 
     __slots__ = (
+        "cert_ends",
         "created_at",
         "id",
         "incident_id",
@@ -84,10 +88,11 @@ class Entry:
             stored = replace(stored, failures=self.standing.failures)
         self.standing = self.told = stored
         self.incident_id = monitor.state.incident_id
+        self.cert_ends = monitor.state.cert_ends
         if monitor.revision == self.revision:
             return
         self.revision, self.push_token = monitor.revision, monitor.push_token
-        settings = self.settings = {sys.intern(name): _shared(value) for name, value in monitor.settings.items()}
+        settings = self.settings = Settings(monitor.settings)
         self.judge_by(section)
         self.target = ProbeTarget(
             self.id,
@@ -102,6 +107,16 @@ class Entry:
         """The rules that its settings and the configuration come to; monitors that agree in them share them."""
         own, given = self.settings, tuple(section[name] for name in _THRESHOLDS)
         self.rules = _rules(own["interval"], own["timeout"], own["retries"], own["degraded_ms"], *given)
+
+    def another_end(self, days: float | None, now: float) -> float | None:
+        """When the certificate ends that was seen with so many days left, if that is not the one that is stored."""
+        if days is None or (self.cert_ends is not None and abs(now + days * DAY_S - self.cert_ends) < SAME_END_S):
+            return None
+        return round(now + days * DAY_S)
+
+    def implied(self, at: float) -> dict[str, Any]:
+        """What a good check by another node tells beside its time: its certificate was the one that is stored."""
+        return {} if self.cert_ends is None else {"cert_days": round((self.cert_ends - at) / DAY_S, 2)}
 
     def measured(self, outcome: Outcome) -> None:
         """What of an outcome is shown until the next one; packed, because there are so many of them."""
@@ -123,17 +138,31 @@ def _floats(*values: float) -> bytes:
     return array("f", values).tobytes()
 
 
-def _shared(value: Any) -> Any:
-    """Unpickling gives every monitor copies of its own of what nearly all have in common. Settings are never changed,
-    only replaced."""
-    if isinstance(value, str):
-        return sys.intern(value) if len(value) <= 16 else value
-    if isinstance(value, dict | list) and not value:
-        return _EMPTY[type(value)]
-    return value
+class Settings(Mapping[str, Any]):
+    """A monitor's settings as plain values: its own name and URL, over what it shares with all that are set alike."""
+
+    __slots__ = ("_name", "_rest", "_url")
+
+    def __init__(self, settings: dict[str, Any]):
+        self._name, self._url = settings["name"], settings["url"]
+        rest = {name: value for name, value in settings.items() if name not in {"name", "url"}}
+        self._rest = _rest(json.dumps(rest, sort_keys=True))
+
+    def __getitem__(self, name: str) -> Any:
+        if name == "name":
+            return self._name
+        return self._url if name == "url" else self._rest[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield "name"
+        yield "url"
+        yield from self._rest
+
+    def __len__(self) -> int:
+        return 2 + len(self._rest)
 
 
-def searched(settings: dict[str, Any]) -> str:
+def searched(settings: Mapping[str, Any]) -> str:
     """What the words of a query are looked for in."""
     return f"{settings['name']} {settings['url']} {' '.join(settings['tags'])}".casefold()
 
@@ -212,8 +241,15 @@ class Register:
         if entry is None:
             entry = self.entries[monitor_id] = Entry(monitor, self.section)
         else:
+            looked_at = entry.target.type, entry.target.url
             entry.take(monitor, self.section)
+            if looked_at != (entry.target.type, entry.target.url):
+                self._live.forget(entry.subject, inf)  # it was measured elsewhere
+                entry.phases = entry.protocol = None
         if differs:
             self._differs()
         # What other nodes measured comes back by the journal under this name.
-        self._live.bind(entry.series, entry.subject, "beat" if entry.target.type == "push" else "response_time_ms")
+        name = "beat" if entry.target.type == "push" else "response_time_ms"
+        self._live.bind(entry.series, entry.subject, name, None if entry.cert_ends is None else entry.implied)
+        for record in (monitor.state, monitor):
+            record._p_deactivate()  # it is here as plain values now

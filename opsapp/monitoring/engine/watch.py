@@ -44,8 +44,8 @@ class Watch:
         return False
 
     def take(self, entry: Entry, outcome: Outcome, began: float) -> Verdict | None:
-        """On the hub: an outcome is judged, observed, and committed when it changes the state. None: it is older than
-        what was judged already, or the monitor is off."""
+        """On the hub: an outcome is judged, observed, and committed when it changes what is stored. None: it is older
+        than what was judged already, or the monitor is off."""
         if began < entry.judged_at or not entry.settings["enabled"]:
             return None
         now, before, revision = self.node.clock.now(), entry.standing, entry.revision
@@ -55,9 +55,14 @@ class Watch:
         verdict = judge(before, seen, entry.rules, now, in_window=self.in_window(entry, now))
         entry.standing = verdict.standing
         self._observe(entry, outcome, now)
-        if verdict.changed and not self.settling.settle(entry.id, revision, verdict.standing, now):
-            # Not stored: the next check comes to the same verdict again. What was read anew meanwhile stays.
-            entry.standing = before if entry.standing is verdict.standing else entry.standing
+        ends = entry.another_end(outcome.certificate_days, now)
+        if verdict.changed or ends is not None:
+            taken = self.settling.settle(entry.id, revision, verdict.standing, now, ends)
+            if taken and ends is not None:
+                entry.cert_ends = ends
+            elif not taken and verdict.changed and entry.standing is verdict.standing:
+                # The next check comes to the same verdict again. What was read anew meanwhile stays.
+                entry.standing = before
         entry.told = entry.standing
         return verdict
 
@@ -67,6 +72,8 @@ class Watch:
         if not steady(entry.standing, outcome.ok, took, days, entry.rules):
             return False
         now = self.node.clock.now()
+        if days is not None and entry.another_end(days, now) is not None:
+            return False
         if began < entry.judged_at or not entry.settings["enabled"] or self.in_window(entry, now):
             return False
         entry.judged_at = began
