@@ -1,5 +1,4 @@
 """The journal's tail in memory: rows of open and closed generations read alike."""
-from opsapp.series.observations import Row
 from opsapp.series.recent import Generation
 
 
