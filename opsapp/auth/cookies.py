@@ -2,7 +2,8 @@
 
 A page of another site can make a browser send the cookie, but it cannot read what our page says: so every unsafe
 request that is known by its cookie alone carries `X-CSRF-Token` (or the form field `csrf_token`), made from the
-session's token. A request with a credential of its own in header or address needs none.
+session's token. What only reads under /api needs none, because an EventSource could not send it: there the browser's own
+word on who asks counts. A request with a credential of its own in header or address needs neither.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from webob.cookies import make_cookie
 
 from opsapp.lib.ids import digest
 from opsapp.lib.problems import Forbidden
+from opsapp.web.address import same_origin
 from opsapp.web.derivers import UNSAFE
 
 SESSION = "opsapp_session"
@@ -43,6 +45,16 @@ def carries(request: Request, secret: str) -> bool:
     if not given and request.content_type == FORM:
         given = request.POST.get(FIELD, "")
     return isinstance(given, str) and hmac.compare_digest(given.encode(), csrf_token(secret).encode())
+
+
+def is_from_elsewhere(request: Request) -> bool:
+    """Whether a page of another site reads this: from another host of the same site the browser sends the cookie along.
+    A link that somebody follows is nothing that a page reads."""
+    site = request.headers.get("Sec-Fetch-Site")
+    if site is not None:
+        return site not in ("same-origin", "none") and request.headers.get("Sec-Fetch-Mode") != "navigate"
+    origin = request.headers.get("Origin")
+    return origin is not None and not same_origin(origin, request.scheme, request.host)
 
 
 def csrf_deriver(view: View, info: Any) -> View:

@@ -10,7 +10,7 @@ from opsapp.lib.ids import digest
 from opsapp.tree.root import Root
 from opsapp.web.identity import Identity, presented_token
 
-from .cookies import SESSION
+from .cookies import SESSION, is_from_elsewhere
 from .resources import find_key, find_session, use_ticket, users_of
 
 TOKEN = re.compile(r"[0-9a-f]{64}")
@@ -29,6 +29,8 @@ def read_credential(request: Request, root: Root) -> Identity | None:
 def _cookie(request: Request, root: Root, now: float) -> Identity | None:
     """The session of a browser, where there is no other credential."""
     token = request.cookies.get(SESSION, "")
+    if request.method in ("GET", "HEAD") and request.path_info.startswith("/api/") and is_from_elsewhere(request):
+        return None
     identity = _session(root, token, now) if TOKEN.fullmatch(token) else None
     if identity is not None:
         request.cookie_secret = token

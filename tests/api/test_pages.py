@@ -148,6 +148,24 @@ def test_the_api_takes_the_cookie_from_our_pages_alone(browser):
     browser.get("/api/me", status=401)
 
 
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Sec-Fetch-Site": "same-origin", "Origin": "https://another.name.of.ours"}, 200),
+        ({"Sec-Fetch-Site": "none"}, 200),
+        ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}, 200),
+        ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors"}, 401),
+        ({"Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "no-cors"}, 401),
+        ({"Origin": "http://localhost"}, 200),
+        ({"Origin": "http://evil.example"}, 401),
+        ({"Origin": "null"}, 401),
+    ],
+)
+def test_a_page_of_another_site_reads_nothing_by_the_cookie(browser, headers, status):
+    sign_in(browser)
+    browser.get("/api/me", headers=headers, status=status)
+
+
 def test_a_credential_of_its_own_needs_no_token(service, browser):
     sign_in(browser)
     service.vera  # noqa: B018 - makes her session
