@@ -2,8 +2,8 @@
 
 A page of another site can make a browser send the cookie, but it cannot read what our page says: so every unsafe
 request that is known by its cookie alone carries `X-CSRF-Token` (or the form field `csrf_token`), made from the
-session's token. What only reads under /api needs none, because an EventSource could not send it: there the browser's own
-word on who asks counts. A request with a credential of its own in header or address needs neither.
+session's token. What only reads under /api needs none, because an EventSource could not send it: there the browser's
+own word on who asks counts. A request with a credential of its own in header or address needs neither.
 """
 
 from __future__ import annotations
