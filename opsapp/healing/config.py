@@ -83,6 +83,7 @@ class HealingSection(Body):
     hold_s = colander.SchemaNode(Number(0, 600), missing=5)
     queue_spread_s = colander.SchemaNode(Number(0, 3600), missing=60)
     command_expiry_s = colander.SchemaNode(Number(1, 3600), missing=60)
+    answer_wait_s = colander.SchemaNode(Number(1, 86400), missing=900)
     confirm_s = colander.SchemaNode(Number(1, 3600), missing=45)
     chaos = ChaosSection()
     prediction = PredictionSection()

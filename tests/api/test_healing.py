@@ -200,7 +200,13 @@ def test_dependencies(service):
     graph = service.vera.get("/api/healing/dependencies").json
     assert graph["edges"] == [{"from": "web", "to": "db"}]
     assert graph["root_causes"] == []
-    assert {node["target"]: node["status"] for node in graph["nodes"]} == {"db": "ok", "web": "ok", "isp": "ok"}
+    assert {node["status"] for node in graph["nodes"]} == {"unknown"}  # nobody looks at any of them: never green
+    made = service.ada.post_json("/api/agents", {"label": "database"}).json
+    service.anonymous.post_json(f"/api/agents/{made['agent_id']}/report", {"hostname": "db", "os": "linux"},
+                                headers={"X-Agent-Key": made["key"]}, status=200)  # fmt: skip
+    graph = service.vera.get("/api/healing/dependencies").json
+    assert {node["target"]: node["status"] for node in graph["nodes"]} == {
+        "db": "ok", "web": "unknown", "isp": "unknown"}  # fmt: skip
     answer = service.ada.put_json(
         "/api/healing/dependencies", {"dependencies": [{"target": "a", "depends_on": ["a"]}]}, status=422
     )

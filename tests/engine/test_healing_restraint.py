@@ -6,7 +6,7 @@ from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import drop_rule, put_rule
 
 from .healing import NGINX
-from .test_healing_pipeline import ACTIVE, CHAIN, FAILED, approve, broken, outcomes, switch, window
+from .test_healing_pipeline import ACTIVE, CHAIN, FAILED, PAUSE, approve, broken, outcomes, switch, window
 
 LOUD = {"id": "loud", "condition": 'service.nginx.state != "active"', "action": {"type": "service_reload"}}
 
@@ -169,3 +169,27 @@ def test_what_the_host_refuses_is_said_and_is_no_evidence_about_the_action(ward,
     [entry] = here.ledger
     assert (entry["outcome"], entry["reason"], entry["action_success"]) == ("failed", said, 0)
     assert (here.trust().failed, here.trust().executions, here.trust().streak) == (0, 0, ())
+
+
+# -- what the host never answers --------------------------------------------------------------------------------------
+
+
+def test_an_answer_that_never_comes_is_waited_for_and_then_the_heal_is_lost(ward):
+    """The host has died, or its agent hangs: no case stays open for ever, and nothing is done twice."""
+    here = broken(ward, CHAIN, answer_wait_s=100)
+    here.hosts.finish("snapshot", snapshot={"kind": "unit", "state": {}})
+    here.turn(1)
+    here.pass_time(200, step=10, **FAILED)
+    assert here.ledger[0]["state"] == "executing"  # time-out, expiry and the wait are not over: 60 + 60 + 100
+    here.pass_time(40, step=10, **FAILED)
+    assert (here.ledger[0]["outcome"], here.ledger[0]["reason"][:22]) == ("lost", "no answer of the host:")
+    assert here.hosts.phases()[:2] == ["snapshot", "execute"]
+    assert (here.cases[0]["state"], here.trust().failed) == ("closed", 0)
+
+
+def test_a_snapshot_that_never_comes_lets_nothing_reversible_begin(ward):
+    here = ward({**PAUSE, "id": "nginx"}, answer_wait_s=10).at("execute")
+    here.report(container__web__state="wild").turn().turn(5)
+    here.pass_time(150, step=10, container__web__state="wild")
+    assert here.hosts.phases() == ["snapshot"]
+    assert (here.ledger[0]["outcome"], here.ledger[0]["reason"][:12]) == ("failed", "no_snapshot:")

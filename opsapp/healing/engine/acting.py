@@ -68,7 +68,7 @@ def _command(flow: Flow, case: Case, phase: str, **params: Any) -> None:
     except (NotFound, Invalid, Conflict) as refusal:  # before anything was written
         _end_step(flow, case, "failed", f"{phase} not possible: {refusal}")
         return
-    case.set(phase=phase, command_id=command_id)
+    case.set(phase=phase, command_id=command_id, sent_at=flow.now)
     case.why(f"{phase} of {fields['action']} sent to {fields['host']}: command {command_id}")
     flow.book.acting.insert(fields["id"])
     flow.book.schedule(case, flow.now + POLL_S)
@@ -76,7 +76,7 @@ def _command(flow: Flow, case: Case, phase: str, **params: Any) -> None:
 
 def _look_at_answer(flow: Flow, case: Case) -> None:
     fields = case.fields
-    answer = asking.answer(flow.root, flow.reach, fields)
+    answer = asking.answer(flow.root, flow.reach, fields) or asking.overdue(flow, fields)
     if answer is None:
         flow.book.schedule(case, flow.now + POLL_S)
         return

@@ -79,6 +79,19 @@ def answer(root: Root, reach: Reach, fields: Mapping[str, Any]) -> dict[str, Any
     return reach.answer(root, fields["host"], fields["command_id"])
 
 
+def overdue(flow: Flow, fields: Mapping[str, Any]) -> dict[str, Any] | None:
+    """In place of an answer that a host owes for so long that it may never come: it has died, or its agent hangs. The
+    service's own deeds end by themselves."""
+    action = ACTIONS.get(fields["action"])
+    if fields["host"] == SERVER or action is None:
+        return None
+    wait = action.timeout + flow.world.settings["command_expiry_s"] + flow.world.settings["answer_wait_s"]
+    if flow.now - (fields.get("sent_at") or flow.now) <= wait:
+        return None
+    said = "no answer of the host: nobody can tell whether it was done"
+    return {"status": "lost", "exit_code": None, "output": "", "reason": said, "data": None}
+
+
 def _run_answer(run: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """A run's end as a command's answer; None while it waits (for its own approval too) or goes on."""
     if run is not None and run["status"] in GOES_ON:

@@ -6,26 +6,48 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from opsapp.healing.logic.graph import TYPES, Graph, mistakes
+from opsapp.healing.logic.rules import names_of
 from opsapp.healing.resources import healing_of
+from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
 
 from .pipeline import world_now
 from .reach import reach_of
 
 
+SEEN = ("up", "down", "degraded")  # of a monitor: somebody has looked
+
+
 def graph_of(root: Root) -> dict[str, Any]:
     world = world_now(root)
-    return graph_shown(world.graph, world.failing)
+    return graph_shown(world.graph, world.failing, watched(root))
 
 
-def graph_shown(graph: Graph, failing: Collection[str]) -> dict[str, Any]:
+def watched(root: Root) -> set[str]:
+    """The names of everything that somebody looks at now. Of all else nobody can say that it is well."""
+    live = node_of(root._p_jar).series.live
+    found: set[str] = set()
+    for place in reach_of(root).places(root):
+        if place.online if place.is_agent else live.value(place.subject, "status") in SEEN:
+            found.update((place.name, *place.names))
+    return found
+
+
+def graph_shown(graph: Graph, failing: Collection[str], seen: Collection[str] = ()) -> dict[str, Any]:
+    """`status` is `failed`, `ok`, or `unknown`: what nobody looks at is never green."""
+
+    def status(target: str) -> str:
+        if target in failing:
+            return "failed"
+        return "unknown" if not any(name in seen for name in names_of(target)) else "ok"
+
     nodes = [
         {
             "target": node.target,
             "type": node.type,
             "site": graph.site(node.target),
             "depends_on": list(node.depends_on),
-            "status": "failed" if node.target in failing else "ok",
+            "status": status(node.target),
             "source": node.source,
         }
         for node in graph.nodes.values()

@@ -35,6 +35,7 @@ AS_DOCUMENTED: dict[str, Any] = {
     "hold_s": 5,
     "queue_spread_s": 0,
     "command_expiry_s": 60,
+    "answer_wait_s": 900,
     "breaker": {"failures": 3, "window_s": 3600},
     "brake": {"max_heals_per_hour": {"fleet": 1000, "site": 1000, "rule": 1000}, "max_unhealthy_percent": 100},
 }
