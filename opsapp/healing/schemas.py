@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import colander
 
-from opsapp.healing.logic.soundness import does_nothing, wrong_params
+from opsapp.healing.logic.soundness import incomplete, wrong_params
 from opsapp.lib.durations import seconds
 from opsapp.web.fields import (
     Anything,
@@ -108,7 +108,7 @@ class RuleBody(Body):
 
 
 class NewRule(RuleBody):
-    across = staticmethod(does_nothing)
+    across = staticmethod(incomplete)
     id = colander.SchemaNode(Text(1, 64, pattern="[a-z0-9_-]{1,64}", example="nginx-down"), missing=None)
 
 

@@ -95,6 +95,7 @@ def test_a_rule_lives(service):
         ({"action": {"type": "process_kill", "params": {"pid": 7, "top": "cpu"}}}, "action.params.pid"),
         ({"escalation_chain": [{"action": "firewall_rule_add", "params": {"rule": PORT_ALONE}}]},
          "escalation_chain.0.params.rule"),
+        ({"action": {"type": "run"}}, "action.params.command"),
         ({"surprise": 1}, "surprise"),
         ({"id": "Not Free"}, "id"),
         ({"targets": {"agents": "all"}}, "targets.agents"),

@@ -14,7 +14,6 @@ from opsapp.tree.root import Root
 from .pipeline import world_now
 from .reach import reach_of
 
-
 SEEN = ("up", "down", "degraded")  # of a monitor: somebody has looked
 
 

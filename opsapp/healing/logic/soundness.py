@@ -24,7 +24,27 @@ def wrong_params(name: str, params: Mapping[str, Any]) -> dict[str, str]:
     return {f"params.{param}": said for param, said in wrong.items()}
 
 
-def does_nothing(rule: Mapping[str, Any]) -> dict[str, str]:
-    """Neither an action nor a step. A field that is not there was wrong in itself, and something was meant by it."""
-    idle = all(name in rule and not rule[name] for name in ("action", "escalation_chain"))
-    return {"action": "is required where there is no escalation_chain"} if idle else {}
+def incomplete(rule: Mapping[str, Any]) -> dict[str, str]:
+    """Neither an action nor a step, or one that lacks what nothing can fill in. A field that is not there was wrong in
+    itself, and something was meant by it."""
+    chain, action = rule.get("escalation_chain"), rule.get("action")
+    if chain:  # then the action only names the target
+        steps = [(f"escalation_chain.{at}", step["action"], step.get("params")) for at, step in enumerate(chain)]
+    elif action:
+        steps = [("action", action["type"], action.get("params"))]
+    elif "action" in rule and "escalation_chain" in rule:
+        return {"action": "is required where there is no escalation_chain"}
+    else:
+        return {}
+    return {
+        f"{path}.params.{param}": "is required"
+        for path, name, params in steps
+        for param in unfillable(name, params or {})
+    }
+
+
+def unfillable(name: str, params: Mapping[str, Any]) -> list[str]:
+    """Parameters that are due, not given, and that no event's target stands for."""
+    action = ACTIONS[name]
+    due = [param for param, field in action.params.items() if field.required and param != action.target_param]
+    return [param for param in due if params.get(param) is None]

@@ -10,7 +10,7 @@ from pyramid.view import view_config
 from opsapp.healing import schemas
 from opsapp.healing.engine import past
 from opsapp.healing.engine.declared import complete
-from opsapp.healing.logic.soundness import does_nothing
+from opsapp.healing.logic.soundness import incomplete
 from opsapp.healing.resources.rules import Rule, Rules, TrustBook, TrustState, drop_rule, put_rule, require_free
 from opsapp.healing.stages import trust as governor
 from opsapp.lib.ids import new_id
@@ -75,7 +75,7 @@ def rule(context: Rule, request: Request) -> Any:
     permission=Permission.administer,
     body=schemas.RuleBody,
     partial=True,
-    also=lambda rule, request, sound: does_nothing({**rule.fields, **sound}),
+    also=lambda rule, request, sound: incomplete({**rule.fields, **sound}),
     read_only=schemas.RULE_READ_ONLY,
     returns=schemas.Status,
     renderer="json",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from opsapp.healing.logic import chain
 from opsapp.healing.logic.brake import Load
 from opsapp.healing.logic.graph import Graph, Node
-from opsapp.healing.logic.soundness import wrong_params
+from opsapp.healing.logic.soundness import incomplete, wrong_params
 from opsapp.healing.logic.windows import Window
 from opsapp.healing.stages import correlation, execution, ledger, planning, verification
 from opsapp.healing.stages.world import Host, Reading
@@ -489,3 +489,18 @@ def test_what_does_not_fit_an_action_is_named():
     given = {"service": "nginx", "colour": "red"}
     assert wrong_params("restart_service", given) == {"params.colour": "restart_service has no such parameter"}
     assert list(wrong_params("restart_service", {"service": 7})) == ["params.service"]
+
+
+@pytest.mark.parametrize(("made", "wrong"), [
+    ({"action": {"type": "run"}}, ["action.params.command"]),
+    ({"action": {"type": "run", "params": {"command": None}}, "escalation_chain": []}, ["action.params.command"]),
+    ({"action": {"type": "run"}, "escalation_chain": [{"action": "clear_cache"}]}, []),  # it only names the target
+    ({"action": None, "escalation_chain": [{"action": "clear_cache"}, {"action": "failover_dns", "params": {}}]},
+     ["escalation_chain.1.params.secondary"]),  # the primary may be the event's target
+    ({"action": {"type": "restart_service"}}, []),  # so may the service
+    ({"action": {"type": "process_kill", "params": {"top": "cpu"}}}, []),
+    ({"action": None, "escalation_chain": []}, ["action"]),
+    ({"escalation_chain": []}, []),  # the action was wrong in itself
+])  # fmt: skip
+def test_what_nothing_can_fill_in_is_missed_when_the_rule_is_written(made, wrong):
+    assert list(incomplete(made)) == wrong
