@@ -139,9 +139,9 @@ class Executor:
                     self._room[lane] += 1
                     return
                 command = self._waiting[lane].popleft()
-            self._run(command)
+            self._run(command, lane)
 
-    def _run(self, command: dict) -> None:
+    def _run(self, command: dict, lane: str) -> None:
         name, began = command["command_id"], self._clock()
         refused = self._refuse(command, began)
         if refused:
@@ -154,7 +154,9 @@ class Executor:
             return
         task = Task(command, params, self)
         with self._wake:
-            if self._stopping:
+            if self._stopping:    # taken from its lane a moment before: whoever held it lets it go on from there
+                self._waiting[lane].appendleft(command)
+                task.cancel.close()
                 return
             self._tasks[name] = task
         try:
