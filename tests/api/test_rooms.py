@@ -1,7 +1,10 @@
 """The pages of the table: what they show is what the API says, what they change the API changes."""
 
 from html.parser import HTMLParser
+from urllib.parse import unquote
+from xml.etree import ElementTree
 
+import pyotp
 import pytest
 from webtest import TestApp
 
@@ -196,13 +199,34 @@ def test_a_script_has_the_lines_that_were_written(service):
 
 def test_an_agents_key_is_shown_once(service):
     shown = press(browser(service, "ada").get("/agents"), "create", 200, label="box-2", tags="web")
-    assert len(shown.html.find("dt", string="key").find_next("dd").text.strip()) == 64
+    key = shown.html.find("dt", string="key").find_next("dd").text.strip()
+    assert len(key) == 64
+    assert shown.html.select_one("pre").text == f'curl -fsS "http://localhost/api/agents/install-script?key={key}" | sh'
+    assert service.anonymous.get(f"/api/agents/install-script?key={key}").text.startswith("#!/bin/sh")
 
 
 def test_a_key_is_shown_once(service):
     made = press(browser(service, "otto").get("/settings"), "key", 200, name="probe", role="viewer")
     key = made.html.find("dt", string="key").find_next("dd").text.strip()
     assert service.anonymous.get("/api/me", headers={"Authorization": f"Bearer {key}"}).json["username"] == "otto"
+
+
+def test_a_second_factor_is_set_up_by_a_picture_and_ended_by_an_admin(service):
+    body = {"username": "scout", "password": "horse battery staple", "role": "viewer"}
+    service.ada.post_json("/api/users", body)
+    scout = browser(service, "scout")
+    begun = press(scout.get("/settings"), "totp", 200)
+    secret = begun.html.find("dt", string="secret").find_next("dd").text.strip()
+    kind, _, picture = begun.html.select_one("img")["src"].partition(",")
+    drawn = ElementTree.fromstring(unquote(picture))
+    assert (kind, drawn.tag) == ("data:image/svg+xml", "{http://www.w3.org/2000/svg}svg")
+    assert "img-src 'self' data:" in begun.headers["Content-Security-Policy"]
+    wrong = press(scout.get("/settings"), "totp-on", 422, code="nothing")
+    kept = press(wrong, "totp-on", 200, code=pyotp.TOTP(secret).at(int(service.clock.now())))
+    assert len(kept.html.select("ol li")) == 10
+    assert service.ada.get("/api/users/scout").json["totp_enabled"] is True
+    press(browser(service, "ada").get("/users"), "0.totp-off")
+    assert service.ada.get("/api/users/scout").json["totp_enabled"] is False
 
 
 def test_a_rehearsal_shows_what_came_of_it(service):

@@ -54,6 +54,8 @@ AGENTS = (
                 "POST /api/agents",
                 (Field("label", "Label", required=True), Field("tags", "Tags (a, b)", "list")),
                 shows=True,
+                then="The key is shown this once. On the host, as root:",
+                command='curl -fsS "{server}/api/agents/install-script?key={key}" | sh',
             ),
         ),
         menu="Agents",

@@ -39,6 +39,8 @@ class Act(NamedTuple):
     body: tuple[tuple[str, Any], ...] = ()  # what is sent besides the fields
     grave: bool = False  # takes something away, and looks like it
     shows: bool = False  # its answer is what one wants to see
+    then: str = ""  # what to do with that answer
+    command: str = ""  # what to type for it, with the answer's fields, and {server}
 
     @property
     def method(self) -> str:

@@ -101,6 +101,7 @@ def done(context: Place, request: Request) -> Any:
     if act is None or path is None:
         raise HTTPNotFound
     values = known_of(request) | {"title": act.label, "page": page, "path": context.path, "name": form["act"]}
+    values["server"] = (request.node.config["web"]["base_url"] or request.host_url).rstrip("/")
     body = building.body_of(act, form, row)
     with_form = values | {"act": act, "row": row, "given": building.given_to(act, form)}
     try:
@@ -121,7 +122,7 @@ def late(act: Act, answer: Deferred, values: dict[str, Any], with_form: dict[str
 
 def after(act: Act, value: Any, values: dict[str, Any]) -> Response:
     back = f"{values['path']}?said={values['name']}"
-    return render("result.jinja2", values | {"value": value}) if act.shows else see_other(back)
+    return render("result.jinja2", values | {"act": act, "value": value}) if act.shows else see_other(back)
 
 
 def again(problem: Invalid, values: dict[str, Any]) -> Response:
