@@ -120,10 +120,6 @@ def test_only_local_paths_are_gone_to(given, place):
     assert local_path(given) == place
 
 
-def test_the_second_step_is_nothing_without_the_first(browser):
-    assert browser.get("/login/totp", status=303).headers["Location"] == "/login"
-
-
 def test_the_second_step_has_a_form_of_its_own(service, browser):
     engine.add_user(service.node, "grace", "viewer", "a sound password")
     secret = secondfactor.begin(service.node, "grace")["secret"]

@@ -116,8 +116,6 @@ def _sso(request: Request) -> bool:
 
 @view_config(context=LoginPage, name="totp", request_method="GET", permission=NO_PERMISSION_REQUIRED)
 def totp_form(context: LoginPage, request: Request) -> Response:
-    if PARTIAL not in request.cookies:  # whoever has not done the first step, or was too long about it
-        return see_other("/login")
     return form_of(request, "login_totp.jinja2", "Second step").again()
 
 
