@@ -23,6 +23,7 @@ from .resources import Approval, Approvals
     renderer="json",
 )
 def listing(context: Approvals, request: Request) -> Any:
+    """What waits for a decision; with `status`, what was decided."""
     chosen = context.of_status(request.valid_query["status"])
     return [one.plain() for one in page_of(request, chosen)]
 
@@ -31,6 +32,7 @@ def listing(context: Approvals, request: Request) -> Any:
     context=Approval, request_method="GET", permission=Permission.view, returns=schemas.ApprovalRecord, renderer="json"
 )
 def show(context: Approval, request: Request) -> Any:
+    """One request, with its plan and its votes."""
     return context.plain()
 
 
@@ -45,6 +47,7 @@ def show(context: Approval, request: Request) -> Any:
     renderer="json",
 )
 def approve(context: Approval, request: Request) -> Any:
+    """A vote for it; once there are enough, what was asked for begins."""
     return _decide(context, request, "approve")
 
 
@@ -59,6 +62,7 @@ def approve(context: Approval, request: Request) -> Any:
     renderer="json",
 )
 def reject(context: Approval, request: Request) -> Any:
+    """A decision against it: what was asked for is not done."""
     return _decide(context, request, "reject")
 
 

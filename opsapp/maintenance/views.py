@@ -47,6 +47,7 @@ def listing(context: Windows, request: Request) -> Any:
     audit="window.create",
 )
 def create(context: Windows, request: Request) -> Any:
+    """A new maintenance window."""
     window = windows.create(request.root, request.valid_body, request.caller.name)
     request.audit("window.create", window.__name__, after=window.fields)
     return plain(request, window, status="created")
@@ -56,6 +57,7 @@ def create(context: Windows, request: Request) -> Any:
     context=Window, request_method="GET", permission=Permission.view, returns=schemas.WindowRecord, renderer="json"
 )
 def show(context: Window, request: Request) -> Any:
+    """One window."""
     return plain(request, context)
 
 
@@ -72,6 +74,7 @@ def show(context: Window, request: Request) -> Any:
     audit="window.update",
 )
 def update(context: Window, request: Request) -> Any:
+    """Changes what is given, and leaves the rest."""
     before = context.fields
     windows.change(request.root, context, request.valid_body)
     request.audit("window.update", context.__name__, before=before, after=context.fields)
@@ -87,6 +90,7 @@ def update(context: Window, request: Request) -> Any:
     audit="window.delete",
 )
 def delete(context: Window, request: Request) -> Any:
+    """The window is gone."""
     request.audit("window.delete", context.__name__, before=context.fields)
     windows.delete(request.root, context)
     return {"status": "deleted"}
@@ -149,6 +153,7 @@ def healing_listing(context: HealingWindows, request: Request) -> Any:
     audit="healing.window.open",
 )
 def open_window(context: HealingWindows, request: Request) -> Any:
+    """A healing window, from now on for so long."""
     window = windows.open_healing(request.root, request.valid_body, request.caller.name)
     request.audit("healing.window.open", window.__name__, after=request.valid_body)
     return window.plain(request.node.clock.now())
@@ -162,6 +167,7 @@ def open_window(context: HealingWindows, request: Request) -> Any:
     renderer="json",
 )
 def healing_window(context: HealingWindow, request: Request) -> Any:
+    """One healing window."""
     return context.plain(request.node.clock.now())
 
 
@@ -174,6 +180,7 @@ def healing_window(context: HealingWindow, request: Request) -> Any:
     audit="healing.window.end",
 )
 def end_window(context: HealingWindow, request: Request) -> Any:
+    """Ends the window early."""
     windows.end_healing(request.root, context)
     request.audit("healing.window.end", context.__name__)
     return {"status": "ended"}

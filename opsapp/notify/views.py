@@ -57,6 +57,7 @@ def create(context: Channels, request: Request) -> Any:
     renderer="json",
 )
 def show(context: Channel, request: Request) -> Any:
+    """One channel, without its secret."""
     return context.plain()
 
 
@@ -72,6 +73,7 @@ def show(context: Channel, request: Request) -> Any:
     audit="channel.update",
 )
 def update(context: Channel, request: Request) -> Any:
+    """Changes what is given, and leaves the rest."""
     before = context.fields
     engine.change(request.root, context, request.valid_body)
     request.audit("channel.update", context.id, before=before, after=context.fields)
@@ -134,4 +136,5 @@ def log(context: Deliveries, request: Request) -> Any:
     renderer="json",
 )
 def delivery(context: Delivery, request: Request) -> Any:
+    """One message and its attempts."""
     return context.plain()

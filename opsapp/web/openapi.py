@@ -5,6 +5,7 @@ A resource class says its place with `url = "/api/agents/{agent_id}"`; a facet's
 
 from __future__ import annotations
 
+import inspect
 import re
 from typing import Any
 
@@ -92,7 +93,8 @@ def document(registry: Any) -> dict[str, Any]:
 
 
 def _operation(endpoint: Endpoint) -> dict[str, Any]:
-    text = (endpoint.function.__doc__ or endpoint.function.__name__.replace("_", " ")).strip().splitlines()[0]
+    said = inspect.getdoc(endpoint.function) or endpoint.function.__name__.replace("_", " ")
+    text = " ".join(said.partition("\n\n")[0].split())
     operation: dict[str, Any] = {
         "operationId": f"{endpoint.method.lower()}_{re.sub(r'[^a-z0-9]+', '_', endpoint.path.lower()).strip('_')}",
         "summary": text,

@@ -19,6 +19,8 @@ def test_the_api_document_is_valid_and_names_every_view(service):
         if endpoint.path.startswith("/api"):
             assert endpoint.method.lower() in document["paths"][endpoint.path]
             assert endpoint.role in ("viewer", "operator", "admin", "agent", "public"), endpoint.path
+            said = document["paths"][endpoint.path][endpoint.method.lower()]["summary"]
+            assert (" " in said, said[-1]) == (True, "."), f"{endpoint.method} {endpoint.path} is not explained: {said}"
 
 
 def test_a_view_whose_context_has_no_place_is_told_of(service):

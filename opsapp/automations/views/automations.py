@@ -27,6 +27,7 @@ from . import asked
     renderer="json",
 )
 def list_automations(context: Automations, request: Request) -> Any:
+    """All automations."""
     return page_of(request, looking.rows(request.root, request.valid_query["q"]))
 
 
@@ -41,6 +42,7 @@ def list_automations(context: Automations, request: Request) -> Any:
     renderer="json",
 )
 def create_automation(context: Automations, request: Request) -> Any:
+    """A new automation."""
     settings = editing.whole(request.root, request.valid_body, asked.params)
     made = editing.create(request.root, settings, request.caller.name, request.node.clock.now())
     request.audit("automation.create", made.id, after=without_secrets(settings))
@@ -55,6 +57,7 @@ def create_automation(context: Automations, request: Request) -> Any:
     renderer="json",
 )
 def get_automation(context: Automation, request: Request) -> Any:
+    """One automation."""
     return looking.record(request.root, context, secrets=may_operate(request))
 
 
@@ -71,6 +74,7 @@ def get_automation(context: Automation, request: Request) -> Any:
     renderer="json",
 )
 def update_automation(context: Automation, request: Request) -> Any:
+    """Changes what is given, and leaves the rest."""
     before = without_secrets(context.definition.settings)
     editing.update(request.root, context, request.valid_body, asked.params, request.node.clock.now())
     request.audit("automation.update", context.id, before=before, after=without_secrets(context.definition.settings))
@@ -86,6 +90,7 @@ def update_automation(context: Automation, request: Request) -> Any:
     renderer="json",
 )
 def delete_automation(context: Automation, request: Request) -> Any:
+    """The automation is gone; a run that waits or is under way is cancelled."""
     request.audit("automation.delete", context.id, before=without_secrets(context.definition.settings))
     editing.remove(request.root, context, request.node.clock.now())
     return {"status": "deleted"}

@@ -44,6 +44,7 @@ def list_runs_of_automation(context: Automation, request: Request) -> Any:
 
 @view_config(context=Run, request_method="GET", permission=Permission.view, returns=schemas.RunRecord, renderer="json")
 def get_run(context: Run, request: Request) -> Any:
+    """One run with its output."""
     return looking.run_record(request.root, context)
 
 
@@ -57,6 +58,7 @@ def get_run(context: Run, request: Request) -> Any:
     renderer="json",
 )
 def cancel_run(context: Run, request: Request) -> Any:
+    """Ends a run that waits or is under way."""
     who, now = request.caller.name, request.node.clock.now()
     status = flow.cancel(request.root, context, by=who, why=f"cancelled by {who}", now=now)
     request.audit("run.cancel", context.id, after={"automation_id": context.automation_id})

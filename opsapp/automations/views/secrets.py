@@ -38,6 +38,7 @@ def list_secrets(context: Secrets, request: Request) -> Any:
     renderer="json",
 )
 def create_secret(context: Secrets, request: Request) -> Any:
+    """A new secret; its value is never shown again."""
     body, now = request.valid_body, request.node.clock.now()
     made = context.add(request.root, body["name"], body["value"], request.caller.name, now)
     request.audit("secret.create", made.__name__, after={"name": made.name})
@@ -52,6 +53,7 @@ def create_secret(context: Secrets, request: Request) -> Any:
     renderer="json",
 )
 def get_secret(context: Secret, request: Request) -> Any:
+    """One secret, without its value."""
     return context.plain()
 
 
@@ -66,6 +68,7 @@ def get_secret(context: Secret, request: Request) -> Any:
     renderer="json",
 )
 def update_secret(context: Secret, request: Request) -> Any:
+    """Another value."""
     context.put(request.root, request.valid_body["value"], request.caller.name, request.node.clock.now())
     request.audit("secret.update", context.__name__, after={"name": context.name})
     return {"status": "updated"}
@@ -80,6 +83,7 @@ def update_secret(context: Secret, request: Request) -> Any:
     renderer="json",
 )
 def delete_secret(context: Secret, request: Request) -> Any:
+    """The secret is gone."""
     request.audit("secret.delete", context.__name__, before={"name": context.name})
     context.__parent__.remove(context)
     return {"status": "deleted"}

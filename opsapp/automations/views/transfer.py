@@ -65,6 +65,7 @@ def import_automations(context: Automations, request: Request) -> Any:
     renderer="json",
 )
 def list_templates(context: Templates, request: Request) -> Any:
+    """What an automation can be made from at once."""
     return page_of(request, [templates.record(each) for each in templates.TEMPLATES])
 
 
@@ -72,6 +73,7 @@ def list_templates(context: Templates, request: Request) -> Any:
     context=Template, request_method="GET", permission=Permission.view, returns=schemas.TemplateRecord, renderer="json"
 )
 def get_template(context: Template, request: Request) -> Any:
+    """One template."""
     return templates.record(found(context))
 
 

@@ -21,6 +21,7 @@ from opsapp.tree.acl import Permission
     renderer="json",
 )
 def capabilities(context: CapabilitiesOf, request: Request) -> Any:
+    """The tools that a host has, and which of them work."""
     return fleet.capabilities(request.root, context.__name__)
 
 
@@ -33,4 +34,5 @@ def capabilities(context: CapabilitiesOf, request: Request) -> Any:
     renderer="json",
 )
 def refresh(context: CapabilitiesOf, request: Request) -> Any:
+    """Has the agent try its tools again."""
     return fleet.refresh_capabilities(request.root, context.__name__, request.caller.name)

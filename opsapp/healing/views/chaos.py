@@ -29,6 +29,7 @@ from . import page
     renderer="json",
 )
 def scenarios(context: Chaos, request: Request) -> Any:
+    """The built-in scenarios."""
     return page(request, chaos.listed())
 
 
@@ -43,6 +44,7 @@ def scenarios(context: Chaos, request: Request) -> Any:
     renderer="json",
 )
 def run(context: Chaos, request: Request) -> Any:
+    """A scenario: rehearsed, or done to hosts tagged `chaos`."""
     node, name, dry_run = request.node, request.valid_body["scenario"], request.valid_body["dry_run"]
     if name not in chaos.SCENARIOS:
         raise NotFound("There is no such scenario.")

@@ -29,6 +29,7 @@ from . import page
     renderer="json",
 )
 def health(context: Healing, request: Request) -> Any:
+    """Whether the pipeline works, and if not, why."""
     return health_of(request.root)
 
 
@@ -41,6 +42,7 @@ def health(context: Healing, request: Request) -> Any:
     renderer="json",
 )
 def pause(context: Healing, request: Request) -> Any:
+    """The kill switch: from now on nothing is healed."""
     return _switch(context, request, True)
 
 
@@ -53,6 +55,7 @@ def pause(context: Healing, request: Request) -> Any:
     renderer="json",
 )
 def resume(context: Healing, request: Request) -> Any:
+    """Healing goes on."""
     return _switch(context, request, False)
 
 
@@ -74,6 +77,7 @@ def _switch(context: Healing, request: Request, paused: bool) -> dict[str, Any]:
     renderer="json",
 )
 def simulate(context: Healing, request: Request) -> Any:
+    """What the pipeline would do with an event; nothing is changed or done."""
     answer = dry_run(request.root, request.valid_body["event"])
     request.tm.doom()
     return answer
@@ -90,6 +94,7 @@ def simulate(context: Healing, request: Request) -> Any:
     renderer="json",
 )
 def replay(context: Healing, request: Request) -> Any:
+    """What recorded events would have led to under another policy."""
     node, body = request.node, request.valid_body
     change = replaying.change_of(request.root, body["rules"], body["dependencies"])
     return Deferred(lambda: (200, {}, replaying.replay(node, body["days"], change)))
@@ -105,6 +110,7 @@ def replay(context: Healing, request: Request) -> Any:
     renderer="json",
 )
 def forecasts(context: Healing, request: Request) -> Any:
+    """When metrics are going to meet their thresholds."""
     return page(request, [dict(row) for row in context.forecasts])
 
 
@@ -118,4 +124,5 @@ def forecasts(context: Healing, request: Request) -> Any:
     renderer="json",
 )
 def actions(context: Healing, request: Request) -> Any:
+    """Every action with its risk, its parameters and its ways of being done."""
     return page(request, [action.describe() for action in ACTIONS.values()])

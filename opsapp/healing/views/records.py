@@ -31,6 +31,7 @@ from . import page
     renderer="json",
 )
 def ledger(context: Ledger, request: Request) -> Any:
+    """Every outcome, newest first."""
     query = request.valid_query
     total, rows = context.page(query["rule_id"], query["target"], query["limit"], query["offset"])
     request.response.headers["X-Total-Count"] = str(total)
@@ -46,6 +47,7 @@ def ledger(context: Ledger, request: Request) -> Any:
     renderer="json",
 )
 def verify(context: Ledger, request: Request) -> Any:
+    """Whether the chain of final entries is whole."""
     return chain.verify(context.chained())
 
 
@@ -59,6 +61,7 @@ def verify(context: Ledger, request: Request) -> Any:
     renderer="json",
 )
 def effectiveness(context: Healing, request: Request) -> Any:
+    """How often an action has helped against a condition."""
     action, condition, target = (request.valid_query[name] for name in ("action_type", "condition", "target"))
     return figures(action, condition, *context["ledger"].statistics(action, condition, target))
 
@@ -72,6 +75,7 @@ def effectiveness(context: Healing, request: Request) -> Any:
     renderer="json",
 )
 def suggestions(context: Suggestions, request: Request) -> Any:
+    """What people should look at."""
     return page(request, context.active())
 
 
@@ -84,6 +88,7 @@ def suggestions(context: Suggestions, request: Request) -> Any:
     renderer="json",
 )
 def dismiss(context: Suggestion, request: Request) -> Any:
+    """Puts it away; the same evidence does not bring it back."""
     context.dismiss()
     request.audit("healing.suggestion.dismiss", context.__name__)
     return {"success": True}
@@ -98,6 +103,7 @@ def dismiss(context: Suggestion, request: Request) -> Any:
     renderer="json",
 )
 def confirm(context: Suggestion, request: Request) -> Any:
+    """Declares the dependency that it suggests."""
     about = context.fields.get("about")
     if context.fields["category"] != "dependency_candidate" or not about:
         raise Conflict("Only a dependency candidate can be confirmed.", code="not_a_candidate")
@@ -116,6 +122,7 @@ def confirm(context: Suggestion, request: Request) -> Any:
     context=CaseView, request_method="GET", permission=Permission.view, returns=schemas.CaseRecord, renderer="json"
 )
 def case(context: CaseView, request: Request) -> Any:
+    """One case: what it took in, its plan, and why it went as it did."""
     return context.plain()
 
 
@@ -128,6 +135,7 @@ def case(context: CaseView, request: Request) -> Any:
     renderer="json",
 )
 def roll_back(context: RollbackOf, request: Request) -> Any:
+    """Puts back what the action of an entry had changed."""
     node, ledger_id = request.node, context.ledger_id
     rollback.refuse_impossible(request.root, ledger_id)
     request.audit("healing.rollback", str(ledger_id))

@@ -30,6 +30,7 @@ from . import page
     renderer="json",
 )
 def rules(context: Rules, request: Request) -> Any:
+    """All rules."""
     at = request.valid_query["as_of"]
     if at is not None:
         return page(request, request.node.transact_at(at, past.rules))
@@ -46,6 +47,7 @@ def rules(context: Rules, request: Request) -> Any:
     renderer="json",
 )
 def create_rule(context: Rules, request: Request) -> Any:
+    """A new rule."""
     rule_id = request.valid_body["id"] or new_id()
     require_free(request.root, rule_id)
     fields = complete(request.valid_body)
@@ -63,6 +65,7 @@ def create_rule(context: Rules, request: Request) -> Any:
     renderer="json",
 )
 def rule(context: Rule, request: Request) -> Any:
+    """One rule."""
     at = request.valid_query["as_of"]
     if at is not None:
         return request.node.transact_at(at, past.rule, context.__name__)
@@ -81,6 +84,7 @@ def rule(context: Rule, request: Request) -> Any:
     renderer="json",
 )
 def edit_rule(context: Rule, request: Request) -> Any:
+    """Changes what is given; a rule that does something else has its trust to earn again."""
     before, fields = context.fields, {**context.fields, **request.valid_body}
     if fields != before:  # sent back as it was read, a rule of the file stays the file's
         put_rule(request.root, context.__name__, fields, source="api", now=request.node.clock.now())
@@ -92,6 +96,7 @@ def edit_rule(context: Rule, request: Request) -> Any:
     context=Rule, request_method="DELETE", permission=Permission.administer, returns=schemas.Status, renderer="json"
 )
 def delete_rule(context: Rule, request: Request) -> Any:
+    """The rule is gone; what it did stays in the ledger."""
     request.audit("healing.rule.delete", context.__name__, before=context.fields)
     drop_rule(request.root, context.__name__)
     return {"status": "deleted"}
@@ -106,6 +111,7 @@ def delete_rule(context: Rule, request: Request) -> Any:
     renderer="json",
 )
 def trust(context: TrustBook, request: Request) -> Any:
+    """How far each rule is trusted, on what evidence, and what it lacks for more."""
     at = request.valid_query["as_of"]
     if at is not None:
         return page(request, request.node.transact_at(at, past.trust, at))
@@ -122,6 +128,7 @@ def trust(context: TrustBook, request: Request) -> Any:
     renderer="json",
 )
 def promote(context: TrustState, request: Request) -> Any:
+    """A higher level for the rule, up to its ceiling."""
     return _move(context, request, governor.promote, "promote")
 
 
@@ -135,6 +142,7 @@ def promote(context: TrustState, request: Request) -> Any:
     renderer="json",
 )
 def demote(context: TrustState, request: Request) -> Any:
+    """A lower level for the rule."""
     return _move(context, request, governor.demote, "demote")
 
 

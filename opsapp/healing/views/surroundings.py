@@ -27,6 +27,7 @@ from opsapp.web.jsontext import loads
     renderer="json",
 )
 def dependencies(context: Dependencies, request: Request) -> Any:
+    """What depends on what, and which targets are root causes now."""
     at = request.valid_query["as_of"]
     if at is not None:
         window = request.node.config["healing"]["absorption_window_s"]
@@ -43,6 +44,7 @@ def dependencies(context: Dependencies, request: Request) -> Any:
     renderer="json",
 )
 def declare(context: Dependencies, request: Request) -> Any:
+    """What is declared here, besides the configuration file, from now on."""
     entries = request.valid_body["dependencies"]
     wrong = graph.mistakes(entries, surroundings.known_targets(request.root))
     if wrong:
@@ -63,6 +65,7 @@ def declare(context: Dependencies, request: Request) -> Any:
     renderer="json",
 )
 def validate(context: Dependencies, request: Request) -> Any:
+    """What is wrong with a list of dependencies; nothing is changed."""
     errors = surroundings.validate(request.root, read_list(request.body))
     return {"valid": not errors, "errors": errors}
 

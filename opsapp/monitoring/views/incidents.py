@@ -34,6 +34,7 @@ def list_incidents(context: Incidents, request: Request) -> list[dict[str, Any]]
     context=Incident, request_method="GET", permission=Permission.view, returns=schemas.IncidentRecord, renderer="json"
 )
 def get_incident(context: Incident, request: Request) -> dict[str, Any]:
+    """One incident with its updates."""
     return context.record(request.node.clock.now())
 
 
@@ -48,6 +49,7 @@ def get_incident(context: Incident, request: Request) -> dict[str, Any]:
     renderer="json",
 )
 def acknowledge(context: Incident, request: Request) -> dict[str, Any]:
+    """Says that somebody looks after it."""
     note, user = request.valid_body["note"], request.caller.name
     changes.acknowledge(request.root, context, user, note, request.node.clock.now())
     request.audit("incident.acknowledge", context.id, after={"note": note})
@@ -66,6 +68,7 @@ def acknowledge(context: Incident, request: Request) -> dict[str, Any]:
     renderer="json",
 )
 def add_update(context: Incident, request: Request) -> dict[str, Any]:
+    """A message about it, for the status page too."""
     body, now = request.valid_body, request.node.clock.now()
     changes.add_update(request.root, context, request.caller.name, body["stage"], body["message"], now)
     request.audit("incident.update", context.id, after=body)
@@ -77,4 +80,5 @@ def add_update(context: Incident, request: Request) -> dict[str, Any]:
     renderer="json",
 )  # fmt: skip
 def war_room(context: Incident, request: Request) -> dict[str, Any]:
+    """All that bears on an incident, in one answer."""
     return warroom.context(request.node, request.root, context, secrets=may_operate(request))

@@ -49,6 +49,7 @@ def list_monitors(context: Monitors, request: Request) -> list[dict[str, Any]]:
     renderer="json",
 )
 def create_monitor(context: Monitors, request: Request) -> dict[str, Any]:
+    """A new monitor."""
     node = request.node
     settings = complete(request.valid_body, options(node.config)["defaults"])
     monitor_id = changes.create(request.root, settings, node.series.numbers.take()[0], node.clock.now())
@@ -65,6 +66,7 @@ def create_monitor(context: Monitors, request: Request) -> dict[str, Any]:
     renderer="json",
 )
 def get_monitor(context: Monitor, request: Request) -> dict[str, Any]:
+    """One monitor."""
     at = request.valid_query["as_of"]
     if at is not None:
         return request.node.transact_at(at, past.one, context.id, may_operate(request))
@@ -84,6 +86,7 @@ def get_monitor(context: Monitor, request: Request) -> dict[str, Any]:
     renderer="json",
 )
 def update_monitor(context: Monitor, request: Request) -> dict[str, Any]:
+    """Changes what is given, and leaves the rest."""
     before = without_secrets(context.settings)
     changes.update(request.root, context, request.valid_body, request.node.clock.now())
     request.audit("monitor.update", context.id, before=before, after=without_secrets(context.settings))
@@ -99,6 +102,7 @@ def update_monitor(context: Monitor, request: Request) -> dict[str, Any]:
     renderer="json",
 )
 def delete_monitor(context: Monitor, request: Request) -> dict[str, Any]:
+    """The monitor is gone with its history."""
     changes.delete(request.root, context, request.node.clock.now())
     request.audit("monitor.delete", context.id, before=without_secrets(context.settings))
     return {"status": "deleted"}

@@ -25,6 +25,7 @@ from opsapp.web.fields import AsOf
     renderer="json",
 )
 def history(context: Monitor, request: Request) -> list[dict[str, Any]]:
+    """Status and response times per bucket; one without checks is left out."""
     query = request.valid_query
     found = reports.history(request.node, request.root, context.series, query["range_h"], query["resolution"])
     return paged(request, found)
@@ -40,6 +41,7 @@ def history(context: Monitor, request: Request) -> list[dict[str, Any]]:
     renderer="json",
 )
 def sla(context: Monitoring, request: Request) -> list[dict[str, Any]]:
+    """Uptime, downtime and incidents of each monitor over so many days."""
     return paged(request, reports.sla_report(request.node, request.root, request.valid_query["days"]))
 
 
@@ -52,6 +54,7 @@ def sla(context: Monitoring, request: Request) -> list[dict[str, Any]]:
     renderer="json",
 )
 def health_score(context: Monitoring, request: Request) -> dict[str, Any]:
+    """One score for all monitors, and each one's."""
     return reports.health_of_all(request.node, request.root)
 
 
@@ -64,6 +67,7 @@ def health_score(context: Monitoring, request: Request) -> dict[str, Any]:
     renderer="json",
 )
 def monitor_health_score(context: Monitor, request: Request) -> dict[str, Any]:
+    """The score of one monitor, and what it is made of."""
     return reports.health(request.node, request.root, context.id)
 
 
@@ -77,6 +81,7 @@ def monitor_health_score(context: Monitor, request: Request) -> dict[str, Any]:
     renderer="json",
 )
 def status_page(context: Monitoring, request: Request) -> dict[str, Any]:
+    """What the public status page says."""
     at = request.valid_query["as_of"]
     if at is not None:
         return publishing.status_document_at(request.node, request.root, at)
