@@ -56,6 +56,7 @@ class OfflineSection(Body):
 
 class DiscoverySection(Body):
     every_s = colander.SchemaNode(Number(1, 86400), missing=3600)
+    together_s = colander.SchemaNode(Number(0.1, 3600), missing=120)
 
 
 class Thresholds(Body):

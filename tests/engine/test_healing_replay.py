@@ -99,6 +99,15 @@ def test_what_fails_together_is_suggested_once_and_confirmed(past):
     assert api.get("/api/healing/dependencies").json["edges"] == graph["edges"]
 
 
+def test_how_close_two_failures_must_be_is_configured(past):
+    for _ in range(3):
+        fail_together(past)
+    past.clock.advance(5 * 86400)
+    past.node.config["healing"]["discovery"] = {"every_s": 1, "together_s": 36000}  # so far apart chance does as well
+    discovery.step(past.node)
+    assert suggestions(past) == []
+
+
 def test_one_that_was_dismissed_does_not_come_back(past):
     for _ in range(3):
         fail_together(past)

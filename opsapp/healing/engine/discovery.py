@@ -39,7 +39,8 @@ def step(node: Node) -> bool:
             break
     times = {target: sorted(found) for target, found in failures.items()}
     span = node.clock.now() - min((found[0] for found in times.values()), default=node.clock.now())
-    pairs = node.lane("discovery", 1).run(candidates, times, span)
+    together = float(node.config["healing"]["discovery"]["together_s"])
+    pairs = node.lane("discovery", 1).run(candidates, times, span, together)
     if pairs:
         node.transact(suggest, pairs[:MOST_SUGGESTED], node.clock.now())
     return False
