@@ -141,16 +141,19 @@ class Offline:
 
     def _heal(self, policy: dict, name: str, condition: Condition, report: dict) -> None:
         """The steps of one case, until one resolves it. Each is an outcome of its own."""
+        last = len(policy["steps"]) - 1
         for position, step in enumerate(policy["steps"]):
             outcome = self._begin(policy, name, condition, report, position)
             self._outcomes.begin(outcome)
             began = time.monotonic()
             said = self._step(policy, name, condition, outcome)
             outcome = {**outcome, **said, "duration_s": round(time.monotonic() - began, 3)}
+            over = outcome["outcome"] == "verified" or position == last or self._stop.is_set()
+            outcome["escalated"] = not over
             self._outcomes.finish(outcome)
             self._tell()
             log.info("alone: %s on %s: %s", step["action"], name or "the host", outcome["outcome"])
-            if outcome["outcome"] == "verified" or self._stop.is_set():
+            if over:
                 return
 
     def _begin(self, policy: dict, name: str, condition: Condition, report: dict, position: int) -> dict:

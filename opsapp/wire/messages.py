@@ -60,6 +60,7 @@ OUTCOME: Dict[str, Field] = {
     "action_type": may(text(64)),
     "action_params": may(json_object(65536), {}),
     "escalation_step": may(integer(0, 1000), 0),
+    "escalated": may(boolean(), False),     # a further step of the same heal followed, and stands for the event
     "action_success": may(integer(0, 1), 0),
     "verified": may(integer(0, 1), 0),
     "outcome": need(text(64, low=1)),

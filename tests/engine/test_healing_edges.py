@@ -104,6 +104,26 @@ def test_a_heal_that_an_agent_did_alone_is_written_down_once(ward):
     assert here.trust().verified == 1
 
 
+def test_steps_of_one_lonely_heal_stand_for_one_event(ward):
+    here = local(ward().turn(), outcome="failed", verified=0, escalated=True)
+    local(here, outcome_id="o2", escalation_step=1)
+    assert [(entry["outcome"], entry["events"]) for entry in here.ledger] == [("failed", 0), ("verified", 1)]
+
+
+def test_a_host_whose_clock_is_ahead_heals_nothing_in_the_future(ward):
+    here = local(ward().turn(), created_at=4e9)
+    assert here.ledger[0]["created_at"] <= here.ledger[0]["finished_at"] == int(here.clock.now())
+
+
+@pytest.mark.parametrize(("apart", "level"), [(1000.0, "notify"), (2000.0, "execute")])
+def test_the_breaker_counts_when_lonely_heals_failed_and_not_when_it_is_told(ward, apart, level):
+    here = ward().turn().at("execute")
+    for number in (2, 1, 0):  # all told at once
+        failed = {"outcome": "failed", "verified": 0, "created_at": here.clock.now() - 100 - number * apart}
+        local(here, outcome_id=f"o{number}", **failed)
+    assert here.trust().current_level == level
+
+
 @pytest.mark.parametrize("change", [{"target": "box-9"}, {"target": "box-9/nginx"}, {"rule_id": "gone"}])
 def test_an_agent_speaks_of_its_own_host_and_known_rules_only(ward, change):
     here = local(ward().turn(), **change)

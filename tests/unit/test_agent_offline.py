@@ -113,6 +113,14 @@ def test_it_goes_on_to_the_next_step_until_one_resolves_it(made):
     offline.turn(report(), time.time())
     assert [(one["action_type"], one["escalation_step"], one["outcome"]) for one in outcomes.waiting()] == [
         ("service_reset_failed", 0, "failed"), ("restart_service", 1, "verified")]
+    assert [one["escalated"] for one in outcomes.waiting()] == [True, False]
+
+
+def test_the_last_step_of_a_chain_stands_for_its_event_whatever_came_of_it(made):
+    steps = [{"action": "service_reset_failed", "params": {}}, {"action": "restart_service", "params": {}}]
+    offline, _, outcomes = made(after="failed", given=bundle(policy(steps=steps)))
+    offline.turn(report(), time.time())
+    assert [(one["outcome"], one["escalated"]) for one in outcomes.waiting()] == [("failed", True), ("failed", False)]
 
 
 def test_what_is_not_known_afterwards_is_inconclusive_and_not_rolled_back(made):

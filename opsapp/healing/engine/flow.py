@@ -300,11 +300,12 @@ class Flow:
         if state is not None:
             self._govern(state, governor.triggered(state.trust, self.now))
 
-    def count_outcome(self, record: Mapping[str, Any]) -> None:
+    def count_outcome(self, record: Mapping[str, Any], at: float | None = None) -> None:
         state = self.healing["trust"].get(record["rule_id"])
         if state is None:
             return
-        trust, change = governor.recorded(state.trust, record["outcome"], self.now, breaker_of(self.world.settings))
+        breaker = breaker_of(self.world.settings)
+        trust, change = governor.recorded(state.trust, record["outcome"], self.now, breaker, at)
         if change is not None:
             state.become(self.root, trust, cause=change.cause, now=self.now)
             advice.breaker_tripped(self.healing["suggestions"], record["rule_id"], record["id"], self.now)

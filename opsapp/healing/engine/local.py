@@ -21,6 +21,7 @@ def report_local(flow: Flow, outcome: Mapping[str, Any]) -> None:
     if name in flow.healing.reported:  # its thanks were lost, so it was sent again
         return
     flow.healing.reported[name] = flow.now
+    began = min(outcome["created_at"], flow.now)  # by the host's clock, which may be ahead of ours
     host = flow.world.hosts.get(outcome["agent_id"])
     target = outcome["target"] or (host.hostname if host else outcome["agent_id"])
     own = host is not None and names_of(target)[-1] in (host.hostname, host.agent_id, host.label)
@@ -36,7 +37,7 @@ def report_local(flow: Flow, outcome: Mapping[str, Any]) -> None:
         "agent_id": outcome["agent_id"],
         "subject": None,
         "names": (),
-        "at": outcome["created_at"],
+        "at": began,
     }
     if not own or not known or not given:
         why = "not its own host" if not own else "no such rule" if not known else "a rule that it was not given"
@@ -48,7 +49,7 @@ def report_local(flow: Flow, outcome: Mapping[str, Any]) -> None:
         flow.root,
         {**case_of(event), "step": outcome["escalation_step"]},
         rule_id=outcome["rule_id"],
-        now=outcome["created_at"],
+        now=began,
         trust_level=trust.current_level,
         action_type=outcome["action_type"] or "",
         action_params=ledger.params_text(outcome["action_params"]),
@@ -64,9 +65,9 @@ def report_local(flow: Flow, outcome: Mapping[str, Any]) -> None:
         outcome=said,
         reason=outcome["reason"] or "healed by the agent alone",
         now=flow.now,
-        events=1,
+        events=0 if outcome.get("escalated") else 1,
     )
     if record["executed"]:
         site = flow.world.graph.site(record["target"])
-        flow.healing.begun = (*flow.healing.recent(flow.now), (outcome["created_at"], record["rule_id"], site))
-        flow.count_outcome(record)
+        flow.healing.begun = (*flow.healing.recent(flow.now), (began, record["rule_id"], site))
+        flow.count_outcome(record, at=began + outcome["duration_s"])

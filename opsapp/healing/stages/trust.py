@@ -91,14 +91,18 @@ def triggered(trust: Trust, now: float) -> Trust:
     return trust._replace(triggers=(*_recent(trust.triggers, now), now)[-KEPT_TRIGGERS:])
 
 
-def recorded(trust: Trust, outcome: str, now: float, breaker: Breaker) -> tuple[Trust, Change | None]:
-    """After the final outcome of something that was executed. What is not known counts neither for nor against."""
+def recorded(
+    trust: Trust, outcome: str, now: float, breaker: Breaker, at: float | None = None
+) -> tuple[Trust, Change | None]:
+    """After the final outcome of something that was executed. What is not known counts neither for nor against. `at`:
+    when it happened, where it is heard of later."""
     trust = trust._replace(executions=trust.executions + 1)
     if outcome == "verified":
         return trust._replace(verified=trust.verified + 1, streak=()), None
     if outcome not in ("failed", "rolled_back"):
         return trust, None
-    trust = trust._replace(failed=trust.failed + 1, streak=(*trust.streak, now)[-breaker.failures :])
+    happened = now if at is None else min(at, now)
+    trust = trust._replace(failed=trust.failed + 1, streak=(*trust.streak, happened)[-breaker.failures :])
     if trust.current_level == "execute" and tripped(trust.streak, breaker):
         lower = demote(trust, "notify", now)
         return lower, Change(trust.rule_id, "execute", "notify", "circuit_breaker")
@@ -107,7 +111,7 @@ def recorded(trust: Trust, outcome: str, now: float, breaker: Breaker) -> tuple[
 
 def tripped(streak: tuple[float, ...], breaker: Breaker) -> bool:
     last = streak[-breaker.failures :]
-    return len(last) == breaker.failures and last[-1] - last[0] <= breaker.window_s
+    return len(last) == breaker.failures and max(last) - min(last) <= breaker.window_s
 
 
 def evaluate(trust: Trust, now: float) -> tuple[Trust, Change | None]:
