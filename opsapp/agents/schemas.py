@@ -27,6 +27,12 @@ from .logic import STATUSES
 
 ASKED = tuple(sorted(COMMANDS.keys() - {"heal"}))  # heals are for the pipeline alone
 
+HOST_KEY = Text(
+    1,
+    2000,
+    pattern=r"SHA256:\S+|(\S+\s+){0,2}[A-Za-z0-9+/]{60,}={0,2}(\s.*)?",
+    must="be a SHA256: fingerprint or a public key line",
+)
 PATH = Text(1, 4096, pattern=r"/[\s\S]*", must="be an absolute path")
 TAG = Text(1, 64, pattern=r"[A-Za-z0-9][A-Za-z0-9_.:-]*", example="a word like web-1")
 
@@ -186,4 +192,4 @@ class Deploy(Body):
     ssh_port = colander.SchemaNode(Whole(1, 65535), missing=22)
     ssh_key = colander.SchemaNode(PATH)
     label = colander.SchemaNode(Text(1, 200), missing=None)
-    host_key = colander.SchemaNode(Text(1, 2000), missing=None)
+    host_key = colander.SchemaNode(HOST_KEY, missing=None)

@@ -92,6 +92,8 @@ def test_a_host_is_deployed_once_its_key_is_vouched_for(serve, sshd):
     assert (unknown.status, unknown.json["fingerprint"]) == (409, sshd.fingerprint())
     wrong = deploy(serve, sshd, host_key="SHA256:" + "A" * 43)
     assert (wrong.status, wrong.json["code"]) == (409, "host_key_mismatch")
+    none = deploy(serve, sshd, host_key="whatever it shows")
+    assert (none.status, set(none.json["fields"])) == (422, {"host_key"})
     done = deploy(serve, sshd, host_key=sshd.fingerprint())
     assert (done.status, done.json["status"]) == (200, "deployed"), done.body
     root = sshd.directory / "root"
@@ -114,6 +116,7 @@ def test_each_failure_names_its_step(serve, sshd):
     }
     for step, answer in answers.items():
         assert (answer.status, answer.json["step"]) == (502, step), answer.body
+        assert "Err" not in answer.json["error"], "that is for programmers"
     assert "failing" not in labels(serve)
 
 

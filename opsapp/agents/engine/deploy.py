@@ -159,8 +159,12 @@ def private_key(path: str) -> paramiko.PKey:
         return paramiko.PKey.from_path(path)
     except FileNotFoundError:
         raise failed("key_file", "there is no such file on the server") from None
-    except (OSError, ValueError, paramiko.SSHException, paramiko.UnknownKeyType) as problem:
-        raise failed("key_file", f"it cannot be used: {type(problem).__name__}") from None
+    except paramiko.PasswordRequiredException:
+        raise failed("key_file", "it needs a passphrase, which nobody can type here") from None
+    except OSError as problem:
+        raise failed("key_file", f"it cannot be read: {problem.strerror}") from None
+    except (ValueError, paramiko.SSHException, paramiko.UnknownKeyType):
+        raise failed("key_file", "it holds no private key that can be used") from None
 
 
 def open_connection(connection: Any, target: Target) -> None:
@@ -175,8 +179,13 @@ def open_connection(connection: Any, target: Target) -> None:
     except paramiko.AuthenticationException:
         raise failed("authenticate", f"the host does not take this key for {target.user}") from None
     except (OSError, EOFError, paramiko.SSHException) as problem:
-        said = "no answer in time" if isinstance(problem, socket.timeout) else str(problem)
+        said = "no answer in time" if isinstance(problem, socket.timeout) else _in_words(problem)
         raise failed("connect", said or type(problem).__name__) from None
+
+
+def _in_words(problem: Exception) -> str:
+    """What the system says, without its number."""
+    return getattr(problem, "strerror", None) or str(problem)
 
 
 def remember(target: Target, key: paramiko.PKey) -> None:
