@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import re
+from urllib.parse import unquote
 
 HIDDEN = "[redacted]"
 
@@ -40,12 +41,21 @@ _RULES = [
 
 def target(path: str, query: str) -> str:
     """A request's target for a log line: redacted, and without anything that could break the line."""
+    if "%" in query:
+        query = _ENCODED_NAME.sub(_without_value, query)
     whole = f"{path}?{query}" if query else path
     if not _ORDINARY.fullmatch(whole):
         whole = "".join(char if "!" <= char <= "~" else f"%{ord(char) & 0xFF:02X}" for char in whole)
     return redact(whole) if query or _PATH_SECRET.search(whole) or len(whole) >= 64 else whole
 
 
+def _without_value(pair: re.Match[str]) -> str:
+    """`%74oken` is a token too."""
+    name = unquote(pair[1])
+    return f"{pair[1]}={HIDDEN}" if _PAIR.fullmatch(f"{name}=x") else pair[0]
+
+
+_ENCODED_NAME = re.compile(r"(?<![^&])([^=&]*%[^=&]*)=[^&]*")
 _ORDINARY = re.compile(r"[!-~]*")
 
 

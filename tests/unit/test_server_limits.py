@@ -1,6 +1,7 @@
 """Limits from settings and configuration, and as many connections as there are files."""
 
 import resource
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,6 +17,14 @@ def test_settings_may_be_text_and_name_only_what_they_change():
 def test_a_setting_that_is_no_number_is_named():
     with pytest.raises(ValueError, match="max_body must be a number"):
         Limits().with_settings({"max_body": "a lot"})
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_a_reload_that_was_refused_is_not_called_one(caplog, taken):
+    caplog.set_level("INFO")
+    running = SimpleNamespace(limits=None)
+    server._reload(running, Limits(), None, lambda: taken)
+    assert ("reloaded" in caplog.text, running.limits is not None) == (taken, taken)
 
 
 def test_the_configuration_names_its_units():

@@ -99,6 +99,11 @@ def test_a_target_cannot_break_its_line():
     assert redact.target("/caf\xc3", "") == "/caf%C3"
 
 
+def test_a_credential_is_taken_out_of_a_target_however_its_name_is_written():
+    clean = redact.target("/api/me", "a=%41&%74oken=SECRET&b%20c=d&TOKE%4e=SECRET&kep%74=yes&to%6ben")
+    assert clean == "/api/me?a=%41&%74oken=[redacted]&b%20c=d&TOKE%4e=[redacted]&kep%74=yes&to%6ben"
+
+
 @given(st.text())
 def test_any_target_is_one_line(text):
     assert len(redact.target(text, text).splitlines()) <= 1

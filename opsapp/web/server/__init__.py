@@ -48,7 +48,7 @@ def serve(
     limits: Limits | None = None,
     reuse_port: bool = False,
     on_ready: Callable[[Server], None] | None = None,
-    on_hangup: Callable[[], None] | None = None,
+    on_hangup: Callable[[], bool] | None = None,
 ) -> int:
     """Serve until SIGTERM or SIGINT; the exit code. `node` starts and stops with the server.
 
@@ -142,15 +142,17 @@ class _Leaving:
         return self._code
 
 
-def _reload(server: Server, limits: Limits, node: Any, on_hangup: Callable[[], None] | None) -> None:
-    """The callback reads the file anew; the limits in it count from the next request on."""
+def _reload(server: Server, limits: Limits, node: Any, on_hangup: Callable[[], bool] | None) -> None:
+    """The callback reads the file anew, or says False and why not to the log; the limits in it count from the next
+    request on."""
     if on_hangup is None:
         return
     try:
-        on_hangup()
+        taken = on_hangup()
     except Exception:
         log.exception("reload failed: everything stays as it was")
-    else:
+        return
+    if taken:
         server.limits = limits.with_config(_web(node).get("limits") or {})
         log.info("reloaded")
 
