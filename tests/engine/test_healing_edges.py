@@ -302,3 +302,25 @@ def test_a_new_rule_and_a_new_host_count_at_once(ward):
     here.hosts.here.append(place("box-2", "a2"))
     here.report("agent:a2", cpu_percent=95).turn(0.25)
     assert sorted(case["target"] for case in here.cases) == ["box-1", "box-2"]
+
+
+# -- what only watches ------------------------------------------------------------------------------------------------
+
+
+def test_a_rule_that_watches_and_would_fire_often_is_suggested_for_promotion_and_not_again_once_it_was_put_back(ward):
+    here = ward().at("observation")
+    for _ in range(10):
+        here.report(**FAILED).turn(1).report(service__nginx__state="active").turn(1)
+    api = here.service.ada
+
+    def suggested():
+        here.engine.govern()
+        return [one["category"] for one in api.get("/api/healing/suggestions").json]
+
+    assert suggested() == ["trust_promotion"]
+    assert [entry["outcome"] for entry in here.ledger] == ["observed"] * 10
+    api.post_json("/api/healing/trust/nginx/promote", {"level": "notify"})
+    here.clock.advance(60)
+    api.post_json("/api/healing/trust/nginx/demote", {"level": "observation"})
+    here.clock.advance(60)
+    assert suggested() == ["trust_promotion"]

@@ -29,11 +29,12 @@ def breaker_tripped(suggestions: Suggestions, rule_id: str, entry_id: int, now: 
 
 def after_trigger(suggestions: Suggestions, trust: Trust, now: float) -> None:
     """A rule that only watches and would have fired often could do more, but only a person may let it."""
-    if trust.current_level in ("observation", "dry-run") and len(trust.triggers) >= governor.TRIGGERS:
+    triggers = governor.triggers_at_level(trust, now)
+    if trust.current_level in ("observation", "dry-run") and triggers >= governor.TRIGGERS:
         suggestions.suggest(
             "trust_promotion",
             "info",
-            f"Rule {trust.rule_id} at {trust.current_level} would have fired {len(trust.triggers)} times in 7 days.",
+            f"Rule {trust.rule_id} at {trust.current_level} would have fired {triggers} times in 7 days.",
             rule_id=trust.rule_id,
             evidence=f"{trust.current_level}:{trust.since:.0f}",
             now=now,

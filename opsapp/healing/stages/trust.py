@@ -133,9 +133,14 @@ def needs(trust: Trust, now: float) -> list[str]:
     if trust.current_level in ("observation", "dry-run"):
         return ["promotion by an admin"]
     if trust.current_level == "notify":
-        missing = TRIGGERS - sum(time >= trust.since for time in _recent(trust.triggers, now))
+        missing = TRIGGERS - triggers_at_level(trust, now)
         return [f"{missing} more trigger{'s' * (missing > 1)} within 7 days"] if missing > 0 else []
     return _needs_for_execute(trust)
+
+
+def triggers_at_level(trust: Trust, now: float) -> int:
+    """Those of the last seven days that came since the level was entered."""
+    return sum(time >= trust.since for time in _recent(trust.triggers, now))
 
 
 def _needs_for_execute(trust: Trust) -> list[str]:
