@@ -7,6 +7,7 @@ agents have to do is a durable command in the same transaction as its intent.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 from opsapp.automations.logic import inputs as given_inputs
@@ -166,18 +167,18 @@ def attempt(root: Root, run: Run, now: float) -> None:
         wake_after_commit(root, QUEUE)
         return
     if run.kind == "notification":
-        _start_soon(root, run, now)
+        _start_soon(root, run)
         return
     board.moments.insert((now + run.settings["timeout"], run.id, TIMEOUT))
     if place == "inside":
         parents.begin(root, run, now)
     elif remote.begin(root, run, now):
-        _start_soon(root, run, now)
+        _start_soon(root, run)
 
 
-def _start_soon(root: Root, run: Run, now: float) -> None:
+def _start_soon(root: Root, run: Run) -> None:
     """What ends as soon as it begins is begun by the engine: whoever asked for it hears that it is `running`."""
-    board_of(root).moments.insert((now, run.id, START))
+    automations_of(root).standings.starting.insert(run.id)
     wake_after_commit(root, QUEUE)
 
 
@@ -316,12 +317,15 @@ def _open_parts(root: Root, run: Run) -> list[Run]:
 
 
 def moment_come(root: Root, now: float) -> bool:
-    """Retries whose pause is over, what is to begin, and runs of others whose time is up. Whether there were any."""
-    board = board_of(root)
-    due = board.due(now, DUE_AT_ONCE)
-    for row in due:
-        _, run_id, why = row
+    """What is to begin, retries whose pause is over, and runs of others whose time is up. Whether there were any."""
+    board, starting = board_of(root), automations_of(root).standings.starting
+    due: list[tuple[float, str, str]] = [(now, each, START) for each in islice(starting, DUE_AT_ONCE)]
+    for _, run_id, _ in due:
+        starting.remove(run_id)
+    moments = board.due(now, DUE_AT_ONCE - len(due))
+    for row in moments:
         board.moments.remove(row)
+    for _, run_id, why in due + moments:
         run = runs_of(root).get(run_id)
         if run is None or run.is_over:
             continue
@@ -331,7 +335,7 @@ def moment_come(root: Root, now: float) -> bool:
             _start(root, run, now)
         elif why == TIMEOUT and run.began is not None and now - run.began >= run.settings["timeout"] - 0.001:
             _time_is_up(root, run, now)
-    return bool(due)
+    return bool(due or moments)
 
 
 def _time_is_up(root: Root, run: Run, now: float) -> None:

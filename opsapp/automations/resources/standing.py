@@ -33,12 +33,14 @@ UNTOUCHED = Row()
 
 
 class Standings(Persistent):
-    """`rows`: automation id -> Row. In the sets each key is an automation's id and then a run's."""
+    """`rows`: automation id -> Row. A key of `past` and `waiting` is an automation's id and then a run's; `starting`:
+    ids of runs that the engine is to begin at once."""
 
     def __init__(self) -> None:
         self.rows = OOBTree()
         self.past = OOTreeSet()
         self.waiting = OOTreeSet()
+        self.starting = OOTreeSet()
 
     def drop(self, automation_id: str) -> None:
         self.rows.pop(automation_id, None)
