@@ -14,9 +14,9 @@ from opsapp.agents.engine import HostFacts
 from opsapp.automations.logic.filling import Missing, Values, places
 from opsapp.automations.logic.runs import readable, succeeded
 from opsapp.automations.resources import Run, board_of, reveal, runs_of
-from opsapp.lib.masking import masked
-from opsapp.lib.problems import Conflict, Invalid, NotFound
-from opsapp.notify.engine import tell
+from opsapp.lib.masking import MASK, masked
+from opsapp.lib.problems import Conflict, Invalid, NotFound, Unavailable
+from opsapp.notify.engine import Confidential, tell
 from opsapp.notify.logic.delivering import CHANNEL
 from opsapp.notify.resources import channels_of
 from opsapp.runtime.wakes import after_commit, node_of
@@ -30,8 +30,15 @@ LONGEST_COMMAND = 3600
 
 def values(root: Root, run: Run, params: dict[str, Any]) -> tuple[Values, list[str]]:
     """What the params' places are filled with, and the secrets among that."""
-    secrets = reveal(root, {name for kind, name in places(params) if kind == "secret"})
+    try:
+        secrets = reveal(root, names_of_secrets(params))
+    except Unavailable as closed:  # sealed with a key that is not here
+        raise Missing(closed.message) from None
     return Values(run.inputs, secrets), list(secrets.values())
+
+
+def names_of_secrets(params: dict[str, Any]) -> set[str]:
+    return {name for kind, name in places(params) if kind == "secret"}
 
 
 def unseen(secrets: list[str]) -> list[str]:
@@ -133,8 +140,11 @@ def _take_answers(root: Root, run: Run, now: float) -> bool:
 
 
 def _write_answer(root: Root, run: Run, label: str, answer: dict[str, Any], several: bool, now: float) -> None:
-    _, secrets = values(root, run, run.definition.params)
-    text = masked(readable(answer["output"] or ""), secrets)
+    try:
+        _, secrets = values(root, run, run.definition.params)
+        text = masked(readable(answer["output"] or ""), secrets)
+    except Missing as closed:
+        text = f"[not shown, for its secrets cannot be found in it: {closed}]"
     if several:
         text = f"[{label}: {answer['status']}]\n" + text + ("" if text.endswith("\n") or not text else "\n")
     else:
@@ -192,6 +202,8 @@ def notify(root: Root, run: Run, now: float) -> None:
     try:
         filled, secrets = values(root, run, params)
         title, text = filled.plain(params["title"]), filled.plain(params["message"])
+        hidden = Values(run.inputs, dict.fromkeys(names_of_secrets(params), MASK))
+        shown = [masked(hidden.plain(params[each]), secrets) for each in ("title", "message")]
     except Missing as missing:
         flow.end(root, run, "failed", now, reason=str(missing), for_good=True)
         return
@@ -206,9 +218,10 @@ def notify(root: Root, run: Run, now: float) -> None:
         key=f"run:{run.id}",
         kind="automation.message",
         severity=params["severity"],
-        title=title,
-        text=text,
+        title=shown[0],
+        text=shown[1],
         tags=("automation", *(CHANNEL + name for name in params["channels"])),
+        confidential=Confidential(title, text, tuple(secrets)) if secrets else None,
     )
-    flow.write(root, run, masked(f"{title}\n{text}\n", secrets), now)
+    flow.write(root, run, "\n".join([*shown, ""]), now)
     flow.end(root, run, "done", now)

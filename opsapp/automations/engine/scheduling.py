@@ -107,8 +107,15 @@ def _is_full(root: Root, automation_id: str, name: str, now: float) -> bool:
         state.change(full=True)
         reason = f"{most} runs wait already: ticks of its schedule make no more"
         note_refusal(root, Actor(SCHEDULE, None), "automation.run", automation_id, reason)
-        about = {"key": f"automation:{automation_id}", "kind": "automation.full", "severity": "warning"}
-        tell(root, now, **about, title=f"{name}: its schedule is faster than its runs", text=f"{name}: {reason}.")
+        tell(
+            root,
+            now,
+            key=f"automation:{automation_id}",
+            kind="automation.full",
+            severity="warning",
+            title=f"{name}: its schedule is faster than its runs",
+            text=f"{name}: {reason}.",
+        )
         log.warning("schedule is faster than its runs automation=%s waiting=%d", automation_id, waiting)
     return True
 

@@ -8,12 +8,13 @@ from typing import Any
 from opsapp.notify.interfaces import ISilence
 from opsapp.notify.logic import LONGEST_TEXT, LONGEST_TITLE, SEVERITIES, clip
 from opsapp.notify.resources import inbox
+from opsapp.notify.resources.confidential import SEALED, Confidential, seal
 from opsapp.runtime.wakes import node_of, wake_after_commit
 from opsapp.tree.root import Root
 
 from .settings import QUEUE
 
-__all__ = ["tell"]
+__all__ = ["Confidential", "tell"]
 
 
 def tell(
@@ -27,13 +28,15 @@ def tell(
     text: str,
     tags: Iterable[str] = (),
     target: str | None = None,
+    confidential: Confidential | None = None,
 ) -> None:
     """Tell people something, in the transaction that makes it true. Durable from the commit on.
 
     `key` is the root cause: what is told under one key within a minute is one message. By habit it is `family:thing`
     (`incident:4f2a…`), and `kind` is `family.what` (`incident.opened`). `target` is what it is about, an id or a name
     of a monitor or an agent (or `hostname/NAME`): nothing is told of a target that a maintenance window keeps silent,
-    and what is told of one that fails for another's sake joins the message about the root cause.
+    and what is told of one that fails for another's sake joins the message about the root cause. `confidential` is sent
+    in the place of title and text, and shown to nobody else.
     """
     if severity not in SEVERITIES:
         raise ValueError(f"severity is one of {', '.join(SEVERITIES)}, not {severity!r}")
@@ -49,6 +52,11 @@ def tell(
         "tags": tuple(tags),
         "target": target,
     }
+    if confidential is not None:
+        said = Confidential(
+            clip(confidential.title, LONGEST_TITLE), clip(confidential.text, LONGEST_TEXT), confidential.secrets
+        )
+        row[SEALED] = seal(root, said)
     inbox.put(root, row)
     wake_after_commit(root, QUEUE)
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 import logging
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
+from urllib.parse import quote, quote_plus
 
 import gevent
 from gevent.event import AsyncResult
 
+from opsapp.lib.masking import masked
 from opsapp.lib.problems import Invalid
 from opsapp.notify.logic.delivering import without_address
 from opsapp.runtime.node import Node
@@ -32,6 +34,7 @@ class Letter(NamedTuple):
     title: str
     text: str
     mood: str
+    secrets: tuple[str, ...] = ()  # what in it nobody else may see
 
 
 class Outcome(NamedTuple):
@@ -110,7 +113,12 @@ def hand_over(letter: Letter, timeout: float) -> str | None:
         problem = OVERHEARD.take() or "the service did not take it"
     except Exception as broken:  # noqa: BLE001 - any plugin may raise anything: it is the delivery's outcome
         problem = f"{type(broken).__name__}: {broken}"
-    return without_address(problem, letter.url)
+    return without_address(masked(problem, in_every_form(letter.secrets)), letter.url)
+
+
+def in_every_form(secrets: Iterable[str]) -> list[str]:
+    """As they are, and as an address has them."""
+    return [form for each in secrets for form in dict.fromkeys((each, quote(each, safe=""), quote_plus(each)))]
 
 
 def send(node: Node, letter: Letter, timeout: float, landed: Callable[[], None]) -> Outcome:

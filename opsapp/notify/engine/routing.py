@@ -7,6 +7,7 @@ from typing import Any
 from opsapp.notify.interfaces import ICauses
 from opsapp.notify.logic import delivering, grouping, quiet
 from opsapp.notify.resources import channels_of, deliveries_of, inbox
+from opsapp.notify.resources.confidential import SEALED
 from opsapp.notify.resources.deliveries import Deliveries
 from opsapp.notify.resources.groups import Groups, family_of, groups_of
 from opsapp.runtime import leases
@@ -117,6 +118,7 @@ def _publish(
     names = ("kind", "severity", "title", "text", "tags", "target", "first_at", "last_at", "events", "titles")
     log = deliveries_of(root)
     fields = {**{name: group[name] for name in names}, "key": key, "cause": cause}
+    fields[SEALED] = group.get(SEALED)
     message_id = log.add_message(fields, now)
     for channel in channels_of(root).values():
         if delivering.takes(channel.fields, fields):

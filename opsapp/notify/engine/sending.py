@@ -18,6 +18,7 @@ from zope.interface import Interface
 from opsapp.lib.problems import Conflict, Unavailable, UpstreamFailed
 from opsapp.notify.logic import delivering, texts
 from opsapp.notify.resources import Channel, Delivery, channels_of, deliveries_of
+from opsapp.notify.resources.confidential import opened
 from opsapp.runtime import leases
 from opsapp.runtime.node import Node
 from opsapp.runtime.sealing import seal_of
@@ -128,7 +129,10 @@ def begin(root: Root, now: float, busy: Collection[str], room: int) -> tuple[lis
         delivery = _next(root, channel_id, now, options(node)["burst"])
         if delivery is not None:
             log_of.begin(delivery, owner(node))
-            letters.append(_letter(root, channels_of(root)[channel_id], delivery))
+            try:
+                letters.append(_letter(root, channels_of(root)[channel_id], delivery))
+            except Unavailable as closed:  # without the master key nobody knows where it goes: others still go
+                _not_taken(root, delivery, closed.message, now)
     return letters, log_of.waiting()
 
 
@@ -169,8 +173,10 @@ def _next(root: Root, channel_id: str, now: float, burst: int) -> Delivery | Non
 
 def _letter(root: Root, channel: Channel, delivery: Delivery) -> Letter:
     node = node_of(root._p_jar)
-    title, text, mood = texts.written(delivery.contents(), node.config["timezone"])
-    return Letter(delivery.id, channel.id, channel.address(seal_of(root)), title, text, mood)
+    pairs = [opened(root, message) for message in delivery.contents()]
+    title, text, mood = texts.written([message for message, _ in pairs], node.config["timezone"])
+    secrets = tuple(each for _, found in pairs for each in found)
+    return Letter(delivery.id, channel.id, channel.address(seal_of(root)), title, text, mood, secrets)
 
 
 def finish(root: Root, delivery_id: str, outcome: Outcome, now: float) -> None:
@@ -179,21 +185,26 @@ def finish(root: Root, delivery_id: str, outcome: Outcome, now: float) -> None:
     delivery = log_of.get(delivery_id)
     if delivery is None or delivery.status != "sending":
         return
+    if outcome.error is not None:
+        _not_taken(root, delivery, outcome.error, now)
+        return
     channel = channels_of(root).get(delivery.channel_id)
     if channel is not None:
-        stamp = (
-            {"failed_at": int(now), "error": outcome.error} if outcome.error else {"sent_at": int(now), "error": None}
-        )
-        channel.last, channel.rests_until = {**channel.last, **stamp}, 0.0
-    if outcome.error is None:
-        log_of.end(delivery, "sent", now)
-        return
+        channel.last, channel.rests_until = {**channel.last, "sent_at": int(now), "error": None}, 0.0
+    log_of.end(delivery, "sent", now)
+
+
+def _not_taken(root: Root, delivery: Delivery, error: str, now: float) -> None:
+    """Once more later, or given up."""
+    log_of, channel = deliveries_of(root), channels_of(root).get(delivery.channel_id)
+    if channel is not None:
+        channel.last, channel.rests_until = {**channel.last, "failed_at": int(now), "error": error}, 0.0
     retry = options(node_of(root._p_jar))["retry"]
     again = delivering.retry_at(delivery.attempts, delivery.created_at, now, retry)
     if delivery.kind == "test" or again is None:
-        log_of.end(delivery, "failed", now, outcome.error)
+        log_of.end(delivery, "failed", now, error)
         return
-    delivery.error = outcome.error
+    delivery.error = error
     log_of.wait(delivery, again)
     if channel is not None:
         channel.rests_until = again  # its other messages do not come sooner

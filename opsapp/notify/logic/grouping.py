@@ -62,6 +62,7 @@ def _begun(row: Mapping[str, Any], now: float, due: float) -> Group:
     about = {name: row[name] for name in ("kind", "severity", "title", "text", "tags", "target")}
     return {
         **about,
+        "sealed": row.get("sealed"),
         "first_at": row.get("at", now),
         "last_at": row.get("at", now),
         "events": 1,
@@ -81,6 +82,7 @@ def _joined(group: Mapping[str, Any], row: Mapping[str, Any], now: float) -> Gro
         "severity": max(group["severity"], row["severity"], key=rank) if same else row["severity"],
         "title": row["title"],
         "text": row["text"],
+        "sealed": row.get("sealed"),
         "tags": tuple(dict.fromkeys((*group["tags"], *row["tags"]))),
         "last_at": row.get("at", now),
         "events": group["events"] + 1,

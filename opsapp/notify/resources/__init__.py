@@ -5,11 +5,12 @@ Lives here: /api/notifications itself, and how a new store gets it. Must not: HT
 
 from __future__ import annotations
 
+from opsapp.runtime.sealing import Reseal
 from opsapp.tree.folder import Folder
 from opsapp.tree.root import Root
 
-from . import groups, inbox
-from .channels import Channel, Channels, channels_of, reseal
+from . import channels, confidential, groups, inbox
+from .channels import Channel, Channels, channels_of
 from .deliveries import Deliveries, Delivery, deliveries_of
 
 __all__ = [
@@ -30,6 +31,12 @@ class Notifications(Folder):
     """/api/notifications"""
 
     url = "/api/notifications"
+
+
+def reseal(root: Root, anew: Reseal) -> None:
+    """For `opsapp rekey`: channels' URLs, and what messages keep to themselves."""
+    channels.reseal(root, anew)
+    confidential.reseal(root, anew)
 
 
 def set_up(root: Root) -> None:

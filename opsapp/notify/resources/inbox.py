@@ -28,6 +28,11 @@ def put(root: Root, row: dict[str, Any]) -> None:
     tree[tree.maxKey() + 1 if tree else 1] = row
 
 
+def trees_of(root: Root) -> list[Any]:
+    """The rows of each writer."""
+    return list(root.system[INBOX]["rows"].values())
+
+
 def waiting(root: Root) -> bool:
     """Whether there is anything to take: a look that costs nothing."""
     inbox = root.system[INBOX]

@@ -1,0 +1,62 @@
+"""What of a message is a secret: stored sealed, beside a text that may be read, and opened for the journey alone.
+
+Lives here: sealing, opening, sealing anew. Must not: show any of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from opsapp.runtime.sealing import Reseal, seal_of
+from opsapp.tree.root import Root
+
+from . import inbox
+from .deliveries import deliveries_of
+from .groups import groups_of
+
+PURPOSE = "notification text"
+SEALED = "sealed"
+
+
+class Confidential(NamedTuple):
+    """What is sent in the place of what is shown, and the secrets in it."""
+
+    title: str
+    text: str
+    secrets: tuple[str, ...]
+
+
+def seal(root: Root, given: Confidential) -> str:
+    return seal_of(root).seal(json.dumps(given), PURPOSE)
+
+
+def opened(root: Root, message: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The message as it is sent, and the secrets in it."""
+    sealed = message.get(SEALED)
+    if sealed is None:
+        return dict(message), ()
+    title, text, secrets = json.loads(seal_of(root).open(sealed, PURPOSE))
+    titles = tuple(title if each == message["title"] else each for each in message["titles"])
+    return {**message, "title": title, "text": text, "titles": titles}, tuple(secrets)
+
+
+def reseal(root: Root, anew: Reseal) -> None:
+    """For `opsapp rekey`: wherever a message is on its way from being told to the log."""
+
+    def again(fields: dict[str, Any]) -> dict[str, Any]:
+        return {**fields, SEALED: anew(fields[SEALED], PURPOSE)}
+
+    for tree in inbox.trees_of(root):
+        for key, row in _with_secrets(tree.items()):
+            tree[key] = again(row)
+    for key, group in _with_secrets(groups_of(root).groups.items()):
+        groups_of(root).groups[key] = again(group)
+    for message in deliveries_of(root).messages.values():
+        if message.fields.get(SEALED):
+            message.fields = again(message.fields)
+
+
+def _with_secrets(items: Iterable[tuple[Any, dict[str, Any]]]) -> list[tuple[Any, dict[str, Any]]]:
+    return [(key, fields) for key, fields in items if fields.get(SEALED)]
