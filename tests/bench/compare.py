@@ -1,7 +1,8 @@
 """Checks of http targets beside Debian's prometheus + prometheus-blackbox-exporter, same targets, same run.
 
 Both look at the same nginx for a while, one after the other: CPU for each check, what their data grow by, memory held.
-COMPARE_TARGETS and COMPARE_INTERVAL set the load. Needs nginx, and the two Debian packages for their part.
+COMPARE_TARGETS and COMPARE_INTERVAL set the load. Needs nginx-light, and for their part two more Debian packages, which
+`apt-get install --no-install-recommends` brings (docs/guide/monitoring.md says how without starting their services).
 """
 import json
 import os
@@ -10,10 +11,11 @@ import subprocess
 import tempfile
 import time
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.bench import Row
-from tests.bench.checks import Nginx, metric, register
+from tests.bench.checks import CLIENTS, Nginx, metric, register
 from tests.support.process import Serve, free_port
 from tests.support.waiting import until
 
@@ -95,8 +97,9 @@ def over(window, pids, data, count):
 def measure():
     with tempfile.TemporaryDirectory() as place, Nginx(place) as target:
         with Serve(place) as serve:
-            for n in range(TARGETS):
-                register(serve, target, n, INTERVAL)
+            assert serve.admin.token
+            with ThreadPoolExecutor(CLIENTS) as pool:
+                list(pool.map(lambda n: register(serve, target, n, INTERVAL), range(TARGETS)))
             until(lambda: metric(serve, "opsapp_checks_total") > 2 * TARGETS, 120, every=1, what="two rounds of checks")
             ours = over(WINDOW_S, [serve.child.pid], serve.directory, lambda: metric(serve, "opsapp_checks_total"))
         yield from rows("ours", ours)
