@@ -101,8 +101,20 @@ def test_a_heal_that_waits_for_people_keeps_no_other_rule_from_acting(ward, leve
 def test_within_the_window_a_waiting_heal_stands_for_rules_that_may_do_no_more(ward):
     here = ward(NGINX, {**LOUD, "for": 20}).at("approve").at("approve", "loud").report(**FAILED).turn().turn(5)
     here.pass_time(50, step=5, **FAILED)
-    assert [entry["rule_id"] for entry in here.ledger] == ["nginx"]
-    assert here.cases[0]["events"] == {"nginx": 1, "loud": 1}
+    assert [(entry["rule_id"], entry["outcome"], entry["events"]) for entry in here.ledger] == [
+        ("nginx", "awaiting_approval", 0), ("loud", "absorbed", 1)]  # fmt: skip
+    assert here.cases[0]["events"] == {"nginx": 1}
+
+
+def test_a_rule_whose_event_was_in_a_heal_that_came_to_wait_for_people_acts_after_its_own_cooldown(ward):
+    risky = {**NGINX, "action": {"type": "run", "params": {"command": "true"}}}  # leads, and asks whatever its level
+    here = ward(risky, {**LOUD, "cooldown_s": 120}).at("execute").at("execute", "loud").report(**FAILED).turn().turn(5)
+    assert [(entry["rule_id"], entry["outcome"]) for entry in here.ledger] == [
+        ("nginx", "awaiting_approval"), ("loud", "absorbed")]  # fmt: skip
+    here.pass_time(140, step=5, **FAILED)
+    assert here.hosts.waiting("snapshot")["params"]["action_type"] == "service_reload"
+    assert {entry["rule_id"]: entry["state"] for entry in here.ledger} == {"nginx": "awaiting_approval",
+                                                                         "loud": "executing"}  # fmt: skip
 
 
 def test_two_heals_of_one_target_are_done_one_after_the_other(ward):

@@ -41,6 +41,7 @@ def ask(flow: Flow, case: Case, plan: Plan) -> None:
     )
     flow.ledger.update(flow.root, entry, approval_id=approval.__name__)
     telling.asked(flow, case.fields, plan, approval.__name__)
+    flow.let_go(case)
     case.set(state="awaiting_approval", approval_id=approval.__name__)
     case.why(f"approval {approval.__name__} requested")
     flow.book.wait_for(case, approval.__name__)

@@ -67,16 +67,25 @@ class Flow:
             case = self.book.open(case_of(event), found.due)
             case.why(f"event of rule {event['rule_id']}: held until {found.due - self.now:.1f} s from now")
             self._remember(case, event["rule_id"])
-        elif found.kind == "absorb" and self.book.cases[found.case_id].fields["state"] != "closed":
-            self._absorb(self.book.cases[found.case_id], event)
+        elif found.kind == "absorb":
+            self._take_in(self.book.cases[found.case_id], event, found.reason)
         else:
-            outcome = found.outcome or "absorbed"
-            if found.kind == "absorb":
-                self._absorb_late(self.book.cases[found.case_id], event)
-            else:
-                self.end_event(case_of(event), event["rule_id"], outcome, found.reason, 1)
-            self.pasts[event["rule_id"], event["target"]] = Past(self.now, outcome, found.reason, False)
-            self.book.last_of[event["rule_id"], event["target"]] = (self.now, outcome, found.reason)
+            self.end_event(case_of(event), event["rule_id"], found.outcome or "", found.reason, 1)
+            self._forget(event["rule_id"], event["target"], found.outcome or "", found.reason)
+
+    def _take_in(self, case: Case, event: dict[str, Any], reason: str) -> None:
+        """The case stands for the event: as one of its own while it acts, as one more entry when it does not."""
+        rule_id, state = event["rule_id"], case.fields["state"]
+        waits = state == "awaiting_approval" and rule_id != case.fields["rule_id"]
+        if state != "closed" and not waits:
+            self._absorb(case, event)
+            return
+        if waits:
+            about = {**case_of(event), "id": case.fields["id"]}
+            self.end_event(about, rule_id, "absorbed", reason, 1)
+        else:
+            self._absorb_late(case, event)
+        self._forget(rule_id, event["target"], "absorbed", reason)
 
     def _correlated(self, event: Mapping[str, Any]) -> correlation.Received:
         return correlation.receive(event, self.world, self.book.on_target(event["target"]))
@@ -279,13 +288,29 @@ class Flow:
                 telling.unresolved(self, case.fields, outcome, reason)
             self._close(case, outcome, reason)
 
+    def _end_others(self, case: Case) -> list[str]:
+        """The events of other rules, for which the case stood, have their outcome; these rules."""
+        others = [rule_id for rule_id in case.fields["events"] if rule_id != case.fields["rule_id"]]
+        reason = f"case {case.fields['id']} of {case.fields['rule_id']}"
+        for rule_id in others:
+            about = {**case.plain(), **case.fields["abouts"][rule_id]}
+            self.end_event(about, rule_id, "absorbed", reason, case.fields["events"][rule_id])
+        return others
+
+    def let_go(self, case: Case) -> None:
+        """From here on the case waits for people, and other rules need not: what they find fires again after their
+        cooldown."""
+        for rule_id in self._end_others(case):
+            self._forget(rule_id, case.fields["target"], "absorbed", f"case {case.fields['id']}")
+        leader = case.fields["rule_id"]
+        case.set(events={leader: case.fields["events"][leader]})
+
+    def _forget(self, rule_id: str, target: str, outcome: str, reason: str) -> None:
+        self.pasts[rule_id, target] = Past(self.now, outcome, reason, False)
+        self.book.last_of[rule_id, target] = (self.now, outcome, reason)
+
     def _close(self, case: Case, outcome: str, reason: str) -> None:
-        for rule_id, events in case.fields["events"].items():
-            if rule_id != case.fields["rule_id"]:
-                about = {**case.plain(), **case.fields["abouts"][rule_id]}
-                self.end_event(
-                    about, rule_id, "absorbed", f"case {case.fields['id']} of {case.fields['rule_id']}", events
-                )
+        self._end_others(case)
         self.book.close(case, outcome, reason, self.now)
         for rule_id in case.fields["events"]:
             self.pasts[rule_id, case.fields["target"]] = Past(case.fields["opened_at"], outcome, reason, False)
