@@ -27,7 +27,7 @@ crash: test-venv ## kill -9 at 10 to 20 seeded points of whatever has an effect 
 
 coverage: test-venv ## the portable test suite with branch coverage, processes included; holds 95 % and prints what is not reached
 	@$(PYTEST) -n $(WORKERS) tests/unit tests/api tests/engine tests/race tests/system -m "not soak" \
-	  --cov --cov-report=term $(if $(ARGS),--cov-fail-under=0) $(ARGS)
+	  --timeout 360 --cov --cov-report=term $(if $(ARGS),--cov-fail-under=0) $(ARGS)
 
 lint: test-venv ## style, import rules, types, and the house rules of tests/unit/test_house.py
 	@$(BIN)/ruff check -q .

@@ -10,6 +10,7 @@ import sys
 from opsapp.agents.zipapp import agent_file
 
 from .agent_server import KEY
+from .process import MEASURED
 from .waiting import PATIENCE, until
 
 
@@ -44,7 +45,7 @@ class AgentProcess:
 
     def _start(self):
         """The file that hosts get, as they start it; with site where processes are measured, for that begins there."""
-        if "COVERAGE_PROCESS_CONFIG" in os.environ and self.python == sys.executable:
+        if MEASURED and self.python == sys.executable:
             return [self.python, str(self.program)]
         return [self.python, "-I", "-S", str(self.program)]
 

@@ -18,6 +18,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PASSWORD = "a long enough password"
 
 
+# A process that is measured writes down what it reached once it has stopped; that is no part of its stop.
+MEASURED = "COVERAGE_PROCESS_CONFIG" in os.environ
+FLUSH_S = 20
 PORTS = range(20_000, 32_000)  # below those that the system hands out by itself
 
 
@@ -45,6 +48,7 @@ class Process:
     """A child process with its output in a file; subclasses say the command and when it is ready."""
 
     name = "process"
+    measured = MEASURED
 
     def __init__(self, directory):
         self.directory = Path(directory)
@@ -93,7 +97,7 @@ class Process:
         """SIGTERM; the exit code. An AssertionError when it has not ended in time."""
         self.child.terminate()
         try:
-            return self.child.wait(timeout)
+            return self.child.wait(timeout + FLUSH_S * self.measured)
         except subprocess.TimeoutExpired:
             self.kill()
             raise AssertionError(f"{self.name} did not end within {timeout} s of SIGTERM:\n{self.tail()}") from None
@@ -120,10 +124,6 @@ class Process:
             except subprocess.TimeoutExpired:
                 self.kill()
         self.kill()
-
-    @property
-    def measured(self):
-        return "COVERAGE_PROCESS_CONFIG" in os.environ
 
     def __exit__(self, *_error):
         self.end()

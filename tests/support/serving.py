@@ -21,6 +21,7 @@ from pyramid.response import Response
 from opsapp.lib import problems
 from opsapp.runtime.hub import Hub, Lane, LeadLane
 from opsapp.web import answers, asked, server, sse, uploads
+from tests.support.process import FLUSH_S, MEASURED
 from tests.support.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -336,7 +337,11 @@ class Serving:
         """SIGTERM; (exit code, seconds it took)."""
         began = time.monotonic()
         self.child.terminate()
-        return self.child.wait(timeout), time.monotonic() - began
+        if not MEASURED:
+            return self.child.wait(timeout), time.monotonic() - began
+        until(lambda: "stopped code=" in self.output(), timeout, what="the stop")
+        seconds = time.monotonic() - began
+        return self.child.wait(timeout + FLUSH_S), seconds
 
     def __exit__(self, *_error):
         if self.child.poll() is None:

@@ -219,6 +219,7 @@ def all_verified(server, count):
 
 
 @pytest.mark.crash
+@pytest.mark.timeout(600)
 def test_killed_at_20_moments_of_heals_each_acts_once_and_ends_its_case(tmp_path):
     """kill -9 of the server within heals, and it goes on from what it committed."""
     heal_and_kill(tmp_path, seed=8, kills=5)
