@@ -1,6 +1,8 @@
 """Which nodes there are: each writes a beat, and each judges the others by watching their beats move.
 
-Clocks need not agree. On a storage that admits one process there is nobody to watch, and nothing is written.
+Clocks need not agree. Silence counts only while we look: a node that was held up itself, or slept together with the
+machine, must not find the others dead when it comes to. On a storage that admits one process there is nobody to watch,
+and nothing is written.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from .node import Node
 
 BEAT_S = 2.0
+LOOKED_FOR_S = 1.5 * BEAT_S  # as much of the time since our last look as counts
 DEAD_AFTER_S = 6.0
 FORGET_AFTER_S = 600.0
 
@@ -62,22 +65,27 @@ class Nodes:
         self.node = node
         self.exclusive = exclusive
         self.address = ""
-        self._seen: dict[str, tuple[tuple[str, int], float]] = {}
+        self._seen: dict[str, tuple[tuple[str, int], float]] = {}  # (boot, beat), and for how long it stood still
+        self._looked_at = float("-inf")
         self._known: dict[str, tuple[str, int, tuple[str, ...], str]] = {}
 
     def step(self) -> bool:
         now = self.node.clock.monotonic()
-        long_dead = [name for name, (_, since) in self._seen.items() if now - since > FORGET_AFTER_S]
+        long_dead = [name for name, (_, still) in self._seen.items() if still > FORGET_AFTER_S]
         before = self.alive("engine")
         roles = tuple(sorted(self.node.roles))
         self._known = self.node.transact(beat, self.node.name, self.node.boot, roles, self.address, long_dead)
         for name, (boot, at_beat, _, _) in self._known.items():
-            if self._seen.get(name, (None, 0.0))[0] != (boot, at_beat):
-                self._seen[name] = ((boot, at_beat), now)
+            known, still = self._seen.get(name, (None, 0.0))
+            self._seen[name] = (boot, at_beat), still + self._watched(now) if known == (boot, at_beat) else 0.0
+        self._looked_at = now
         self._seen = {name: seen for name, seen in self._seen.items() if name in self._known}
         if self.alive("engine") != before:
             self.node.wake("nodes")
         return False
+
+    def _watched(self, now: float) -> float:
+        return min(now - self._looked_at, LOOKED_FOR_S)
 
     def alive(self, role: str) -> tuple[str, ...]:
         """The names of the nodes with this role whose beat moves, ourselves included; sorted."""
@@ -86,7 +94,7 @@ class Nodes:
         others = {
             name
             for name, (_, _, roles, _) in self._known.items()
-            if role in roles and name in self._seen and now - self._seen[name][1] < DEAD_AFTER_S
+            if role in roles and name in self._seen and self._seen[name][1] + self._watched(now) < DEAD_AFTER_S
         }
         return tuple(sorted(own | (others - {self.node.name})))
 

@@ -149,11 +149,40 @@ def test_nodes_see_each_other_live_and_die(pair):
     assert one.nodes.alive("engine") == ("one",)
 
 
+def test_a_node_that_was_held_up_itself_does_not_find_the_others_dead(pair):
+    """What it would call dead is lost: their runs, their checks."""
+    one, two = pair
+    one.nodes.step()
+    two.nodes.step()
+    one.nodes.step()
+    for _ in range(10):
+        advance(pair, nodes.BEAT_S)
+        two.nodes.step()
+    assert one.nodes.alive("engine") == ("one", "two")
+    one.nodes.step()
+    assert one.nodes.alive("engine") == ("one", "two")
+
+
+@pytest.mark.parametrize("seconds", [60, 3600])
+def test_nodes_that_slept_together_or_lost_their_store_for_a_while_are_both_there(pair, seconds):
+    one, two = pair
+    one.nodes.step()
+    two.nodes.step()
+    one.nodes.step()
+    advance(pair, seconds)
+    one.nodes.step()
+    assert len(one.nodes.owners("engine")) == 2
+    two.nodes.step()
+    advance(pair, nodes.BEAT_S)
+    one.nodes.step()
+    assert len(one.nodes.owners("engine")) == len(two.nodes.owners("engine")) == 2
+
+
 def test_nodes_long_dead_are_forgotten(pair):
     one, two = pair
     two.nodes.step()
     one.nodes.step()
-    advance(pair, nodes.FORGET_AFTER_S + 1)
-    one.nodes.step()
-    one.nodes.step()
+    for _ in range(int(nodes.FORGET_AFTER_S / nodes.LOOKED_FOR_S) + 2):
+        advance(pair, nodes.LOOKED_FOR_S)
+        one.nodes.step()
     assert one.store.transact(lambda root: list(root.system["nodes"]), ()) == ["one"]
