@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 
+FARTHEST = sys.float_info.max
 UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 FORM = re.compile(r"(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6})s)?")
 
@@ -13,6 +15,8 @@ def seconds(span: float | str) -> float:
     if isinstance(span, bool) or not isinstance(span, int | float | str):
         raise ValueError("a duration is a number of seconds or a text like 1h30m")
     if not isinstance(span, str):
+        if not -FARTHEST <= span <= FARTHEST:  # nor NaN, nor an integer that no float holds
+            raise ValueError("a duration must be a finite number of seconds")
         return float(span)
     match = FORM.fullmatch(span)
     if not span or match is None:

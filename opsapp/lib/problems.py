@@ -31,8 +31,13 @@ class Invalid(Problem):
     code = "invalid"
 
     def __init__(self, fields: dict[str, str], message: str | None = None, **details):
-        super().__init__(message or "Some values are not valid: " + ", ".join(sorted(fields)), **details)
-        self.fields = fields
+        self.fields = {_sayable(name): _sayable(said) for name, said in fields.items()}
+        super().__init__(message or "Some values are not valid: " + ", ".join(sorted(self.fields)), **details)
+
+
+def _sayable(text: str) -> str:
+    """Names of unknown fields come from outside: JSON can name one by half a character, which no answer can repeat."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 class Unauthenticated(Problem):

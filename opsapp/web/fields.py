@@ -22,7 +22,8 @@ def _unsound(value: Any, levels: int) -> str | None:
     if isinstance(value, str):
         return "has characters that are not allowed" if any("\ud800" <= char <= "\udfff" for char in value) else None
     if not isinstance(value, dict | list):
-        return None
+        too_far = isinstance(value, int | float) and not -FARTHEST <= value <= FARTHEST
+        return "is no number that can be kept" if too_far else None
     if not levels:
         return "is nested too deeply"
     parts = [*value, *value.values()] if isinstance(value, dict) else value

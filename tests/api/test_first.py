@@ -76,6 +76,7 @@ def test_wrong_paths_and_methods(service, method, path, status):
         ("text/plain", b"{}", 415),
         ("application/json", b"{}", 422),
         ("application/json", b'{"username": 7, "password": null, "more": 1}', 422),
+        ("application/json", b'{"\\ud800": 1}', 422),
         ("application/json", b'{"username": "' + b"a" * 1_100_000 + b'"}', 413),
     ],
 )
@@ -88,6 +89,8 @@ def test_bad_bodies(service, content_type, body, status):
     assert "codec" not in answer.text
     if body.startswith(b'{"username": 7'):
         assert set(answer.json["fields"]) == {"username", "password", "more"}
+    if b"ud800" in body:
+        assert "\\ud800" in answer.json["fields"]
 
 
 def test_a_packed_body_is_not_taken_for_a_broken_one(service):

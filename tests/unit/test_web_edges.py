@@ -13,6 +13,7 @@ from opsapp.runtime import peers
 from opsapp.web import redact, sse, uploads
 from opsapp.web.address import canonical, netloc, same_origin
 from opsapp.web.answers import PeerLost, Sink
+from opsapp.web.fields import Anything
 from opsapp.web.identity import Identity
 from opsapp.web.paths import Paths
 
@@ -102,6 +103,12 @@ def test_a_target_cannot_break_its_line():
 def test_a_credential_is_taken_out_of_a_target_however_its_name_is_written():
     clean = redact.target("/api/me", "a=%41&%74oken=SECRET&b%20c=d&TOKE%4e=SECRET&kep%74=yes&to%6ben")
     assert clean == "/api/me?a=%41&%74oken=[redacted]&b%20c=d&TOKE%4e=[redacted]&kep%74=yes&to%6ben"
+
+
+@pytest.mark.parametrize("value", [10**400, [{"deep": -(10**400)}], float("inf"), {"half": "\ud800"}])
+def test_a_value_that_nobody_could_reckon_with_or_say_again_is_refused(value):
+    assert Anything().problem(value)
+    assert Anything().problem([True, -1.5, 10**30, None]) is None
 
 
 @given(st.text())
