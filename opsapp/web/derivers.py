@@ -66,9 +66,7 @@ def body_deriver(view: View, info: Any) -> View:
     def wrapped(context: Any, request: Request) -> Any:
         values = read_object(request, optional=not wanted or not any(child.required for child in schema.children))
         sound, wrong = judge(schema, values, partial=partial, read_only=read_only)
-        wrong = also(context, request, sound) | wrong
-        if wrong:
-            raise Invalid(wrong)
+        refuse(also(context, request, sound) | wrong)
         request.valid_body = sound
         return view(context, request)
 
@@ -157,12 +155,10 @@ def require_plain_json(request: Request) -> None:
         raise UnsupportedType("The body must come without a Content-Encoding.")
 
 
-def validate(schema: colander.SchemaNode, values: dict[str, Any]) -> dict[str, Any]:
-    """The values as the schema wants them, or Invalid naming every wrong field at once."""
-    sound, wrong = judge(schema, values)
+def refuse(wrong: dict[str, str]) -> None:
+    """Invalid, if anything is wrong."""
     if wrong:
         raise Invalid(wrong)
-    return sound
 
 
 def judge(

@@ -348,3 +348,34 @@ def test_a_part_that_ends_after_its_parent_is_not_shown_as_running(service):
     assert (found["status"], found["parts"][0]["status"]) == ("timeout", "running")
     finish(service, job, "cancelled")
     assert run_of(service.otto, run_id)["parts"][0]["status"] == "cancelled"
+
+
+def test_all_that_is_wrong_with_an_automation_is_told_at_once(service):
+    """What single fields show, what they show together, and what only the store knows."""
+    body = {
+        "name": "",
+        "type": "agent_command",
+        "params": {"command": "echo {{input:word}}", "agent_id": "nobody", "tag": "x", "timeout": 0},
+        "schedule": "@daily",
+        "inputs": [{"name": "other", "required": True}],
+    }
+    expected = {"name", "params.agent_id", "params.tag", "params.timeout", "inputs", "schedule"}
+    assert set(service.otto.post_json("/api/automations", body, status=422).json["fields"]) == expected
+    made = create(service.otto)
+    assert set(service.otto.put_json(f"/api/automations/{made}", body, status=422).json["fields"]) == expected
+    template = "/api/automations/templates/call-address/apply"
+    assert set(service.otto.post_json(template, body, status=422).json["fields"]) == expected
+    fine = body | {"name": "x", "type": "script", "params": {"script": "true"}, "inputs": []}
+    answer = service.otto.post_json(
+        "/api/automations/import", [body, fine, body | {"name": "y", "params": {"tag": "x"}}], status=422
+    )
+    assert set(answer.json["fields"]) >= {"0.name", "2.params.command"}
+    parts = {"type": "composite", "params": {"automations": ["#0", "nobody"]}, "schedule": None, "inputs": []}
+    answer = service.otto.post_json("/api/automations/import", [fine | {"name": ""}, fine | parts], status=422)
+    assert {"0.name", "1.params.automations.1"} <= set(answer.json["fields"])
+    assert len(service.vera.get("/api/automations").json) == 1
+
+
+def test_inputs_that_are_wrong_themselves_are_not_called_undeclared(service):
+    body = {"name": "x", "type": "script", "params": {"script": "echo {{input:word}}"}, "inputs": [{"name": "a b"}]}
+    assert set(service.otto.post_json("/api/automations", body, status=422).json["fields"]) == {"inputs.0.name"}

@@ -166,9 +166,7 @@ def test_the_log_is_filtered_and_paged(service, receiver):
     assert [row["kind"] for row in service.ada.get(f"{log}?status=sending").json] == ["test"]
     receiver.status = 500
     service.transact(
-        lambda root: tell(
-            root, service.clock.now(), key="k", kind="test.told", severity="info", title="waits", text=""
-        )
+        lambda root: tell(root, service.clock.now(), key="k", kind="test.told", severity="info", title="waits", text="")
     )
     service.clock.advance(5)
     while routing.step(service.node) or sender_of(service.node).step():
@@ -226,3 +224,10 @@ def test_the_yaml_declares_channels(tmp_path, monkeypatch):
         assert names() == ["on-call"]
     finally:
         service.close()
+
+
+def test_a_wrong_url_is_told_with_the_rest(service):
+    wrong = {"name": "", "url": "nothing://hidden-token", "digest_s": -1}
+    assert set(service.ada.post_json(CHANNELS, wrong, status=422).json["fields"]) == set(wrong)
+    made = service.ada.post_json(CHANNELS, BODY).json["id"]
+    assert set(service.ada.put_json(f"{CHANNELS}/{made}", wrong, status=422).json["fields"]) == set(wrong)

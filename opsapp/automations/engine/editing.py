@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from opsapp.agents.resources import agents_of
@@ -44,23 +44,32 @@ def plain(value: Any) -> Any:
     return [plain(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-def problems_of(root: Root, settings: Mapping[str, Any], own_id: str | None) -> dict[str, str]:
+def problems_of(
+    root: Root, settings: Mapping[str, Any], own_id: str | None, *, params_are_sound: bool = True
+) -> dict[str, str]:
+    """What no single field shows. Of settings that are wrong elsewhere too, only the sound ones are given."""
     kind, params = settings["type"], settings["params"]
     wrong = {f"params.{name}": said for name, said in _target_problems(kind, params).items()}
-    if kind == "workflow":
+    if kind == "workflow" and params_are_sound:
         wrong.update({f"params.{name}": said for name, said in workflow.step_problems(params).items()})
-    if not wrong and kind in meaning.PARENTS:
+    if not wrong and kind in meaning.PARENTS and params_are_sound:
         wrong.update(_child_problems(root, kind, params, own_id))
     if _is_new_agent(root, params.get("agent_id"), own_id):
         wrong["params.agent_id"] = "there is no such agent"
     if not flow.may_run_here(root, settings):
         wrong["type"] = "programs on the server are switched off (automations.server_scripts): name an agent"
-    declared = {each["name"] for each in settings["inputs"]}
-    used = {name for kind_of, name in filling.places(params) if kind_of == "input"}
+    return wrong | _input_problems(settings)
+
+
+def _input_problems(settings: Mapping[str, Any]) -> dict[str, str]:
+    if "inputs" not in settings:
+        return {}
+    wrong, declared = {}, {each["name"] for each in settings["inputs"]}
+    used = {name for kind_of, name in filling.places(settings["params"]) if kind_of == "input"}
     if used - declared:
         wrong["inputs"] = "not declared: " + ", ".join(sorted(used - declared))
     required = [each["name"] for each in settings["inputs"] if each["required"] and each["default"] is None]
-    if settings["schedule"] and required:
+    if settings.get("schedule") and required:
         wrong["schedule"] = "nobody is there to give the required inputs: " + ", ".join(required)
     return wrong
 
@@ -74,9 +83,9 @@ def _target_problems(kind: str, params: Mapping[str, Any]) -> dict[str, str]:
     return {}
 
 
-def _is_new_agent(root: Root, agent_id: str | None, own_id: str | None) -> bool:
+def _is_new_agent(root: Root, agent_id: Any, own_id: str | None) -> bool:
     """An unknown agent; not one that was deleted since: other changes of its automation are none of its business."""
-    if agent_id is None or agent_id in agents_of(root):
+    if not isinstance(agent_id, str) or agent_id in agents_of(root):
         return False
     present = automations_of(root).get(own_id) if own_id else None
     return present is None or present.definition.params.get("agent_id") != agent_id
@@ -171,22 +180,25 @@ def _exported(automation: Automation, places: dict[str, str], hostname_of: Calla
     return {**settings, "params": params}
 
 
-def import_all(root: Root, listed: Iterable[Mapping[str, Any]], params: Params, by: str, now: float) -> list[str]:
-    """New automations from an export, in an order in which parts come before those made of them; all or nothing."""
-    waiting = dict(enumerate(listed))
-    made: dict[str, str] = {}
-    wrong: dict[str, str] = {}
+def import_all(
+    root: Root, listed: Mapping[int, Mapping[str, Any]], wrong: Mapping[str, str], params: Params, by: str, now: float
+) -> list[str]:
+    """New automations from an export, in an order in which parts come before those made of them; all or nothing. With
+    `wrong`, what is so of entries that are not `listed` for it, every mistake is told at once."""
+    waiting, wrong = dict(listed), dict(wrong)
+    made = {place: place for place in (PLACE + field.partition(".")[0] for field in wrong)}
     while waiting:
         ready = [n for n, each in waiting.items() if all(part in made for part in _places_in(each))]
         if not ready:
-            raise Invalid({f"{n}.params": "names an automation that is not in the list, or itself" for n in waiting})
+            lost = {f"{n}.params": "names an automation that is not in the list, or itself" for n in waiting}
+            raise Invalid(wrong | lost)
         for n in ready:
             values = waiting.pop(n)
             try:
                 made[f"{PLACE}{n}"] = create(root, whole(root, _resolved(values, made), params), by, now).id
             except Invalid as invalid:
                 wrong.update({f"{n}.{name}": said for name, said in invalid.fields.items()})
-                made[f"{PLACE}{n}"] = ""
+                made[f"{PLACE}{n}"] = f"{PLACE}{n}"
     if wrong:
         raise Invalid(wrong)
     return [made[f"{PLACE}{n}"] for n in range(len(made))]

@@ -8,6 +8,7 @@ import colander
 from pyramid.request import Request
 
 from opsapp.automations import schemas
+from opsapp.automations.engine import editing
 from opsapp.automations.resources import Automation
 from opsapp.lib.problems import Invalid, Malformed, TooLarge
 from opsapp.web.derivers import read_object, require_plain_json
@@ -29,15 +30,20 @@ def params(kind: str, values: Any) -> dict[str, Any]:
         ) from None
 
 
-def also_wrong(context: Automation, request: Request, sound: dict[str, Any]) -> dict[str, str]:
-    """What is wrong with params that come without their type: they are of the type that the automation has."""
-    if "params" not in sound or "type" in sound:
+def also_wrong(context: Any, request: Request, sound: dict[str, Any]) -> dict[str, str]:
+    """What the store and the fields among themselves tell of a body for a new automation, or for this one: told with
+    what is wrong with single fields."""
+    present = context.definition.settings if isinstance(context, Automation) else {}
+    values = {**present, **sound}
+    if "type" not in values or "params" not in values:
         return {}
+    wrong: dict[str, str] = {}
     try:
-        params(context.definition.kind, sound["params"])
-    except Invalid as wrong:
-        return dict(wrong.fields)
-    return {}
+        values["params"] = params(values["type"], values["params"])
+    except Invalid as invalid:
+        wrong = dict(invalid.fields)
+    own_id = context.id if present else None
+    return editing.problems_of(request.root, values, own_id, params_are_sound=not wrong) | wrong
 
 
 def inputs(request: Request, automation: Automation) -> dict[str, Any]:
@@ -58,8 +64,8 @@ def webhook_inputs(request: Request, automation: Automation) -> dict[str, Any]:
     return given if automation.definition.settings["inputs"] else {}
 
 
-def listed(request: Request) -> list[dict[str, Any]]:
-    """A JSON array of automations as an export gives it."""
+def listed(request: Request) -> tuple[dict[int, dict[str, Any]], dict[str, str]]:
+    """A JSON array of automations as an export gives it: the entries that are sound, and what is wrong with others."""
     if (request.content_length or 0) > IMPORT_LIMIT:
         raise TooLarge(f"The list is larger than {IMPORT_LIMIT} bytes.")
     raw = request.body
@@ -73,13 +79,11 @@ def listed(request: Request) -> list[dict[str, Any]]:
     return _checked(values)
 
 
-def _checked(values: list[Any]) -> list[dict[str, Any]]:
-    schema, found, wrong = schemas.AutomationSettings(), [], {}
+def _checked(values: list[Any]) -> tuple[dict[int, dict[str, Any]], dict[str, str]]:
+    schema, found, wrong = schemas.AutomationSettings(), {}, {}
     for n, value in enumerate(values):
         try:
-            found.append(schema.deserialize(value))
+            found[n] = schema.deserialize(value)
         except colander.Invalid as invalid:
             wrong.update({f"{n}.{name}" if name else str(n): said for name, said in fields_of(invalid).items()})
-    if wrong:
-        raise Invalid(wrong)
-    return found
+    return found, wrong

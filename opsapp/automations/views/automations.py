@@ -36,6 +36,7 @@ def list_automations(context: Automations, request: Request) -> Any:
     request_method="POST",
     permission=Permission.operate,
     body=schemas.AutomationSettings,
+    also=asked.also_wrong,
     audit="automation.create",
     returns=schemas.Created,
     creates=True,

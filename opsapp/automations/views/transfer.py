@@ -15,7 +15,7 @@ from opsapp.automations.logic.settings import without_secrets
 from opsapp.automations.resources import Automations, Template, Templates
 from opsapp.lib.problems import NotFound
 from opsapp.tree.acl import Permission
-from opsapp.web.derivers import RAW, read_object, validate
+from opsapp.web.derivers import RAW, judge, read_object, refuse
 from opsapp.web.fields import Paging
 from opsapp.web.paging import page_of
 
@@ -51,7 +51,7 @@ def export_automations(context: Automations, request: Request) -> Any:
 def import_automations(context: Automations, request: Request) -> Any:
     """All of the list as new automations, or none of it."""
     who, now = request.caller.name, request.node.clock.now()
-    ids = editing.import_all(request.root, asked.listed(request), asked.params, who, now)
+    ids = editing.import_all(request.root, *asked.listed(request), asked.params, who, now)
     request.audit("automation.import", "automations", after={"imported": len(ids)})
     return {"imported": len(ids), "ids": ids}
 
@@ -92,7 +92,9 @@ def apply_template(context: Template, request: Request) -> Any:
     """An automation from the template; what the body gives takes the place of the template's."""
     template = found(context)
     values = templates.applied(template, read_object(request, optional=True))
-    settings = editing.whole(request.root, validate(schemas.AutomationSettings(), values), asked.params)
+    sound, wrong = judge(schemas.AutomationSettings(), values)
+    refuse(asked.also_wrong(context, request, sound) | wrong)
+    settings = editing.whole(request.root, sound, asked.params)
     made = editing.create(request.root, settings, request.caller.name, request.node.clock.now())
     request.audit("automation.apply_template", made.id, after=without_secrets(settings))
     return {"id": made.id, "status": "created"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from opsapp.lib.problems import Invalid
 from opsapp.notify.resources import Channel, channels_of, deliveries_of
 from opsapp.notify.resources.channels import SHOWN, add_channel, change_channel, readdress
 from opsapp.runtime.sealing import seal_of
@@ -35,6 +36,16 @@ def delete(root: Root, channel: Channel) -> None:
     for _, each in list(log_of.queue.get(channel.id, ())):
         log_of.end(log_of[each], "dropped", now, "the channel is gone")
     del channels_of(root)[channel.id]
+
+
+def wrong_url(given: Mapping[str, Any]) -> dict[str, str]:
+    """What Apprise says of the URL, if one is given."""
+    try:
+        if "url" in given:
+            service_of(given["url"])
+    except Invalid as wrong:
+        return dict(wrong.fields)
+    return {}
 
 
 def fields_of(given: Mapping[str, Any]) -> dict[str, Any]:
