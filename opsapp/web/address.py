@@ -49,7 +49,10 @@ def canonical(host: str | None, base_url: str | None, local: tuple[str, int], sc
 
 def same_origin(origin: str, scheme: str, host: str) -> bool:
     """Whether a page's Origin is the very host that was asked."""
-    parts = urlsplit(origin)
+    try:
+        parts = urlsplit(origin)
+    except ValueError:  # no address at all
+        return False
     return parts.scheme == scheme and bool(parts.netloc) and _same(parts.netloc, host, scheme)
 
 

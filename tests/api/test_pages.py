@@ -159,6 +159,7 @@ def test_the_api_takes_the_cookie_from_our_pages_alone(browser):
         ({"Origin": "http://localhost"}, 200),
         ({"Origin": "http://evil.example"}, 401),
         ({"Origin": "null"}, 401),
+        ({"Origin": "http://[::1"}, 401),
     ],
 )
 def test_a_page_of_another_site_reads_nothing_by_the_cookie(browser, headers, status):

@@ -49,7 +49,7 @@ def test_loopback_has_three_names():
 
 def test_same_origin():
     assert same_origin("https://ops.example", "https", "ops.example:443")
-    for origin in ("null", "", "http://ops.example", "https://ops.example.evil", "https://ops.example:444"):
+    for origin in ("null", "", "http://ops.example", "https://ops.example.evil", "https://ops.example:444", "http://[::1"):
         assert not same_origin(origin, "https", "ops.example")
 
 
