@@ -12,7 +12,11 @@ from .fields import Body, Choice, ListOf, Nullable, Number, Text, Whole, check
 
 
 def _url_problem(value: str) -> str | None:
-    parts = urlsplit(value)
+    try:
+        parts = urlsplit(value)
+        parts.port  # noqa: B018 - reading it is the test
+    except ValueError:
+        return "is not a URL"
     if parts.scheme in ("http", "https") and parts.hostname and not (parts.query or parts.fragment):
         return None
     return "must be an http or https address without a query"

@@ -55,6 +55,8 @@ def test_every_mistake_is_told_with_its_line(tmp_path, sections):
         ("web:\n  ? [a, b]\n  : 1\n", "web", 2),
         ("web: &within\n  login: *within\n", "file", None),
         ("[" * 5000, "file", None),
+        ("web:\n  base_url: 'http://[::1'\n", "web.base_url", 2),
+        ("web:\n  base_url: http://ops.example:99999\n", "web.base_url", 2),
     ],
 )
 def test_what_cannot_be_read_is_refused(tmp_path, sections, text, path, line):
