@@ -372,7 +372,7 @@ def test_all_that_is_wrong_with_an_automation_is_told_at_once(service):
     assert set(answer.json["fields"]) >= {"0.name", "2.params.command"}
     parts = {"type": "composite", "params": {"automations": ["#0", "nobody"]}, "schedule": None, "inputs": []}
     answer = service.otto.post_json("/api/automations/import", [fine | {"name": ""}, fine | parts], status=422)
-    assert {"0.name", "1.params.automations.1"} <= set(answer.json["fields"])
+    assert set(answer.json["fields"]) == {"0.name", "1.params.automations"}
     assert len(service.vera.get("/api/automations").json) == 1
 
 
