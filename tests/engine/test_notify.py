@@ -7,7 +7,9 @@ from opsapp.notify.engine import routing, sending, tell
 from opsapp.notify.engine.courier import Outcome
 from opsapp.notify.engine.running import purge, sender_of
 from opsapp.notify.interfaces import ICauses, ISilence
+from opsapp.notify.logic.delivering import STATUSES
 from opsapp.notify.resources import channels_of, deliveries_of, inbox
+from opsapp.notify.resources.deliveries import index_all
 from opsapp.notify.resources.groups import groups_of
 from tests.support.app import Service
 from tests.support.receiver import Receiver
@@ -360,3 +362,37 @@ def test_a_new_master_key_opens_every_channel(office):
     office.tell()
     office.after(5)
     assert office.receiver.paths == ["/hooks/s3cr3t-token"]
+
+
+def test_the_log_is_filtered_by_an_index_that_follows_it(office):
+    """Every filter finds what a walk through the log finds; an older store's log is indexed, and purging empties it."""
+    first, second = office.channel(), office.channel(name="other", url=office.receiver.url("other"))
+    office.tell(key="incident:1")
+    office.after(5)
+    office.receiver.status = 500
+    office.tell(key="incident:2")
+    office.after(5)
+    office.after(86_400)
+    office.tell(key="incident:3")
+    office.after(5)
+
+    def agree():
+        rows = office.log("limit=1000")
+        assert {row["status"] for row in rows} == {"sent", "failed", "queued"}
+        for status in (None, *STATUSES):
+            for channel in (None, first, second, "nobody"):
+                wanted = {name: value for name, value in (("status", status), ("channel_id", channel)) if value}
+                query = "&".join(f"{name}={value}" for name, value in wanted.items())
+                expected = [row for row in rows if wanted.items() <= row.items()]
+                assert office.log(query) == expected, query
+
+    agree()
+    office.service.transact(lambda root: deliveries_of(root).__delattr__("index"))
+    office.service.transact(index_all)
+    office.service.transact(index_all)
+    agree()
+    office.receiver.status = 200
+    office.after(600)
+    office.clock.advance(40 * 86_400)
+    purge(office.node)
+    assert (office.log(), office.read(lambda root: len(deliveries_of(root).index))) == ([], 0)

@@ -19,6 +19,7 @@ from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
 
 PAGE = 500
+ANY = "*"
 
 
 class Message(Persistent):
@@ -29,7 +30,9 @@ class Message(Persistent):
 
 
 class Deliveries(Folder):
-    """/api/notifications/deliveries. `queue`: channel id -> (due, id); `sending`: ids; ids are in the order of time."""
+    """/api/notifications/deliveries. `queue`: channel id -> (due, id); `sending`: ids; ids are in the order of time.
+    `index`: ids behind what a filter asks for, `channel/status/id` with `*` for any; only what has ended has a status
+    there, for what has not is in the queues."""
 
     url = "/api/notifications/deliveries"
 
@@ -38,6 +41,7 @@ class Deliveries(Folder):
         self.messages = OOBTree()
         self.queue = OOBTree()
         self.sending = OOTreeSet()
+        self.index = OOTreeSet()
 
     def add_message(self, fields: dict[str, Any], now: float) -> str:
         message_id = timed_id(now, self.messages)
@@ -58,6 +62,7 @@ class Deliveries(Folder):
     def put(self, delivery: Delivery, now: float) -> None:
         """Into the log, behind what is in it already."""
         self[timed_id(now, self._children)] = delivery
+        self.index.insert(_key(delivery.channel_id, ANY, delivery.id))
 
     def wait(self, delivery: Delivery, due: float) -> None:
         """Queued until `due`."""
@@ -78,6 +83,7 @@ class Deliveries(Folder):
         """The outcome."""
         self._take_off(delivery)
         delivery.status, delivery.error, delivery.owner, delivery.finished_at = status, error, None, now
+        self.index.update(_keys(delivery))
 
     def _take_off(self, delivery: Delivery) -> None:
         """Out of the queue and out of what is being sent."""
@@ -101,20 +107,22 @@ class Deliveries(Folder):
         return sum(len(waiting) for waiting in self.queue.values()) + len(self.sending)
 
     def page(self, wanted: dict[str, Any], limit: int, offset: int) -> tuple[list[Delivery], int]:
-        """A page, newest first, and how many there are. Only what a filter needs is read: no delivery at all for the
-        whole log, and what has not left yet comes from its queues."""
-        ids = sorted(self._ids_of(wanted.get("status")), reverse=True)
-        if wanted:
-            ids = [each for each in ids if all(getattr(self[each], name) == value for name, value in wanted.items())]
-        return [self[each] for each in ids[offset : offset + limit]], len(ids)
+        """A page, newest first, and how many there are. Only the page itself is read: what has not left yet comes from
+        its queues, everything else by the index."""
+        status, channel_id = wanted.get("status"), wanted.get("channel_id")
+        if status in ("queued", "sending"):
+            ids = sorted(self._under_way(status, channel_id))
+        elif wanted:
+            front = _key(channel_id or ANY, status or ANY, "")
+            ids = [key[len(front) :] for key in self.index.keys(front, front + "~")]
+        else:
+            ids = list(self.keys())
+        return [self[each] for each in ids[::-1][offset : offset + limit]], len(ids)
 
-    def _ids_of(self, status: str | None) -> Iterable[str]:
-        """Every delivery that may have this status."""
+    def _under_way(self, status: str, channel_id: str | None) -> list[str]:
         if status == "sending":
-            return self.sending
-        if status == "queued":
-            return [each for waiting in self.queue.values() for _, each in waiting]
-        return self.keys()
+            return [each for each in self.sending if channel_id in (None, self[each].channel_id)]
+        return [each for channel, waiting in self.queue.items() if channel_id in (None, channel) for _, each in waiting]
 
     def purge(self, before: float) -> bool:
         """Forget a page of what ended long ago; whether there may be more."""
@@ -122,6 +130,8 @@ class Deliveries(Folder):
         old = [each for each, _ in zip(self._children.keys(None, limit), range(PAGE), strict=False)]
         gone = [each for each in old if self[each].status not in ("queued", "sending")]
         for each in gone:
+            for key in _keys(self[each]):
+                self.index.remove(key)
             del self[each]
         kept = {message_id for each in old if each not in gone for message_id in self[each].messages}
         messages = [each for each, _ in zip(self.messages.keys(None, limit), range(PAGE), strict=False)]
@@ -173,6 +183,27 @@ class Delivery(Record):
             "finished_at": None if self.finished_at is None else int(self.finished_at),
             "messages": [about(message) for message in self.contents()],
         }
+
+
+def _key(channel_id: str, status: str, delivery_id: str) -> str:
+    return f"{channel_id}/{status}/{delivery_id}"
+
+
+def _keys(delivery: Delivery) -> list[str]:
+    """All keys of a delivery that has ended."""
+    pairs = ((delivery.channel_id, ANY), (ANY, delivery.status), (delivery.channel_id, delivery.status))
+    return [_key(channel_id, status, delivery.id) for channel_id, status in pairs]
+
+
+def index_all(root: Root) -> None:
+    """Evolve step: the log of older stores has no index."""
+    log = deliveries_of(root)
+    if hasattr(log, "index"):
+        return
+    log.index = OOTreeSet()
+    for delivery in log.values():
+        ended = delivery.finished_at is not None
+        log.index.update(_keys(delivery) if ended else [_key(delivery.channel_id, ANY, delivery.id)])
 
 
 def about(message: dict[str, Any]) -> dict[str, Any]:
