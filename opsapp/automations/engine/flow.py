@@ -61,7 +61,7 @@ def ask(
     runs_of(root).add(run, now, state.history.last)
     if definition.settings["requires_approval"]:
         run.status = "pending_approval"
-        _list(run, state)
+        state.history.add(run.id)  # one that begins at once enters the history with that
         run.uses = approving.uses(root, automation)
         run.request_id = approving.request(root, run, automation, now)
         tell_people(root, run)
@@ -78,13 +78,6 @@ def ask_planned(root: Root, now: float, automation_id: str, plan: Plan, *, by: s
     runs_of(root).add(run, now, state.history.last)
     admit(root, run, state, plan.concurrency, now)
     return run
-
-
-def _list(run: Run, state: Standing) -> None:
-    """It does not begin at once; one that does enters the history with that."""
-    if not run.listed:
-        run.listed = True
-        state.history.add(run.id)
 
 
 def _permitted(root: Root, run: Run) -> None:
@@ -139,7 +132,7 @@ def has_place(root: Root, run: Run) -> bool:
 
 def wait(root: Root, run: Run, state: Standing) -> None:
     run.status = "queued"
-    _list(run, state)
+    state.history.add(run.id)
     state.waiting.add(run.id)
     board_of(root).queue[run.id] = state.id
     tell_people(root, run)
@@ -148,11 +141,12 @@ def wait(root: Root, run: Run, state: Standing) -> None:
 def begin(root: Root, run: Run, state: Standing, now: float) -> None:
     """Its first attempt. From here on the run has its automation to itself."""
     board = board_of(root)
-    if run.id in board.queue:
+    has_waited = run.id in board.queue
+    if has_waited:
         del board.queue[run.id]
         state.waiting.discard(run.id)
     run.status, run.started = "running", now
-    state.begin(run.id, now, known=run.listed)
+    state.begin(run.id, now, known=has_waited or run.request_id is not None)
     tell_people(root, run)
     attempt(root, run, now)
 

@@ -92,7 +92,6 @@ class Run(Record):
     wrote_before = 0  # where in the output the present attempt begins
     owner = ""  # "node:boot" that carries it out
     cancelled_by: str | None = None
-    listed = False  # among those of its automation that did not begin at once
     request_id: str | None = None  # of the approval that it waited for
     uses: dict[str, str] = {}  # what was approved: automation id -> digest of its definition
     parent: str | None = None
