@@ -4,6 +4,7 @@ import pytest
 
 from opsapp.healing.logic import chain
 from opsapp.healing.resources import healing_of
+from tests.engine.healing import NGINX
 from tests.support.hosts import place
 
 FAILED, ACTIVE = {"service__nginx__state": "failed"}, {"service__nginx__state": "active"}
@@ -134,6 +135,27 @@ def test_a_lost_action_is_lost_and_not_repeated(ward):
     here.turn(1)
     assert outcomes(here) == [("lost", 1)]
     assert here.hosts.phases() == ["snapshot", "execute"]
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_after_a_lost_action_nothing_is_done_on_what_was_measured_before_its_end(ward, restarted):
+    """The service may run again since: the next act is the answer to what was seen after this one had time to work."""
+    here = broken(ward, {**NGINX, "cooldown_s": 1, "settle_s": 3})
+    here.hosts.finish("snapshot", snapshot={})
+    here.turn(1)
+    here.hosts.finish("execute", status="lost")
+    here.turn(1)
+    if restarted:
+        here.restart()
+    here.turn(2.5)
+    here.report(**FAILED)  # the act may still be working
+    for _ in range(5):
+        here.turn(1)
+    assert len(here.ledger) == 1
+    here.report(**FAILED)
+    here.turn(1)
+    here.turn(1)
+    assert [entry["outcome"] for entry in here.ledger] == ["lost", None]
 
 
 def test_no_capable_handler_fails_before_anything_is_sent(ward):

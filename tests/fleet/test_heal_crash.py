@@ -64,6 +64,14 @@ def test_a_heal_survives_the_death_of_server_or_agent(patient):
         settle(patient)
 
 
+@pytest.mark.timeout(900)
+def test_a_heal_survives_the_death_of_the_agent_while_it_acts(patient):
+    """Nobody can tell then what became of the action; nginx is not restarted again because of what was seen before."""
+    for after in (0.0, 0.02, 0.04):
+        kill_within_a_heal(patient, "agent", "executing", after)
+        settle(patient)
+
+
 @pytest.mark.soak
 def test_200_deaths_within_a_heal(patient):
     for who, stage, after in killings(seed=random.randrange(1 << 32), count=200):

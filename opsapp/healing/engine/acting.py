@@ -116,7 +116,7 @@ def _after_snapshot(flow: Flow, case: Case, answer: dict[str, Any]) -> None:
     # What can cut the host off is undone by its agent, unless it is told in time that it was verified: after settling,
     # verifying, and as long as a confirmation may take to reach a host that only polls.
     confirmed = flow.world.settings["confirm_s"]
-    arm = {"arm_s": _settle(flow, case) + _patience(flow, case) + confirmed} if action.armed_s else {}
+    arm = {"arm_s": settle_of(flow, case) + _patience(flow, case) + confirmed} if action.armed_s else {}
     _command(flow, case, "execute", params=case.fields["params"], **arm)
 
 
@@ -129,7 +129,7 @@ def _after_action(flow: Flow, case: Case, answer: dict[str, Any]) -> None:
     flow.ledger.update(flow.root, case.fields["entry_id"], state="settling", action_success=1)
     armed = bool((answer.get("data") or {}).get("armed_s"))
     case.set(state="settling", phase=None, command_id=None, armed=armed)
-    flow.book.schedule(case, flow.now + _settle(flow, case))
+    flow.book.schedule(case, flow.now + settle_of(flow, case))
 
 
 def _measure(flow: Flow, case: Case) -> None:
@@ -235,7 +235,7 @@ def _action(case: Case) -> Action:
     return ACTIONS[case.fields["action"]]
 
 
-def _settle(flow: Flow, case: Case) -> float:
+def settle_of(flow: Flow, case: Case) -> float:
     wanted = flow.world.rules.get(case.fields["rule_id"], {}).get("settle_s")
     return _action(case).settle if wanted is None else seconds(wanted)
 

@@ -17,7 +17,7 @@ from opsapp.lib.durations import seconds
 from opsapp.wire.conditions import Condition, parse
 
 from .reach import Place
-from .sight import Sight, read
+from .sight import Reading, Sight, read
 from .watching import Key, Watching
 
 BUDGET_S = 0.004  # of the hub at a time
@@ -40,6 +40,7 @@ class Past(NamedTuple):
     outcome: str
     reason: str
     open: bool
+    unsure_until: float = 0.0  # its act may still be working until then, and nobody can tell
 
 
 class Alerts:
@@ -149,7 +150,7 @@ class Alerts:
         past = self.past(one.rule_id, target)
         watch = self._first(one.rule_id, target, past) if watch is None else watch
         hold, cooldown = seconds(one.rule["for"]), self._cooldown(one, past)
-        is_open = past is not None and past.open
+        is_open = past is not None and (past.open or _measured_too_early(past, reading, place))
         again = watch.announced
         watch, fires = alerts.look(watch, reading.verdict, now, hold=hold, cooldown=cooldown, open_case=is_open)
         if not watch.announced and watch.true_since is None:
@@ -192,6 +193,15 @@ class Alerts:
         if past is not None and past.outcome == "suppressed":
             return float(min(self.settings["absorption_window_s"], one.rule["cooldown_s"]))
         return float(one.rule["cooldown_s"])
+
+
+def _measured_too_early(past: Past, reading: Reading, place: Place) -> bool:
+    """Where nobody can tell what became of an act, only what was measured after it says that another one is needed. A
+    check is known by its end: it may have begun an interval before."""
+    if not past.unsure_until:
+        return False
+    since = past.unsure_until + (0.0 if place.is_agent else place.interval)
+    return reading.measured_at is None or reading.measured_at <= since
 
 
 def _is_early(past: Past | None, now: float, cooldown: float) -> bool:

@@ -311,9 +311,14 @@ class Flow:
 
     def _close(self, case: Case, outcome: str, reason: str) -> None:
         self._end_others(case)
-        self.book.close(case, outcome, reason, self.now)
+        unsure_until = self._unsure_until(case) if outcome == "lost" else 0.0
+        self.book.close(case, outcome, reason, self.now, unsure_until)
         for rule_id in case.fields["events"]:
-            self.pasts[rule_id, case.fields["target"]] = Past(case.fields["opened_at"], outcome, reason, False)
+            past = Past(case.fields["opened_at"], outcome, reason, False, unsure_until)
+            self.pasts[rule_id, case.fields["target"]] = past
+
+    def _unsure_until(self, case: Case) -> float:
+        return self.now + (acting.settle_of(self, case) if case.fields.get("action") else 0.0)
 
     def _remember(self, case: Case, rule_id: str) -> None:
         self.pasts[rule_id, case.fields["target"]] = Past(case.fields["opened_at"], "", "", True)

@@ -205,12 +205,17 @@ def snapshot(root: Root, with_pasts: bool, known: tuple[Any, ...] = ()) -> dict[
 
 
 def _pasts(book: Any) -> dict[tuple[str, str], Past]:
-    pasts = {key: Past(opened_at, outcome, reason, False) for key, (opened_at, outcome, reason) in book.last_of.items()}
+    pasts = {key: _past(*known) for key, known in book.last_of.items()}
     for case in [one.fields for one in book.all_open()]:
         pasts.update({(rule_id, case["target"]): Past(case["opened_at"], "", "", True) for rule_id in case["events"]})
     for event in book.events():  # committed by a process that is gone, and not received yet: it has fired
         pasts[event["rule_id"], event["target"]] = Past(event["at"], "", "", True)
     return pasts
+
+
+def _past(opened_at: float, outcome: str, reason: str, unsure_until: float = 0.0) -> Past:
+    """Stores from before the fourth was kept have three."""
+    return Past(opened_at, outcome, reason, False, unsure_until)
 
 
 def anything(root: Root, now: float) -> bool:

@@ -47,7 +47,7 @@ class CaseBook(Persistent):
         self.due = OOTreeSet()
         self.open_on = OOBTree()  # target -> id of the open case
         self.last_on = OOBTree()  # target -> id of the case closed last
-        self.last_of = OOBTree()  # (rule, target) -> (opened at, outcome, reason) of its last case
+        self.last_of = OOBTree()  # (rule, target) -> (opened at, outcome, reason, unsure until) of its last case
         self.inbox = OOBTree()  # a tree per writer: events that wait to be received
         self.waiting_for = OOBTree()  # command or approval id -> case id
         self.acting = OOTreeSet()  # ids of cases that wait for a command's answer
@@ -133,7 +133,7 @@ class CaseBook(Persistent):
         self.due.discard((case.fields["due"], case.fields["id"]))
         case.set(due=NEVER)
 
-    def close(self, case: Case, outcome: str, reason: str, now: float) -> None:
+    def close(self, case: Case, outcome: str, reason: str, now: float, unsure_until: float) -> None:
         self.rest(case)
         case.set(state="closed", outcome=outcome, closed_at=now)
         target = case.fields["target"]
@@ -146,7 +146,7 @@ class CaseBook(Persistent):
         self.queued.discard(target)
         self.note_end(case, outcome)
         for rule_id in case.fields["events"]:
-            self.last_of[rule_id, target] = (case.fields["opened_at"], outcome, reason)
+            self.last_of[rule_id, target] = (case.fields["opened_at"], outcome, reason, unsure_until)
 
     # -- looking
 
