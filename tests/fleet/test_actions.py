@@ -58,7 +58,8 @@ def test_the_one_on_top_is_never_a_protected_one(box, top):
     box.sh("setsid -f nice -n 0 /opt/postgres /opt/burn.py 120 > /dev/null 2>&1;"
            " setsid -f nice -n 5 /opt/eager /opt/burn.py 60 > /dev/null 2>&1")
     try:
-        until(lambda: box.sh("pgrep -x postgres; pgrep -x eager || true").count("\n") == 1)
+        held = lambda: [int(kb) for kb in box.sh("ps -o rss= -C postgres,eager || true").split()]  # noqa: E731
+        until(lambda: len(held()) == 2 and min(held()) > 60 << 10, what="both holding their memory")
         done = box.do("process_kill", top=top)
         assert done["data"]["snapshot"]["state"]["name"] == "eager"
         assert box.sh("pgrep -x eager || true") == ""
