@@ -29,6 +29,7 @@ for _ in range(200):
         (fields.listing(fields.boolean(), 2), [True] * 3, "at most 2 entries"),
         (fields.mapping(fields.boolean(), 1), [], "must be an object"),
         (fields.mapping(fields.boolean(), 1), {"a": True, "b": True}, "at most 1 entries"),
+        (fields.json_object(), 7, "must be an object"),
         (fields.json_value(10), "x" * 11, "larger than 10 bytes"),
         (fields.json_value(), DEEP, "nested deeper"),
         (fields.json_value(), [float("nan")], "NaN"),
