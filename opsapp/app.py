@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 from pyramid.config import Configurator
@@ -37,15 +38,7 @@ INCLUDES = (
 def main(global_config: dict[str, Any], **settings: Any) -> Router:
     """The WSGI application; `app.registry["opsapp.node"]` is the process around it."""
     config = configure(settings)
-    node: Node = config.registry["opsapp.node"]
-    try:
-        bring_up_to_date(config, node)
-        configfile.load(config.registry)
-        for prepare in config.registry.opsapp_preparations:
-            prepare(node)
-    except BaseException:
-        node.stop()
-        raise
+    prepare(config, configfile.load)
     config.registry["opsapp.reload"] = lambda: reload(config.registry)
     return config.make_wsgi_app()
 
@@ -62,6 +55,20 @@ def configure(settings: dict[str, Any]) -> Configurator:
     reserve_view_names(config.registry)
     settle_requests(config)
     return config
+
+
+def prepare(config: Configurator, read_config: Callable[[Any], Any]) -> Node:
+    """The store up to date, the configuration read, the rooms ready: the node, stopped again when any of it fails."""
+    node: Node = config.registry["opsapp.node"]
+    try:
+        bring_up_to_date(config, node)
+        read_config(config.registry)
+        for room in config.registry.opsapp_preparations:
+            room(node)
+    except BaseException:
+        node.stop()
+        raise
+    return node
 
 
 def bring_up_to_date(config: Configurator, node: Node) -> None:

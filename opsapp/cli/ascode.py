@@ -111,16 +111,7 @@ def _apply(
 
 def _opened(asked: argparse.Namespace) -> tuple[Any, Any]:
     config = configured(existing(settings_of(asked)))
-    node = config.registry["opsapp.node"]
-    try:
-        app.bring_up_to_date(config, node)
-        configfile.consult(config.registry)
-        for prepare in config.registry.opsapp_preparations:
-            prepare(node)
-    except BaseException:
-        node.stop()
-        raise
-    return config, node
+    return config, app.prepare(config, configfile.consult)
 
 
 def diff(changes: Iterable[dict[str, Any]]) -> Iterable[str]:
