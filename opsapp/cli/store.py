@@ -32,7 +32,7 @@ def add_commands(commands: Any) -> None:
     save.add_argument("directory", metavar="DIR")
     add_options(save)
     save.set_defaults(run=save_store)
-    restore = commands.add_parser("restore", help="put a backup in the place of an embedded store")
+    restore = commands.add_parser("restore", help="put a backup in the place of an embedded store, which is set aside")
     restore.add_argument("directory", metavar="DIR")
     add_options(restore)
     restore.set_defaults(run=restore_store)
@@ -98,8 +98,10 @@ def restore_store(asked: argparse.Namespace) -> None:
     with private_files(), _copying():
         files = _files(settings)
         make_data_directory(settings | store_settings(settings))
-        backup.restore(Path(asked.directory), files)
+        aside = backup.restore(Path(asked.directory), files)
     print("restored")
+    for path in aside:
+        print(f"what was there is now {path}: delete it once it is not needed")
     key = sealing.key_file(settings)
     if key is None or not key.exists():
         print(f"that store's master key belongs at {key or sealing.ENVIRONMENT}: without it no secret can be read")

@@ -391,5 +391,6 @@ class ActionRecord(Body):
     armed_s = colander.SchemaNode(Nullable(Number()))
     params = colander.SchemaNode(Anything())
     target_param = colander.SchemaNode(Nullable(Text()))
+    either = colander.SchemaNode(ListOf(Text()))
     snapshot = colander.SchemaNode(Nullable(Text()))
     handlers = colander.SchemaNode(Anything())

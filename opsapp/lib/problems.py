@@ -6,6 +6,10 @@ Every room raises these; `opsapp.web.errors` alone knows which status each one h
 
 from __future__ import annotations
 
+import re
+
+_ENTRY = re.compile(r"(?<=.)(\.\d+)+$")
+
 
 class Problem(Exception):
     """The base: something that the caller has to be told."""
@@ -32,7 +36,18 @@ class Invalid(Problem):
 
     def __init__(self, fields: dict[str, str], message: str | None = None, **details):
         self.fields = {_sayable(name): _sayable(said) for name, said in fields.items()}
-        super().__init__(message or "Some values are not valid: " + ", ".join(sorted(self.fields)), **details)
+        super().__init__(message or "Some values are not valid: " + ", ".join(sorted(self.by_field())), **details)
+
+    def by_field(self) -> dict[str, str]:
+        """What is wrong by the name of the field: an entry of a list is no field of its own, its number goes into the
+        message."""
+        found: dict[str, str] = {}
+        for path, message in self.fields.items():
+            name = _ENTRY.sub("", path)
+            if name != path:
+                message = f"entry {int(path[len(name) + 1 :].partition('.')[0]) + 1}: {message}"
+            found[name] = f"{found[name]}; {message}" if name in found else message
+        return found
 
 
 def _sayable(text: str) -> str:

@@ -75,8 +75,9 @@ def whole_until(path: Path) -> int:
             raise Conflict(f"{path.name} is damaged: {problem}") from problem
 
 
-def restore(directory: Path, files: list[Path]) -> None:
-    """Put the copies in the place of the files. Nothing is touched unless all copies are whole and no server runs."""
+def restore(directory: Path, files: list[Path]) -> list[Path]:
+    """Put the copies in the place of the files. Nothing is touched unless all copies are whole and no server runs; what
+    was in their place is set aside, and its new names are the answer."""
     copies = {path: directory / path.name for path in files}
     missing = [copy.name for copy in copies.values() if not copy.exists()]
     if missing:
@@ -86,14 +87,30 @@ def restore(directory: Path, files: list[Path]) -> None:
         for copy in copies.values():
             if whole_until(copy) != copy.stat().st_size:
                 raise Conflict(f"{copy.name} is cut off in the middle of a transaction")
-        for path, copy in copies.items():
-            partial = path.with_name(path.name + PARTIAL)
-            shutil.copyfile(copy, partial)
+        partials = {path: path.with_name(path.name + PARTIAL) for path in files}
+        for path, partial in partials.items():  # all of what takes long before anything changes
+            shutil.copyfile(copies[path], partial)
+        aside = _names_aside(files)
+        for path, name in aside.items():
             path.with_name(path.name + ".index").unlink(missing_ok=True)
+            path.rename(name)
+        for path, partial in partials.items():
             partial.replace(path)
+        return list(aside.values())
     finally:
         for lock in locks:
             lock.close()
+
+
+def _names_aside(files: list[Path]) -> dict[Path, Path]:
+    """What each file that is there will be called: all of one restore have the same ending."""
+    present, moment = [path for path in files if path.exists()], int(time.time())
+    while True:
+        ending = time.strftime(".before-%Y%m%dT%H%M%SZ", time.gmtime(moment))
+        names = {path: path.with_name(path.name + ending) for path in present}
+        if not any(name.exists() for name in names.values()):
+            return names
+        moment += 1
 
 
 def _lock(path: Path) -> LockFile:

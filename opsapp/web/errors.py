@@ -6,7 +6,6 @@ Nothing else in the service chooses an error status. An answer never shows a sta
 from __future__ import annotations
 
 import logging
-import re
 from typing import Any
 
 from pyramid.config import Configurator
@@ -44,9 +43,6 @@ STATUS: dict[type[problems.Problem], int] = {
 }
 
 
-_ENTRY = re.compile(r"(?<=.)(\.\d+)+$")
-
-
 class IErrorPage(Interface):
     """Utility: how a problem outside /api looks to a browser. Called with (asked, status, problem); a Response,
     which has that status, or leads elsewhere (to the page for signing in)."""
@@ -62,20 +58,8 @@ def status_of(problem: problems.Problem) -> int:
 def body_of(problem: problems.Problem) -> dict[str, Any]:
     body: dict[str, Any] = {"error": problem.message, "code": problem.code}
     if isinstance(problem, problems.Invalid):
-        body["fields"] = by_field(problem.fields)
+        body["fields"] = problem.by_field()
     return body | problem.details.get("extra", {})
-
-
-def by_field(found: dict[str, str]) -> dict[str, str]:
-    """What is wrong by the name of the field: an entry of a list is no field of its own, its number goes into the
-    message."""
-    fields: dict[str, str] = {}
-    for path, message in found.items():
-        name = _ENTRY.sub("", path)
-        if name != path:
-            message = f"entry {int(path[len(name) + 1 :].partition('.')[0]) + 1}: {message}"
-        fields[name] = f"{fields[name]}; {message}" if name in fields else message
-    return fields
 
 
 def headers_of(problem: problems.Problem) -> dict[str, str]:

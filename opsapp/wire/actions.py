@@ -48,6 +48,7 @@ class Action(NamedTuple):
     where: str = "host"
     shell: bool = False                   # its purpose is a shell: the only actions whose text one may read
     armed_s: Optional[float] = None       # it can cut the host off: undone after this long unless confirmed
+    either: Tuple[str, ...] = ()          # each may be left out, but one of them is due
     handlers: Tuple[Handler, ...] = ()    # of ways.py
 
     @property
@@ -61,19 +62,23 @@ class Action(NamedTuple):
     def check(self, params: Any) -> dict:
         """Validated parameters, defaults filled in; WireError names every wrong one."""
         clean = record(params, self.params, unknown="refuse", what=f"{self.name} parameters")
-        if "top" in self.params and (clean["pid"] is None) == (clean["top"] is None):
-            raise WireError(f"{self.name} takes either pid or top", "invalid", {"pid": "give either pid or top"})
-        wrong = self.contradictions(clean)
+        wrong = {**self.undecided(clean), **self.contradictions(clean)}
         if wrong:
-            told = ", ".join(f"{name} {said}" for name, said in wrong.items())
+            told = ", ".join(dict.fromkeys(said for said in wrong.values()))
             raise WireError(f"{self.name}: {told}", "invalid", wrong)
         return clean
+
+    def undecided(self, given: Dict[str, Any]) -> Dict[str, str]:
+        """Parameters of which one is due, by name, where none is given: no target of an event stands for them."""
+        if not self.either or any(given.get(name) is not None for name in self.either):
+            return {}
+        return {name: f"{' or '.join(self.either)} is required" for name in self.either}
 
     def contradictions(self, given: Dict[str, Any]) -> Dict[str, str]:
         """What no single parameter shows, by parameter. Each is right by itself; any may be missing."""
         wrong = {}
         if given.get("pid") is not None and given.get("top") is not None:
-            wrong["pid"] = "give either pid or top"
+            wrong.update(dict.fromkeys(("pid", "top"), "give either pid or top"))
         if given.get("rule") is not None and _rule_problem(given["rule"]):
             wrong["rule"] = _rule_problem(given["rule"])
         return wrong
@@ -102,7 +107,7 @@ class Action(NamedTuple):
             "name": self.name, "risk": self.risk, "where": self.where, "reversible": self.reversible,
             "implemented": self.implemented, "timeout": self.timeout, "settle_s": self.settle,
             "params": {name: field.describe() for name, field in self.params.items()},
-            "target_param": self.target_param, "snapshot": self.snapshot,
+            "target_param": self.target_param, "either": list(self.either), "snapshot": self.snapshot,
             "armed_s": self.armed_s,
             "handlers": [{"tools": list(handler.tools), "steps": [list(step) for step in handler.steps],
                           "when": handler.when} for handler in self.handlers],
@@ -128,6 +133,7 @@ def _rule_problem(rule: Dict[str, Any]) -> str:
 _service = {"service": need(_SERVICE)}
 _container = {"container": need(_CONTAINER)}
 _process = {"pid": may(integer(2, 2**31)), "top": may(choice("cpu", "memory"))}
+_process_given = ("pid", "top")
 _instance = {"instance_id": need(_NAME)}
 _none: Dict[str, Field] = {}
 
@@ -148,9 +154,9 @@ _TABLE = (
     _of_service("service_reset_failed", LOW, settle=2.0),
     _of_container("container_pause", LOW, rollback="container", settle=2.0),
     _of_container("container_image_pull", LOW, timeout=600),
-    Action("process_kill", LOW, _process, snapshot="process"),
+    Action("process_kill", LOW, _process, snapshot="process", either=_process_given),
     Action("nice_adjust", LOW, {**_process, "priority": may(integer(-20, 19), 10)}, snapshot="process",
-           rollback="process", settle=2.0),
+           rollback="process", settle=2.0, either=_process_given),
     Action("log_rotate", LOW, _none, snapshot="disk", timeout=300),
     Action("temp_cleanup", LOW, {"path": may(_PATH, "/tmp"), "max_age_hours": may(number(1, 8760), 24)},
            snapshot="disk", timeout=300),
@@ -185,7 +191,8 @@ _TABLE = (
     Action("memory_pressure_relief", MEDIUM, _none, snapshot="memory", settle=2.0),
     Action("scale_container", MEDIUM,
            {**_container, "cpu_limit": may(number(0.01, 1024)), "mem_limit": may(_SIZE)},
-           target_param="container", snapshot="limits", rollback="limits", settle=2.0),
+           target_param="container", snapshot="limits", rollback="limits", settle=2.0,
+           either=("cpu_limit", "mem_limit")),
     Action("trigger_backup", MEDIUM, {"source": need(_NAME)}, target_param="source", snapshot="backup", timeout=3600),
     Action("automation", MEDIUM, {"automation_id": need(_NAME)}, where="server", timeout=3600),
     Action("agent_command", MEDIUM, {"hostname": may(_HOST), "command": need(_COMMAND)}, target_param="hostname",

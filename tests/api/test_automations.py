@@ -68,6 +68,7 @@ def test_the_life_of_an_automation(service):
         ({"concurrency": "all"}, "concurrency"),
         ({"enabled": "yes"}, "enabled"),
         ({"quorum": 0}, "quorum"),
+        ({"requires_approval": True, "approvers": ["otto"], "quorum": 2}, "quorum"),
         ({"unknown": 1}, "unknown"),
         ({"params": {}}, "params.script"),
         ({"params": {"script": "x", "shell": 1}}, "params.shell"),
@@ -93,6 +94,14 @@ def test_the_life_of_an_automation(service):
 def test_what_is_wrong_is_named(service, changes, field):
     assert field in refused(service.otto, "post_json", "/api/automations", {**SCRIPT, **changes})
     assert service.vera.get("/api/automations").json == []
+
+
+def test_a_change_leaves_no_fewer_approvers_than_have_to_agree(service):
+    made = create(service.otto, approvers=["otto", "olga"], quorum=2)
+    path = f"/api/automations/{made}"
+    assert refused(service.otto, "put_json", path, {"approvers": ["otto"]}) == {"quorum": "is more than the approvers"}
+    assert refused(service.otto, "put_json", path, {"quorum": 3}).keys() == {"quorum"}
+    service.otto.put_json(path, {"approvers": [], "quorum": 3})  # any operator
 
 
 def test_everything_wrong_is_named_at_once(service):

@@ -93,6 +93,21 @@ def test_what_cannot_be_opened_or_written_is_told_in_a_sentence(opsapp, place, t
         assert (code, said in err) == (1, True), (command, err)
 
 
+def test_a_store_in_the_place_of_a_restored_one_is_set_aside(opsapp, place, tmp_path):
+    data, copy = tmp_path / "data", tmp_path / "copy"
+    assert opsapp("backup", copy, *place)[0] == 0
+    (data / "main.fs").write_bytes((data / "main.fs").read_bytes() + b"newer than the copy")
+    before = {name: (data / name).read_bytes() for name in ("main.fs", "history.fs")}
+    for again in (1, 2):  # a second one within the same second keeps both
+        code, out, err = opsapp("restore", copy, *place)
+        assert (code, out.count("what was there is now "), err) == (0, 2, "")
+        for name in before:
+            assert (data / name).read_bytes() == (copy / name).read_bytes()
+            assert len(list(data.glob(f"{name}.before-*"))) == again
+    for name, content in before.items():
+        assert content in [path.read_bytes() for path in data.glob(f"{name}.before-*")]
+
+
 @pytest.mark.parametrize(
     ("lines", "said"),
     [

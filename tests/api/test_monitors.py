@@ -124,6 +124,13 @@ def test_bad_values_are_all_named_at_once(service, changes, fields):
     assert service.otto.get(PATH).json == []
 
 
+def test_the_sentence_names_the_same_fields_as_the_table(service):
+    told = service.otto.post_json(PATH, HTTP | {"tags": ["", 7], "interval": 1}, status=422).json
+    assert told["fields"].keys() == {"interval", "tags"}
+    assert told["error"] == "Some values are not valid: interval, tags"
+    assert (told["fields"]["tags"].count("entry 1: "), told["fields"]["tags"].count("entry 2: ")) == (1, 1)
+
+
 @pytest.mark.parametrize("name", ["name", "url", "type"])
 def test_what_is_required(service, name):
     body = {key: value for key, value in HTTP.items() if key != name}

@@ -21,7 +21,8 @@ This page is written by `python -m tests.support.actions_page`, and a test compa
 recorded server (nothing of the kind runs in the lab); `service` by the service itself. **Ways** are looked for in this
 order; `*` is the agent's own code. **Undone**: how a failed heal is taken back; `armed` means that the agent does it by
 itself unless the heal is confirmed. An action whose tools a host lacks ends `failed`, reason `no_capable_handler`,
-naming them. A parameter in brackets may be left out, one with an arrow comes from the event's target.
+naming them. A parameter in brackets may be left out, one with an arrow comes from the event's target; of those with a
+stroke between them one is due.
 """
 
 
@@ -45,9 +46,10 @@ def states():
 def parameters(action):
     words = []
     for name, field in action.params.items():
-        word = name if field.required else f"[{name}]"
+        word = name if field.required or name in action.either else f"[{name}]"
         words.append(f"→ {word}" if name == action.target_param else word)
-    return ", ".join(words) or ""
+    one_of = [name for name in words if name in action.either]
+    return ", ".join([name for name in words if name not in one_of] + [" \\| ".join(one_of)] * bool(one_of))
 
 
 def ways(action):

@@ -58,6 +58,8 @@ def problems_of(
         wrong["params.agent_id"] = "there is no such agent"
     if not flow.may_run_here(root, settings):
         wrong["type"] = "programs on the server are switched off (automations.server_scripts): name an agent"
+    if 0 < len(settings.get("approvers", ())) < settings.get("quorum", 1):
+        wrong["quorum"] = "is more than the approvers"
     return wrong | _input_problems(settings)
 
 

@@ -16,6 +16,8 @@ def wrong_params(name: str, params: Mapping[str, Any]) -> dict[str, str]:
         if param not in action.params:
             wrong[param] = f"{name} has no such parameter"
             continue
+        if value is None:  # the same as left out
+            continue
         try:
             sound[param] = action.params[param].check(value)
         except ValueError as problem:
@@ -37,14 +39,14 @@ def incomplete(rule: Mapping[str, Any]) -> dict[str, str]:
     else:
         return {}
     return {
-        f"{path}.params.{param}": "is required"
+        f"{path}.params.{param}": said
         for path, name, params in steps
-        for param in unfillable(name, params or {})
+        for param, said in unfillable(name, dict(params or {})).items()
     }
 
 
-def unfillable(name: str, params: Mapping[str, Any]) -> list[str]:
+def unfillable(name: str, params: dict[str, Any]) -> dict[str, str]:
     """Parameters that are due, not given, and that no event's target stands for."""
     action = ACTIONS[name]
     due = [param for param, field in action.params.items() if field.required and param != action.target_param]
-    return [param for param in due if params.get(param) is None]
+    return {param: "is required" for param in due if params.get(param) is None} | action.undecided(params)

@@ -244,7 +244,7 @@ def test_a_step_with_a_bad_history_is_passed_over():
         ({"history": lambda action, condition: (1, 5)}, "low_effectiveness: 1 of 5 verified"),
         (
             {"rules": {"nginx-down": rule(action={"type": "process_kill"})}},
-            "parameters: process_kill takes either pid or top",
+            "parameters: process_kill: pid or top is required",
         ),
     ],
 )
@@ -489,6 +489,8 @@ def test_what_does_not_fit_an_action_is_named():
     given = {"service": "nginx", "colour": "red"}
     assert wrong_params("restart_service", given) == {"params.colour": "restart_service has no such parameter"}
     assert list(wrong_params("restart_service", {"service": 7})) == ["params.service"]
+    assert list(wrong_params("process_kill", {"pid": 7, "top": "cpu"})) == ["params.pid", "params.top"]
+    assert wrong_params("process_kill", {"pid": None, "top": "cpu"}) == {}  # null is the same as left out
 
 
 @pytest.mark.parametrize(("made", "wrong"), [
@@ -499,6 +501,13 @@ def test_what_does_not_fit_an_action_is_named():
      ["escalation_chain.1.params.secondary"]),  # the primary may be the event's target
     ({"action": {"type": "restart_service"}}, []),  # so may the service
     ({"action": {"type": "process_kill", "params": {"top": "cpu"}}}, []),
+    ({"action": {"type": "process_kill", "params": {"top": "cpu", "pid": None}}}, []),
+    ({"action": {"type": "process_kill"}}, ["action.params.pid", "action.params.top"]),
+    ({"action": {"type": "nice_adjust", "params": {"priority": 5, "top": None}}},
+     ["action.params.pid", "action.params.top"]),
+    ({"escalation_chain": [{"action": "clear_cache"}, {"action": "scale_container", "params": {"container": "web"}}]},
+     ["escalation_chain.1.params.cpu_limit", "escalation_chain.1.params.mem_limit"]),
+    ({"action": {"type": "scale_container", "params": {"cpu_limit": 2}}}, []),  # the container may be the target
     ({"action": None, "escalation_chain": []}, ["action"]),
     ({"escalation_chain": []}, []),  # the action was wrong in itself
 ])  # fmt: skip
