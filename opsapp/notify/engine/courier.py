@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import queue
+import re
 import threading
 from collections.abc import Callable, Iterable
 from functools import lru_cache
@@ -45,18 +46,29 @@ class Outcome(NamedTuple):
 
 
 class Overheard(logging.Handler):
-    """What Apprise logs in a thread is why it failed there. It is heard here and nowhere else: it may show a URL."""
+    """What Apprise logs in a thread is why it failed there. It is heard here and nowhere else: it may show a URL.
+
+    That it failed is a warning; the reason (what the server said, why nobody answered) is a line for debugging."""
+
+    REASON = re.compile(r".{0,30}\bException: (.+)", re.DOTALL)
+    ADDRESS = re.compile(r" with url: \S+")
 
     def __init__(self) -> None:
-        super().__init__(logging.WARNING)
+        super().__init__(logging.DEBUG)
         self.heard = threading.local()
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.heard.lines = [*getattr(self.heard, "lines", ()), record.getMessage()]
+        if record.levelno >= logging.WARNING:
+            self._keep(record.getMessage())
+        elif "Exception" in str(record.msg)[:40] and (reason := self.REASON.match(record.getMessage())):
+            self._keep(self.ADDRESS.sub("", reason[1]))
+
+    def _keep(self, line: str) -> None:
+        self.heard.lines = [*getattr(self.heard, "lines", ()), line]
 
     def take(self) -> str:
         lines, self.heard.lines = getattr(self.heard, "lines", []), []
-        return "; ".join(lines)
+        return "; ".join(dict.fromkeys(lines))
 
 
 OVERHEARD = Overheard()
@@ -69,7 +81,7 @@ def apprise() -> Any:
 
     logger = logging.getLogger("apprise")
     logger.propagate = False
-    logger.setLevel(logging.WARNING)
+    logger.setLevel(logging.DEBUG)
     logger.addHandler(OVERHEARD)
     logging.getLogger("urllib3").setLevel(logging.WARNING)  # it logs the paths of requests, which are tokens
     return library
@@ -108,7 +120,10 @@ def hand_over(letter: Letter, timeout: float) -> str | None:
     OVERHEARD.take()
     try:
         plugin = plugin_of(letter.url, timeout)
-        if plugin.notify(body=letter.text or letter.title, title=letter.title, notify_type=letter.mood):
+        # Said to be text, it is made into what the service wants; else a service that wants markup takes it for markup.
+        if plugin.notify(
+            body=letter.text or letter.title, title=letter.title, notify_type=letter.mood, body_format="text"
+        ):
             return None
         problem = OVERHEARD.take() or "the service did not take it"
     except Exception as broken:  # noqa: BLE001 - any plugin may raise anything: it is the delivery's outcome

@@ -1,0 +1,54 @@
+"""A mail server that keeps what it is given, and can be told to refuse a while. As much of SMTP as a client needs."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import socketserver
+import threading
+
+
+class Mailbox:
+    """`mails` are the messages that arrived, parsed. While `refusal` is set, recipients are answered with it."""
+
+    def __init__(self):
+        self.mails: list[email.message.EmailMessage] = []
+        self.refusal: str | None = None
+        self.asked = 0
+        mailbox = self
+
+        class Handler(socketserver.StreamRequestHandler):
+            def say(self, line):
+                self.wfile.write(line.encode() + b"\r\n")
+
+            def handle(self):
+                self.say("220 mailbox")
+                for line in self.rfile:
+                    verb = line.split()[0].upper() if line.split() else b""
+                    if verb == b"QUIT":
+                        return self.say("221 bye")
+                    if verb == b"RCPT":
+                        mailbox.asked += 1
+                    if verb == b"DATA":
+                        self.say("354 go on")
+                        mailbox.keep(b"".join(iter(self.rfile.readline, b".\r\n")))
+                    self.say((mailbox.refusal if verb == b"RCPT" else None) or "250 very well")
+
+        class Server(socketserver.ThreadingTCPServer):
+            daemon_threads = True
+
+        self._server = Server(("127.0.0.1", 0), Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+        self._thread.start()
+
+    def keep(self, raw):
+        self.mails.append(email.message_from_bytes(raw, policy=email.policy.default))
+
+    def url(self):
+        port = self._server.server_address[1]
+        return f"mailto://127.0.0.1:{port}?from=opsapp@example.org&to=oncall@example.org"
+
+    def close(self):
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(5)
