@@ -1,5 +1,6 @@
 """Single sign-on against a real provider process: the flow, roles, and every way in which an answer can be wrong."""
 
+import time
 import urllib.parse
 
 import pytest
@@ -177,6 +178,24 @@ def test_the_highest_mapped_role_wins(browser, provider, claims, role):
     answer = sign_in(browser, provider, 200 if role else 403)
     assert answer.json.get("role") == role
     assert role or answer.json["code"] == "no_role"
+
+
+def test_a_role_that_the_provider_has_changed_is_in_the_audit_record(service, browser, provider):
+    sign_in(browser, provider)
+    provider.behave(claims=ADMIN | {"roles": "staff"})
+    sign_in(browser, provider)
+    (found,) = service.ada.get("/api/audit?action=user.update").json
+    assert (found["username"], found["target"], found["result"]) == ("grace", "grace", "ok")
+    assert (found["before"], found["after"]) == ({"role": "admin"}, {"role": "viewer"})
+    sign_in(browser, provider)
+    assert len(service.ada.get("/api/audit?action=user.update").json) == 1
+
+
+@pytest.mark.parametrize(("ahead", "status"), [(30, 200), (3600, 400)])
+def test_the_providers_clock_may_be_somewhat_ahead(browser, provider, ahead, status):
+    now = int(time.time()) + ahead
+    provider.behave(claims=ADMIN | {"iat": now, "nbf": now, "exp": now + 300})
+    sign_in(browser, provider, status)
 
 
 def test_the_role_may_be_deep_or_at_userinfo(service, browser, provider):

@@ -16,7 +16,7 @@ def token(header=None, **claims):
 
 def is_refused(made):
     try:
-        check(made, "https://id.example", "opsapp", "n")
+        check(made, "https://id.example", "opsapp", "n", now=2)
     except Refused:
         return True
     return False
@@ -24,6 +24,8 @@ def is_refused(made):
 
 def test_a_good_one_passes():
     assert not is_refused(token())
+    assert not is_refused(token(nbf=1.5))
+    assert not is_refused(token(nbf=62))
     assert not is_refused(token({"alg": "ES256"}, aud=["opsapp", "other"], azp="opsapp"))
 
 
@@ -46,6 +48,9 @@ def test_a_token_does_not_bring_its_key(name):
         {"nonce": "m"},
         {"nonce": None},
         {"nonce": ""},
+        {"exp": 1},
+        {"nbf": 100},
+        {"nbf": "soon"},
         {"sub": None},
         {"sub": ""},
     ],

@@ -22,6 +22,7 @@ log = logging.getLogger(__name__)
 
 TIMEOUT_S = 5.0
 SIGNED_WITH = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512"})
+SKEW_S = 60  # how far the provider's clock may be ahead of ours
 KEYS_IN_THE_TOKEN = ("jku", "jwk", "x5u", "x5c")
 
 
@@ -96,17 +97,19 @@ def _identify(
     client: Client, settings: Mapping[str, Any], state: str, code: str, verifier: str, nonce: str
 ) -> dict[str, Any]:
     from oic.oic.message import AccessTokenResponse, AuthorizationResponse
+    from oic.utils.time_util import utc_time_sans_frac
 
     client.parse_response(AuthorizationResponse, {"code": code, "state": state}, sformat="dict")
     answer = client.do_access_token_request(
         state=state,
         request_args={"redirect_uri": settings["redirect_uri"], "code_verifier": verifier},
         authn_method=_authentication(client, settings),
+        skew=SKEW_S,
     )
     if not isinstance(answer, AccessTokenResponse) or "id_token" not in answer:
         raise Refused(f"no id_token in a {type(answer).__name__}")
     token = answer["id_token"]
-    check(token, client.provider_info["issuer"], settings["client_id"], nonce)
+    check(token, client.provider_info["issuer"], settings["client_id"], nonce, utc_time_sans_frac())
     return _with_userinfo(client, state, token.to_dict(), settings["role_claim"])
 
 
@@ -117,8 +120,9 @@ def _authentication(client: Client, settings: Mapping[str, Any]) -> str:
     return "client_secret_basic" if "client_secret_basic" in offered else "client_secret_post"
 
 
-def check(token: Any, issuer: str, client_id: str, nonce: str) -> None:
-    """What must be true of an id_token whose signature oic has seen."""
+def check(token: Any, issuer: str, client_id: str, nonce: str, now: int) -> None:
+    """What must be true of an id_token whose signature oic has seen. `now` is by the clock that oic judges by: it lets
+    `SKEW_S` pass at both ends, and at the end nothing is let pass here."""
     from oic.oic.message import IdToken
 
     if not isinstance(token, IdToken):
@@ -134,6 +138,10 @@ def check(token: Any, issuer: str, client_id: str, nonce: str) -> None:
         raise Refused("for another client")
     if not hmac.compare_digest(str(token.get("nonce", "")).encode(), nonce.encode()):
         raise Refused("another nonce")
+    if token["exp"] < now:
+        raise Refused("expired")
+    if not isinstance(token.get("nbf", 0), int | float) or token.get("nbf", 0) > now + SKEW_S:
+        raise Refused("not valid yet")
     if not isinstance(token.get("sub"), str) or not token["sub"]:
         raise Refused("no subject")
 

@@ -111,8 +111,16 @@ def _enter(root: Root, claims: dict[str, Any], settings: dict[str, Any], client:
     user = federation.find_subject(root, subject) or _make(root, claims, subject, role, client)
     if user.disabled:
         raise Forbidden("This user is disabled.", code="user_disabled")
-    resources.change(root, user, {"role": role})
+    _give(root, user, role, client)
     return open_session(root, user.__name__, client, life)
+
+
+def _give(root: Root, user: resources.User, role: str, client: Client) -> None:
+    """The role that the provider says now."""
+    if user.role != role:
+        before, name = {"role": user.role}, user.__name__
+        resources.change(root, user, {"role": role})
+        note(root, Actor(name, client.ip), "user.update", name, before=before, after={"role": role})
 
 
 def _make(root: Root, claims: dict[str, Any], subject: str, role: str, client: Client) -> resources.User:
