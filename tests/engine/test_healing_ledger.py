@@ -60,15 +60,89 @@ def _change(root, how):
         ledger.finish(root, 1, outcome="failed", reason="no", now=1)
 
 
-def test_tampering_is_found(service):
+def edited(ledger):
+    entry = ledger.entries[3]
+    entry.fields = {**entry.fields, "verified": 0, "outcome": "failed"}
+
+
+def unlinked(ledger):
+    del ledger.order[3]
+
+
+def deleted(ledger):
+    del ledger.entries[3]
+
+
+def deleted_and_unlinked(ledger):
+    del ledger.order[3], ledger.entries[3]
+
+
+def cut_off(ledger):
+    del ledger.order[5], ledger.order[4]
+
+
+def cut_off_with_its_entries(ledger):
+    for n in (4, 5):
+        del ledger.order[n], ledger.entries[n]
+
+
+def cut_off_and_the_head_set_back(ledger):
+    for n in (4, 5):
+        del ledger.order[n]
+    ledger.head = ledger.entries[3].fields["hash"]
+
+
+def emptied(ledger):
+    ledger.order.clear()
+
+
+def swapped(ledger):
+    ledger.order[3], ledger.order[4] = 4, 3
+
+
+def doubled(ledger):
+    ledger.order[6] = 5
+
+
+def slipped_in(ledger):
+    fields = ledger.entries[5].fields
+    ledger.entries[6] = type(ledger.entries[5])({**fields, "id": 6})
+
+
+TAMPERED = [
+    (edited, 2, 3),
+    (unlinked, 2, 4),
+    (deleted, 2, 3),
+    (deleted_and_unlinked, 2, 4),
+    (cut_off, 3, 4),
+    (cut_off_with_its_entries, 3, 4),
+    (cut_off_and_the_head_set_back, 3, 4),
+    (emptied, 0, 1),
+    (swapped, 2, 4),
+    (doubled, 5, 5),
+    (slipped_in, 5, 6),
+]
+
+
+@pytest.mark.parametrize(("how", "whole", "first_bad"), TAMPERED, ids=[row[0].__name__ for row in TAMPERED])
+def test_tampering_is_found(service, how, whole, first_bad):
+    """Whether something was changed, taken away, moved, doubled or added, in the middle or at the end."""
     service.transact(fill, 5)
+    service.transact(lambda root: how(healing_of(root)["ledger"]))
+    found = service.vera.get("/api/healing/ledger/verify").json
+    assert found == {"valid": False, "entries": whole, "first_bad": first_bad}
 
-    def tamper(root):
-        entry = healing_of(root)["ledger"].entries[3]
-        entry.fields = {**entry.fields, "verified": 0, "outcome": "failed"}
 
-    service.transact(tamper)
-    assert service.vera.get("/api/healing/ledger/verify").json == {"valid": False, "entries": 2, "first_bad": 3}
+def test_a_heal_under_way_is_no_gap_in_the_chain(service):
+    service.transact(fill, 3)
+
+    def begin(root):
+        event = {"source": "test", "rule_id": "r0", "condition": "c", "target": "box-1", "at": 9}
+        healing_of(root)["ledger"].begin(root, case_of(event), rule_id="r0", now=9)
+
+    service.transact(begin)
+    service.transact(fill, 1, 4)
+    assert service.vera.get("/api/healing/ledger/verify").json == {"valid": True, "entries": 4, "first_bad": None}
 
 
 def test_effectiveness_of_a_rule_about_every_service(service):

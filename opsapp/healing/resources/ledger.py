@@ -199,8 +199,26 @@ class Ledger(Folder):
         return index.count, [self.shown(self.entries[entry_id].fields) for entry_id in index.newest(offset, limit)]
 
     def chained(self) -> Iterator[dict[str, Any]]:
+        """The final entries in the order of the chain. In the place of one that is gone stands a link that fits nowhere."""
         for entry_id in self.order.values():
-            yield self.entries[entry_id].fields
+            entry = self.entries.get(entry_id)
+            yield {"id": entry_id, "prev_hash": None, "hash": None} if entry is None else entry.fields
+
+    def verdict(self) -> dict[str, Any]:
+        """Whether the chain is whole, and holds everything that was ever written: a chain whose end was cut off, with or
+        without its entries, has links that fit all the same."""
+        found = chain.verify(self.chained())
+        last = self.order[self.order.maxKey()] if self.order else None
+        ends_well = self.head == (chain.GENESIS if last is None else self.entries[last].fields["hash"])
+        written = self.entries.maxKey() if self.entries else 0
+        if not found["valid"] or (ends_well and len(self.order) + len(self.open) == len(self.entries) == written):
+            return found
+        return {**found, "valid": False, "first_bad": self._first_outside()}
+
+    def _first_outside(self) -> int:
+        """The first number that is neither under way nor in the chain; else the one that would come next."""
+        held, next_id = {*self.order.values(), *self.open}, self._next_id()
+        return next((n for n in range(1, next_id) if n not in held or n not in self.entries), next_id)
 
     def statistics(self, action_type: str, condition: str, target: str = "") -> tuple[int, int]:
         """(verified, total) of an action for a condition, on one target or everywhere."""
