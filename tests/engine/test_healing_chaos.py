@@ -148,6 +148,7 @@ def test_a_fault_that_was_injected_is_ended_after_a_crash(ward):
     assert "sleep 120; systemctl start chaos_web" in command["params"]["command"]
     here.restart()
     assert not here.node.transact(injecting.revert_due)
+    answer_shell(here)
     here.clock.advance(121)
     assert here.node.transact(injecting.revert_due)
     assert [one["params"]["command"] for one in here.hosts.sent][1:] == ["systemctl start chaos_web"]
@@ -167,3 +168,82 @@ def test_what_the_pipeline_made_of_it_is_told(ward):
     here.report(service__chaos_web__state="inactive").turn().turn(5)
     assert here.node.transact(injecting.settled, names, last)
     assert [one["passed"] for one in here.node.transact(injecting.seen, names, last)] == [True] * 3
+
+
+def injected(here, fault="unit"):
+    values = {"agent:a1": dict(here.node.series.live.get("agent:a1"))}
+    last, [name], _ = here.node.transact(injecting.inject, "capability_mismatch", fault, values, 120)
+    return last, name
+
+
+def mendings(here):
+    return [one["params"]["command"] for one in here.hosts.sent if one["params"].get("command", "").count("\n") == 0]
+
+
+@pytest.mark.parametrize("became", ["expired", "lost", "failed", "timeout", "cancelled"])
+def test_what_did_not_end_a_fault_is_sent_again_until_the_host_says_that_it_is_done(ward, became):
+    """The host was away for longer than a command waits, or died with its watchdog, or the mending itself broke."""
+    here = ward(places=[guinea_pig()]).report(service__chaos_web__state="active").turn()
+    _, name = injected(here)
+    answer_shell(here)
+    here.clock.advance(121)
+    assert here.node.transact(injecting.revert_due)
+    answer_shell(here, became)
+    assert not here.node.transact(injecting.revert_due)
+    assert here.node.transact(injecting.unmended, [name]) == ["box-1"]
+    here.clock.advance(injecting.AGAIN_S)
+    assert here.node.transact(injecting.revert_due)
+    answer_shell(here)
+    assert here.node.transact(injecting.mended, [name])
+    here.clock.advance(injecting.AGAIN_MOST_S)
+    assert not here.node.transact(injecting.revert_due)
+    assert mendings(here) == ["systemctl start chaos_web"] * 2
+    here.clock.advance(injecting.KEEP_S + 1)
+    here.node.transact(injecting.revert_due)
+    assert not here.node.transact(lambda root: list(healing_of(root).injections.rows))
+
+
+def test_nothing_is_sent_to_a_host_that_is_away_however_long(ward):
+    here = ward(places=[guinea_pig()]).report(service__chaos_web__state="active").turn()
+    injected(here)
+    answer_shell(here)
+    here.hosts.here = [guinea_pig()._replace(online=False)]
+    for _ in range(3):
+        here.clock.advance(2 * injecting.KEEP_S)
+        assert not here.node.transact(injecting.revert_due)
+    here.hosts.here = [guinea_pig()]
+    assert here.node.transact(injecting.revert_due)
+    assert mendings(here) == ["systemctl start chaos_web"]
+
+
+def test_a_fault_that_may_still_begin_is_not_ended_before(ward):
+    """Both sent at once would be done in any order, and the fault might come out on top."""
+    here = ward(places=[guinea_pig()]).report(service__chaos_web__state="active").turn()
+    _, name = injected(here)
+    here.node.transact(injecting.end, [name])
+    assert not here.node.transact(injecting.revert_due)
+    answer_shell(here, "expired")
+    assert here.node.transact(injecting.revert_due)
+
+
+def test_an_agent_that_is_deleted_meanwhile_leaves_a_fault_that_nobody_knows_to_have_ended(ward):
+    here = ward(places=[guinea_pig()]).report(service__chaos_web__state="active").turn()
+    last, name = injected(here)
+    answer_shell(here)
+    here.hosts.here = []
+    here.clock.advance(121)
+    assert not here.node.transact(injecting.revert_due)
+    here.node.transact(injecting.end, [name])
+    assert not here.node.transact(injecting.settled, [name], last)
+    assert len(here.node.transact(injecting.seen, [name], last)) == 3
+    assert here.node.transact(injecting.unmended, [name]) == ["box-1"]
+
+
+def test_what_else_happens_on_the_host_is_no_answer_to_the_fault(ward):
+    here = ward(places=[guinea_pig()]).report(service__chaos_web__state="active", service__nginx__state="active").turn()
+    last, name = injected(here)
+    answer_shell(here)
+    here.report(service__nginx__state="failed").turn().turn(5)
+    assert [entry["target"] for entry in here.ledger] == ["box-1/nginx"]
+    assert [one["passed"] for one in here.node.transact(injecting.seen, [name], last)] == [True, False, True]
+    assert not here.node.transact(injecting.settled, [name], last)

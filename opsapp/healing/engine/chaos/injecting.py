@@ -1,7 +1,8 @@
 """Chaos on real hosts, those tagged `chaos` and no other: a fault, what the pipeline makes of it, and its end.
 
 A fault ends three times over: a watchdog that it starts on the host, a durable row that the service works off whatever
-happens to it meanwhile, and the end of the run. Ending one that has ended does nothing.
+happens to it meanwhile, and the end of the run. Ending one that has ended does nothing, so it is done again until the
+host has said that it is done: the watchdog goes with a host that is killed, and what is sent to one that is away expires.
 
 What is injected: `unit` stops a running unit whose name begins with `chaos`, `container` stops such a container, `cpu`
 keeps every processor busy. Nothing else on the host is touched.
@@ -18,7 +19,7 @@ import gevent
 
 from opsapp.healing.engine.reach import Place, reach_of
 from opsapp.healing.resources import healing_of
-from opsapp.lib.problems import Conflict, NotFound
+from opsapp.lib.problems import Conflict
 from opsapp.runtime import leases
 from opsapp.runtime.wakes import node_of, wake_after_commit
 from opsapp.tree.root import Root
@@ -31,9 +32,10 @@ NAMED = "chaos"
 LOOK_S = 0.25
 REVERT_PATIENCE_S = 30.0
 KEEP_S = 86400.0
+AGAIN_S, AGAIN_MOST_S = 5.0, 3600.0  # before what did not end a fault is tried again; doubled each time
 BURN = "while :; do :; done # opsapp-chaos"
 
-Fault = tuple[str, str]  # (what breaks it, what mends it), for a shell
+Fault = tuple[str, str, str]  # (what breaks it, what mends it), for a shell; the NAME in the target of events about it
 Found = list[dict[str, Any]]
 
 
@@ -49,25 +51,26 @@ def _names(values: dict[str, Any], family: str, state: str) -> list[str]:
 
 def _unit(values: dict[str, Any], seconds: int) -> Fault | None:
     names = _names(values, "service", "active")
-    return None if not names else _stopped("systemctl", shlex.quote(names[0]), seconds)
+    return None if not names else _stopped("systemctl", names[0], seconds)
 
 
 def _container(values: dict[str, Any], seconds: int) -> Fault | None:
     names = _names(values, "container", "running")
     runtime = "$(command -v podman || command -v docker)"
-    return None if not names else _stopped(runtime, shlex.quote(names[0]), seconds)
+    return None if not names else _stopped(runtime, names[0], seconds)
 
 
 def _stopped(tool: str, name: str, seconds: int) -> Fault:
-    mend = f"{tool} start {name}"
+    thing = shlex.quote(name)
+    mend = f"{tool} start {thing}"
     watchdog = f"setsid sh -c {shlex.quote(f'sleep {seconds}; {mend}')} >/dev/null 2>&1 </dev/null &"
-    return f"{watchdog}\n{tool} stop {name}", mend
+    return f"{watchdog}\n{tool} stop {thing}", mend, name
 
 
 def _cpu(values: dict[str, Any], seconds: int) -> Fault | None:
     burn = f"setsid timeout {seconds} sh -c {shlex.quote(BURN)} >/dev/null 2>&1 </dev/null &"
     mend = "pkill -f 'done # opsapp-[c]haos' || true"
-    return f"for one in $(seq $(nproc)); do {burn} done", mend
+    return f"for one in $(seq $(nproc)); do {burn} done", mend, ""
 
 
 FAULTS: dict[str, Callable[[dict[str, Any], int], Fault | None]] = {"unit": _unit, "container": _container, "cpu": _cpu}
@@ -127,13 +130,14 @@ def inject(
         if made is None or not place.online or place.agent_id is None:
             missing.append(place.name)
             continue
-        broken, mend = made
+        broken, mend, part = made
         names.append(
             healing.injections.add(
                 {
                     "scenario": scenario,
                     "agent_id": place.agent_id,
                     "hostname": place.name,
+                    "targets": (place.name, f"{place.name}/{part}"),
                     "subject": place.subject,
                     "command_id": _shell(root, place.agent_id, broken),
                     "revert": mend,
@@ -153,7 +157,7 @@ def _shell(root: Root, agent_id: str, command: str) -> str:
 def settled(root: Root, names: list[str], last: int) -> bool:
     """Whether each host's fault has led to an entry, and all of them have ended."""
     rows = [healing_of(root).injections.rows[name] for name in names]
-    found = [_entries(root, row["hostname"], last) for row in rows]
+    found = [_entries(root, row, last) for row in rows]
     return all(one and all(entry["state"] == "final" for entry in one) for one in found)
 
 
@@ -162,7 +166,7 @@ def seen(root: Root, names: list[str], last: int) -> Found:
     found: Found = []
     for name in names:
         row = healing_of(root).injections.rows[name]
-        host, entries = row["hostname"], _entries(root, row["hostname"], last)
+        host, entries = row["hostname"], _entries(root, row, last)
         answer = reach_of(root).answer(root, row["agent_id"], row["command_id"])
         found.append(_expectation(f"{host}: the fault was injected", "done", answer and answer["status"]))
         found.append(_expectation(f"{host}: an event reached the pipeline", True, bool(entries)))
@@ -171,34 +175,49 @@ def seen(root: Root, names: list[str], last: int) -> Found:
     return found
 
 
-def _entries(root: Root, hostname: str, last: int) -> list[dict[str, Any]]:
-    rows = healing_of(root)["ledger"].page(None, hostname, 100, 0)[1]
-    return [row for row in rows if row["id"] > last]
+def _entries(root: Root, row: dict[str, Any], last: int) -> list[dict[str, Any]]:
+    """What has come since about what was broken. Whatever else happens on the host meanwhile says nothing about it."""
+    rows = healing_of(root)["ledger"].page(None, row["hostname"], 100, 0)[1]
+    return [each for each in rows if each["id"] > last and each["target"] in row["targets"]]
 
 
 def end(root: Root, names: list[str]) -> None:
     """End the faults now."""
     injections = healing_of(root).injections
     for name in names:
-        if injections.rows[name]["reverted_by"] is None:
+        row = injections.rows[name]
+        if row["reverted_by"] is None and row["ended"] is None:
             injections.set(name, due=0.0)
     wake_after_commit(root, QUEUE)
 
 
 def revert_due(root: Root) -> bool:
-    """Under the lease: send what ends the faults that are due; forget those that ended long ago."""
+    """Under the lease: send what ends the faults that are due, until it was done. Whether anything was sent."""
     leases.check(root, "healing")
     injections, now = healing_of(root).injections, node_of(root._p_jar).clock.now()
-    for name, row in list(injections.rows.items()):
-        if row["reverted_by"] is not None and now - row["due"] > KEEP_S:
-            injections.drop(name)
+    injections.forget(now - KEEP_S)
     due = injections.due(now)
-    for name, row in due:
-        try:
-            injections.set(name, reverted_by=_shell(root, row["agent_id"], row["revert"]), due=now)
-        except NotFound:  # the agent was deleted: its watchdog is what is left
-            injections.drop(name)
-    return bool(due)
+    online = {place.agent_id: place.online for place in reach_of(root).places(root)} if due else {}
+    return any([_revert(root, name, row, now, online.get(row["agent_id"])) for name, row in due])
+
+
+def _revert(root: Root, name: str, row: dict[str, Any], now: float, online: bool | None) -> bool:
+    """One step towards a fault's end. `online` is None where the agent was deleted: its watchdog is what is left."""
+    injections, reach = healing_of(root).injections, reach_of(root)
+    if online is None:
+        injections.set(name, ended=now, gone=True)
+    elif row["reverted_by"] is not None:
+        answer = reach.answer(root, row["agent_id"], row["reverted_by"])
+        if answer is not None and answer["status"] == "done":
+            injections.set(name, ended=now)
+        elif answer is not None:
+            tries = row.get("tries", 0)
+            pause = min(AGAIN_MOST_S, AGAIN_S * 2 ** min(tries, 20))
+            injections.set(name, reverted_by=None, tries=tries + 1, due=now + pause)
+    elif online and reach.answer(root, row["agent_id"], row["command_id"]) is not None:  # never before what it undoes
+        injections.set(name, reverted_by=_shell(root, row["agent_id"], row["revert"]))
+        return True
+    return False
 
 
 def mended(root: Root, names: list[str]) -> bool:
@@ -210,7 +229,8 @@ def unmended(root: Root, names: list[str]) -> list[str]:
     found = []
     for name in names:
         row = healing_of(root).injections.rows.get(name)
-        answer = row and row["reverted_by"] and reach_of(root).answer(root, row["agent_id"], row["reverted_by"])
+        sent = row and row["reverted_by"] and not row["gone"]
+        answer = reach_of(root).answer(root, row["agent_id"], row["reverted_by"]) if sent else None
         if not answer or answer["status"] != "done":
             found.append(row["hostname"] if row else name)
     return found
