@@ -199,13 +199,13 @@ class Ledger(Folder):
         return index.count, [self.shown(self.entries[entry_id].fields) for entry_id in index.newest(offset, limit)]
 
     def chained(self) -> Iterator[dict[str, Any]]:
-        """The final entries in the order of the chain. In the place of one that is gone stands a link that fits nowhere."""
+        """The final entries in the order of the chain. In place of one that is gone stands a link that fits nowhere."""
         for entry_id in self.order.values():
             entry = self.entries.get(entry_id)
             yield {"id": entry_id, "prev_hash": None, "hash": None} if entry is None else entry.fields
 
     def verdict(self) -> dict[str, Any]:
-        """Whether the chain is whole, and holds everything that was ever written: a chain whose end was cut off, with or
+        """Whether the chain is whole and holds everything that was ever written: a chain whose end was cut off, with or
         without its entries, has links that fit all the same."""
         found = chain.verify(self.chained())
         last = self.order[self.order.maxKey()] if self.order else None

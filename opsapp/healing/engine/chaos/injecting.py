@@ -2,7 +2,7 @@
 
 A fault ends three times over: a watchdog that it starts on the host, a durable row that the service works off whatever
 happens to it meanwhile, and the end of the run. Ending one that has ended does nothing, so it is done again until the
-host has said that it is done: the watchdog goes with a host that is killed, and what is sent to one that is away expires.
+host has said that it is done: the watchdog goes with a host that is killed, what is sent to one that is away expires.
 
 What is injected: `unit` stops a running unit whose name begins with `chaos`, `container` stops such a container, `cpu`
 keeps every processor busy. Nothing else on the host is touched.
