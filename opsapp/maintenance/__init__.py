@@ -16,12 +16,12 @@ def includeme(config):
     from opsapp.notify.interfaces import ISilence
 
     from .engine import silent
-    from .schemas import MaintenanceSection, NewWindow
+    from .schemas import DeclaredWindow, MaintenanceSection
 
     config.add_evolve_step("maintenance-1", "opsapp.maintenance.resources.set_up")
     config.add_section("maintenance", MaintenanceSection)
     config.add_applier("opsapp.maintenance.engine.windows.declare")
-    config.add_kind("windows", "opsapp.maintenance.engine.ascode", schema=NewWindow)
+    config.add_kind("windows", "opsapp.maintenance.engine.ascode", schema=DeclaredWindow, names=True)
     config.registry.registerUtility(silent, ISilence)
     config.add_preparation("opsapp.maintenance.engine.board.prepare")
     config.add_engine("opsapp.maintenance.engine.board.start")

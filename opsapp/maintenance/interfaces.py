@@ -12,7 +12,10 @@ class IScopeKind(Interface):
         """Whether there is such a thing."""
 
     def named(root, name):
-        """The ids of those that go by a name (which may be an id)."""
+        """The ids of those that go by a name (which may be an id); from memory."""
+
+    def names(root):
+        """(id, names) of all, as this transaction has them; by the first of its names a thing is written as code."""
 
 
 class IWindowEnded(Interface):

@@ -13,6 +13,7 @@ from opsapp.web.fields import Body, Choice, Flag, ListOf, Nullable, Number, Pagi
 from . import logic
 
 ID = Text(1, 64)
+NAME = Text(1, 255)
 LONGEST_SPAN_S = 366 * 86400
 
 
@@ -50,6 +51,12 @@ class NewWindow(Body):
     scope = colander.SchemaNode(ListOf(ID, 5000, unique=True), missing=())
     autonomy_override = colander.SchemaNode(Choice(*logic.OVERRIDES), missing="disabled")
     enabled = colander.SchemaNode(Flag(), missing=True)
+
+
+class DeclaredWindow(NewWindow):
+    """As code: the scope may name what it covers."""
+
+    scope = colander.SchemaNode(ListOf(NAME, 5000, unique=True), missing=())
 
 
 class WindowRecord(Body):

@@ -35,7 +35,7 @@ class Actions(Protocol):
     def stored(self, node: Any, root: Root) -> Iterable[Stored]:
         """All there are, in the order in which they were made."""
 
-    def complete(self, node: Any, given: dict[str, Any], present: dict[str, Any] | None) -> dict[str, Any]:
+    def complete(self, node: Any, root: Root, given: dict[str, Any], present: dict[str, Any] | None) -> dict[str, Any]:
         """What was given (valid by the schema), defaults filled in, hidden secrets from `present`; or Invalid."""
 
     def shown(self, fields: dict[str, Any]) -> dict[str, Any]:
@@ -54,12 +54,14 @@ Document = dict[str, list[dict[str, Any] | None]]
 
 
 class Kind(NamedTuple):
-    """`key` is the field by which an entry of the document is the same thing as one that is stored."""
+    """`key` is the field by which an entry of the document is the same thing as one that is stored. One that `names`
+    things of other kinds comes after them, so that what it names may be made by the same document."""
 
     name: str
     actions: Actions
     schema: Any
     key: str = "name"
+    names: bool = False
 
 
 class Change(NamedTuple):
@@ -142,7 +144,7 @@ class _Told:
 
 def _bring(root: Root, node: Any, kind: Kind, entry: dict[str, Any], present: Stored | None) -> Change | None:
     do: Any = kind.actions
-    fields = do.complete(node, entry, present and present.fields)
+    fields = do.complete(node, root, entry, present and present.fields)
     after = do.shown(fields)
     if present is None:
         return Change(kind.name, CREATE, entry[kind.key], do.create(node, root, fields), {}, after)

@@ -72,12 +72,15 @@ def record(change: Change, *, dry_run: bool) -> dict[str, Any]:
     return change._asdict() | ({"id": None} if made_up else {})
 
 
-def add_kind(config: Configurator, name: str, actions: Any, *, schema: type[Body], key: str = "name") -> None:
+def add_kind(
+    config: Configurator, name: str, actions: Any, *, schema: type[Body], key: str = "name", names: bool = False
+) -> None:
     """Directive: things of this kind can be written as code."""
-    kind = Kind(name, config.maybe_dotted(actions), schema, key)
+    kind = Kind(name, config.maybe_dotted(actions), schema, key, names)
     if any(other.name == name for other in config.registry.opsapp_kinds):
         raise ValueError(f"kind {name!r} is declared twice")
     config.registry.opsapp_kinds.append(kind)
+    config.registry.opsapp_kinds.sort(key=lambda each: each.names)
 
 
 def includeme(config: Configurator) -> None:

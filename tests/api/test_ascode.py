@@ -102,6 +102,52 @@ def test_an_export_holds_no_secret_and_applies_to_its_own_store(service):
     assert monitors(service)[0]["headers"] == SECRET["headers"]
 
 
+NIGHT = {"name": "night", "start": "2026-01-06T22:00:00", "end": "2026-01-07T02:00:00"}
+
+
+def windows(service):
+    return service.ada.get("/api/maintenance").json
+
+
+def test_a_window_covers_by_name_what_the_same_document_makes(service):
+    agent = service.ada.post_json("/api/agents", {"label": "box-1"}).json["agent_id"]
+    document = {"windows": [{**NIGHT, "scope": ["web", "box-1"]}], "monitors": [WEB]}
+    assert told(apply(service, document))[1] == ("windows", "create", "night")
+    [monitor] = monitors(service)
+    assert windows(service)[0]["scope"] == [monitor["id"], agent]
+    assert apply(service, document)["unchanged"] == 2
+    by_id = {"windows": [{**NIGHT, "scope": [monitor["id"], agent]}]}
+    assert apply(service, by_id)["unchanged"] == 1
+    exported = service.ada.get("/api/export").json
+    assert exported["windows"][0]["scope"] == ["web", "box-1"]
+    service.ada.delete("/api/monitoring/endpoints/" + monitor["id"])
+    service.ada.delete("/api/maintenance/" + windows(service)[0]["id"])
+    apply(service, exported)
+    assert windows(service)[0]["scope"] == [monitors(service)[0]["id"], agent]
+
+
+def test_a_window_covers_nothing_that_could_be_several_things(service):
+    apply(service, {"monitors": [WEB, WEB]})
+    document = {"windows": [{**NIGHT, "scope": ["web"]}, {**NIGHT, "name": "two", "scope": ["gone"]}]}
+    fields = apply(service, document, 422)["fields"]
+    assert fields == {
+        "windows.0.scope": "several are called so, give the ids: web",
+        "windows.1.scope": "no such monitor or agent: gone",
+    }
+    ids = [monitor["id"] for monitor in monitors(service)]
+    apply(service, {"windows": [{**NIGHT, "scope": ids}]})
+    assert service.ada.get("/api/export").json["windows"][0]["scope"] == ids
+
+
+def test_what_a_window_covered_may_be_gone(service):
+    apply(service, {"monitors": [WEB], "windows": [{**NIGHT, "scope": ["web"]}]})
+    gone = monitors(service)[0]["id"]
+    service.ada.delete("/api/monitoring/endpoints/" + gone)
+    exported = service.ada.get("/api/export").json
+    assert exported["windows"][0]["scope"] == [gone]
+    assert apply(service, exported)["changes"] == []
+
+
 def test_a_left_out_secret_is_asked_for_where_it_is_not_known(service):
     document = {"monitors": [{**WEB, "headers": {"Authorization": "***"}}]}
     assert list(apply(service, document, 422)["fields"]) == ["monitors.0.headers.Authorization"]

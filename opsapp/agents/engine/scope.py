@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from opsapp.agents.resources import agents_of
 from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
@@ -17,3 +19,7 @@ class AgentScope:
         """By id, hostname or label; from memory."""
         agents = directory_of(node_of(root._p_jar)).all(root)
         return {facts.id for facts in agents if name in (facts.id, facts.hostname, facts.label)}
+
+    def names(self, root: Root) -> Iterator[tuple[str, list[str]]]:
+        for agent_id, agent in agents_of(root).items():
+            yield agent_id, [name for name in (agent.label, agent.hostname) if name]

@@ -39,7 +39,7 @@ def stored(_node: Node, root: Root) -> Iterator[Stored]:
             yield Stored(each.id, {**made.settings, "params": params})
 
 
-def complete(_node: Node, given: dict[str, Any], present: dict[str, Any] | None) -> dict[str, Any]:
+def complete(_node: Node, _root: Root, given: dict[str, Any], present: dict[str, Any] | None) -> dict[str, Any]:
     fields = {**given, "icon": given["icon"] or meaning.ICONS[given["type"]], "schedule": given["schedule"] or None}
     before = present["params"] if present else {}
     params = dict(given["params"])

@@ -20,7 +20,7 @@ def stored(_node: Node, root: Root) -> Iterator[Stored]:
         yield Stored(rule.__name__, {"id": rule.__name__, **rule.fields}, rule.source == "api")
 
 
-def complete(_node: Node, given: dict[str, Any], _present: dict[str, Any] | None) -> dict[str, Any]:
+def complete(_node: Node, _root: Root, given: dict[str, Any], _present: dict[str, Any] | None) -> dict[str, Any]:
     return {"id": given["id"], **declared.complete(given)}
 
 

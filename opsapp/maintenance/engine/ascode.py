@@ -1,10 +1,17 @@
-"""Windows as code (see `opsapp.runtime.ascode`), by name. Healing windows are of the moment: no document has them."""
+"""Windows as code (see `opsapp.runtime.ascode`), by name. Healing windows are of the moment: no document has them.
+
+A document calls the monitors and agents of a scope by their names, because ids are made by each server for itself; an
+id is understood too, and stands where a name would mean several things.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+from opsapp.lib.problems import Invalid
+from opsapp.maintenance.interfaces import IScopeKind
 from opsapp.maintenance.resources import Window, windows_of
 from opsapp.runtime.ascode import Stored
 from opsapp.runtime.node import Node
@@ -15,26 +22,71 @@ from . import windows
 BY = "apply"
 
 
-def stored(_node: Node, root: Root) -> Iterator[Stored]:
+class Called:
+    """What may be covered, by id and by name, as the transaction has it. Read when it is asked first."""
+
+    def __init__(self, node: Node, root: Root):
+        self._node, self._root = node, root
+        self._first: dict[str, str] | None = None
+        self._ids: dict[str, set[str]] = defaultdict(set)
+
+    def ids(self, scope: Iterable[str]) -> list[str]:
+        """Ids of what a document names. What nothing is called stays as it is, for whoever checks it."""
+        found = {each: self._ids_of(each) for each in scope}
+        several = [each for each, ids in found.items() if len(ids) > 1]
+        if several:
+            raise Invalid({"scope": "several are called so, give the ids: " + ", ".join(several)})
+        return list(dict.fromkeys(next(iter(ids), each) for each, ids in found.items()))
+
+    def names(self, ids: Iterable[str]) -> list[str]:
+        """As a document names them."""
+        return [self._name_of(each) for each in ids]
+
+    def _ids_of(self, text: str) -> set[str]:
+        return {text} if text in self._known() else self._ids.get(text, set())
+
+    def _name_of(self, each: str) -> str:
+        name = self._known().get(each)
+        return name if name is not None and self._ids_of(name) == {each} else each
+
+    def _known(self) -> dict[str, str]:
+        if self._first is None:
+            self._first = {}
+            for _, kind in self._node.registry.getUtilitiesFor(IScopeKind):
+                for each, names in kind.names(self._root):
+                    self._first[each] = next(iter(names), each)
+                    for name in names:
+                        self._ids[name].add(each)
+        return self._first
+
+
+def stored(node: Node, root: Root) -> Iterator[Stored]:
+    called = Called(node, root)
     for window in windows_of(root).of_family(Window):
-        yield Stored(window.__name__, windows.fields_of(window.fields), window.source == "api")
+        fields = windows.fields_of(window.fields)
+        yield Stored(window.__name__, {**fields, "scope": called.names(fields["scope"])}, window.source == "api")
 
 
-def complete(_node: Node, given: dict[str, Any], _present: dict[str, Any] | None) -> dict[str, Any]:
-    return windows.fields_of(given)
+def complete(node: Node, root: Root, given: dict[str, Any], _present: dict[str, Any] | None) -> dict[str, Any]:
+    called, fields = Called(node, root), windows.fields_of(given)
+    return {**fields, "scope": called.names(called.ids(fields["scope"]))}
 
 
 def shown(fields: dict[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def create(_node: Node, root: Root, fields: dict[str, Any]) -> str:
-    return windows.create(root, fields, BY).__name__
+def create(node: Node, root: Root, fields: dict[str, Any]) -> str:
+    return windows.create(root, _with_ids(node, root, fields), BY).__name__
 
 
-def update(_node: Node, root: Root, each: str, fields: dict[str, Any]) -> None:
-    windows.change(root, windows_of(root)[each], fields)
+def update(node: Node, root: Root, each: str, fields: dict[str, Any]) -> None:
+    windows.change(root, windows_of(root)[each], _with_ids(node, root, fields))
 
 
 def delete(_node: Node, root: Root, each: str) -> None:
     windows.delete(root, windows_of(root)[each])
+
+
+def _with_ids(node: Node, root: Root, fields: dict[str, Any]) -> dict[str, Any]:
+    return {**fields, "scope": Called(node, root).ids(fields["scope"])}

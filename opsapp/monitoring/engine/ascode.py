@@ -22,7 +22,7 @@ def stored(_node: Node, root: Root) -> Iterator[Stored]:
         yield Stored(monitor.id, dict(monitor.settings))
 
 
-def complete(node: Node, given: dict[str, Any], present: dict[str, Any] | None) -> dict[str, Any]:
+def complete(node: Node, _root: Root, given: dict[str, Any], present: dict[str, Any] | None) -> dict[str, Any]:
     fields = with_defaults(given, options(node.config)["defaults"])
     fields["url"] = _with_credentials(fields["url"], present["url"] if present else None)
     before = present["headers"] if present else {}

@@ -5,6 +5,7 @@ When a window begins or ends, each monitor in it is checked: status and SLA chan
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from opsapp.maintenance.engine import board_of, upcoming
@@ -32,6 +33,10 @@ class MonitorScope:
         """By id or name; from memory."""
         entries = watch_of(node_of(root._p_jar)).entries(root)
         return {entry.id for entry in tuple(entries.values()) if name in (entry.id, entry.settings["name"])}
+
+    def names(self, root: Root) -> Iterator[tuple[str, list[str]]]:
+        for each, monitor in monitors_of(root).items():
+            yield each, [monitor.settings["name"]]
 
 
 class Windows:

@@ -21,7 +21,7 @@ def stored(_node: Node, root: Root) -> Iterator[Stored]:
         yield Stored(channel.id, fields, channel.source == "api")
 
 
-def complete(_node: Node, given: dict[str, Any], present: dict[str, Any] | None) -> dict[str, Any]:
+def complete(_node: Node, _root: Root, given: dict[str, Any], present: dict[str, Any] | None) -> dict[str, Any]:
     url = kept("url", given["url"], present["url"] if present else None)
     if present is None or url != present["url"]:
         service_of(url)
