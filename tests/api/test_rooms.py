@@ -165,6 +165,42 @@ def test_a_user_is_made_and_wrong_values_are_named(service):
     assert service.ada.get("/api/users/grace").json["role"] == "operator"
 
 
+def test_a_user_with_an_at_sign_is_changed_like_any_other(service):
+    body = {"username": "grace@example.org", "role": "operator", "password": "a sound password"}
+    service.ada.post_json("/api/users", body)
+    page = browser(service, "ada").get("/users")
+    row = next(form for form in page.forms.values() if form.fields.get("act", [None])[0] is not None
+               and form["act"].value == "0.role" and form["row-username"].value == "grace@example.org")  # fmt: skip
+    assert row["role"].value == "operator"  # what she has, not what comes first
+    row["role"] = "viewer"
+    row.submit(status=303)
+    assert service.ada.get("/api/users/grace@example.org").json["role"] == "viewer"
+
+
+@pytest.mark.parametrize("name", ["ada/totp", "../me", "..", "a\u20ac", "%61da"])
+def test_a_row_leads_nowhere_else(service, name):
+    ada = browser(service, "ada")
+    token = ada.get("/users").forms[0]["csrf_token"].value
+    forged = {"csrf_token": token, "act": "0.role", "row-username": name, "role": "viewer"}
+    ada.post("/users", forged, status=404)
+    assert service.ada.get("/api/users/ada").json["role"] == "admin"
+
+
+def test_a_form_whose_row_says_too_little_does_nothing(service):
+    ada = browser(service, "ada")
+    token = ada.get("/healing/chaos").forms[0]["csrf_token"].value
+    for row in ({}, {"row-name": ""}, {"row-id": "x"}):
+        ada.post("/healing/chaos", {"csrf_token": token, "act": "0.rehearse", **row}, status=404)
+
+
+def test_who_was_signed_out_meanwhile_is_led_back_to_the_form(service):
+    ada = browser(service, "ada")
+    token = ada.get("/users").forms[0]["csrf_token"].value
+    ada.reset()
+    page = ada.post("/users?said=role", {"csrf_token": token, "act": "create"}, status=401)
+    assert page.html.select_one('main a[href="/login?next=/users"]')
+
+
 def test_what_is_found_wrong_later_is_shown_beside_the_form_too(service):
     page = browser(service, "ada").get("/notifications")
     refused = press(page, "create", 422, name="<mail>", url="nonsense")

@@ -98,7 +98,7 @@ def done(context: Place, request: Request) -> Any:
     act = building.act_of(page, form.get("act", ""))
     row = {name[4:]: text for name, text in form.items() if name.startswith("row-")} | ids
     path = act and building.filled(act.path, row)
-    if act is None or path is None:
+    if act is None or path is None or any(not row.get(name) for name in building.names_of(act)):
         raise HTTPNotFound
     values = known_of(request) | {"title": act.label, "page": page, "path": context.path, "name": form["act"]}
     values["server"] = (request.node.config["web"]["base_url"] or request.host_url).rstrip("/")
