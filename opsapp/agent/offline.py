@@ -175,7 +175,9 @@ class Offline:
             return {"reason": f"bad_params: {error}"}
         answer = self._phase("execute", outcome, params)
         if answer.ran is None or answer.ran.status != "done":
-            return {"reason": (answer.ran.reason if answer.ran else None) or "the action failed"}
+            said = (answer.ran.reason if answer.ran else None) or "the action failed"
+            return {"reason": f"{said}; undone", "outcome": "rolled_back"} if (answer.data or {}).get("undone") else {
+                "reason": said}
         self._stop.wait(action.settle if policy["settle_s"] is None else policy["settle_s"])
         after = readings(self._measure())
         verdict = condition.evaluate(after)
@@ -184,15 +186,18 @@ class Offline:
             if action.armed_s:    # nobody else is there who could say that we can still be reached
                 self._phase("confirm", outcome, params)
             return {"action_success": 1, "verified": 1, "outcome": "verified", "metrics_after": seen}
-        if verdict is None:
+        if verdict is None and not action.armed_s:
             return {"action_success": 1, "outcome": "inconclusive", "reason": "not known afterwards",
                     "metrics_after": seen}
-        found = {"action_success": 1, "reason": "the condition still holds", "metrics_after": seen}
+        # What may have cut this host off is not kept on a guess: its timer would take it back anyway.
+        known = {"outcome": "inconclusive", "reason": "not known afterwards"} if verdict is None else {
+            "reason": "the condition still holds"}
+        found = {"action_success": 1, "metrics_after": seen, **known}
         if action.reversible:
             back = self._phase("rollback", outcome, params)
             if back.ran and back.ran.status == "done" and (back.data or {}).get("restored"):
-                return {**found, "outcome": "rolled_back"}
-            found["reason"] = "the condition still holds, and the rollback failed"
+                return {**found, "outcome": "rolled_back", "verdict": known.get("outcome")}
+            found["reason"] = f"{found['reason']}, and the rollback failed"
         return found
 
     def _phase(self, phase: str, outcome: dict, params: dict) -> Answer:

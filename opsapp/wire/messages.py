@@ -64,6 +64,7 @@ OUTCOME: Dict[str, Field] = {
     "action_success": may(integer(0, 1), 0),
     "verified": may(integer(0, 1), 0),
     "outcome": need(text(64, low=1)),
+    "verdict": may(choice("inconclusive")),     # rolled back without anybody knowing whether it had helped
     "reason": may(text(2000)),
     "duration_s": may(number(0), 0),
     "created_at": need(number(0)),

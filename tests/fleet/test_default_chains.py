@@ -42,7 +42,8 @@ BACKUP = "/bin/sh -c 'tar -czf /var/backups/home/$(date +%%s).tar.gz -C /etc hos
 
 @pytest.fixture(scope="module")
 def serve(lab, tmp_path_factory):
-    with Serve(tmp_path_factory.mktemp("server"), config=QUICK, host=lab.address) as made:
+    config = {**QUICK, "healing": {**QUICK["healing"], "confirm_s": 2}}
+    with Serve(tmp_path_factory.mktemp("server"), config=config, host=lab.address) as made:
         yield made
 
 
@@ -203,6 +204,29 @@ def test_a_lost_tunnel_is_brought_back_and_kept(ward):
                  lambda: "interface: wg0" in ward.host.exec("wg", "show", check=False).stdout)
     assert taken == ["vpn_reconnect"]
     assert '"confirmed"' in ward.host.exec("sh", "-c", "cat /var/lib/opsapp/armed/*.json").stdout
+
+
+def test_what_cut_the_host_off_is_undone_there_and_the_ledger_says_so(ward):
+    """A tunnel that takes the agent's way to the server away, once it is up: nobody can confirm it, so its agent undoes
+    it, and the heal is rolled back, not unknown."""
+    host, address = ward.host, ward.host.lab.address
+    later = (f"PostUp = setsid -f sh -c 'sleep 0.5; ip route replace blackhole {address}' > /dev/null 2>&1\n"
+             f"PostDown = ip route delete blackhole {address}\n")
+    key = host.exec("wg", "genkey").stdout.strip()
+    host.write("/etc/wireguard/wg1.conf", WIREGUARD.format(key=key).replace("10.200.0.1", "10.200.1.1") + later, 0o600)
+    host.exec("systemctl", "enable", "wg-quick@wg1")
+    rule = ward.api.post("/api/healing/rules", {
+        "condition": "vpn.wg1.up == 0", "severity": "critical", "initial_level": "notify", "settle_s": 1,
+        "verify_timeout_s": 2, "action": {"type": "vpn_reconnect", "params": {"interface": "wg1"}}})["id"]
+    try:
+        promote(ward.api, rule)
+        (heal,) = until(lambda: [one for one in ward.ledger(rule, f"{host.name}/wg1") if one["outcome"]
+                                 and one["action_type"]], 120, every=0.2, what="the end of the heal")
+        assert (heal["outcome"], heal["rollback_status"]) == ("rolled_back", "rolled_back"), heal
+        assert "blackhole" not in host.exec("ip", "route").stdout
+    finally:
+        ward.api.request("DELETE", f"/api/healing/rules/{rule}")
+        host.exec("systemctl", "disable", "wg-quick@wg1")
 
 
 def test_a_stale_backup_is_made_anew(ward):

@@ -37,12 +37,13 @@ class Healer:
         self.done = []
         self.ran = Ran("done", 0, b"")
         self.restored = True
+        self.data = {}
 
     def perform(self, task):
         self.done.append((task.params["phase"], task.params["action_type"], task.params["params"]))
         if task.params["phase"] == "rollback":
             return Answer(Ran("done", 0, b""), {"restored": self.restored})
-        return Answer(self.ran, {})
+        return Answer(self.ran, self.data)
 
 
 @pytest.fixture
@@ -129,6 +130,28 @@ def test_what_is_not_known_afterwards_is_inconclusive_and_not_rolled_back(made):
     offline.turn(report(), time.time())
     assert (outcomes.waiting()[0]["outcome"], outcomes.waiting()[0]["verified"]) == ("inconclusive", 0)
     assert [phase for phase, _, _ in healer.done] == ["execute"]
+
+
+@pytest.mark.parametrize(("restored", "outcome", "verdict"), [
+    (True, "rolled_back", "inconclusive"), (False, "inconclusive", None)])
+def test_what_may_have_cut_the_host_off_is_not_kept_on_a_guess(made, restored, outcome, verdict):
+    tunnel = policy(condition="vpn.wg0.up == 0", steps=[{"action": "vpn_reconnect", "params": {"interface": "wg0"}}])
+    offline, healer, outcomes = made(given=bundle(tunnel))
+    healer.restored = restored
+    offline._measure = report
+    offline.turn(report(metrics={"vpn.wg0.up": 0}), time.time())
+    assert [phase for phase, _, _ in healer.done] == ["execute", "rollback"]
+    told = outcomes.waiting()[0]
+    assert (told["outcome"], told.get("verdict"), told["verified"]) == (outcome, verdict, 0)
+
+
+def test_what_failed_half_way_and_was_undone_at_once_is_rolled_back(made):
+    tunnel = policy(condition="vpn.wg0.up == 0", steps=[{"action": "vpn_reconnect", "params": {"interface": "wg0"}}])
+    offline, healer, outcomes = made(given=bundle(tunnel))
+    healer.ran, healer.data = Ran("failed", 1, b"", "no such device"), {"undone": True}
+    offline.turn(report(metrics={"vpn.wg0.up": 0}), time.time())
+    told = outcomes.waiting()[0]
+    assert (told["outcome"], told["reason"]) == ("rolled_back", "no such device; undone")
 
 
 @pytest.mark.parametrize(("restored", "outcome"), [(True, "rolled_back"), (False, "failed")])

@@ -66,7 +66,8 @@ def _command(flow: Flow, case: Case, phase: str, **params: Any) -> None:
     try:
         command_id = asking.ask(flow, fields, phase, params)
     except (NotFound, Invalid, Conflict) as refusal:  # before anything was written
-        _end_step(flow, case, "failed", f"{phase} not possible: {refusal}")
+        known = fields.get("verdict") if phase == "rollback" else None
+        _end_step(flow, case, known or "failed", f"{phase} not possible: {refusal}")
         return
     case.set(phase=phase, command_id=command_id, sent_at=flow.now)
     case.why(f"{phase} of {fields['action']} sent to {fields['host']}: command {command_id}")
@@ -123,13 +124,25 @@ def _after_snapshot(flow: Flow, case: Case, answer: dict[str, Any]) -> None:
 def _after_action(flow: Flow, case: Case, answer: dict[str, Any]) -> None:
     following = execution.after_action(answer)
     if following.kind == "end":
-        tried = execution.was_tried(answer)
-        _end_step(flow, case, following.outcome or "failed", following.reason, executed=tried)
+        _action_ended(flow, case, answer, following)
         return
     flow.ledger.update(flow.root, case.fields["entry_id"], state="settling", action_success=1)
     armed = bool((answer.get("data") or {}).get("armed_s"))
     case.set(state="settling", phase=None, command_id=None, armed=armed)
     flow.book.schedule(case, flow.now + settle_of(flow, case))
+
+
+def _action_ended(flow: Flow, case: Case, answer: dict[str, Any], following: execution.Next) -> None:
+    """The action failed, or nobody can tell. One that could cut its host off is undone there in both cases."""
+    outcome, undone = following.outcome or "failed", (answer.get("data") or {}).get("undone")
+    if outcome == "lost" and _action(case).armed_s and case.fields["snapshot"] is not None:
+        _take_back(flow, case, "lost", following.reason)
+    elif undone is None:
+        _end_step(flow, case, outcome, following.reason, executed=execution.was_tried(answer))
+    elif undone:
+        _end_step(flow, case, "rolled_back", f"{following.reason}; undone", rollback_status="rolled_back")
+    else:
+        _end_step(flow, case, outcome, f"{following.reason}; not undone yet", rollback_status="failed")
 
 
 def _measure(flow: Flow, case: Case) -> None:
@@ -184,14 +197,20 @@ def _verify(flow: Flow, case: Case) -> None:
     flow.ledger.update(flow.root, fields["entry_id"], metrics_after=reading.metrics)
     then = verification.afterwards(found.outcome, _action(case), fields["snapshot"])
     if then == "rollback":
-        case.set(state="executing")
-        case.why(f"verification: {found.outcome}, {found.reason}; rolling back")
-        _command(flow, case, "rollback", params=fields["params"], snapshot=fields["snapshot"])
+        _take_back(flow, case, found.outcome, found.reason)
     elif found.outcome == "verified" and fields.get("armed"):
         case.why("verified; confirming what the agent would undo")
         _command(flow, case, "confirm", params=fields["params"])
     else:
         _end_step(flow, case, found.outcome, found.reason)
+
+
+def _take_back(flow: Flow, case: Case, verdict: str, reason: str) -> None:
+    """Back to the snapshot. `verdict` is what is known of the action by then: failed, inconclusive or lost."""
+    fields = case.fields
+    case.set(state="executing", verdict=verdict, doubt=reason)
+    case.why(f"{verdict}, {reason}; rolling back")
+    _command(flow, case, "rollback", params=fields["params"], snapshot=fields["snapshot"])
 
 
 def _after_confirmation(flow: Flow, case: Case, answer: dict[str, Any]) -> None:
@@ -212,11 +231,15 @@ def _after_rollback(flow: Flow, case: Case, answer: dict[str, Any]) -> None:
     if case.fields.get("manual"):
         reason = "restored" if restored else f"not restored: {answer.get('reason') or answer['status']}"
         flow.finish_step(case, "rolled_back" if restored else "failed", reason, action_success=int(restored))
-    elif restored:
-        _end_step(flow, case, "rolled_back", "verification failed; restored", rollback_status="rolled_back")
+        return
+    verdict = case.fields.get("verdict") or "failed"  # a case that an older version left here had failed
+    known = {} if verdict == "failed" else {"verdict": verdict}
+    before = "verification failed" if verdict == "failed" else str(case.fields["doubt"])
+    if restored:
+        _end_step(flow, case, "rolled_back", f"{before}; restored", rollback_status="rolled_back", **known)
     else:
         said = answer.get("reason") or answer["status"]
-        _end_step(flow, case, "failed", f"verification failed; rollback failed: {said}", rollback_status="failed")
+        _end_step(flow, case, verdict, f"{before}; rollback failed: {said}", rollback_status="failed")
 
 
 def _end_step(flow: Flow, case: Case, outcome: str, reason: str, **fields: Any) -> None:
@@ -227,7 +250,9 @@ def _end_step(flow: Flow, case: Case, outcome: str, reason: str, **fields: Any) 
     on = outcome not in ("verified", "lost") and following < len(chain)
     flow.finish_step(case, outcome, reason, on=on, duration_s=duration, **fields)
     if on:
-        case.set(armed=False, state="planning", step=following, phase=None, command_id=None, snapshot=None)
+        case.set(
+            armed=False, state="planning", step=following, phase=None, command_id=None, snapshot=None, verdict=None
+        )  # fmt: skip
         flow.plan(case)
 
 

@@ -21,6 +21,9 @@ from .reach import Reach
 
 RUNS = {"automation": "automation_id", "run_playbook": "playbook_id"}
 GOES_ON = ("pending_approval", "queued", "running")
+# A host that an armed action cut off is back when its timer has run out, its agent has given up the dead connection,
+# and its back-off has passed.
+RETURN_S = 120.0
 
 if TYPE_CHECKING:
     from .flow import Flow
@@ -45,6 +48,8 @@ def ask(flow: Flow, fields: Mapping[str, Any], phase: str, params: Mapping[str, 
         **params,
     }
     expiry = flow.world.settings["command_expiry_s"]
+    if phase in ("rollback", "confirm") and action is not None and action.armed_s:
+        expiry += flow.world.settings["confirm_s"] + RETURN_S
     return flow.reach.send(flow.root, fields["host"], "heal", wanted, timeout=timeout, expiry=expiry, by="healing")
 
 

@@ -335,7 +335,7 @@ class Flow:
         if state is None:
             return
         breaker = breaker_of(self.world.settings)
-        trust, change = governor.recorded(state.trust, record["outcome"], self.now, breaker, at)
+        trust, change = governor.recorded(state.trust, ledger.judged(record), self.now, breaker, at)
         if change is not None:
             state.become(self.root, trust, cause=change.cause, now=self.now)
             advice.breaker_tripped(self.healing["suggestions"], record["rule_id"], record["id"], self.now)

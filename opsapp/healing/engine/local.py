@@ -66,6 +66,8 @@ def report_local(flow: Flow, outcome: Mapping[str, Any]) -> None:
         reason=outcome["reason"] or "healed by the agent alone",
         now=flow.now,
         events=0 if outcome.get("escalated") else 1,
+        verdict=outcome.get("verdict"),
+        rollback_status="rolled_back" if said == "rolled_back" else None,
     )
     if record["executed"]:
         site = flow.world.graph.site(record["target"])

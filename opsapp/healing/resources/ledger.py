@@ -182,6 +182,7 @@ class Ledger(Folder):
         status = record["rollback_status"] if later is None else self.entries[later].fields["outcome"]
         shown = {**record, "rollback_status": status}
         del shown["executed"]
+        shown.pop("verdict", None)
         return shown
 
     def page(

@@ -87,9 +87,14 @@ def final(
     return {**record, "hash": chain.link(previous, record)}
 
 
+def judged(entry: Mapping[str, Any]) -> str:
+    """What trust and statistics go by: what was taken back while nobody knew whether it helped is no failure."""
+    return str(entry.get("verdict") or entry["outcome"])
+
+
 def counts(entry: Mapping[str, Any]) -> tuple[int, int]:
     """(verified, total) that a final record adds to the statistics of its action and condition."""
-    if not entry["executed"] or entry["outcome"] not in COUNTED:
+    if not entry["executed"] or judged(entry) not in COUNTED:
         return 0, 0
     return entry["verified"], 1
 

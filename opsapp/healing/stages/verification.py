@@ -29,7 +29,9 @@ def verify(reading: Reading, *, settled_at: float, deadline: float, now: float) 
 
 
 def afterwards(outcome: str, action: Action, snapshot: dict[str, Any] | None) -> str:
-    """`close`, `rollback` or `escalate`: what is not known is never rolled back."""
+    """`close`, `rollback` or `escalate`. What is not known is never rolled back, but for what may have cut the host
+    off: nobody confirms that, so its agent undoes it, and all that is left is to hear of it."""
     if outcome == "verified":
         return "close"
-    return "rollback" if outcome == "failed" and action.reversible and snapshot is not None else "escalate"
+    back = outcome == "failed" or (outcome == "inconclusive" and action.armed_s is not None)
+    return "rollback" if back and action.reversible and snapshot is not None else "escalate"

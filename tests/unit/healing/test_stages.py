@@ -413,6 +413,8 @@ def test_unknown_never_verifies(verdict, measured, now):
         ("failed", REVERSIBLE, None, "escalate"),
         ("failed", PLAIN, {}, "escalate"),
         ("inconclusive", REVERSIBLE, {}, "escalate"),
+        ("inconclusive", ACTIONS["vpn_reconnect"], {}, "rollback"),
+        ("inconclusive", ACTIONS["vpn_reconnect"], None, "escalate"),
     ],
 )
 def test_what_follows_verification(outcome, action, snapshot, then):
