@@ -24,8 +24,8 @@ PROTECTED = ("init", "systemd", "systemd-journal", "systemd-logind", "systemd-ud
 _NUMBERS = {  # name: (lowest, highest)
     "interval_s": (0.2, 3600), "service_check_s": (0.2, 3600), "container_check_s": (1, 3600),
     "capability_check_s": (10, 7 * 86400), "max_file_bytes": (1, 2**50), "spool_bytes": (65536, 2**40),
-    "start_expiry_s": (1, 7 * 86400), "retry_first_s": (0.05, 600), "retry_most_s": (0.1, 3600),
-    "update_trial_s": (1, 3600), "busy_limit": (1, 64), "lookout_s": (0.2, 3600),
+    "reserve_bytes": (0, 2**30), "start_expiry_s": (1, 7 * 86400), "retry_first_s": (0.05, 600),
+    "retry_most_s": (0.1, 3600), "update_trial_s": (1, 3600), "busy_limit": (1, 64), "lookout_s": (0.2, 3600),
 }
 _LISTS = ("allow_paths", "deny_paths", "viewer_paths")
 
@@ -54,6 +54,7 @@ class Config:
     capability_check_s: float = 6 * 3600
     start_expiry_s: float = 3600      # an accepted command that could not start for so long never does
     spool_bytes: int = 16 * 2**20
+    reserve_bytes: int = 2**20        # kept aside on the disk, so that a full one can be healed
     retry_first_s: float = 1.0
     retry_most_s: float = 60.0
     update_trial_s: float = 60.0

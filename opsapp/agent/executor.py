@@ -161,7 +161,11 @@ class Executor:
             self._tasks[name] = task
         try:
             log.info("command %s begins: %s", name, told(task))
-            self.journal.start(name, began)
+            try:
+                self.journal.start(name, began)
+            except OSError as error:    # what cannot be written down is not done
+                self._finish(name, Ran("failed", None, b"", f"no_space: {error.strerror}"), None, began)
+                return
             self._started(name, began)
             answer = self._handle(task)
             if answer.ran is not None:

@@ -8,6 +8,7 @@ Must not: run or send anything.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import threading
 from typing import Any, Dict, List, Optional
@@ -17,6 +18,7 @@ from opsapp.wire.fields import WireError, dumps, loads
 from .disk import Lines, sync_directory, write_whole
 from .processes import Group
 
+log = logging.getLogger("journal")
 KEEP_S = 7 * 86400
 KEEP_MOST = 10_000
 COMPACT_BYTES = 2 * 2**20
@@ -111,7 +113,11 @@ class Journal:
             entry = self._entries.get(name)
             if entry is None or entry.state != FINISHED:
                 return
-            self._write({"did": THANKED, "id": name}, sync=False)
+            try:
+                self._write({"did": THANKED, "id": name}, sync=False)
+            except OSError as error:
+                log.warning("%s is told again, because it cannot be noted that the server has it: %s", name, error)
+                return
             entry.state = THANKED
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self._path(name))

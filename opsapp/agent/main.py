@@ -4,6 +4,7 @@ Exit codes: 0 stopped as asked, 1 failed (--once without an answer), 2 wrong use
 """
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import fcntl
 import logging
@@ -22,6 +23,7 @@ from .armed import Armed
 from .capabilities import Capabilities
 from .commands import handlers
 from .config import Config, ConfigError, load, read_key
+from .disk import reserve
 from .executor import Executor
 from .files import FileGet, FilePut
 from .guard import watch
@@ -52,6 +54,7 @@ class Agent:
         self.restarting = False
         self.program: Optional[str] = None    # to restart into; None: the same
         self.updater = Updater(config, argv, self._restart)
+        reserve.use(os.path.join(config.state_dir, "reserve"), config.reserve_bytes)
         rules = PathRules(config)
         self.capabilities = Capabilities()
         self.journal = Journal(config.state_dir, time.time())
@@ -167,6 +170,7 @@ class Agent:
     def _keep_house(self) -> None:
         while not self._stopping.wait(HOUSEKEEPING_S):
             self.journal.compact(time.time())
+            reserve.fill()
 
     # ---- start and end
     def _handle_signals(self) -> None:
@@ -193,8 +197,8 @@ def take_lock(state_dir: str) -> Optional[int]:
     except BlockingIOError:
         os.close(handle)
         return None
-    os.ftruncate(handle, 0)
-    os.write(handle, f"{os.getpid()}\n".encode())
+    with contextlib.suppress(OSError):    # for people only: on a full disk it is the lock that counts
+        os.ftruncate(handle, os.write(handle, f"{os.getpid()}\n".encode()))
     return handle
 
 

@@ -20,7 +20,7 @@ from opsapp.wire.policies import check_bundle, secret_of
 
 from .config import Config
 from .disk import write_whole
-from .executor import Answer
+from .executor import DISK_RETRY_S, Answer
 from .heal import Healer
 from .outcomes import Outcomes
 from .processes import Cancel, Group, Ran
@@ -144,16 +144,31 @@ class Offline:
         last = len(policy["steps"]) - 1
         for position, step in enumerate(policy["steps"]):
             outcome = self._begin(policy, name, condition, report, position)
-            self._outcomes.begin(outcome)
+            try:
+                self._outcomes.begin(outcome)
+            except OSError as error:    # what cannot be written down is not done
+                log.error("%s on %s is left alone: %s", step["action"], name or "the host", error)
+                return
             began = time.monotonic()
             said = self._step(policy, name, condition, outcome)
             outcome = {**outcome, **said, "duration_s": round(time.monotonic() - began, 3)}
             over = outcome["outcome"] == "verified" or position == last or self._stop.is_set()
             outcome["escalated"] = not over
-            self._outcomes.finish(outcome)
+            self._finish(outcome)
             self._tell()
             log.info("alone: %s on %s: %s", step["action"], name or "the host", outcome["outcome"])
             if over:
+                return
+
+    def _finish(self, outcome: dict) -> None:
+        """On the disk, however long there is no room: those that come later wait behind it."""
+        while True:
+            try:
+                self._outcomes.finish(outcome)
+                return
+            except OSError as error:
+                log.error("the outcome %s cannot be written: %s", outcome["outcome_id"], error)
+            if self._stop.wait(DISK_RETRY_S):
                 return
 
     def _begin(self, policy: dict, name: str, condition: Condition, report: dict, position: int) -> dict:

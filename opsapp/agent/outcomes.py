@@ -5,6 +5,7 @@ Must not: heal. They are told to the server once each and in order.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import threading
 from typing import Dict, List, NamedTuple, Optional
@@ -14,6 +15,7 @@ from opsapp.wire.fields import WireError, dumps, loads
 from .disk import Lines
 from .processes import Group, end_orphans
 
+log = logging.getLogger("outcomes")
 BEGUN, DONE, THANKED, PROCESS, PAST = "begun", "done", "thanked", "process", "past"
 MOST_PAST, PAST_S = 1000, 7 * 86400.0    # heals that are remembered after they were told, for budget and cooldowns
 
@@ -55,11 +57,14 @@ class Outcomes:
         with self._lock:
             if self._state.get(name) != DONE:
                 return
-            self._lines.append(dumps({"did": THANKED, "id": name}), sync=False)
-            del self._kept[name], self._state[name]
-            if not self._kept:
-                self._forget_old()
-                self._lines.replace([dumps({"did": PAST, "begun": self._begun})] if self._begun else [])
+            try:
+                self._lines.append(dumps({"did": THANKED, "id": name}), sync=False)
+                del self._kept[name], self._state[name]
+                if not self._kept:
+                    self._forget_old()
+                    self._lines.replace([dumps({"did": PAST, "begun": self._begun})] if self._begun else [])
+            except OSError as error:    # told again, or written shorter next time
+                log.warning("it cannot be noted that the server has outcome %s: %s", name, error)
 
     def waiting(self, most: int = 50) -> List[dict]:
         """The oldest that are done; an open one holds up those behind it, so that the order stays."""

@@ -52,7 +52,7 @@ class Spool:
             line = dumps({**{name: report[name] for name in _KEPT if name in report}, "reason": "spooled"})
             try:
                 self._make_room(len(line) + 1)
-                self._lines.append(line, sync=False)
+                self._lines.append(line, sync=False, vital=False)
             except OSError as error:
                 log.warning("a report cannot be spooled: %s", error)
 
@@ -70,7 +70,10 @@ class Spool:
     def delivered(self) -> None:
         with self._lock:
             if self._sent < self._lines.size:
-                self._advance(len(self._lines.at(self._sent)))
+                try:
+                    self._advance(len(self._lines.at(self._sent)))
+                except OSError as error:    # it is told again after a restart: history, and at its own time
+                    log.warning("what was delivered cannot be noted: %s", error)
 
     def close(self) -> None:
         with self._lock:

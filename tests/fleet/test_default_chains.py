@@ -160,9 +160,10 @@ def test_a_processor_hog_is_killed(ward):
 
 def test_a_full_disk_is_cleaned(ward):
     def fill():
-        ward.host.exec("sh", "-c", "mkdir -p /tmp/build; free=$(df -k --output=avail / | tail -1);"
-                       " head -c $(((free - 20000) * 1024)) /dev/zero > /tmp/build/old;"
-                       " touch -d '3 days ago' /tmp/build/old", timeout=60)
+        """To the last block: the agent has none left for what it writes down, but those that it keeps aside."""
+        ward.host.exec("sh", "-c", "mkdir -p /tmp/build; cat /dev/zero > /tmp/build/old;"
+                       " touch -d '3 days ago' /tmp/build/old;"
+                       " while head -c 4096 /dev/zero >> /tmp/build/rest; do :; done", timeout=60, check=False)
 
     taken = walk(ward, "default-disk", "/", fill, lambda: ward.metrics()["disks"]["/"] < 90)
     assert taken == ["temp_cleanup"]

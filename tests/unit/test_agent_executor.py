@@ -143,6 +143,25 @@ def test_one_that_waited_too_long_does_not_begin(tmp_path):
     host.journal.close()
 
 
+def test_what_cannot_be_written_down_is_not_done_and_those_behind_it_have_their_turn(tmp_path, monkeypatch):
+    host = Host(tmp_path, busy_limit=1)
+    start = host.journal.start
+
+    def no_room(name, now):
+        if name == "c":
+            raise OSError(28, "No space left on device")
+        start(name, now)
+
+    monkeypatch.setattr(host.journal, "start", no_room)
+    host.submit("c")
+    assert host.result("c")["reason"] == "no_space: No space left on device"
+    host.submit("d")
+    host.begins("d")
+    host.go["d"].set()
+    assert (host.result("d")["status"], host.begun) == ("done", ["d"])
+    host.journal.close()
+
+
 def test_a_full_disk_loses_no_result(host, monkeypatch):
     monkeypatch.setattr(module, "DISK_RETRY_S", 0.01)
     finish, full = host.journal.finish, [True, True]

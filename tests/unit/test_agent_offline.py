@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from opsapp.agent import offline as module
 from opsapp.agent.executor import Answer
 from opsapp.agent.offline import Offline, readings
 from opsapp.agent.outcomes import Outcomes
@@ -94,6 +95,28 @@ def test_it_waits_for_as_long_as_the_condition_must_hold_and_starts_anew_after_a
     assert healer.done == []
     offline.turn(report(), now + 71)
     assert len(healer.done) == 1
+
+
+def test_a_full_disk_keeps_it_from_acting_and_loses_no_outcome(made, monkeypatch):
+    monkeypatch.setattr(module, "DISK_RETRY_S", 0.01)
+    offline, healer, outcomes = made(given=bundle(policy(cooldown_s=0)))
+    full = ["begin", "finish", "finish"]    # what finds no room, in this order
+
+    def roomless(name, note):
+        def noted(outcome):
+            if full and full[0] == name:
+                full.pop(0)
+                raise OSError(28, "No space left on device")
+            return note(outcome)
+        return noted
+
+    monkeypatch.setattr(outcomes, "begin", roomless("begin", outcomes.begin))
+    monkeypatch.setattr(outcomes, "finish", roomless("finish", outcomes.finish))
+    offline.turn(report(), time.time())
+    assert healer.done == []
+    offline.turn(report(), time.time())
+    assert (len(healer.done), full) == (1, [])
+    assert [one["outcome"] for one in outcomes.waiting()] == ["verified"]
 
 
 def test_cooldown_and_budget_hold_it_back(made):

@@ -10,7 +10,9 @@ from opsapp.wire.actions import Action
 # States of a command in which nobody ever started it.
 UNSTARTED = ("expired", "cancelled")
 # What an agent says when it refuses before it does anything.
-REFUSALS = ("no_capable_handler", "protected", "no_snapshot", "stale_token", "bad_params")
+REFUSALS = (
+    "no_capable_handler", "protected", "no_snapshot", "stale_token", "bad_params", "no_space", "refused by the agent",
+)  # fmt: skip
 
 
 class Next(NamedTuple):
