@@ -9,8 +9,8 @@ import json
 import os
 from dataclasses import dataclass, field, fields
 from typing import Any, Dict, List, Mapping, Optional, Tuple
-from urllib.parse import urlsplit
 
+from opsapp.wire.urls import web_problem
 from opsapp.wire.version import VERSION
 
 from .local import Backup, Certificate, Instance, Wrong, read_backups, read_certificates, read_instances
@@ -168,9 +168,9 @@ def _check_names(name: str, value: Any) -> Tuple[str, ...]:
 
 
 def _check_server(url: str) -> None:
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
-        raise ConfigError("server must be an http or https URL")
+    wrong = web_problem(url, credentials=False)
+    if wrong:
+        raise ConfigError(f"server must be an http or https URL: it {wrong}")
 
 
 def read_key(path: Optional[str]) -> str:

@@ -7,7 +7,8 @@ from __future__ import annotations
 import os
 import re
 from typing import Any, Dict, List, Mapping, NamedTuple, Tuple
-from urllib.parse import urlsplit
+
+from opsapp.wire.urls import web_problem
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@:-]{0,254}")
 _UNIT = re.compile(r"[A-Za-z0-9_@.:][A-Za-z0-9_@.:\\-]*")
@@ -77,9 +78,9 @@ def read_instances(value: Any) -> Mapping[str, Instance]:
         texts = {key: _text(where, one, key) for key in ("kind", "url", "key_file")}
         if texts["kind"] not in MEDIA_KINDS:
             raise Wrong(f"{where}: kind must be one of {', '.join(MEDIA_KINDS)}")
-        parts = urlsplit(texts["url"])
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
-            raise Wrong(f"{where}: url must be an http or https URL")
+        wrong = web_problem(texts["url"], credentials=False)
+        if wrong:
+            raise Wrong(f"{where}: url must be an http or https URL: it {wrong}")
         if not texts["key_file"].startswith("/"):
             raise Wrong(f"{where}: key_file must be an absolute path")
         _known(where, one, ("kind", "url", "key_file"))

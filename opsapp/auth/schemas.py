@@ -7,10 +7,16 @@ from typing import Any
 import colander
 
 from opsapp.tree.acl import ROLES
-from opsapp.web.fields import OPTIONAL, Body, Choice, Flag, ListOf, Nullable, Number, Text, Whole
+from opsapp.web.fields import OPTIONAL, Body, Choice, Flag, ListOf, Nullable, Number, Text, Whole, check
+from opsapp.wire.urls import web_problem
 
 USERNAME = "have only a-z, 0-9, '.', '_', '@', '-', and begin with a letter or digit"
 EXAMPLE = "https://id.example.org/path"
+
+
+def _address() -> colander.SchemaNode:
+    told = Nullable(Text(1, 500, pattern="https?://[!-~]+", example=EXAMPLE))
+    return colander.SchemaNode(told, missing=None, validator=check(lambda url: url and web_problem(url)))
 
 
 def new_username() -> colander.SchemaNode:
@@ -56,10 +62,10 @@ class OidcSection(Body):
 
     across = staticmethod(_incomplete)
     enabled = colander.SchemaNode(Flag(), missing=False)
-    issuer = colander.SchemaNode(Nullable(Text(1, 500, pattern="https?://[!-~]+", example=EXAMPLE)), missing=None)
+    issuer = _address()
     client_id = colander.SchemaNode(Nullable(Text(1, 200)), missing=None)
     client_secret = colander.SchemaNode(Nullable(Text(1, 500)), missing=None)
-    redirect_uri = colander.SchemaNode(Nullable(Text(1, 500, pattern="https?://[!-~]+", example=EXAMPLE)), missing=None)
+    redirect_uri = _address()
     scopes = colander.SchemaNode(ListOf(Text(1, 100), 50), missing=("openid", "profile", "email"))
     role_claim = colander.SchemaNode(Text(1, 200), missing="role")
     role_map = RoleMap()

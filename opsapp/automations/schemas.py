@@ -7,6 +7,7 @@ from typing import Any
 
 import colander
 
+from opsapp.automations.logic import filling
 from opsapp.automations.logic import inputs as given_inputs
 from opsapp.automations.logic.runs import STATUSES
 from opsapp.automations.logic.settings import (
@@ -33,6 +34,7 @@ from opsapp.web.fields import (
     check,
     fields_of,
 )
+from opsapp.wire.urls import text_problem, web_problem
 
 ID = Text(1, 64)
 NAME = Text(1, 64, pattern=r"[A-Za-z_][A-Za-z0-9_]*", example="a word like path")
@@ -56,8 +58,9 @@ def _schedule_problem(value: str | None) -> str | None:
 
 
 def _address_problem(url: str) -> str | None:
-    good = url.startswith(("http://", "https://", "{{secret:")) and not any(char <= " " for char in url)
-    return None if good else "must be an http or https address"
+    """What stands in the place of a secret or an input is known when it is called, and no sooner."""
+    form = filling.with_a_word(url)
+    return text_problem(form) if filling.begins_with_a_secret(url) else web_problem(form)
 
 
 # -- params by type

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from opsapp import app
+from opsapp.wire.urls import web_problem
 
 from .places import Mistaken, add_options, ini_settings, opening, settings_of
 
@@ -71,7 +72,7 @@ def make_application(settings: dict[str, Any]) -> Any:
 def _node_settings(asked: argparse.Namespace, port: int) -> dict[str, str]:
     found = {}
     if asked.address:
-        if not re.fullmatch(r"http://[A-Za-z0-9.\[\]:_-]+/?", asked.address):
+        if not re.fullmatch(r"http://[A-Za-z0-9.\[\]:_-]+/?", asked.address) or web_problem(asked.address):
             raise Mistaken("an address is http://HOST:PORT, without a path")
         found["opsapp.address"] = asked.address
     if asked.node:

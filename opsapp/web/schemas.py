@@ -8,18 +8,17 @@ from urllib.parse import urlsplit
 
 import colander
 
+from opsapp.wire.urls import web_problem
+
 from .fields import Body, Choice, ListOf, Nullable, Number, Text, Whole, check
 
 
 def _url_problem(value: str) -> str | None:
-    try:
-        parts = urlsplit(value)
-        parts.port  # noqa: B018 - reading it is the test
-    except ValueError:
-        return "is not a URL"
-    if parts.scheme in ("http", "https") and parts.hostname and not (parts.query or parts.fragment):
-        return None
-    return "must be an http or https address without a query"
+    wrong = web_problem(value, credentials=False)
+    if wrong:
+        return wrong
+    parts = urlsplit(value)
+    return "must be an http or https address without a query" if parts.query or parts.fragment else None
 
 
 def network_problem(value: str) -> str | None:

@@ -12,6 +12,7 @@ import ipaddress
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from .fields import Field, WireError, choice, integer, json_object, listing, may, need, nested, number, record, text
+from .urls import web_problem
 from .ways import WAYS, Handler
 
 LOW, MEDIUM, HIGH = "low", "medium", "high"
@@ -24,7 +25,7 @@ _NIC = text(15, low=1, pattern=r"[A-Za-z0-9_.@:][A-Za-z0-9_.@:-]*")
 _PATH = text(4096, low=1, pattern=r"/[^\0]*")
 _SIZE = text(16, low=1, pattern=r"[0-9]+(\.[0-9]+)?[bkmgtBKMGT]?")
 _HOST = text(253, low=1, pattern=r"[A-Za-z0-9_\[:][A-Za-z0-9_.:\]-]*")
-_URL = text(2048, low=8, pattern=r"https?://[^\s]+")
+_URL = text(2048, low=8, pattern=r"https?://[^\s]+", also=web_problem)
 _COMMAND = text(65536, low=1)
 _FIREWALL_RULE = nested({
     "direction": need(choice("in", "out")),

@@ -54,7 +54,9 @@ def _telling(check: Check, kind: str, **bounds: Any) -> Check:
     return check
 
 
-def text(limit: int = 255, low: int = 0, pattern: Optional[str] = None, nul: bool = False) -> Check:
+def text(limit: int = 255, low: int = 0, pattern: Optional[str] = None, nul: bool = False,
+         also: Callable[[str], Optional[str]] = lambda value: None) -> Check:
+    """`also` says what else is wrong with a text that is right so far, or None."""
     matcher = re.compile(pattern) if pattern else None
 
     def check(value: Any) -> str:
@@ -69,6 +71,9 @@ def text(limit: int = 255, low: int = 0, pattern: Optional[str] = None, nul: boo
         _encodable(value)
         if matcher and not matcher.fullmatch(value):
             raise Problem("has characters or a form that are not allowed here")
+        wrong = also(value)
+        if wrong:
+            raise Problem(wrong)
         return value
 
     return _telling(check, "string", max_length=limit, pattern=pattern)

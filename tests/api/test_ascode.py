@@ -155,6 +155,21 @@ def test_a_left_out_secret_is_asked_for_where_it_is_not_known(service):
     assert list(apply(service, document, 422)["fields"]) == ["monitors.0.url"]
 
 
+def test_credentials_in_the_address_of_a_webhook_are_secrets(service):
+    call = {"name": "call", "type": "webhook", "params": {"url": "https://me:hidden@example.test/a?b=c"}}
+    apply(service, {"automations": [call]})
+    made = service.ada.get("/api/automations").json[0]["id"]
+    assert service.otto.get(f"/api/automations/{made}").json["params"]["url"] == call["params"]["url"]
+    seen = service.vera.get(f"/api/automations/{made}").json["params"]["url"]
+    assert seen == "https://[hidden]@example.test/a?b=c"
+    assert service.vera.get("/api/automations/export").json[0]["params"]["url"] == "https://example.test/a?b=c"
+    exported = service.ada.get("/api/export")
+    assert "hidden" not in exported.text
+    assert "https://***@example.test/a?b=c" in exported.text
+    assert apply(service, exported.json)["unchanged"] == 1
+    assert "hidden" not in service.ada.get("/api/audit").text
+
+
 def test_a_changed_secret_is_told_but_not_shown(service):
     apply(service, {"monitors": [SECRET]})
     other = {**SECRET, "headers": {"Authorization": "Bearer another"}}

@@ -79,6 +79,12 @@ def test_the_life_of_an_automation(service):
         ({"type": "service_control", "params": {"service": "x", "action": "kill"}}, "params.action"),
         ({"type": "agent_command", "params": {"command": "x"}}, "params.agent_id"),
         ({"type": "webhook", "params": {"url": "ftp://x"}}, "params.url"),
+        ({"type": "webhook", "params": {"url": "http://[::1"}}, "params.url"),
+        ({"type": "webhook", "params": {"url": "http://x:70000/"}}, "params.url"),
+        ({"type": "webhook", "params": {"url": "http:///x"}}, "params.url"),
+        ({"type": "webhook", "params": {"url": "http://x/a\u2028b"}}, "params.url"),
+        ({"type": "webhook", "params": {"url": "{{secret:hook}} x"}}, "params.url"),
+        ({"type": "webhook", "params": {"url": "{{input:hook}}"}}, "params.url"),
         ({"type": "webhook", "params": {"url": "http://x", "method": "BREW"}}, "params.method"),
         ({"type": "notification", "params": {"title": "x", "severity": "meh"}}, "params.severity"),
         ({"type": "composite", "params": {"automations": []}}, "params.automations"),
@@ -94,6 +100,14 @@ def test_the_life_of_an_automation(service):
 def test_what_is_wrong_is_named(service, changes, field):
     assert field in refused(service.otto, "post_json", "/api/automations", {**SCRIPT, **changes})
     assert service.vera.get("/api/automations").json == []
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["{{secret:hook}}", "{{ secret:base }}/a?b=c", "https://münchen.example/ä", "https://{{input:a}}:{{input:a}}/{{input:a}}"],
+)
+def test_an_address_with_places_is_judged_as_it_will_be(service, url):
+    create(service.otto, type="webhook", params={"url": url}, inputs=[{"name": "a"}] if "input:" in url else [])
 
 
 def test_a_change_leaves_no_fewer_approvers_than_have_to_agree(service):

@@ -57,6 +57,8 @@ def test_every_mistake_is_told_with_its_line(tmp_path, sections):
         ("[" * 5000, "file", None),
         ("web:\n  base_url: 'http://[::1'\n", "web.base_url", 2),
         ("web:\n  base_url: http://ops.example:99999\n", "web.base_url", 2),
+        ("web:\n  base_url: http://ops example\n", "web.base_url", 2),
+        ("web:\n  base_url: http://me:secret@ops.example\n", "web.base_url", 2),
     ],
 )
 def test_what_cannot_be_read_is_refused(tmp_path, sections, text, path, line):
@@ -96,6 +98,8 @@ web:
         ("    client_id: opsapp\n", "", "web.oidc.client_id"),
         ("    role_map: {admin: ops-admins}\n", "", "web.oidc.role_map"),
         ("https://id.example.org/realm", "id.example.org", "web.oidc.issuer"),
+        ("https://id.example.org/realm", "'https://[::1'", "web.oidc.issuer"),
+        ("https://ops.example.org/api", "https://ops.example.org:70000/api", "web.oidc.redirect_uri"),
         ("admin: ops", "root: ops", "web.oidc.role_map.root"),
         ("    client_id: opsapp\n", "    client: opsapp\n", "web.oidc.client"),
     ],

@@ -54,7 +54,7 @@ GOOD = [
     {"type": "keyword", "keyword": "welcome"},
     {"type": "json", "json_path": "$.a.b[0]", "expected_value": 7},
     {"type": "json", "json_path": "$", "expected_value": {"a": [1]}},
-    {"type": "agent", "url": "agent://0123456789abcdef"},
+    {"type": "agent"},
     {"type": "push", "url": ""},
     {"expected_status": None, "degraded_ms": 500, "method": "HEAD", "headers": {"X-A": "b"}, "follow_redirects": False},
     {"interval": 86400, "timeout": 60, "retries": 0},
@@ -62,8 +62,14 @@ GOOD = [
 ]
 
 
+@pytest.fixture
+def agent(service):
+    return service.ada.post_json("/api/agents", {"label": "box"}).json["agent_id"]
+
+
 @pytest.mark.parametrize("changes", GOOD)
-def test_every_type_can_be_made_and_its_record_sent_back(service, changes):
+def test_every_type_can_be_made_and_its_record_sent_back(service, agent, changes):
+    changes = changes | ({"url": f"agent://{agent}"} if changes.get("type") == "agent" else {})
     monitor_id = create(service, **changes)
     record = service.otto.get(f"{PATH}/{monitor_id}").json
     assert {name: record[name] for name in changes} == changes
@@ -97,6 +103,10 @@ BAD = [
     ({"type": "dns", "url": "dns://1.1.1.1/"}, {"url"}),
     ({"type": "dns", "url": "dns://1.1.1.1/a?type=ZZ"}, {"url"}),
     ({"type": "push"}, {"url"}),
+    ({"type": "agent", "url": "agent://0123456789abcdef"}, {"url"}),
+    ({"type": "agent", "url": "agent://a/b"}, {"url"}),
+    ({"url": "http://[::1"}, {"url"}),
+    ({"url": "http://a\u200b.example/"}, {"url"}),
     ({"type": "keyword"}, {"keyword"}),
     ({"type": "json"}, {"json_path", "expected_value"}),
     ({"type": "json", "json_path": "a.b", "expected_value": 1}, {"json_path"}),
@@ -122,6 +132,15 @@ def test_bad_values_are_all_named_at_once(service, changes, fields):
     answer = service.otto.post_json(PATH, HTTP | changes, status=422).json
     assert {name.split(".")[0] for name in answer["fields"]} == fields, answer
     assert service.otto.get(PATH).json == []
+
+
+def test_an_agent_that_is_gone_hinders_no_other_change_of_its_monitor(service, agent):
+    monitor_id = create(service, type="agent", url=f"agent://{agent}")
+    service.ada.delete(f"/api/agents/{agent}")
+    record = service.otto.get(f"{PATH}/{monitor_id}").json
+    service.otto.put_json(f"{PATH}/{monitor_id}", record | {"name": "renamed"})
+    refused = service.otto.put_json(f"{PATH}/{monitor_id}", {"url": "agent://0123456789abcdef"}, status=422)
+    assert refused.json["fields"] == {"url": "no such agent"}
 
 
 def test_the_sentence_names_the_same_fields_as_the_table(service):

@@ -467,12 +467,13 @@ def test_a_push_monitor_that_is_late_with_its_first_call_was_not_checked_yet(loo
 
 
 def test_an_agent_monitor_is_up_while_its_agent_reports(lookout):
-    monitor_id = lookout.add(type="agent", url="agent://0123456789abcdef", interval=10, retries=0)
+    agent = lookout.service.ada.post_json("/api/agents", {"label": "box"}).json["agent_id"]
+    monitor_id = lookout.add(type="agent", url=f"agent://{agent}", interval=10, retries=0)
     live, clock = lookout.service.node.series.live, lookout.service.clock
     lookout.tick()
     assert lookout.monitor(monitor_id)["status"] == "unknown"
     for _ in range(4):
-        live.update("agent:0123456789abcdef", {"cpu": 1.0}, clock.now())
+        live.update(f"agent:{agent}", {"cpu": 1.0}, clock.now())
         lookout.run(15)
     assert lookout.monitor(monitor_id)["status"] == "up"
     lookout.run(40)

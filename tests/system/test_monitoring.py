@@ -137,6 +137,7 @@ def test_an_outage_from_end_to_end(serve):
 def test_every_type_end_to_end(serve):
     """Each type is up against a right server and down against a wrong one."""
     records = {("www.test", "A"): ["192.0.2.7"]}
+    silent = serve.admin.post("/api/agents", {"label": "silent"})["agent_id"]
     with website() as site, NameServer(records) as names, blackhole() as hole:
         host = f"127.0.0.1:{site.port}"
         up = {
@@ -154,7 +155,7 @@ def test_every_type_end_to_end(serve):
             "tcp": {"url": f"tcp://127.0.0.1:{refused_port()}"},
             "dns": {"url": f"dns://127.0.0.1:{names.port}/nowhere.test?type=A"},
             "tls": {"url": f"tls://127.0.0.1:{hole}"},
-            "agent": {"url": "agent://0123456789abcdef"},
+            "agent": {"url": f"agent://{silent}"},
         }
         good = {kind: add(serve, f"good {kind}", type=kind, retries=0, **more) for kind, more in up.items()}
         bad = {kind: add(serve, f"bad {kind}", type=kind, retries=0, **more) for kind, more in down.items()}

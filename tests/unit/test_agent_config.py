@@ -60,7 +60,9 @@ def test_mistakes_in_the_file_are_told(key, tmp_path, content, said):
 
 @pytest.mark.parametrize(("argv", "said"), [
     (["--id", "a1"], "server is missing"), (["--server", "http://x"], "agent_id is missing"),
-    (["--server", "ftp://x", "--id", "a"], "http"), (["--server", "http://x", "--id", "a"], "no key"),
+    (["--server", "ftp://x", "--id", "a"], "http"),
+    (["--server", "http://[::1", "--id", "a"], "is not a URL"), (["--server", "http://x:70000", "--id", "a"], "URL"),
+    (["--server", "http://me:pw@x", "--id", "a"], "credentials"), (["--server", "http://x", "--id", "a"], "no key"),
     (["--server", "http://x", "--id", "a", "--key-file", "/no/such"], "cannot read the key"),
     (["--config", "/no/such"], "cannot read"),
 ])

@@ -47,6 +47,9 @@ def complete(_node: Node, _root: Root, given: dict[str, Any], present: dict[str,
         if params.get(name):
             known = before.get(name) or {}
             params[name] = {key: kept(f"params.{name}", value, known.get(key)) for key, value in params[name].items()}
+    if meaning.credentials_of(params.get("url") or "") == HIDDEN:
+        known = meaning.credentials_of(before.get("url") or "")
+        params["url"] = meaning.with_credentials(params["url"], kept("params.url", HIDDEN, known))
     fields["params"] = {name: value for name, value in params.items() if value is not None}
     return editing.plain(fields)
 
@@ -59,6 +62,8 @@ def shown(fields: dict[str, Any]) -> dict[str, Any]:
         else value
         for name, value in clean["params"].items()
     }
+    if meaning.credentials_of(params.get("url") or "") == meaning.HIDDEN:
+        params["url"] = meaning.with_credentials(params["url"], HIDDEN)
     return {**clean, "params": params}
 
 

@@ -31,6 +31,9 @@ HIDDEN = "[hidden]"
 _SECRET_NAME = re.compile(r"(?i)authorization|cookie|token|secret|passw|api[-_]?key|credential")
 
 
+_CREDENTIALS = re.compile(r"(?i)(https?://)([^/?#]*)@")
+
+
 def place(kind: str, params: Mapping[str, Any]) -> str:
     """Who carries it out: `here` (a node), `agents`, `inside` (nobody: it is made of other runs, or of a message)."""
     if kind == "agent_command" or any(params.get(name) for name in TARGETS):
@@ -71,13 +74,26 @@ def digest(settings: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
 
 
+def credentials_of(url: str) -> str | None:
+    """What stands before the @ of an address."""
+    found = _CREDENTIALS.match(url)
+    return found[2] if found else None
+
+
+def with_credentials(url: str, credentials: str | None) -> str:
+    return _CREDENTIALS.sub(lambda found: found[1] + (f"{credentials}@" if credentials else ""), url, count=1)
+
+
 def without_secrets(settings: Mapping[str, Any], *, drop: bool = False) -> dict[str, Any]:
-    """The settings without what was written in clear into headers and environment; `{{secret:…}}` may be seen."""
+    """The settings without what was written in clear into headers, environment and address; `{{secret:…}}` may be
+    seen."""
     params = dict(settings["params"])
     for name in ("headers", "env"):
         if params.get(name):
             kept = {key: _shown(key, value) for key, value in params[name].items()}
             params[name] = {key: value for key, value in kept.items() if not (drop and value == HIDDEN)}
+    if "{{secret:" not in (credentials_of(params.get("url") or "") or "{{secret:"):
+        params["url"] = with_credentials(params["url"], None if drop else HIDDEN)
     return {**settings, "params": params}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from opsapp.lib.ids import new_token
 from opsapp.lib.problems import Invalid
-from opsapp.monitoring.logic.settings import problems
+from opsapp.monitoring.logic.settings import agent_of, problems
 from opsapp.monitoring.logic.state import Standing
 from opsapp.monitoring.resources import Incident, Monitor, add_monitor, incidents_of, monitors_of, remove_monitor
 from opsapp.runtime import events
@@ -125,6 +125,10 @@ def unknown_agents(root: Root, settings: dict[str, Any], before: dict[str, Any])
     missing = sorted(each for each in fresh if agents is None or each not in agents)
     if missing:
         wrong["probe_from"] = "no such agent: " + ", ".join(missing)
+    whole = before | settings
+    moved = [name for name in ("type", "url") if whole.get(name) != before.get(name)]
+    if moved and whole.get("type") == "agent" and (agents is None or agent_of(whole.get("url", "")) not in agents):
+        wrong["url"] = "no such agent"
     return wrong
 
 

@@ -13,6 +13,7 @@ from opsapp.monitoring.engine.register import Entry
 from opsapp.monitoring.engine.watch import Watch
 from opsapp.monitoring.interfaces import IProbeElsewhere
 from opsapp.monitoring.logic.quorum import decide
+from opsapp.monitoring.logic.settings import agent_of
 from opsapp.monitoring.probes.outcome import Outcome
 from opsapp.monitoring.probes.prober import Prober
 
@@ -71,7 +72,7 @@ class Measuring:
 
     def _presence(self, entry: Entry) -> Outcome:
         memory, now = memory_of(self.node), self.node.clock.now()
-        agent_id = entry.target.url.partition("://")[2].strip("/")
+        agent_id = agent_of(entry.target.url)
         seen = memory.last_seen(agent_id, None)
         if status_of(seen, agent_id in memory.connected, now, memory.interval) == "online":
             return Outcome(True, None, "online")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from opsapp.lib.networks import METADATA_NETWORKS
 from opsapp.wire.jsonpath import parse_path
+from opsapp.wire.urls import is_host, is_name, text_problem
 
 TYPES = ("http", "tcp", "ping", "dns", "tls", "keyword", "json", "push", "agent")
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -50,8 +50,7 @@ OPTIONS: dict[str, Any] = {
     "max_checks": 1000,
     "defaults": {"interval": 60, "timeout": 10, "retries": 2},
 }
-_LABEL = r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
-_HOST = re.compile(rf"{_LABEL}(\.{_LABEL})*\.?")
+_AGENT = re.compile(r"agent://[A-Za-z0-9]{1,64}/?")
 _PORT_NEEDED = {"tcp", "tls"}
 _WEB = {"http", "keyword", "json"}
 
@@ -100,8 +99,8 @@ def url_problem(kind: str, url: str) -> str | None:
         return "a push monitor has no url: it is called itself" if url else None
     if not url:
         return "is required for this type"
-    if any(c.isspace() or ord(c) < 32 or ord(c) == 127 for c in url):
-        return "must not hold blanks or control characters"
+    if text_problem(url):
+        return text_problem(url)
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
@@ -110,30 +109,23 @@ def url_problem(kind: str, url: str) -> str | None:
     schemes = ("http", "https") if kind in _WEB else (kind,)
     if parts.scheme not in schemes:
         return f"must begin with {' or '.join(scheme + '://' for scheme in schemes)}"
-    if not host or not _is_host(host):
+    if not host or not is_host(host):
         return "names no host"
+    if kind == "agent" and not _AGENT.fullmatch(url):
+        return "must look like agent://AGENT_ID"
     if port == 0 or (kind in _PORT_NEEDED and port is None):
         return f"must name a port, as in {kind}://host:port"
     return _dns_problem(parts) if kind == "dns" else None
 
 
-def _is_host(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        try:
-            return bool(_HOST.fullmatch(host.encode("idna").decode()))
-        except UnicodeError:
-            return False
-    return True
+def agent_of(url: str) -> str:
+    """The agent that a monitor of type `agent` looks at."""
+    return url.partition("://")[2].strip("/")
 
 
 def _dns_problem(parts) -> str | None:
     name = parts.path.strip("/")
-    try:
-        if not name or not _HOST.fullmatch(name.encode("idna").decode()):
-            return "must name what to ask for, as in dns://resolver/name?type=A"
-    except UnicodeError:
+    if not name or not is_name(name):
         return "must name what to ask for, as in dns://resolver/name?type=A"
     kind = parse_qs(parts.query).get("type", ["A"])[0].upper()
     return None if kind in DNS_TYPES else f"type must be one of {', '.join(DNS_TYPES)}"

@@ -1,0 +1,58 @@
+"""Whether a text is an address of the web that can be called at all: what service and agent take as a URL.
+
+Must not: resolve a name, or judge where an address leads (addresses.py).
+"""
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import Optional
+from urllib.parse import urlsplit
+
+_LABEL = r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+_HOST = re.compile(rf"{_LABEL}(\.{_LABEL})*\.?")
+_INVISIBLE = ("\u200b", "\u2060", "\ufeff")    # IDNA drops them: the host would not be the one that is read
+
+
+def text_problem(url: str) -> Optional[str]:
+    """Characters that no address has."""
+    if any(char.isspace() or not char.isprintable() or char in _INVISIBLE for char in url):
+        return "must not hold blanks or control characters"
+    return None
+
+
+def is_host(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return is_name(host)
+    return True
+
+
+def is_name(name: str) -> bool:
+    """A name of the DNS, of any language."""
+    try:
+        return bool(_HOST.fullmatch(name.encode("idna").decode()))
+    except UnicodeError:
+        return False
+
+
+def web_problem(url: str, credentials: bool = True) -> Optional[str]:
+    """Why this is no http or https address, or None. Credentials within it may be unwelcome."""
+    wrong = text_problem(url)
+    if wrong:
+        return wrong
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return "is not a URL"
+    if parts.scheme not in ("http", "https"):
+        return "must begin with http:// or https://"
+    if not host or not is_host(host):
+        return "names no host"
+    if port == 0:
+        return "names no port: 0 is none"
+    if "@" in parts.netloc and not credentials:
+        return "must not hold credentials"
+    return None
