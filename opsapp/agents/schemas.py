@@ -19,6 +19,7 @@ from opsapp.web.fields import (
     Query,
     Text,
     Whole,
+    name_text,
 )
 from opsapp.wire.commands import COMMANDS, check_params
 from opsapp.wire.fields import WireError
@@ -50,12 +51,12 @@ class AgentsSection(Body):
 
 
 class NewAgent(Body):
-    label = colander.SchemaNode(Text(1, 200))
+    label = colander.SchemaNode(name_text())
     tags = colander.SchemaNode(ListOf(TAG, 50, unique=True), missing=())
 
 
 class AgentChange(Body):
-    label = colander.SchemaNode(Text(1, 200))
+    label = colander.SchemaNode(name_text())
     tags = colander.SchemaNode(ListOf(TAG, 50, unique=True))
 
 
@@ -191,5 +192,5 @@ class Deploy(Body):
     ssh_user = colander.SchemaNode(Text(1, 64, pattern=r"[A-Za-z_][A-Za-z0-9_.-]*", example="a user name"))
     ssh_port = colander.SchemaNode(Whole(1, 65535), missing=22)
     ssh_key = colander.SchemaNode(PATH)
-    label = colander.SchemaNode(Text(1, 200), missing=None)
+    label = colander.SchemaNode(name_text(), missing=None)
     host_key = colander.SchemaNode(HOST_KEY, missing=None)

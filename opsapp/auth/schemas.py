@@ -7,7 +7,7 @@ from typing import Any
 import colander
 
 from opsapp.tree.acl import ROLES
-from opsapp.web.fields import OPTIONAL, Body, Choice, Flag, ListOf, Nullable, Number, Text, Whole, check
+from opsapp.web.fields import OPTIONAL, Body, Choice, Flag, ListOf, Nullable, Number, Text, Whole, check, name_text
 from opsapp.wire.urls import web_problem
 
 USERNAME = "have only a-z, 0-9, '.', '_', '@', '-', and begin with a letter or digit"
@@ -116,7 +116,7 @@ class RecoveryCodes(Body):
 
 
 class NewKey(Body):
-    name = colander.SchemaNode(Text(1, 100))
+    name = colander.SchemaNode(name_text(100))
     role = colander.SchemaNode(Choice(*ROLES))
     expires_at = colander.SchemaNode(Nullable(Whole(0, 10**11)), missing=None)
 

@@ -33,6 +33,7 @@ from opsapp.web.fields import (
     Whole,
     check,
     fields_of,
+    name_text,
 )
 from opsapp.wire.urls import text_problem, web_problem
 
@@ -167,7 +168,7 @@ def _wrong_params(sound: dict[str, Any]) -> dict[str, str]:
 
 class AutomationSettings(Body):
     across = staticmethod(_wrong_params)
-    name = colander.SchemaNode(Text(1, 200))
+    name = colander.SchemaNode(name_text())
     type = colander.SchemaNode(Choice(*TYPES))
     params = colander.SchemaNode(MapOf(Anything()))
     icon = colander.SchemaNode(Nullable(Text(0, 100)), missing=None)

@@ -8,7 +8,7 @@ import colander
 
 from opsapp.lib import cron
 from opsapp.lib.durations import seconds
-from opsapp.web.fields import Body, Choice, Flag, ListOf, Nullable, Number, Paging, Text, Whole, check
+from opsapp.web.fields import Body, Choice, Flag, ListOf, Nullable, Number, Paging, Text, Whole, check, name_text
 
 from . import logic
 
@@ -42,7 +42,7 @@ def _wrong_end(sound: dict[str, Any]) -> dict[str, str]:
 
 class NewWindow(Body):
     across = staticmethod(_wrong_end)
-    name = colander.SchemaNode(Text(1, 200))
+    name = colander.SchemaNode(name_text())
     start = colander.SchemaNode(Text(1, 40), validator=check(_wall_problem))
     end = colander.SchemaNode(Text(1, 40), validator=check(_wall_problem))
     recurring = colander.SchemaNode(

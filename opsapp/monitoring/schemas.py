@@ -27,6 +27,7 @@ from opsapp.web.fields import (
     Text,
     Whole,
     check,
+    name_text,
 )
 from opsapp.web.schemas import network_problem
 
@@ -63,7 +64,7 @@ def _size_problem(value: Any) -> str | None:
 class MonitorSettings(Body):
     """A monitor as it is written."""
 
-    name = colander.SchemaNode(Text(1, 200))
+    name = colander.SchemaNode(name_text())
     url = colander.SchemaNode(Text(0, 2000), missing=ABSENT)
     type = colander.SchemaNode(Choice(*TYPES))
     interval = colander.SchemaNode(Whole(5, 86400), missing=ABSENT)

@@ -7,7 +7,20 @@ from typing import Any
 
 import colander
 
-from opsapp.web.fields import Body, Choice, Flag, ListOf, Nullable, Number, Paging, StrictMapping, Text, Whole, check
+from opsapp.web.fields import (
+    Body,
+    Choice,
+    Flag,
+    ListOf,
+    Nullable,
+    Number,
+    Paging,
+    StrictMapping,
+    Text,
+    Whole,
+    check,
+    name_text,
+)
 
 from .logic import SEVERITIES
 from .logic.delivering import KINDS, STATUSES
@@ -39,7 +52,7 @@ def _quiet_hours(**options: Any) -> colander.SchemaNode:
 
 
 class ChannelFields(Body):
-    name = colander.SchemaNode(Text(1, 100))
+    name = colander.SchemaNode(name_text(100))
     enabled = colander.SchemaNode(Flag(), missing=True)
     severities = colander.SchemaNode(ListOf(Choice(*SEVERITIES), 3, low=1, unique=True), missing=SEVERITIES)
     tags = colander.SchemaNode(ListOf(TAG, 50, unique=True), missing=())

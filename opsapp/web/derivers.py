@@ -21,7 +21,7 @@ from pyramid.viewderivers import INGRESS
 
 from opsapp.lib.problems import Invalid, Malformed, TooLarge, UnsupportedType
 
-from .fields import Body, Flag, ListOf, Nullable, Number, Query, Whole, fields_of
+from .fields import Body, Flag, ListOf, Nullable, Number, Query, Whole, fields_of, takes_null
 from .jsontext import dumps, loads
 
 RAW = "raw"
@@ -168,13 +168,18 @@ def judge(
     partial: bool = False,
     read_only: frozenset[str] = frozenset(),
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """The values that are as the schema wants them, and what is wrong with the others, by path."""
-    known = {child.name for child in schema.children}
+    """The values that are as the schema wants them, and what is wrong with the others, by path. `partial`: what is left
+    out keeps its value, and null, where it means nothing of its own, counts as left out."""
+    known = {child.name: child for child in schema.children}
     values = {name: value for name, value in values.items() if name in known or name not in read_only}
     if partial:
+        values = {
+            name: value
+            for name, value in values.items()
+            if value is not None or name not in known or takes_null(known[name]) or known[name].missing is None
+        }
         schema = schema.clone()
         schema.children = [child for child in schema.children if child.name in values]
-        values = {name: value for name, value in values.items() if value is not None or name in known}
     try:
         return schema.deserialize(values), {}
     except colander.Invalid as problem:

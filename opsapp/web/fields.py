@@ -94,6 +94,11 @@ class Text(Strict):
         return None
 
 
+def name_text(high: int = 200) -> Text:
+    """What people call a thing by: something that can be seen."""
+    return Text(1, high, pattern=r"[\s\S]*\S[\s\S]*", must="not be blank")
+
+
 class Whole(Strict):
     """An integer within bounds."""
 
@@ -250,7 +255,7 @@ def _collect(
         named = child.clone() if child.name != name else child
         named.name = name
         try:
-            answer = named.deserialize(colander.null if value is None and not _takes_null(named) else value)
+            answer = named.deserialize(colander.null if value is None and not takes_null(named) else value)
         except colander.Invalid as problem:
             wrong.add(problem)
         else:
@@ -277,7 +282,8 @@ def _add(wrong: colander.Invalid, found: dict[str, str]) -> None:
             wrong.add(problem)
 
 
-def _takes_null(node: colander.SchemaNode) -> bool:
+def takes_null(node: colander.SchemaNode) -> bool:
+    """Whether null is a value here, and not the same as nothing."""
     return isinstance(node.typ, Nullable | Anything)
 
 

@@ -117,7 +117,7 @@ def _readable(request: Request) -> None:
         request.path_info  # noqa: B018 - decoding it is the test
         request.GET  # noqa: B018
     except UnicodeDecodeError:
-        request.environ["PATH_INFO"] = "/api"
+        request.environ["PATH_INFO"] = "/api" if Asked.of(asked).is_api else "/"
         request.environ["QUERY_STRING"] = ""
         raise Malformed("The address is not valid UTF-8.") from None
 

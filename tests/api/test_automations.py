@@ -59,6 +59,7 @@ def test_the_life_of_an_automation(service):
     [
         ({"type": "magic"}, "type"),
         ({"name": ""}, "name"),
+        ({"name": "   "}, "name"),
         ({"schedule": "61 * * * *"}, "schedule"),
         ({"schedule": "* * * * * *"}, "schedule"),
         ({"timezone": "Mars/Base"}, "timezone"),
@@ -108,6 +109,16 @@ def test_what_is_wrong_is_named(service, changes, field):
 )
 def test_an_address_with_places_is_judged_as_it_will_be(service, url):
     create(service.otto, type="webhook", params={"url": url}, inputs=[{"name": "a"}] if "input:" in url else [])
+
+
+def test_null_in_a_put_keeps_what_it_cannot_mean(service):
+    given = {"timeout": 7, "retries": 3, "description": "why", "enabled": False, "approvers": ["otto"]}
+    made = create(service.otto, **given)
+    path = f"/api/automations/{made}"
+    service.otto.put_json(path, dict.fromkeys([*given, "name", "type", "params", "concurrency", "inputs"]))
+    found = service.otto.get(path).json
+    assert {name: found[name] for name in given} == given
+    assert (found["name"], found["params"]) == (SCRIPT["name"], SCRIPT["params"])
 
 
 def test_a_change_leaves_no_fewer_approvers_than_have_to_agree(service):

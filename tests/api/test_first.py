@@ -60,6 +60,16 @@ def test_wrong_paths_and_methods(service, method, path, status):
     assert status != 405 or answer.headers["Allow"]
 
 
+def test_an_address_that_is_no_text_gets_a_page_where_a_browser_asks(service):
+    for path in ("/%ff", "/monitors/%ff", "/monitors?q=%ff", "/apix/%ff"):
+        answer = service.anonymous.get(path, headers={"Accept": "text/html"}, expect_errors=True)
+        assert (answer.status_int, answer.content_type) == (400, "text/html"), path
+        assert "not valid UTF-8" in answer.text
+    for path in ("/api/%ff", "/api/monitoring/%ff", "/api/monitoring/endpoints?q=%ff"):
+        answer = service.anonymous.get(path, expect_errors=True)
+        assert (answer.status_int, answer.json["code"]) == (400, "malformed"), path
+
+
 @pytest.mark.parametrize(
     ("content_type", "body", "status"),
     [

@@ -34,6 +34,18 @@ def test_every_signed_in_role_reads(service, path):
     service.anonymous.get(f"/api/healing/{path}", status=401)
 
 
+def test_null_in_a_put_takes_away_what_a_rule_may_do_without_and_keeps_the_rest(service):
+    given = RULE | {"targets": {"agents": ["box"], "monitors": []}, "settle_s": 7, "cooldown_s": 60, "severity": "error"}
+    service.ada.post_json("/api/healing/rules", given)
+    path = "/api/healing/rules/nginx-down"
+    service.ada.put_json(path, dict.fromkeys(["targets", "settle_s", "cooldown_s", "severity", "condition"]))
+    rule = service.vera.get(path).json
+    assert (rule["targets"], rule["settle_s"]) == (None, None)
+    assert (rule["cooldown_s"], rule["severity"], rule["condition"]) == (60, "error", RULE["condition"])
+    service.ada.put_json(path, {"escalation_chain": [{"action": "clear_cache"}], "action": None})
+    assert service.vera.get(path).json["action"] is None
+
+
 @pytest.mark.parametrize(
     ("method", "path", "who"),
     [

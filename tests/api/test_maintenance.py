@@ -66,6 +66,7 @@ def test_scopes_name_what_there_is(service):
     [
         ({"name": ""}, "name"),
         ({"name": None}, "name"),
+        ({"name": "   "}, "name"),
         ({"start": "2027-01-15"}, "start"),
         ({"start": "2027-01-15T22:00:00Z"}, "start"),
         ({"start": 1_800_000_000}, "start"),

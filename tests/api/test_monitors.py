@@ -79,6 +79,7 @@ def test_every_type_can_be_made_and_its_record_sent_back(service, agent, changes
 
 BAD = [
     ({"name": ""}, {"name"}),
+    ({"name": " \t\u00a0"}, {"name"}),
     ({"name": 7, "interval": "30", "tags": "x", "retries": True}, {"name", "interval", "tags", "retries"}),
     ({"name": None}, {"name"}),
     ({"interval": 4}, {"interval"}),
@@ -171,8 +172,9 @@ def test_a_put_changes_only_what_it_names(service):
         ({"type": "tcp"}, "url"),
         ({"url": "tcp://a:1"}, "url"),
         ({"type": "keyword"}, "keyword"),
-        ({"name": None}, "name"),
+        ({"name": "  "}, "name"),
         ({"nope": 1}, "nope"),
+        ({"nope": None}, "nope"),
         ({"enabled": "yes"}, "enabled"),
     ],
 )
@@ -181,6 +183,16 @@ def test_a_put_must_fit_what_is_stored(service, body, field):
     before = service.otto.get(f"{PATH}/{monitor_id}").json
     assert field in service.otto.put_json(f"{PATH}/{monitor_id}", body, status=422).json["fields"]
     assert service.otto.get(f"{PATH}/{monitor_id}").json == before
+
+
+def test_null_in_a_put_keeps_what_it_cannot_mean(service):
+    monitor_id = create(service, degraded_ms=500, retries=7, tags=["a"])
+    before = service.otto.get(f"{PATH}/{monitor_id}").json
+    nothing = dict.fromkeys(["name", "type", "url", "interval", "retries", "tags", "enabled", "headers", "quorum"])
+    service.otto.put_json(f"{PATH}/{monitor_id}", nothing)
+    assert service.otto.get(f"{PATH}/{monitor_id}").json == before
+    service.otto.put_json(f"{PATH}/{monitor_id}", {"degraded_ms": None})  # where null is a value it is one
+    assert service.otto.get(f"{PATH}/{monitor_id}").json == before | {"degraded_ms": None}
 
 
 def test_read_only_fields_are_ignored_in_a_put(service):

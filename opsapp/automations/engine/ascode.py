@@ -42,7 +42,7 @@ def stored(_node: Node, root: Root) -> Iterator[Stored]:
 def complete(_node: Node, _root: Root, given: dict[str, Any], present: dict[str, Any] | None) -> dict[str, Any]:
     fields = {**given, "icon": given["icon"] or meaning.ICONS[given["type"]], "schedule": given["schedule"] or None}
     before = present["params"] if present else {}
-    params = dict(given["params"])
+    params: dict[str, Any] = dict(given["params"])
     for name in ("headers", "env"):
         if params.get(name):
             known = before.get(name) or {}
