@@ -35,8 +35,8 @@ def test_every_signed_in_role_reads(service, path):
 
 
 def test_null_in_a_put_takes_away_what_a_rule_may_do_without_and_keeps_the_rest(service):
-    given = RULE | {"targets": {"agents": ["box"], "monitors": []}, "settle_s": 7, "cooldown_s": 60, "severity": "error"}
-    service.ada.post_json("/api/healing/rules", given)
+    more = {"targets": {"agents": ["box"], "monitors": []}, "settle_s": 7, "cooldown_s": 60, "severity": "error"}
+    service.ada.post_json("/api/healing/rules", RULE | more)
     path = "/api/healing/rules/nginx-down"
     service.ada.put_json(path, dict.fromkeys(["targets", "settle_s", "cooldown_s", "severity", "condition"]))
     rule = service.vera.get(path).json
