@@ -56,7 +56,7 @@ def complete(_node: Node, _root: Root, given: dict[str, Any], present: dict[str,
 
 def shown(fields: dict[str, Any]) -> dict[str, Any]:
     clean = meaning.without_secrets(fields)
-    params = {
+    params: dict[str, Any] = {
         name: {key: HIDDEN if text == meaning.HIDDEN else text for key, text in value.items()}
         if name in ("headers", "env")
         else value
