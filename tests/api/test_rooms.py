@@ -227,6 +227,16 @@ def test_forms_make_what_they_say(service, path, values, api, made):
     assert any(all(row.get(name) == value for name, value in made.items()) for row in service.ada.get(api).json)
 
 
+def test_a_window_covers_what_the_form_says(service):
+    page = browser(service, "otto").get("/maintenance")
+    values = {"name": "disks", "start": "2026-01-06T22:00", "end": "2026-01-06T23:00", "autonomy_override": "notify"}
+    refused = press(page, "create", 422, **values, scope=f"{service.agent}, nobody")
+    assert "nobody" in refused.html.select_one("#again-scope + .wrong").text
+    press(refused, "create", scope=f"{service.agent}, {service.monitor}")
+    [window] = [each for each in service.vera.get("/api/maintenance").json if each["name"] == "disks"]
+    assert (window["scope"], window["autonomy_override"]) == ([service.agent, service.monitor], "notify")
+
+
 def test_a_script_has_the_lines_that_were_written(service):
     press(browser(service, "otto").get("/automations"), "create", name="two", **{"params.script": "true\r\nfalse"})
     made = next(each for each in service.vera.get("/api/automations").json if each["name"] == "two")

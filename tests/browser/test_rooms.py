@@ -59,8 +59,9 @@ def serve(tmp_path_factory):
     with Serve(tmp_path_factory.mktemp("serve"), config) as serve:
         for name, role in ROLES.items():
             serve.admin.post("/api/users", {"username": name, "password": PASSWORD, "role": role})
-        down = {"name": "<i>Gone</i>", "type": "tcp", "url": "tcp://127.0.0.1:1", "interval": 5, "timeout": 1}
-        serve.monitor = serve.admin.post("/api/monitoring/endpoints", down | {"retries": 0, "tags": ["web"]})["id"]
+        down = {"type": "tcp", "url": "tcp://127.0.0.1:1", "interval": 5, "timeout": 1, "retries": 0, "tags": ["web"]}
+        named = {"name": "<i>Gone</i>" + "x" * 180}
+        serve.monitor = serve.admin.post("/api/monitoring/endpoints", down | named)["id"]
         serve.agent = serve.admin.post("/api/agents", {"label": "box-1", "tags": ["web"]})["agent_id"]
         serve.automation = serve.admin.post("/api/automations/templates/memory/apply")["id"]
         serve.run = serve.admin.post(f"/api/automations/{serve.automation}/run")["run_id"]

@@ -288,6 +288,8 @@ DECIDING = (
                     Field("start", "Start (2026-01-31T22:00)", required=True),
                     Field("end", "End", required=True),
                     Field("recurring", "Repeats (cron)"),
+                    Field("scope", "Covers (ids of monitors and agents; none: everything)", "list"),
+                    Field("autonomy_override", "Healing", "choice", ("disabled", "notify", "approve", "execute"), True),
                 ),
             ),
         ),
