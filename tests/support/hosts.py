@@ -59,6 +59,19 @@ class Hosts:
     def answer(self, root, agent_id, command_id):
         return root.system["test-commands"][command_id]["answer"]
 
+    def knows(self, root, subject):
+        return any(one.subject == subject for one in self.here)
+
+    def recall(self, root, agent_id, command_id):
+        """Only a host that is away has not been given what it was sent."""
+        command = root.system["test-commands"][command_id]
+        away = any(one.agent_id == agent_id and not one.online for one in self.here)
+        if away and command["answer"] is None:
+            answer = {"status": "cancelled", "exit_code": None, "output": "", "reason": "recalled", "data": {}}
+            root.system["test-commands"][command_id] = {**command, "answer": answer}
+            return True
+        return False
+
     def recheck(self, node, subject, done):
         self.rechecked.append((subject, done))
 

@@ -1,14 +1,14 @@
 """What agents do, and what other rooms call: commands, hosts, reports.
 
-Inside a transaction: `send_command`, `cancel_command`, `command_of`, `answer_of`, `hosts`, `take_outcomes`,
-`give_policies`, `policies_of`.
+Inside a transaction: `send_command`, `cancel_command`, `recall_command`, `command_of`, `answer_of`, `hosts`,
+`take_outcomes`, `give_policies`, `policies_of`.
 On the hub: `request_report`, `sessions_of(node).watch_output`.
 A result that is committed wakes the queue `command-results`; a heal that an agent did alone `agent-outcomes`.
 """
 
 from opsapp.agents.resources import take_outcomes
 
-from .commands import answer_of, cancel_command, command_of, send_command
+from .commands import answer_of, cancel_command, command_of, recall_command, send_command
 from .looking import HostFacts, hosts
 from .memory import subject
 from .policies import give_policies, policies_of
@@ -22,6 +22,7 @@ __all__ = [
     "give_policies",
     "hosts",
     "policies_of",
+    "recall_command",
     "request_report",
     "send_command",
     "sessions_of",

@@ -97,6 +97,15 @@ def cancel_command(root: Root, agent_id: str, command_id: str) -> str:
     return command.status
 
 
+def recall_command(root: Root, agent_id: str, command_id: str) -> bool:
+    """Take a command back that nobody has been given, instead of stopping one that somebody may have begun."""
+    agent = agents_of(root).get(agent_id)
+    command = agent.commands.get(command_id) if agent is not None else None
+    if command is None or command.status != "queued" or command.offered_to is not None:
+        return False
+    return cancel_command(root, agent_id, command_id) == "cancelled"
+
+
 def settle(root: Root, agent: Agent, *, ended: bool) -> None:
     """After a change of an agent's commands: the index, and whoever waits for results."""
     keep_index(root, agent)

@@ -17,7 +17,7 @@ from opsapp.lib.durations import seconds
 from opsapp.lib.problems import Conflict, Invalid, NotFound
 from opsapp.wire.actions import ACTIONS, Action
 
-from . import asking
+from . import asking, ground
 
 if TYPE_CHECKING:
     from .flow import Flow
@@ -39,6 +39,7 @@ def begin(flow: Flow, case: Case, plan: Plan, entry_id: int) -> None:
         params=choice.params,
         began_at=flow.now,
         heal_id=f"{case.fields['id']}.{choice.step.position}",
+        definition=flow.world.trust[case.fields["rule_id"]].definition,
         snapshot=None,
     )
     flow.healing.begun = (*flow.healing.recent(flow.now), (flow.now, case.fields["rule_id"], site))
@@ -79,7 +80,8 @@ def _look_at_answer(flow: Flow, case: Case) -> None:
     fields = case.fields
     answer = asking.answer(flow.root, flow.reach, fields) or asking.overdue(flow, fields)
     if answer is None:
-        flow.book.schedule(case, flow.now + POLL_S)
+        if not ground.recall(flow, case):
+            flow.book.schedule(case, flow.now + POLL_S)
         return
     asking.read(flow.healing, fields)
     flow.book.acting.remove(fields["id"])
@@ -101,10 +103,9 @@ def _after_snapshot(flow: Flow, case: Case, answer: dict[str, Any]) -> None:
     if following.kind == "end":
         _end_step(flow, case, following.outcome or "failed", following.reason)
         return
-    held = flow.held(case)
-    if held is not None:  # since the snapshot was asked for; nothing has been done yet
-        case.why(f"not begun: {held}")
-        flow.finish_step(case, "suppressed", held)
+    lost = ground.act_lost(flow, case)
+    if lost is not None:  # since the snapshot was asked for; nothing has been done yet
+        ground.end(flow, case, lost)
         return
     case.set(snapshot=snapshot)
     if snapshot is not None:

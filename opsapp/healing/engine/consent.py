@@ -72,12 +72,14 @@ def look(flow: Flow, case: Case) -> None:
 def _wait_on(flow: Flow, case: Case, approval: Approval) -> None:
     """Nobody has decided. What nothing wants any more is not asked for any longer."""
     rule = flow.world.rules.get(case.fields["rule_id"])
-    if rule is not None and rule["enabled"]:
+    wanted, known = rule is not None and rule["enabled"], flow.world.known(case.fields)
+    if wanted and known:
         flow.book.schedule(case, flow.now + LOOK_S)
         return
-    approval.close(flow.root, "withdrawn", by=None, now=flow.now, comment="rule_disabled")
+    why = "target_gone" if wanted else "rule_disabled"
+    approval.close(flow.root, "withdrawn", by=None, now=flow.now, comment=why)
     flow.book.waiting_for.pop(approval.__name__, None)
-    flow.finish_step(case, "withdrawn", "rule_disabled")
+    flow.finish_step(case, "withdrawn", why)
 
 
 def approval_plan(case: Mapping[str, Any], plan: Plan, world: World) -> dict[str, Any]:
@@ -101,6 +103,8 @@ def ground_gone(case: Mapping[str, Any], approval: Any, world: World) -> str | N
     """Why an approval no longer stands: rule gone, paused, condition known false, another plan, a host that is away."""
     if case["state"] != "awaiting_approval" or case["rule_id"] not in world.rules:
         return "the case or its rule is gone"
+    if not world.known(case):
+        return "target_gone: it is no longer looked at"
     if world.paused:
         return "healing is paused"
     if world.reading(case).verdict is False:

@@ -6,11 +6,12 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from opsapp.agents.engine import HostFacts, answer_of, hosts, send_command, subject
-from opsapp.agents.resources import agent_named
+from opsapp.agents.engine import HostFacts, answer_of, hosts, recall_command, send_command, subject
+from opsapp.agents.resources import agent_named, agents_of
 from opsapp.lib.problems import Problem
 from opsapp.monitoring.engine.checking import request_check
 from opsapp.monitoring.engine.watch import watch_of
+from opsapp.monitoring.resources import monitors_of
 from opsapp.runtime.node import Node
 from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
@@ -45,6 +46,13 @@ class Fleet:
 
     def answer(self, root: Root, agent_id: str, command_id: str) -> dict[str, Any] | None:
         return answer_of(root, agent_id, command_id)
+
+    def knows(self, root: Root, subject: str) -> bool:
+        kind, _, name = subject.partition(":")
+        return name in (agents_of(root) if kind == "agent" else monitors_of(root))
+
+    def recall(self, root: Root, agent_id: str, command_id: str) -> bool:
+        return recall_command(root, agent_id, command_id)
 
     def recheck(self, node: Node, subject: str, done: Callable[[float], None]) -> None:
         node.spawn(_check, node, subject.partition(":")[2], done)

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from opsapp.healing.logic import windows
 from opsapp.healing.logic.levels import PREDICTIVE_SOURCES
-from opsapp.healing.logic.rules import names_of, steps
+from opsapp.healing.logic.rules import steps
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import NEVER, Case, about_of, case_of
 from opsapp.healing.stages import correlation, ledger, planning
@@ -20,7 +19,7 @@ from opsapp.healing.stages.planning import Plan
 from opsapp.healing.stages.world import World
 from opsapp.tree.root import Root
 
-from . import acting, advice, consent, telling
+from . import acting, advice, consent, ground, telling
 from .alerts import Past
 from .reach import Reach
 from .settings import breaker_of
@@ -157,7 +156,7 @@ class Flow:
         if found.kind == "wait":
             self.book.schedule(case, found.due)
         elif found.kind == "end":
-            self.held(case)
+            ground.held(self, case)
             self.end_now(case, found.outcome or "", found.reason)
         else:
             case.set(state="planning")
@@ -168,16 +167,9 @@ class Flow:
     def plan(self, case: Case) -> None:
         """Plan the present step, and those after it as long as they fail before they begin."""
         while True:
-            rule = self.world.rules.get(case.fields["rule_id"])
-            if rule is None or not rule["enabled"]:
-                self.end_now(case, "suppressed", "rule_disabled")
-                return
-            held = self.held(case)
-            if held is not None:
-                self.end_now(case, "suppressed", held)
-                return
-            if self.world.reading(case.fields).verdict is False:
-                self.end_now(case, "withdrawn", "condition_gone")
+            lost = ground.lost(self, case)
+            if lost is not None:
+                self.end_now(case, lost.outcome, lost.reason)
                 return
             plan = planning.plan(case.plain(), self.world)
             if self._waits_for_host(case, plan) or self._waits_for_others(case, plan):
@@ -191,16 +183,6 @@ class Flow:
                 self._tell_of(case, plan)
                 self.end_now(case, plan.outcome, plan.reason, plan)
                 return
-
-    def held(self, case: Case) -> str | None:
-        """Why nothing new may be begun for a case that is under way: the kill switch, or a window that stops healing.
-        What still holds afterwards is another case."""
-        names = (*names_of(case.fields["target"]), *case.fields.get("names", ()))
-        window = windows.permitted(self.world.windows, names)
-        if not (self.world.paused or window.effect):
-            return None
-        case.set(held=True)
-        return "paused" if self.world.paused else "; ".join(window.reasons)
 
     def _waits_for_host(self, case: Case, plan: Plan) -> bool:
         """A host that is silent gets as long as a command would: after a restart of ours nobody has been heard yet."""
@@ -282,7 +264,7 @@ class Flow:
         case.why(f"step {case.fields['step']}: {outcome}" + (f", {reason}" if reason else ""))
         case.set(entry_id=None, approval_id=None)
         if record["executed"]:
-            self.count_outcome(record)
+            self.count_outcome(record, definition=case.fields.get("definition"))
         if not on:
             if outcome in telling.UNRESOLVED and not case.fields.get("manual"):
                 telling.unresolved(self, case.fields, outcome, reason)
@@ -330,10 +312,16 @@ class Flow:
         if state is not None:
             self._govern(state, governor.triggered(state.trust, self.now))
 
-    def count_outcome(self, record: Mapping[str, Any], at: float | None = None) -> None:
+    def count_outcome(self, record: Mapping[str, Any], at: float | None = None, definition: str | None = None) -> None:
+        """`definition`: of the rule as it was when this was begun. What came of it is no evidence about another."""
         state = self.healing["trust"].get(record["rule_id"])
         if state is None:
             return
+        if definition in (None, state.trust.definition):
+            self._count_evidence(state, record, at)
+        advice.after_outcome(self.healing, record, self.now)
+
+    def _count_evidence(self, state: Any, record: Mapping[str, Any], at: float | None) -> None:
         breaker = breaker_of(self.world.settings)
         trust, change = governor.recorded(state.trust, ledger.judged(record), self.now, breaker, at)
         if change is not None:
@@ -341,7 +329,6 @@ class Flow:
             advice.breaker_tripped(self.healing["suggestions"], record["rule_id"], record["id"], self.now)
             telling.broke(self, record["rule_id"], record["id"])
         self._govern(state, trust)
-        advice.after_outcome(self.healing, record, self.now)
 
     def _govern(self, state: Any, trust: governor.Trust) -> None:
         """Evaluated after every trigger and outcome."""

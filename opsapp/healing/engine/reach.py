@@ -80,6 +80,12 @@ class Reach(Protocol):
     def answer(self, root: Root, agent_id: str, command_id: str) -> dict[str, Any] | None:
         """The command's final {status, exit_code, output, reason, data}, or None while it is open."""
 
+    def knows(self, root: Root, subject: str) -> bool:
+        """Whether there is such an agent or monitor (still)."""
+
+    def recall(self, root: Root, agent_id: str, command_id: str) -> bool:
+        """Take a command back that nobody has been given; whether that was so."""
+
     def recheck(self, node: Node, subject: str, done: Callable[[float], None]) -> None:
         """On the hub: begin a fresh check of a monitor; `done` is told when it began, once its result is seen."""
 

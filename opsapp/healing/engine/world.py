@@ -17,7 +17,7 @@ from opsapp.tree.root import Root
 from opsapp.wire.conditions import parse
 
 from .deeds import own_tools
-from .reach import Places
+from .reach import Places, reach_of
 from .settings import settings_of
 from .sight import Sight
 
@@ -49,6 +49,7 @@ def build(root: Root, now: float, places: Places, failing: Mapping[str, Any]) ->
         history=healing["ledger"].statistics,
         load=_load(healing, graph.site, len(places), lambda: _sick(failing, graph), now),
         reading=_reader(sight, now),
+        known=lambda case: not case.get("subject") or reach_of(root).knows(root, case["subject"]),
     )
 
 

@@ -66,6 +66,7 @@ class World:
     history: Callable[[str, str], tuple[int, int]] = lambda *_: (0, 0)
     load: Callable[[str, str], Load] = lambda *_: Load()
     reading: Callable[[Mapping[str, Any]], Reading] = lambda *_: Reading(None, {}, None)
+    known: Callable[[Mapping[str, Any]], bool] = lambda *_: True  # whether what a case is about is there still
 
     def find_hosts(self, name: str) -> list[Host]:
         """The hosts that an agent id, hostname or label may mean: an id is never ambiguous."""

@@ -113,6 +113,12 @@ class SimulatedFleet:
     def answer(self, root: Root, agent_id: str, command_id: str) -> dict[str, Any] | None:
         return self.answers.get(command_id)
 
+    def knows(self, root: Root, subject: str) -> bool:
+        return any(host.subject == subject for host in self.hosts.values())
+
+    def recall(self, root: Root, agent_id: str, command_id: str) -> bool:
+        return self.commands.pop(command_id, None) is not None
+
     def recheck(self, node: LiveNode, subject: str, done: Callable[[float], None]) -> None:
         """No monitors here."""
 

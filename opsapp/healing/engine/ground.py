@@ -1,0 +1,91 @@
+"""Whether what a case is about to do is still wanted: asked before each step, before each act, and as long as what was
+asked for has not left.
+
+A host may be away between the plan and the act for as long as a command waits. Must not: judge what has been done.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from opsapp.healing.logic import windows
+from opsapp.healing.logic.levels import behaviour
+from opsapp.healing.logic.rules import names_of
+from opsapp.healing.resources.cases import Case
+from opsapp.healing.stages.trust import effective
+from opsapp.wire.actions import ACTIONS
+
+if TYPE_CHECKING:
+    from .flow import Flow
+
+RECALLED = ("snapshot", "execute")  # phases that bring nothing to an end
+
+
+class Lost(NamedTuple):
+    """How the case ends instead."""
+
+    outcome: str
+    reason: str
+
+
+def held(flow: Flow, case: Case) -> str | None:
+    """The kill switch, or a window that stops healing. What still holds afterwards is another case."""
+    window = windows.permitted(flow.world.windows, _names(case))
+    if not (flow.world.paused or window.effect):
+        return None
+    case.set(held=True)
+    return "paused" if flow.world.paused else "; ".join(window.reasons)
+
+
+def lost(flow: Flow, case: Case) -> Lost | None:
+    """What takes the ground from under a case, whatever its next step is."""
+    rule = flow.world.rules.get(case.fields["rule_id"])
+    if rule is None or not rule["enabled"]:
+        return Lost("suppressed", "rule_disabled")
+    why = held(flow, case)
+    if why is not None:
+        return Lost("suppressed", why)
+    if not flow.world.known(case.fields):
+        return Lost("withdrawn", "target_gone")
+    if flow.world.reading(case.fields).verdict is False:
+        return Lost("withdrawn", "condition_gone")
+    return None
+
+
+def act_lost(flow: Flow, case: Case) -> Lost | None:
+    """The same of an act that was planned and not begun: its rule may have lost the trust that it was planned with. The
+    brake has counted it already."""
+    found = lost(flow, case)
+    if found is not None:
+        return found
+    window = windows.permitted(flow.world.windows, _names(case))
+    caps = [(window.cap, "; ".join(window.reasons))]
+    trust = flow.world.trust[case.fields["rule_id"]]
+    level = effective(trust, source=case.fields["source"], caps=caps).level
+    does = behaviour(level, ACTIONS[case.fields["action"]].risk)
+    if does == "execute" or (does == "request_approval" and case.fields["approval_id"] is not None):
+        return None
+    return Lost("withdrawn", f"level {level}: it would {does} now")
+
+
+def recall(flow: Flow, case: Case) -> bool:
+    """Take back what was asked for and has not left, if nothing wants it any more; whether the case has ended."""
+    if case.fields["phase"] not in RECALLED or case.fields.get("manual"):
+        return False
+    found = act_lost(flow, case)
+    if found is None or not flow.reach.recall(flow.root, case.fields["host"], case.fields["command_id"]):
+        return False
+    end(flow, case, found)
+    return True
+
+
+def end(flow: Flow, case: Case, found: Lost) -> None:
+    """Nothing has been done: there is nothing to verify, to count, or to undo."""
+    flow.book.acting.discard(case.fields["id"])
+    flow.healing.snapshots.pop(case.fields["entry_id"], None)
+    case.why(f"not begun: {found.reason}")
+    flow.finish_step(case, found.outcome, found.reason, executed=False)
+
+
+def _names(case: Case) -> tuple[str, ...]:
+    return (*names_of(case.fields["target"]), *case.fields.get("names", ()))
