@@ -28,7 +28,8 @@ _LOCAL = re.compile(r"/(?![/\\])[!-~]*")
 def render(template: str, values: dict[str, Any], status: int = 200) -> Response:
     """A page from plain values; `me` and `csrf` are absent for who is not signed in."""
     text = _templates.get_template(template).render({"me": None, "csrf": None, "menu": (), "path": None} | values)
-    return Response(text, status, content_type="text/html", charset="utf-8", cache_control="no-store")
+    body = text.encode("utf-8", "replace")  # half a character in what a program said is no reason for no page
+    return Response(body, status, content_type="text/html", charset="utf-8", cache_control="no-store")
 
 
 def page(request: Request, template: str, **values: Any) -> Response:

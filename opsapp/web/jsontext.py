@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
 from opsapp.lib.problems import Malformed
 
 MOST_DIGITS = 1000
+_HALVES = re.compile("[\ud800-\udfff]")
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def dumps(value: Any) -> str:
-    return _ENCODER.encode(value)
+    """Text that can be encoded whatever is in the value: half of a character (a lone surrogate), which JSON can say and
+    UTF-8 cannot, stays the escape that it came as."""
+    text = _ENCODER.encode(value)
+    return text if text.isascii() or not _HALVES.search(text) else _HALVES.sub(_escaped, text)
+
+
+def _escaped(half: re.Match[str]) -> str:
+    return f"\\u{ord(half[0]):04x}"
 
 
 def loads(raw: bytes | str) -> Any:

@@ -48,6 +48,13 @@ def read_path(value: Any, path: str) -> Any:
     return value
 
 
+def shown(value: Any, longest: int = 80) -> str:
+    """A value for people, whatever a target has made of it: text that can be sent, stored and shown."""
+    text = json.dumps(value, ensure_ascii=False)
+    text = text if len(text) <= longest else text[: longest - 1] + "…"
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def same_value(found: Any, expected: Any) -> bool:
     """JSON equality, in which true is not 1; an expected text also matches a number or boolean that is written so."""
     if isinstance(found, bool) != isinstance(expected, bool):

@@ -265,6 +265,14 @@ def test_validation_of_nothing(service, body, status):
     service.vera.post(path, body, headers={"Content-Type": "application/json"}, status=status)
 
 
+def test_validation_names_what_no_text_can_be(service):
+    """Half a character is JSON; an answer that says it again is JSON too, and no 500."""
+    body = [{"target": "a\ud800", "type": "service"}] * 2
+    answer = service.vera.post_json("/api/healing/dependencies/validate", body)
+    assert answer.json["valid"] is False
+    assert "a\\ud800" in answer.text
+
+
 def test_actions_are_the_55(service):
     actions = service.vera.get("/api/healing/actions").json
     risks = [action["risk"] for action in actions]

@@ -3,6 +3,7 @@
 import pytest
 
 from opsapp.monitoring.interfaces import IWarRoomSection
+from opsapp.monitoring.probes.outcome import Outcome
 from tests.support.monitoring import DOWN, UP, Lookout
 
 PATH = "/api/monitoring/incidents"
@@ -37,6 +38,17 @@ def test_newest_first_filtered_and_paged(lookout):
     assert page.headers["X-Total-Count"] == "3"
     get(f"{PATH}?status=closed", status=422)
     get(f"{PATH}?limit=1001", status=422)
+
+
+def test_what_an_older_version_has_stored_of_a_target_that_sends_half_characters_is_shown(lookout):
+    monitor_id = lookout.add(retries=0)
+    lookout.sees[monitor_id] = Outcome(False, None, '$.a is "x\ud800", expected 1')
+    lookout.tick()
+    get = lookout.service.vera.get
+    assert get(f"{PATH}?monitor_id={monitor_id}").json[0]["cause"] == '$.a is "x\ud800", expected 1'
+    signed_in = {"Authorization": "Bearer " + lookout.service.tokens["vera"]}
+    for page in ("/incidents", f"/monitors/{monitor_id}"):
+        assert "$.a is &#34;x?&#34;" in lookout.service.anonymous.get(page, headers=signed_in).text
 
 
 def test_fifty_by_default(lookout):

@@ -44,7 +44,7 @@ class Website(BaseHTTPRequestHandler):
         self._answer(int(rest), b"as you wish")
 
     def _json(self, rest):
-        self._answer(200, b'{"state": "ok", "items": [{"n": 7}]}', Content_Type="application/json")
+        self._answer(200, b'{"state": "ok", "items": [{"n": 7}], "half": "a\\ud800"}', Content_Type="application/json")
 
     def _gzip(self, rest):
         self._answer(200, gzip.compress(b"Welcome, packed"), Content_Encoding="gzip")

@@ -226,6 +226,11 @@ def test_json(prober, site, path, json_path, expected, ok):
     assert outcome.ok is ok, outcome
 
 
+def test_half_a_character_in_a_value_is_told_as_text_that_can_be_stored(prober, site):
+    outcome = probe(prober, site.url + "/json", "json", json_path="$.half", expected_value="b")
+    assert outcome.detail == '$.half is "a\\ud800", expected "b"'
+
+
 def test_a_good_certificate_is_up_with_its_days(prober, authority):
     with website(authority.issue("good")) as server:
         for type in ("http", "tls"):

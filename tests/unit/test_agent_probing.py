@@ -73,6 +73,7 @@ def test_http_is_up_with_its_phases(site):
         ("keyword", "/gzip", {"keyword": "packed"}, True, "HTTP 200"),
         ("json", "/json", {"json_path": "$.items[0].n", "expected_value": 7}, True, "HTTP 200"),
         ("json", "/json", {"json_path": "$.state", "expected_value": "bad"}, False, "expected"),
+        ("json", "/json", {"json_path": "$.half", "expected_value": 1}, False, '"a\\ud800", expected 1'),
         ("json", "/json", {"json_path": "$.none", "expected_value": 1}, False, "nothing at"),
         ("json", "/", {"json_path": "$", "expected_value": 1}, False, "not JSON"),
         ("json", "/endless", {"json_path": "$", "expected_value": 1}, False, "larger"),

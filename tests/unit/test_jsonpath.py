@@ -4,9 +4,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opsapp.wire.jsonpath import PathMissing, parse_path, read_path, same_value
+from opsapp.wire.jsonpath import PathMissing, parse_path, read_path, same_value, shown
 
 DOCUMENT = {"a": {"b": [10, {"c d": True}]}, "state": "ok", "n": 1, "0": "text key", "none": None}
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("up", '"up"'),
+        ({"é": None}, '{"é": null}'),
+        ("a\ud800b", '"a\\ud800b"'),
+        (["x" * 100], '["' + "x" * 77 + "…"),
+        (float("nan"), "NaN"),
+    ],
+)
+def test_any_value_is_shown_as_text_that_can_be_sent_and_stored(value, text):
+    assert shown(value) == text
+    shown(value).encode()
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import zlib
 from typing import Any, Dict, Optional, Tuple
 from urllib.parse import quote, urljoin, urlsplit
 
-from opsapp.wire.jsonpath import PathMissing, read_path, same_value
+from opsapp.wire.jsonpath import PathMissing, read_path, same_value, shown
 from opsapp.wire.version import VERSION
 
 from .gate import Failed, Gate, outcome
@@ -172,5 +172,4 @@ def _json_problem(target: Dict[str, Any], body: bytes) -> str:
         return str(missing)
     if same_value(found, target["expected_value"]):
         return ""
-    shown = json.dumps(found, ensure_ascii=False)[:80]
-    return f"{target['json_path']} is {shown}, expected {json.dumps(target['expected_value'], ensure_ascii=False)[:80]}"
+    return f"{target['json_path']} is {shown(found)}, expected {shown(target['expected_value'])}"

@@ -7,7 +7,7 @@ import json
 from opsapp.monitoring.probes import http
 from opsapp.monitoring.probes.outcome import Outcome, ProbeTarget
 from opsapp.monitoring.probes.transfers import Reply
-from opsapp.wire.jsonpath import PathMissing, read_path, same_value
+from opsapp.wire.jsonpath import PathMissing, read_path, same_value, shown
 
 
 def probe(prober, target: ProbeTarget) -> Outcome:
@@ -24,10 +24,5 @@ def judge(target: ProbeTarget, reply: Reply) -> str:
     except PathMissing as missing:
         return str(missing)
     if not same_value(found, target.expected_value):
-        return f"{target.json_path} is {_short(found)}, expected {_short(target.expected_value)}"
+        return f"{target.json_path} is {shown(found)}, expected {shown(target.expected_value)}"
     return ""
-
-
-def _short(value) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 80 else text[:79] + "…"
