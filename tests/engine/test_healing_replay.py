@@ -5,7 +5,9 @@ import pytest
 from opsapp.healing.engine import discovery
 from opsapp.healing.engine.replay import Change, change_of, replay
 from opsapp.healing.resources import healing_of
+from opsapp.healing.resources.cases import case_of
 from opsapp.lib.problems import Invalid
+from opsapp.monitoring.resources import incidents_of, monitors_of
 from tests.support.hosts import place
 
 DOWN = {"id": "down", "condition": "down == 1", "action": {"type": "clear_cache"}, "trust_ceiling": "notify"}
@@ -128,3 +130,80 @@ def test_an_edge_that_would_close_a_cycle_is_refused(past):
     about = one["about"]
     past.node.transact(lambda root: healing_of(root)["dependencies"].add_edge(about["depends_on"], about["target"]))
     assert past.service.otto.post(f"/api/healing/suggestions/{one['id']}/confirm", status=409).json["code"] == "cycle"
+
+
+# -- monitors that no rule looks at -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def monitors(ward):
+    """Two monitors and their ids by name."""
+    here = ward(DOWN, places=PLACES)
+    body = {"type": "tcp", "url": "tcp://127.0.0.1:9", "enabled": False}
+    made = {
+        name: here.service.otto.post_json("/api/monitoring/endpoints", {**body, "name": name}) for name in ("a", "b")
+    }
+    return here, {name: answer.json["id"] for name, answer in made.items()}
+
+
+def go_down(here, *ids, apart=20.0):
+    """One after the other; an hour later they are up again."""
+    for monitor_id in ids:
+        here.node.transact(_open, monitor_id, here.clock.now())
+        here.clock.advance(apart)
+    here.clock.advance(3600)
+
+
+def _open(root, monitor_id, now):
+    incidents, monitor = incidents_of(root), monitors_of(root)[monitor_id]
+    incidents.end(incidents.start(monitor, "timeout", now).id, now + 60)
+    monitor.state.incident_id = None
+
+
+def test_monitors_that_go_down_together_are_suggested_from_their_incidents(monitors):
+    here, ids = monitors
+    for _ in range(5):
+        go_down(here, ids["a"], ids["b"])
+    go_down(here, ids["a"])  # the one fails without the other, too
+    here.clock.advance(5 * 86400)
+    discovery.step(here.node)
+    [one] = suggestions(here)
+    about = one["about"]
+    assert (about["target"], about["depends_on"], about["support"], about["confidence"]) == ("b", "a", 5, 1.0)
+
+
+def test_incidents_are_called_as_their_monitors_are_now_and_those_of_deleted_ones_count_no_more(monitors):
+    here, ids = monitors
+    for _ in range(5):
+        go_down(here, ids["a"], ids["b"])
+    here.service.otto.put_json(f"/api/monitoring/endpoints/{ids['a']}", {"name": "gateway"})
+    found = discovery.failures_since(here.node, 0.0, 120.0)
+    assert {name: len(times) for name, times in found.items()} == {"gateway": 5, "b": 5}
+    here.service.ada.delete(f"/api/monitoring/endpoints/{ids['b']}")
+    assert list(discovery.failures_since(here.node, 0.0, 120.0)) == ["gateway"]
+
+
+def test_a_failure_that_the_ledger_tells_of_too_counts_once(monitors):
+    here, ids = monitors
+    rule = {"source": "test", "rule_id": "down", "condition": "c", "target": "a", "severity": "info", "metrics": {}}
+
+    def notified(root, at):
+        ledger = healing_of(root)["ledger"]
+        case = case_of({**rule, "at": at})
+        ledger.end(root, case, rule_id="down", outcome="notified", reason="", now=at, events=1)
+
+    for _ in range(3):
+        here.node.transact(notified, here.clock.now() + 30)
+        go_down(here, ids["a"])
+    go_down(here, ids["a"])
+    assert len(discovery.failures_since(here.node, 0.0, 120.0)["a"]) == 4
+
+
+def test_incidents_are_read_page_by_page(monitors, monkeypatch):
+    here, ids = monitors
+    for _ in range(4):
+        go_down(here, ids["a"])
+    monkeypatch.setattr(discovery, "PAGE", 2)
+    began = here.clock.now() - 4 * 3620
+    assert len(discovery.failures_since(here.node, 0.0, 120.0)["a"]) == 4
+    assert len(discovery.failures_since(here.node, began + 1, 120.0)["a"]) == 3

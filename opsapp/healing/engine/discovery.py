@@ -1,14 +1,19 @@
-"""Dependencies that nobody has declared: every so often, from what the ledger has recorded, as suggestions.
+"""Dependencies that nobody has declared: every so often, from the ledger and from incidents of monitors that no rule
+looks at, as suggestions.
 
 Must not: add an edge. A person confirms one.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from opsapp.healing.logic.cofailure import Pair, candidates
 from opsapp.healing.resources import healing_of
+from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.runtime import leases
 from opsapp.tree.root import Root
 
@@ -20,15 +25,26 @@ if TYPE_CHECKING:
 DAY = 86400.0
 LOOK_BACK_S = 30 * DAY
 MOST_ENTRIES = 50_000
+PAGE = 1000
 MOST_SUGGESTED = 20
 NO_FAILURE = ("withdrawn", "absorbed")
 
 
 def step(node: Node) -> bool:
     """Read page by page, think in a lane's thread, suggest."""
-    since, read = node.clock.now() - LOOK_BACK_S, 0
+    together = float(node.config["healing"]["discovery"]["together_s"])
+    times = failures_since(node, node.clock.now() - LOOK_BACK_S, together)
+    span = node.clock.now() - min((found[0] for found in times.values()), default=node.clock.now())
+    pairs = node.lane("discovery", 1).run(candidates, times, span, together)
+    if pairs:
+        node.transact(suggest, pairs[:MOST_SUGGESTED], node.clock.now())
+    return False
+
+
+def failures_since(node: Node, since: float, together: float) -> dict[str, list[float]]:
+    """When each target has failed. An incident that an entry tells of too is one failure."""
     failures: dict[str, list[float]] = {}
-    below: int | None = None
+    read, below = 0, None
     while read < MOST_ENTRIES:
         page, below = node.transact(recorded, since, below)
         read += len(page)
@@ -37,13 +53,32 @@ def step(node: Node) -> bool:
                 failures.setdefault(row["target"], []).append(float(row["created_at"]))
         if below is None:
             break
-    times = {target: sorted(found) for target, found in failures.items()}
-    span = node.clock.now() - min((found[0] for found in times.values()), default=node.clock.now())
-    together = float(node.config["healing"]["discovery"]["together_s"])
-    pairs = node.lane("discovery", 1).run(candidates, times, span, together)
-    if pairs:
-        node.transact(suggest, pairs[:MOST_SUGGESTED], node.clock.now())
-    return False
+    told = {target: sorted(found) for target, found in failures.items()}
+    read, low = 0, f"{int(since * 1000):012x}"
+    while read < MOST_ENTRIES and low:
+        incidents, low = node.transact(incidents_from, low)
+        read += PAGE
+        for target, at in incidents:
+            if not _is_near(told.get(target, ()), at, together):
+                failures.setdefault(target, []).append(at)
+    return {target: sorted(found) for target, found in failures.items()}
+
+
+def incidents_from(root: Root, low: str) -> tuple[list[tuple[str, float]], str]:
+    """A page of incidents, oldest first: what monitors that there still are are called now, and when they failed. And
+    where the next page begins; nowhere after the last."""
+    incidents, monitors = incidents_of(root), monitors_of(root)
+    ids = list(islice(incidents.keys(low), PAGE))
+    found = [incidents[each] for each in ids]
+    known = [one for one in found if one.monitor_id in monitors]
+    rows = [(monitors[one.monitor_id].settings["name"], float(one.started)) for one in known]
+    return rows, ids[-1] + "0" if len(ids) == PAGE else ""
+
+
+def _is_near(times: Sequence[float], at: float, together: float) -> bool:
+    """Whether one of these sorted times is about as late."""
+    found = bisect_left(times, at - together)
+    return found < len(times) and times[found] <= at + together
 
 
 def suggest(root: Root, pairs: list[Pair], now: float) -> None:
