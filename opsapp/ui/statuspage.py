@@ -6,6 +6,7 @@ Used by the views and by `opsapp status-export`, so both show the same. Needs no
 from __future__ import annotations
 
 import pathlib
+import re
 from datetime import datetime, timezone
 from email.utils import formatdate
 
@@ -39,6 +40,7 @@ STAGE = {
 }
 BADGE = {"up": "#1a7f37", "degraded": "#9a6700", "down": "#cf222e", "maintenance": "#0969da"}
 SHOWN = 30  # incidents of the past on the page
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 GOOD, FAIR = 99.9, 99.0  # a day's bar: at least this, less, and below
 
 
@@ -63,7 +65,7 @@ def stylesheet() -> str:
 
 def feed(document: dict, base_url: str) -> str:
     """/status.rss: incidents and their updates, and maintenance."""
-    return _templates.get_template("status.rss.jinja2").render(document=document, url=f"{base_url}/status")
+    return _xml(_templates.get_template("status.rss.jinja2").render(document=document, url=f"{base_url}/status"))
 
 
 def badge(monitor: dict) -> str:
@@ -71,9 +73,13 @@ def badge(monitor: dict) -> str:
     name, status = monitor["name"], STATUS[monitor["status"]].lower()
     left, right = 12 + 7 * len(name), 12 + 7 * len(status)
     colour = BADGE.get(monitor["status"], "#57606a")
-    return _templates.get_template("badge.jinja2").render(
-        name=name, status=status, left=left, right=right, colour=colour
-    )
+    values = {"name": name, "status": status, "left": left, "right": right, "colour": colour}
+    return _xml(_templates.get_template("badge.jinja2").render(values))
+
+
+def _xml(text: str) -> str:
+    """Without the characters that XML cannot even escape: one in a name would make the whole feed unreadable."""
+    return _NO_XML.sub("\ufffd", text)
 
 
 def bar(day: dict) -> str:

@@ -154,6 +154,18 @@ def test_durations_for_people(minutes, text):
     assert ui.length(minutes) == text
 
 
+def test_control_characters_in_a_name_or_an_update_do_not_break_feed_and_badge():
+    """People paste what they find. XML has no way at all to say these; the page can bear them."""
+    raw = "a\x01\x0b\x1b[0m\ufffe\tb\U0001f600"
+    about = document(1)
+    about["active_incidents"][0]["monitor_name"] = raw
+    about["active_incidents"][0]["updates"][0]["message"] = raw
+    about["maintenance"][0]["name"] = raw
+    titles = [each.text for each in ElementTree.fromstring(ui.feed(about, "https://x.example")).iter("title")]
+    assert any("a\ufffd\ufffd\ufffd[0m\ufffd\tb\U0001f600" in title for title in titles)
+    ElementTree.fromstring(ui.badge({"name": raw, "status": "up"}))
+
+
 def test_a_days_title_counts_its_incidents():
     day = {"date": "2026-01-02", "uptime": 99.5, "incidents": 1}
     assert ui.bar_title(day) == "2026-01-02: 99.50 %, 1 incident"
