@@ -199,6 +199,30 @@ def test_a_channel_that_fails_rests_for_all_of_its_messages(office):
     assert office.receiver.asked >= 3
 
 
+def test_what_was_told_first_arrives_first_however_often_it_has_failed(office):
+    office.channel()
+    office.receiver.status = 500
+    office.tell()
+    office.after(5)
+    office.tell(kind="incident.resolved", title="Shop is up again")
+    while len(office.log()) < 2:
+        office.after(5)  # the good news is due at once, the bad news with its next attempt
+    office.receiver.status = 200
+    for _ in range(3):
+        office.after(60)
+    assert office.receiver.titles == ["[critical] Shop is down", "Shop is up again"]
+
+
+def test_a_service_that_leads_elsewhere_has_not_taken_the_message(office):
+    """Followed, a redirect asks for a page there, and the message is gone."""
+    office.channel()
+    office.receiver.status = 302
+    office.tell()
+    office.after(5)
+    assert (office.log()[0]["status"], office.receiver.asked) == ("queued", 1)
+    assert "302" in office.log()[0]["error"]
+
+
 def test_it_is_given_up_in_the_end(office):
     office.channel()
     office.receiver.status = 500
@@ -252,12 +276,15 @@ def test_after_a_crash_between_intent_and_outcome_it_is_sent_again(office):
     assert len(letters) == 1
     assert office.log()[0]["status"] == "sending"
     assert office.service.transact(sending.begin, office.clock.now(), frozenset(), 8)[0] == []
+    office.tell("a:2", title="Behind it")
+    office.clock.advance(5)
+    routing.step(office.node)
     office.node.boot = "another"
     office.node.leases.owner = "box:another"
     office.service.transact(lambda root: setattr(root.system["leases"]["notify"], "owner", "box:another"))
     office.after(1)
-    assert office.receiver.titles == ["[critical] Shop is down"]
-    assert (office.log()[0]["status"], office.log()[0]["attempts"]) == ("sent", 2)
+    assert office.receiver.titles == ["[critical] Shop is down", "[critical] Behind it"]
+    assert [(entry["status"], entry["attempts"]) for entry in office.log()] == [("sent", 1), ("sent", 2)]
 
 
 def test_an_outcome_that_comes_too_late_changes_nothing(office):

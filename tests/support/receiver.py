@@ -35,10 +35,17 @@ class Receiver:
                     receiver.messages.append(json.loads(body))
                 try:
                     self.send_response(receiver.status)
+                    if receiver.status in (301, 302):
+                        self.send_header("Location", "/elsewhere")
                     self.send_header("Content-Length", "0")
                     self.end_headers()
                 except OSError:
                     pass  # whoever asked has given up: that is what a hanging service is tested with
+
+            def do_GET(self):
+                self.send_response(200)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
 
             def log_message(self, *_about):
                 pass

@@ -98,6 +98,7 @@ def plugin_of(url: str, timeout: float = 30.0) -> Any:
         storage_mode="memory",
         allow_templates=False,
         service_timeout=timeout,
+        http_redirects=False,  # followed, they end in a GET that leaves the message behind and looks like a success
     )
     try:
         plugin = library.Apprise.instantiate(url, asset=asset, suppress_exceptions=False)

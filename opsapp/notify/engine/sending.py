@@ -153,7 +153,7 @@ def _take_back(root: Root, now: float) -> None:
 def _next(root: Root, channel_id: str, now: float, burst: int) -> Delivery | None:
     """The next delivery of a channel: its oldest, or, when many are due or were held back, all of them as one."""
     log_of, channel = deliveries_of(root), channels_of(root).get(channel_id)
-    due = log_of.due(channel_id, now, MERGED_AT_ONCE)
+    due = sorted(log_of.due(channel_id, now, MERGED_AT_ONCE), key=lambda delivery: delivery.id)  # as it was told
     if channel is not None and channel.rests_until > now:
         return None
     if channel is None or not channel.fields["enabled"]:
