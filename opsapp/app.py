@@ -47,13 +47,13 @@ def configure(settings: dict[str, Any]) -> Configurator:
     """Every room included, the store open, nothing brought up to date yet."""
     settings = settings | store_settings(settings)
     make_data_directory(settings)
-    config = Configurator(settings=settings)
     with private_files(), without_source():
+        config = Configurator(settings=settings)
         for room in INCLUDES:
             config.include(room)
-    config.commit()
-    reserve_view_names(config.registry)
-    settle_requests(config)
+        config.commit()
+        reserve_view_names(config.registry)
+        settle_requests(config)
     return config
 
 

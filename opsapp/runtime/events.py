@@ -7,7 +7,6 @@ Batch; after the commit its serial is the transaction's id, the same order on ev
 from __future__ import annotations
 
 import json
-import sys
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -117,7 +116,7 @@ class Tail:
 
     def __init__(self, node: Node):
         self.node = node
-        self._ring: deque[tuple[str, str, str, float]] = deque(maxlen=RING)
+        self._ring: deque[str] = deque(maxlen=RING)  # events as lines: ID KIND TIME DATA
         self.positions: dict[str, int] = {}
         self.seen_transaction: Any = None
         self.listeners: list[Callable[[Event], None]] = []
@@ -131,7 +130,7 @@ class Tail:
         self.seen_transaction = last
         for event in fresh:
             if not event.kind.startswith("_"):  # those are for listeners, not for readers who come later
-                self._ring.append((event.id, sys.intern(event.kind), _packed(event.data), event.at))
+                self._ring.append(f"{event.id} {event.kind} {event.at!r} {_packed(event.data)}")
             for listener in list(self.listeners):
                 listener(event)
         return bool(fresh)
@@ -145,8 +144,8 @@ class Tail:
         """What came after `event_id`, as far as it is remembered; nothing without one."""
         if event_id is None:
             return []
-        later = [row for row in tuple(self._ring) if row[0] > event_id]
-        return [Event(id, kind, json.loads(data), at) for id, kind, data, at in later]
+        rows = [line.split(" ", 3) for line in tuple(self._ring) if line.partition(" ")[0] > event_id]
+        return [Event(id, kind, json.loads(data), float(at)) for id, kind, at, data in rows]
 
 
 def _packed(data: dict[str, Any]) -> str:

@@ -7,8 +7,11 @@ observed at. Numbers that are kept as series are bound to their series number, a
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Iterable
+from math import inf
 from typing import Any
+from weakref import WeakValueDictionary
 
 from opsapp.series.observations import MARK, NAMES
 
@@ -17,47 +20,82 @@ Value = int | float | str
 Implied = Callable[[float], dict[str, Value]]
 
 
+class Places(dict[str, int]):
+    """Where in its row each name of a subject stands. Subjects that know the same names share one."""
+
+    __slots__ = ("__weakref__",)
+
+
 class Live:
+    """A subject is a row: its places, then value and time of each name. Tens of thousands of subjects know the same few
+    names, and a dictionary of pairs for each takes three times the memory."""
+
     def __init__(self):
-        self._subjects: dict[str, dict[str, tuple[Value, float]]] = {}
+        self._rows: dict[str, list[Any]] = {}
+        self._places: WeakValueDictionary[tuple[str, ...], Places] = WeakValueDictionary()
+        self._lock = threading.Lock()
         self._listeners: list[Callable[[str, dict[str, Value]], Any]] = []
         self._bound: dict[int, tuple[str, str, Implied | None]] = {}
         self._new: set[int] = set()
 
     def update(self, subject: str, values: dict[str, Value], at: float) -> None:
         """Take what was observed at `at`; an older observation of a name never replaces a newer one."""
-        known = self._subjects.get(subject)
-        if known is None:
-            known = self._subjects.setdefault(subject, {})
         changed = {}
-        for name, value in values.items():
-            before = known.get(name)
-            # Heard twice (here and from the journal) it is no news the second time.
-            if before is None or before[1] < at or (before[1] == at and before[0] != value):
-                known[name] = (value, at)
-                changed[name] = value
+        with self._lock:
+            row = self._wide_enough(subject, values)
+            places = row[0]
+            for name, value in values.items():
+                n = places[name]
+                since = row[n + 1]
+                # Heard twice (here and from the journal) it is no news the second time.
+                if since < at or (since == at and row[n] != value):
+                    row[n : n + 2] = value, at  # both at once, for who reads meanwhile
+                    changed[name] = value
+            self._rows[subject] = row
         for listener in tuple(self._listeners) if changed else ():
             self._tell(listener, subject, changed)
 
+    def _wide_enough(self, subject: str, values: dict[str, Value]) -> list[Any]:
+        """The subject's row where it has a place for each of these names; else a wider one, which nobody sees yet."""
+        row = self._rows.get(subject, [()])
+        new = [name for name in values if name not in row[0]]
+        if not new and subject in self._rows:
+            return row
+        return self._made((*row[0], *new), (*row[1:], *(None, -inf) * len(new)))
+
+    def _made(self, names: tuple[str, ...], pairs: tuple[Any, ...]) -> list[Any]:
+        places = self._places.get(names)
+        if places is None:
+            places = self._places[names] = Places(zip(names, range(1, 2 * len(names), 2), strict=True))
+        return list((places, *pairs))  # of a tuple: as long as it is, a list that grew is longer
+
     def names(self, subject: str) -> int:
         """How many names of a subject are known."""
-        return len(self._subjects.get(subject, ()))
+        return len(self._rows.get(subject, ((),))[0])
 
     def forget(self, subject: str, before: float) -> None:
         """Names that were last observed before that are no more: units, containers and mounts come and go for ever."""
-        known = self._subjects.get(subject, {})
-        self._subjects[subject] = {name: seen for name, seen in known.items() if seen[1] >= before}
+        with self._lock:
+            kept = {name: seen for name, seen in self.get(subject).items() if seen[1] >= before}
+            self._rows[subject] = self._made(tuple(kept), tuple(each for seen in kept.values() for each in seen))
 
     def get(self, subject: str) -> dict[str, tuple[Value, float]]:
         """{name: (value, observed at)}; empty for a subject nobody reported on."""
-        return dict(self._subjects.get(subject, ()))
+        row = self._rows.get(subject, [()])[:]  # as it is now, whoever writes meanwhile
+        return dict(zip(row[0], zip(row[1::2], row[2::2], strict=True), strict=True))
 
     def value(self, subject: str, name: str) -> Value | None:
-        return self._subjects.get(subject, {}).get(name, (None, 0))[0]
+        row = self._rows.get(subject)
+        return row[row[0][name]] if row and name in row[0] else None
+
+    def observed_at(self, subject: str, *names: str) -> float | None:
+        """When any of these was observed last."""
+        row = self._rows.get(subject)
+        return max((row[row[0][name] + 1] for name in names if name in row[0]), default=None) if row else None
 
     def subjects(self, kind: str = "") -> list[str]:
         """All subjects whose word begins with `kind`."""
-        return [subject for subject in tuple(self._subjects) if subject.startswith(kind)]
+        return [subject for subject in tuple(self._rows) if subject.startswith(kind)]
 
     def subscribe(self, listener: Callable[[str, dict[str, Value]], Any]) -> Callable[[], None]:
         """`listener(subject, {name: value})` on the thread that updates, for every observation taken; ends by calling
@@ -66,7 +104,7 @@ class Live:
         return lambda: self._listeners.remove(listener)
 
     def drop(self, subject: str) -> None:
-        self._subjects.pop(subject, None)
+        self._rows.pop(subject, None)
         for number in [number for number, bound in self._bound.items() if bound[0] == subject]:
             del self._bound[number]
 

@@ -39,7 +39,7 @@ class Generation:
         self.batches = 0
         self.folded = 0  # how many looks found it folded
         self.last: dict[str, int] = {}  # log -> its last batch in here
-        self._open: dict[int, bytearray] = {}
+        self._open: dict[int, bytes] = {}
         self._numbers, self._ends, self._rows = array("I"), array("I"), b""
 
     def take(self, key: str, batch: int, observations: list) -> None:
@@ -47,10 +47,9 @@ class Generation:
         self.folded = 0
         self.last[key] = batch
         for number, time, value, status, hold in observations:
-            packed = self._open.get(number)
-            if packed is None:
-                packed = self._open[number] = bytearray()
-            packed += ROW.pack(time, math.nan if value is None else value, status, hold)
+            packed = ROW.pack(time, math.nan if value is None else value, status, hold)
+            # Some rows a series before all is closed: a buffer that grows takes half as much again.
+            self._open[number] = self._open[number] + packed if number in self._open else packed
 
     def close(self) -> None:
         """It takes no more batches."""
@@ -62,7 +61,7 @@ class Generation:
 
     def rows(self, number: int) -> bytes:
         if number in self._open:
-            return bytes(self._open[number])
+            return self._open[number]
         at = bisect_left(self._numbers, number)
         if at == len(self._numbers) or self._numbers[at] != number:
             return b""

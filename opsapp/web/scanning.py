@@ -6,6 +6,7 @@ Lives here: how Pyramid and Venusian learn where a view is declared while the ro
 from __future__ import annotations
 
 import inspect
+import linecache
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -18,12 +19,18 @@ def _place(frame: FrameType, context: int = 1) -> Any:
     return inspect.Traceback(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name, [""] * context, 0)
 
 
+def _no_lines(filename: str, module_globals: Any = None) -> list[str]:
+    """What `linecache.getlines` answers for a file that cannot be read. Pyramid asks for the line of every directive,
+    and all files read for that would stay in memory."""
+    return []
+
+
 @contextmanager
 def without_source() -> Iterator[None]:
     """Within it, whoever asks for a frame's place gets it without the line's text."""
-    searching = inspect.getframeinfo
-    inspect.getframeinfo = _place  # type: ignore[assignment]
+    searching, reading = inspect.getframeinfo, linecache.getlines
+    inspect.getframeinfo, linecache.getlines = _place, _no_lines  # type: ignore[assignment]
     try:
         yield
     finally:
-        inspect.getframeinfo = searching
+        inspect.getframeinfo, linecache.getlines = searching, reading

@@ -1,5 +1,8 @@
 """The live view: latest wins, listeners hear everything taken, a listener's mistake stays its own."""
 
+import threading
+import tracemalloc
+
 from opsapp.series.live import Live
 from opsapp.series.observations import CODES, MARK
 
@@ -73,3 +76,33 @@ def test_a_change_without_a_check_is_no_check():
     live.bind(7, "monitor:a", "response_time_ms")
     live.replay([(7, 1_000_000, None, CODES["paused"] | MARK, 60), (7, 1_000_000, None, 0, 0)])
     assert live.get("monitor:a") == {}
+
+
+def test_a_reader_never_sees_a_value_with_another_ones_time():
+    live, torn, ended = Live(), [], threading.Event()
+
+    def read():
+        while not ended.is_set():
+            torn.extend(pair for pair in live.get("monitor:m").values() if pair[0] != pair[1])
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for n in range(1, 20_000):
+        live.update("monitor:m", {f"n{n // 1000}": float(n), "ms": float(n)}, float(n))
+    ended.set()
+    reader.join()
+    assert torn == []
+    assert live.names("monitor:m") == 21
+
+
+def test_what_is_known_under_the_same_few_names_takes_little_memory():
+    """A dictionary of pairs for each subject takes twice as much."""
+    live, words = Live(), [f"monitor:{n}" for n in range(2001)]
+    values = {"status": "up", "last_check": 1, "ms": 1.0, "cert_days": 1.0}
+    live.update(words.pop(), values, 0.0)
+    tracemalloc.start()
+    for n, word in enumerate(words):
+        live.update(word, values, float(n))
+    held = tracemalloc.get_traced_memory()[0] / len(words)
+    tracemalloc.stop()
+    assert held < 320

@@ -65,7 +65,7 @@ def record(node: Node, entry: Entry, now: float, *, secrets: bool) -> dict[str, 
         "status": status,
         "response_time_ms": None if response is None else round(response),
         # Pending is "never checked": a push monitor whose first call is late was not, whatever is being tried again.
-        "last_check": None if status == "pending" else checked_at(live),
+        "last_check": None if status == "pending" else checked_at(node, entry),
         "uptime_24h": entry.uptime[1],
         "since": int(entry.told.since),
         "cause": entry.told.cause,
@@ -90,12 +90,12 @@ def current_status(node: Node, entry: Entry, now: float) -> str:
         return "maintenance"
     if status in {"unknown", "maintenance"}:
         return "unknown"
-    return shown(entry.told.status, checked_at(node.series.live.get(entry.subject)), entry.rules, now)
+    return shown(entry.told.status, checked_at(node, entry), entry.rules, now)
 
 
-def checked_at(live: dict[str, tuple[Any, float]]) -> int | None:
+def checked_at(node: Node, entry: Entry) -> int | None:
     """When a check was made last, as far as this node knows."""
-    newest = max((live[name][1] for name in ("last_check", "beat") if name in live), default=None)
+    newest = node.series.live.observed_at(entry.subject, "last_check", "beat")
     return None if newest is None else int(newest)
 
 

@@ -60,7 +60,7 @@ class Measuring:
 
     def _heard(self, entry: Entry) -> float:
         """When a push monitor was called last; no earlier than when it was made, and we began to listen."""
-        _, called = self.node.series.live.get(entry.subject).get("beat", (0, 0.0))
+        called = self.node.series.live.observed_at(entry.subject, "beat") or 0.0
         listening = entry.standing.since if entry.standing.status == "pending" else 0.0
         return max(called, self.started_at, entry.created_at, listening)
 

@@ -52,6 +52,7 @@ class Entry:
         "id",
         "incident_id",
         "judged_at",
+        "phase_names",
         "phases",
         "protocol",
         "push_token",
@@ -75,7 +76,8 @@ class Entry:
         self.revision = 0
         self.standing = Standing()
         self.judged_at = 0.0  # when the check began whose verdict was taken last
-        self.phases: tuple[tuple[str, ...], bytes] | None = None  # of the last check, where this node made it
+        self.phase_names: tuple[str, ...] = ()  # of the last check, where this node made it
+        self.phases = b""
         self.protocol: str | None = None
         self.uptime: tuple[float, float | None] = (0.0, None)  # (computed at, percent of 24 h)
         self.slow = False
@@ -121,21 +123,19 @@ class Entry:
     def measured(self, outcome: Outcome) -> None:
         """What of an outcome is shown until the next one; packed, because there are so many of them."""
         self.protocol = outcome.protocol
-        if outcome.phases is None:
-            self.phases = None
-            return
-        names = tuple(outcome.phases)
-        self.phases = _NAMES.setdefault(names, names), _floats(*outcome.phases.values())
+        found = outcome.phases or {}
+        names = tuple(found)
+        self.phase_names, self.phases = _NAMES.setdefault(names, names), array("f", found.values()).tobytes()
+
+    def forget_measured(self) -> None:
+        self.protocol, self.phase_names, self.phases = None, (), b""
 
     def shown_phases(self) -> dict[str, float] | None:
-        if self.phases is None:
+        if not self.phase_names:
             return None
-        names, packed = self.phases
-        return {name: round(value, 2) for name, value in zip(names, array("f", packed), strict=True)}
-
-
-def _floats(*values: float) -> bytes:
-    return array("f", values).tobytes()
+        return {
+            name: round(value, 2) for name, value in zip(self.phase_names, array("f", self.phases), strict=True)
+        }
 
 
 class Settings(Mapping[str, Any]):
@@ -245,7 +245,7 @@ class Register:
             entry.take(monitor, self.section)
             if looked_at != (entry.target.type, entry.target.url):
                 self._live.forget(entry.subject, inf)  # it was measured elsewhere
-                entry.phases = entry.protocol = None
+                entry.forget_measured()
         if differs:
             self._differs()
         # What other nodes measured comes back by the journal under this name.
