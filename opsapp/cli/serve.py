@@ -49,8 +49,8 @@ def serve(asked: argparse.Namespace) -> int:
         limits = Limits().with_settings(server)
     except (argparse.ArgumentTypeError, ValueError) as problem:
         raise Mistaken(f"{asked.ini}: [server:main]: {problem}") from None
-    set_up_logging(asked.ini)
-    settings = settings_of(asked) | _node_settings(asked, port)
+    ours = {} if set_up_logging(asked.ini) else {"opsapp.logs": "true"}
+    settings = ours | settings_of(asked) | _node_settings(asked, port)
     application = make_application(settings)
     return serve_until_told(
         application,
@@ -96,8 +96,9 @@ def server_settings(ini: str) -> dict[str, str]:
     return dict(parser.items(section)) if parser.has_section(section) else {}
 
 
-def set_up_logging(ini: str) -> None:
-    """Nobody's format here shows a process, a thread or a line of code: their search is left out."""
+def set_up_logging(ini: str) -> bool:
+    """Whether the ini file says itself how logs look; else the YAML file's `log` section does. Nobody's format here
+    shows a process, a thread or a line of code: their search is left out."""
     logging.logProcesses = logging.logThreads = logging.logMultiprocessing = False
     logging._srcfile = None
     ini_settings(ini)
@@ -105,8 +106,9 @@ def set_up_logging(ini: str) -> None:
     parser.read(ini)
     if parser.has_section("loggers"):
         logging.config.fileConfig(ini, disable_existing_loggers=False)
-    else:
-        logging.basicConfig(level=logging.INFO, stream=sys.stderr)
+        return True
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr)
+    return False
 
 
 def address(running: Any) -> str:

@@ -1,4 +1,5 @@
 """The command `opsapp serve` as a process: first start, stop, reload, a second one on the same data, pserve."""
+import json
 import signal
 import subprocess
 import sys
@@ -10,6 +11,10 @@ from tests.support.process import ROOT, Serve
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.system
+
+
+# As the guide has it: nothing about logging, so the YAML file's `log` section says how lines look.
+SHORT = "[app:main]\nuse = egg:opsapp\n[server:main]\nuse = egg:opsapp#gevent\n"
 
 
 class FirstStart(Serve):
@@ -79,7 +84,11 @@ def test_a_second_server_on_the_same_data_or_port_refuses_to_start(tmp_path):
 
 
 def test_sighup_takes_a_good_configuration_and_keeps_the_old_one_when_it_is_bad(tmp_path):
-    with Serve(tmp_path, config={"web": {"base_url": "http://one.example"}}) as serve:
+    (tmp_path / "short.ini").write_text(SHORT)
+    config = {"web": {"base_url": "http://one.example"}, "log": {"format": "json"}}
+    with Serve(tmp_path, config=config, ini=tmp_path / "short.ini") as serve:
+        lines = [line for line in serve.log.read_text().splitlines() if not line.startswith(("Serving at", "First "))]
+        assert {"time", "level", "logger", "message"} <= set.intersection(*(set(json.loads(line)) for line in lines))
         serve.config.write_text("web: {base_url: 'http://two.example', no_such_key: 1}\n")
         serve.child.send_signal(signal.SIGHUP)
         until(lambda: "no_such_key" in serve.tail(), 10, what="the mistake in the log")
