@@ -44,6 +44,14 @@ class ShardedTree(Persistent):
     def keys(self, low: str | None = None) -> Iterator[str]:
         return heapq.merge(*(part.keys(low) for part in self._parts))
 
+    def last(self, count: int) -> list[str]:
+        """The greatest keys, in order."""
+        found: list[str] = []
+        for part in self._parts:
+            keys = part.keys()
+            found += keys[max(0, len(keys) - count) :]
+        return sorted(found)[-count:]
+
     def items(self, low: str | None = None) -> Iterator[tuple[str, Any]]:
         return heapq.merge(*(part.items(low) for part in self._parts), key=lambda item: item[0])
 

@@ -6,7 +6,8 @@ from opsapp.approvals.engine import expire
 from opsapp.automations.engine import carrying, housekeeping, request_run, run_state
 from opsapp.automations.engine.carrying import recover, take_up
 from opsapp.automations.engine.programs import Ended
-from opsapp.automations.resources import board_of
+from opsapp.automations.logic.runs import STATUSES
+from opsapp.automations.resources import Run, board_of, index_runs, runs_of
 
 OWNER = "box:test"
 
@@ -49,9 +50,38 @@ class Desk:
         return self.service.read(empty)
 
 
+    def walk(self):
+        """Every run by what is stored of it: id -> (automation, status), the newest first."""
+        stored = self.service.read(
+            lambda root: {run.id: (run.automation_id, run.status) for run in runs_of(root).values()}
+        )
+        return dict(sorted(stored.items(), reverse=True))
+
+    def lists_agree(self):
+        """Every filtered list is what a walk through all runs finds, page by page, and says how many."""
+        runs = self.walk()
+        places = {"": runs} | {
+            f"/{each}": {run: found for run, found in runs.items() if found[0] == each}
+            for each in (row["id"] for row in self.service.vera.get("/api/automations").json)
+        }
+        for place, mine in places.items():
+            for status in (None, *STATUSES):
+                wanted = [run for run, (_, stands) in mine.items() if status in (None, stands)]
+                query = f"status={status}&" if status else ""
+                path = f"/api/automations{place}/runs?{query}"
+                found = self.service.vera.get(f"{path}limit=1000")
+                assert [row["run_id"] for row in found.json] == wanted, path
+                assert found.headers["X-Total-Count"] == str(len(wanted))
+                second = self.service.vera.get(f"{path}limit=1&offset=1").json
+                assert [row["run_id"] for row in second] == wanted[1:2]
+
+
 @pytest.fixture
 def desk(service):
-    return Desk(service)
+    """Whatever a test does: the lists show it."""
+    desk = Desk(service)
+    yield desk
+    desk.lists_agree()
 
 
 def test_another_attempt_after_a_pause(desk):
@@ -142,6 +172,7 @@ def test_a_refused_part_fails_its_parent(desk):
     run = desk.run(desk.make("composite", {"automations": [part]}))
     assert (desk.status(run), desk.record(run)["reason"]) == ("failed", "step 1 ended failed")
     assert "not run: A run of this automation is under way." in desk.record(run)["output"]
+    assert sorted(status for _, status in desk.walk().values()) == ["failed", "running"]  # nothing waits for ever
 
 
 # -- approvals
@@ -236,6 +267,57 @@ def test_other_rooms_ask_in_their_transaction(desk):
     state = desk.service.transact(run_state, found["run_id"])
     assert (state["status"], state["reason"], state["origin"]) == ("failed", "exit code 1", "heal:7")
     assert desk.service.transact(run_state, "nothing") is None
+
+
+def test_runs_are_listed_by_status_while_they_wait_run_and_end(desk):
+    desk.make()
+    first, held = desk.make(retries=1), desk.make(requires_approval=True)
+    parent = desk.make("composite", {"automations": [first]})
+    desk.run(first)
+    desk.run(first)  # waits for the first
+    desk.run(held, "ada")
+    desk.lists_agree()
+    desk.take()
+    desk.lists_agree()
+    desk.service.transact(recover, frozenset({"box:other"}))
+    desk.lists_agree()
+    desk.end("failed")
+    desk.lists_agree()  # one waits for its second attempt
+    desk.run(parent)
+    desk.lists_agree()
+    assert {"queued", "pending_approval"} < {status for _, status in desk.walk().values()}
+
+
+def test_a_clock_that_was_set_back_takes_no_id_twice(desk):
+    automation = desk.make()
+    desk.run(automation)
+    desk.service.clock.advance(-5)
+    for _ in range(4):  # the first waits and begins later, so that the one that began at once stays the last known
+        desk.run(automation)
+        desk.end()
+        desk.end()
+    assert [status for _, status in desk.walk().values()] == ["done"] * 5
+
+
+def leave_behind(root, automation):
+    """A refused part, as it was left before."""
+    like = next(run for run in runs_of(root).values() if run.automation_id == automation)
+    left = Run(automation, like.definition, like.outline, by="otto", origin="run", now=1.0)
+    runs_of(root).add(left, 1.0, "")
+
+
+def test_runs_of_an_older_store_are_listed_by_status_too(desk):
+    automation = desk.make()
+    desk.run(automation)
+    desk.end("failed")
+    desk.run(automation)
+    desk.service.transact(lambda root: runs_of(root).__delattr__("ended"))
+    desk.service.transact(leave_behind, automation)
+    for _ in range(2):
+        desk.service.transact(index_runs)
+    assert len(desk.walk()) == 2
+    desk.lists_agree()
+    desk.end("done")
 
 
 def test_old_runs_are_forgotten(desk):

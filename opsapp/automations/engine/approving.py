@@ -76,11 +76,16 @@ def ground_gone(root: Root, run: Run | None, plan_hash: str) -> str | None:
     return None if resources.plan_hash(plan(run)) == plan_hash else "the plan has changed"
 
 
-def waiting_for(root: Root, automation_id: str) -> list[Run]:
-    """Its runs that people have not decided about yet."""
+def undecided(root: Root) -> list[Run]:
+    """Runs that people have not decided about yet."""
     pending = root["api"]["approvals"].of_status("pending")
     found = [runs_of(root).get(each.about["run_id"]) for each in pending if each.kind == KIND]
-    return [run for run in found if run is not None and run.automation_id == automation_id and not run.is_over]
+    return [run for run in found if run is not None and not run.is_over]
+
+
+def waiting_for(root: Root, automation_id: str) -> list[Run]:
+    """Those of one automation."""
+    return [run for run in undecided(root) if run.automation_id == automation_id]
 
 
 def withdraw(root: Root, run: Run, why: str, now: float) -> None:

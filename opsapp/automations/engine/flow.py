@@ -58,6 +58,8 @@ def ask(
         run.inputs = values
     if parent is not None:
         run.parent, run.step = parent.id, step
+    if not definition.settings["requires_approval"]:
+        require_turn(state, definition.settings["concurrency"])  # a refusal leaves nothing behind
     runs_of(root).add(run, now, state.history.last)
     if definition.settings["requires_approval"]:
         run.status = "pending_approval"
@@ -75,6 +77,7 @@ def ask_planned(root: Root, now: float, automation_id: str, plan: Plan, *, by: s
     run = Run(automation_id, plan.definition, plan.outline, by=by, origin=origin, now=now)
     state = standing_of(root, automation_id)
     _permitted(root, run)
+    require_turn(state, plan.concurrency)
     runs_of(root).add(run, now, state.history.last)
     admit(root, run, state, plan.concurrency, now)
     return run
@@ -107,11 +110,15 @@ def _inputs(automation: Automation, given: Mapping[str, Any]) -> dict[str, Any]:
 # -- admitted
 
 
+def require_turn(state: Standing, how: str) -> None:
+    if state.current is not None and how == "skip":
+        raise Conflict("A run of this automation is under way.", code="already_running")
+
+
 def admit(root: Root, run: Run, state: Standing, how: str, now: float) -> None:
     """It begins, or waits; `skip` refuses it while another run of its automation is under way."""
+    require_turn(state, how)
     busy = state.current is not None
-    if busy and how == "skip":
-        raise Conflict("A run of this automation is under way.", code="already_running")
     if busy and how == "replace":
         for other in [*state.waiting, state.current]:
             if other != run.id:
@@ -238,6 +245,7 @@ def end(
         status = "cancelled"
     run.status, run.reason, run.exit_code, run.finished, run.owner = status, reason, exit_code, now, ""
     board.drop(run.id)
+    runs_of(root).ended[status][run.id] = True
     if run.automation_id in automations_of(root):
         _settle(root, run, standing_of(root, run.automation_id), now)
     tell_people(root, run)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 from opsapp.automations.logic import settings as meaning
 from opsapp.automations.logic.runs import FINAL
-from opsapp.automations.resources import Automation, Run, automations_of, runs_of
+from opsapp.automations.resources import Automation, Run, automations_of, board_of, runs_of
 from opsapp.tree.root import Root
 
-from . import editing, flow, scheduling
+from . import approving, editing, flow, scheduling
 
 
 def rows(root: Root, text: str | None) -> list[dict[str, Any]]:
@@ -85,11 +86,34 @@ def _part(root: Root, step: str, run_id: str, status: str) -> dict[str, Any]:
     return {"step": step, "run_id": run_id or None, "status": status if part is None else part.status}
 
 
-def page(root: Root, ids: list[str], status: str | None, limit: int, offset: int) -> tuple[list[dict[str, Any]], int]:
-    """A page of these runs (newest first already), and how many there are."""
-    if status is not None:
-        ids = [each for each in ids if runs_of(root)[each].status == status]
-    return [run_row(runs_of(root)[each]) for each in ids[offset : offset + limit]], len(ids)
+def page(
+    root: Root, automation: Automation | None, status: str | None, limit: int, offset: int
+) -> tuple[list[dict[str, Any]], int]:
+    """A page of the runs of an automation or of all, newest first, and how many there are. Only the page's own runs are
+    read, and those under way: how others ended is told by an index."""
+    runs = runs_of(root)
+    ended = (
+        [] if status is not None and status not in FINAL else [runs.ended[status]] if status else runs.ended.values()
+    )
+    under_way = set() if status in FINAL else _under_way(root, status)
+    if automation is not None:
+        whole = list(automation.history)[::-1]
+        ids = [each for each in whole if status is None or each in under_way or any(each in tree for tree in ended)]
+        count = len(ids)
+    else:
+        newest = chain(under_way, *(tree.last(offset + limit) for tree in ended))
+        ids, count = sorted(newest, reverse=True), len(under_way) + sum(map(len, ended))
+    return [run_row(runs[each]) for each in ids[offset : offset + limit]], count
+
+
+def _under_way(root: Root, status: str | None) -> set[str]:
+    """The ids of runs that have not ended: of this status, or all."""
+    runs, board = runs_of(root), board_of(root)
+    asked = {run.id for run in approving.undecided(root)} if status in ("pending_approval", None) else set()
+    if status != "pending_approval":
+        asked |= board.under_way() | {*board.queue, *automations_of(root).standings.starting}
+    found = {each for each in asked if each in runs and not runs.has_ended(each)}
+    return found if status is None else {each for each in found if runs[each].status == status}
 
 
 def piece(root: Root, run_id: str, position: int, most: int) -> dict[str, Any] | None:

@@ -17,7 +17,7 @@ from .automations import (
 )
 from .board import KEY, Board, board_of
 from .plans import Plan
-from .runs import Output, Run, Runs
+from .runs import Output, Run, Runs, index_ended
 from .secrets import Secret, Secrets, reseal, reveal
 from .standing import Standing, gather
 
@@ -40,6 +40,7 @@ __all__ = [
     "automations_of",
     "board_of",
     "gather_standings",
+    "index_runs",
     "reseal",
     "reveal",
     "runs_of",
@@ -59,6 +60,11 @@ def set_up(root: Root) -> None:
 def gather_standings(root: Root) -> None:
     """Evolve step: how automations stand, from each of them into one place."""
     gather(automations_of(root))
+
+
+def index_runs(root: Root) -> None:
+    """Evolve step: runs by how they ended."""
+    index_ended(runs_of(root), board_of(root).queue)
 
 
 def standing_of(root: Root, automation_id: str) -> Standing:

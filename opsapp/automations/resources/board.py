@@ -41,6 +41,10 @@ class Board(Persistent):
             if run_id in index:
                 index.remove(run_id)
 
+    def under_way(self) -> set[str]:
+        """Ids of runs: all that have begun and not ended are among them, and some that are over."""
+        return {*self.admitted, *self.claimed, *self.remote, *(run_id for _, run_id, _ in self.moments)}
+
     def due(self, now: float, most: int) -> list[tuple[float, str, str]]:
         return list(islice(self.moments.keys(None, (now, "~", "~")), most))
 

@@ -152,13 +152,24 @@ class Run(Record):
 
 
 class Runs(Folder):
-    """/api/automations/runs"""
+    """/api/automations/runs. `ended`: final status -> ids of the runs that ended so; those that have not are in the
+    queues of the board."""
 
     url = "/api/automations/runs"
 
     def __init__(self) -> None:
         super().__init__()
         self._children = ShardedTree()
+        self.ended = {status: ShardedTree() for status in sorted(FINAL)}
+
+    def __delitem__(self, name: str) -> None:
+        for ids in self.ended.values():
+            if name in ids:
+                del ids[name]
+        super().__delitem__(name)
+
+    def has_ended(self, run_id: str) -> bool:
+        return any(run_id in ids for ids in self.ended.values())
 
     def add(self, run: Run, now: float, after: str) -> Run:
         """Its id is greater than `after`, that of its automation's last run: so they come in order. Those of one
@@ -166,9 +177,24 @@ class Runs(Folder):
         connection: Any = self._p_jar
         txn = connection.transaction_manager.get()
         number = max(_begun_in(txn) or (int(now * 1000) << 32) + secrets.randbits(32), int(after or "0", 16)) + 1
+        while f"{number:020x}" in self:  # the clock was set back, and one that waited took it
+            number += 1
         txn.set_data(_NUMBERS, number)
         self[f"{number:020x}"] = run
         return run
+
+
+def index_ended(runs: Runs, queue: Any) -> None:
+    """Evolve step: the runs of before are found by how they ended, too. What looks queued and is in no queue was refused
+    as a part of another run, which left it behind."""
+    if hasattr(runs, "ended"):
+        return
+    runs.ended = {status: ShardedTree() for status in sorted(FINAL)}
+    for run in list(runs.values()):
+        if run.is_over:
+            runs.ended[run.status][run.id] = True
+        elif run.status == "queued" and run.id not in queue:
+            del runs[run.id]
 
 
 def _begun_in(txn: Any) -> int:

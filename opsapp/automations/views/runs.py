@@ -25,7 +25,7 @@ from opsapp.web import sse
 )
 def list_runs(context: Runs, request: Request) -> Any:
     """Of all automations, newest first."""
-    return page(request, list(context.keys())[::-1])
+    return page(request, None)
 
 
 @view_config(
@@ -39,7 +39,7 @@ def list_runs(context: Runs, request: Request) -> Any:
 )
 def list_runs_of_automation(context: Automation, request: Request) -> Any:
     """Newest first."""
-    return page(request, list(context.history)[::-1])
+    return page(request, context)
 
 
 @view_config(context=Run, request_method="GET", permission=Permission.view, returns=schemas.RunRecord, renderer="json")
@@ -73,8 +73,8 @@ def stream_run(context: Run, request: Request) -> Any:
     return sse.event_stream(Follower(request.node, context.id, after, sse.encode, retry, sse.COMMENT))
 
 
-def page(request: Request, ids: list[str]) -> Any:
+def page(request: Request, automation: Automation | None) -> Any:
     query = request.valid_query
-    found, count = looking.page(request.root, ids, query["status"], query["limit"], query["offset"])
+    found, count = looking.page(request.root, automation, query["status"], query["limit"], query["offset"])
     request.response.headers["X-Total-Count"] = str(count)
     return found
