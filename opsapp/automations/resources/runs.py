@@ -185,8 +185,8 @@ class Runs(Folder):
 
 
 def index_ended(runs: Runs, queue: Any) -> None:
-    """Evolve step: the runs of before are found by how they ended, too. What looks queued and is in no queue was refused
-    as a part of another run, which left it behind."""
+    """Evolve step: the runs of before are found by how they ended, too. What looks queued and is in no queue was
+    refused as a part of another run, which left it behind."""
     if hasattr(runs, "ended"):
         return
     runs.ended = {status: ShardedTree() for status in sorted(FINAL)}
