@@ -184,7 +184,9 @@ class Hub:
     def __init__(self) -> None:
         self._thread: int | None = None
         self._async: Any = None
-        self._crossing = threading.Lock()
+        # Whoever holds it may be made to ask for it again: the collector ends a greenlet that nobody knows any more in
+        # whatever instruction it comes, and what that one's `finally` calls may post.
+        self._crossing = threading.RLock()
         self._answered: deque[tuple[Waiter, tuple[bool, Any]]] = deque()
         self._posted: deque[tuple[Callable[..., Any], tuple[Any, ...]]] = deque()
 
@@ -197,10 +199,10 @@ class Hub:
     def leave(self) -> None:
         self._drain()
         with self._crossing:
-            if self._async is not None:
-                self._async.stop()
-                self._async.close()
-            self._thread = self._async = None
+            bell, self._thread, self._async = self._async, None, None
+            if bell is not None:
+                bell.stop()
+                bell.close()
 
     @property
     def running(self) -> bool:

@@ -81,6 +81,14 @@ class Manager(transaction.TransactionManager):
     def __init__(self, turns: Turns, room: Room) -> None:
         super().__init__(explicit=True)
         self.turns, self.room = turns, room
+        self.began = 0.0  # what was committed before that moment is seen
+
+    def begin(self) -> Any:
+        began = time.monotonic()
+        try:
+            return super().begin()
+        finally:
+            self.began = began
 
     def commit(self) -> None:
         """A conflict is safe to repeat; a storage that broke off in between may have stored it or not."""

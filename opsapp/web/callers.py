@@ -29,7 +29,7 @@ End = Callable[[str], Any]
 class Callers:
     def __init__(self, node: Node):
         self._node = node
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # the collector may end another stream while one holds it
         self._lasting: dict[str, dict[object, End]] = {}
         self._by_ticket: dict[str, End] = {}
         self._ended: OrderedDict[str, None] = OrderedDict()  # for an answer that begins just then

@@ -63,6 +63,24 @@ def test_a_request_that_does_not_end_does_not_hold_the_process():
         endless.close()
 
 
+def test_a_log_that_takes_nothing_does_not_hold_it_either():
+    """What hangs may hold the log's lock, so that even telling of it hangs."""
+    program = """if True:
+        import logging, threading, time
+        from opsapp.web import server
+        class Stuck(logging.Handler):
+            def emit(self, record):
+                time.sleep(600)
+        logging.getLogger().addHandler(Stuck())
+        threading.Thread(target=logging.getLogger().error, args=["first"], daemon=True).start()
+        server.LEAVE_WITHIN_S = 0.1
+        server._last_resort(3)
+        time.sleep(600)
+    """
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    assert subprocess.run([sys.executable, "-c", program], env=environment, timeout=60).returncode == 3
+
+
 def test_a_hangup_reloads_and_serving_goes_on():
     with Serving() as serving:
         serving.child.send_signal(signal.SIGHUP)

@@ -7,6 +7,8 @@ event arrives. So five thousand agents cost five thousand objects once, not on e
 from __future__ import annotations
 
 import threading
+import time
+from collections import deque
 from typing import Any, NamedTuple
 
 from opsapp.agents.logic import usable_tools
@@ -58,46 +60,51 @@ def facts_of(agent: Agent) -> Facts:
 
 
 class Directory:
-    """One per node; read in any thread."""
+    """One per node; read in any thread. The hub touches and never waits: whoever reads may do so for seconds, when the
+    store is far away."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._facts: dict[str, Facts] = {}
         self._hosts: dict[str, set[str]] = {}
-        self._stale: set[str] = set()
+        self._touched: deque[tuple[str, float]] = deque()
+        self._stale: dict[str, float] = {}  # since when
         self._loaded = False
 
     def touch(self, agent_id: str) -> None:
-        with self._lock:
-            self._stale.add(agent_id)
+        self._touched.append((agent_id, time.monotonic()))
 
     def all(self, root: Root) -> list[Facts]:
         """Every agent; what was touched is read again in the caller's transaction."""
         with self._lock:
-            if not self._loaded or self._stale:
+            if not self._loaded or self._stale or self._touched:
                 self._refresh(root)
-            return list(self._facts.values())
+            return self.known()
 
     def known(self) -> list[Facts]:
         """Every agent as it was read last; costs nothing."""
-        with self._lock:
-            return list(self._facts.values())
+        return list(self._facts.values())
 
     def shares_name(self, facts: Facts) -> bool:
         """Whether another agent reports the same hostname."""
         return bool(facts.hostname) and len(self._hosts.get(facts.hostname, ())) > 1
 
     def _refresh(self, root: Root) -> None:
+        """A transaction that began before the touch, or one of the past, does not see what was changed: what it reads
+        stays stale."""
+        while self._touched:
+            self._stale.update([self._touched.popleft()])
+        began = getattr(root._p_jar.transaction_manager, "began", 0.0)
         agents = agents_of(root)
-        wanted = set(agents) if not self._loaded else set(self._stale)
-        for agent_id in wanted:
-            self._forget(agent_id)
+        for agent_id in self._stale if self._loaded else set(agents):
             agent = agents.get(agent_id)
-            if agent is not None:
-                facts = self._facts[agent_id] = facts_of(agent)
+            facts = None if agent is None else facts_of(agent)
+            self._forget(agent_id)
+            if facts is not None:
+                self._facts[agent_id] = facts
                 self._hosts.setdefault(facts.hostname, set()).add(agent_id)
-        self._stale -= wanted
-        self._loaded = True
+        self._stale = {agent_id: at for agent_id, at in self._stale.items() if at >= began}
+        self._loaded = self._loaded or began > 0.0
 
     def _forget(self, agent_id: str) -> None:
         known = self._facts.pop(agent_id, None)

@@ -14,7 +14,7 @@ class Watchers:
 
     def __init__(self, node: Any):
         self._node = node
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # the collector may end another stream while one holds it
         self._by_run: dict[str, list[Callable[[], None]]] = {}
 
     def watch(self, run_id: str, wake: Callable[[], None]) -> Callable[[], None]:

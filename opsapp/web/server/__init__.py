@@ -36,6 +36,7 @@ log = logging.getLogger(__name__)
 SWITCH_INTERVAL_S = 0.001
 SPARE_FILES = 256
 LEAVE_WITHIN_S = 9.0
+TELL_S = 0.5
 DEFAULT_PORT = 6543
 
 
@@ -166,9 +167,14 @@ def _last_resort(code: int) -> threading.Timer:
     """A stop that hangs (a thread in a call that does not come back) must still end in time. What was committed is
     safe at any instruction; what was not never was."""
 
-    def leave() -> None:
+    def tell() -> None:
         log.error("the stop took longer than %d s: leaving", LEAVE_WITHIN_S)
         logging.shutdown()
+
+    def leave() -> None:
+        telling = threading.Thread(target=tell, daemon=True)  # the log may be what hangs
+        telling.start()
+        telling.join(TELL_S)
         os._exit(code)
 
     timer = threading.Timer(LEAVE_WITHIN_S, leave)
