@@ -102,10 +102,15 @@ class Updater:
         told = run([*start, "--version"], TELL_S, task.cancel, limit=4096)
         if told.output.decode("utf-8", "replace").split()[-1:] != [task.params["version"]]:
             return f"the new file does not say it is version {task.params['version']}"
-        env = {"OPSAPP_AGENT_KEY": self._config.key}
+        env = {"OPSAPP_SERVER": self._config.server, "OPSAPP_AGENT_ID": self._config.agent_id,
+               "OPSAPP_AGENT_KEY": self._config.key}    # flags win over it, and some agents have nothing else
         reached = run([*start, "--check"], max(TELL_S, self._config.update_trial_s), task.cancel, env=env, limit=65536,
                       on_start=task.on_start)
-        return None if reached.status == "done" else f"the new version did not reach the server ({reached.status})"
+        if reached.status == "done":
+            return None
+        said = reached.output.decode("utf-8", "replace").split("\n")
+        last = next((line.strip() for line in reversed(said) if line.strip()), reached.reason)
+        return f"the new version did not reach the server ({reached.status}): {last}"
 
     def _try(self, note: dict) -> None:
         """Restart into the new file where it lies. OSError, and nothing is under way, when that cannot be watched."""

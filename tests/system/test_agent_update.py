@@ -12,7 +12,7 @@ import pytest
 
 from opsapp.agents.zipapp import SHEBANG, agent_file
 from tests.support.agent_process import AgentProcess
-from tests.support.agent_server import AgentServer
+from tests.support.agent_server import KEY, AgentServer
 from tests.support.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.system
@@ -89,6 +89,17 @@ def test_a_good_version_takes_over_in_the_same_process(server, agent):
     until(lambda: not beside(agent))
     name = server.command("shell", command="echo new")
     assert until(lambda: server.result(name))["output"] == "new\n"
+
+
+def test_an_agent_that_has_all_from_its_environment_is_updated_too(server, tmp_path, monkeypatch):
+    agent = AgentProcess(tmp_path, server)
+    for name, value in (("SERVER", server.url), ("AGENT_ID", "a1"), ("AGENT_KEY", KEY)):
+        monkeypatch.setenv(f"OPSAPP_{name}", value)
+    monkeypatch.setattr(agent, "argv", lambda: [*agent._start(), "--state", str(agent.state)])
+    with agent:
+        agent.online()
+        assert update(server, variant())["output"] == "now version 9.9.9\n"
+        until(lambda: not beside(agent))
 
 
 @pytest.mark.parametrize(("data", "sha256", "said"), [
