@@ -18,6 +18,7 @@ import os
 import select
 import subprocess
 import sys
+import threading
 import zipfile
 from typing import Callable, List, Optional
 
@@ -63,14 +64,23 @@ class Updater:
         self._argv = argv
         self._restart = restart
         self._note = os.path.join(config.state_dir, NOTE)
+        self._one = threading.Lock()
 
     # ---- the command
     def __call__(self, task: Task) -> Answer:
         path = program()
         if path is None:
             return _failed("this agent does not run from a single file")
-        if self.pending() is not None:
-            return _failed("busy: another update is on trial")
+        if not self._one.acquire(blocking=False):
+            return _failed("busy: another update is under way")
+        try:
+            if self.pending() is not None:
+                return _failed("busy: another update is on trial")
+            return self._update(task, path)
+        finally:
+            self._one.release()
+
+    def _update(self, task: Task, path: str) -> Answer:
         fresh = fresh_of(path)
         try:
             self._fetch(fresh, task.params["sha256"])
