@@ -97,6 +97,24 @@ def test_the_other_node_shows_all_that_was_reported(agent, two):
     until(lambda: two.get(agent.path)["metrics"]["top_processes"], what="what is told from node to node")
 
 
+def test_a_report_to_the_other_node_moves_no_session(agent, two, files):
+    """As a new version does that is tried beside the old one, behind a balancer; and a copy of the disk elsewhere."""
+    key = {"X-Agent-Key": agent.key}
+    command = agent.ask("sleep 3; echo mine")
+    until(lambda: agent.command(command)["status"] == "running", what="the command running")
+    told = {"hostname": agent.seen()["hostname"], "os": agent.seen()["os"]}
+    tried = Client(two.url).post(f"{agent.path}/report", told, headers=key)
+    assert tried["commands"] == []
+    assert two.get(agent.path)["agent_node"] == "one"
+    assert put(two, agent, files / "after", b"x").status == 200
+    copy = {**told, "hostname": "copy", "machine_id": "another", "held": []}
+    refused = Client(two.url).request("POST", f"{agent.path}/report", copy, headers=key)
+    assert (refused.status, refused.json["code"]) == (409, "clone")
+    until(lambda: two.get(agent.path)["clone_detected_at"], what="the clone being told of")
+    assert two.get(agent.path)["hostname"] == told["hostname"]
+    assert agent.finished(command)["output"] == "mine\n"
+
+
 def test_files_go_through_the_other_node(agent, two, files):
     data = os.urandom(3_000_001)
     stored = put(two, agent, files / "big", data)

@@ -12,7 +12,7 @@ from collections import deque
 from typing import Any, NamedTuple
 
 from opsapp.agents.logic import usable_tools
-from opsapp.agents.resources import Agent, agents_of
+from opsapp.agents.resources import Agent, AgentState, agents_of
 from opsapp.runtime.events import Event, emit
 from opsapp.runtime.node import Node
 from opsapp.runtime.wakes import after_commit, node_of
@@ -126,6 +126,12 @@ def prepare(node: Node) -> None:
     """Before anything is served."""
     directory = node.registry[KEY] = Directory()
     node.events.listen(directory.on_event)
+
+
+def lives_elsewhere(node: Node, state: AgentState | Facts) -> bool:
+    """Whether another node that is alive holds a session of it."""
+    name = state.node.partition(":")[0]
+    return bool(state.session) and name != node.name and name in node.nodes.alive("web")
 
 
 def touched(root: Root, agent_id: str, **more: Any) -> None:

@@ -10,9 +10,8 @@ from opsapp.runtime.node import Node
 from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
 
-from .directory import Facts, directory_of, facts_of
+from .directory import Facts, directory_of, facts_of, lives_elsewhere
 from .memory import memory_of, subject
-from .opening import lives_elsewhere
 
 
 class HostFacts(NamedTuple):

@@ -5,24 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from opsapp.agents.resources import AgentState, agents_of, find_agent, keep_outcome
-from opsapp.lib.problems import Conflict, Unauthenticated
+from opsapp.agents.resources import agents_of, find_agent, keep_outcome
+from opsapp.lib.problems import Unauthenticated
 from opsapp.runtime.events import emit
-from opsapp.runtime.node import Node
 from opsapp.runtime.wakes import node_of, wake_after_commit
 from opsapp.tree.root import Root
 
 from . import commands, policies, reports
-from .directory import Facts, touched
+from .directory import lives_elsewhere, touched
+from .reports import Clone
 
 Offered = tuple[list[dict[str, Any]], list[str]]
 Opened = tuple[int, Offered, dict[str, Any] | None]
-
-
-class Clone(Conflict):
-    """Another machine uses the same key while its owner is connected."""
-
-    code = "clone"
 
 
 def open_session(root: Root, agent_id: str, key_digest: str, session: str, hello: Mapping[str, Any], ip: str) -> Opened:
@@ -48,12 +42,6 @@ def open_session(root: Root, agent_id: str, key_digest: str, session: str, hello
     offered = agent.commands.offer(session, now, again=True)
     commands.settle(root, agent, ended=bool(ended))
     return state.session_number, offered, policies.newer_than(agent, hello["policy_version"])
-
-
-def lives_elsewhere(node: Node, state: AgentState | Facts) -> bool:
-    """Whether another node that is alive holds a session of it."""
-    name = state.node.partition(":")[0]
-    return bool(state.session) and name != node.name and name in node.nodes.alive("web")
 
 
 def close_session(root: Root, agent_id: str, session: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from opsapp.agents.logic import changed_profile, kept_values
 from opsapp.agents.resources import POLL, Agent, Manifest, keep_index, keep_outcome, rename_host
+from opsapp.lib.problems import Conflict
 from opsapp.notify import engine as notify
 from opsapp.runtime.events import emit
 from opsapp.runtime.node import Node
@@ -14,7 +15,7 @@ from opsapp.runtime.wakes import after_commit, node_of, wake_after_commit
 from opsapp.tree.root import Root
 
 from . import commands, policies
-from .directory import touched
+from .directory import lives_elsewhere, touched
 from .memory import memory_of
 
 ANSWER_LOST_S = 40.0  # a poll may be this old when it is read: what was delivered meanwhile it cannot hold yet
@@ -22,7 +23,13 @@ OUTCOMES = "agent-outcomes"
 MOST_SERIES = 256
 
 
-def take_report(root: Root, agent: Agent, report: Mapping[str, Any], *, ip: str, session: str = "") -> None:
+class Clone(Conflict):
+    """Another machine uses the same key while its owner is connected."""
+
+    code = "clone"
+
+
+def take_report(root: Root, agent: Agent, report: Mapping[str, Any], *, ip: str, session: str | None = "") -> None:
     """Everything but results and commands. Writes what differs and nothing else."""
     node = node_of(root._p_jar)
     now = node.clock.now()
@@ -71,13 +78,14 @@ def note_manifest(root: Root, agent: Agent, manifest: Mapping[str, Any] | None) 
         touched(root, agent.id)
 
 
-def become(root: Root, agent: Agent, status: str, *, session: str = "") -> None:
-    """An agent's state, written when it changes, and `last_seen` now and then while it lives."""
+def become(root: Root, agent: Agent, status: str, *, session: str | None = "") -> None:
+    """An agent's state, written when it changes, and `last_seen` now and then while it lives. `session` None: it is
+    where it was."""
     node, state = node_of(root._p_jar), agent.state
     now, here = node.clock.now(), owner(node)
     rare = 10 * memory_of(node).interval
     if status == "online":
-        if (state.node, state.session) != (here, session):
+        if session is not None and (state.node, state.session) != (here, session):
             state.node, state.session = here, session
             touched(root, agent.id)
         if state.last_seen is None or now - state.last_seen > rare or state.status != status:
@@ -133,11 +141,14 @@ def owner(node: Node) -> str:
 
 
 def take_poll(root: Root, agent: Agent, report: Mapping[str, Any], *, ip: str) -> dict[str, Any]:
-    """A report by polling: all that is in it, and the answer with what waits for the agent."""
+    """A report by polling: all that is in it, and the answer with what waits for the agent. While a session is open,
+    on whichever node, that one has the commands, and another machine is a clone."""
     node, queue = node_of(root._p_jar), agent.commands
     now = node.clock.now()
-    connected = agent.id in memory_of(node).connected
-    take_report(root, agent, report, ip=ip, session=agent.state.session if connected else "")
+    connected = agent.id in memory_of(node).connected or lives_elsewhere(node, agent.state)
+    if connected and (report["machine_id"] or agent.state.machine_id) != agent.state.machine_id:
+        raise Clone("Another machine is connected with this key.")
+    take_report(root, agent, report, ip=ip, session=None if connected else "")
     ended = False
     for result in report["results"]:
         ended = queue.finish(result["command_id"], now, result) or ended

@@ -8,7 +8,7 @@ from pyramid.request import Request
 from pyramid.view import view_config
 
 from opsapp.agents import schemas
-from opsapp.agents.engine import reports
+from opsapp.agents.engine import opening, reports
 from opsapp.agents.engine.memory import memory_of
 from opsapp.agents.resources import Agent
 from opsapp.lib.problems import Invalid
@@ -35,6 +35,10 @@ def report(context: Agent, request: Request) -> Any:
     except WireError as wrong:
         raise Invalid(wrong.fields or {"report": str(wrong)}) from None
     node = request.node
-    answer = reports.take_poll(request.root, context, said, ip=request.client_ip or "")
+    try:
+        answer = reports.take_poll(request.root, context, said, ip=request.client_ip or "")
+    except reports.Clone:
+        request.after_abort(opening.flag_clone, context.id)
+        raise
     after_commit(request.root, node.post, memory_of(node).observe, context.id, said, node.clock.now())
     return answer
