@@ -7,7 +7,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from typing import Callable, Dict, List, Tuple
+from typing import Callable, Dict, List, Optional, Tuple
 
 from . import backups, resolver
 from .config import Config
@@ -16,7 +16,7 @@ from .vpn import Tunnels
 log = logging.getLogger("lookouts")
 OLD_AFTER = 3        # looks; as for everything else that conditions read
 SLACK_S = 10.0
-PATIENCE_S = 20.0    # how long a measurement waits for a fresh look
+PATIENCE_S = 20.0    # how long a look is waited for
 
 
 class Lookouts:
@@ -25,6 +25,7 @@ class Lookouts:
         self._monotonic = monotonic
         self._tunnels = Tunnels(config.vpn_interfaces)
         self._found: Dict[str, Tuple[float, Dict[str, float]]] = {}
+        self._looking: Dict[str, List[threading.Thread]] = {}
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._kinds: List[Tuple[str, Callable[[], Dict[str, float]]]] = [
@@ -41,16 +42,17 @@ class Lookouts:
         self._stop.set()
 
     def look(self) -> None:
+        """At everything, one after the other; at the rest while one hangs."""
         for name, kind in self._kinds:
-            self._look_at(name, kind)
+            look = self._begin(name, kind, beside=0)
+            if look:
+                look.join(PATIENCE_S)
 
     def look_now(self) -> None:
         """A fresh look at everything side by side. What hangs is unknown."""
         with self._lock:
             self._found.clear()
-        looks = [threading.Thread(target=self._look_at, args=pair, daemon=True, name="look") for pair in self._kinds]
-        for look in looks:
-            look.start()
+        looks = [look for look in (self._begin(*pair, beside=1) for pair in self._kinds) if look]
         until = time.monotonic() + PATIENCE_S
         for look in looks:
             look.join(max(0.0, until - time.monotonic()))
@@ -59,6 +61,17 @@ class Lookouts:
         oldest = self._monotonic() - OLD_AFTER * self._config.lookout_s - SLACK_S
         with self._lock:
             return {key: value for at, seen in self._found.values() if at >= oldest for key, value in seen.items()}
+
+    def _begin(self, name: str, kind: Callable[[], Dict[str, float]], beside: int) -> Optional[threading.Thread]:
+        """A look in a thread of its own. None while more than `beside` of this kind hang: they are not heaped up."""
+        with self._lock:
+            looking = self._looking[name] = [look for look in self._looking.get(name, ()) if look.is_alive()]
+            if len(looking) > beside:
+                return None
+            look = threading.Thread(target=self._look_at, args=(name, kind), daemon=True, name="look")
+            looking.append(look)
+            look.start()
+            return look
 
     # ---- what is looked at
     def _look_at(self, name: str, kind: Callable[[], Dict[str, float]]) -> None:

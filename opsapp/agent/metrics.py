@@ -10,13 +10,10 @@ import socket
 import time
 from typing import Dict, List, Optional, Tuple
 
+from .disks import Disks
 from .proc import maybe, processes
 from .rates import SPAN_S, Rates
 
-_PSEUDO = {"proc", "sysfs", "devtmpfs", "devpts", "cgroup", "cgroup2", "pstore", "bpf", "securityfs", "debugfs",
-           "tracefs", "mqueue", "hugetlbfs", "configfs", "fusectl", "autofs", "binfmt_misc", "rpc_pipefs", "nsfs",
-           "squashfs", "efivarfs", "ramfs", "iso9660", "fuse.lxcfs", "fuse.gvfsd-fuse", "fuse.portal"}
-_REMOTE = {"nfs", "nfs4", "cifs", "smb3", "fuse.sshfs", "9p", "afs", "ceph", "glusterfs", "fuse.glusterfs"}
 _TICKS = os.sysconf("SC_CLK_TCK")
 TOP = 10
 
@@ -30,13 +27,14 @@ class Metrics:
         self.arch = platform.machine()
         self.boot_id = (maybe("/proc/sys/kernel/random/boot_id") or "").strip()
         self.rates = Rates()
+        self._disks = Disks()
         self._processes: Dict[Tuple[int, int], int] = {}
         self._processes_at = 0.0
 
     def sample(self, fresh: bool = False) -> dict:
         self.rates.take(fresh)
         mem, swap = _memory()
-        disks, inodes = _disks()
+        disks, inodes = self._disks.look()
         top, counts = self._top()
         network = self.rates.network()
         metrics: Dict[str, float] = {**counts, **_pressure()}
@@ -103,43 +101,6 @@ def _memory() -> Tuple[Optional[float], Optional[float]]:
     if swap_total is None:
         return mem, None
     return mem, round(100 * (swap_total - size.get("SwapFree", 0.0)) / swap_total, 2) if swap_total else 0.0
-
-
-def _disks() -> Tuple[Dict[str, float], Dict[str, float]]:
-    """Percent used of each real file system, and of its inodes. Remote ones are not asked: they may hang."""
-    used: Dict[str, float] = {}
-    inodes: Dict[str, float] = {}
-    for device, mount, kind in _mounts():
-        try:
-            stat = os.statvfs(mount)
-        except OSError:
-            continue
-        taken = stat.f_blocks - stat.f_bfree
-        if not stat.f_blocks or not taken + stat.f_bavail:
-            continue
-        if kind == "tmpfs" and not mount.startswith(("/tmp", "/var/tmp", "/srv")):
-            continue
-        used[mount] = round(100 * taken / (taken + stat.f_bavail), 2)
-        if stat.f_files and not device.startswith("tmpfs"):
-            inodes[mount] = round(100 * (stat.f_files - stat.f_ffree) / stat.f_files, 2)
-    return used, inodes
-
-
-def _mounts() -> List[Tuple[str, str, str]]:
-    found: Dict[str, Tuple[str, str, str]] = {}
-    for line in (maybe("/proc/self/mounts") or "").splitlines():
-        parts = line.split()
-        if len(parts) < 3 or parts[2] in _PSEUDO or parts[2] in _REMOTE:
-            continue
-        mount = parts[1].replace("\\040", " ")
-        if parts[2] == "overlay" and mount != "/":
-            continue
-        if mount.startswith(("/proc/", "/sys/", "/dev/", "/run/")) or mount in ("/dev", "/run"):
-            continue
-        if os.path.isfile(mount):
-            continue    # a file bound over another (containers do this with /etc/hosts)
-        found[mount] = (parts[0], mount, parts[2])
-    return list(found.values())
 
 
 def _uptime() -> Optional[int]:

@@ -16,6 +16,7 @@ import time
 import h11
 from wsproto import ConnectionType, WSConnection
 from wsproto.events import AcceptConnection, BytesMessage, CloseConnection, Ping, RejectConnection, Request, TextMessage
+from wsproto.utilities import LocalProtocolError
 
 from opsapp.wire import messages
 from opsapp.wire.commands import check_params
@@ -217,7 +218,8 @@ class ServerSession:
 
     def _send(self, event):
         with self.write:
-            with contextlib.suppress(OSError):
+            # Gone meanwhile, or it has said that it goes: as lost as what a dead socket still takes.
+            with contextlib.suppress(OSError, LocalProtocolError):
                 self.sock.sendall(self.ws.send(event))
 
     def run(self):

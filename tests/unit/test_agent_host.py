@@ -123,33 +123,6 @@ def test_an_account_without_a_name_is_its_number(monkeypatch):
 
 
 # ---- measures
-MOUNTS = """/dev/sda1 / ext4 rw 0 0
-/dev/sdb1 /data\\040old xfs rw 0 0
-nas:/x /nas nfs4 rw 0 0
-overlay /var/lib/containers/x overlay rw 0 0
-tmpfs /tmp tmpfs rw 0 0
-tmpfs /home/x tmpfs rw 0 0
-proc /proc proc rw 0 0
-/dev/sdc1 /run/media ext4 rw 0 0
-/dev/sdd1 /gone ext4 rw 0 0
-/dev/sde1 /empty vfat rw 0 0
-short"""
-
-
-def test_only_disks_of_this_host_are_measured(monkeypatch):
-    def statvfs(path):
-        if path == "/gone":
-            raise OSError(5, "Input/output error")
-        blocks = 0 if path == "/empty" else 100
-        return types.SimpleNamespace(f_blocks=blocks, f_bfree=40, f_bavail=20, f_files=200, f_ffree=50)
-
-    monkeypatch.setattr(metrics, "maybe", lambda path: MOUNTS)
-    monkeypatch.setattr(os, "statvfs", statvfs)
-    used, inodes = metrics._disks()
-    assert used == {"/": 75.0, "/data old": 75.0, "/tmp": 75.0}    # of what is for everybody: 60 of 80
-    assert inodes == {"/": 75.0, "/data old": 75.0}
-
-
 def test_temperatures_by_kind(monkeypatch):
     files = {"/sys/class/thermal/thermal_zone0/temp": "45250\n", "/sys/class/thermal/thermal_zone0/type": "x86_pkg\n",
              "/sys/class/thermal/thermal_zone1/temp": "-3000\n", "/sys/class/thermal/thermal_zone1/type": "x86_pkg\n",

@@ -201,6 +201,26 @@ def test_what_fails_or_is_old_is_left_out(tmp_path, monkeypatch):
     assert set(here.values()) == {"backup.home.age_hours"}
 
 
+def test_a_look_that_hangs_holds_no_other_up_and_is_not_heaped_up(monkeypatch):
+    monkeypatch.setattr(lookouts, "PATIENCE_S", 0.1)
+    go, begun = threading.Event(), []
+
+    def hang(names):
+        begun.append(1)
+        go.wait(60)
+
+    monkeypatch.setattr(resolver, "works", hang)
+    monkeypatch.setattr(vpn.Tunnels, "states", lambda self: {"wg0": True})
+    here = lookouts.Lookouts(config())
+    for _ in range(3):
+        here.look()
+    assert (here.values(), len(begun)) == ({"vpn.wg0.up": 1.0}, 1)
+    for _ in range(3):
+        here.look_now()
+    assert (here.values(), len(begun)) == ({"vpn.wg0.up": 1.0}, 2), "a measurement has a look of its own, and no third"
+    go.set()
+
+
 # ---- archives and links, without a host
 def test_a_route_is_its_destination_and_gateway():
     before = {"up": True, "addresses": ["10.0.0.2/24"], "routes": ["-4 default via 10.0.0.1 proto dhcp metric 100"]}

@@ -1,0 +1,54 @@
+"""How full file systems are: this host's own, and none that hangs holds the others up."""
+import os
+import threading
+import types
+
+from opsapp.agent import disks
+from opsapp.agent.disks import Disks
+from tests.support.waiting import until
+
+MOUNTS = """/dev/sda1 / ext4 rw 0 0
+/dev/sdb1 /data\\040old xfs rw 0 0
+nas:/x /nas nfs4 rw 0 0
+overlay /var/lib/containers/x overlay rw 0 0
+tmpfs /tmp tmpfs rw 0 0
+tmpfs /home/x tmpfs rw 0 0
+proc /proc proc rw 0 0
+/dev/sdc1 /run/media ext4 rw 0 0
+/dev/sdd1 /gone ext4 rw 0 0
+/dev/sde1 /empty vfat rw 0 0
+short"""
+
+
+def test_only_disks_of_this_host_are_measured(monkeypatch):
+    def statvfs(path):
+        if path == "/gone":
+            raise OSError(5, "Input/output error")
+        blocks = 0 if path == "/empty" else 100
+        return types.SimpleNamespace(f_blocks=blocks, f_bfree=40, f_bavail=20, f_files=200, f_ffree=50)
+
+    monkeypatch.setattr(disks, "maybe", lambda path: MOUNTS)
+    monkeypatch.setattr(os, "statvfs", statvfs)
+    used, inodes = Disks().look()
+    assert used == {"/": 75.0, "/data old": 75.0, "/tmp": 75.0}    # of what is for everybody: 60 of 80
+    assert inodes == {"/": 75.0, "/data old": 75.0}
+
+
+def test_one_that_hangs_is_unknown_and_the_others_are_not(monkeypatch):
+    stuck, asked = threading.Event(), []
+
+    def statvfs(path):
+        asked.append(path)
+        if path == "/data old":
+            stuck.wait(60)
+        return types.SimpleNamespace(f_blocks=100, f_bfree=40, f_bavail=20, f_files=200, f_ffree=50)
+
+    monkeypatch.setattr(disks, "maybe", lambda path: MOUNTS)
+    monkeypatch.setattr(disks, "ONE_S", 0.3)
+    monkeypatch.setattr(os, "statvfs", statvfs)
+    looks = Disks()
+    for _ in range(2):
+        assert sorted(looks.look()[0]) == ["/", "/empty", "/gone", "/tmp"]
+    assert asked.count("/data old") == 1, "one that hangs is not asked again"
+    stuck.set()
+    until(lambda: "/data old" in looks.look()[0], what="the disk that has answered being asked again")
