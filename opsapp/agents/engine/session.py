@@ -268,14 +268,18 @@ class Session:
     def _durably(self, fn: Callable[..., Any], *values: Any) -> Any:
         """In the store, however long it is away: what the agent sent is not acknowledged before. All of these may be
         done twice."""
-        while True:
-            try:
-                return self._node.transact(fn, *values)
-            except (Unavailable, TransientError) as problem:
-                if self.ended:
-                    raise LineClosed from problem
-                log.warning("store is away, agent=%s waits: %s", self.agent_id, problem)
-                gevent.sleep(AGAIN_S)
+        patience = self._sessions.patience
+        try:
+            while True:
+                try:
+                    return self._node.transact(fn, *values)
+                except (Unavailable, TransientError) as problem:
+                    if self.ended:
+                        raise LineClosed from problem
+                    patience.waits(self.agent_id, problem)
+                    gevent.sleep(AGAIN_S)
+        finally:
+            patience.over(self.agent_id)
 
     def _soon(self, fn: Callable[..., Any], *values: Any) -> None:
         """A command's progress, which nobody waits for: with its result, or with what else has come in a moment."""

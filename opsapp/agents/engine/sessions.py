@@ -19,6 +19,7 @@ from opsapp.wire import frames
 from . import commands, looking
 from .directory import CHANGED
 from .memory import memory_of
+from .patience import Patience
 from .session import Line, Session
 from .streams import Stream
 
@@ -44,6 +45,7 @@ class Sessions:
         self._settings: dict[str, Any] | None = None
         self.sent = self.refused = 0
         self._outputs: dict[str, list[OutputWatcher]] = {}
+        self.patience = Patience(node.clock)
 
     def serve(self, agent_id: str, key_digest: str, line: Line, ip: str) -> None:
         """Hold a session until it ends; in the connection's greenlet."""
