@@ -7,6 +7,7 @@ keeps both or neither; of two at once the second meets a conflict, runs again an
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +22,7 @@ from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 
 from .answers import Deferred
-from .jsontext import dumps
+from .jsontext import dumps, loads
 
 KEEP_S = 24 * 3600
 View = Callable[[Any, Request], Any]
@@ -62,12 +63,12 @@ idempotency_deriver.options = ("idempotent",)  # type: ignore[attr-defined]
 def _once(view: View, context: Any, request: Request, key: str) -> Any:
     who = request.caller.name if request.caller else ""
     place = hashlib.sha256("\0".join((who, request.method, request.path_info, key)).encode()).hexdigest()
-    body = hashlib.sha256(request.body).hexdigest()
+    body = _meaning(request.body)
     remembered = request.root.system["idempotency"]
     first = remembered.get(place)
     now = request.node.clock.now()
     if first is not None and first.at > now - KEEP_S:
-        return _again(first, body, request.node)
+        return _again(first, {body, _digest(request.body)}, request.node)
     answer = view(context, request)
     if isinstance(answer, Deferred):
         remembered[place] = Remembered(body, now, None, 0, _name(request.node))
@@ -79,6 +80,20 @@ def _once(view: View, context: Any, request: Request, key: str) -> Any:
     return answer
 
 
+def _meaning(raw: bytes) -> str:
+    """The same for bodies that say the same: a client that repeats itself may write its keys in another order."""
+    try:
+        value = loads(raw)
+    except Malformed:
+        return _digest(raw)
+    return _digest(json.dumps(value, sort_keys=True, separators=(",", ":")).encode())
+
+
+def _digest(raw: bytes) -> str:
+    """Of the bytes; answers that an older version remembers have no other."""
+    return hashlib.sha256(raw).hexdigest()
+
+
 def _name(node: Node) -> str:
     return f"{node.name}:{node.boot}"
 
@@ -88,8 +103,8 @@ def _lives(maker: str | None, node: Node) -> bool:
     return maker == _name(node) or maker in node.nodes.owners("web") or maker in node.nodes.owners("engine")
 
 
-def _again(first: Remembered, body: str, node: Node) -> Response:
-    if first.body != body:
+def _again(first: Remembered, body: set[str], node: Node) -> Response:
+    if first.body not in body:
         raise Conflict("This Idempotency-Key came with another body before.", code="idempotency_key_reused")
     if first.answer is None and not _lives(first.maker, node):
         raise Conflict(

@@ -33,3 +33,18 @@ def test_a_repeat_learns_whether_the_first_still_runs(service, maker, code):
     answer = service.ada.post(path, BODY, headers=headers, status=409)
     assert answer.json["code"] == code
     assert service.ada.get(path).json == []
+
+
+def test_the_same_body_is_one_that_says_the_same(service):
+    made = service.otto.post_json("/api/automations", {"name": "a", "type": "script", "params": {"script": "true"},
+                                                       "inputs": [{"name": "x"}, {"name": "y"}]}).json["id"]  # fmt: skip
+    path = f"/api/automations/{made}/run"
+
+    def ask(body, status=200):
+        headers = {"Idempotency-Key": "one", "Content-Type": "application/json"}
+        return service.otto.post(path, body, headers=headers, status=status).json
+
+    first = ask(b'{"inputs":{"x":"1","y":"2"}}')
+    assert ask(b'{"inputs": {"y": "2", "x": "\\u0031"}}\n') == first
+    assert ask(b'{"inputs":{"x":"2","y":"1"}}', 409)["code"] == "idempotency_key_reused"
+    assert len(service.vera.get("/api/automations/runs").json) == 1
