@@ -36,8 +36,8 @@ def test_a_repeat_learns_whether_the_first_still_runs(service, maker, code):
 
 
 def test_the_same_body_is_one_that_says_the_same(service):
-    made = service.otto.post_json("/api/automations", {"name": "a", "type": "script", "params": {"script": "true"},
-                                                       "inputs": [{"name": "x"}, {"name": "y"}]}).json["id"]  # fmt: skip
+    body = {"name": "a", "type": "script", "params": {"script": "true"}, "inputs": [{"name": "x"}, {"name": "y"}]}
+    made = service.otto.post_json("/api/automations", body).json["id"]
     path = f"/api/automations/{made}/run"
 
     def ask(body, status=200):
