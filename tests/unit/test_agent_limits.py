@@ -5,6 +5,7 @@ import os
 import pytest
 
 from opsapp.agent import recreate, snapshots
+from opsapp.wire.fields import WireError
 from tests.support.fake_tools import Bench
 
 V2 = {"/proc/7/cgroup": "0::/pod\n", "/sys/fs/cgroup/pod/memory.max": "268435456\n",
@@ -58,8 +59,8 @@ def test_new_limits_and_the_old_ones_back(name, swap, tmp_path, monkeypatch):
 
 def test_no_new_limit_is_no_order(tmp_path, monkeypatch):
     bench = runtime(tmp_path, monkeypatch, "podman")
-    refused = bench.execute("scale_container", container="web")
-    assert (refused.ran.status, refused.ran.reason) == ("failed", "bad_params: give cpu_limit or mem_limit")
+    with pytest.raises(WireError, match="cpu_limit or mem_limit is required"):
+        bench.execute("scale_container", container="web")
     assert acts(bench) == []
 
 
