@@ -22,6 +22,7 @@ from opsapp.lib.problems import Problem
 from opsapp.runtime import backup, sealing
 from opsapp.runtime.settings import store_settings
 from opsapp.tree import evolve
+from opsapp.tree.root import KEY
 from opsapp.web import configfile
 from opsapp.wire.version import VERSION
 
@@ -109,12 +110,12 @@ def _data(settings: dict[str, Any]) -> Iterator[Finding]:
 def _master_key(settings: dict[str, Any]) -> Iterator[Finding]:
     path = sealing.key_file(settings)
     if path is None or not path.exists():
-        yield Finding(WARN, "master key", f"{path or 'none'} is not there; the first start makes it")
+        yield Finding(WARN, "master key", f"{path or 'none'} is not there; the first start of a new store makes it")
         return
     if stat.S_IMODE(path.stat().st_mode) & 0o077:
         yield Finding(FAIL, "master key", f"others may read {path}: chmod 600")
     count = len(sealing.read(path))
-    yield Finding(OK, "master key", f"{path} has {count} key{'s' if count != 1 else ''}")
+    yield Finding(OK if count else FAIL, "master key", f"{path} has {count or 'no'} key{'s' if count > 1 else ''}")
 
 
 def _store(settings: dict[str, Any]) -> Iterator[Finding]:
@@ -137,6 +138,7 @@ def _store(settings: dict[str, Any]) -> Iterator[Finding]:
         connection = node.store.db.open(transaction_manager=manager)
         manager.begin()
         missing = evolve.pending(connection.root(), config.registry.opsapp_evolve_steps)
+        sealed_with = connection.root()[KEY].system.get(sealing.CHECK) if KEY in connection.root() else None
         manager.abort()
         connection.close()
     finally:
@@ -145,6 +147,9 @@ def _store(settings: dict[str, Any]) -> Iterator[Finding]:
         yield Finding(WARN, "store", f"of an older version: {len(missing)} steps come with the next start or `init`")
     else:
         yield Finding(OK, "store", "is of this version")
+    keys = sealing.Seal(sealing.read(sealing.key_file(settings)))
+    if sealed_with is not None and not keys.knows(sealed_with):
+        yield Finding(FAIL, "store", "its secrets are sealed with a master key that is not here: put that file back")
 
 
 def _is_held(path: Path) -> bool:

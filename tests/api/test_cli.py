@@ -243,6 +243,19 @@ def test_the_doctor_says_what_is_wrong(opsapp, place, tmp_path):
     assert "main.fs is not a store" in opsapp("doctor", *place)[1]
 
 
+@pytest.mark.parametrize(("key", "said"), [("0" * 64, "has 1 key"), ("short", "has no key"), (None, "is not there")])
+def test_the_doctor_sees_that_the_master_key_is_not_the_stores(opsapp, place, tmp_path, key, said):
+    file = tmp_path / "data/secret.key"
+    if key is None:
+        file.unlink()
+    else:
+        file.write_text(key + "\n")
+    code, out, _ = opsapp("doctor", *place)
+    assert code == 1
+    assert said in out
+    assert "FAIL  store: its secrets are sealed with a master key that is not here" in out
+
+
 def test_the_doctor_looks_at_a_store_in_use(opsapp, tmp_path, monkeypatch):
     monkeypatch.setenv("OPSAPP_ADMIN_PASSWORD", "first admin password")
     service = Service(tmp_path, **{"opsapp.data": str(tmp_path)})
