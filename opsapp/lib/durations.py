@@ -7,7 +7,7 @@ import sys
 
 FARTHEST = sys.float_info.max
 UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
-FORM = re.compile(r"(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6})s)?")
+FORM = re.compile("".join(f"(?:([0-9]{{1,6}}){unit})?" for unit in UNITS))
 
 
 def seconds(span: float | str) -> float:

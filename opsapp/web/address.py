@@ -5,10 +5,12 @@ Whoever sends a Host of his own choice would otherwise have it in links, redirec
 
 from __future__ import annotations
 
+import re
 import socket
 from urllib.parse import urlsplit
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
+_PORT = re.compile("[0-9]{1,5}")  # `isdigit` is true of ², too, and an integer has a length that Python refuses
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
@@ -64,7 +66,9 @@ def _split(host: str, scheme: str) -> tuple[str, int | None]:
     name, colon, port = host.rpartition(":")
     if not colon or port.endswith("]"):
         name, port = host, ""
-    return name.lower().rstrip("."), int(port) if port.isdigit() else _DEFAULT_PORTS.get(scheme)
+    if port and not _PORT.fullmatch(port):
+        return host.lower(), None  # no port at all: nobody's address
+    return name.lower().rstrip("."), int(port) if port else _DEFAULT_PORTS.get(scheme)
 
 
 def _is_bound(host: str, local: tuple[str, int], scheme: str) -> bool:

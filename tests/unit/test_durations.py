@@ -23,7 +23,7 @@ def test_durations(span, expected):
     assert seconds(span) == expected
 
 
-NONE = ["", "h", "1", "1x", "1m1h", "-1h", "1.5h", " 1h", True, None, [1], 10**400, -(10**400), float("nan")]
+NONE = ["", "h", "1", "1x", "1m1h", "-1h", "1.5h", " 1h", "１h", True, None, [1], 10**400, -(10**400), float("nan")]
 
 
 @pytest.mark.parametrize("span", NONE)

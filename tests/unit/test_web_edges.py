@@ -49,7 +49,9 @@ def test_loopback_has_three_names():
 
 def test_same_origin():
     assert same_origin("https://ops.example", "https", "ops.example:443")
-    for origin in ("null", "", "http://ops.example", "https://ops.example.evil", "https://ops.example:444", "http://[::1"):
+    wrong = ("null", "", "http://ops.example", "https://ops.example.evil", "https://ops.example:444", "http://[::1")
+    no_port = [f"https://ops.example:{port}" for port in ("²", "４４３", "x", "4" * 5000)]
+    for origin in (*wrong, *no_port):
         assert not same_origin(origin, "https", "ops.example")
 
 
