@@ -60,6 +60,23 @@ def test_each_change_of_state_is_told_once(service, node, agent):
     ]
 
 
+@pytest.mark.parametrize("off", [-86_400, 0, 86_400])
+def test_the_times_of_a_command_are_in_order_whatever_the_hosts_clock_says(service, node, agent, off):
+    command = send(service, agent)
+    began = service.clock.now()
+    report(service, agent)
+    service.clock.advance(10)
+    said = {"command_id": command, "status": "done", "started_at": began + off, "finished_at": began + off + 5}
+    report(service, agent, **check_report({**REPORT, "results": [said]}))
+    found = service.transact(engine.command_of, agent, command)
+    times = [found[name] for name in ("created_at", "delivered_at", "started_at", "finished_at")]
+    assert times == sorted(times)
+    assert began <= times[0]
+    assert times[-1] <= service.clock.now()
+    if not off:
+        assert times[-1] - times[0] == 5, "what it says is taken where it can be"
+
+
 def test_what_was_never_handed_out_expires(service, node, agent):
     command = send(service, agent)
     service.clock.advance(3599)

@@ -100,6 +100,11 @@ class Command(Record):
     def on_the_wire(self) -> dict[str, Any]:
         return {"command_id": self.__name__, "type": self.type, "params": self._concealed()[0]}
 
+    def began(self, at: float, now: float) -> None:
+        """The host says when. Its clock may be a day off, and we may hear of the delivery later than it began."""
+        self.started_at = min(max(at, self.created_at), now)
+        self.delivered_at = min(self.delivered_at or now, self.started_at)
+
     def become(self, status: str, now: float) -> bool:
         """Whether the state allowed it."""
         if not may_follow(self.status, status):
@@ -176,7 +181,7 @@ class Commands(Folder):
     def start(self, name: str, started_at: float, now: float) -> None:
         command = self.get(name)
         if command is not None and command.become("running", now):
-            command.started_at = started_at
+            command.began(started_at, now)
 
     def finish(self, name: str, now: float, result: Mapping[str, Any]) -> bool:
         """A result. False when it changes nothing: an unknown command, or one that is over already."""
@@ -184,8 +189,10 @@ class Commands(Folder):
         if command is None or not command.become(result["status"], now):
             return False
         command.delivered_at = command.delivered_at or now
-        command.started_at = result.get("started_at") or command.started_at
-        command.finished_at = result.get("finished_at") or now
+        if result.get("started_at"):
+            command.began(result["started_at"], now)
+        began = command.started_at or command.created_at
+        command.finished_at = min(max(result.get("finished_at") or now, began), now)
         command.take(result)
         self.open.remove(name)
         return True
