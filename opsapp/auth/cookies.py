@@ -42,9 +42,14 @@ def csrf_token(secret: str) -> str:
 def carries(request: Request, secret: str) -> bool:
     """Whether the request has the CSRF token of this cookie."""
     given = request.headers.get(HEADER) or ""
-    if not given and request.content_type == FORM:
+    if not given and is_form(request):
         given = request.POST.get(FIELD, "")
     return isinstance(given, str) and hmac.compare_digest(given.encode(), csrf_token(secret).encode())
+
+
+def is_form(request: Request) -> bool:
+    """Whether the body is a form as our pages send it. Nothing else may be read as one: it could not be."""
+    return request.content_type == FORM and (request.charset or "utf-8").lower() in ("utf-8", "utf8")
 
 
 def is_from_elsewhere(request: Request) -> bool:

@@ -70,7 +70,8 @@ def act_of(page: Page, name: str) -> Act | None:
     place, _, rest = name.partition(".")
     if not rest:
         return next((act for act in page.forms if act.name == name), None)
-    acts = page.parts[int(place)].acts if place.isdecimal() and int(place) < len(page.parts) else ()
+    parts = {str(number): part for number, part in enumerate(page.parts)}
+    acts = parts[place].acts if place in parts else ()
     return next((act for act in acts if act.name == rest), None)
 
 

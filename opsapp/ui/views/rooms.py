@@ -9,7 +9,7 @@ from pyramid.request import Request
 from pyramid.response import Response
 from pyramid.view import view_config
 
-from opsapp.auth.cookies import FORM
+from opsapp.auth.cookies import is_form
 from opsapp.lib.problems import Invalid, UnsupportedType
 from opsapp.tree.acl import Permission
 from opsapp.tree.folder import Facet, add_facet
@@ -92,7 +92,7 @@ def said(page: Page, name: str | None) -> str | None:
 def done(context: Place, request: Request) -> Any:
     """One act of the page, by the API, which has the last word and writes it down."""
     page, ids = found(context, request)
-    if request.content_type != FORM:
+    if not is_form(request):
         raise UnsupportedType("This takes a form.")
     form = {name: request.POST[name] for name in request.POST}
     act = building.act_of(page, form.get("act", ""))

@@ -15,8 +15,7 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
 from opsapp.auth import engine, resources
-from opsapp.auth.cookies import FORM as FORM_TYPE
-from opsapp.auth.cookies import SESSION, carries, cookie, csrf_token
+from opsapp.auth.cookies import SESSION, carries, cookie, csrf_token, is_form
 from opsapp.auth.views.login import client_of
 from opsapp.lib.ids import new_token
 from opsapp.lib.problems import Forbidden, Problem, UnsupportedType
@@ -71,6 +70,8 @@ class Form(NamedTuple):
 
 
 def form_of(request: Request, template: str, title: str) -> Form:
+    if request.method == "POST" and not is_form(request):
+        raise UnsupportedType("This takes a form.")
     values = request.POST if request.method == "POST" else request.GET
     life = int(request.node.config["web"]["login"]["session_s"])
     secret = request.cookies.get(FORM) or new_token()
@@ -78,8 +79,6 @@ def form_of(request: Request, template: str, title: str) -> Form:
 
 
 def checked(request: Request, form: Form) -> Form:
-    if request.content_type != FORM_TYPE:
-        raise UnsupportedType("This takes a form.")
     if FORM not in request.cookies or not carries(request, form.secret):
         raise Forbidden("This form has run out. Go back, load the page again, and try once more.", code="csrf")
     return form
