@@ -258,11 +258,18 @@ def test_validation_of_dependencies(service, body, errors):
         (b'{"x": 1}', 422),
         (b"7", 400),
         (b"x", 400),
+        (b"null", 400),
     ],
 )
 def test_validation_of_nothing(service, body, status):
     path = "/api/healing/dependencies/validate"
     service.vera.post(path, body, headers={"Content-Type": "application/json"}, status=status)
+
+
+def test_validation_takes_json_alone(service):
+    path = "/api/healing/dependencies/validate"
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "application/json; charset=utf-16"):
+        service.vera.post(path, b"[]", headers={"Content-Type": kind}, status=415)
 
 
 def test_validation_names_what_no_text_can_be(service):

@@ -13,7 +13,7 @@ from opsapp.healing.logic import graph
 from opsapp.healing.resources.surroundings import Dependencies
 from opsapp.lib.problems import Invalid, Malformed
 from opsapp.tree.acl import Permission
-from opsapp.web.derivers import RAW
+from opsapp.web.derivers import RAW, require_plain_json
 from opsapp.web.fields import AsOf
 from opsapp.web.jsontext import loads
 
@@ -66,19 +66,21 @@ def declare(context: Dependencies, request: Request) -> Any:
 )
 def validate(context: Dependencies, request: Request) -> Any:
     """What is wrong with a list of dependencies; nothing is changed."""
+    if request.body:
+        require_plain_json(request)
     errors = surroundings.validate(request.root, read_list(request.body))
     return {"valid": not errors, "errors": errors}
 
 
 def read_list(raw: bytes) -> list[Any]:
     """A list of entries, or an object that holds one under `dependencies`."""
-    value = loads(raw) if raw else None
+    value = loads(raw) if raw else []
     if isinstance(value, dict):
         unknown = value.keys() - {"dependencies"}
         if unknown:
             raise Invalid({name: "is not known here" for name in unknown})
         value = value.get("dependencies")
-    elif value is not None and not isinstance(value, list):
+    elif not isinstance(value, list):
         raise Malformed("A list of dependencies, or an object with one, is due in the body.")
     if not value or not isinstance(value, list):
         raise Invalid({"dependencies": "is required: a list that is not empty"})
