@@ -31,6 +31,7 @@ class Hosts:
         self.node = node
         self.here = list(places) or [place()]
         self.rechecked = []
+        self.doubts = set()
         node.transact(self._set_up)
 
     @staticmethod
@@ -71,6 +72,9 @@ class Hosts:
             root.system["test-commands"][command_id] = {**command, "answer": answer}
             return True
         return False
+
+    def doubtful(self, node, subject):
+        return subject in self.doubts
 
     def recheck(self, node, subject, done):
         self.rechecked.append((subject, done))

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from opsapp.healing.logic import alerts, rules
 from opsapp.healing.logic.alerts import Watch
+from opsapp.healing.stages.correlation import ROOT_CAUSE
 from opsapp.lib.durations import seconds
 from opsapp.wire.conditions import Condition, parse
 
@@ -150,7 +151,9 @@ class Alerts:
         past = self.past(one.rule_id, target)
         watch = self._first(one.rule_id, target, past) if watch is None else watch
         hold, cooldown = seconds(one.rule["for"]), self._cooldown(one, past)
-        is_open = past is not None and (past.open or _measured_too_early(past, reading, place))
+        is_open = past is not None and (
+            past.open or _measured_too_early(past, reading, place) or _nothing_new(past, reading, watch)
+        )
         again = watch.announced
         watch, fires = alerts.look(watch, reading.verdict, now, hold=hold, cooldown=cooldown, open_case=is_open)
         if not watch.announced and watch.true_since is None:
@@ -171,6 +174,7 @@ class Alerts:
             "subject": place.subject,
             "names": place.names,
             "at": now,
+            "measured_at": reading.measured_at,
             "early": again and _is_early(past, now, float(one.rule["cooldown_s"])),
         }
 
@@ -202,6 +206,13 @@ def _measured_too_early(past: Past, reading: Reading, place: Place) -> bool:
         return False
     since = past.unsure_until + (0.0 if place.is_agent else place.interval)
     return reading.measured_at is None or reading.measured_at <= since
+
+
+def _nothing_new(past: Past, reading: Reading, watch: Watch) -> bool:
+    """What a root cause suppressed is told of again when it has been looked at again."""
+    if past.outcome != "suppressed" or not past.reason.startswith(ROOT_CAUSE) or watch.fired_at is None:
+        return False
+    return reading.measured_at is not None and reading.measured_at <= watch.fired_at
 
 
 def _is_early(past: Past | None, now: float, cooldown: float) -> bool:

@@ -54,6 +54,10 @@ class Fleet:
     def recall(self, root: Root, agent_id: str, command_id: str) -> bool:
         return recall_command(root, agent_id, command_id)
 
+    def doubtful(self, node: Node, subject: str) -> bool:
+        entry = watch_of(node).register.entries.get(subject.partition(":")[2])
+        return entry is not None and entry.standing.failures > 0 and entry.standing.status != "down"
+
     def recheck(self, node: Node, subject: str, done: Callable[[float], None]) -> None:
         node.spawn(_check, node, subject.partition(":")[2], done)
 

@@ -38,11 +38,12 @@ class Worked(NamedTuple):
 class Flow:
     """One transaction's hands."""
 
-    def __init__(self, root: Root, world: World, reach: Reach, token: int):
+    def __init__(self, root: Root, world: World, reach: Reach, token: int, subjects: Mapping[str, str]):
         self.root = root
         self.world = world
         self.reach = reach
         self.token = token
+        self.subjects = subjects  # of monitors, by their names
         self.now = world.now
         self.healing = healing_of(root)
         self.book = self.healing.book
@@ -66,6 +67,7 @@ class Flow:
             case = self.book.open(case_of(event), found.due)
             case.why(f"event of rule {event['rule_id']}: held until {found.due - self.now:.1f} s from now")
             self._remember(case, event["rule_id"])
+            self._look_above(event["target"])
         elif found.kind == "absorb":
             self._take_in(self.book.cases[found.case_id], event, found.reason)
         else:
@@ -85,6 +87,13 @@ class Flow:
         else:
             self._absorb_late(case, event)
         self._forget(rule_id, event["target"], "absorbed", reason)
+
+    def _look_above(self, target: str) -> None:
+        """What the target hangs on may have failed with it, and be looked at only in a minute."""
+        for name in self.world.graph.declared_above(target):
+            subject = self.subjects.get(name)
+            if subject is not None and name not in self.world.failing and not self.world.doubtful(name):
+                self.rechecks.append(subject)
 
     def _correlated(self, event: Mapping[str, Any]) -> correlation.Received:
         return correlation.receive(event, self.world, self.book.on_target(event["target"]))
@@ -152,8 +161,10 @@ class Flow:
         found = correlation.correlate(case.plain(), self.world)
         case.set(**case.fields["abouts"].get(found.rule_id, {}), rule_id=found.rule_id)
         self.book.hold_back(case, found.kind == "wait")
-        case.why(f"correlated: {found.kind}" + (f", {found.reason}" if found.reason else ""))
-        if found.kind == "wait":
+        said = f"correlated: {found.kind}" + (f", {found.reason}" if found.reason else "")
+        if case.fields["why"][-1:] != (said,):
+            case.why(said)
+        if found.kind in ("wait", "hold"):
             self.book.schedule(case, found.due)
         elif found.kind == "end":
             ground.held(self, case)

@@ -138,7 +138,7 @@ class HealingEngine:
             self.alerts.pause(True)  # seen here first; the next refresh says when it is over
         for rule_id, target in worked.pasts:
             self.alerts.closed(rule_id, target)
-        for subject in worked.rechecks:
+        for subject in dict.fromkeys(worked.rechecks):
             self._recheck(subject)
         return worked.done > 0
 
@@ -168,6 +168,7 @@ class HealingEngine:
             self.sight.checked[subject] = began
             self.node.wake("healing")
 
+        self.sight.asked[subject] = self.node.clock.now()
         self.node.registry.getUtility(IReach).recheck(self.node, subject, done)
 
     def govern(self) -> bool:
@@ -259,7 +260,7 @@ def work(
 
 def _flow(root: Root, now: float, places: Places, failing: Mapping[str, Any]) -> Flow:
     token = leases.check(root, LEASE)
-    return Flow(root, world.build(root, now, places, failing), reach_of(root), token)
+    return Flow(root, world.build(root, now, places, failing), reach_of(root), token, places.monitors)
 
 
 def due_now(root: Root, now: float) -> tuple[int, tuple[str, ...]]:

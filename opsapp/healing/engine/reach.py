@@ -47,6 +47,11 @@ class Places(list[Place]):
         return {place.agent_id: _host(place) for place in self if place.is_agent and place.agent_id}
 
     @cached_property
+    def monitors(self) -> dict[str, str]:
+        """The words of monitors in the live view, by what they may be called."""
+        return {name: place.subject for place in self if not place.is_agent for name in (place.name, *place.names)}
+
+    @cached_property
     def by_subject(self) -> dict[str, Place]:
         return {place.subject: place for place in self}
 
@@ -85,6 +90,9 @@ class Reach(Protocol):
 
     def recall(self, root: Root, agent_id: str, command_id: str) -> bool:
         """Take a command back that nobody has been given; whether that was so."""
+
+    def doubtful(self, node: Node, subject: str) -> bool:
+        """Whether a monitor's last check failed, and it is looked at again before anything is said of it."""
 
     def recheck(self, node: Node, subject: str, done: Callable[[float], None]) -> None:
         """On the hub: begin a fresh check of a monitor; `done` is told when it began, once its result is seen."""

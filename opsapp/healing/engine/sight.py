@@ -16,6 +16,7 @@ from opsapp.wire.conditions import STALE_AFTER_INTERVALS, Condition
 from .reach import Place
 
 RUNS = ("active", "reloading")
+ASKED_S = 60.0  # the longest that a check may take
 MOVES = ("activating", "deactivating", "unknown")
 
 
@@ -26,6 +27,7 @@ class Sight:
         self.live = live
         self.places: dict[str, Place] = {}
         self.checked: dict[str, float] = {}  # when the last check that healing asked for began, by monitor
+        self.asked: dict[str, float] = {}  # when healing asked for one last, by monitor
         self.ran: set[tuple[str, str]] = set()  # (subject, state's name) that was active once
 
     def learn(self, subject: str, values: Mapping[str, Any]) -> None:
@@ -52,6 +54,11 @@ class Sight:
         if state in MOVES:
             return None
         return int(state == "failed" or (subject, name) in self.ran)
+
+    def is_asked(self, subject: str, now: float) -> bool:
+        """Whether a check was asked for and has not been answered."""
+        asked = self.asked.get(subject)
+        return asked is not None and now - asked < ASKED_S and self.checked.get(subject, 0.0) < asked
 
     def look(self, subject: str, condition: Condition, now: float) -> Reading:
         """A bound condition over what is fresh."""

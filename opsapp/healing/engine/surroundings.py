@@ -14,7 +14,7 @@ from opsapp.tree.root import Root
 from .pipeline import world_now
 from .reach import reach_of
 
-SEEN = ("up", "down", "degraded")  # of a monitor: somebody has looked
+WELL = ("up", "degraded")  # of a monitor
 
 
 def graph_of(root: Root) -> dict[str, Any]:
@@ -23,11 +23,12 @@ def graph_of(root: Root) -> dict[str, Any]:
 
 
 def watched(root: Root) -> set[str]:
-    """The names of everything that somebody looks at now. Of all else nobody can say that it is well."""
+    """The names of everything that somebody looks at now and has not found down. Of all else nobody can say that it is
+    well."""
     live = node_of(root._p_jar).series.live
     found: set[str] = set()
     for place in reach_of(root).places(root):
-        if place.online if place.is_agent else live.value(place.subject, "status") in SEEN:
+        if place.online if place.is_agent else live.value(place.subject, "status") in WELL:
             found.update((place.name, *place.names))
     return found
 

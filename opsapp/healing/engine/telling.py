@@ -101,9 +101,9 @@ def causes_of(root: Root, targets: Collection[str], now: float) -> dict[str, str
 
 
 def _failing(root: Root, graph: Graph, now: float) -> set[str]:
-    healing, places, incidents = healing_of(root), reach_of(root).places(root), incidents_of(root)
+    places, incidents = reach_of(root).places(root), incidents_of(root)
     window = settings_of(node_of(root._p_jar))["absorption_window_s"]
-    failing = set(failing_of(healing, graph.nodes, {}, now, window))
+    failing = set(failing_of(root, graph.nodes, {}, now, window))
     failing |= {incidents[each].monitor_name for each in incidents.open}
     return failing | {place.name for place in places if place.is_agent and not place.online}
 

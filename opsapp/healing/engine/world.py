@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zope.interface import Interface
 
@@ -12,14 +12,18 @@ from opsapp.healing.logic.graph import Graph
 from opsapp.healing.logic.windows import Window
 from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.stages.world import SERVER, Host, Reading, World
+from opsapp.monitoring.resources import incidents_of
 from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
 from opsapp.wire.conditions import parse
 
 from .deeds import own_tools
-from .reach import Places, reach_of
+from .reach import IReach, Places, reach_of
 from .settings import settings_of
 from .sight import Sight
+
+if TYPE_CHECKING:
+    from opsapp.runtime.node import Node
 
 
 class ISight(Interface):
@@ -41,7 +45,7 @@ def build(root: Root, now: float, places: Places, failing: Mapping[str, Any]) ->
         trust={name: state.trust for name, state in healing["trust"].items()},
         settings=settings,
         graph=graph,
-        failing=failing_of(healing, graph.nodes, failing, now, settings["absorption_window_s"]),
+        failing=failing_of(root, graph.nodes, failing, now, settings["absorption_window_s"]),
         windows=_windows(root, now),
         hosts=places.hosts,
         server=Host(SERVER, SERVER, usable=_own_tools(node.config), native=False),
@@ -49,6 +53,8 @@ def build(root: Root, now: float, places: Places, failing: Mapping[str, Any]) ->
         history=healing["ledger"].statistics,
         load=_load(healing, graph.site, len(places), lambda: _sick(failing, graph), now),
         reading=_reader(sight, now),
+        well_since=lambda target: _well_since(root, target, places.monitors.get(target)),
+        doubtful=lambda target: _doubtful(node, sight, places.monitors.get(target), now),
         known=lambda case: not case.get("subject") or reach_of(root).knows(root, case["subject"]),
     )
 
@@ -58,20 +64,42 @@ def _own_tools(config: Mapping[str, Any]) -> frozenset[str]:
     return own_tools() if config["automations"]["server_scripts"] else own_tools() - {"sh"}
 
 
-def failing_of(
-    healing: Healing, named: Mapping[str, Any], seen: Mapping[str, Any], now: float, window: float
-) -> set[str]:
+def failing_of(root: Root, named: Mapping[str, Any], seen: Mapping[str, Any], now: float, window: float) -> set[str]:
     """Targets that have failed, as far as dependants are concerned.
 
     With an open case, or one that ended without success within the absorption window; and, where somebody declared them
-    in the graph, those whose condition is still known true. A host that is not declared does not hold its own services
-    back for longer than that: its CPU being high must not keep them from being restarted.
+    in the graph, those whose condition is still known true, and monitors that are down, whether a rule looks at them or
+    not. A host that is not declared does not hold its own services back for longer than that: its CPU being high must
+    not keep them from being restarted.
     """
+    book = healing_of(root).book
     found = {target for target in seen if target in named}
-    found.update(healing.book.open_on.keys())
-    found.difference_update(healing.book.queued)
-    found.update(healing.book.unhealed_since(now - window))
+    found.update(book.open_on.keys())
+    found.difference_update(book.queued)
+    found.update(book.unhealed_since(now - window))
+    if named:
+        incidents = incidents_of(root)
+        down = [incidents[each] for each in incidents.open]
+        found.update(name for one in down for name in (one.monitor_name, one.monitor_id) if name in named)
     return found
+
+
+def _well_since(root: Root, target: str, subject: str | None) -> float | None:
+    """When the last case of a target ended verified, or the last incident of its monitor was over: the later one."""
+    book, incidents, found = healing_of(root).book, incidents_of(root), []
+    case_id = book.last_on.get(target)
+    if case_id is not None and book.cases[case_id].fields["outcome"] == "verified":
+        found.append(book.cases[case_id].fields["closed_at"])
+    ids = incidents.by_monitor.get(subject.partition(":")[2]) if subject else None
+    if ids:
+        found.append(incidents[ids.maxKey()].resolved)
+    return max((at for at in found if at is not None), default=None)
+
+
+def _doubtful(node: Node, sight: Sight | None, subject: str | None, now: float) -> bool:
+    if subject is None or sight is None:
+        return False
+    return sight.is_asked(subject, now) or node.registry.getUtility(IReach).doubtful(node, subject)
 
 
 def _sick(failing: Collection[str], graph: Graph) -> int:

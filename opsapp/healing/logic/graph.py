@@ -40,11 +40,17 @@ class Graph:
             queue.extend((parent, (*path, parent)) for parent in self.parents(name))
         return paths
 
+    def declared_above(self, target: str) -> list[str]:
+        """What somebody said that it stands on, nearest first."""
+        return [name for name in self.ancestors(target) if name in self.nodes]
+
     def site(self, target: str) -> str | None:
-        """Its own site, else that of the external target that it depends on (through others too)."""
-        for name in (target, *self.ancestors(target)):
+        """Its own site, which for what is on a host is the host's, else that of the external target that it depends on
+        (through others too)."""
+        own = (target, target.partition("/")[0])
+        for name in (*own, *self.ancestors(target)):
             node = self.nodes.get(name)
-            if node and node.site and (name == target or node.type == "external"):
+            if node and node.site and (name in own or node.type == "external"):
                 return node.site
         return None
 

@@ -12,6 +12,9 @@ from opsapp.healing.logic.rules import names_of
 from .trust import effective
 from .world import World
 
+MOST_DOUBT_S = 60.0  # how long a case is held at most until something above it is known to be well or down
+DOUBT_S = 1.0
+ROOT_CAUSE = "root cause"  # what a reason begins with that names one
 SEVERITIES = ("info", "warning", "error", "critical")
 
 
@@ -26,7 +29,8 @@ class Received(NamedTuple):
 
 
 class Correlated(NamedTuple):
-    """What becomes of a case when its hold is over: `plan`, `wait` until `due`, or `end` with an outcome."""
+    """What becomes of a case when its hold is over: `plan`, `end` with an outcome, `wait` until `due` for a window, or
+    be held (`hold`) for what is just being looked at."""
 
     kind: str
     rule_id: str
@@ -54,8 +58,24 @@ def receive(event: Mapping[str, Any], world: World, cases: Iterable[Mapping[str,
             return Received("absorb", case_id=case["id"], reason=f"case {case['id']} is about the same target")
     found = None if window.effect else world.graph.suppressor(event["target"], world.failing)
     if found is not None:  # what it hangs on has failed already: there is nothing to wait for
-        return Received("end", outcome="suppressed", reason=f"root cause {found[0]}: {found[1]}")
+        return Received("end", outcome="suppressed", reason=f"{ROOT_CAUSE} {found[0]}: {found[1]}")
+    over = None if window.effect else _over_since(event, world)
+    if over is not None:
+        return Received("end", outcome="suppressed", reason=f"{ROOT_CAUSE} {over}: it is over, not measured afterwards")
     return Received("open", due=world.now + world.settings["hold_s"])
+
+
+def _over_since(event: Mapping[str, Any], world: World) -> str | None:
+    """A declared target that this one hangs on, and that is well again since what the event was made of was measured.
+    What it has taken down with it comes up by itself, for which it has as long as the hold."""
+    measured = event.get("measured_at")
+    if measured is None:
+        return None
+    for name in world.graph.declared_above(event["target"]):
+        well = world.well_since(name)
+        if well is not None and measured < well + world.settings["hold_s"]:
+            return name
+    return None
 
 
 def _stands(case: Mapping[str, Any], rule_id: str, level: int, world: World) -> bool:
@@ -97,7 +117,10 @@ def correlate(case: Mapping[str, Any], world: World) -> Correlated:
         return Correlated("end", leader, "withdrawn", "condition_gone")
     found = world.graph.suppressor(case["target"], world.failing)
     if found is not None:
-        return Correlated("end", leader, "suppressed", f"root cause {found[0]}: {found[1]}", root=found[0])
+        return Correlated("end", leader, "suppressed", f"{ROOT_CAUSE} {found[0]}: {found[1]}", root=found[0])
+    doubtful = [name for name in world.graph.declared_above(case["target"]) if world.doubtful(name)]
+    if doubtful and world.now - case["opened_at"] < MOST_DOUBT_S:
+        return Correlated("hold", leader, reason=f"{doubtful[0]} may have failed", due=world.now + DOUBT_S)
     return Correlated("plan", leader, root=case["target"])
 
 

@@ -66,6 +66,8 @@ class World:
     history: Callable[[str, str], tuple[int, int]] = lambda *_: (0, 0)
     load: Callable[[str, str], Load] = lambda *_: Load()
     reading: Callable[[Mapping[str, Any]], Reading] = lambda *_: Reading(None, {}, None)
+    well_since: Callable[[str], float | None] = lambda *_: None  # when a target that had failed was well again
+    doubtful: Callable[[str], bool] = lambda *_: False  # whether a monitor is just being looked at: it may have failed
     known: Callable[[Mapping[str, Any]], bool] = lambda *_: True  # whether what a case is about is there still
 
     def find_hosts(self, name: str) -> list[Host]:

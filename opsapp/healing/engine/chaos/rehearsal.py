@@ -119,6 +119,9 @@ class SimulatedFleet:
     def recall(self, root: Root, agent_id: str, command_id: str) -> bool:
         return self.commands.pop(command_id, None) is not None
 
+    def doubtful(self, node: LiveNode, subject: str) -> bool:
+        return False
+
     def recheck(self, node: LiveNode, subject: str, done: Callable[[float], None]) -> None:
         """No monitors here."""
 

@@ -1,0 +1,205 @@
+"""Root causes among monitors, which are looked at when their turn comes: whatever is found first, one heal."""
+
+import pytest
+
+from opsapp.healing.resources import healing_of
+from opsapp.monitoring.resources import incidents_of, monitors_of
+from tests.support.hosts import place
+
+DOWN = {
+    "id": "down",
+    "condition": 'monitor.status == "down"',
+    "action": {"type": "restart_service", "params": {"service": "nginx"}},
+    "settle_s": 1,
+    "cooldown_s": 30,
+    "verify_timeout_s": 30,
+}
+GRAPH = [{"target": "db"}, {"target": "web", "depends_on": ["db"]}, {"target": "far"}]
+
+
+def monitor(name):
+    return place(name, "a1", subject=f"monitor:{name}", names=(name, f"id-{name}"), interval=60.0)
+
+
+@pytest.fixture
+def shop(ward):
+    """`web` depends on `db`; both have monitors that the rule looks at."""
+    here = ward(DOWN, places=[place(), monitor("db"), monitor("web"), monitor("far")]).at("execute", "down")
+    here.node.transact(lambda root: healing_of(root)["dependencies"].declare(GRAPH, "api"))
+    for name in ("db", "web", "far"):
+        here.report(f"monitor:{name}", status="up")
+    return here.turn()
+
+
+def looked_at(here, name, status):
+    """A check that was asked for ends so."""
+    [done] = [done for subject, done in here.hosts.rechecked if subject == f"monitor:{name}"][-1:]
+    began = here.clock.now()
+    here.clock.advance(0.1)
+    here.report(f"monitor:{name}", status=status)
+    done(began)
+    return here
+
+
+def heals(here):
+    return [(entry["target"], entry["outcome"]) for entry in here.ledger if entry["action_type"]]
+
+
+def healed(here, name):
+    here.hosts.finish("snapshot", snapshot={"kind": "unit", "state": {}})
+    here.turn(1)
+    here.hosts.finish("execute", handler="systemctl")
+    here.turn(1).turn(2)
+    looked_at(here, name, "up").turn(0.5)
+    return here
+
+
+def test_what_the_target_hangs_on_is_looked_at_at_once_and_waited_for(shop):
+    shop.report("monitor:web", status="down").turn()
+    assert [subject for subject, _ in shop.hosts.rechecked] == ["monitor:db"]
+    shop.turn(5).turn(5)  # the check of db runs into its time-out
+    assert shop.hosts.phases() == []
+    shop.hosts.doubts.add("monitor:db")  # it failed, and is looked at again before anything is said
+    [done] = [done for _, done in shop.hosts.rechecked]
+    done(shop.clock.now())
+    shop.turn(10)
+    assert shop.hosts.phases() == []
+    shop.hosts.doubts.clear()
+    shop.report("monitor:db", status="down").turn().turn(5)
+    assert shop.hosts.phases() == ["snapshot"]
+    healed(shop, "db")
+    assert heals(shop) == [("db", "verified")]
+    [web] = [entry for entry in shop.ledger if entry["target"] == "web"]
+    assert (web["outcome"], web["reason"]) == ("suppressed", "root cause db: depends on db")
+
+
+def test_what_hangs_on_something_that_is_well_is_healed_after_the_hold(shop):
+    shop.report("monitor:web", status="down").turn()
+    looked_at(shop, "db", "up").turn(5)
+    assert shop.hosts.phases() == ["snapshot"]
+
+
+def test_a_doubt_that_never_ends_keeps_nothing_from_being_healed(shop):
+    shop.report("monitor:web", status="down").turn()
+    shop.hosts.doubts.add("monitor:db")
+    shop.pass_time(59)
+    assert shop.hosts.phases() == []
+    shop.turn(2)
+    assert shop.hosts.phases() == ["snapshot"]
+    [case] = shop.cases
+    assert len([line for line in case["why"] if "may have failed" in line]) == 1
+
+
+def test_a_target_that_hangs_on_nothing_has_nothing_looked_at(shop):
+    shop.report("monitor:far", status="down").turn().turn(5)
+    assert shop.hosts.rechecked == []
+    assert shop.hosts.phases() == ["snapshot"]
+
+
+def test_after_the_root_cause_was_healed_only_what_was_measured_since_counts(shop):
+    shop.report("monitor:db", status="down").turn().turn(5)
+    shop.report("monitor:web", status="down").turn()
+    healed(shop, "db")
+    shop.pass_time(50)  # web was looked at before, and its turn has not come
+    assert heals(shop) == [("db", "verified")]
+    assert {entry["outcome"] for entry in shop.ledger if entry["target"] == "web"} == {"suppressed"}
+    shop.report("monitor:web", status="up").turn().turn(60)
+    assert heals(shop) == [("db", "verified")]
+
+
+def test_what_stays_down_after_its_root_cause_was_healed_is_healed_itself(shop):
+    shop.report("monitor:db", status="down").turn().turn(5)
+    shop.report("monitor:web", status="down").turn()
+    healed(shop, "db")
+    shop.clock.advance(10)
+    shop.report("monitor:web", status="down")
+    shop.turn().pass_time(30)
+    looked_at(shop, "db", "up")
+    shop.pass_time(40)
+    assert shop.hosts.phases()[-1] == "snapshot"
+    assert heals(shop)[0] == ("db", "verified")
+    assert [entry["target"] for entry in shop.ledger if entry["state"] == "executing"] == ["web"]
+
+
+# -- monitors that no rule looks at -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def watched(ward):
+    """Two monitors of the service itself; the rule is about neither, but about a host that hangs on the one."""
+    here = ward(places=[place()]).at("execute")
+    body = {"type": "tcp", "url": "tcp://127.0.0.1:9", "enabled": False}
+    make = here.service.ada.post_json
+    made = {name: make("/api/monitoring/endpoints", {**body, "name": name}).json["id"] for name in ("db", "isp")}
+    graph = [{"target": "db"}, {"target": "box-1", "depends_on": ["db"]}]
+    here.node.transact(lambda root: healing_of(root)["dependencies"].declare(graph, "api"))
+    return here, made
+
+
+def _goes_down(root, monitor_id, now):
+    incidents_of(root).start(monitors_of(root)[monitor_id], "timeout", now)
+
+
+def shown(here):
+    found = here.service.vera.get("/api/healing/dependencies").json
+    return {node["target"]: node["status"] for node in found["nodes"]}, found["root_causes"]
+
+
+@pytest.mark.parametrize("name", ["db", "its id"])
+def test_a_monitor_that_is_down_is_a_root_cause_without_any_rule(watched, name):
+    here, made = watched
+    if name == "its id":
+        name = made["db"]
+        graph = [{"target": name}, {"target": "box-1", "depends_on": [name]}]
+        here.node.transact(lambda root: healing_of(root)["dependencies"].declare(graph, "api"))
+    here.node.transact(_goes_down, made["db"], here.clock.now())
+    statuses, causes = shown(here)
+    assert (statuses[name], causes) == ("failed", [name])
+    here.report(service__nginx__state="failed").turn().turn(5)
+    assert [(entry["outcome"], entry["reason"]) for entry in here.ledger] == [
+        ("suppressed", f"root cause {name}: depends on box-1 → {name}")
+    ]
+    assert here.hosts.sent == []
+
+
+def test_an_external_target_is_a_monitor_like_any_other(watched):
+    here, made = watched
+    graph = [{"target": "isp", "type": "external", "site": "berlin"}, {"target": "box-1", "site": "berlin"}]
+    here.node.transact(lambda root: healing_of(root)["dependencies"].declare(graph, "api"))
+    here.node.transact(_goes_down, made["isp"], here.clock.now())
+    here.report(service__nginx__state="failed").turn().turn(5)
+    assert shown(here)[0]["isp"] == "failed"
+    assert [(entry["outcome"], entry["reason"]) for entry in here.ledger] == [
+        ("suppressed", "root cause isp: everything at site berlin hangs on it")
+    ]
+
+
+def test_what_nobody_declared_is_no_root_cause(watched):
+    here, made = watched
+    here.node.transact(_goes_down, made["isp"], here.clock.now())
+    here.report(service__nginx__state="failed").turn().turn(5)
+    assert here.hosts.phases() == ["snapshot"]
+    assert "isp" not in shown(here)[1]
+
+
+def test_after_an_incident_of_the_root_cause_only_what_was_measured_since_counts(watched):
+    """Nobody heals it: it came up again by itself."""
+    here, made = watched
+    here.hosts.here = [place(), place("db", None, subject=f"monitor:{made['db']}", names=("db", made["db"]))]
+    here.node.transact(_goes_down, made["db"], here.clock.now())
+    here.report(service__nginx__state="failed").turn().turn(5)
+    here.node.transact(_comes_up, made["db"], here.clock.now())
+    here.turn(20).turn(20)
+    assert here.hosts.phases() == []
+    assert len(here.ledger) == 1
+    here.report(service__nginx__state="failed").turn()
+    here.pass_time(30, step=5, service__nginx__state="failed")
+    [done] = [done for _, done in here.hosts.rechecked]
+    done(here.clock.now())
+    here.turn(1)
+    assert here.hosts.phases() == ["snapshot"]
+
+
+def _comes_up(root, monitor_id, now):
+    incidents, [each] = incidents_of(root), list(incidents_of(root).open)
+    incidents.end(each, now)
