@@ -17,7 +17,7 @@ from .containers import Containers
 from .lookouts import Lookouts
 from .metrics import Metrics, machine_id
 from .rates import SPAN_S
-from .services import Services
+from .services import NoManager, Services
 from .spool import Spool
 
 log = logging.getLogger("reporter")
@@ -50,6 +50,7 @@ class Reporter:
         self._states: Dict[str, Dict[str, str]] = {}
         self._capabilities_sent = 0
         self._looks = self._patience = 0
+        self._services_known = False
         self._seen: Tuple = ()
 
     def run(self) -> None:
@@ -92,9 +93,10 @@ class Reporter:
             report = self.metrics.sample(fresh=reason == "measure")
             states = self._look()
         report.update(states)
-        report["failed_units"] = sorted(name for name, state in states["services"].items() if state == "failed")[:1000]
         report["metrics"].update(self.lookouts.values())
-        report["metrics"]["failed_units"] = float(len(report["failed_units"]))
+        if self._services_known:
+            failed = sorted(name for name, state in states["services"].items() if state == "failed")
+            report["failed_units"], report["metrics"]["failed_units"] = failed[:1000], float(len(failed))
         report.update(time=time.time(), reason=reason, version=VERSION, machine_id=self.machine_id)
         if self.ip:
             report["ip"] = self.ip
@@ -160,11 +162,15 @@ class Reporter:
     def _look(self) -> Dict[str, Dict[str, str]]:
         # Before the states: what changes from here on differs from this, also when it ends as it was a look ago.
         self._seen = self.services.fingerprint()
+        services: Dict[str, str] = {}
+        self._services_known = False
         try:
             services = self.services.states()
+            self._services_known = True
+        except NoManager:
+            pass    # told by the capabilities
         except OSError as error:
             log.warning("service states are unknown: %s", error)
-            services = {}
         self._states = {"services": services, "containers": dict(self._containers.states())}
         return self._states
 

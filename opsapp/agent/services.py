@@ -48,6 +48,10 @@ def init_system() -> str:
     return "none"
 
 
+class NoManager(OSError):
+    """Which services there are is not known on this host, now or later."""
+
+
 class Services:
     def __init__(self, state_dir: str, boot_id: str):
         self.init = init_system()
@@ -57,14 +61,14 @@ class Services:
         self._known_cgroups = next((path for path in _CGROUPS if os.path.isdir(path)), None)
 
     def states(self) -> Dict[str, str]:
-        """Name (without .service) → state. Empty where nothing can be asked."""
+        """Name (without .service) → state. OSError where nothing can be asked: that is not the same as no services."""
         if self.init == "systemd":
             return self._systemd()
         if self.init == "openrc":
             return _openrc()
         if self.init == "runit":
             return _runit()
-        return {}
+        raise NoManager("there is no service manager that can be asked")
 
     def fingerprint(self) -> Tuple:
         """Changes when a service's or container's processes begin or end: costs two directory listings."""
@@ -172,7 +176,9 @@ def _listing(path: Optional[str]) -> frozenset:
 # ---- the others
 def _openrc() -> Dict[str, str]:
     code, said = ask(["rc-status", "--all", "--nocolor"])
-    return parse_openrc(said) if code == 0 else {}
+    if code != 0:
+        raise OSError(f"rc-status: {said.strip()[:200]}")
+    return parse_openrc(said)
 
 
 def parse_openrc(said: str) -> Dict[str, str]:
@@ -199,7 +205,7 @@ def _runit() -> Dict[str, str]:
     for base in ("/run/runit/runsvdir/current", "/var/service", "/service", "/etc/service"):
         if os.path.isdir(base):
             return {name: _sv_state(maybe(f"{base}/{name}/supervise/stat")) for name in sorted(os.listdir(base))}
-    return {}
+    raise NoManager("runit's services are nowhere to be found")
 
 
 def _sv_state(stat: Optional[str]) -> str:

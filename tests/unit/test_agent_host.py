@@ -40,8 +40,10 @@ def test_the_services_of_openrc(tmp_path, monkeypatch):
 
 def test_a_question_that_fails_is_no_state(tmp_path, monkeypatch):
     found, _ = seen(tmp_path, monkeypatch, "openrc", {"rc-status": "exit 1"})
-    assert found.states() == {}
-    assert seen(tmp_path / "bin", monkeypatch, "none", {})[0].states() == {}
+    with pytest.raises(OSError, match="rc-status"):
+        found.states()
+    with pytest.raises(services.NoManager):
+        seen(tmp_path / "bin", monkeypatch, "none", {})[0].states()
 
 
 def test_the_services_of_runit(tmp_path, monkeypatch):

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from opsapp.agent.capabilities import Capabilities
 from opsapp.agent.config import Config
 from opsapp.agent.reporter import MOST, Reporter, bounded
+from opsapp.agent.services import NoManager
 from opsapp.agent.spool import Spool
 from opsapp.wire import messages
 
@@ -34,13 +35,27 @@ class Units:
     """A service manager whose one unit a test starts and stops."""
 
     def __init__(self):
-        self.running = True
+        self.running, self.broken = True, None
 
     def fingerprint(self):
         return (("nginx.service", 7),) if self.running else ()
 
     def states(self):
+        if self.broken:
+            raise self.broken
         return {"nginx": "active" if self.running else "failed"}
+
+
+def test_how_many_units_failed_is_unknown_where_nobody_could_say(tmp_path):
+    reporter = Reporter(Config("http://x", "a" * 16, "k", str(tmp_path)), Spool(str(tmp_path), 1 << 20),
+                        Capabilities(), lambda: None)
+    units = reporter.services = Units()
+    units.running = False
+    assert reporter.measure("interval")["metrics"]["failed_units"] == 1.0
+    for why in (OSError("Failed to connect to bus"), NoManager("none here")):
+        units.broken = why
+        report = reporter.measure("interval")
+        assert ("failed_units" in report, "failed_units" in report["metrics"], report["services"]) == (False, False, {})
 
 
 def test_a_service_that_dies_right_after_it_was_measured_is_noticed(tmp_path):
