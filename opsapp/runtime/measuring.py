@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from opsapp.series import folding
+from opsapp.series import erasing, folding
 from opsapp.series.history import history_root
 
 from . import leases
@@ -55,17 +55,36 @@ def follow(node: Node) -> bool:
 
 def fold(node: Node) -> bool:
     """The journal into pieces; again while a commit was full."""
-    return node.transact(_leased, folding.fold, now_ms(node), keep_ms(node)[0]) >= folding.OBSERVATIONS
+    return node.transact(_leased, _fold, now_ms(node), keep_ms(node)[0]) >= folding.OBSERVATIONS
 
 
 def merge(node: Node) -> bool:
-    """One slice of an hour or a day, or retention."""
+    """One slice of an hour or a day, or retention. When nothing is due: one day of what is gone, no more at once."""
     now = now_ms(node)
-    return bool(
-        node.transact(_leased, folding.merge, now)
-        or node.transact(_leased, folding.seal, now)
-        or node.transact(_leased, folding.retire, now, keep_ms(node))
+    worked = bool(
+        node.transact(_leased, _merge, now)
+        or node.transact(_leased, _seal, now)
+        or node.transact(_leased, _retire, now, keep_ms(node))
     )
+    if not worked:
+        node.transact(_leased, erasing.erase, now)
+    return worked
+
+
+def _fold(root: Root, history: Any, now: int, raw_keep: int) -> int:
+    return folding.fold(history, now, raw_keep, erasing.gone(root))
+
+
+def _merge(root: Root, history: Any, now: int) -> bool:
+    return folding.merge(history, now, erasing.gone(root))
+
+
+def _seal(root: Root, history: Any, now: int) -> bool:
+    return folding.seal(history, now, erasing.gone(root))
+
+
+def _retire(_root: Root, history: Any, now: int, keep: tuple[int, int, int]) -> bool:
+    return folding.retire(history, now, keep)
 
 
 def stop(node: Node) -> None:
@@ -97,4 +116,4 @@ def keep_ms(node: Node) -> tuple[int, int, int]:
 def _leased(root: Root, fn: Callable[..., Any], *values: Any) -> Any:
     """Work on the history that only the leaseholder does: a takeover meanwhile fails the commit."""
     leases.check(root, LEASE)
-    return fn(history_root(root), *values)
+    return fn(root, history_root(root), *values)

@@ -11,6 +11,7 @@ owner keeps in its own record; no persistent reference crosses into or out of th
     journal.py        the node's collector, the append-only log it writes
     history.py        the persistent shape: logs, hours, days
     folding.py        journal → pieces → hours → sealed days, retention
+    erasing.py        the series of owners that are gone, out of all of it
     rollup.py         buckets of time: sums, percentiles, how long each state lasted
     recent.py         the journal's tail in memory
     reading.py        reads over all of it

@@ -37,8 +37,9 @@ SEAL_GRACE = 900_000
 IDLE = DAY  # ms without a batch after which a folded log is removed
 
 
-def fold(mapping, now: int, raw_keep: int) -> int:
-    """Rows older than `raw_keep` ms have no place any more and are left out. Answers how many were folded."""
+def fold(mapping, now: int, raw_keep: int, gone: frozenset[int] = frozenset()) -> int:
+    """Rows older than `raw_keep` ms, and those of series that are `gone`, have no place any more and are left out.
+    Answers how many were folded."""
     history = open_history(mapping, create=True)
     spans: dict[int, dict[int, list]] = {}
     count = 0
@@ -47,7 +48,7 @@ def fold(mapping, now: int, raw_keep: int) -> int:
         for number, data, _ in entry.batches(folded):
             if count >= OBSERVATIONS:
                 break
-            count += _sort_into(spans, read(codec.decode_batch, data), now - raw_keep)
+            count += _sort_into(spans, read(codec.decode_batch, data), now - raw_keep, gone)
             folded = number
         if folded > entry.mark.folded:
             entry.mark.folded = folded
@@ -62,13 +63,13 @@ def fold(mapping, now: int, raw_keep: int) -> int:
     return count
 
 
-def merge(mapping, now: int) -> bool:
-    """One slice of the next hour that is due."""
+def merge(mapping, now: int, gone: frozenset[int] = frozenset()) -> bool:
+    """One slice of the next hour that is due. States of series that are `gone` last no longer."""
     history = open_history(mapping, create=True)
     hour = _due_hour(history, now)
     if hour is None:
         return False
-    carry = last_states(history, hour.start)
+    carry = _lasting(history, hour.start, gone)
     left = sorted((hour.shards() | {number // SHARD for number in carry}) - hour.done)
     for shard in left[:SHARDS]:
         _compact(hour, shard, [hour], carry)
@@ -78,13 +79,13 @@ def merge(mapping, now: int) -> bool:
     return True
 
 
-def seal(mapping, now: int) -> bool:
+def seal(mapping, now: int, gone: frozenset[int] = frozenset()) -> bool:
     """One slice of the oldest day that is due, or has late rows."""
     history = open_history(mapping, create=True)
     day = next((day for day in history.days.values() if _is_due(history, day, now)), None)
     if day is None:
         return False
-    carry = last_states(history, day.start)
+    carry = _lasting(history, day.start, gone)
     spans = [day, *day.hours.values()]
     shards = {shard for span in spans for shard in span.shards()} | {number // SHARD for number in carry}
     left = sorted(shards - day.done)
@@ -119,6 +120,10 @@ def last_states(history: History, at: int) -> dict[int, Row]:
     return {number: row for number, _, row in entries if row.hold and row.time + row.hold * 1000 > at}
 
 
+def _lasting(history: History, at: int, gone: frozenset[int]) -> dict[int, Row]:
+    return {number: row for number, row in last_states(history, at).items() if number not in gone}
+
+
 def summary_before(history: History, at: int) -> Blob | None:
     """The summary of the hour that ends at `at`, or of the sealed day."""
     day = history.find_day(at - HOUR)
@@ -143,9 +148,9 @@ def read(decode, data: bytes) -> list:
         return []
 
 
-def _sort_into(spans: dict, observations: list, oldest: int) -> int:
+def _sort_into(spans: dict, observations: list, oldest: int, gone: frozenset[int]) -> int:
     for number, time, value, status, hold in observations:
-        if time >= oldest:
+        if time >= oldest and number not in gone:
             spans.setdefault(time - time % HOUR, {}).setdefault(number, []).append(Row(time, value, status, hold))
     return len(observations)
 

@@ -16,6 +16,7 @@ from pyramid_retry import BeforeRetry
 from opsapp.runtime import events, leases, nodes
 from opsapp.runtime.node import Node
 from opsapp.runtime.store import ATTEMPTS, backoff
+from opsapp.series import erasing
 from opsapp.tree.acl import Permission
 from opsapp.tree.evolve import EvolveStep
 from opsapp.tree.folder import RESERVED
@@ -85,6 +86,7 @@ def set_up(config: Configurator) -> None:
         EvolveStep("runtime-1-outbox", events.set_up),
         EvolveStep("runtime-2-leases", leases.set_up),
         EvolveStep("runtime-3-nodes", nodes.set_up),
+        EvolveStep("runtime-4-gone", erasing.set_up),
     ]
     config.registry.opsapp_preparations = []
     node = config.registry["opsapp.node"] = build_node(config)

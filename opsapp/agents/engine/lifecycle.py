@@ -6,6 +6,7 @@ from opsapp.agents import resources
 from opsapp.agents.resources import Agent, add_agent, remove_agent, replace_key
 from opsapp.runtime.events import emit
 from opsapp.runtime.wakes import after_commit, node_of, wake_after_commit
+from opsapp.series import erasing
 from opsapp.tree.root import Root
 
 from .commands import RESULTS
@@ -38,6 +39,7 @@ def delete(root: Root, agent: Agent) -> None:
     node, agent_id = node_of(root._p_jar), agent.id
     told = {"agent_id": agent_id, "label": agent.label, "hostname": agent.hostname}
     unfinished = [command.__name__ for command in agent.commands.unfinished()]
+    erasing.forget(root, agent.series.values(), int(node.clock.now() * 1000))
     remove_agent(root, agent)
     touched(root, agent_id, deleted=True, unfinished=unfinished)
     emit(root, "agent", {**told, "status": "deleted", "previous": agent.state.status, "at": int(node.clock.now())})

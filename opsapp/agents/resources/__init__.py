@@ -114,7 +114,7 @@ def revoke_key(root: Root, agent: Agent) -> None:
 
 
 def remove_agent(root: Root, agent: Agent) -> None:
-    """The record with all that hangs on it. Its series are named nowhere any more and go with the retention."""
+    """The record with all that hangs on it. Its series are named nowhere any more."""
     rename_host(root, agent, "")
     revoke_key(root, agent)
     root.system[OPEN].pop(agent.id, None)
