@@ -18,13 +18,13 @@ from tests.support.hosts import place
 from tests.support.waiting import until
 
 
+def gone(*_, **__):
+    raise NotFound("There is no agent a1.")
+
+
 def test_an_agent_that_is_deleted_ends_the_step_and_not_the_pipeline(ward):
     here = broken(ward)
     here.hosts.finish("snapshot", snapshot={})
-
-    def gone(*_, **__):
-        raise NotFound("There is no agent a1.")
-
     here.hosts.send = gone
     here.turn(1)
     assert [(entry["outcome"], entry["reason"]) for entry in here.ledger] == [
@@ -195,6 +195,40 @@ def test_what_cannot_be_undone_is_409(ward):
     here.heal(**ACTIVE)
     assert outcomes(here) == [("verified", 1)]
     assert here.service.ada.post("/api/healing/rollback/1", status=409).json["code"] == "not_reversible"
+
+
+def test_nothing_is_asked_of_a_host_that_is_away_or_gone(ward):
+    """It would be undone whenever it comes back, within an hour, and the answer would take two minutes."""
+    here = healed(ward)
+    sent = len(here.hosts.sent)
+    here.hosts.here = [here.hosts.here[0]._replace(online=False)]
+    answer = here.service.ada.post("/api/healing/rollback/1", status=503)
+    assert (answer.json["code"], answer.headers["Retry-After"]) == ("host_offline", "30")
+    here.hosts.here = []
+    assert here.service.ada.post("/api/healing/rollback/1", status=409).json["code"] == "no_host"
+    assert len(here.hosts.sent) == sent
+    assert len(here.ledger) == 1
+
+
+def test_a_rollback_by_hand_that_cannot_be_asked_for_takes_no_other_step(ward):
+    """The agent is deleted in the moment of the click."""
+    here = healed(ward)
+    chain = [{"action": "container_pause"}, {"action": "restart_container"}]
+
+    def longer(root):
+        rule = healing_of(root)["rules"]["nginx"]
+        rule.fields = {**rule.fields, "escalation_chain": chain}
+
+    here.node.transact(longer)
+    here.node.transact(rollback._ask, 1, "r1")
+    here.hosts.send = gone
+    here.turn(1)
+    assert [(entry["action_type"], entry["outcome"]) for entry in here.ledger] == [
+        ("container_pause", "verified"),
+        ("rollback", "failed"),
+    ]
+    assert here.ledger[1]["reason"] == "rollback not possible: There is no agent a1."
+    assert {case["state"] for case in here.cases} == {"closed"}
 
 
 def test_two_rollbacks_at_once_are_one(ward):

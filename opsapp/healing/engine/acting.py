@@ -67,8 +67,12 @@ def _command(flow: Flow, case: Case, phase: str, **params: Any) -> None:
     try:
         command_id = asking.ask(flow, fields, phase, params)
     except (NotFound, Invalid, Conflict) as refusal:  # before anything was written
+        said = f"{phase} not possible: {refusal}"
+        if fields.get("manual"):  # nothing follows what a person asked for
+            flow.finish_step(case, "failed", said)
+            return
         known = fields.get("verdict") if phase == "rollback" else None
-        _end_step(flow, case, known or "failed", f"{phase} not possible: {refusal}")
+        _end_step(flow, case, known or "failed", said)
         return
     case.set(phase=phase, command_id=command_id, sent_at=flow.now)
     case.why(f"{phase} of {fields['action']} sent to {fields['host']}: command {command_id}")

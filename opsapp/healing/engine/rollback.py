@@ -13,6 +13,8 @@ from opsapp.lib.problems import Conflict, NotFound, Unavailable
 from opsapp.tree.root import Root
 from opsapp.wire.actions import ACTIONS
 
+from .reach import reach_of
+
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node
 
@@ -21,7 +23,7 @@ LOOK_S = 0.1
 
 
 def refuse_impossible(root: Root, ledger_id: int) -> None:
-    """Not final, not reversible, no snapshot, or undone already: 409."""
+    """Not final, not reversible, no snapshot, or undone already: 409. On a host that is away: 503."""
     healing = healing_of(root)
     record = healing["ledger"].record(ledger_id)
     if record is None:
@@ -35,6 +37,17 @@ def refuse_impossible(root: Root, ledger_id: int) -> None:
         raise Conflict("This action cannot be reversed.", code="not_reversible")
     if ledger_id not in healing.snapshots:
         raise Conflict("There is no snapshot to go back to.", code="no_snapshot")
+    _refuse_absent(root, healing.snapshots[ledger_id]["agent_id"])
+
+
+def _refuse_absent(root: Root, agent_id: str) -> None:
+    """What is asked of a host that is away would be done when it comes back, however long after somebody wanted it."""
+    places = reach_of(root).places(root)
+    host = next((place for place in places if place.is_agent and place.agent_id == agent_id), None)
+    if host is None:
+        raise Conflict("The agent of this heal is gone.", code="no_host")
+    if not host.online:
+        raise Unavailable(f"{host.name} is away: nothing was asked of it.", code="host_offline", retry_after=30)
 
 
 def perform(node: Node, ledger_id: int) -> dict[str, Any]:
