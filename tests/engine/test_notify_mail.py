@@ -2,6 +2,7 @@
 
 import pytest
 
+from opsapp.notify.resources import deliveries_of
 from tests.support.mailbox import Mailbox
 
 from .test_notify import Office
@@ -56,6 +57,25 @@ def test_a_mail_server_that_wants_it_later_gets_it_later_and_the_log_says_so(off
     mailbox.refusal = None
     office.after(5)
     assert [mail["Subject"] for mail in mailbox.mails] == ["[critical] Shop is down"]
+    assert office.log()[0]["status"] == "sent"
+
+
+def test_who_has_taken_a_mail_does_not_get_it_again_because_another_has_not(office, mailbox):
+    service = office.service
+    channel = service.ada.get("/api/notifications/channels").json[0]["id"]
+    both = {"url": mailbox.url(to="ada@example.org,otto@example.org")}
+    service.ada.put_json(f"/api/notifications/channels/{channel}", both)
+    mailbox.refusal, mailbox.refused = "452 the mailbox of otto is full", "otto@"
+    office.tell()
+    office.after(5)
+    for _ in range(3):
+        office.after(60)
+    assert [mail["To"] for mail in mailbox.mails] == ["ada@example.org"]
+    assert office.log()[0]["attempts"] > 2
+    assert b"ada@" not in (office.read(lambda root: repr(vars(deliveries_of(root)[office.log()[0]["id"]])))).encode()
+    mailbox.refusal = None
+    office.after(600)
+    assert [mail["To"] for mail in mailbox.mails] == ["ada@example.org", "otto@example.org"]
     assert office.log()[0]["status"] == "sent"
 
 

@@ -9,11 +9,13 @@ import threading
 
 
 class Mailbox:
-    """`mails` are the messages that arrived, parsed. While `refusal` is set, recipients are answered with it."""
+    """`mails` are the messages that arrived, parsed. While `refusal` is set, recipients (or only `refused`, where that
+    is set) are answered with it."""
 
     def __init__(self):
         self.mails: list[email.message.EmailMessage] = []
         self.refusal: str | None = None
+        self.refused = ""
         self.asked = 0
         mailbox = self
 
@@ -32,7 +34,8 @@ class Mailbox:
                     if verb == b"DATA":
                         self.say("354 go on")
                         mailbox.keep(b"".join(iter(self.rfile.readline, b".\r\n")))
-                    self.say((mailbox.refusal if verb == b"RCPT" else None) or "250 very well")
+                    refuses = verb == b"RCPT" and mailbox.refused.encode() in line
+                    self.say((mailbox.refusal if refuses else None) or "250 very well")
 
         class Server(socketserver.ThreadingTCPServer):
             daemon_threads = True
@@ -44,9 +47,8 @@ class Mailbox:
     def keep(self, raw):
         self.mails.append(email.message_from_bytes(raw, policy=email.policy.default))
 
-    def url(self):
-        port = self._server.server_address[1]
-        return f"mailto://127.0.0.1:{port}?from=opsapp@example.org&to=oncall@example.org"
+    def url(self, to="oncall@example.org"):
+        return f"mailto://127.0.0.1:{self._server.server_address[1]}?from=opsapp@example.org&to={to}"
 
     def close(self):
         self._server.shutdown()

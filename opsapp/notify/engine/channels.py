@@ -26,6 +26,8 @@ def change(root: Root, channel: Channel, given: Mapping[str, Any], source: str =
     """What is given over what is stored."""
     if "url" in given and given["url"] != channel.address(seal_of(root)):
         readdress(root, channel, given["url"], service_of(given["url"]))
+        for _, each in deliveries_of(root).queue.get(channel.id, ()):
+            deliveries_of(root)[each].taken = ()  # others are asked now
     change_channel(root, channel, fields_of(given), source)
     wake_after_commit(root, SENDING)
 

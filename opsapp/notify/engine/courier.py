@@ -18,6 +18,7 @@ from urllib.parse import quote, quote_plus
 import gevent
 from gevent.event import AsyncResult
 
+from opsapp.lib.ids import digest
 from opsapp.lib.masking import masked
 from opsapp.lib.problems import Invalid
 from opsapp.notify.logic.delivering import without_address
@@ -36,13 +37,33 @@ class Letter(NamedTuple):
     text: str
     mood: str
     secrets: tuple[str, ...] = ()  # what in it nobody else may see
+    taken: tuple[str, ...] = ()  # marks of the recipients that have it already
 
 
 class Outcome(NamedTuple):
-    """`error` is None when it has arrived. `late`: its thread still hangs."""
+    """`error` is None when it has arrived. `late`: its thread still hangs. `taken`: who has it, as marks."""
 
     error: str | None
     late: bool = False
+    taken: tuple[str, ...] = ()
+
+
+class Taken:
+    """Who has taken a message, where a channel has several recipients. Apprise asks for each whether it is in here, and
+    adds it: so another attempt goes to the others alone. Kept as marks, for a recipient's name is an address."""
+
+    def __init__(self, marks: Iterable[str]):
+        self.marks = set(marks)
+
+    def __contains__(self, recipient: object) -> bool:
+        return self._mark(recipient) in self.marks
+
+    def add(self, recipient: object) -> None:
+        self.marks.add(self._mark(recipient))
+
+    @staticmethod
+    def _mark(recipient: object) -> str:
+        return digest(repr(recipient))[:16]
 
 
 class Overheard(logging.Handler):
@@ -116,11 +137,21 @@ def service_of(url: str) -> str:
     return url.partition(":")[0].strip().lower()
 
 
-def hand_over(letter: Letter, timeout: float) -> str | None:
-    """Blocks, in a thread. What went wrong, or None."""
+def hand_over(letter: Letter, timeout: float) -> Outcome:
+    """Blocks, in a thread of its own."""
     OVERHEARD.take()
+    taken = Taken(letter.taken)
+    error = _notified(letter, timeout, taken)
+    return Outcome(error, taken=tuple(sorted(taken.marks)))
+
+
+def _notified(letter: Letter, timeout: float, taken: Taken) -> str | None:
+    """What went wrong, or None."""
     try:
         plugin = plugin_of(letter.url, timeout)
+        from apprise.plugins.base import _delivery_tracker  # its own retries use it; ours outlive a process
+
+        _delivery_tracker.set(taken)  # type: ignore[arg-type]
         # Said to be text, it is made into what the service wants; else a service that wants markup takes it for markup.
         if plugin.notify(
             body=letter.text or letter.title, title=letter.title, notify_type=letter.mood, body_format="text"
@@ -142,16 +173,16 @@ def send(node: Node, letter: Letter, timeout: float, landed: Callable[[], None])
     thread has come to its end, however late."""
     if node.hub.is_here():
         return _send_from_the_hub(node, letter, timeout, landed)
-    answered: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+    answered: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
 
     def work() -> None:
-        error = hand_over(letter, timeout)
+        outcome = hand_over(letter, timeout)
         landed()
-        answered.put(error)
+        answered.put(outcome)
 
     _thread(work)
     try:
-        return Outcome(answered.get(timeout=timeout))
+        return answered.get(timeout=timeout)
     except queue.Empty:
         return _late(timeout)
 
@@ -160,18 +191,17 @@ def _send_from_the_hub(node: Node, letter: Letter, timeout: float, landed: Calla
     answered = AsyncResult()
 
     def work() -> None:
-        error = hand_over(letter, timeout)
-        node.post(_arrived, answered, error, landed)
+        node.post(_arrived, answered, hand_over(letter, timeout), landed)
 
     _thread(work)
     try:
-        return Outcome(answered.get(timeout=timeout))
+        return answered.get(timeout=timeout)
     except gevent.Timeout:
         return _late(timeout)
 
 
-def _arrived(answered: AsyncResult, error: str | None, landed: Callable[[], None]) -> None:
-    answered.set(error)
+def _arrived(answered: AsyncResult, outcome: Outcome, landed: Callable[[], None]) -> None:
+    answered.set(outcome)
     landed()
 
 

@@ -17,7 +17,7 @@ from zope.interface import Interface
 
 from opsapp.lib.problems import Conflict, Unavailable, UpstreamFailed
 from opsapp.notify.logic import delivering, texts
-from opsapp.notify.resources import Channel, Delivery, channels_of, deliveries_of
+from opsapp.notify.resources import Channel, Deliveries, Delivery, channels_of, deliveries_of
 from opsapp.notify.resources.confidential import opened
 from opsapp.runtime import leases
 from opsapp.runtime.node import Node
@@ -151,9 +151,11 @@ def _take_back(root: Root, now: float) -> None:
 
 
 def _next(root: Root, channel_id: str, now: float, burst: int) -> Delivery | None:
-    """The next delivery of a channel: its oldest, or, when many are due or were held back, all of them as one."""
+    """The next delivery of a channel: what is due longest, or, when many are due or were held back, all of them as one.
+    One that has been passed by what was told later of the same thing goes with that, so that the end of a story never
+    comes before its beginning; and what nobody ever takes holds up nothing else."""
     log_of, channel = deliveries_of(root), channels_of(root).get(channel_id)
-    due = sorted(log_of.due(channel_id, now, MERGED_AT_ONCE), key=lambda delivery: delivery.id)  # as it was told
+    due = log_of.due(channel_id, now, MERGED_AT_ONCE)
     if channel is not None and channel.rests_until > now:
         return None
     if channel is None or not channel.fields["enabled"]:
@@ -162,13 +164,20 @@ def _next(root: Root, channel_id: str, now: float, burst: int) -> Delivery | Non
         return None
     if not due:
         return None
-    first, *others = due
-    if others and (len(due) > burst or any(delivery.held for delivery in due)):
-        first.messages = tuple(each for delivery in due for each in delivery.messages)
-        first.kind = "digest"
-        for delivery in others:
-            log_of.end(delivery, "merged", now)
-    return first
+    if len(due) > 1 and (len(due) > burst or any(delivery.held for delivery in due)):
+        return _merged(log_of, due, now)
+    passed = [each for each in log_of.passed_by(due[0], MERGED_AT_ONCE) if not each.held]
+    return _merged(log_of, [*passed, due[0]], now) if passed else due[0]
+
+
+def _merged(log_of: Deliveries, several: list[Delivery], now: float) -> Delivery:
+    """One of them with the messages of all, as they were told; the youngest, so that nothing is given up too soon."""
+    *others, last = sorted(several, key=lambda delivery: delivery.id)
+    last.messages = tuple(each for delivery in (*others, last) for each in delivery.messages)
+    last.kind, last.taken = "digest", ()
+    for delivery in others:
+        log_of.end(delivery, "merged", now)
+    return last
 
 
 def _letter(root: Root, channel: Channel, delivery: Delivery) -> Letter:
@@ -176,7 +185,7 @@ def _letter(root: Root, channel: Channel, delivery: Delivery) -> Letter:
     pairs = [opened(root, message) for message in delivery.contents()]
     title, text, mood = texts.written([message for message, _ in pairs], node.config["timezone"])
     secrets = tuple(each for _, found in pairs for each in found)
-    return Letter(delivery.id, channel.id, channel.address(seal_of(root)), title, text, mood, secrets)
+    return Letter(delivery.id, channel.id, channel.address(seal_of(root)), title, text, mood, secrets, delivery.taken)
 
 
 def finish(root: Root, delivery_id: str, outcome: Outcome, now: float) -> None:
@@ -186,6 +195,7 @@ def finish(root: Root, delivery_id: str, outcome: Outcome, now: float) -> None:
     if delivery is None or delivery.status != "sending":
         return
     if outcome.error is not None:
+        delivery.taken = outcome.taken or delivery.taken
         _not_taken(root, delivery, outcome.error, now)
         return
     channel = channels_of(root).get(delivery.channel_id)

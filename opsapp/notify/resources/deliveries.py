@@ -102,6 +102,13 @@ class Deliveries(Folder):
         )
         return [self[each] for each in ids]
 
+    def passed_by(self, delivery: Delivery, most: int) -> list[Delivery]:
+        """What waits for the same channel, was put into the log before, and is about the same thing."""
+        waiting = self.queue.get(delivery.channel_id, ())
+        older = [self[each] for _, (_, each) in zip(range(most), waiting, strict=False) if each < delivery.id]
+        keys = delivery.keys_told() if older else frozenset()
+        return [each for each in older if not keys.isdisjoint(each.keys_told())]
+
     def waiting(self) -> int:
         """How many have not left yet."""
         return sum(len(waiting) for waiting in self.queue.values()) + len(self.sending)
@@ -145,6 +152,7 @@ class Delivery(Record):
     """/api/notifications/deliveries/{id}: messages on their way to one channel."""
 
     url = "/api/notifications/deliveries/{delivery_id}"
+    taken: tuple[str, ...] = ()  # marks of the channel's recipients that have it
 
     def __init__(self, channel_id: str, channel_name: str, kind: str, messages: tuple[str, ...], now: float):
         self.channel_id = channel_id
@@ -167,6 +175,10 @@ class Delivery(Record):
     def contents(self) -> list[dict[str, Any]]:
         """The messages that are still known."""
         return [found for each in self.messages if (found := self.__parent__.message(each)) is not None]
+
+    def keys_told(self) -> frozenset[str]:
+        """What its messages are about."""
+        return frozenset(message["key"] for message in self.contents())
 
     def plain(self) -> dict[str, Any]:
         return {
