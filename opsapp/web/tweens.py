@@ -109,8 +109,11 @@ def dressing_tween(handler: Handler, registry: Any) -> Handler:
 
 
 def _readable(request: Request) -> None:
-    """Paths are UTF-8; whatever else comes is refused before anything looks at it."""
+    """Paths are UTF-8; whatever else comes is refused before anything looks at it. Slashes that lead nowhere, as in
+    `//api`, are dropped: traversal would pass over them, and what asks whether this is the API would not."""
     asked = request.environ
+    if asked["PATH_INFO"].startswith("//"):
+        asked["PATH_INFO"] = "/" + asked["PATH_INFO"].lstrip("/")
     if asked["PATH_INFO"].isascii() and not asked.get("QUERY_STRING"):
         return
     try:

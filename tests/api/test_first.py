@@ -60,6 +60,13 @@ def test_wrong_paths_and_methods(service, method, path, status):
     assert status != 405 or answer.headers["Allow"]
 
 
+def test_slashes_in_front_of_the_api_make_it_no_page(service):
+    for path in ("http://localhost//api/me", "http://localhost//api//nothing"):
+        answer = service.anonymous.get(path, status=401)
+        assert (answer.content_type, answer.headers["Cache-Control"]) == ("application/json", "no-store")
+    assert service.vera.get("http://localhost//api/me").headers["ETag"]
+
+
 def test_an_address_that_is_no_text_gets_a_page_where_a_browser_asks(service):
     for path in ("/%ff", "/monitors/%ff", "/monitors?q=%ff", "/apix/%ff"):
         answer = service.anonymous.get(path, headers={"Accept": "text/html"}, expect_errors=True)
