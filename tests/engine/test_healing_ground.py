@@ -5,7 +5,9 @@ import pytest
 from opsapp.healing.engine.declared import complete
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import drop_rule, put_rule
+from opsapp.notify.resources import inbox
 from tests.engine.healing import NGINX
+from tests.engine.test_healing_pipeline import window
 from tests.support.hosts import place
 
 FAILED = {"service__nginx__state": "failed"}
@@ -71,12 +73,17 @@ def delete_host(here):
     here.hosts.here = []
 
 
+def silence(here):
+    window(here, "notify_only")
+
+
 LOSSES = [
     (drop, ("suppressed", "rule_disabled")),
     (disable, ("suppressed", "rule_disabled")),
     (pause, ("suppressed", "paused")),
     (repair, ("withdrawn", "condition_gone")),
-    (demote, ("withdrawn", "level notify: it would notify now")),
+    (silence, ("notified", "level notify by now")),
+    (demote, ("notified", "level notify by now")),
     (delete_host, ("withdrawn", "target_gone")),
 ]
 each_loss = pytest.mark.parametrize(("loss", "end"), LOSSES, ids=[row[0].__name__ for row in LOSSES])
@@ -128,6 +135,15 @@ def test_what_the_host_has_been_given_is_seen_through(ward, loss, end):
         assert [outcome for outcome, _ in ends(here)] == ["verified"]
 
 
+def test_people_hear_of_what_only_notifies_by_now(ward):
+    here = began(ward)
+    here.node.transact(inbox.take, 10_000)
+    demote(here)
+    here.hosts.finish("snapshot", snapshot={"kind": "unit", "state": {}})
+    here.turn(1)
+    assert [row["kind"] for row in here.node.transact(inbox.take, 10_000)] == ["heal.notified"]
+
+
 def test_an_approved_heal_goes_on_at_approve_and_not_below(ward):
     here = ward().at("approve").report(**FAILED).turn().turn(5)
     [asked] = here.service.ada.get("/api/approvals").json
@@ -143,7 +159,7 @@ def test_a_rule_that_only_asks_now_does_not_act_by_itself(ward):
     here.service.ada.post_json("/api/healing/trust/nginx/demote", {"level": "approve"})
     here.hosts.finish("snapshot", snapshot={"kind": "unit", "state": {}})
     here.turn(1)
-    assert ends(here) == [("withdrawn", "level approve: it would request_approval now")]
+    assert ends(here) == [("withdrawn", "level approve by now")]
 
 
 # -- whose evidence it is ---------------------------------------------------------------------------------------------

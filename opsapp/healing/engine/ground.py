@@ -12,8 +12,11 @@ from opsapp.healing.logic import windows
 from opsapp.healing.logic.levels import behaviour
 from opsapp.healing.logic.rules import names_of
 from opsapp.healing.resources.cases import Case
+from opsapp.healing.stages.planning import ENDS
 from opsapp.healing.stages.trust import effective
 from opsapp.wire.actions import ACTIONS
+
+from . import telling
 
 if TYPE_CHECKING:
     from .flow import Flow
@@ -65,7 +68,7 @@ def act_lost(flow: Flow, case: Case) -> Lost | None:
     does = behaviour(level, ACTIONS[case.fields["action"]].risk)
     if does == "execute" or (does == "request_approval" and case.fields["approval_id"] is not None):
         return None
-    return Lost("withdrawn", f"level {level}: it would {does} now")
+    return Lost(ENDS.get(does, "withdrawn"), f"level {level} by now")
 
 
 def recall(flow: Flow, case: Case) -> bool:
@@ -84,6 +87,8 @@ def end(flow: Flow, case: Case, found: Lost) -> None:
     flow.book.acting.discard(case.fields["id"])
     flow.healing.snapshots.pop(case.fields["entry_id"], None)
     case.why(f"not begun: {found.reason}")
+    if found.outcome == "notified":
+        telling.notified(flow, case.fields, found.reason)
     flow.finish_step(case, found.outcome, found.reason, executed=False)
 
 
