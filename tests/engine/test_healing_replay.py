@@ -51,6 +51,14 @@ def test_a_dependency_would_have_suppressed_the_dependant(past):
     }
 
 
+def test_what_is_in_doubt_now_was_not_then(past):
+    """A monitor that is just being looked at again plays no part in what was recorded."""
+    past.hosts.here = [*PLACES, place("gateway", None, subject="monitor:m1", names=("gateway", "m1"))]
+    past.hosts.doubts.add("monitor:m1")
+    graph = [{"target": "gateway"}, {"target": "db", "depends_on": ["gateway"]}]
+    assert changed(past, dependencies=graph)["differences"] == []
+
+
 def test_another_action_or_threshold_is_a_difference(past):
     other = changed(past, rules=[{**DOWN, "action": {"type": "log_rotate"}}])["differences"]
     assert {(one["would"], one["would_action"]) for one in other} == {("notify", "log_rotate")}

@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opsapp.healing.logic import rules as logic
-from opsapp.healing.logic.brake import Load
 from opsapp.healing.logic.graph import Graph, mistakes
 from opsapp.healing.logic.graph import Node as GraphNode
 from opsapp.healing.logic.levels import lowest
@@ -85,16 +84,8 @@ def replay(node: Node, days: float, change: Change) -> dict[str, Any]:
 def present(root: Root) -> tuple[World, list[Place]]:
     """The present policy as plain values: nothing of the world that would still ask the store."""
     world = world_now(root)
-    still = replace(world, windows=(), paused=False, failing=frozenset(), history=_no_history, load=_no_load)
-    return still, reach_of(root).places(root)
-
-
-def _no_history(_action: str, _condition: str) -> tuple[int, int]:
-    return 0, 0
-
-
-def _no_load(_rule_id: str, _target: str) -> Load:
-    return Load()
+    policy = {name: getattr(world, name) for name in ("now", "rules", "trust", "settings", "graph", "hosts", "server")}
+    return World(**policy), reach_of(root).places(root)
 
 
 def recorded(root: Root, since: float, below: int | None) -> tuple[list[dict[str, Any]], int | None]:
