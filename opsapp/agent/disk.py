@@ -10,54 +10,80 @@ import errno
 import logging
 import os
 import threading
-from typing import Iterator, Optional
+from typing import Iterator, List
 
 log = logging.getLogger("disk")
 PIECE = 65536
+FULL = (errno.ENOSPC, errno.EDQUOT)
 LARGEST = 2 * PIECE    # what is larger waits for room: it would leave none for the small records
-ROOMY = 4              # the reserve is taken only from a disk that has so many times as much to give
+ROOMY = 4              # a disk that has not so many times as much to give keeps it
 
 
 class Reserve:
-    """Room on the disk for small records, given up piece by piece when there is no other, taken anew when there is."""
+    """Room on the disk for small records: files that are given up one by one when there is no other, with their blocks
+    and their inodes, and made anew when there is room."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._handle: Optional[int] = None
-        self._size = 0
+        self._place = ""
+        self._pieces = 0
 
-    def use(self, path: str, size: int) -> None:
-        """From now on it is this file, of so many bytes."""
+    def use(self, place: str, size: int) -> None:
+        """From now on it is in this directory, of so many bytes."""
         with self._lock:
-            if self._handle is not None:
-                os.close(self._handle)
-            self._handle, self._size = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), size
+            self._place, self._pieces = place, size // PIECE
         self.fill()
 
     def fill(self) -> None:
-        """Take what is missing, if the disk can spare it."""
+        """Make what is missing, if the disk can spare it. Without it, a full disk is as it is without a reserve."""
         with self._lock:
-            if self._handle is None:
-                return
-            held, disk = os.fstat(self._handle).st_size, os.fstatvfs(self._handle)
-            free = disk.f_frsize * (disk.f_bfree if os.geteuid() == 0 else disk.f_bavail)
-            if held > self._size:
-                os.ftruncate(self._handle, self._size)
-            elif held < self._size and free >= ROOMY * self._size:
+            if self._place:
                 try:
-                    os.posix_fallocate(self._handle, 0, self._size)
+                    self._fill()
                 except OSError as error:
                     log.warning("no room can be kept aside: %s", error)
 
     def give(self, wanted: int) -> bool:
         """Whether there is more room now than there was."""
         with self._lock:
-            held = os.fstat(self._handle).st_size if self._handle is not None else 0
-            if self._handle is None or not held or wanted > LARGEST:
+            held = self._held() if self._place and wanted <= LARGEST else []
+            if not held:
                 return False
-            os.ftruncate(self._handle, max(0, held - PIECE))
-            os.fsync(self._handle)    # some file systems hand out what was freed only after that
+            os.unlink(os.path.join(self._place, held[-1]))
+            sync_directory(self._place)    # some file systems hand out what was freed only after that
             return True
+
+    def _held(self) -> List[str]:
+        try:
+            return sorted(os.listdir(self._place))
+        except FileNotFoundError:
+            return []
+
+    def _fill(self) -> None:
+        os.makedirs(self._place, mode=0o700, exist_ok=True)
+        names = [f"{number:06}" for number in range(self._pieces)]
+        held = self._held()
+        for name in held:
+            if name not in names:
+                os.unlink(os.path.join(self._place, name))
+        disk = os.statvfs(self._place)
+        free = disk.f_frsize * (disk.f_bfree if os.geteuid() == 0 else disk.f_bavail)
+        if free < ROOMY * self._pieces * PIECE or (disk.f_files > 0 and disk.f_favail < ROOMY * self._pieces):
+            return
+        for name in names:
+            if name not in held:
+                self._make(os.path.join(self._place, name))
+
+    @staticmethod
+    def _make(path: str) -> None:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            os.posix_fallocate(handle, 0, PIECE)
+        except OSError:
+            os.unlink(path)
+            raise
+        finally:
+            os.close(handle)
 
 
 reserve = Reserve()    # of this process, which has one state directory
@@ -66,7 +92,7 @@ reserve = Reserve()    # of this process, which has one state directory
 def write_whole(path: str, data: bytes, mode: int = 0o600) -> None:
     """The file is either as before or holds all of `data`, whatever happens."""
     temporary = f"{path}.tmp"
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    handle = _create(temporary, mode)
     try:
         _write_all(handle, data)
         os.fsync(handle)
@@ -78,6 +104,16 @@ def write_whole(path: str, data: bytes, mode: int = 0o600) -> None:
         os.close(handle)
     os.rename(temporary, path)
     sync_directory(os.path.dirname(path))
+
+
+def _create(path: str, mode: int) -> int:
+    """A new file's handle; on a disk without inodes the reserve has some."""
+    while True:
+        try:
+            return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+        except OSError as error:
+            if error.errno not in FULL or not reserve.give(0):
+                raise
 
 
 def sync_directory(path: str) -> None:
@@ -148,5 +184,5 @@ def _write_all(handle: int, data: bytes, vital: bool = True) -> None:
         try:
             view = view[os.write(handle, view):]
         except OSError as error:
-            if not vital or error.errno not in (errno.ENOSPC, errno.EDQUOT) or not reserve.give(len(view)):
+            if not vital or error.errno not in FULL or not reserve.give(len(view)):
                 raise
