@@ -75,8 +75,29 @@ def disable(here):
     here.node.transact(write)
 
 
-@pytest.mark.parametrize("change", [drop, disable])
-def test_a_request_whose_rule_is_gone_is_withdrawn_at_once(ward, change):
+def edit(here, **changes):
+    def write(root):
+        rule = healing_of(root)["rules"]["nginx"]
+        put_rule(root, "nginx", {**rule.fields, **changes}, source="api", now=here.clock.now())
+
+    here.node.transact(write)
+
+
+def reload(here):
+    edit(here, action={"type": "service_reload"})
+
+
+def reload_with_leave(here):
+    reload(here)
+    here.at("execute")
+
+
+def demote(here):
+    here.service.ada.post_json("/api/healing/trust/nginx/demote", {"level": "notify"})
+
+
+@pytest.mark.parametrize("change", [drop, disable, reload, reload_with_leave, demote])
+def test_a_request_whose_rule_is_gone_or_another_is_withdrawn_at_once(ward, change):
     here = broken(ward, level="approve")
     change(here)
     here.turn(1)
@@ -85,6 +106,23 @@ def test_a_request_whose_rule_is_gone_is_withdrawn_at_once(ward, change):
     assert here.events("approval")[-1]["status"] == "withdrawn"
     assert here.node.transact(lambda root: (len(healing_of(root).book.open_on), len(healing_of(root).book.waiting_for))
                               ) == (0, 0)  # fmt: skip
+
+
+def test_what_an_edited_rule_finds_is_not_stood_for_by_the_request_from_before(ward):
+    here = broken(ward, level="approve")
+    reload_with_leave(here)
+    here.turn(1)
+    here.report(**ACTIVE).turn(1)
+    here.report(**FAILED).turn().turn(5)
+    assert here.hosts.waiting("snapshot")["params"]["action_type"] == "service_reload"
+
+
+def test_an_edit_of_what_the_rule_does_not_do_and_a_promotion_leave_the_request(ward):
+    here = broken(ward, level="approve")
+    edit(here, description="about nginx", cooldown_s=60)
+    here.service.ada.post_json("/api/healing/trust/nginx/promote", {"level": "execute"})
+    here.turn(1).turn(61)
+    assert len(here.service.otto.get("/api/approvals").json) == 1
 
 
 @pytest.mark.parametrize("level", ["approve", "execute"])

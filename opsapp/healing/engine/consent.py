@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from opsapp.approvals import resources as approvals
 from opsapp.approvals.resources import Approval
+from opsapp.healing.logic.levels import behaviour
 from opsapp.healing.resources.cases import Case
 from opsapp.healing.stages import execution, planning
 from opsapp.healing.stages.planning import Plan
+from opsapp.healing.stages.trust import effective
 from opsapp.healing.stages.world import World
 
 from . import acting, telling
@@ -71,15 +73,28 @@ def look(flow: Flow, case: Case) -> None:
 
 def _wait_on(flow: Flow, case: Case, approval: Approval) -> None:
     """Nobody has decided. What nothing wants any more is not asked for any longer."""
-    rule = flow.world.rules.get(case.fields["rule_id"])
-    wanted, known = rule is not None and rule["enabled"], flow.world.known(case.fields)
-    if wanted and known:
+    why = _unwanted(case.fields, approval, flow.world)
+    if why is None:
         flow.book.schedule(case, flow.now + LOOK_S)
         return
-    why = "target_gone" if wanted else "rule_disabled"
     approval.close(flow.root, "withdrawn", by=None, now=flow.now, comment=why)
     flow.book.waiting_for.pop(approval.__name__, None)
     flow.finish_step(case, "withdrawn", why)
+
+
+def _unwanted(case: Mapping[str, Any], approval: Approval, world: World) -> str | None:
+    """What does not pass by itself, as a window, the brake and a host that is away do: the case must not stand for an
+    hour for what its rule finds."""
+    rule = world.rules.get(case["rule_id"])
+    if rule is None or not rule["enabled"]:
+        return "rule_disabled"
+    if not world.known(case):
+        return "target_gone"
+    trust = world.trust[case["rule_id"]]
+    if trust.definition != approval.plan["definition"]:
+        return "rule_edited"
+    level = effective(trust, source=case["source"], caps=()).level
+    return None if behaviour(level, approval.risk) in ("request_approval", "execute") else f"level {level} by now"
 
 
 def approval_plan(case: Mapping[str, Any], plan: Plan, world: World) -> dict[str, Any]:

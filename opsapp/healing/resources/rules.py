@@ -105,6 +105,8 @@ class TrustState(Record):
     def become(self, root: Root, trust: Trust, *, cause: str, now: float) -> None:
         """Keep the new trust, and tell of it when the level or the ceiling is another."""
         before, self.trust = self.trust, trust
+        if before.current_level != trust.current_level:
+            root["api"]["healing"].book.review(root, trust.rule_id, now)
         if (before.current_level, before.ceiling) != (trust.current_level, trust.ceiling):
             emit(root, "trust", {**self.plain(now), "old_level": before.current_level, "cause": cause})
 
