@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import socket
 import ssl
 import threading
 import time
@@ -83,6 +84,24 @@ def test_web_targets_are_judged_as_the_server_judges_them(site, kind, path, more
     found = seen(kind, site.url.rstrip("/") + path, **more)
     assert found["ok"] is ok
     assert words in found["detail"]
+
+
+NO_HTTP = [b"\x00\x00\x05hello\r\n", b"HTTP/1.1 302 x\r\nLocation: http://\x00/\r\n\r\n", b"\xed\xa0\x80\x1b[3m\r\n"]
+
+
+@pytest.mark.parametrize("said", NO_HTTP)
+def test_what_speaks_no_http_is_down_and_its_words_fit_into_the_message(said):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        def answer():
+            client = server.accept()[0]
+            with client:
+                client.recv(4096)
+                client.sendall(said)
+
+        threading.Thread(target=answer, daemon=True).start()
+        found = seen("http", f"http://127.0.0.1:{server.getsockname()[1]}/")
+    assert found["ok"] is False
+    assert found["detail"].isprintable()
 
 
 def test_method_headers_and_credentials(site):

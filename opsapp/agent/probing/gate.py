@@ -110,4 +110,6 @@ def milliseconds(seconds: float) -> float:
 
 
 def outcome(ok: Optional[bool], took: Optional[float], detail: str, **more: Any) -> Dict[str, Any]:
-    return {"ok": ok, "response_time_ms": took, "detail": detail[:500], **more}
+    """Targets have a say in the detail: only what can be printed goes into the message, which would be refused else."""
+    plain = "".join(char if char.isprintable() else " " for char in detail[:500]).strip()
+    return {"ok": ok, "response_time_ms": took, "detail": plain, **more}
