@@ -36,6 +36,8 @@ class Mistake(NamedTuple):
 
 
 TOO_DEEP = Mistake("file", None, "is nested too deeply, or within itself")
+TOO_MUCH = Mistake("file", None, "says too much by aliases of aliases")
+SAID_BY_ALIASES = 100_000  # values more than the text has characters
 
 
 class BadConfig(Problem):
@@ -77,10 +79,13 @@ def parse(text: str, source: str) -> tuple[dict[str, Any], Lines]:
         return {}, {}
     lines: Lines = {}
     mistakes: list[Mistake] = []
+    loader.most_values = len(text) + SAID_BY_ALIASES  # type: ignore[attr-defined]
     try:
         values = _plain(loader, top, (), lines, mistakes)
     except RecursionError:
         raise BadConfig(source, [TOO_DEEP]) from None
+    except OverflowError:
+        raise BadConfig(source, [TOO_MUCH]) from None
     if not isinstance(values, dict):
         mistakes.append(Mistake("file", 1, "must be a mapping of sections"))
     if mistakes:
@@ -90,6 +95,8 @@ def parse(text: str, source: str) -> tuple[dict[str, Any], Lines]:
 
 def _plain(loader: Any, node: Any, path: tuple[str, ...], lines: Lines, mistakes: list[Mistake]) -> Any:
     lines[path] = node.start_mark.line + 1
+    if len(lines) > loader.most_values:
+        raise OverflowError
     if isinstance(node, yaml.MappingNode):
         values: dict[str, Any] = {}
         for key_node, value_node in node.value:

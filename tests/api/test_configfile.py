@@ -65,6 +65,15 @@ def test_what_cannot_be_read_is_refused(tmp_path, sections, text, path, line):
     assert mistakes(write(tmp_path, text), sections)[path][0] == line
 
 
+def test_aliases_of_aliases_do_not_fill_the_memory(tmp_path, sections):
+    """A few lines that stand for 10^12 values; `opsapp apply` reads files by the same function."""
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
+    assert mistakes(write(tmp_path, "\n".join(lines)), sections)["file"][1] == "says too much by aliases of aliases"
+    values, _ = configfile.parse("one: &one {a: [1, 2]}\ntwo: *one\n", "here")
+    assert values == {"one": {"a": [1, 2]}, "two": {"a": [1, 2]}}
+
+
 def test_a_missing_file_is_a_mistake(tmp_path, sections):
     assert "file" in mistakes(tmp_path / "none.yaml", sections)
 
