@@ -6,7 +6,6 @@ Runs in whichever native thread it is called in; `opsapp.runtime.node` does the 
 from __future__ import annotations
 
 import random
-import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -26,11 +25,10 @@ from .turns import Turns
 
 ATTEMPTS = 8
 FIRST_BACKOFF_S = 0.002
-CONNECTIONS = 32  # above it ZODB warns: each thread keeps one, or two where it begins a transaction within another
-# Each connection has a cache of its own, and there are as many connections as threads; what is read often is in memory
-# as plain values anyway. An object in a cache holds a ghost of all it refers to: a thousand objects of each of ten
-# threads were a quarter of what a server with 10,000 monitors held. A store's URI may say otherwise
-# (connection_cache_size, connection_cache_size_bytes).
+CONNECTIONS = 32  # above it ZODB warns: as many as are used at once, two by a thread that begins one within another
+# Each connection has a cache of its own. What is read often is in memory as plain values anyway, and an object in a
+# cache holds a ghost of all it refers to. A store's URI may say otherwise (connection_cache_size,
+# connection_cache_size_bytes).
 UNSAID = 10_000  # zodburi's
 CACHE_OBJECTS = 400
 CACHE_BYTES = 8 << 20
@@ -122,14 +120,22 @@ class Place:
     """A connection with a transaction manager of its own. It stays open from one transaction to the next: opening and
     closing one costs as much as a small view. Each transaction begins by taking in what others have committed."""
 
-    __slots__ = ("connection", "home", "lent", "manager", "thread")
+    __slots__ = ("connection", "manager", "used")
 
-    def __init__(self, db: Any, turns: Turns, room: Room, home: list[Place]):
-        self.lent = True
-        self.home = home  # the free ones of its thread
-        self.thread = threading.current_thread()
+    def __init__(self, db: Any, turns: Turns, room: Room):
+        self.used = True  # since it was freshened last
         self.manager = Manager(turns, room)
         self.connection = db.open(transaction_manager=self.manager)
+
+    def freshen(self) -> None:
+        """Take in what was committed; one that nobody uses keeps nothing in its cache."""
+        try:
+            self.manager.begin()
+        finally:
+            self.manager.abort()
+        if not self.used:
+            self.connection.cacheMinimize()
+        self.used = False
 
 
 class Store:
@@ -137,9 +143,7 @@ class Store:
 
     def __init__(self, databases: dict[str, Any]):
         self.databases = databases
-        self._free = threading.local()
-        self._places: set[Place] = set()
-        self._places_lock = threading.Lock()
+        self._free: list[Place] = []  # a stack: the few on its top serve most, and cache what is asked for
         self.turns = Turns()
         self.room = Room(databases.values())
         for db in databases.values():
@@ -162,61 +166,36 @@ class Store:
                 raise StoreAway
 
     def borrow(self) -> Place:
-        """A place that the calling thread alone has until it gives it back."""
-        free = self._free.__dict__.setdefault("places", [])
+        """A place that the caller alone has until it gives it back."""
         try:
-            place = free.pop()
-        except IndexError:  # none, or just being freshened
-            return self._left_behind(free) or self._new_place(free)
-        place.lent = True
+            place = self._free.pop()
+        except IndexError:
+            return Place(self.db, self.turns, self.room)
+        place.used = True
         return place
-
-    def _new_place(self, home: list[Place]) -> Place:
-        place = Place(self.db, self.turns, self.room, home)
-        with self._places_lock:
-            self._places.add(place)
-        return place
-
-    def _left_behind(self, home: list[Place]) -> Place | None:
-        """A place whose thread has ended."""
-        with self._places_lock:
-            for place in self._places:
-                if not place.lent and not place.thread.is_alive():
-                    place.lent, place.thread, place.home = True, threading.current_thread(), home
-                    return place
-        return None
-
-    def freshen(self) -> bool:
-        """From any thread, now and then: places that nobody uses take in what was committed. A connection remembers the
-        id of each object that others have changed until its next transaction, and some threads have none for days."""
-        for place in tuple(self._places):
-            with self._places_lock:
-                try:
-                    place.home.remove(place)
-                except ValueError:  # it is lent
-                    continue
-                place.lent = True
-            try:
-                place.manager.begin()
-            finally:
-                place.manager.abort()
-                with self._places_lock:
-                    place.lent = False
-                    place.home.append(place)
-        return False
 
     def give_back(self, place: Place) -> None:
-        """In the thread that borrowed it. A place whose transaction did not end, or whose database has been closed, is
-        not used again."""
+        """A place whose transaction did not end, or whose database has been closed, is not used again."""
         if place.connection.opened is not None and not place.manager.under_way():
-            place.lent = False
-            place.home.append(place)
+            self._free.append(place)
             return
         place.manager.abort()
-        with self._places_lock:
-            self._places.discard(place)
         if place.connection.opened is not None:
             place.connection.close()
+
+    def freshen(self) -> bool:
+        """From any thread, now and then: places that are free take in what was committed. A connection remembers the id
+        of each object that others have changed until its next transaction, and some have none for days."""
+        for place in reversed(tuple(self._free)):
+            try:
+                self._free.remove(place)
+            except ValueError:  # it is lent
+                continue
+            try:
+                place.freshen()
+            finally:
+                self._free.insert(0, place)  # from the top down, so they keep their order
+        return False
 
     def transact(self, fn: Callable[..., Any], values: tuple[Any, ...], root_from: Any = root_of) -> Any:
         """`fn(root, *values)` in a transaction; its plain answer. A conflict runs it again, nothing else does."""

@@ -12,6 +12,7 @@ from opsapp.healing.engine.health import health_of
 from opsapp.lib.problems import OutcomeUnknown, StoreAway, StoreFull
 from opsapp.runtime import events, room
 from opsapp.runtime.clock import Clock
+from opsapp.tree.root import root_of
 from tests.support.app import Service
 
 ADMIN = {"username": "admin", "password": "first admin password"}
@@ -172,14 +173,33 @@ def test_persistent_objects_do_not_leave(service):
 def test_connections_that_nobody_uses_forget_what_others_changed(service):
     """Each remembers the ids of objects that changed since its last transaction: for days, if nobody sees to it."""
     store = service.node.store
-    idle = store.borrow()
+    top, idle = store.borrow(), store.borrow()
     store.give_back(idle)
+    store.give_back(top)  # what came back last serves next, and again
     waiting = idle.connection._storage._invalidations
-    in_threads(lambda n: [service.node.transact(change, n, k) for k in range(5)])
+    for k in range(5):
+        service.node.transact(change, 1, k)
     assert len(waiting) > 0
     store.freshen()
     assert len(idle.connection._storage._invalidations) == 0
+    assert store.borrow() is top
     assert store.borrow() is idle
+
+
+def test_connections_that_nobody_uses_cache_nothing_in_the_end(service):
+    store = service.node.store
+    top, idle = store.borrow(), store.borrow()
+    for place in (idle, top):
+        place.manager.begin()
+        list(root_of(place.connection).values())
+        place.manager.abort()
+        store.give_back(place)
+    store.freshen()
+    service.node.transact(change, 1, 1)
+    assert idle.connection._cache.cache_non_ghost_count > 0
+    store.freshen()
+    assert idle.connection._cache.cache_non_ghost_count == 0
+    assert top.connection._cache.cache_non_ghost_count > 0
 
 
 def test_freshening_takes_no_connection_from_who_uses_it(service):
