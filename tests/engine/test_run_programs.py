@@ -3,10 +3,12 @@
 import os
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from opsapp.automations.engine import programs
+from tests.support.waiting import until
 
 
 @pytest.fixture
@@ -21,6 +23,8 @@ def started(tmp_path, monkeypatch):
         env = {**os.environ, programs.MARK: "r1", programs.SERVER: server}
         child = subprocess.Popen(["sleep", "60"], env=env, start_new_session=True)
         children.append(child)
+        # The kernel lets its parent go on a moment before the new program's environment can be read.
+        until(lambda: programs.MARK in Path(f"/proc/{child.pid}/environ").read_text(), what="its marks")
         return child, directory
 
     yield make
