@@ -166,7 +166,7 @@ def _next(root: Root, channel_id: str, now: float, burst: int) -> Delivery | Non
         return None
     if len(due) > 1 and (len(due) > burst or any(delivery.held for delivery in due)):
         return _merged(log_of, due, now)
-    passed = [each for each in log_of.passed_by(due[0], MERGED_AT_ONCE) if not each.held]
+    passed = log_of.passed_by(due[0], MERGED_AT_ONCE)
     return _merged(log_of, [*passed, due[0]], now) if passed else due[0]
 
 

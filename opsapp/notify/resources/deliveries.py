@@ -103,9 +103,11 @@ class Deliveries(Folder):
         return [self[each] for each in ids]
 
     def passed_by(self, delivery: Delivery, most: int) -> list[Delivery]:
-        """What waits for the same channel, was put into the log before, and is about the same thing."""
+        """What waits for the same channel though nothing holds it, was put into the log before, and is about the same
+        thing."""
         waiting = self.queue.get(delivery.channel_id, ())
         older = [self[each] for _, (_, each) in zip(range(most), waiting, strict=False) if each < delivery.id]
+        older = [each for each in older if not each.held]
         keys = delivery.keys_told() if older else frozenset()
         return [each for each in older if not keys.isdisjoint(each.keys_told())]
 
