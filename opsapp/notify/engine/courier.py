@@ -149,9 +149,7 @@ def _notified(letter: Letter, timeout: float, taken: Taken) -> str | None:
     """What went wrong, or None."""
     try:
         plugin = plugin_of(letter.url, timeout)
-        from apprise.plugins.base import _delivery_tracker  # its own retries use it; ours outlive a process
-
-        _delivery_tracker.set(taken)  # type: ignore[arg-type]
+        _remember(taken)
         # Said to be text, it is made into what the service wants; else a service that wants markup takes it for markup.
         if plugin.notify(
             body=letter.text or letter.title, title=letter.title, notify_type=letter.mood, body_format="text"
@@ -161,6 +159,16 @@ def _notified(letter: Letter, timeout: float, taken: Taken) -> str | None:
     except Exception as broken:  # noqa: BLE001 - any plugin may raise anything: it is the delivery's outcome
         problem = f"{type(broken).__name__}: {broken}"
     return without_address(masked(problem, in_every_form(letter.secrets)), letter.url)
+
+
+def _remember(taken: Taken) -> None:
+    """Where Apprise looks who has a message while it tries again by itself; our attempts outlive a process. A version
+    that looks elsewhere sends to everybody again."""
+    from apprise.plugins import base
+
+    tracker: Any = getattr(base, "_delivery_tracker", None)
+    if tracker is not None:
+        tracker.set(taken)
 
 
 def in_every_form(secrets: Iterable[str]) -> list[str]:
