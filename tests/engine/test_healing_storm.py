@@ -73,3 +73,25 @@ def test_under_the_limit_it_acts(ward):
     turn(here)
     turn(here, 5)
     assert len(here.hosts.sent) == 10
+
+
+@pytest.mark.parametrize(("scope", "most"), [("rule", 10), ("site", 7), ("fleet", 5)])
+def test_what_fails_at_once_is_healed_up_to_the_limit_and_no_further(ward, scope, most):
+    """All of them are planned in one transaction."""
+    limits = {**WIDE["max_heals_per_hour"], scope: most}
+    here = ward(
+        DOWN,
+        places=[place(f"h{n}", f"a{n}") for n in range(30)],
+        brake={"max_heals_per_hour": limits, "max_unhealthy_percent": 100},
+        dependencies=[{"target": f"h{n}", "site": "berlin"} for n in range(30)],
+    ).at("execute", "down")
+    for n in range(30):
+        here.report(f"agent:a{n}", down=1)
+    turn(here)
+    turn(here, 5)
+    assert len(here.hosts.sent) == most
+    told = [entry for entry in here.ledger if entry["outcome"] == "notified"]
+    assert len(told) == 30 - most
+    assert {entry["reason"] for entry in told} == {
+        f"brake: {most} heals within an hour, the limit for one {scope} is {most}"
+    }

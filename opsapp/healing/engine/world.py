@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from zope.interface import Interface
 
-from opsapp.healing.logic.brake import HOUR, Load
+from opsapp.healing.logic.brake import Load
 from opsapp.healing.logic.graph import Graph
 from opsapp.healing.logic.windows import Window
 from opsapp.healing.resources import Healing, healing_of
@@ -119,18 +120,22 @@ def _windows(root: Root, now: float) -> list[Window]:
 def _load(
     healing: Healing, site_of: Callable[[str], str | None], targets: int, sick: Callable[[], int], now: float
 ) -> Callable[[str, str], Load]:
-    recent = [begun for begun in healing.begun if now - begun[0] < HOUR]
-
-    counted: list[int] = []  # once, and only where a plan asks
+    """Heals that the transaction itself begins count too: it works many cases, and the limit is theirs together."""
+    rules: Counter[str] = Counter()
+    sites: Counter[str | None] = Counter()
+    counted: list[int] = []  # the sick: once, and only where a plan asks
 
     def load(rule_id: str, target: str) -> Load:
-        site = site_of(target)
+        for _, rule, site in healing.recent(now)[rules.total() :]:
+            rules[rule] += 1
+            sites[site] += 1
         if not counted:
             counted.append(sick())
+        own = site_of(target)
         return Load(
-            fleet=len(recent),
-            site=sum(1 for _, _, at in recent if site is not None and at == site),
-            rule=sum(1 for _, rule, _ in recent if rule == rule_id),
+            fleet=rules.total(),
+            site=0 if own is None else sites[own],
+            rule=rules[rule_id],
             sick=counted[0],
             targets=targets,
         )
