@@ -90,6 +90,14 @@ def test_a_doubt_that_never_ends_keeps_nothing_from_being_healed(shop):
     assert len([line for line in case["why"] if "may have failed" in line]) == 1
 
 
+def test_a_monitor_that_is_paused_is_not_looked_at_and_not_waited_for(shop):
+    shop.hosts.here = [place(), monitor("db")._replace(online=False), monitor("web")]
+    shop.hosts.doubts.add("monitor:db")
+    shop.report("monitor:web", status="down").turn().turn(5)
+    assert shop.hosts.rechecked == []
+    assert shop.hosts.phases() == ["snapshot"]
+
+
 def test_a_target_that_hangs_on_nothing_has_nothing_looked_at(shop):
     shop.report("monitor:far", status="down").turn().turn(5)
     assert shop.hosts.rechecked == []

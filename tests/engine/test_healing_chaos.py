@@ -207,11 +207,12 @@ def test_nothing_is_sent_to_a_host_that_is_away_however_long(ward):
     here = ward(places=[guinea_pig()]).report(service__chaos_web__state="active").turn()
     injected(here)
     answer_shell(here)
-    here.hosts.here = [guinea_pig()._replace(online=False)]
+    shop = place("shop", subject="monitor:m1", names=("shop",))  # runs on it
+    here.hosts.here = [guinea_pig()._replace(online=False), shop]
     for _ in range(3):
         here.clock.advance(2 * injecting.KEEP_S)
         assert not here.node.transact(injecting.revert_due)
-    here.hosts.here = [guinea_pig()]
+    here.hosts.here = [guinea_pig(), shop._replace(online=False)]
     assert here.node.transact(injecting.revert_due)
     assert mendings(here) == ["systemctl start chaos_web"]
 

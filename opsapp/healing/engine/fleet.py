@@ -92,6 +92,7 @@ def _monitor(entry: Any) -> Place:
         names=(settings["name"], entry.id),
         tags=tuple(settings["tags"]),
         interval=float(settings["interval"]),
+        online=settings["enabled"],
     )
 
 

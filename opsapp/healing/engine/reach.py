@@ -29,7 +29,7 @@ class Place(NamedTuple):
     names: tuple[str, ...] = ()  # everything that it may be called by, itself included
     tags: tuple[str, ...] = ()
     interval: float = 15.0  # between its reports or checks
-    online: bool = True
+    online: bool = True  # of a monitor: not paused
     usable: frozenset[str] | None = None
     ambiguous: bool = False
 
@@ -48,8 +48,9 @@ class Places(list[Place]):
 
     @cached_property
     def monitors(self) -> dict[str, str]:
-        """The words of monitors in the live view, by what they may be called."""
-        return {name: place.subject for place in self if not place.is_agent for name in (place.name, *place.names)}
+        """The words of monitors in the live view, by what they may be called. Nobody looks at one that is paused."""
+        looked_at = [place for place in self if not place.is_agent and place.online]
+        return {name: place.subject for place in looked_at for name in (place.name, *place.names)}
 
     @cached_property
     def by_subject(self) -> dict[str, Place]:

@@ -197,7 +197,8 @@ def revert_due(root: Root) -> bool:
     injections, now = healing_of(root).injections, node_of(root._p_jar).clock.now()
     injections.forget(now - KEEP_S)
     due = injections.due(now)
-    online = {place.agent_id: place.online for place in reach_of(root).places(root)} if due else {}
+    places = reach_of(root).places(root) if due else ()
+    online = {place.agent_id: place.online for place in places if place.is_agent}
     return any([_revert(root, name, row, now, online.get(row["agent_id"])) for name, row in due])
 
 
