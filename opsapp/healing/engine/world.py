@@ -13,7 +13,7 @@ from opsapp.healing.logic.graph import Graph
 from opsapp.healing.logic.windows import Window
 from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.stages.world import SERVER, Host, Reading, World
-from opsapp.monitoring.resources import incidents_of
+from opsapp.monitoring.resources import Incident, incidents_of
 from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
 from opsapp.wire.conditions import parse
@@ -79,10 +79,22 @@ def failing_of(root: Root, named: Mapping[str, Any], seen: Mapping[str, Any], no
     found.difference_update(book.queued)
     found.update(book.unhealed_since(now - window))
     if named:
-        incidents = incidents_of(root)
-        down = [incidents[each] for each in incidents.open]
-        found.update(name for one in down for name in (one.monitor_name, one.monitor_id) if name in named)
+        found.update(name for names in _down(root) for name in names if name in named)
     return found
+
+
+def _down(root: Root) -> list[tuple[str, str]]:
+    """(name, id) of each monitor with an open incident. That never changes of one, and thousands may be open while
+    transactions follow each other: each is read once per process."""
+    incidents, db = incidents_of(root), root._p_jar.db()
+    known = getattr(db, "opsapp_open_incidents", {})
+    found = {each: known.get(each) or _about(incidents[each]) for each in incidents.open}
+    db.opsapp_open_incidents = found
+    return list(found.values())
+
+
+def _about(incident: Incident) -> tuple[str, str]:
+    return incident.monitor_name, incident.monitor_id
 
 
 def _well_since(root: Root, target: str, subject: str | None) -> float | None:
