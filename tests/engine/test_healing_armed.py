@@ -36,8 +36,10 @@ def test_one_that_was_undone_meanwhile_is_rolled_back(verified):
 
 
 def test_a_confirmation_that_nobody_answered_is_not_known(verified):
-    verified.hosts.finish("confirm", status="lost", reason="gone")
-    verified.turn(1)
+    for _ in range(2):
+        assert verified.ledger[0]["state"] == "verifying"
+        verified.hosts.finish("confirm", status="lost", reason="gone")
+        verified.turn(1)
     [entry] = verified.ledger
     assert (entry["outcome"], entry["reason"]) == ("inconclusive", "not confirmed: gone")
 
@@ -105,6 +107,16 @@ def test_one_that_failed_half_way_was_undone_at_once(tunnel, back, outcome, stat
     [entry] = tunnel.ledger
     assert (entry["outcome"], entry["rollback_status"], entry["action_success"]) == (outcome, status, 0)
     assert tunnel.trust("tunnel").failed == 1
+
+
+@pytest.mark.parametrize(("answer", "outcome"), [
+    ({"kept": True}, "verified"), ({"kept": False, "status": "failed"}, "rolled_back")])  # fmt: skip
+def test_an_agent_that_died_over_a_confirmation_is_asked_again(verified, answer, outcome):
+    verified.hosts.finish("confirm", status="lost", reason="the agent came back without it")
+    verified.turn(1)
+    verified.hosts.finish("confirm", **answer)
+    verified.turn(1)
+    assert verified.ledger[0]["outcome"] == outcome
 
 
 def test_a_restart_goes_on_with_the_confirmation(verified):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 POLL_S = 0.5  # how often an unanswered command is looked at, beside the wake-up by its result
 ASK_AGAIN_S = 10.0  # a measurement that was asked for and does not come is asked for again
 VERIFY_TIMEOUT_S = 60.0
+UNHEARD = ("lost", "expired", "cancelled")
 
 
 def begin(flow: Flow, case: Case, plan: Plan, entry_id: int) -> None:
@@ -224,6 +225,10 @@ def _after_confirmation(flow: Flow, case: Case, answer: dict[str, Any]) -> None:
     if answer["status"] == "done" and data.get("kept", True):
         _end_step(flow, case, "verified", "the condition is known false, and confirmed")
         return
+    if answer["status"] in UNHEARD and not case.fields.get("asked_twice"):
+        case.set(asked_twice=True)  # the agent knows which of the two it was, whoever was killed in between
+        _command(flow, case, "confirm", params=case.fields["params"])
+        return
     said = answer.get("reason") or answer["status"]
     undone = data.get("kept") is False
     outcome, status = ("rolled_back", "rolled_back") if undone else ("inconclusive", None)
@@ -256,7 +261,8 @@ def _end_step(flow: Flow, case: Case, outcome: str, reason: str, **fields: Any) 
     flow.finish_step(case, outcome, reason, on=on, duration_s=duration, **fields)
     if on:
         case.set(
-            armed=False, state="planning", step=following, phase=None, command_id=None, snapshot=None, verdict=None
+            armed=False, state="planning", step=following, phase=None, command_id=None, snapshot=None, verdict=None,
+            asked_twice=False,
         )  # fmt: skip
         flow.plan(case)
 
