@@ -115,6 +115,20 @@ def test_after_the_root_cause_was_healed_only_what_was_measured_since_counts(sho
     assert heals(shop) == [("db", "verified")]
 
 
+def test_what_is_first_found_down_right_after_its_root_cause_was_healed_has_the_hold_to_come_up(shop):
+    shop.report("monitor:db", status="down").turn().turn(5)
+    healed(shop, "db")
+    shop.report("monitor:web", status="down").turn().turn(5)
+    assert [(entry["target"], entry["outcome"], entry["reason"]) for entry in shop.ledger][1:] == [
+        ("web", "suppressed", "root cause db: it is over, not measured afterwards")
+    ]
+    shop.turn(60)  # the same check again says nothing new
+    assert len(shop.ledger) == 2
+    shop.report("monitor:web", status="down").turn()
+    looked_at(shop, "db", "up").turn(5)
+    assert shop.hosts.phases()[-1] == "snapshot"
+
+
 def test_what_stays_down_after_its_root_cause_was_healed_is_healed_itself(shop):
     shop.report("monitor:db", status="down").turn().turn(5)
     shop.report("monitor:web", status="down").turn()
