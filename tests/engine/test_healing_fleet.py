@@ -1,0 +1,76 @@
+"""What healing knows of the real rooms of agents and monitors, as it asks them."""
+
+import pytest
+
+from opsapp.agents.engine import command_of, send_command
+from opsapp.healing.engine.fleet import Fleet
+from tests.support.monitoring import DOWN, UP, Lookout
+
+
+@pytest.fixture
+def fleet(service):
+    lookout = Lookout(service)
+    monitor = lookout.add(name="Shop", interval=60, retries=2)
+    lookout.sees[monitor] = UP
+    lookout.run(61)
+    return Fleet(), lookout, monitor
+
+
+def doubtful(service, fleet, monitor):
+    return fleet.doubtful(service.node, f"monitor:{monitor}")
+
+
+def test_a_monitor_is_in_doubt_from_its_first_failed_check_until_it_is_down_or_up(service, fleet):
+    made, lookout, monitor = fleet
+    assert not doubtful(service, made, monitor)
+    lookout.sees[monitor] = DOWN
+    checks = len(lookout.checked)
+    while len(lookout.checked) == checks:  # until its turn comes
+        lookout.run(0.5)
+    assert lookout.monitor(monitor)["status"] == "up"
+    assert doubtful(service, made, monitor)
+    lookout.run(30)
+    assert lookout.monitor(monitor)["status"] == "down"
+    assert not doubtful(service, made, monitor)
+    assert not doubtful(service, made, "nobody")
+
+
+def test_a_paused_monitor_is_looked_at_by_nobody(service, fleet):
+    made, lookout, monitor = fleet
+    assert service.node.transact(made.places).monitors.keys() == {"Shop", monitor}
+    service.otto.put_json(f"/api/monitoring/endpoints/{monitor}", {"enabled": False})
+    lookout.run(1)
+    assert service.node.transact(made.places).monitors == {}
+
+
+def test_what_was_deleted_is_known_no_more(service, fleet):
+    made, _, monitor = fleet
+    agent = service.ada.post_json("/api/agents", {"label": "box"}).json["agent_id"]
+    subjects = (f"monitor:{monitor}", f"agent:{agent}")
+    assert [service.transact(made.knows, one) for one in subjects] == [True, True]
+    service.ada.delete(f"/api/monitoring/endpoints/{monitor}")
+    service.ada.delete(f"/api/agents/{agent}")
+    assert [service.transact(made.knows, one) for one in subjects] == [False, False]
+
+
+def test_a_command_is_taken_back_until_somebody_was_given_it(service):
+    agent = service.ada.post_json("/api/agents", {"label": "box"}).json
+    asked = {"command": "true"}
+    first, second = (service.transact(send, agent["agent_id"], asked) for _ in range(2))
+    assert service.transact(Fleet().recall, agent["agent_id"], first)
+    assert service.transact(command_of, agent["agent_id"], first)["status"] == "cancelled"
+    assert not service.transact(Fleet().recall, agent["agent_id"], first)
+    service.transact(offer, agent["agent_id"])
+    assert not service.transact(Fleet().recall, agent["agent_id"], second)
+    assert service.transact(command_of, agent["agent_id"], second)["status"] == "queued"
+    assert not service.transact(Fleet().recall, agent["agent_id"], "unknown")
+    assert not service.transact(Fleet().recall, "nobody", second)
+
+
+def send(root, agent_id, params):
+    return send_command(root, agent_id, "shell", params, requested_by="healing")
+
+
+def offer(root, agent_id):
+    """A session was given what waits, and has not said that it has it."""
+    root["api"]["agents"][agent_id].commands.offer("session", 0.0, again=False)
