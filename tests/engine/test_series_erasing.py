@@ -124,3 +124,25 @@ def test_what_cannot_be_read_is_left_as_it_is(house):
     days = lambda root: next(iter(open_history(history_root(root)).days.values()))  # noqa: E731
     assert house.service.read(lambda root: days(root).summary.data) == damaged
     assert house.service.read(lambda root: set(days(root).hourly.blobs[min(gone) // 64].data)) & gone == set()
+
+
+def test_what_is_being_put_together_just_then_is_gone_through_too(house):
+    gone, others = house.numbers(house.gone), {n * 64 for n in range(1, 200)}
+    house.observe(gone | house.numbers(house.kept) | others)
+    house.service.clock.advance(2 * HOUR_S)
+    measuring.fold(house.node)
+    assert measuring.merge(house.node)  # some of its shards
+
+    def compacting(root):
+        days = open_history(history_root(root)).days.values()
+        return [span for day in days for span in day.hours.values() if span.totals is not None]
+
+    assert house.service.read(lambda root: len(compacting(root))) == 1
+    assert house.held() >= gone
+    house.delete()
+    house.service.clock.advance(erasing.SETTLED_MS / 1000)
+    now = measuring.now_ms(house.node)
+    while house.node.transact(lambda root: erasing.erase(root, history_root(root), now)):
+        pass
+    assert house.held() & gone == set()
+    assert house.held() >= house.numbers(house.kept) | others

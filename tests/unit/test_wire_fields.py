@@ -23,6 +23,7 @@ for _ in range(200):
         (fields.text(), "a\0b", "NUL"),
         (fields.text(), "\ud800", "not valid Unicode"),
         (fields.text(pattern="[a-z]+"), "A", "not allowed here"),
+        (fields.text(also=lambda value: f"{value} is wrong"), "it", "it is wrong"),
         (fields.boolean(), 1, "true or false"),
         (fields.choice("a", "b"), "c", "one of a, b"),
         (fields.listing(fields.boolean(), 2), {}, "must be a list"),
