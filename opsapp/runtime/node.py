@@ -16,7 +16,7 @@ from typing import Any
 from opsapp.lib.problems import Invalid, OutcomeUnknown, StoreAway
 from opsapp.series.process import Series
 
-from . import events, indexing, leases, measuring, nodes, wakes
+from . import events, indexing, leases, measuring, memory, nodes, wakes
 from .clock import Clock
 from .hub import Hub, Lane, LeadLane
 from .store import FRESHEN_S, Store
@@ -134,7 +134,7 @@ class Node:
         events.start(self)
         nodes.start(self)
         indexing.start(self)
-        self.supervisor.add("connections", lambda: self.lane("looking", 1).run(self.store.freshen), every=FRESHEN_S)
+        self.supervisor.add("connections", lambda: self.lane("looking", 1).run(self._freshen), every=FRESHEN_S)
         measuring.start(self)
         for start in self.companions:
             start(self)
@@ -144,6 +144,12 @@ class Node:
             leases.start(self)
         self.supervisor.start()
         log.info("node started name=%s boot=%s roles=%s", self.name, self.boot, ",".join(sorted(self.roles)))
+
+    def _freshen(self) -> bool:
+        """Connections that nobody uses let go of what they hold, and the process of what was freed."""
+        self.store.freshen()
+        memory.trim()
+        return False
 
     def at_stop(self, begin: Callable[[], None], finish: Callable[[], None]) -> None:
         """For what runs outside of the process: `begin()` is called when the process is told to stop and returns at

@@ -32,7 +32,7 @@ CONNECTIONS = 32  # above it ZODB warns: as many as are used at once, two by a t
 UNSAID = 10_000  # zodburi's
 CACHE_OBJECTS = 400
 CACHE_BYTES = 8 << 20
-FRESHEN_S = 60.0
+FRESHEN_S = 20.0
 AWAY = (ClientDisconnected, ReadOnlyError)
 AWAY_S = 2.0  # what a transaction under way waits for a store that went away, before its caller hears of it
 
@@ -183,7 +183,7 @@ class Store:
         if place.connection.opened is not None:
             place.connection.close()
 
-    def freshen(self) -> bool:
+    def freshen(self) -> None:
         """From any thread, now and then: places that are free take in what was committed. A connection remembers the id
         of each object that others have changed until its next transaction, and some have none for days."""
         for place in reversed(tuple(self._free)):
@@ -195,7 +195,6 @@ class Store:
                 place.freshen()
             finally:
                 self._free.insert(0, place)  # from the top down, so they keep their order
-        return False
 
     def transact(self, fn: Callable[..., Any], values: tuple[Any, ...], root_from: Any = root_of) -> Any:
         """`fn(root, *values)` in a transaction; its plain answer. A conflict runs it again, nothing else does."""

@@ -62,4 +62,3 @@ def test_memory_is_given_back_once_after_each_wave():
         for count in range(599, -1, -1):
             water.fell(count)
     assert given == [1, 1]
-    memory.trim()

@@ -12,6 +12,7 @@ from gevent.server import StreamServer
 
 from opsapp.lib.networks import client_address
 from opsapp.lib.problems import Problem
+from opsapp.runtime.memory import trim
 from opsapp.web.address import netloc
 from opsapp.web.paths import Paths
 
@@ -20,7 +21,7 @@ from .connection import Connection, plain_address
 from .environ import base_environ
 from .exchange import Exchange
 from .limits import Limits
-from .memory import HighWater, trim
+from .memory import HighWater
 from .peer import Peer
 from .refusal import Refusal
 

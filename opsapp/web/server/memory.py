@@ -1,8 +1,7 @@
-"""Giving memory back after a wave of connections: glibc keeps what was freed in the middle of its heap until asked."""
+"""When to give memory back after a wave of connections."""
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
 
 WAVE = 500
@@ -23,10 +22,3 @@ class HighWater:
         if self._highest >= WAVE and count <= self._highest * EBB:
             self._highest = count
             self._give_back()
-
-
-def trim() -> None:
-    """In a native thread: return free pages to the system. Other C libraries have no such call, and no such need."""
-    malloc_trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if malloc_trim is not None:
-        malloc_trim(0)
