@@ -52,16 +52,17 @@ class Generation:
             self._open[number] = self._open[number] + packed if number in self._open else packed
 
     def close(self) -> None:
-        """It takes no more batches."""
+        """It takes no more batches. Who reads meanwhile finds the rows open until they are all in place."""
         numbers = sorted(self._open)
-        self._numbers = array("I", numbers)
         self._rows = b"".join(map(self._open.__getitem__, numbers))
         self._ends = array("I", accumulate(len(self._open[number]) for number in numbers))
+        self._numbers = array("I", numbers)
         self._open = {}
 
     def rows(self, number: int) -> bytes:
-        if number in self._open:
-            return self._open[number]
+        packed = self._open.get(number)
+        if packed is not None:
+            return packed
         at = bisect_left(self._numbers, number)
         if at == len(self._numbers) or self._numbers[at] != number:
             return b""
@@ -72,6 +73,9 @@ class Generation:
 
 
 class Recent:
+    """Brought up to date by one thread at a time, which may wait for a store far away; who reads, the hub above all,
+    never waits for it."""
+
     def __init__(self, own: str = "") -> None:
         self._own = own  # the key of this process's own log: what is in there is known here
         self._news: deque[tuple] = deque(maxlen=NEWS)
@@ -98,9 +102,9 @@ class Recent:
 
     def news(self) -> list[tuple]:
         """What others observed and nobody has asked for yet; the oldest are forgotten where nobody asks."""
-        with self._lock:
-            news = list(self._news)
-            self._news.clear()
+        news = []
+        while self._news:
+            news.append(self._news.popleft())
         return news
 
     def last(self, number: int) -> Row | None:
@@ -137,8 +141,7 @@ class Recent:
         return found
 
     def rows(self, number: int, start: int, end: int) -> list[Row]:
-        with self._lock:
-            packed = b"".join(each.rows(number) for each in self._generations)
+        packed = b"".join(each.rows(number) for each in tuple(self._generations))
         found = []
         for time, value, status, hold in ROW.iter_unpack(packed):
             if start <= time < end:

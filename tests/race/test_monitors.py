@@ -2,6 +2,8 @@
 
 import threading
 
+from opsapp.monitoring.engine.watch import watch_of
+
 
 def test_creates_do_not_meet(service):
     answers, clients = [], [service.client("otto") for _ in range(4)]
@@ -19,3 +21,32 @@ def test_creates_do_not_meet(service):
     assert [answer.status_int for answer in answers] == [201] * 160
     names = [each["name"] for each in service.vera.get("/api/monitoring/endpoints").json]
     assert len(names) == len(set(names)) == 160
+
+
+def test_the_hub_takes_what_has_changed_while_others_read_the_store(service, monkeypatch):
+    """A store far away may take seconds."""
+    register, begun, ended = watch_of(service.node).register, threading.Event(), threading.Event()
+    service.read(register.catch_up)
+    made = service.client("otto").post_json(
+        "/api/monitoring/endpoints", {"name": "m", "type": "http", "url": "http://127.0.0.1:1/"}
+    )
+    service.read(register.catch_up)
+
+    def slow(*_):
+        begun.set()
+        ended.wait(60)
+
+    monkeypatch.setattr(register, "_reload", slow)
+    reader = threading.Thread(target=service.read, args=(register.catch_up,))
+    reader.start()
+    assert begun.wait(60)
+    taken = []
+    hub = threading.Thread(target=lambda: taken.extend(register.take_changes()), daemon=True)
+    hub.start()
+    hub.join(20)
+    waited = hub.is_alive()
+    ended.set()
+    reader.join()
+    assert not waited
+    assert made.json["id"] in taken
+    assert register.take_changes() == set()

@@ -1,10 +1,13 @@
 """Two nodes write while two fold, merge and seal at once, as after a takeover: every row is there, once."""
 
 import threading
+from types import SimpleNamespace
 
 import pytest
 
+from opsapp.series import recent as module
 from opsapp.series.observations import UP
+from opsapp.series.recent import Recent
 from opsapp.series.rollup import DAY
 from tests.support.measuring import Measuring
 from tests.support.stores import Stores
@@ -65,3 +68,43 @@ def test_writers_and_folders_at_once_lose_and_double_nothing(stores):
         assert {number: total.checks for number, total in totals.items()} == {1: ROUNDS, 70: ROUNDS}
         store.settle(now + DAY)
     assert store.store(lambda history: [day.sealed for day in history.days.values()]) == [True, True]
+
+
+def test_who_reads_what_is_in_memory_does_not_wait_for_who_reads_the_store(monkeypatch):
+    """A store far away may take seconds, and the hub reads too."""
+    recent, begun, ended = Recent(), threading.Event(), threading.Event()
+
+    def slow(mapping):
+        begun.set()
+        ended.wait(60)
+        return SimpleNamespace(logs={})
+
+    monkeypatch.setattr(module, "open_history", slow)
+    reader = threading.Thread(target=recent.catch_up, args=(None,))
+    reader.start()
+    assert begun.wait(60)
+    told = threading.Thread(target=lambda: (recent.news(), recent.last(1), recent.rows(1, 0, 10)), daemon=True)
+    told.start()
+    told.join(20)
+    waited = told.is_alive()
+    ended.set()
+    reader.join()
+    assert not waited
+
+
+def test_rows_are_there_while_their_generation_is_closed():
+    recent, missed, ended = Recent(), [], threading.Event()
+    recent._current().take("log", 1, [(7, 1000, 2.5, UP, 60)])
+
+    def read():
+        while not ended.is_set():
+            if len(recent.rows(7, 0, 2000)) != 1:
+                missed.append(1)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for number in range(2, 64 * 600):
+        recent._current().take("log", number, [(8, 1000, 2.5, UP, 60)])
+    ended.set()
+    reader.join()
+    assert missed == []

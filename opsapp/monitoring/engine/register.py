@@ -177,7 +177,7 @@ class Register:
     def __init__(self, section: dict[str, Any], live: Live, clock: Clock):
         self.section = section
         self.entries: dict[str, Entry] = {}
-        self._changes: set[str] = set()
+        self._changes: dict[str, None] = {}
         self.version = 0  # grows when a monitor comes, goes or is set otherwise
         self._ordered: list[Entry] | None = None
         self._positions: dict[str, int] | None = None
@@ -214,9 +214,11 @@ class Register:
             entry.judge_by(section)
 
     def take_changes(self) -> set[str]:
-        """Ids that were loaded, changed or dropped since this was asked last."""
-        with self._lock:
-            changes, self._changes = self._changes, set()
+        """Ids that were loaded, changed or dropped since this was asked last. On the hub: it never waits for who reads
+        the store."""
+        changes = set()
+        while self._changes:
+            changes.add(self._changes.popitem()[0])
         return changes
 
     def _reload(self, root: Root, ids: Collection[str]) -> None:
@@ -229,7 +231,7 @@ class Register:
                 self._live.drop(f"monitor:{each}")
             else:
                 self._load(each, monitor)
-            self._changes.add(each)
+            self._changes[each] = None
 
     def _differs(self) -> None:
         self._ordered = None
