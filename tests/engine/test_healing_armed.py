@@ -3,6 +3,7 @@
 import pytest
 
 from opsapp.healing.resources import healing_of
+from tests.engine.healing import NGINX
 from tests.support.hosts import place
 
 FAILED, ACTIVE = {"service__nginx__state": "failed"}, {"service__nginx__state": "active"}
@@ -26,6 +27,25 @@ def test_what_is_verified_is_confirmed_before_it_is_final(verified):
     verified.hosts.finish("confirm", armed=False, kept=True)
     verified.turn(1)
     assert (verified.ledger[0]["outcome"], verified.trust().verified) == ("verified", 1)
+
+
+def test_what_arrives_before_the_verdict_is_no_reason_to_act_again_after_it(ward):
+    """A report that was begun before the heal was measured says what was; the next one says what is."""
+    here = ward({**NGINX, "cooldown_s": 1}).at("execute").report(**FAILED).turn().turn(5)
+    here.hosts.finish("snapshot", snapshot={"kind": "unit", "state": {}})
+    here.turn(1)
+    here.hosts.finish("execute", handler="systemctl", armed_s=180)
+    here.turn(1).turn(6)
+    here.clock.advance(0.5)
+    here.report(**ACTIVE).turn(0.5)
+    here.report(**FAILED)
+    here.hosts.finish("confirm", armed=False, kept=True)
+    here.turn(1)
+    for _ in range(10):
+        here.turn(1)
+    assert [entry["outcome"] for entry in here.ledger] == ["verified"]
+    here.report(**FAILED).turn().turn(5)
+    assert [entry["outcome"] for entry in here.ledger] == ["verified", None]
 
 
 def test_one_that_was_undone_meanwhile_is_rolled_back(verified):

@@ -304,14 +304,18 @@ class Flow:
 
     def _close(self, case: Case, outcome: str, reason: str) -> None:
         self._end_others(case)
-        unsure_until = self._unsure_until(case) if outcome == "lost" else 0.0
+        unsure_until = self._unsure_until(case, outcome)
         self.book.close(case, outcome, reason, self.now, unsure_until)
         for rule_id in case.fields["events"]:
             past = Past(case.fields["opened_at"], outcome, reason, False, unsure_until)
             self.pasts[rule_id, case.fields["target"]] = past
 
-    def _unsure_until(self, case: Case) -> float:
-        return self.now + (acting.settle_of(self, case) if case.fields.get("action") else 0.0)
+    def _unsure_until(self, case: Case, outcome: str) -> float:
+        """What was measured before that is no reason to act again. A report that an agent began before its heal was
+        measured may arrive after the verdict, and says what was."""
+        if outcome == "lost":
+            return self.now + (acting.settle_of(self, case) if case.fields.get("action") else 0.0)
+        return self.now if outcome == "verified" and str(case.fields.get("subject", "")).startswith("agent:") else 0.0
 
     def _remember(self, case: Case, rule_id: str) -> None:
         self.pasts[rule_id, case.fields["target"]] = Past(case.fields["opened_at"], "", "", True)
