@@ -59,7 +59,8 @@ class Worker:
 
     def _work(self) -> float:
         """Steps until there is nothing to do; how long to wait then."""
-        if self.lease is not None and not self.node.leases.holds(self.lease):
+        if not self._may_work():
+            self.last_step = None  # another node does it: what this one did last says nothing about being late
             return min(self.every, 0.5)
         try:
             while self.step():
@@ -72,6 +73,9 @@ class Worker:
         except Exception as problem:  # noqa: BLE001 - logged and counted by _went_wrong
             return self._went_wrong(problem)
         return self.every
+
+    def _may_work(self) -> bool:
+        return self.lease is None or self.node.leases.holds(self.lease)
 
     def _went_well(self) -> None:
         self.last_step = self.node.clock.monotonic()
@@ -87,8 +91,8 @@ class Worker:
         return random.uniform(0.5, 1.0) * min(LONGEST_BACKOFF_S, 0.05 * 2**self.failures_in_a_row)
 
     def status(self) -> dict[str, Any]:
-        now = self.node.clock.monotonic()
-        late = None if self.last_step is None else max(0.0, now - self.last_step - self.every)
+        now, last = self.node.clock.monotonic(), self.last_step if self._may_work() else None
+        late = None if last is None else max(0.0, now - last - self.every)
         return {"name": self.name, "late_s": late, "errors": self.errors, "last_error": self.last_error}
 
 

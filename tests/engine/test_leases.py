@@ -186,3 +186,25 @@ def test_nodes_long_dead_are_forgotten(pair):
         advance(pair, nodes.LOOKED_FOR_S)
         one.nodes.step()
     assert one.store.transact(lambda root: list(root.system["nodes"]), ()) == ["one"]
+
+
+def test_a_step_is_late_only_on_the_node_that_holds_its_lease(pair):
+    """Seen: a node that lost its lease said "104 s late" for ever, while another did the work."""
+    one, two = pair
+    workers = [node.supervisor.add("healing-pipeline", lambda: False, every=1.0, lease="pipeline") for node in pair]
+    one.leases.step()
+    two.leases.step()
+    for worker in workers:
+        worker._work()
+    assert [worker.status()["late_s"] for worker in workers] == [0.0, None]
+    advance(pair, leases.LEASE_S * 1.1)
+    two.leases.step()
+    one.leases.step()
+    advance(pair, 3.0)
+    two.leases.step()
+    assert [worker.status()["late_s"] for worker in workers] == [None, None]
+    for worker in workers:
+        worker._work()
+    advance(pair, 2.5)
+    two.leases.step()
+    assert [worker.status()["late_s"] for worker in workers] == [None, 1.5]
