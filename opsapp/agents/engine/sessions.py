@@ -79,7 +79,7 @@ class Sessions:
     def push(self) -> bool:
         """Commands that wait for sessions of this node go out, once they are marked as offered."""
         self._tell_settings()
-        last = self.node.store.db.lastTransaction()
+        last = self.node.last_transaction()
         if last == self._seen_transaction or not self.live:
             return False
         ready = {}  # of those with open commands: all of them, at every commit, would hold the hub up

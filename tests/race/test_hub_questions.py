@@ -1,0 +1,25 @@
+"""What asks the store something does it in a thread: a storage may keep even a small answer behind a lock."""
+
+import threading
+
+import gevent
+
+from opsapp.agents.engine import sessions_of
+
+
+def test_the_sessions_ask_what_was_committed_last_in_a_thread(service, monkeypatch):
+    node, asked_in = service.node, []
+    real = node.store.db.lastTransaction
+
+    def last_transaction():
+        asked_in.append(threading.current_thread())
+        return real()
+
+    monkeypatch.setattr(node.store.db, "lastTransaction", last_transaction)
+    node.hub.enter()
+    try:
+        gevent.spawn(sessions_of(node).push).get(timeout=60)
+    finally:
+        node.hub.leave()
+    assert asked_in
+    assert threading.current_thread() not in asked_in
