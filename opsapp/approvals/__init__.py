@@ -9,6 +9,7 @@ def includeme(config):
     from .schemas import ApprovalsSection
 
     config.add_evolve_step("approvals-1", "opsapp.approvals.resources.set_up")
+    config.add_evolve_step("approvals-2-index", "opsapp.approvals.resources.index_all")
     config.add_section("approvals", ApprovalsSection)
     config.add_engine("opsapp.approvals.engine.start")
     config.scan("opsapp.approvals.views")

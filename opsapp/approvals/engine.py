@@ -108,8 +108,8 @@ def expire(root: Root, now: float) -> bool:
 
 
 def start(node: Node) -> None:
-    def purge() -> None:
-        node.transact(lambda root: root["api"]["approvals"].purge(node.clock.now()))
+    def purge() -> bool:
+        return node.transact(lambda root: root["api"]["approvals"].purge(node.clock.now()))
 
     node.supervisor.add("approvals-purge", purge, every=3600.0, lease="housekeeping")
     node.supervisor.add(

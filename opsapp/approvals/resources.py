@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
+from itertools import islice
 from typing import Any
 
 from BTrees.OOBTree import OOTreeSet
@@ -18,38 +19,72 @@ from .logic import plan_hash
 
 KEEP_S = 90 * 86400.0
 PAGE = 500
+ANY = "*"
+LAST = float("inf")
 
 
 def set_up(root: Root) -> None:
     root["api"]["approvals"] = Approvals()
 
 
+def index_all(root: Root) -> None:
+    """Evolve step: requests of older stores are in no index but that of what waits."""
+    folder = root["api"]["approvals"]
+    if "ordered" in folder.__dict__:
+        return
+    folder.decided, folder.ordered = OOTreeSet(), OOTreeSet()
+    for name, approval in folder.items():
+        for status in (ANY, approval.status):
+            folder.ordered.add((status, approval.requested_at, name))
+        if approval.decided_at is not None:
+            folder.decided.add((approval.decided_at, name))
+
+
 class Approvals(Folder):
-    """/api/approvals. `pending` is the index of what waits: (expires_at, id)."""
+    """/api/approvals. `pending` is the index of what waits: (expires_at, id). `decided` finds old ones for the purge:
+    (decided_at, id). `ordered` has the ids for each status, and for `*` all: (status, requested_at, id)."""
 
     url = "/api/approvals"
 
     def __init__(self) -> None:
         super().__init__()
         self.pending = OOTreeSet()
+        self.decided = OOTreeSet()
+        self.ordered = OOTreeSet()
 
     def due(self, now: float) -> list[str]:
         """Requests whose time is up."""
         return [request_id for _, request_id in self.pending.keys(None, (now, ""))]
 
-    def of_status(self, status: str) -> list[Approval]:
-        """Requests of a status (or `all`), oldest first. What is pending is read from its index."""
-        if status == "pending":
-            found = [self[request_id] for _, request_id in self.pending]
-        else:
-            found = [one for one in self.values() if status in ("all", one.status)]
-        return sorted(found, key=lambda one: (one.requested_at, one.__name__))
+    def add(self, approval: Approval) -> None:
+        """A new request."""
+        self[new_id()] = approval
+        self.pending.add((approval.expires_at, approval.__name__))
+        for status in (ANY, approval.status):
+            self.ordered.add((status, approval.requested_at, approval.__name__))
 
-    def purge(self, now: float) -> None:
-        """Forget what was decided long ago."""
-        old = [name for name, one in self.items() if one.decided_at is not None and one.decided_at < now - KEEP_S]
-        for name in old[:PAGE]:
+    def decide(self, approval: Approval, status: str, now: float) -> None:
+        """The indexes, when a pending request is decided."""
+        self.pending.remove((approval.expires_at, approval.__name__))
+        self.decided.add((now, approval.__name__))
+        self.ordered.remove(("pending", approval.requested_at, approval.__name__))
+        self.ordered.add((status, approval.requested_at, approval.__name__))
+
+    def of_status(self, status: str) -> list[str]:
+        """Ids of the requests of a status (or `all`), oldest first. No request itself is read."""
+        wanted = ANY if status == "all" else status
+        return [request_id for _, _, request_id in self.ordered.keys((wanted,), (wanted, LAST))]
+
+    def purge(self, now: float) -> bool:
+        """Forget a page of what was decided long ago; whether there may be more."""
+        old = list(islice(self.decided.keys(None, (now - KEEP_S, "")), PAGE))
+        for decided_at, name in old:
+            approval = self[name]
+            self.decided.remove((decided_at, name))
+            for status in (ANY, approval.status):
+                self.ordered.remove((status, approval.requested_at, name))
             del self[name]
+        return len(old) == PAGE
 
 
 class Approval(Record):
@@ -90,10 +125,9 @@ class Approval(Record):
         """The one decision. Whoever comes second gets Conflict, through the store's own conflict too."""
         if self.status != "pending":
             raise Conflict(f"This request is already {self.status}.", code="already_decided")
+        self.__parent__.decide(self, status, now)
         self.status, self.decided_by, self.decided_at = status, by, now
         self.comment = comment or self.comment
-        folder = self.__parent__
-        folder.pending.remove((self.expires_at, self.__name__))
         emit(root, "approval", self.plain())
 
 
@@ -130,8 +164,7 @@ def request(
             "about": about,
         }
     )
-    folder[new_id()] = approval
-    folder.pending.add((approval.expires_at, approval.__name__))
+    folder.add(approval)
     emit(root, "approval", approval.plain())
     _tell(root, approval, now)
     return approval

@@ -25,7 +25,7 @@ from .resources import Approval, Approvals
 def listing(context: Approvals, request: Request) -> Any:
     """What waits for a decision; with `status`, what was decided."""
     chosen = context.of_status(request.valid_query["status"])
-    return [one.plain() for one in page_of(request, chosen)]
+    return [context[request_id].plain() for request_id in page_of(request, chosen)]
 
 
 @view_config(

@@ -20,11 +20,14 @@ from pyramid.response import Response
 from opsapp.lib.problems import Conflict, Malformed
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
+from opsapp.tree.sharded import ShardedTree
 
 from .answers import Deferred
 from .jsontext import dumps, loads
 
 KEEP_S = 24 * 3600
+PAGE = 500
+AGES = "idempotency-ages"
 View = Callable[[Any, Request], Any]
 
 
@@ -40,6 +43,22 @@ class Remembered(Persistent):
 def set_up(root: Root) -> None:
     """Evolve step: nothing remembered yet."""
     root.system["idempotency"] = OOBTree()
+
+
+def index_ages(root: Root) -> None:
+    """Evolve step: what is remembered, by its age, so that the sweep reads only what is old."""
+    ages = root.system[AGES] = ShardedTree()
+    for place, first in root.system["idempotency"].items():
+        ages[_age(first.at, place)] = place
+
+
+def remember(root: Root, place: str, answer: Remembered) -> None:
+    root.system["idempotency"][place] = answer
+    root.system[AGES][_age(answer.at, place)] = place
+
+
+def _age(at: float, place: str) -> str:
+    return f"{int(at):012d}/{place}"
 
 
 def idempotency_deriver(view: View, info: Any) -> View:
@@ -64,19 +83,18 @@ def _once(view: View, context: Any, request: Request, key: str) -> Any:
     who = request.caller.name if request.caller else ""
     place = hashlib.sha256("\0".join((who, request.method, request.path_info, key)).encode()).hexdigest()
     body = _meaning(request.body)
-    remembered = request.root.system["idempotency"]
-    first = remembered.get(place)
+    first = request.root.system["idempotency"].get(place)
     now = request.node.clock.now()
     if first is not None and first.at > now - KEEP_S:
         return _again(first, {body, _digest(request.body)}, request.node)
     answer = view(context, request)
     if isinstance(answer, Deferred):
-        remembered[place] = Remembered(body, now, None, 0, _name(request.node))
+        remember(request.root, place, Remembered(body, now, None, 0, _name(request.node)))
         return _remember_late(request.node, answer, place)
     if isinstance(answer, Response):
-        remembered[place] = Remembered(body, now, answer.text, answer.status_int)
+        remember(request.root, place, Remembered(body, now, answer.text, answer.status_int))
         return answer
-    remembered[place] = Remembered(body, now, dumps(answer), request.response.status_int)
+    remember(request.root, place, Remembered(body, now, dumps(answer), request.response.status_int))
     return answer
 
 
@@ -146,18 +164,22 @@ def _forget(root: Root, place: str) -> None:
     root.system["idempotency"].pop(place, None)
 
 
-def sweep(root: Root, now: float) -> int:
-    """Forget what is older than a day; how many."""
-    remembered = root.system["idempotency"]
-    old = [place for place, first in remembered.items() if first.at <= now - KEEP_S]
-    for place in old:
-        del remembered[place]
-    return len(old)
+def sweep(root: Root, now: float) -> bool:
+    """Forget a page of what is older than a day; whether there may be more."""
+    remembered, ages, before = root.system["idempotency"], root.system[AGES], now - KEEP_S
+    old = [age for age, _ in zip(ages.keys(), range(PAGE), strict=False) if age < _age(before, "")]
+    for age in old:
+        place = ages.get(age)
+        first = remembered.get(place)
+        if first is not None and first.at <= before:  # the key may have been used again since
+            del remembered[place]
+        del ages[age]
+    return len(old) == PAGE
 
 
 def start(node: Node) -> None:
-    def forget_old() -> None:
-        node.transact(sweep, node.clock.now())
+    def forget_old() -> bool:
+        return node.transact(sweep, node.clock.now())
 
     node.supervisor.add("idempotency-sweep", forget_old, every=600.0, lease="housekeeping")
 
@@ -165,4 +187,5 @@ def start(node: Node) -> None:
 def includeme(config: Configurator) -> None:
     config.add_view_deriver(idempotency_deriver, "idempotency", under="returns", over="rendered_view")
     config.add_evolve_step("web-1-idempotency", set_up)
+    config.add_evolve_step("web-2-idempotency-ages", index_ages)
     config.add_engine("opsapp.web.idempotency.start")

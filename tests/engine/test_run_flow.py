@@ -49,7 +49,6 @@ class Desk:
 
         return self.service.read(empty)
 
-
     def walk(self):
         """Every run by what is stored of it: id -> (automation, status), the newest first."""
         stored = self.service.read(
@@ -328,5 +327,20 @@ def test_old_runs_are_forgotten(desk):
     desk.service.clock.advance(91 * 86_400)
     desk.service.tokens.clear()
     kept = desk.run(automation)
-    desk.service.transact(housekeeping.forget, desk.service.clock.now())
+    housekeeping.step(desk.service.node)
     assert [row["run_id"] for row in desk.service.vera.get("/api/automations/runs").json] == [kept["run_id"]]
+
+
+def test_of_each_automation_so_many_runs_are_kept(desk, monkeypatch):
+    """However few automations and runs one transaction looks at."""
+    monkeypatch.setattr(housekeeping, "PAGE", 2)
+    desk.service.node.config["retention"]["runs"]["per_automation"] = 1
+    kept = set()
+    for _ in range(3):
+        automation = desk.make()
+        for _ in range(4):
+            last = desk.run(automation)
+            desk.end()
+        kept.add(last["run_id"])
+    housekeeping.step(desk.service.node)
+    assert {row["run_id"] for row in desk.service.vera.get("/api/automations/runs").json} == kept

@@ -78,7 +78,8 @@ def ground_gone(root: Root, run: Run | None, plan_hash: str) -> str | None:
 
 def undecided(root: Root) -> list[Run]:
     """Runs that people have not decided about yet."""
-    pending = root["api"]["approvals"].of_status("pending")
+    folder = root["api"]["approvals"]
+    pending = [folder[request_id] for request_id in folder.of_status("pending")]
     found = [runs_of(root).get(each.about["run_id"]) for each in pending if each.kind == KIND]
     return [run for run in found if run is not None and not run.is_over]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import islice
 
 from opsapp.automations.resources import Run, automations_of, runs_of
@@ -21,14 +22,21 @@ def forget(root: Root, now: float) -> bool:
         if run_id >= before or len(old) >= PAGE:
             break
         old.append(run_id)
-    dropped = sum(_drop(root, run_id) for run_id in old)
-    for automation in automations_of(root).values():
-        surplus = len(automation.history) - keep["per_automation"]
-        if surplus > 0:
-            dropped += sum(_drop(root, run_id) for run_id in list(islice(automation.history, min(surplus, PAGE))))
+    return sum(_drop(root, run_id) for run_id in old) >= PAGE
+
+
+def trim(root: Root, first: str = "") -> str | None:
+    """Drop what a page of automations has beyond the runs that each may keep; the automation to go on with, or None at
+    the end."""
+    most, dropped = node_of(root._p_jar).config["retention"]["runs"]["per_automation"], 0
+    ids = list(islice(automations_of(root).keys(first), PAGE + 1))
+    for automation_id in ids[:PAGE]:
+        history = automations_of(root)[automation_id].history
+        surplus = min(len(history) - most, PAGE)
+        dropped += sum(_drop(root, run_id) for run_id in list(islice(history, max(0, surplus))))
         if dropped >= PAGE:
-            return True
-    return dropped >= PAGE
+            return automation_id  # it may have more
+    return ids[PAGE] if len(ids) > PAGE else None
 
 
 def _drop(root: Root, run_id: str) -> bool:
@@ -42,7 +50,12 @@ def _drop(root: Root, run_id: str) -> bool:
     return True
 
 
+def step(node: Node) -> bool:
+    first: str | None = ""
+    while first is not None:
+        first = node.transact(trim, first)
+    return node.transact(forget, node.clock.now())
+
+
 def start(node: Node) -> None:
-    node.supervisor.add(
-        "automations-purge", lambda: node.transact(forget, node.clock.now()), every=3600.0, lease="housekeeping"
-    )
+    node.supervisor.add("automations-purge", partial(step, node), every=3600.0, lease="housekeeping")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from transaction.interfaces import TransientError
@@ -41,6 +42,7 @@ CASES_AT_ONCE = 500
 REFRESH_S = 2.0
 REFRESH_NEWS_S = 0.25  # when there is something new: at most so often
 KEEP_CASES_S = 30 * 86400.0
+PURGE_PAGE = 500
 
 
 class IHealingEngine(Interface):
@@ -180,7 +182,10 @@ class HealingEngine:
         return offline.step(self.node, self.places, self.alerts.failing())
 
     def purge(self) -> bool:
-        return self.node.transact(purge, self.node.clock.now() - KEEP_CASES_S)
+        before, after = self.node.clock.now() - KEEP_CASES_S, ""
+        while after is not None:
+            after = self.node.transact(purge_reported, before, after)
+        return self.node.transact(purge, before)
 
 
 # -- transactions ----------------------------------------------------------------------------------------------------
@@ -301,11 +306,18 @@ def govern(root: Root, now: float) -> None:
             advice.after_trigger(healing["suggestions"], trust, now)
 
 
+def purge_reported(root: Root, before: float, after: str) -> str | None:
+    """Forget a page of what agents reported long ago; where to go on, or None at the end."""
+    reported = healing_of(root).reported
+    page = list(islice(reported.items(after, excludemin=True), PURGE_PAGE))
+    for name, at in page:
+        if at < before:
+            del reported[name]
+    return page[-1][0] if len(page) == PURGE_PAGE else None
+
+
 def purge(root: Root, before: float) -> bool:
-    healing = healing_of(root)
-    for name in [name for name, at in healing.reported.items() if at < before]:
-        del healing.reported[name]
-    return healing.book.purge(before)
+    return healing_of(root).book.purge(before)
 
 
 def world_now(root: Root) -> World:

@@ -168,5 +168,13 @@ def index_failures(root: Root) -> None:
         book.note_end(book.cases[case_id], book.cases[case_id].fields["outcome"])
 
 
+def index_closed(root: Root) -> None:
+    """Evolve step: closed cases by the time at which they were closed, so that a purge reads only old ones."""
+    book = healing_of(root).book
+    if "closed" not in book.__dict__:
+        ends = ((case_id, case.fields["closed_at"]) for case_id, case in book.cases.items())
+        book.closed = OOTreeSet((closed_at, case_id) for case_id, closed_at in ends if closed_at is not None)
+
+
 def healing_of(root: Root) -> Healing:
     return root["api"]["healing"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from BTrees.LOBTree import LOBTree
@@ -55,6 +56,7 @@ class CaseBook(Persistent):
         self.queued = OOTreeSet()  # targets whose open case waits for the end of a window
         self.unhealed = OOTreeSet()  # (opened at, target) of cases that ended without success
         self.unhealed_on = OOBTree()  # target -> opened at, of the last one if it ended so
+        self.closed = OOTreeSet()  # (closed at, case id), so that old cases are found without reading the others
 
     # -- the inbox
 
@@ -136,6 +138,7 @@ class CaseBook(Persistent):
     def close(self, case: Case, outcome: str, reason: str, now: float, unsure_until: float) -> None:
         self.rest(case)
         case.set(state="closed", outcome=outcome, closed_at=now)
+        self.closed.insert((now, case.fields["id"]))
         target = case.fields["target"]
         if self.open_on.get(target) == case.fields["id"]:
             del self.open_on[target]
@@ -188,17 +191,14 @@ class CaseBook(Persistent):
 
     def purge(self, before: float, limit: int = 500) -> bool:
         """Forget cases closed long ago; their story is in the ledger. Whether there may be more."""
-        old = [
-            case
-            for case in self.cases.values()
-            if case.fields["state"] == "closed" and case.fields["closed_at"] < before
-        ]
-        for case in old[:limit]:
-            del self.cases[case.fields["id"]]
-            if self.last_on.get(case.fields["target"]) == case.fields["id"]:
+        old = list(islice(self.closed.keys(None, (before, "")), limit))
+        for closed_at, case_id in old:
+            self.closed.remove((closed_at, case_id))
+            case = self.cases.pop(case_id)
+            if self.last_on.get(case.fields["target"]) == case_id:
                 del self.last_on[case.fields["target"]]
                 self.note_end(case, "verified")
-        return len(old) > limit
+        return len(old) == limit
 
 
 def about_of(event: Mapping[str, Any]) -> dict[str, Any]:
