@@ -91,6 +91,7 @@ class Incident(Record):
     """/api/monitoring/incidents/{id}"""
 
     url = "/api/monitoring/incidents/{incident_id}"
+    closed_because = ""  # it ended for this reason, and not because the monitor came back
 
     def __init__(self, monitor_id: str, monitor_name: str, tags: list[str], cause: str, now: float):
         self.monitor_id = monitor_id
@@ -152,8 +153,9 @@ class Incidents(Folder):
         monitor.state.incident_id = incident.id
         return incident
 
-    def end(self, incident_id: str, now: float) -> Incident:
+    def end(self, incident_id: str, now: float, why: str = "") -> Incident:
         incident = self[incident_id]
+        incident.closed_because = why
         incident.resolved = max(int(now), incident.started)
         self.open.remove(incident_id)
         return incident

@@ -5,11 +5,14 @@ Must not: decide what is allowed; the API's own views say which role they take (
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable
 from string import Formatter
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
+from opsapp.lib.problems import Invalid
 from opsapp.tree.acl import ROLES
 from opsapp.web.openapi import endpoints
 
@@ -67,12 +70,16 @@ def find(known: Known, path: str) -> tuple[Page, dict[str, str]] | None:
 
 def act_of(page: Page, name: str) -> Act | None:
     """The act that a form of this page names: `part.act`, or its own name for one of the page's forms."""
-    place, _, rest = name.partition(".")
-    if not rest:
+    if "." not in name:
         return next((act for act in page.forms if act.name == name), None)
+    part = part_of(page, name)
+    return next((act for act in part.acts if act.name == name.partition(".")[2]), None) if part else None
+
+
+def part_of(page: Page, name: str) -> Part | None:
+    """The part of the page that has the act with this name."""
     parts = {str(number): part for number, part in enumerate(page.parts)}
-    acts = parts[place].acts if place in parts else ()
-    return next((act for act in acts if act.name == rest), None)
+    return parts.get(name.partition(".")[0])
 
 
 def filled(pattern: str, values: dict[str, Any]) -> str | None:
@@ -96,7 +103,45 @@ def dig(value: Any, field: str) -> Any:
 
 
 def holds(act: Act, row: dict[str, Any]) -> bool:
-    return all(dig(row, field) in values for field, values in act.when)
+    """Whether the act makes sense on this row: one whose choices are all ruled out does not."""
+    choosable = all(choices_of(field, row) for field in act.fields if field.kind == "choice")
+    return choosable and all(dig(row, field) in values for field, values in act.when)
+
+
+def choices_of(field: Field, row: dict[str, Any]) -> tuple[str, ...]:
+    """The choices of this field that the row allows."""
+    first, last = 0, len(field.choices)
+    above, upto, below = (dig(row, name) if name else None for name in (field.above, field.upto, field.below))
+    if above in field.choices:
+        first = field.choices.index(above) + 1
+    if upto in field.choices:
+        last = field.choices.index(upto) + 1
+    if below in field.choices:
+        last = min(last, field.choices.index(below))
+    return field.choices[first:last]
+
+
+INPUT_KINDS = {"integer": "number", "number": "number", "boolean": "flag", "choice": "choice"}
+
+
+def for_row(act: Act, row: dict[str, Any]) -> Act:
+    """The act with a field for each input that the row declares."""
+    declared = dig(row, act.inputs) if act.inputs else None
+    return act._replace(fields=act.fields + tuple(_input_field(each) for each in declared or ()))
+
+
+def _input_field(declared: dict[str, Any]) -> Field:
+    default = declared.get("default")
+    preset = "" if default is None else json.dumps(default) if isinstance(default, bool) else str(default)
+    return Field(
+        f"inputs.{declared['name']}",
+        declared["name"],
+        INPUT_KINDS.get(declared["type"], "text"),
+        tuple(declared.get("choices") or ()),
+        bool(declared.get("required")) and default is None,
+        preset=preset,
+        key=declared["name"],
+    )
 
 
 class Shown(NamedTuple):
@@ -155,10 +200,16 @@ def body_of(act: Act, form: dict[str, str], row: dict[str, Any]) -> dict[str, An
     body: dict[str, Any] = {}
     for name, value in act.body:
         _put(body, name, value.format(**row) if isinstance(value, str) else value)
+    wrong: dict[str, str] = {}
     for field in act.fields:
         text = form.get(field.name, "")
-        if text:
-            _put(body, field.name, _typed(field, text))
+        try:
+            if text:
+                _put(body, field.key or field.name, _typed(field, text))
+        except json.JSONDecodeError as problem:
+            wrong[field.name] = f"This is not valid JSON: {problem.msg}, line {problem.lineno} column {problem.colno}."
+    if wrong:
+        raise Invalid(wrong)
     return body
 
 
@@ -169,11 +220,25 @@ def given_to(act: Act, form: dict[str, str]) -> dict[str, str]:
 
 def _typed(field: Field, text: str) -> Any:
     """A number as one, where it is one; what is not, the API refuses by its name. Browsers end lines as mail does."""
-    if field.kind == "number" and text.isdecimal() and len(text) < 16:
-        return int(text)
+    if field.kind == "number":
+        return _number(text)
+    if field.kind == "flag":
+        return {"true": True, "false": False}.get(text, text)
+    if field.kind == "json":
+        return json.loads(text)
     if field.kind == "list":
         return [word for each in text.split(",") if (word := each.strip())]
     return text.replace("\r\n", "\n") if field.kind == "area" else text
+
+
+def _number(text: str) -> Any:
+    if text.removeprefix("-").isdecimal() and len(text) < 16:
+        return int(text)
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return number if math.isfinite(number) else text
 
 
 def _put(body: dict[str, Any], name: str, value: Any) -> None:

@@ -16,6 +16,7 @@ from pyramid.request import Request
 from pyramid.response import Response
 
 from opsapp.auth.cookies import csrf_token
+from opsapp.lib.ids import new_token
 from opsapp.lib.problems import Problem
 from opsapp.web.answers import Elsewhere
 from opsapp.web.asked import Asked
@@ -27,7 +28,8 @@ _LOCAL = re.compile(r"/(?![/\\])[!-~]*")
 
 def render(template: str, values: dict[str, Any], status: int = 200) -> Response:
     """A page from plain values; `me` and `csrf` are absent for who is not signed in."""
-    text = _templates.get_template(template).render({"me": None, "csrf": None, "menu": (), "path": None} | values)
+    unknown = {"me": None, "csrf": None, "once": None, "menu": (), "path": None}
+    text = _templates.get_template(template).render(unknown | values)
     body = text.encode("utf-8", "replace")  # half a character in what a program said is no reason for no page
     return Response(body, status, content_type="text/html", charset="utf-8", cache_control="no-store")
 
@@ -42,7 +44,8 @@ def known_of(request: Request) -> dict[str, Any]:
     secret = getattr(request, "cookie_secret", None)
     me = request.caller and {"username": request.caller.name, "role": request.caller.role}
     token = csrf_token(secret) if secret else None
-    return {"me": me, "csrf": token, "menu": menu_of(request), "path": request.path_info}
+    once = new_token()  # the forms of this page: one that comes a second time, unchanged, was sent by a reload
+    return {"me": me, "csrf": token, "once": once, "menu": menu_of(request), "path": request.path_info}
 
 
 def menu_of(request: Request) -> list[tuple[str, str]]:
@@ -125,6 +128,7 @@ def _make_templates() -> Environment:
     )
     made.filters.update(moment=moment, machine=machine, plain=plain, percent=percent, steps=steps, dig=building.dig)
     made.filters.update(filled=building.filled, holds=building.holds, names=building.names_of)
+    made.filters.update(for_row=building.for_row, choices=building.choices_of)
     return made
 
 

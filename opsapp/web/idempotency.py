@@ -98,6 +98,19 @@ def _once(view: View, context: Any, request: Request, key: str) -> Any:
     return answer
 
 
+def first_time(request: Request) -> bool:
+    """Whether these bytes come from this caller to this place for the first time: a page's form names the page that it
+    was on, so the same bytes again are a reload. Nothing of the answer is kept."""
+    who = request.caller.name if request.caller else ""
+    place = hashlib.sha256("\0".join((who, "form", request.path_info, _digest(request.body))).encode()).hexdigest()
+    remembered, now = request.root.system["idempotency"], request.node.clock.now()
+    first = remembered.get(place)
+    if first is not None and first.at > now - KEEP_S:
+        return False
+    remembered[place] = Remembered("", now, None, 0)
+    return True
+
+
 def _meaning(raw: bytes) -> str:
     """The same for bodies that say the same: a client that repeats itself may write its keys in another order."""
     try:

@@ -10,6 +10,11 @@ from pyramid.request import Request
 
 def page_of(request: Request, rows: Sequence[Any]) -> list[Any]:
     """What `limit` and `offset` of the query (`fields.Paging`) choose; `X-Total-Count` counts all."""
-    limit, offset = request.valid_query["limit"], request.valid_query["offset"]
     request.response.headers["X-Total-Count"] = str(len(rows))
-    return list(rows[offset : None if limit is None else offset + limit])
+    return list(rows[slice_of(request)])
+
+
+def slice_of(request: Request) -> slice:
+    """The rows of the page."""
+    limit, offset = request.valid_query["limit"], request.valid_query["offset"]
+    return slice(offset, None if limit is None else offset + limit)

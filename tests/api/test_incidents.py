@@ -70,6 +70,14 @@ def test_acknowledge(lookout):
     assert otto.post_json(f"{PATH}/{incident_id}/acknowledge", {}, status=409).json["code"] == "already_acknowledged"
 
 
+def test_a_monitor_that_is_paused_while_it_is_down_is_not_said_to_be_up_again(lookout):
+    monitor_id, incident_id = broken(lookout)
+    lookout.service.otto.put_json(f"/api/monitoring/endpoints/{monitor_id}", {"enabled": False})
+    room = lookout.service.vera.get(f"{PATH}/{incident_id}/war-room").json
+    assert room["incident"]["status"] == "resolved"
+    assert (room["events"][-1]["kind"], room["events"][-1]["text"]) == ("closed", "The monitor was switched off.")
+
+
 def test_updates(lookout):
     _, incident_id = broken(lookout)
     otto = lookout.service.otto

@@ -9,6 +9,8 @@ import pytest
 from webtest import TestApp
 
 from opsapp.auth.cookies import SESSION
+from opsapp.monitoring.engine import changes
+from opsapp.monitoring.resources import monitors_of
 from opsapp.ui import building
 from opsapp.ui.plan import PAGES
 from tests.support.app import ROLES, Service, _sign_in
@@ -131,10 +133,36 @@ def test_trust_is_given_and_taken_and_what_cannot_be_says_why(service):
     rule = form(page, "demote")["row-rule_id"].value
     levels = {each["rule_id"]: each["current_level"] for each in service.vera.get("/api/healing/trust").json}
     assert levels[rule] == "approve"
-    refused = press(page, "promote", 409, level="notify")
+    assert options(page, "promote") == ["execute"]
+    assert options(page, "demote") == ["observation", "dry-run", "notify"]
+    stale = form(page, "promote")
+    service.ada.post_json(f"/api/healing/trust/{rule}/promote", {"level": "execute"})
+    refused = stale.submit(status=409)
     assert refused.html.select_one("[role=alert]").text
     assert refused.html.select_one('main a[href="/healing/trust"]')
+    page = ada.get("/healing/trust")
+    assert form(page, "promote")["row-rule_id"].value != rule, "nothing is above execute"
     press(page, "demote", level="notify")
+
+
+def options(page, act):
+    return [option for option, _, _ in form(page, act)["level"].options]
+
+
+def test_a_rule_is_promoted_to_the_next_level_by_one_click_and_never_above_its_ceiling(service):
+    rule = {"id": "capped", "condition": "cpu_percent > 99", "action": {"type": "clear_cache"},
+            "trust_ceiling": "approve", "initial_level": "notify"}  # fmt: skip
+    service.ada.post_json("/api/healing/rules", rule)
+    page = browser(service, "ada").get("/healing/trust")
+    chosen = next(each for each in page.forms.values() if "row-rule_id" in each.fields
+                  and each["row-rule_id"].value == "capped" and each["act"].value.endswith("promote"))  # fmt: skip
+    assert [option for option, _, _ in chosen["level"].options] == ["approve"]
+    after = chosen.submit(status=303).follow()
+    rows = [each for each in after.forms.values() if "row-rule_id" in each.fields]
+    offered = {(each["row-rule_id"].value, each["act"].value) for each in rows}
+    assert ("capped", "0.promote") not in offered
+    assert ("capped", "0.demote") in offered
+    service.ada.delete("/api/healing/rules/capped")
 
 
 def test_healing_is_paused_and_resumed(service):
@@ -147,10 +175,69 @@ def test_healing_is_paused_and_resumed(service):
 def test_an_automation_is_run(service):
     otto = browser(service, "otto")
     page = press(otto.get(f"/automations/{service.automation}"), "run").follow()
-    runs = service.vera.get("/api/automations/runs").json
-    assert runs[0]["automation_id"] == service.automation
+    runs = service.vera.get(f"/api/automations/{service.automation}/runs").json
+    assert len(runs) == 1
     assert f"/automations/runs/{runs[0]['run_id']}" in page.text
     assert otto.get(f"/automations/runs/{runs[0]['run_id']}").html.h1.text.startswith("Run")
+
+
+def test_an_automation_is_run_with_its_inputs(service):
+    inputs = [
+        {"name": "host", "type": "string", "required": True},
+        {"name": "count", "type": "integer", "default": 3},
+        {"name": "hard", "type": "boolean", "default": False},
+        {"name": "mode", "type": "choice", "choices": ["slow", "fast"], "required": True},
+    ]
+    body = {"name": "asks", "type": "script", "params": {"script": "true"}, "inputs": inputs}
+    made = service.ada.post_json("/api/automations", body).json["id"]
+    otto = browser(service, "otto")
+    rows = [each for each in otto.get("/automations").forms.values() if each.fields.get("row-id", [None])[0]]
+    assert made not in {each["row-id"].value for each in rows if each["act"].value == "0.run"}
+    page = otto.get(f"/automations/{made}")
+    asked = form(page, "run")
+    assert (asked["inputs.count"].value, asked["inputs.hard"].value) == ("3", "false")
+    refused = press(page, "run", 422, **{"inputs.host": "box-1", "inputs.count": "many"})
+    assert refused.html.select_one("#again-inputs\\.count ~ .wrong").text
+    assert form(refused, "run")["inputs.host"].value == "box-1"
+    press(refused, "run", **{"inputs.count": "5", "inputs.hard": "true", "inputs.mode": "fast"})
+    newest = service.vera.get(f"/api/automations/{made}/runs").json[0]["run_id"]
+    run = service.vera.get(f"/api/automations/runs/{newest}").json
+    assert run["inputs"] == {"host": "box-1", "count": 5, "hard": True, "mode": "fast"}
+
+
+def test_a_rule_is_given_parameters(service):
+    page = browser(service, "ada").get("/healing/rules")
+    values = {"id": "web", "condition": 'monitor.status == "down"', "action.type": "restart_service"}
+    refused = press(page, "create", 422, **values, **{"action.params": "{service: nginx}"})
+    assert "not valid JSON" in refused.html.select_one("#again-action\\.params ~ .wrong").text
+    assert form(refused, "create")["action.params"].value == "{service: nginx}"
+    press(refused, "create", **{"action.params": '{"service": "nginx"}', "targets.monitors": "tag:web"})
+    made = service.vera.get("/api/healing/rules/web").json
+    assert made["action"]["params"] == {"service": "nginx"}
+    assert made["targets"]["monitors"] == ["tag:web"]
+
+
+def test_the_last_days_are_replayed(service):
+    changed = '[{"id": "default-cpu", "condition": "cpu_percent > 95", "action": {"type": "clear_cache"}}]'
+    shown = press(browser(service, "otto").get("/healing/replay"), "replay", 200, days="30", rules=changed)
+    assert shown.html.find("dt", string="events")
+    assert shown.html.find("dt", string="differences")
+
+
+def test_the_result_of_a_form_is_loaded_again_and_nothing_is_done_twice(service):
+    ada = browser(service, "ada")
+    asked = form(ada.get("/agents"), "create")
+    asked["label"] = "loaded-twice"
+    sent = asked.submit_fields()
+    assert asked.submit(status=200).html.find("dt", string="key")
+    again = ada.post("/agents", sent, status=303).follow()
+    assert "already sent" in again.html.select_one("[role=status]").text
+    assert len(service.ada.get("/api/agents?q=loaded-twice").json) == 1
+    wrong = form(ada.get("/agents"), "create")
+    wrong["label"] = " "
+    sent = wrong.submit_fields()
+    for _ in range(2):  # nothing was done: the form is shown with its problem as often as it is loaded
+        assert ada.post("/agents", sent, status=422).html.select_one("[role=alert]")
 
 
 def test_a_user_is_made_and_wrong_values_are_named(service):
@@ -323,3 +410,29 @@ def test_unknown_pages(service, path):
 def test_nobody_known_is_led_to_the_form(service, path):
     led = TestApp(service.app).get(path, status=303)
     assert led.headers["Location"] == f"/login?next={path}"
+
+
+def add_monitors(root, like, count, now):
+    settings = monitors_of(root)[like].settings
+    for n in range(count):
+        changes.create(root, settings | {"name": f"m{n:04}", "url": f"http://m{n}.example/"}, 1000 + n, now)
+
+
+def test_thousands_of_monitors_are_shown_a_page_at_a_time(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPSAPP_ADMIN_PASSWORD", "first admin password")
+    service = Service(tmp_path)
+    try:
+        first = {"name": "a-first", "type": "http", "url": "http://shop.example/"}
+        like = service.otto.post_json("/api/monitoring/endpoints", first).json["id"]
+        service.transact(add_monitors, like, 2000, service.clock.now())
+        otto = browser(service, "otto")
+        page = otto.get("/monitors")
+        tables = page.html.select("table")
+        assert [len(table.select("tbody tr")) for table in tables] == [100, 100]
+        assert len(page.html.find_all()) <= 3000
+        last = otto.get("/monitors?offset=2000")
+        assert [table.select_one("tbody td").text.strip() for table in last.html.select("table")] == ["m1999", "m1999"]
+        counts = service.vera.get("/api/monitoring/sla?limit=1&offset=3")
+        assert ([row["name"] for row in counts.json], counts.headers["X-Total-Count"]) == (["m0002"], "2001")
+    finally:
+        service.close()

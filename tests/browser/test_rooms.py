@@ -145,3 +145,25 @@ def test_an_incident_is_acknowledged_in_the_war_room(browser, serve):
     assert "Done: Acknowledge." in browser.find_element(By.CSS_SELECTOR, "[role=status]").text
     assert serve.admin.get(f"/api/monitoring/incidents/{serve.incident}")["acknowledged_by"] == "otto"
     assert browser.get_log("browser") == []
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_a_request_is_decided_without_scrolling_sideways(browser, serve, width):
+    """The buttons lie in the window, whatever the plan says and however long it is."""
+    body = {"name": f"needs-{width}", "type": "script", "params": {"script": "echo " + "word " * 60},
+            "requires_approval": True}  # fmt: skip
+    made = serve.admin.post("/api/automations", body)["id"]
+    serve.admin.post(f"/api/automations/{made}/run")
+    sign_in(browser, serve, "otto")
+    size(browser, width, 900)
+    browser.get(f"{serve.url}/approvals")
+    buttons = browser.find_elements(By.CSS_SELECTOR, "td.acts button")
+    assert {button.text for button in buttons} == {"Approve", "Reject"}
+    for box in (button.rect for button in buttons):
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+    browser.save_screenshot(f"{serve.directory}/approvals-{width}.png")
+    row = browser.find_element(By.CSS_SELECTOR, "td.acts")
+    row.find_element(By.NAME, "comment").send_keys("fine")
+    press(browser, "td.acts button:not(.grave)")
+    assert "Done: Approve." in browser.find_element(By.CSS_SELECTOR, "[role=status]").text

@@ -51,7 +51,7 @@ def suggestion(root: Root, automation: Automation) -> dict[str, Any]:
         "type": automation.definition.kind,
         "runs": tried,
         "succeeded": good,
-        "success_rate": round(good / tried, 4) if tried else None,
+        "success_rate": round(100 * good / tried, 2) if tried else None,
         "score": round(ranking.at_least(good, tried), 4),
     }
 

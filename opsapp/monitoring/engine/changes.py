@@ -135,7 +135,7 @@ def unknown_agents(root: Root, settings: dict[str, Any], before: dict[str, Any])
 def _resolve(root: Root, monitor: Monitor, now: float, why: str = "") -> None:
     """`why`: it ends for another reason than that all is well again."""
     if monitor.state.incident_id is not None:
-        incident = incidents_of(root).end(monitor.state.incident_id, now)
+        incident = incidents_of(root).end(monitor.state.incident_id, now, why)
         monitor.state.incident_id = None
         tell_incident(root, incident, "resolved", now)
         if why:

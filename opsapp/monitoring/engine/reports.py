@@ -29,16 +29,18 @@ def history(node: Node, root: Root, series: int, hours: int, seconds: int) -> li
     return points(found, STATUSES)
 
 
-def sla_report(node: Node, root: Root, days: int) -> list[dict[str, Any]]:
-    """One entry a monitor, by name. The window begins on the full hour, and no earlier than the monitor."""
+def sla_report(node: Node, root: Root, days: int, page: slice) -> tuple[list[dict[str, Any]], int]:
+    """One entry a monitor, by name, and how many monitors there are. Only the page that was asked for is computed. The
+    window begins on the full hour, and no earlier than the monitor."""
     now = now_ms(node)
     start = (now - days * DAY) // HOUR * HOUR
-    entries = by_name(watch_of(node).entries(root).values())
+    monitors = by_name(watch_of(node).entries(root).values())
+    entries = monitors[page]
     totals = node.series.reading(root).totals(start, now + 1, [entry.series for entry in entries])
     incidents: dict[str, list] = {}
     for each in incidents_of(root).touching(start / 1000, now / 1000):
         incidents.setdefault(each.monitor_id, []).append((each.started, each.resolved))
-    return [
+    rows = [
         {
             "monitor_id": entry.id,
             "name": entry.settings["name"],
@@ -46,6 +48,7 @@ def sla_report(node: Node, root: Root, days: int) -> list[dict[str, Any]]:
         }
         for entry in entries
     ]
+    return rows, len(monitors)
 
 
 def health(node: Node, root: Root, monitor_id: str) -> dict[str, Any]:

@@ -19,7 +19,7 @@ def context(node: Node, root: Root, incident: Incident, *, secrets: bool) -> dic
     now = node.clock.now()
     record = incident.record(now)
     sections: dict[str, list[Any]] = {name: [] for name in SECTIONS}
-    sections["events"] = timeline(record)
+    sections["events"] = timeline(record, incident.closed_because)
     for _, section in sorted(node.registry.getUtilitiesFor(IWarRoomSection)):
         for name, found in section(root, record, now).items():
             sections[name] += found
@@ -34,7 +34,7 @@ def context(node: Node, root: Root, incident: Incident, *, secrets: bool) -> dic
     }
 
 
-def timeline(record: dict[str, Any]) -> list[dict[str, Any]]:
+def timeline(record: dict[str, Any], closed_because: str) -> list[dict[str, Any]]:
     """What the incident itself knows: when it went down and came back, and what people said meanwhile."""
     name = record["monitor_name"]
     events = [{"time": record["started"], "kind": "down", "text": f"{name} is down: {record['cause']}"}]
@@ -43,7 +43,8 @@ def timeline(record: dict[str, Any]) -> list[dict[str, Any]]:
         for update in record["updates"]
     ]
     if "resolved" in record:
-        events.append({"time": record["resolved"], "kind": "up", "text": f"{name} is up again"})
+        kind, text = ("closed", closed_because) if closed_because else ("up", f"{name} is up again")
+        events.append({"time": record["resolved"], "kind": kind, "text": text})
     return events
 
 

@@ -13,6 +13,7 @@ from opsapp.monitoring.engine import publishing, reports
 from opsapp.monitoring.resources import Monitor, Monitoring
 from opsapp.tree.acl import Permission
 from opsapp.web.fields import AsOf
+from opsapp.web.paging import page_of, slice_of
 
 
 @view_config(
@@ -28,7 +29,7 @@ def history(context: Monitor, request: Request) -> list[dict[str, Any]]:
     """Status and response times per bucket; one without checks is left out."""
     query = request.valid_query
     found = reports.history(request.node, request.root, context.series, query["range_h"], query["resolution"])
-    return paged(request, found)
+    return page_of(request, found)
 
 
 @view_config(
@@ -42,7 +43,9 @@ def history(context: Monitor, request: Request) -> list[dict[str, Any]]:
 )
 def sla(context: Monitoring, request: Request) -> list[dict[str, Any]]:
     """Uptime, downtime and incidents of each monitor over so many days."""
-    return paged(request, reports.sla_report(request.node, request.root, request.valid_query["days"]))
+    rows, count = reports.sla_report(request.node, request.root, request.valid_query["days"], slice_of(request))
+    request.response.headers["X-Total-Count"] = str(count)
+    return rows
 
 
 @view_config(
@@ -87,9 +90,3 @@ def status_page(context: Monitoring, request: Request) -> dict[str, Any]:
         return publishing.status_document_at(request.node, request.root, at)
     return publishing.status_document(request.node, request.root)
 
-
-def paged(request: Request, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The page that was asked for; the whole length goes into the header."""
-    request.response.headers["X-Total-Count"] = str(len(found))
-    offset, limit = request.valid_query["offset"], request.valid_query["limit"]
-    return found[offset : None if limit is None else offset + limit]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .shape import Act, Column, Field, Page, Part
 
 STATUSES = ("pending", "up", "degraded", "down", "maintenance", "paused", "unknown")
+TYPES = ("http", "keyword", "json", "tcp", "ping", "dns", "tls", "push", "agent")
 INCIDENT = (
     Column("Monitor", "monitor_name", link="/monitors/{monitor_id}"),
     Column("Status", "status", "state"),
@@ -62,6 +63,7 @@ MONITORS = (
                     Column("Incidents", "incidents"),
                     Column("Mean time to repair (min)", "mttr_minutes"),
                 ),
+                paged=True,
             ),
         ),
         forms=(
@@ -71,9 +73,11 @@ MONITORS = (
                 "POST /api/monitoring/endpoints",
                 (
                     Field("name", "Name", required=True),
-                    Field("type", "Type", "choice", ("http", "keyword", "tcp", "ping", "dns", "tls", "push"), True),
+                    Field("type", "Type", "choice", TYPES, True),
                     Field("url", "Address (none for push)"),
-                    Field("keyword", "Keyword"),
+                    Field("keyword", "Keyword (type keyword)"),
+                    Field("json_path", "JSON path (type json)", hint="For example $.status"),
+                    Field("expected_value", "Expected value (JSON)", "json", hint='For example 200, true or "ok"'),
                     Field("interval", "Interval (s)", "number"),
                     Field("tags", "Tags (a, b)", "list"),
                 ),
@@ -237,10 +241,12 @@ INCIDENTS = (
                 "What helped before",
                 WAR_ROOM,
                 (
+                    Column("Automation", "name", link="/automations/{id}"),
+                    Column("Runs", "runs"),
                     Column("Action", "action_type"),
                     Column("Condition", "condition", "code"),
-                    Column("Success", "success_rate", "percent"),
-                    Column("Of", "total"),
+                    Column("Heals", "total"),
+                    Column("Succeeded", "success_rate", "percent"),
                 ),
                 pick="suggested_automations",
                 empty="Nothing has helped here before.",

@@ -20,7 +20,8 @@ CANCEL = Act(
     when=(("status", ("queued", "running", "pending_approval")),),
     grave=True,
 )
-RUN = Act("run", "Run now", "POST /api/automations/{id}/run")
+RUN = Act("run", "Run now", "POST /api/automations/{id}/run", inputs="inputs")
+RUN_PLAIN = RUN._replace(when=(("inputs", ([],)),), inputs="")  # one with inputs is run on its own page
 COMMENT = (Field("comment", "Comment"),)
 UNDECIDED = (("status", ("pending",)),)
 
@@ -130,7 +131,7 @@ AUTOMATIONS = (
                     Column("Last status", "last_status", "state"),
                 ),
                 empty="There are no automations.",
-                acts=(RUN,),
+                acts=(RUN_PLAIN,),
             ),
             Part("Runs", "/api/automations/runs", RUN_COLUMNS, empty="Nothing has run.", paged=True, acts=(CANCEL,)),
             Part(
@@ -189,6 +190,7 @@ AUTOMATIONS = (
                     Column("Time zone", "timezone"),
                     Column("Next run", "next_run", "time"),
                     Column("Parameters", "params"),
+                    Column("Inputs", "inputs"),
                     Column("Needs an approval", "requires_approval"),
                     Column("Approvers", "approvers"),
                     Column("When one runs already", "concurrency"),

@@ -19,13 +19,22 @@ class Column(NamedTuple):
 
 
 class Field(NamedTuple):
-    """One input of an act. Kinds: text, area, number, password, choice, list (with commas)."""
+    """One input of an act. Kinds: text, area, number, password, choice, list (with commas), flag (true or false), json.
+
+    The choices of a field are ordered. `above`, `upto` and `below` name fields of the row: only the choices after, up
+    to or before that value are offered."""
 
     name: str
     label: str
     kind: str = "text"
     choices: tuple[str, ...] = ()
     required: bool = False
+    above: str = ""
+    upto: str = ""
+    below: str = ""
+    hint: str = ""
+    preset: str = ""
+    key: str = ""  # its name in the API's body, where that is not `name`
 
 
 class Act(NamedTuple):
@@ -41,6 +50,7 @@ class Act(NamedTuple):
     shows: bool = False  # its answer is what one wants to see
     then: str = ""  # what to do with that answer
     command: str = ""  # what to type for it, with the answer's fields, and {server}
+    inputs: str = ""  # the field of the row that declares inputs (automations): each is a field of the form
 
     @property
     def method(self) -> str:

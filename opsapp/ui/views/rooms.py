@@ -18,8 +18,11 @@ from opsapp.ui import building
 from opsapp.ui.asking import ask, value_of
 from opsapp.ui.pages import known_of, render, see_other
 from opsapp.ui.plan import PAGES, Act, Page
+from opsapp.web import idempotency
 from opsapp.web.answers import Deferred
 from opsapp.web.derivers import RAW
+
+REPEATED = "already-sent"
 
 
 class Place(Facet):
@@ -84,6 +87,8 @@ def title_of(page: Page, parts: list[building.Shown]) -> str:
 
 
 def said(page: Page, name: str | None) -> str | None:
+    if name == REPEATED:
+        return "This form was already sent. Nothing was done a second time."
     act = building.act_of(page, name) if name else None
     return f"Done: {act.label}." if act else None
 
@@ -94,23 +99,36 @@ def done(context: Place, request: Request) -> Any:
     page, ids = found(context, request)
     if not is_form(request):
         raise UnsupportedType("This takes a form.")
+    if not idempotency.first_time(request):
+        return see_other(f"{context.path}?said={REPEATED}")
     form = {name: request.POST[name] for name in request.POST}
     act = building.act_of(page, form.get("act", ""))
     row = {name[4:]: text for name, text in form.items() if name.startswith("row-")} | ids
     path = act and building.filled(act.path, row)
     if act is None or path is None or any(not row.get(name) for name in building.names_of(act)):
         raise HTTPNotFound
+    if act.inputs:
+        row |= declared_inputs(request, page, form["act"], act, ids)
+        act = building.for_row(act, row)._replace(inputs="")
     values = known_of(request) | {"title": act.label, "page": page, "path": context.path, "name": form["act"]}
     values["server"] = (request.node.config["web"]["base_url"] or request.host_url).rstrip("/")
-    body = building.body_of(act, form, row)
     with_form = values | {"act": act, "row": row, "given": building.given_to(act, form)}
     try:
-        answer = ask(request, act.method, path, body=body)
+        answer = ask(request, act.method, path, body=building.body_of(act, form, row))
     except Invalid as problem:
         return again(problem, with_form)
     if isinstance(answer, Deferred):
         return Deferred(lambda: late(act, answer, values, with_form))
     return after(act, value_of(answer), values)
+
+
+def declared_inputs(request: Request, page: Page, name: str, act: Act, ids: dict[str, str]) -> dict[str, Any]:
+    """The inputs that the thing shown on this page declares, as the API says now."""
+    part = building.part_of(page, name)
+    source = building.filled(part.source, ids) if part is not None and part.facts else None
+    if source is None:
+        return {}
+    return {act.inputs: building.dig(value_of(ask(request, "GET", source)), act.inputs)}
 
 
 def late(act: Act, answer: Deferred, values: dict[str, Any], with_form: dict[str, Any]) -> Response:
