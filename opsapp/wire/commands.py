@@ -42,7 +42,7 @@ COMMANDS: Dict[str, Dict[str, Field]] = {
     "shell": {
         "command": need(text(65536, low=1)),
         "timeout": _TIMEOUT,
-        "env": may(mapping(text(32768), 64, text(128, low=1, pattern=r"[A-Za-z_][A-Za-z0-9_]*")), {}),
+        "env": may(mapping(text(32768), 256, text(128, low=1, pattern=r"[A-Za-z_][A-Za-z0-9_]*")), {}),
         # With an interpreter, `command` is a script that is handed to it as a file; without one, /bin/sh -c reads it.
         "interpreter": may(text(255, low=1, pattern=r"[A-Za-z0-9/._+-]+")),
     },

@@ -76,6 +76,16 @@ def test_the_life_of_an_automation(service):
         ({"params": {"script": "x", "agent_id": "a", "tag": "b"}}, "params.tag"),
         ({"params": {"script": "x", "interpreter": "/bin/sh -x"}}, "params.interpreter"),
         ({"params": {"script": "{{input:nope}}"}}, "inputs"),
+        ({"params": {"script": "echo '{{secret:x}}'"}}, "params.script"),
+        ({"params": {"script": "# {{secret:x}}"}}, "params.script"),
+        ({"params": {"script": "cat <<E\n{{secret:x}}\nE"}}, "params.script"),
+        ({"params": {"script": "print('{{secret:x}}')", "interpreter": "python3"}}, "params.script"),
+        ({"params": {"script": "#!/usr/bin/perl\nprint '{{secret:x}}';"}}, "params.script"),
+        ({"params": {"script": "echo {{event:x}}"}}, "params"),
+        (
+            {"type": "agent_command", "params": {"command": "echo '{{secret:x}}'", "hostname": "box"}},
+            "params.command",
+        ),
         ({"type": "service_control", "params": {"service": "-x", "action": "start"}}, "params.service"),
         ({"type": "service_control", "params": {"service": "x", "action": "kill"}}, "params.action"),
         ({"type": "agent_command", "params": {"command": "x"}}, "params.agent_id"),
@@ -279,7 +289,8 @@ def test_secrets_are_written_and_never_read(service):
     automation = create(service.otto, params={"script": "echo {{secret:deploy}}"})
     run_id = service.otto.post(f"/api/automations/{automation}/run").json["run_id"]
     (job,) = take(service)
-    assert job["work"]["script"] == "echo 'open barley'"
+    assert job["work"]["script"] == 'echo "${OPSAPP_SECRET_deploy}"'
+    assert job["work"]["env"] == {"OPSAPP_SECRET_deploy": "open barley"}
     everything = "".join(
         client.get(path).text
         for client, path in [(service.ada, "/api/secrets"), (service.ada, f"/api/secrets/{made['id']}"),

@@ -344,3 +344,20 @@ def test_of_each_automation_so_many_runs_are_kept(desk, monkeypatch):
         kept.add(last["run_id"])
     housekeeping.step(desk.service.node)
     assert {row["run_id"] for row in desk.service.vera.get("/api/automations/runs").json} == kept
+
+
+def test_a_script_from_before_the_rule_about_placeholders_fails_and_is_not_executed(desk):
+    """Stores of earlier versions hold scripts that are refused today: their runs end with the reason."""
+    inputs = [{"name": "who"}]
+    automation = desk.make(params={"script": "echo {{input:who}}"}, inputs=inputs)
+
+    def rewrite(root):
+        definition = root["api"]["automations"][automation].definition
+        definition.settings = {**definition.settings, "params": {"script": "echo 'hello {{input:who}}'"}}
+
+    desk.service.transact(rewrite)
+    run = desk.run(automation)
+    assert desk.take() == []
+    record = desk.record(run)
+    assert record["status"] == "failed"
+    assert "{{input:who}} stands inside single quotes" in record["reason"]

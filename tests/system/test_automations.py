@@ -130,6 +130,24 @@ def test_inputs_become_one_word_whatever_is_in_them(serve):
     assert set(refused.json["fields"]) == {"count", "extra"}
 
 
+def test_nobody_who_calls_a_webhook_adds_a_word_to_the_script(serve, tmp_path):
+    """The caller has no credential but the address, and the author has put the placeholder into quotes."""
+    text = 'echo "hello {{input:who}}"; printf "<%s>" "$(printf %s {{input:who}})"; tr "\\0" " " < /proc/$$/cmdline'
+    automation = script(serve, text, inputs=[{"name": "who"}])
+    token = serve.admin.get(f"/api/automations/{automation}")["webhook_token"]
+    evil = f'"; touch {tmp_path}/in; $(touch {tmp_path}/in) `touch {tmp_path}/in` \' #'
+    answer = serve.client().post(f"/api/automations/webhook/{token}", {"who": evil})
+    record = ended(serve, answer["run_id"])
+    assert record["status"] == "done"
+    assert record["output"].startswith(f"hello {evil}\n<{evil}>")
+    assert str(tmp_path) not in record["output"].removeprefix(f"hello {evil}\n<{evil}>")  # of its command line
+    assert list(tmp_path.iterdir()) == []
+    for quoted in ("echo 'hello {{input:who}}'", "cat <<END\n{{input:who}}\nEND", "# {{input:who}}"):
+        body = {"name": "x", "type": "script", "params": {"script": quoted}, "inputs": [{"name": "who"}]}
+        refused = serve.admin.request("POST", "/api/automations", body)
+        assert (refused.status, list(refused.json["fields"])) == (422, ["params.script"])
+
+
 def test_secrets_reach_the_script_and_nothing_else(serve):
     value = "s3cr3t word's \"end\""
     serve.admin.post("/api/secrets", {"name": "deploy", "value": value})

@@ -1,8 +1,5 @@
 """Values in their places, secrets out of streams, steps, inputs, lines: automations' decisions on plain values."""
 
-import shlex
-import subprocess
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,20 +9,6 @@ from opsapp.automations.logic import inputs, ranking, runs, services, settings, 
 from opsapp.automations.logic.filling import Missing, Values, places
 from opsapp.automations.resources import Output
 from opsapp.lib.masking import MASK, Masker, everywhere, masked
-
-WORDS = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\0"), max_size=40)
-
-
-@given(WORDS)
-def test_a_value_is_one_word_of_the_shell(word):
-    filled = Values({"x": word}, {}).shell("printf %s {{input:x}}")
-    assert shlex.split(filled)[2:] == [word] if word else [""]
-
-
-def test_a_shell_agrees():
-    evil = "$(echo gone) `id` 'a' \"b\" \\ ; & | > < * ? # ~"
-    text = Values({"x": evil}, {}).shell("printf %s {{ input:x }}")
-    assert subprocess.run(["/bin/sh", "-c", text], capture_output=True, text=True, check=True).stdout == evil
 
 
 def test_each_place_in_its_own_form():
@@ -37,7 +20,7 @@ def test_each_place_in_its_own_form():
     assert values.everywhere({"a": ["{{input:n}}", 1, None]}) == {"a": ["3", 1, None]}
     assert places({"a": ["{{input:n}}", "{{secret:key}}"], "b": 1}) == {("input", "n"), ("secret", "key")}
     with pytest.raises(Missing, match="there is no secret gone"):
-        values.shell("{{secret:gone}}")
+        values.script("{{secret:gone}}", "sh")
 
 
 @given(st.lists(st.sampled_from(["hunter2", "hun", "ter2", "2", "x", "hunter", "\n"]), max_size=30))

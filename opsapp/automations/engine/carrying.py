@@ -80,7 +80,7 @@ def _job(root: Root, run: Run, now: float) -> Job | None:
         "type": run.definition.kind,
         "timeout": float(run.settings["timeout"]),
         "asked_at": run.created_at,
-        "secrets": remote.unseen(secrets),
+        "secrets": secrets,
         "work": work,
     }
 
@@ -88,9 +88,8 @@ def _job(root: Root, run: Run, now: float) -> Job | None:
 def _filled(run: Run, filled: Values) -> dict[str, Any]:
     params = run.definition.params
     if run.definition.kind == "script":
-        env = {f"OPSAPP_INPUT_{name.upper()}": filled.text("input", name) for name in run.inputs}
-        env.update({name: filled.plain(value) for name, value in (params.get("env") or {}).items()})
-        return {"script": filled.shell(params["script"]), "interpreter": params.get("interpreter"), "env": env}
+        text, env = remote.program(run, filled)
+        return {"script": text, "interpreter": params.get("interpreter"), "env": env}
     if run.definition.kind == "service_control":
         return {"service": params["service"], "action": params["action"]}
     body = params.get("body")

@@ -60,7 +60,16 @@ def problems_of(
         wrong["type"] = "programs on the server are switched off (automations.server_scripts): name an agent"
     if 0 < len(settings.get("approvers", ())) < settings.get("quorum", 1):
         wrong["quorum"] = "is more than the approvers"
+    if params_are_sound:
+        wrong.update(_script_problems(kind, params))
     return wrong | _input_problems(settings)
+
+
+def _script_problems(kind: str, params: Mapping[str, Any]) -> dict[str, str]:
+    """Placeholders where no value can be filled in safely."""
+    script = meaning.script_of(kind, params)
+    said = script and filling.script_problem(script.text, script.shell)
+    return {f"params.{script.field}": said} if script and said else {}
 
 
 def _input_problems(settings: Mapping[str, Any]) -> dict[str, str]:
@@ -70,6 +79,8 @@ def _input_problems(settings: Mapping[str, Any]) -> dict[str, str]:
     used = {name for kind_of, name in filling.places(settings["params"]) if kind_of == "input"}
     if used - declared:
         wrong["inputs"] = "not declared: " + ", ".join(sorted(used - declared))
+    if any(kind_of == "event" for kind_of, _ in filling.places(settings["params"])):
+        wrong["params"] = "{{event:…}} has no value here: declare an input, and give it when you ask for the run"
     required = [each["name"] for each in settings["inputs"] if each["required"] and each["default"] is None]
     if settings.get("schedule") and required:
         wrong["schedule"] = "nobody is there to give the required inputs: " + ", ".join(required)

@@ -6,11 +6,11 @@ Nobody holds such a run, so no crash of ours loses one: whoever looks next finds
 from __future__ import annotations
 
 import json
-import shlex
 from typing import Any
 
 from opsapp.agents import engine as agents
 from opsapp.agents.engine import HostFacts
+from opsapp.automations.logic import settings
 from opsapp.automations.logic.filling import Missing, Values, places
 from opsapp.automations.logic.runs import readable, succeeded
 from opsapp.automations.resources import Run, board_of, reveal, runs_of
@@ -41,9 +41,14 @@ def names_of_secrets(params: dict[str, Any]) -> set[str]:
     return {name for kind, name in places(params) if kind == "secret"}
 
 
-def unseen(secrets: list[str]) -> list[str]:
-    """The secrets in each form in which they are handed over: as they are, and as a quoted word of the shell."""
-    return [*secrets, *(shlex.quote(secret) for secret in secrets if shlex.quote(secret) != secret)]
+def program(run: Run, filled: Values) -> tuple[str, dict[str, str]]:
+    """The text of the run's script or command, and the environment that holds every value of it."""
+    params = run.definition.params
+    script = settings.script_of(run.definition.kind, params)
+    assert script is not None
+    text, references = filled.script(script.text, script.shell)
+    own = {name: filled.plain(value) for name, value in (params.get("env") or {}).items()}
+    return text, {**filled.inputs(), **own, **references}
 
 
 def begin(root: Root, run: Run, now: float) -> str | None:
@@ -58,7 +63,7 @@ def begin(root: Root, run: Run, now: float) -> str | None:
     for host in targets:
         try:
             command_id = agents.send_command(
-                root, host.agent_id, kind, params, requested_by=f"run:{run.id}", hide=unseen(secrets)
+                root, host.agent_id, kind, params, requested_by=f"run:{run.id}", hide=secrets
             )
         except Invalid as wrong:
             flow.end(root, run, "failed", now, reason=json.dumps(wrong.fields), for_good=True)
@@ -66,7 +71,7 @@ def begin(root: Root, run: Run, now: float) -> str | None:
         sent.append((host.agent_id, host.label or host.hostname, command_id, ""))
     run.commands = tuple(sent)
     if len(sent) == 1:
-        after_commit(root, listeners_of(root).begin, run.id, sent[0][2], unseen(secrets))
+        after_commit(root, listeners_of(root).begin, run.id, sent[0][2], secrets)
     board_of(root).remote.insert(run.id)
     return None
 
@@ -76,19 +81,12 @@ def command(run: Run, filled: Values) -> tuple[str, dict[str, Any]]:
     params, timeout = run.definition.params, min(run.settings["timeout"], LONGEST_COMMAND)
     if run.definition.kind == "service_control":
         return "service", {"service": params["service"], "action": params["action"], "timeout": timeout}
-    if run.definition.kind == "agent_command":
-        own = params.get("timeout") or timeout
-        return "shell", {
-            "command": filled.shell(params["command"]),
-            "timeout": min(own, timeout),
-            "interpreter": "/bin/sh",
-        }
-    env = {name: filled.plain(value) for name, value in (params.get("env") or {}).items()}
+    text, env = program(run, filled)
     return "shell", {
-        "command": filled.shell(params["script"]),
+        "command": text,
         "interpreter": params.get("interpreter") or "/bin/sh",
         "env": env,
-        "timeout": timeout,
+        "timeout": min(params.get("timeout") or timeout, timeout),
     }
 
 

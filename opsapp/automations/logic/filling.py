@@ -1,22 +1,49 @@
 """`{{input:name}}` and `{{secret:name}}`: which ones a text has, and the text with values in their place.
 
-In scripts and commands a value becomes one word of the shell, whatever is in it; elsewhere it is put in as it is, and
-in a URL with its reserved characters encoded.
+In scripts and commands a placeholder becomes a reference to an environment variable (see `shelltext`), so that no value
+is ever part of a program's text. Elsewhere the value is put in as it is, and in a URL with its reserved characters
+encoded.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
-import shlex
 from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote
 
-PLACE = re.compile(r"\{\{\s*(input|secret):([A-Za-z0-9_.-]{1,64})\s*\}\}")
+from . import shelltext
+from .shelltext import PLACE
+
+NAMED = 5  # mistakes of a script that are named; the author sees the others after these
 
 
 class Missing(ValueError):
-    """There is no value for a place."""
+    """A place cannot be filled."""
+
+
+def variable(kind: str, name: str) -> str:
+    """The environment variable that a placeholder refers to. Names that differ never share one."""
+    plain = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    mark = "" if plain == name else "_" + hashlib.sha256(name.encode()).hexdigest()[:8]
+    return f"OPSAPP_{kind.upper()}_{plain}{mark}"
+
+
+def script_problem(text: str, shell: str | None) -> str | None:
+    """Why the placeholders of a script cannot be filled in. `shell` is the one that reads it, None another program."""
+    if shell is None:
+        place = PLACE.search(text)
+        return _not_a_shell(place[0]) if place else None
+    wrong = shelltext.rewrite(text, variable).wrong
+    return "; ".join(str(each) for each in wrong[:NAMED]) or None
+
+
+def _not_a_shell(place: str) -> str:
+    return (
+        f"{place} can be used in a script of a shell ({', '.join(shelltext.SHELLS)}) only. Another program reads the "
+        "environment: an input is there as OPSAPP_INPUT_NAME, a secret under the name that `env` gives it"
+    )
 
 
 def places(value: Any) -> set[tuple[str, str]]:
@@ -52,20 +79,25 @@ class Values:
         self._known.update({("secret", name): value for name, value in secrets.items()})
 
     def _put(self, text: str, form: Callable[[str], str]) -> str:
-        def value(found: re.Match[str]) -> str:
-            place = (found[1], found[2])
-            if place not in self._known:
-                raise Missing(f"there is no {found[1]} {found[2]}")
-            return form(self._known[place])
+        return PLACE.sub(lambda found: form(self._value((found[1], found[2]))), text)
 
-        return PLACE.sub(value, text)
+    def script(self, text: str, shell: str | None) -> tuple[str, dict[str, str]]:
+        """A script or a command with references in its places, and the variables that they refer to. Missing as well
+        for a script whose placeholders stand where they cannot be filled in safely."""
+        problem = script_problem(text, shell)
+        if problem:
+            raise Missing(f"its placeholders cannot be filled in safely: {problem}")
+        env = {variable(*place): self._value(place) for place in sorted(places(text))}
+        return (text if shell is None else shelltext.rewrite(text, variable).text), env
 
-    def shell(self, text: str) -> str:
-        """For a script or a command: each value one quoted word."""
-        return self._put(text, shlex.quote)
+    def inputs(self) -> dict[str, str]:
+        """Every input as a program finds it in its environment."""
+        return {f"OPSAPP_INPUT_{name.upper()}": value for (kind, name), value in self._known.items() if kind == "input"}
 
-    def text(self, kind: str, name: str) -> str:
-        return self._known[kind, name]
+    def _value(self, place: tuple[str, str]) -> str:
+        if place not in self._known:
+            raise Missing(f"there is no {place[0]} {place[1]}")
+        return self._known[place]
 
     def plain(self, text: str) -> str:
         return self._put(text, str)

@@ -6,7 +6,9 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
+
+from . import shelltext
 
 TYPES = ("script", "service_control", "agent_command", "webhook", "notification", "composite", "workflow")
 CONCURRENCY = ("queue", "skip", "replace")
@@ -44,6 +46,25 @@ def place(kind: str, params: Mapping[str, Any]) -> str:
 def runs_programs(kind: str, params: Mapping[str, Any]) -> bool:
     """Whether it starts a program on the server: what `automations.server_scripts` may forbid."""
     return kind in PROGRAMS and place(kind, params) == "here"
+
+
+class Script(NamedTuple):
+    """The text of a program that an automation holds. `shell`: the shell that reads it, None when it is no shell."""
+
+    field: str
+    text: str
+    shell: str | None
+
+
+def script_of(kind: str, params: Mapping[str, Any]) -> Script | None:
+    if kind == "agent_command":
+        return Script("command", params["command"], shelltext.DEFAULT_SHELL)
+    if kind != "script":
+        return None
+    interpreter = params.get("interpreter")
+    if place(kind, params) == "agents":  # an agent does not look at the first line
+        interpreter = interpreter or shelltext.DEFAULT_SHELL
+    return Script("script", params["script"], shelltext.shell_of(interpreter, params["script"]))
 
 
 def outline(settings: Mapping[str, Any]) -> tuple[str, str, str]:

@@ -72,6 +72,7 @@ df -P -k / | awk 'NR == 2 {print "root file system " int($2 / 1048576) " GiB, " 
 BACKUP = """\
 source={{input:directory}}
 into={{input:into}}
+keep={{input:keep}}
 [ -d "$source" ] || { echo "$source is no directory" >&2; exit 2; }
 mkdir -p "$into"
 name="$into/$(basename "$source")-$(date +%Y%m%dT%H%M%S).tar.gz"
@@ -79,7 +80,7 @@ tar -czf "$name.part" -C "$(dirname "$source")" "$(basename "$source")"
 tar -tzf "$name.part" > /dev/null
 mv "$name.part" "$name"
 echo "wrote $name, $(wc -c < "$name") bytes"
-ls -1t "$into"/"$(basename "$source")"-*.tar.gz | tail -n +$(( {{input:keep}} + 1 )) | while read -r old; do
+ls -1t "$into"/"$(basename "$source")"-*.tar.gz | tail -n +$((keep + 1)) | while read -r old; do
     echo "dropped $old"
     rm -f "$old"
 done
