@@ -312,15 +312,18 @@ class ScenarioRecord(Body):
 class ChaosRun(Body):
     scenario = colander.SchemaNode(Text(1, 64))
     dry_run = colander.SchemaNode(Flag())
+    settings = colander.SchemaNode(Choice("live", "default"), missing="live")
 
 
 class ChaosResult(Body):
     name = colander.SchemaNode(Text())
     dry_run = colander.SchemaNode(Flag())
+    settings = colander.SchemaNode(Choice("live", "default"))
     status = colander.SchemaNode(Choice("passed", "failed"))
     started_at = colander.SchemaNode(Whole())
     duration_s = colander.SchemaNode(Number())
     expectations = colander.SchemaNode(Anything())
+    notes = colander.SchemaNode(ListOf(Text()))
 
 
 class ForecastRecord(Body):

@@ -221,6 +221,7 @@ def add_applier(config: Configurator, fn: Any) -> None:
 def includeme(config: Configurator) -> None:
     config.registry.opsapp_sections = {}
     config.registry.opsapp_appliers = []
+    config.registry.opsapp_defaults = lambda: read(None, config.registry.opsapp_sections)
     config.add_directive("add_section", add_section)
     config.add_directive("add_applier", add_applier)
     config.add_section("web", schemas.WebSection)

@@ -105,8 +105,10 @@ def test_a_rule_lives(service):
         ({"action": {"type": "restart_service", "params": {"service": 7}}}, "action.params.service"),
         ({"escalation_chain": [{"action": "nice_adjust", "params": {"x": 1}}]}, "escalation_chain.0.params.x"),
         ({"action": {"type": "process_kill", "params": {"pid": 7, "top": "cpu"}}}, "action.params.pid"),
-        ({"escalation_chain": [{"action": "firewall_rule_add", "params": {"rule": PORT_ALONE}}]},
-         "escalation_chain.0.params.rule"),
+        (
+            {"escalation_chain": [{"action": "firewall_rule_add", "params": {"rule": PORT_ALONE}}]},
+            "escalation_chain.0.params.rule",
+        ),
         ({"action": {"type": "run"}}, "action.params.command"),
         ({"surprise": 1}, "surprise"),
         ({"id": "Not Free"}, "id"),
@@ -329,8 +331,13 @@ def test_chaos(service):
     run = "/api/healing/chaos/run"
     found = service.ada.post_json(run, {"scenario": "manual_fix_race", "dry_run": True}).json
     assert (found["name"], found["dry_run"], found["status"]) == ("manual_fix_race", True, "passed")
-    assert found.keys() == {"name", "dry_run", "status", "started_at", "duration_s", "expectations"}
+    known = {"name", "dry_run", "settings", "status", "started_at", "duration_s", "expectations", "notes"}
+    assert found.keys() == known
+    assert found["settings"] == "live"
     assert all(one.keys() == {"check", "expected", "actual", "passed"} for one in found["expectations"])
+    documented = {"scenario": "manual_fix_race", "dry_run": True, "settings": "default"}
+    assert service.ada.post_json(run, documented).json["settings"] == "default"
+    service.ada.post_json(run, {**documented, "settings": "other"}, status=422)
     service.ada.post_json(run, {"scenario": "unheard_of", "dry_run": True}, status=404)
     refused = service.ada.post_json(run, {"scenario": "manual_fix_race", "dry_run": False}, status=409)
     assert refused.json["code"] == "no_chaos_agent"

@@ -45,11 +45,12 @@ def scenarios(context: Chaos, request: Request) -> Any:
 )
 def run(context: Chaos, request: Request) -> Any:
     """A scenario: rehearsed, or done to hosts tagged `chaos`."""
-    node, name, dry_run = request.node, request.valid_body["scenario"], request.valid_body["dry_run"]
+    node, body = request.node, request.valid_body
+    name, settings = body["scenario"], body["settings"]
     if name not in chaos.SCENARIOS:
         raise NotFound("There is no such scenario.")
-    if dry_run:
-        return Deferred(lambda: (200, {}, chaos.rehearse(node, name)))
+    if body["dry_run"]:
+        return Deferred(lambda: (200, {}, chaos.rehearse(node, name, settings)))
     refuse_untagged(request.root)
     request.audit("healing.chaos.run", name)
     return Deferred(lambda: (200, {}, chaos.provoke(node, name)))

@@ -1,11 +1,11 @@
 """Chaos: does the pipeline do what it should when things break? Rehearsed on a stage, or on hosts that are tagged so.
 
-    overlay     a store over the store
-    rehearsal   simulated hosts, a virtual clock, the real pipeline
+    rehearsal   an empty store, simulated hosts, a virtual clock, the real pipeline
     scenarios   the twelve, and what each expects
+    standing    what is live now and makes real hosts fare otherwise
     injecting   faults on real hosts, and their end
 
-Must not: write to the store in a rehearsal, or touch a host that is not tagged `chaos`.
+Must not: write to the live store in a rehearsal, or touch a host that is not tagged `chaos`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any
 
-from . import injecting
-from .overlay import overlay
-from .rehearsal import Rehearsal
+from . import injecting, standing
+from .rehearsal import Rehearsal, VirtualClock, empty_store
 from .scenarios import SCENARIOS, Scenario
 
 if TYPE_CHECKING:
@@ -24,49 +23,66 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+LIVE, DEFAULT = "live", "default"  # whose settings a rehearsal uses
+
 
 def listed() -> list[dict[str, str]]:
     return [{"name": one.name, "description": one.description, "inject": one.inject} for one in SCENARIOS.values()]
 
 
-def rehearse(node: Node, name: str) -> dict[str, Any]:
+def rehearse(node: Node, name: str, settings: str = LIVE) -> dict[str, Any]:
     """Outside any transaction: the scenario on a stage of its own. In a lane's thread, so that nothing waits for it."""
-    return node.lane("chaos", 1).run(_rehearse, node, SCENARIOS[name])
+    now_live = node.transact(standing.notes)
+    return node.lane("chaos", 1).run(_rehearse, node, SCENARIOS[name], settings, now_live)
 
 
-def _rehearse(node: Node, scenario: Scenario) -> dict[str, Any]:
+def _rehearse(node: Node, scenario: Scenario, settings: str, notes: list[str]) -> dict[str, Any]:
     started_at, began = int(node.clock.now()), time.perf_counter()
-    with overlay(node.store.db) as database:
-        stage = Rehearsal(node, database)
+    documented = node.registry.opsapp_defaults()
+    config = documented if settings == DEFAULT else node.config
+    clock = VirtualClock(node.clock.now())
+    with empty_store(node, clock, config) as own:
+        stage = Rehearsal(own, clock)
         try:
             scenario.play(stage)
             stage.expect_sound_ledger()
         except Exception as broken:
             log.exception("rehearsal broke scenario=%s", scenario.name)
             stage.expect("the pipeline goes on", "no error", type(broken).__name__)
-    return result(scenario.name, True, started_at, time.perf_counter() - began, stage.expectations)
+    notes = [*notes, *standing.changed(config["healing"], documented["healing"])]
+    duration = time.perf_counter() - began
+    return result(scenario.name, True, started_at, duration, stage.expectations, settings, notes)
 
 
 def provoke(node: Node, name: str) -> dict[str, Any]:
     """Outside any transaction: the scenario's fault on every agent tagged `chaos`."""
     started_at, began = int(node.clock.now()), node.clock.monotonic()
+    notes = node.transact(standing.notes)
     found = injecting.perform(node, name, SCENARIOS[name].real)
-    return result(name, False, started_at, node.clock.monotonic() - began, found)
+    return result(name, False, started_at, node.clock.monotonic() - began, found, LIVE, notes)
 
 
 def result(
-    name: str, dry_run: bool, started_at: int, duration: float, expectations: list[dict[str, Any]]
+    name: str,
+    dry_run: bool,
+    started_at: int,
+    duration: float,
+    expectations: list[dict[str, Any]],
+    settings: str,
+    notes: list[str],
 ) -> dict[str, Any]:
     passed = bool(expectations) and all(one["passed"] for one in expectations)
     return {
         "name": name,
         "dry_run": dry_run,
+        "settings": settings,
         "status": "passed" if passed else "failed",
         "started_at": started_at,
         "duration_s": round(duration, 3),
         "expectations": [
             {**one, "expected": _plain(one["expected"]), "actual": _plain(one["actual"])} for one in expectations
         ],
+        "notes": notes,
     }
 
 

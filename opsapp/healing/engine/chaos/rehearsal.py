@@ -1,44 +1,43 @@
-"""The pipeline on a stage of its own: the real stages and the real store's content, simulated hosts, a virtual clock.
+"""The pipeline in an environment of its own: the real stages, an empty store, simulated hosts, a virtual clock.
 
+Nothing of what is live takes part: no window, approval, pause or ledger entry. Only the settings may be the live ones.
 Nothing here reaches a host, waits, or writes to the store. Must not: decide anything that the pipeline decides.
 """
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import ZODB
+from ZODB.DemoStorage import DemoStorage
 from zope.interface.registry import Components
 
+from opsapp.approvals.engine import IApprovalKind
+from opsapp.healing.engine.approving import HealApproval
 from opsapp.healing.engine.declared import complete
 from opsapp.healing.engine.pipeline import HealingEngine, IHealingEngine
 from opsapp.healing.engine.reach import IReach, Place, Places
+from opsapp.healing.engine.settings import settings_of
 from opsapp.healing.engine.world import IWindowSource
 from opsapp.healing.logic import chain
 from opsapp.healing.logic.windows import Window
 from opsapp.healing.resources import healing_of
-from opsapp.healing.resources.cases import CaseBook
-from opsapp.healing.resources.rules import drop_rule, put_rule
+from opsapp.healing.resources.rules import put_rule
 from opsapp.lib.ids import new_id
 from opsapp.runtime.clock import Clock
 from opsapp.runtime.node import Node
+from opsapp.tree.evolve import evolve_next
 from opsapp.tree.root import Root
 
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node as LiveNode
 
 TOOLS = frozenset({"systemctl", "podman", "journalctl", "sh"})
-REST = 200
-AS_DOCUMENTED: dict[str, Any] = {
-    "absorption_window_s": 60,
-    "hold_s": 5,
-    "queue_spread_s": 0,
-    "command_expiry_s": 60,
-    "answer_wait_s": 900,
-    "breaker": {"failures": 3, "window_s": 3600},
-    "brake": {"max_heals_per_hour": {"fleet": 1000, "site": 1000, "rule": 1000}, "max_unhealthy_percent": 100},
-}
+REST = 200  # steps of the pipeline at one moment, beyond which it never comes to rest
+LIMIT_S = 3600.0  # of virtual time, beyond which a scenario does not wait for the pipeline to finish
+FINE_S = 60.0  # virtual time passes by the second so long, then by ten
 
 
 class VirtualClock(Clock):
@@ -131,29 +130,39 @@ class SimulatedFleet:
             del self.commands[command_id]
 
 
-class Rehearsal:
-    """One scenario's stage. `expect` writes down what ought to be and what is."""
+@contextmanager
+def empty_store(live: LiveNode, clock: VirtualClock, config: Mapping[str, Any]) -> Iterator[Node]:
+    """A node of its own over a store in memory that is made as a new one is made. Both are gone afterwards."""
+    database = ZODB.DB(DemoStorage(), pool_size=2)
+    node = Node({"": database}, Components("rehearsal"), name="rehearsal", clock=clock, config=dict(config))
+    steps = live.registry.opsapp_evolve_steps
+    try:
+        while node.store.transact(evolve_next, (steps,), root_from=lambda connection: connection.root()):
+            pass
+        yield node
+    finally:
+        database.close()
 
-    def __init__(self, live: LiveNode, database: Any):
-        self.clock = VirtualClock(live.clock.now())
-        config = copy.deepcopy(live.config)
-        config["healing"] = {**config["healing"], **AS_DOCUMENTED}
-        registry = Components("rehearsal", bases=(live.registry,))
-        self.node = Node({"": database}, registry, name="rehearsal", clock=self.clock, config=config)
+
+class Rehearsal:
+    """One scenario's stage: a node with a virtual clock and an empty store. `expect` writes down what ought to be and
+    what is."""
+
+    def __init__(self, node: Node, clock: VirtualClock):
+        self.node = node
+        self.clock = clock
+        self.settings = settings_of(node)
         self.fleet = SimulatedFleet()
         self.windows: list[Window] = []
         self.expectations: list[dict[str, Any]] = []
-        registry.registerUtility(self.fleet, IReach)
-        for name, _ in list(live.registry.getUtilitiesFor(IWindowSource)):
-            registry.registerUtility(lambda *_: [], IWindowSource, name)
-        registry.registerUtility(self._windows, IWindowSource, "rehearsal")
-        self.engine = HealingEngine(self.node)
-        registry.registerUtility(self.engine, IHealingEngine)
+        node.registry.registerUtility(self.fleet, IReach)
+        node.registry.registerUtility(self._windows, IWindowSource, "rehearsal")
+        node.registry.registerUtility(HealApproval(), IApprovalKind, "heal")
+        self.engine = HealingEngine(node)
+        node.registry.registerUtility(self.engine, IHealingEngine)
         self.engine.watch()
-        self.node.transact(clear)
-        self.node.leases.want("healing")
-        self.node.leases.step()
-        self.last_before = self.node.transact(_last_entry)
+        node.leases.want("healing")
+        node.leases.step()
 
     def _windows(self, root: Root, now: float) -> list[Window]:
         return [window for window in self.windows if window.ends is None or window.ends > now]
@@ -188,6 +197,22 @@ class Rehearsal:
             left -= step
             self.turn()
 
+    def wait(self, done: Callable[[], bool]) -> None:
+        """Time passes until `done`, whatever the settings say about how long that takes."""
+        passed = 0.0
+        while passed < LIMIT_S:
+            step = 1.0 if passed < FINE_S else 10.0
+            self.run(step)
+            passed += step
+            if done():
+                return
+
+    def finish(self) -> None:
+        """Time passes until no case is under way and every entry is final."""
+        self.wait(lambda: not self.node.transact(_under_way))
+        if self.node.transact(_under_way):
+            raise RuntimeError(f"a case is still under way after {LIMIT_S:.0f} s")
+
     def turn(self) -> None:
         self.node.leases.renewed_at = self.clock.monotonic()
         self.fleet.perform()
@@ -204,11 +229,13 @@ class Rehearsal:
 
     @property
     def entries(self) -> list[dict[str, Any]]:
-        """What the ledger has learned from this scenario, oldest first."""
-        return self.node.transact(_entries_after, self.last_before)
+        """What the ledger holds, oldest first."""
+        return self.node.transact(_entries)
 
-    def outcomes(self) -> list[str]:
-        return [entry["outcome"] or entry["state"] for entry in self.entries]
+    def outcomes(self, rule_id: str | None = None) -> list[str]:
+        """Of all entries, or of one rule's, oldest first."""
+        found = [entry for entry in self.entries if rule_id in (None, entry["rule_id"])]
+        return [entry["outcome"] or entry["state"] for entry in found]
 
     def expect(self, check: str, expected: Any, actual: Any) -> None:
         self.expectations.append(
@@ -216,29 +243,23 @@ class Rehearsal:
         )
 
     def expect_sound_ledger(self) -> None:
-        """What holds after every scenario: each event has one outcome, and the new links of the chain are whole."""
-        entries = self.entries
-        self.expect("every entry is final", [], [entry["id"] for entry in entries if entry["state"] != "final"])
-        ordered = self.node.transact(_chained_after, {entry["id"] for entry in entries})
-        self.expect("the hash chain is whole", [], [row["id"] for row in ordered if not _linked(row)])
+        """What holds after every scenario: each event has one outcome, the hash chain is whole, and it would show a
+        change of any entry."""
+        open_ones = [entry["id"] for entry in self.entries if entry["state"] != "final"]
+        self.expect("every entry is final", [], open_ones)
+        self.expect("the hash chain is whole", True, self.node.transact(_verdict)["valid"])
+        rows = self.node.transact(_chained)
+        self.expect("no two links of the chain are the same", len(rows), len({row["hash"] for row in rows}))
+        unseen = [row["id"] for at, row in enumerate(rows) if chain.verify(_forged(rows, at))["valid"]]
+        self.expect("the chain shows a change of any entry", [], unseen)
 
 
-def _linked(row: dict[str, Any]) -> bool:
-    return bool(row["hash"] == chain.link(row["prev_hash"], row))
+def _forged(rows: list[dict[str, Any]], at: int) -> list[dict[str, Any]]:
+    """The chain with another outcome in one entry."""
+    return [*rows[:at], {**rows[at], "outcome": f"not {rows[at]['outcome']}"}, *rows[at + 1 :]]
 
 
-# -- transactions on the overlay ---------------------------------------------------------------------------------------
-
-
-def clear(root: Root) -> None:
-    """Other rules, cases, windows and dependencies than those of the scenario play no part in it."""
-    healing = healing_of(root)
-    for rule_id in list(healing["rules"].keys()):
-        drop_rule(root, rule_id)
-    healing["dependencies"].entries = {}
-    healing.book, healing.begun = CaseBook(), ()
-    healing.switch = {"paused": False, "by": None, "at": None}
-    root.system["agent-outcomes"].clear()
+# -- transactions on the store of the rehearsal ------------------------------------------------------------------------
 
 
 def _write_rule(root: Root, rule_id: str, fields: dict[str, Any], level: str, now: float) -> None:
@@ -247,16 +268,20 @@ def _write_rule(root: Root, rule_id: str, fields: dict[str, Any], level: str, no
     state.trust = state.trust._replace(current_level=level)
 
 
-def _last_entry(root: Root) -> int:
-    entries = healing_of(root)["ledger"].entries
-    return int(entries.maxKey()) if entries else 0
-
-
-def _entries_after(root: Root, last: int) -> list[dict[str, Any]]:
+def _entries(root: Root) -> list[dict[str, Any]]:
     ledger = healing_of(root)["ledger"]
-    return [ledger.record(entry_id) for entry_id in ledger.entries.keys(last + 1)]
+    return [ledger.record(entry_id) for entry_id in ledger.entries]
 
 
-def _chained_after(root: Root, ids: set[int]) -> list[dict[str, Any]]:
-    ledger = healing_of(root)["ledger"]
-    return [dict(ledger.entries[entry_id].fields) for entry_id in ids if ledger.entries[entry_id].fields["hash"]]
+def _under_way(root: Root) -> bool:
+    healing = healing_of(root)
+    waiting = any(bool(tree) for tree in healing.book.inbox.values())
+    return waiting or bool(healing.book.open_on) or bool(healing["ledger"].open)
+
+
+def _verdict(root: Root) -> dict[str, Any]:
+    return healing_of(root)["ledger"].verdict()
+
+
+def _chained(root: Root) -> list[dict[str, Any]]:
+    return [dict(row) for row in healing_of(root)["ledger"].chained()]

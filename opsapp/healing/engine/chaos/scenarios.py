@@ -13,10 +13,14 @@ from opsapp.approvals.engine import expire
 from opsapp.healing.logic.windows import Window
 from opsapp.healing.resources import healing_of
 
-from .rehearsal import Rehearsal
+from .rehearsal import Rehearsal, SimulatedHost
 
 WEB_DOWN = 'container.chaos-web.state == "exited"'
 UNIT_DOWN = 'service.chaos.state == "failed"'
+HOUR = 3600.0
+SKIPPED_AFTER = 7  # further cases: more than the five outcomes after which a step that never helps is skipped
+MOST_FAILURES = 10  # in a row: with more the breaker is not waited for
+STORM = 12  # hosts that fail at once
 
 
 class Scenario(NamedTuple):
@@ -37,16 +41,22 @@ def _active(values: dict[str, Any]) -> None:
     values["service.chaos.state"] = "active"
 
 
+def _well(values: dict[str, Any]) -> None:
+    values["chaos_down"] = 0
+
+
 def container_crash_recovery(on: Rehearsal) -> None:
     host = on.host("chaos-1")
     host.effects["restart_container"] = _running
     host.values["container.chaos-web.state"] = "running"
     on.rule("chaos-container", WEB_DOWN, "restart_container", severity="critical")
+    on.rule("chaos-container-too", WEB_DOWN, "container_recreate", severity="info")
     on.run(3)
     host.values["container.chaos-web.state"] = "exited"
-    on.run(30)
-    on.expect("the heal is verified", ["verified"], on.outcomes())
-    on.expect("the container was restarted once", ["restart_container"], host.did)
+    on.finish()
+    on.expect("the heal is verified", ["verified"], on.outcomes("chaos-container"))
+    on.expect("another rule about the same container is absorbed", ["absorbed"], on.outcomes("chaos-container-too"))
+    on.expect("the container was restarted once, and nothing else was done", ["restart_container"], host.did)
     on.expect("the container runs", "running", host.values["container.chaos-web.state"])
 
 
@@ -62,14 +72,16 @@ def dependency_cascade_suppression(on: Rehearsal) -> None:
 
     def mend_all(_: dict[str, Any]) -> None:
         for host in hosts.values():
-            host.values["chaos_down"] = 0
+            _well(host.values)
 
     hosts["chaos-db"].effects["clear_cache"] = mend_all
     on.run(2)
+    for host in hosts.values():
+        host.silent, host.values["chaos_down"] = True, 1
     for name in names:  # the dependants are heard of first
-        hosts[name].values["chaos_down"] = 1
+        hosts[name].silent = False
         on.run(1)
-    on.run(30)
+    on.finish()
     entries = on.entries
     found = {entry["target"]: entry["outcome"] for entry in entries}
     on.expect(
@@ -84,14 +96,23 @@ def dependency_cascade_suppression(on: Rehearsal) -> None:
 
 def escalation_chain_walk(on: Rehearsal) -> None:
     host = on.host("chaos-1")
-    host.values["service.chaos.state"] = "failed"
     host.effects["service_dependency_restart"] = _active
     chain = ("service_reset_failed", "restart_service", "service_dependency_restart")
     on.rule("chaos-chain", UNIT_DOWN, *chain)
-    on.run(60)
+    _break_unit(on, host)
     on.expect("each step is tried in its turn", list(chain), host.did)
     on.expect("the last one resolves it", ["failed", "failed", "verified"], on.outcomes())
     on.expect("the steps are numbered", [0, 1, 2], [entry["escalation_step"] for entry in on.entries])
+    for _ in range(SKIPPED_AFTER):
+        on.run(HOUR, step=HOUR / 4)
+        host.did.clear()
+        _break_unit(on, host)
+    on.expect("steps that never help are skipped in the end", [chain[-1]], host.did)
+
+
+def _break_unit(on: Rehearsal, host: SimulatedHost) -> None:
+    host.values["service.chaos.state"] = "failed"
+    on.finish()
 
 
 def site_connectivity_isolation(on: Rehearsal) -> None:
@@ -101,11 +122,11 @@ def site_connectivity_isolation(on: Rehearsal) -> None:
         {"target": "chaos-till", "site": "chaos-site"},
         {"target": "chaos-far", "site": "chaos-elsewhere"},
     )
-    far.effects["clear_cache"] = lambda values: values.update(chaos_down=0)
+    far.effects["clear_cache"] = _well
     on.rule("chaos-down", "chaos_down == 1", "clear_cache")
     for host in (till, far, isp):
         host.values["chaos_down"] = 1
-    on.run(30)
+    on.finish()
     found = {entry["target"]: entry["outcome"] for entry in on.entries}
     on.expect(
         "the external target only notifies, its site is left alone, another site is healed",
@@ -117,18 +138,35 @@ def site_connectivity_isolation(on: Rehearsal) -> None:
 
 def heal_storm_circuit_breaker(on: Rehearsal) -> None:
     host = on.host("chaos-1")
+    failures = min(int(on.settings["breaker"]["failures"]), MOST_FAILURES)
+    between = max(60.0, on.settings["absorption_window_s"]) + 10.0
     on.rule("chaos-storm", UNIT_DOWN, "restart_service", cooldown_s=60)
-    for _ in range(4):
-        host.values["service.chaos.state"] = "failed"  # and no restart helps
-        on.run(20)
-        host.values["service.chaos.state"] = "active"
-        on.run(70, step=10)
-    on.expect("three failures in a row, then it only notifies", ["failed"] * 3 + ["notified"], on.outcomes())
-    on.expect("nothing is done after the third", ["restart_service"] * 3, host.did)
+    for _ in range(failures + 1):
+        _break_unit(on, host)  # and no restart helps
+        _active(host.values)
+        on.run(between, step=between / 5)
+    on.expect("failures in a row, then it only notifies", ["failed"] * failures + ["notified"], on.outcomes())
+    on.expect("nothing is done after the last of them", ["restart_service"] * failures, host.did)
     level = on.node.transact(lambda root: healing_of(root)["trust"]["chaos-storm"].trust.current_level)
     on.expect("the rule is back at notify", "notify", level)
     told = on.node.transact(_suggestions, "chaos-storm")
     on.expect("a suggestion asks for a review", True, "circuit_breaker" in told)
+    _storm_everywhere(on)
+
+
+def _storm_everywhere(on: Rehearsal) -> None:
+    """All hosts at once are no fault of theirs: the brake holds."""
+    hosts = [on.host(f"chaos-storm-{at}") for at in range(STORM)]
+    for host in hosts:
+        host.effects["clear_cache"] = _well
+        _well(host.values)
+    on.rule("chaos-brake", "chaos_down == 1", "clear_cache")
+    on.run(2)
+    for host in hosts:
+        host.values["chaos_down"] = 1
+    on.finish()
+    on.expect("with everything sick the brake is on", ["notified"] * STORM, on.outcomes("chaos-brake"))
+    on.expect("and nothing is done", [], [deed for host in hosts for deed in host.did])
 
 
 def stale_metrics_guard(on: Rehearsal) -> None:
@@ -136,7 +174,7 @@ def stale_metrics_guard(on: Rehearsal) -> None:
     host.values["service.chaos.state"] = "failed"
     host.effects["restart_service"] = lambda _: setattr(host, "silent", True)
     on.rule("chaos-stale", UNIT_DOWN, "restart_service", verify_timeout_s=30)
-    on.run(60)
+    on.finish()
     entries = on.entries
     on.expect("what nobody measured is not verified", ["inconclusive"], on.outcomes())
     on.expect("it does not count as verified", [0], [entry["verified"] for entry in entries])
@@ -149,7 +187,7 @@ def capability_mismatch(on: Rehearsal) -> None:
     host = on.host("chaos-1", usable=frozenset({"sh"}))
     host.values["service.chaos.state"] = "failed"
     on.rule("chaos-tools", UNIT_DOWN, "restart_service")
-    on.run(20)
+    on.finish()
     on.expect("the heal fails", ["failed"], on.outcomes())
     reasons = [entry["reason"] for entry in on.entries]
     named = [reason.startswith("no_capable_handler") and "systemctl" in reason for reason in reasons]
@@ -168,7 +206,8 @@ def maintenance_window_suppression(on: Rehearsal) -> None:
     during = on.outcomes()
     on.expect("in the window every event is suppressed", {"suppressed"}, set(during))
     on.expect("in the window nothing is done", [], host.did)
-    on.run(120, step=2)
+    on.wait(lambda: bool(host.did))
+    on.finish()
     on.expect("after it what still holds is healed", ["verified"], on.outcomes()[len(during) :])
 
 
@@ -176,12 +215,12 @@ def approval_timeout(on: Rehearsal) -> None:
     host = on.host("chaos-1")
     host.values["service.chaos.state"] = "failed"
     on.rule("chaos-approval", UNIT_DOWN, "restart_service", level="approve", cooldown_s=86400)
-    on.run(10)
+    on.wait(lambda: on.outcomes() == ["awaiting_approval"])
     on.expect("it waits for a person", ["awaiting_approval"], on.outcomes())
-    on.clock.advance(on.node.config["approvals"]["expiry_s"] + 1)
+    on.clock.advance(on.settings["approval_expiry_s"] + 1)
     on.node.leases.renewed_at = on.clock.monotonic()
     on.node.transact(expire, on.clock.now())
-    on.run(3)
+    on.finish()
     on.expect("nobody decides: it expires", ["expired"], on.outcomes())
     on.expect("nothing is done", [], host.did)
 
@@ -191,7 +230,7 @@ def rollback_on_failure(on: Rehearsal) -> None:
     host.values["container.chaos-web.state"] = "wild"
     host.effects["container_pause"] = lambda values: values.update({"container.chaos-web.paused": 1})
     on.rule("chaos-rollback", 'container.chaos-web.state == "wild"', "container_pause", cooldown_s=86400)
-    on.run(30)
+    on.finish()
     on.expect("what does not help is rolled back", ["rolled_back"], on.outcomes())
     on.expect("once", ["container_pause"], host.undone)
     on.expect("the host is as it was", {"container.chaos-web.state": "wild"}, host.values)
@@ -209,7 +248,8 @@ def power_flicker_debounce(on: Rehearsal) -> None:
     on.expect("what does not last is no event", [], on.outcomes())
     host.effects["clear_cache"] = lambda values: values.update(chaos_power=1)
     host.values["chaos_power"] = 0
-    on.run(40)
+    on.run(12)
+    on.finish()
     on.expect("what lasts is one event, and healed", ["verified"], on.outcomes())
     on.expect("one heal", ["clear_cache"], host.did)
 
@@ -218,9 +258,9 @@ def manual_fix_race(on: Rehearsal) -> None:
     host = on.host("chaos-1")
     host.values["service.chaos.state"] = "failed"
     on.rule("chaos-manual", UNIT_DOWN, "restart_service")
-    on.run(2)
+    on.run(1)
     _active(host.values)  # somebody was faster
-    on.run(20)
+    on.finish()
     on.expect("the case is withdrawn", ["withdrawn"], on.outcomes())
     on.expect("nothing is done to what works", [], host.did)
 
@@ -237,7 +277,7 @@ SCENARIOS: dict[str, Scenario] = dict(
     (
         _scenario(
             container_crash_recovery,
-            "A crashed container is restarted, verified and written down.",
+            "A crashed container is restarted once, whatever rules see it, verified and written down.",
             "A container exits.",
             "container",
         ),
@@ -249,8 +289,8 @@ SCENARIOS: dict[str, Scenario] = dict(
         ),
         _scenario(
             escalation_chain_walk,
-            "A step that does not resolve it leads to the next.",
-            "A service fails that only the third step brings back.",
+            "A step that does not resolve it leads to the next, and one that never does is skipped.",
+            "A service fails, again and again, that only the third step brings back.",
             "cpu",
         ),
         _scenario(
@@ -261,8 +301,8 @@ SCENARIOS: dict[str, Scenario] = dict(
         ),
         _scenario(
             heal_storm_circuit_breaker,
-            "Failed heals in a row put the rule back to notify.",
-            "A service fails again and again, and no restart helps.",
+            "Failed heals in a row put the rule back to notify; a failure of everything puts the brake on.",
+            "A service fails again and again, and no restart helps; then a dozen hosts fail at once.",
             "unit",
         ),
         _scenario(

@@ -1,0 +1,51 @@
+"""What is live now and would make real hosts fare otherwise than the simulated ones: said beside a result, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from opsapp.healing.engine.pipeline import world_now
+from opsapp.healing.logic import brake
+from opsapp.healing.logic.windows import Window
+from opsapp.tree.root import Root
+
+EFFECTS = {"suppress": "suppresses healing", "queue": "queues healing until it ends"}
+ELSEWHERE = ("rules", "dependencies", "default_rules", "protected", "chaos")  # no part of them is used in a rehearsal
+
+
+def notes(root: Root) -> list[str]:
+    """Kill switch, windows, brake."""
+    world, found = world_now(root), []
+    if world.paused:
+        found.append("Healing is paused now: on real hosts nothing is done until it is resumed.")
+    found += [_window(window) for window in world.windows]
+    pulled = brake.pulled(world.load("", "")._replace(rule=0), world.settings["brake"])
+    if pulled:
+        found.append(f"The brake is on now ({pulled}): on real hosts everything only notifies.")
+    return found
+
+
+def _window(window: Window) -> str:
+    scope = "every target" if window.targets is None else f"{len(window.targets)} of the targets"
+    does = EFFECTS.get(window.effect, f"limits every rule to {window.effect}")
+    return f"The window {window.reason or window.id} is on now: on real hosts it {does} for {scope}."
+
+
+def changed(settings: Mapping[str, Any], documented: Mapping[str, Any]) -> list[str]:
+    """Settings that are not the document's: a scenario that fails may fail for their sake."""
+    differences = _differences(settings, documented)
+    return [f"The setting healing.{path} is {value}; the default is {usual}." for path, value, usual in differences]
+
+
+def _differences(
+    settings: Mapping[str, Any], documented: Mapping[str, Any], above: tuple[str, ...] = ()
+) -> Iterator[tuple[str, Any, Any]]:
+    for name, usual in sorted(documented.items()):
+        value = settings[name]
+        if not above and name in ELSEWHERE:
+            continue
+        if isinstance(usual, Mapping):
+            yield from _differences(value, usual, (*above, name))
+        elif value != usual:
+            yield ".".join((*above, name)), value, usual
