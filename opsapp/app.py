@@ -10,7 +10,7 @@ from pyramid.config import Configurator
 from pyramid.router import Router
 
 from .lib.problems import Problem
-from .runtime import sealing
+from .runtime import backup, embedded, sealing
 from .runtime.node import Node
 from .runtime.settings import make_data_directory, private_files, store_settings
 from .tree.evolve import evolve_next
@@ -43,11 +43,13 @@ def main(global_config: dict[str, Any], **settings: Any) -> Router:
     return config.make_wsgi_app()
 
 
-def configure(settings: dict[str, Any]) -> Configurator:
-    """Every room included, the store open, nothing brought up to date yet."""
+def configure(settings: dict[str, Any], *, new_history: bool = False) -> Configurator:
+    """Every room included, the store open, nothing brought up to date yet. `new_history`: the file of what was measured
+    may be missing."""
     settings = settings | store_settings(settings)
     make_data_directory(settings)
     with private_files(), without_source():
+        embedded.make_ready(backup.files_of(settings), sealing.file_beside(settings), new_history=new_history)
         config = Configurator(settings=settings)
         for room in INCLUDES:
             config.include(room)

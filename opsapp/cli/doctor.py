@@ -19,7 +19,7 @@ from zc.lockfile import LockError, LockFile
 
 from opsapp import app
 from opsapp.lib.problems import Problem
-from opsapp.runtime import backup, sealing
+from opsapp.runtime import backup, embedded, sealing
 from opsapp.runtime.settings import store_settings
 from opsapp.tree import evolve
 from opsapp.tree.root import KEY
@@ -120,6 +120,14 @@ def _master_key(settings: dict[str, Any]) -> Iterator[Finding]:
 
 def _store(settings: dict[str, Any]) -> Iterator[Finding]:
     files = backup.files_of(settings)
+    if embedded.unfinished(files):
+        said = "a restore or a pack was interrupted: the next start, or `opsapp init`, finishes it"
+        yield Finding(FAIL, "store", said)
+        return
+    told = embedded.incomplete(files, sealing.file_beside(settings)) if files else None
+    if told:
+        yield Finding(FAIL, "store", told)
+        return
     for path in files:
         if not path.exists():
             yield Finding(FAIL, "store", f"there is no {path}: `opsapp init` makes it")

@@ -17,7 +17,7 @@ from ZODB.FileStorage.FileStorage import FileStorageError
 from zodburi import NoResolverForScheme
 
 from opsapp import app
-from opsapp.runtime import backup
+from opsapp.runtime import backup, embedded, sealing
 from opsapp.runtime.settings import store_settings
 
 
@@ -67,17 +67,27 @@ def ini_settings(path: str) -> dict[str, Any]:
         raise Mistaken(f"{path} cannot be used: {problem}") from None
 
 
-def configured(settings: dict[str, Any]) -> Configurator:
+HELD = "the store is in use by another process: stop it first, or ask the running server"
+
+
+def configured(settings: dict[str, Any], *, new_history: bool = False) -> Configurator:
     """The system with its store open, or a sentence that says why not."""
-    with opening("the store is in use by another process: stop it first, or ask the running server"):
-        return app.configure(settings)
+    with opening(HELD):
+        return app.configure(settings, new_history=new_history)
 
 
 def existing(settings: dict[str, Any]) -> dict[str, Any]:
     """The same settings, for a command that is about a store that is there: a mistyped place is not made a new one."""
     settings = settings | store_settings(settings)
-    missing = [path for path in backup.files_of(settings) if not path.exists()]
+    files, key = backup.files_of(settings), sealing.file_beside(settings)
+    if embedded.unfinished(files):
+        with opening(HELD):
+            embedded.make_ready(files, key)
+    missing = [path for path in files if not path.exists()]
     if missing:
+        told = embedded.incomplete(files, key)
+        if told:
+            raise Mistaken(told)
         raise Mistaken(f"there is no store at {missing[-1]}: `opsapp init` makes one")
     return settings
 

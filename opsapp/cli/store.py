@@ -19,6 +19,9 @@ from .places import Mistaken, add_options, configured, existing, plain, settings
 
 def add_commands(commands: Any) -> None:
     init = commands.add_parser("init", help="make the store, or bring it up to date, and the first admin")
+    init.add_argument(
+        "--new-history", action="store_true", help="go on without the lost file of what was measured: make an empty one"
+    )
     add_options(init)
     init.set_defaults(run=init_store)
     pack = commands.add_parser(
@@ -39,8 +42,7 @@ def add_commands(commands: Any) -> None:
 
 
 def init_store(asked: argparse.Namespace) -> None:
-    settings = settings_of(asked)
-    configured_app = configured(settings)
+    configured_app = configured(settings_of(asked), new_history=asked.new_history)
     node = configured_app.registry["opsapp.node"]
     try:
         app.bring_up_to_date(configured_app, node)

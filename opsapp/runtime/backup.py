@@ -6,24 +6,27 @@ store of its own. History goes first: it names nothing in main, while main names
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from zc.lockfile import LockError, LockFile
+from zc.lockfile import LockError
+from ZODB.FileStorage import FileStorage
 from ZODB.FileStorage.FileStorage import packed_version, read_index
 from ZODB.fsIndex import fsIndex
 
 from opsapp.lib.problems import Conflict, Invalid
 
-from . import past
+from . import embedded, past
+from .embedded import PARTIAL
 from .settings import FILE
 from .store import Store
 
 DAY_S = 86400
-PARTIAL = ".partial"
 
 
 def files_of(settings: dict[str, Any]) -> list[Path]:
@@ -39,6 +42,8 @@ def pack(store: Store, days: int) -> None:
     until = time.time() - days * DAY_S
     store.transact(past.note_pack, (until,))
     for db in store.databases.values():
+        if isinstance(db.storage, FileStorage):
+            db.storage.pack_keep_old = False  # the file as it was is deleted once the new one is in its place
         db.pack(until)
 
 
@@ -52,10 +57,7 @@ def save(files: list[Path], directory: Path) -> list[tuple[str, int]]:
     for path in files:
         target = directory / path.name
         partial = target.with_name(target.name + PARTIAL)
-        with path.open("rb") as source, partial.open("wb") as copy:
-            shutil.copyfileobj(source, copy, 1 << 20)
-            copy.flush()
-            os.fsync(copy.fileno())
+        _copy(path, partial)
         end = whole_until(partial)
         os.truncate(partial, end)
         partial.replace(target)
@@ -63,11 +65,20 @@ def save(files: list[Path], directory: Path) -> list[tuple[str, int]]:
     return copied
 
 
+def _copy(path: Path, target: Path) -> None:
+    """On the disk when it answers."""
+    with path.open("rb") as source, target.open("wb") as copy:
+        shutil.copyfileobj(source, copy, 1 << 20)
+        copy.flush()
+        os.fsync(copy.fileno())
+
+
 def whole_until(path: Path) -> int:
     """Where the last whole transaction of a FileStorage file ends; Conflict when it is none."""
     with path.open("rb") as file:
         if file.read(4) != packed_version:
             raise Conflict(f"{path.name} is not a store")
+        embedded.checked_until(file, path)
         file.seek(0)
         try:
             return read_index(file, str(path), fsIndex(), {}, b"\377" * 8, read_only=1)[0]
@@ -77,29 +88,23 @@ def whole_until(path: Path) -> int:
 
 def restore(directory: Path, files: list[Path]) -> list[Path]:
     """Put the copies in the place of the files. Nothing is touched unless all copies are whole and no server runs; what
-    was in their place is set aside, and its new names are the answer."""
+    was in their place is set aside, and its new names are the answer. Should it break off while names change, whoever
+    opens the store next does the rest."""
     copies = {path: directory / path.name for path in files}
     missing = [copy.name for copy in copies.values() if not copy.exists()]
     if missing:
         raise Conflict(f"the backup lacks {', '.join(missing)}")
-    locks = [_lock(path) for path in files]
-    try:
+    with _locked(files):
+        embedded.finish_restore(files)  # one that broke off before
         for copy in copies.values():
             if whole_until(copy) != copy.stat().st_size:
                 raise Conflict(f"{copy.name} is cut off in the middle of a transaction")
-        partials = {path: path.with_name(path.name + PARTIAL) for path in files}
-        for path, partial in partials.items():  # all of what takes long before anything changes
-            shutil.copyfile(copies[path], partial)
+        for path, copy in copies.items():  # all of what takes long before anything changes
+            _copy(copy, path.with_name(path.name + PARTIAL))
         aside = _names_aside(files)
-        for path, name in aside.items():
-            path.with_name(path.name + ".index").unlink(missing_ok=True)
-            path.rename(name)
-        for path, partial in partials.items():
-            partial.replace(path)
+        embedded.begin_restore(files, aside)
+        embedded.finish_restore(files)
         return list(aside.values())
-    finally:
-        for lock in locks:
-            lock.close()
 
 
 def _names_aside(files: list[Path]) -> dict[Path, Path]:
@@ -113,9 +118,11 @@ def _names_aside(files: list[Path]) -> dict[Path, Path]:
         moment += 1
 
 
-def _lock(path: Path) -> LockFile:
+@contextlib.contextmanager
+def _locked(files: list[Path]) -> Iterator[None]:
     try:
-        return LockFile(str(path) + ".lock")
+        with embedded.locked(files):
+            yield
     except LockError:
         raise Conflict("a server runs on this store: stop it first") from None
 

@@ -142,8 +142,11 @@ def seal_of(root: Any) -> Seal:
 
 def key_file(settings: dict[str, Any]) -> Path | None:
     """Where the master key is: said by the environment, else beside the data; None for a store elsewhere."""
-    if os.environ.get(ENVIRONMENT):
-        return Path(os.environ[ENVIRONMENT])
+    return Path(os.environ[ENVIRONMENT]) if os.environ.get(ENVIRONMENT) else file_beside(settings)
+
+
+def file_beside(settings: dict[str, Any]) -> Path | None:
+    """Where the key is unless the environment says another place: beside the data."""
     if settings.get("opsapp.data"):
         return Path(settings["opsapp.data"]) / NAME
     uri = settings.get("zodbconn.uri", "")

@@ -1,7 +1,5 @@
 """`opsapp apply|export|import|agent-file|doctor` in this process; `tests/system/test_cli.py` has processes."""
 
-import io
-import os
 import stat
 import subprocess
 import sys
@@ -10,7 +8,6 @@ import pytest
 import yaml
 
 from opsapp.app import configure
-from opsapp.cli import main
 from opsapp.cli.asking import TOKEN
 from opsapp.healing.resources import healing_of
 from tests.support.app import Service
@@ -26,21 +23,6 @@ rules:
     condition: disk.*.percent > 95
     action: {type: temp_cleanup}
 """
-
-
-@pytest.fixture(autouse=True)
-def umask():
-    before = os.umask(0o022)
-    yield
-    os.umask(before)
-
-
-@pytest.fixture
-def place(tmp_path, monkeypatch):
-    """The options for a store with its first admin."""
-    monkeypatch.setenv("OPSAPP_ADMIN_PASSWORD", "first admin password")
-    Service(tmp_path / "data", **{"opsapp.data": str(tmp_path / "data")}).close()
-    return ("--data", str(tmp_path / "data"))
 
 
 def test_a_command_without_the_servers_file_leaves_what_it_declares(opsapp, tmp_path, file):
@@ -127,21 +109,6 @@ def file(tmp_path):
     path = tmp_path / "ops.yaml"
     path.write_text(FILE)
     return path
-
-
-@pytest.fixture
-def opsapp(capsys, monkeypatch):
-    """Runs a command; (exit code, standard output, standard error)."""
-
-    def run(*arguments, typed=""):
-        monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
-        capsys.readouterr()
-        code = main([str(each) for each in arguments])
-        told = capsys.readouterr()
-        assert "Traceback" not in told.err
-        return code, told.out, told.err
-
-    return run
 
 
 def test_apply_tells_and_does_it_once(opsapp, place, file):

@@ -1,0 +1,315 @@
+"""The files of an embedded store, before they are opened.
+
+Each file is looked at while its lock is held. What was begun and not finished (a restore, a pack) is finished or taken
+back, what a power cut left behind the last whole transaction is cut off, and what a store leaves behind is deleted.
+A store that is not complete, or whose file cannot be right, is refused: a new store beside the remains of an old one
+looks like data loss to everybody who has an account there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import pickle
+import shutil
+import struct
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from persistent.TimeStamp import TimeStamp
+from zc.lockfile import LockFile
+from ZODB.FileStorage.FileStorage import packed_version
+from ZODB.FileStorage.format import TRANS_HDR, TRANS_HDR_LEN
+
+from opsapp.lib.problems import Conflict
+
+log = logging.getLogger(__name__)
+
+START = len(packed_version)
+PARTIAL = ".partial"
+RESTORE = ".restore"  # beside the main file while a restore changes names
+AHEAD_S = 3600  # what a transaction's time may lie before the clock of this machine
+CUT_KEPT_S = 7 * 86400
+
+
+class Transaction(NamedTuple):
+    position: int
+    tid: bytes
+    end: int
+
+
+class Part(NamedTuple):
+    """A file of the store; `used` when it holds more than an empty database."""
+
+    path: Path
+    used: bool
+
+
+@contextlib.contextmanager
+def locked(files: list[Path]) -> Iterator[None]:
+    """LockError when another process has one of them."""
+    with contextlib.ExitStack() as held:
+        for path in files:
+            held.callback(LockFile(f"{path}.lock").close)
+        yield
+
+
+def make_ready(files: list[Path], key: Path | None, *, new_history: bool = False) -> None:
+    """Before the store is opened. `files`: history first, main last. `key`: the master key's file, where it is beside
+    the store. Conflict when the store must not be opened."""
+    if not files:
+        return
+    with locked(files):
+        if finish_restore(files):
+            log.warning("a restore that was interrupted has been finished: %s", files[-1].parent)
+        for path in files:
+            take_back_pack(path)
+        told = incomplete(files, key, new_history=new_history)
+        if told:
+            raise Conflict(told)
+        _part_of(_marker(files)).unlink(missing_ok=True)
+        for path in files:
+            if path.exists():
+                cut_tail(path)
+                _clean(path)
+
+
+def unfinished(files: list[Path]) -> bool:
+    """Whether the next start has something to finish before it can say whether the store is complete."""
+    return (bool(files) and _marker(files).exists()) or any(_pack_broke_off(path) for path in files)
+
+
+def incomplete(files: list[Path], key: Path | None, *, new_history: bool = False) -> str | None:
+    """What is missing of the store and what to do, in words; None when nothing is."""
+    main, others = Part(files[-1], is_used(files[-1])), [Part(path, is_used(path)) for path in files[:-1]]
+    if not main.used:
+        found = [part.path for part in others if part.used] + _remains(files)
+        found += [key] if key is not None and key.exists() else []
+        return _lost_main(main.path, found) if found else None
+    lost = [part.path for part in others if not _has_root(part.path)]
+    if lost and not new_history:
+        names = ", ".join(map(str, lost))
+        return (
+            f"{names} is missing or empty: it has everything that was measured, and {main.path.name} belongs to it. "
+            f"Put it back, or restore a backup (`opsapp restore DIR`). `opsapp init --new-history` goes on without it."
+        )
+    return None
+
+
+def _lost_main(main: Path, found: list[Path]) -> str:
+    names = ", ".join(path.name for path in found)
+    said = (
+        f"{main} is {'empty' if main.exists() else 'missing'}, but there is an older store's {names} beside it. No new "
+        f"store is made, so that nothing is lost. Put {main.name} back, or restore a backup (`opsapp restore DIR`)."
+    )
+    aside = [path for path in found if path.name.startswith(f"{main.name}.before-")]
+    if aside:
+        said += f" {aside[-1].name} is the store that a restore set aside: to use it, rename it to {main.name}."
+    return said + f" If you want a new, empty store, move {names} to another directory first."
+
+
+def _remains(files: list[Path]) -> list[Path]:
+    """What only a store that was used leaves beside its files."""
+    patterns = (".before-*", ".old", ".pack", ".tr[0-9]*")
+    return sorted(found for path in files for each in patterns for found in path.parent.glob(path.name + each))
+
+
+def _has_root(path: Path) -> bool:
+    """Whether a database was ever opened on this file."""
+    return path.exists() and path.stat().st_size > START
+
+
+def is_used(path: Path) -> bool:
+    """Whether it has more than the one transaction that makes an empty database."""
+    if not _has_root(path):
+        return False
+    with path.open("rb") as file:
+        if file.read(START) != packed_version:
+            return True  # something else, which whoever opens it will say
+        first = next(transactions(file, START), None)
+        return first is None or first.end < path.stat().st_size
+
+
+def transactions(file: IO[bytes], position: int) -> Iterator[Transaction]:
+    """The whole transactions of a FileStorage file from a position on, until its end or one that is not whole."""
+    size = os.fstat(file.fileno()).st_size
+    while position + TRANS_HDR_LEN <= size:
+        found = _transaction_at(file, position, size)
+        if found is None:
+            return
+        yield found
+        position = found.end
+
+
+def _transaction_at(file: IO[bytes], position: int, size: int) -> Transaction | None:
+    file.seek(position)
+    tid, length, status, user, description, extension = struct.unpack(TRANS_HDR, file.read(TRANS_HDR_LEN))
+    end = position + length + 8
+    if status not in b" up" or length < TRANS_HDR_LEN + user + description + extension or end > size:
+        return None
+    return Transaction(position, tid, end) if _length_before(file, end) == length else None
+
+
+def _length_before(file: IO[bytes], end: int) -> int:
+    """A transaction's length stands behind it a second time."""
+    file.seek(end - 8)
+    return int.from_bytes(file.read(8), "big")
+
+
+def cut_tail(path: Path) -> None:
+    """Cut off what stands behind the last whole transaction. Conflict when the file is damaged before its end, or was
+    written at a time that has not come yet."""
+    size = path.stat().st_size
+    if size <= START:
+        return
+    with path.open("rb") as file:
+        if file.read(START) != packed_version:
+            return  # whoever opens it says so
+        end, last = _whole_until(file, path)
+        if end == size:
+            return
+        _check_nothing_whole_behind(file, path, end, last)
+        file.seek(end)
+        tail = file.read(1 << 20)
+        zeros = not tail.strip(b"\0") and not any(iter(lambda: file.read(1 << 20).strip(b"\0"), b""))
+        if not zeros:
+            file.seek(end)
+            _keep(file, path)
+    os.truncate(path, end)
+    what = "zeros, as a power cut leaves them" if zeros else "a change that was never finished"
+    log.warning("%s: %d bytes behind byte %d cut off: %s", path, size - end, end, what)
+
+
+def _keep(tail: IO[bytes], path: Path) -> None:
+    number = 0
+    while (kept := path.with_name(f"{path.name}.tr{number}")).exists():
+        number += 1
+    with kept.open("xb") as copy:
+        shutil.copyfileobj(tail, copy, 1 << 20)
+    log.warning("what is cut off is kept in %s for %d days", kept, CUT_KEPT_S // 86400)
+
+
+def _whole_until(file: IO[bytes], path: Path) -> tuple[int, bytes]:
+    """Where the last whole transaction ends, and its id."""
+    return checked_until(file, path, _known_until(file, path))
+
+
+def checked_until(file: IO[bytes], path: Path, position: int = START) -> tuple[int, bytes]:
+    """Where the last whole transaction ends, looked for from a position on, and its id. Conflict where the time of one
+    of them cannot be right."""
+    last, limit = bytes(8), _limit()
+    for found in transactions(file, position):
+        _check_time(path, found, last, limit)
+        position, last = found.end, found.tid
+    return position, last
+
+
+def _known_until(file: IO[bytes], path: Path) -> int:
+    """Where the last transaction begins that the file's index knows; where the first begins without an index."""
+    try:
+        with Path(f"{path}.index").open("rb") as index:
+            position = int(pickle.load(index))  # its first part says how far the index goes
+    except Exception:  # noqa: BLE001 - missing or of no use, in whatever way: the store makes it anew
+        return START
+    size = os.fstat(file.fileno()).st_size
+    if not START + TRANS_HDR_LEN + 8 <= position <= size:
+        return START
+    begin = position - 8 - _length_before(file, position)
+    known = _transaction_at(file, begin, size) if begin >= START else None
+    return begin if known is not None and known.end == position else START
+
+
+def _limit() -> float:
+    return time.time() + AHEAD_S
+
+
+def _check_time(path: Path, found: Transaction, last: bytes, limit: float) -> None:
+    """Conflict where a transaction says a time that has not come, or one before the transaction that it follows."""
+    said = TimeStamp(found.tid) if found.tid > bytes(8) else None
+    if said is not None and last < found.tid and said.timeTime() <= limit:
+        return
+    time_said = str(said)[:19] if said is not None else "no time"
+    wrong = "which is before the change that it follows" if found.tid <= last else "which has not come yet"
+    raise Conflict(
+        f"{path.name} has a change at byte {found.position} with the time {time_said} UTC, {wrong}. "
+        f"The file is damaged, or this machine's clock is or was wrong. "
+        f"If the clock is right, restore a backup (`opsapp restore DIR`)."
+    )
+
+
+def _check_nothing_whole_behind(file: IO[bytes], path: Path, end: int, last: bytes) -> None:
+    """What cannot be read is a tail only where nothing follows it. Else it is damage, and a cut loses changes."""
+    size = os.fstat(file.fileno()).st_size
+    begin = size - 8 - _length_before(file, size)
+    if not end < begin <= size - TRANS_HDR_LEN:
+        return
+    behind = _transaction_at(file, begin, size)
+    if behind is not None and behind.tid > last and TimeStamp(behind.tid).timeTime() <= _limit():
+        raise Conflict(
+            f"{path.name} is damaged at byte {end}, and changes behind it are whole: restore a backup "
+            f"(`opsapp restore DIR`)."
+        )
+
+
+def _pack_broke_off(path: Path) -> bool:
+    beside = [path.with_name(path.name + ending) for ending in (".old", ".pack")]
+    return not path.exists() and all(each.exists() for each in beside)
+
+
+def take_back_pack(path: Path) -> None:
+    """A pack that ended between its two renamings left the whole file under its other name."""
+    if _pack_broke_off(path):
+        path.with_name(path.name + ".old").rename(path)
+        log.warning("a pack of %s was interrupted: the file is as it was before", path)
+
+
+def _clean(path: Path) -> None:
+    """Delete what a pack or a restore left behind, and what was cut off long ago."""
+    for ending in (".old", ".pack", PARTIAL):
+        path.with_name(path.name + ending).unlink(missing_ok=True)
+    for kept in path.parent.glob(f"{path.name}.tr[0-9]*"):
+        if kept.stat().st_mtime < time.time() - CUT_KEPT_S:
+            kept.unlink()
+
+
+def _part_of(path: Path) -> Path:
+    """What is written before it takes the file's name."""
+    return path.with_name(path.name + PARTIAL)
+
+
+def _marker(files: list[Path]) -> Path:
+    return files[-1].with_name(files[-1].name + RESTORE)
+
+
+def begin_restore(files: list[Path], aside: dict[Path, Path]) -> None:
+    """The new files stand beside the old ones as `.partial`, whole. From here on the restore is finished, if not by
+    this process then by the next one that opens the store."""
+    marker = _marker(files)
+    partial = _part_of(marker)
+    with partial.open("w") as file:
+        json.dump({str(path): str(name) for path, name in aside.items()}, file)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(marker)
+
+
+def finish_restore(files: list[Path]) -> bool:
+    """Whether there was one to finish. May be repeated after it broke off at any point."""
+    marker = _marker(files)
+    if not marker.exists():
+        return False
+    aside = {Path(path): Path(name) for path, name in json.loads(marker.read_text()).items()}
+    for path in files:
+        partial = _part_of(path)
+        if not partial.exists():
+            continue  # it is in its place already
+        path.with_name(path.name + ".index").unlink(missing_ok=True)
+        if path in aside and not aside[path].exists():
+            path.rename(aside[path])
+        partial.replace(path)
+    marker.unlink()
+    return True
