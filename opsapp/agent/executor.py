@@ -34,6 +34,7 @@ class Task:
     def __init__(self, command: dict, params: dict, executor: "Executor"):
         self.id = command["command_id"]
         self.type = command["type"]
+        self.store = command.get("store") or ""
         self.params = params
         self.cancel = Cancel()
         self._executor = executor

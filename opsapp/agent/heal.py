@@ -75,8 +75,9 @@ class Healer:
 
     def __call__(self, task: Task) -> Answer:
         """A phase that the server asks for."""
-        if not self._journal.admit(task.params["token"]):
-            return _refused("stale_token", {"newest": self._journal.token})
+        looks = task.params["phase"] == "measure"    # that has no effect on the host: whoever asks may know
+        if not (looks or self._journal.admit(task.params["token"], task.store)):
+            return _refused("stale_token", {"newest": self._journal.newest(task.store)})
         return self.perform(task)
 
     def perform(self, task: Any) -> Answer:

@@ -21,6 +21,7 @@ from .processes import Group
 log = logging.getLogger("journal")
 KEEP_S = 7 * 86400
 KEEP_MOST = 10_000
+KEEP_STORES = 50
 COMPACT_BYTES = 2 * 2**20
 ACCEPTED, STARTED, FINISHED, THANKED = "accepted", "started", "finished", "thanked"
 OPEN_MOST = 200
@@ -43,7 +44,7 @@ class Journal:
         os.makedirs(self.results, mode=0o700, exist_ok=True)
         self._lock = threading.RLock()
         self._entries: Dict[str, Entry] = {}
-        self.token = 0
+        self._tokens: Dict[str, int] = {}    # the newest fencing token of each service, the latest service last
         self._lines = Lines(os.path.join(directory, "journal.jsonl"))
         for line in self._lines:
             self._replay(line)
@@ -122,13 +123,18 @@ class Journal:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self._path(name))
 
-    def admit(self, token: int) -> bool:
-        """Whether a fencing token is not older than the newest seen; a newer one is remembered on the disk."""
+    def admit(self, token: int, store: str = "") -> bool:
+        """Whether a fencing token is not older than the newest seen of the same service; a newer one is remembered on
+        the disk. `store` is the service's identity; services from before they had one have none."""
         with self._lock:
-            if token > self.token:
-                self._write({"did": "token", "token": token})
-                self.token = token
-            return token == self.token
+            if token > self._tokens.get(store, -1):
+                self._write({"did": "token", "token": token, "store": store})
+                self._note_token(store, token)
+            return token == self._tokens[store]
+
+    def newest(self, store: str = "") -> int:
+        with self._lock:
+            return self._tokens.get(store, 0)
 
     def full(self) -> bool:
         with self._lock:
@@ -140,7 +146,7 @@ class Journal:
             self._forget(now)
             if self._lines.size < COMPACT_BYTES:
                 return
-            lines = [dumps({"did": "token", "token": self.token})]
+            lines = [dumps({"did": "token", "token": token, "store": store}) for store, token in self._tokens.items()]
             for name, entry in self._entries.items():
                 lines.append(dumps({"did": ACCEPTED, "id": name, "at": entry.at, "command": entry.command}))
                 if entry.state == STARTED:
@@ -168,7 +174,8 @@ class Journal:
             return    # one line damaged by the disk: the others still count
         did, name = said.get("did"), said.get("id")
         if did == "token":
-            self.token = max(self.token, said["token"])
+            store = said.get("store", "")
+            self._note_token(store, max(said["token"], self._tokens.get(store, 0)))
         elif did == ACCEPTED:
             self._entries[name] = Entry(ACCEPTED, said["at"], said["command"])
         elif name in self._entries:
@@ -180,6 +187,12 @@ class Journal:
                 entry.at = said.get("at", entry.at)
                 if did in (FINISHED, THANKED):
                     entry.command = None
+
+    def _note_token(self, store: str, token: int) -> None:
+        self._tokens.pop(store, None)
+        self._tokens[store] = token
+        if len(self._tokens) > KEEP_STORES:
+            del self._tokens[next(iter(self._tokens))]
 
     def _meet_results(self, now: float) -> None:
         """A result file counts even if the kill came before its line; one without a known id is of no use."""

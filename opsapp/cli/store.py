@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from opsapp import app
-from opsapp.runtime import backup, sealing
+from opsapp.runtime import backup, fencing, sealing
 from opsapp.runtime.settings import make_data_directory, private_files, store_settings
 from opsapp.web import configfile
 
@@ -100,7 +101,10 @@ def restore_store(asked: argparse.Namespace) -> None:
     with private_files(), _copying():
         files = _files(settings)
         make_data_directory(settings | store_settings(settings))
+        given_out = max(fencing.newest_token(path) for path in files)
         aside = backup.restore(Path(asked.directory), files)
+        for path in files:
+            fencing.keep_ahead(path, given_out, time.time())
     print("restored")
     for path in aside:
         print(f"what was there is now {path}: delete it once it is not needed")

@@ -1,8 +1,9 @@
 """Leases: which node does what only one may do.
 
 A lease is a record (owner, beat, token) changed by compare-and-set. The owner's beat moves; a node that has watched it
-stand still for a whole lease takes it over, so clocks need not agree. The token grows with every owner: what acts under
-a lease checks it in its own transaction (`check`), and effects outside the store carry it.
+stand still for a whole lease takes it over, so clocks need not agree. The token grows with every owner, and when the
+store goes back to a backup (`fencing`): what acts under a lease checks it in its own transaction (`check`), and effects
+outside the store carry it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from persistent import Persistent
 
 from opsapp.lib.problems import Conflict
 
+from .fencing import next_token
 from .wakes import node_of
 
 if TYPE_CHECKING:
@@ -42,7 +44,9 @@ def set_up(root: Root) -> None:
     root.system["leases"] = OOBTree()
 
 
-def beat(root: Root, owner: str, wanted: list[str], stale: dict[str, int]) -> dict[str, tuple[str, int, int]]:
+def beat(
+    root: Root, owner: str, wanted: list[str], stale: dict[str, int], now: float
+) -> dict[str, tuple[str, int, int]]:
     """Renew what is ours, take what is free or whose beat stood still at `stale`; the state of all wanted leases."""
     leases = root.system["leases"]
     for name in wanted:
@@ -52,7 +56,7 @@ def beat(root: Root, owner: str, wanted: list[str], stale: dict[str, int]) -> di
         if lease.owner == owner:
             lease.pulse.beat += 1
         elif not lease.owner or stale.get(name) == lease.pulse.beat:
-            lease.owner, lease.token = owner, lease.token + 1
+            lease.owner, lease.token = owner, next_token(lease.token, now)
             lease.pulse.beat += 1
     return {name: (leases[name].owner, leases[name].pulse.beat, leases[name].token) for name in wanted}
 
@@ -101,9 +105,9 @@ class LeaseKeeper:
             return False
         stale = {name: at_beat for name, (at_beat, since) in self._watched.items() if now - since >= LEASE_S}
         before = set(self.held)
-        state = self.node.transact(beat, self.owner, self.wanted, stale)
+        state = self._beat(stale)
         if self.exclusive and any(owner != self.owner for owner, _, _ in state.values()):
-            state = self.node.transact(beat, self.owner, self.wanted, {name: row[1] for name, row in state.items()})
+            state = self._beat({name: row[1] for name, row in state.items()})
         self.renewed_at = now
         self.held = {name: token for name, (owner, _, token) in state.items() if owner == self.owner}
         for name, (owner, at_beat, _) in state.items():
@@ -112,6 +116,12 @@ class LeaseKeeper:
         if set(self.held) - before:
             self.node.wake("leases")
         return False
+
+    def _beat(self, stale: dict[str, int]) -> dict[str, tuple[str, int, int]]:
+        found: dict[str, tuple[str, int, int]] = self.node.transact(
+            beat, self.owner, self.wanted, stale, self.node.clock.now()
+        )
+        return found
 
 
 def start(node: Node) -> None:

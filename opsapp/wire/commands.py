@@ -88,6 +88,7 @@ COMMAND: Dict[str, Field] = {
     "command_id": need(ID),
     "type": need(text(64, low=1)),
     "params": may(json_object(400000), {}),
+    "store": may(ID, ""),     # which service asks: a heal's token is compared with those of the same one
 }
 
 RESULT: Dict[str, Field] = {

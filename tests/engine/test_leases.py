@@ -50,7 +50,7 @@ def test_a_dead_owners_lease_is_taken_over_after_its_time_and_not_before(pair):
     assert not one.leases.holds("pipeline"), "an owner that did not renew stops acting before others may take over"
     advance(pair, leases.LEASE_S * 0.2)
     two.leases.step()
-    assert two.leases.held["pipeline"] == token + 1
+    assert two.leases.held["pipeline"] > token
     one.leases.step()
     assert not one.leases.holds("pipeline")
 
@@ -60,7 +60,7 @@ def test_work_under_a_lost_lease_does_not_commit(pair):
     one.leases.step()
     two.leases.step()
     bind(one)
-    assert one.store.transact(leases.check, ("pipeline",)) == 1
+    assert one.store.transact(leases.check, ("pipeline",)) == 1_000_000
     advance(pair, leases.LEASE_S * 1.1)
     two.leases.step()
     bind(one)

@@ -74,6 +74,34 @@ def test_an_older_token_is_not_admitted_over_restarts(home):
     assert not Journal(home, 1).admit(4)
 
 
+def test_tokens_of_different_services_are_not_compared(home):
+    """An agent that comes from another service has seen none of this one's tokens."""
+    first = Journal(home, 0)
+    assert first.admit(900, "old")
+    assert first.admit(3, "new")
+    assert not first.admit(2, "new")
+    assert not first.admit(899, "old")
+    again = Journal(home, 1)
+    assert (again.newest("old"), again.newest("new"), again.newest("other")) == (900, 3, 0)
+    assert not again.admit(2, "new")
+
+
+def test_tokens_written_before_services_had_an_identity_count_for_those_only(home):
+    with open(os.path.join(home, "journal.jsonl"), "wb") as file:
+        file.write(b'{"did":"token","token":57}\n')
+    kept = Journal(home, 0)
+    assert not kept.admit(56)
+    assert kept.admit(1, "a service that says who it is")
+
+
+def test_only_the_latest_services_are_remembered(home):
+    first = Journal(home, 0)
+    for number in range(journal_module.KEEP_STORES + 1):
+        assert first.admit(5, f"s{number}")
+    assert first.newest("s0") == 0
+    assert first.newest("s1") == 5
+
+
 def test_ids_are_forgotten_after_a_week_and_open_ones_never(home):
     first = Journal(home, 0)
     for name in ("old", "open"):
@@ -103,7 +131,7 @@ def test_a_grown_file_is_rewritten_and_says_the_same(home, monkeypatch):
     assert os.path.getsize(os.path.join(home, "journal.jsonl")) < size
     assert first.accept(command("after"), 51)
     again = Journal(home, 52)
-    assert again.token == 9
+    assert again.newest() == 9
     assert set(again.open()) == {"c38", "c39", "after"}
     assert again.open()["c39"].group.pid == 5
     assert again.state("c0") == "thanked"

@@ -16,6 +16,7 @@ from opsapp.agents.resources import (
     with_open_commands,
 )
 from opsapp.lib.problems import Invalid
+from opsapp.runtime.fencing import store_id
 from opsapp.runtime.sealing import seal_of
 from opsapp.runtime.wakes import node_of, wake_after_commit
 from opsapp.tree.root import Root
@@ -119,7 +120,8 @@ def claim(root: Root, sessions: Mapping[str, str]) -> dict[str, tuple[list[dict[
     now, found = node_of(root._p_jar).clock.now(), {}
     for agent_id in with_open_commands(root):
         if agent_id in sessions and agent_id in agents_of(root):
-            offered = agents_of(root)[agent_id].commands.offer(sessions[agent_id], now, again=False)
+            queue = agents_of(root)[agent_id].commands
+            offered = queue.offer(sessions[agent_id], now, again=False, store=store_id(root))
             if offered[0] or offered[1]:
                 found[agent_id] = offered
     return found

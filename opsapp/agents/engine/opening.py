@@ -8,6 +8,7 @@ from typing import Any
 from opsapp.agents.resources import agents_of, find_agent, keep_outcome
 from opsapp.lib.problems import Unauthenticated
 from opsapp.runtime.events import emit
+from opsapp.runtime.fencing import store_id
 from opsapp.runtime.wakes import node_of, wake_after_commit
 from opsapp.tree.root import Root
 
@@ -39,7 +40,7 @@ def open_session(root: Root, agent_id: str, key_digest: str, session: str, hello
     touched(root, agent.id, session_number=state.session_number)
     reports.become(root, agent, "online", session=session)
     ended = agent.commands.reconcile(hello["held"], now, delivered_before=now)
-    offered = agent.commands.offer(session, now, again=True)
+    offered = agent.commands.offer(session, now, again=True, store=store_id(root))
     commands.settle(root, agent, ended=bool(ended))
     return state.session_number, offered, policies.newer_than(agent, hello["policy_version"])
 

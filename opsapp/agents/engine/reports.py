@@ -10,6 +10,7 @@ from opsapp.agents.resources import POLL, Agent, Manifest, keep_index, keep_outc
 from opsapp.lib.problems import Conflict
 from opsapp.notify import engine as notify
 from opsapp.runtime.events import emit
+from opsapp.runtime.fencing import store_id
 from opsapp.runtime.node import Node
 from opsapp.runtime.wakes import after_commit, node_of, wake_after_commit
 from opsapp.tree.root import Root
@@ -154,7 +155,7 @@ def take_poll(root: Root, agent: Agent, report: Mapping[str, Any], *, ip: str) -
         ended = queue.finish(result["command_id"], now, result) or ended
     if report["held"] is not None and not connected:
         ended = bool(queue.reconcile(report["held"], now, delivered_before=now - ANSWER_LOST_S)) or ended
-    sent, cancels = ([], []) if connected else queue.offer(POLL, now, again=True)
+    sent, cancels = ([], []) if connected else queue.offer(POLL, now, again=True, store=store_id(root))
     sent = commands.fitting(sent)
     if report["held"] is None:
         for command in sent:

@@ -156,8 +156,9 @@ class Commands(Folder):
         for name in list(self.open):
             yield self._children[name]
 
-    def offer(self, to: str, now: float, *, again: bool) -> tuple[list[dict[str, Any]], list[str]]:
-        """(commands, ids to cancel) that have to be sent to this session; with `again` those sent before, too."""
+    def offer(self, to: str, now: float, *, again: bool, store: str = "") -> tuple[list[dict[str, Any]], list[str]]:
+        """(commands, ids to cancel) that have to be sent to this session; with `again` those sent before, too. `store`
+        is the service's identity, which goes with each."""
         sent, cancels = [], []
         for command in self.unfinished():
             if command.status == "queued" and (again or command.offered_to != to):
@@ -165,7 +166,7 @@ class Commands(Folder):
                     continue
                 if command.offered_to != to:
                     command.offered_to = to
-                sent.append(command.on_the_wire())
+                sent.append({**command.on_the_wire(), "store": store})
             if command.cancel_requested and command.offered_to and (again or command.cancel_to != to):
                 if command.cancel_to != to:
                     command.cancel_to = to

@@ -1,0 +1,86 @@
+"""What tells a host which service asks it, and whether that is the latest one: the store's identity and fencing tokens.
+
+The identity is made once and goes with every copy of the store. A token is the time of a lease's takeover in
+milliseconds, or one more than the last token where the clock is behind. So it grows also when the store itself goes
+back: after a restore, or on a copy of its files. `opsapp restore` reads the tokens of the store that it sets aside, for
+the case that a clock was wrong.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import ZODB
+from ZODB.FileStorage.FileStorage import FileStorage, packed_version
+
+from opsapp.tree.root import KEY
+
+if TYPE_CHECKING:
+    from opsapp.tree.root import Root
+
+log = logging.getLogger(__name__)
+
+STORE, LEASES = "store-id", "leases"
+
+
+def set_up(root: Root) -> None:
+    """Evolve step: this store is a new one, or one from before stores had an identity."""
+    root.system.setdefault(STORE, secrets.token_hex(16))
+
+
+def store_id(root: Root) -> str:
+    found: str = root.system[STORE]
+    return found
+
+
+def next_token(last: int, now: float) -> int:
+    """The token of a takeover."""
+    return max(last + 1, int(now * 1000))
+
+
+def newest_token(main: Path) -> int:
+    """The newest token that a store has given out; 0 when there is none, or the store cannot be read any more."""
+    if not main.exists():
+        return 0
+    with main.open("rb") as file:
+        if file.read(len(packed_version)) != packed_version:
+            return 0
+    try:
+        return _in_store(main, _newest, read_only=True)
+    except Exception:  # it may be damaged in any way: that is often why a backup is restored
+        log.info("%s cannot be read: only the clock says which fencing token comes next", main.name, exc_info=True)
+        return 0
+
+
+def keep_ahead(main: Path, given_out: int, now: float) -> bool:
+    """Have the store in this file give out newer tokens than that one; whether it had to be written. A clock that is
+    right sees to it by itself."""
+    if given_out < int(now * 1000):
+        return False
+    _in_store(main, lambda leases: _raise(leases, given_out), read_only=False)
+    return True
+
+
+def _newest(leases: Any) -> int:
+    return max((lease.token for lease in leases.values()), default=0)
+
+
+def _raise(leases: Any, least: int) -> int:
+    for lease in leases.values():
+        lease.token = max(lease.token, least)
+    return least
+
+
+def _in_store(main: Path, fn: Callable[[Any], int], *, read_only: bool) -> int:
+    """`fn` over the leases of a store that no server uses."""
+    db = ZODB.DB(FileStorage(str(main), read_only=read_only))
+    try:
+        with db.transaction() as connection:
+            top = connection.root()
+            return fn(top[KEY].system[LEASES]) if KEY in top else 0
+    finally:
+        db.close()

@@ -1,0 +1,115 @@
+"""After a restore, or on a copy of the store's files, hosts are healed as before: they can tell that it is the latest
+service of this store."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.agent_process import EnrolledAgent
+from tests.support.process import ROOT, Serve
+from tests.support.waiting import until
+
+pytestmark = pytest.mark.system
+
+
+def config(place):
+    rule = {
+        # It always holds and is never cured, so that the service acts again whenever the cooldown is over.
+        "id": "clean",
+        "condition": "disk_percent >= 0",
+        "initial_level": "notify",
+        "cooldown_s": 1,
+        "settle_s": 0,
+        "verify_timeout_s": 5,
+        "action": {"type": "temp_cleanup", "params": {"path": str(place), "max_age_hours": 24}},
+    }
+    rates = {"fleet": 10000, "site": 10000, "rule": 10000}
+    return {
+        "agents": {"report_interval_s": 0.5},
+        "healing": {
+            "default_rules": False,
+            "hold_s": 0.1,
+            "absorption_window_s": 1,
+            "breaker": {"failures": 100},
+            "brake": {"max_heals_per_hour": rates, "max_unhealthy_percent": 100},
+            "offline_policies": {"enabled": False},
+            "rules": [rule],
+        },
+    }
+
+
+def opsapp(*words):
+    subprocess.run(
+        [sys.executable, "-m", "opsapp.cli", *map(str, words)],
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        timeout=60,
+    )
+
+
+@pytest.fixture
+def place(tmp_path):
+    found = tmp_path / "rubbish"
+    found.mkdir()
+    return found
+
+
+def acted(server):
+    """The rule's final entries that an agent was asked for."""
+    rows = server.admin.get("/api/healing/ledger?rule_id=clean&limit=1000")
+    return [row for row in rows if row["state"] == "final" and row["action_type"]]
+
+
+def heal(server, place):
+    """A file that the next heal must delete; what the heals since then ended with."""
+    before = max((row["id"] for row in acted(server)), default=0)
+    old = place / "old"
+    old.write_text("x")
+    os.utime(old, (1, 1))
+    until(lambda: not old.exists() or [row for row in acted(server) if row["id"] > before + 3], 60, what="a heal")
+    said = [(row["outcome"], row["reason"]) for row in acted(server) if row["id"] > before]
+    assert not old.exists(), said
+
+
+def test_restored_the_service_heals_the_hosts_that_have_seen_newer_heals(tmp_path, place):
+    server, copy = Serve(tmp_path / "server", config(place)), tmp_path / "copy"
+    with server, EnrolledAgent(tmp_path / "agent", server, interval_s=0.5) as agent:
+        agent.online()
+        server.admin.post("/api/healing/trust/clean/promote", {"level": "execute"})
+        heal(server, place)
+        opsapp("backup", copy, "--data", server.data)
+        for _ in range(3):  # each start has a newer token, which the host remembers
+            server.stop()
+            server.start()
+            agent.online()
+            heal(server, place)
+        server.stop()
+        opsapp("restore", copy, "--data", server.data)
+        server.start()
+        agent.online()
+        heal(server, place)
+        assert not [row for row in acted(server) if "stale_token" in row["reason"]]
+
+
+def test_a_copy_of_the_files_in_another_place_heals_them_too(tmp_path, place):
+    first = Serve(tmp_path / "server", config(place))
+    with first, EnrolledAgent(tmp_path / "agent", first, interval_s=0.5) as agent:
+        agent.online()
+        first.admin.post("/api/healing/trust/clean/promote", {"level": "execute"})
+        heal(first, place)
+        first.stop()
+        shutil.copytree(first.data, tmp_path / "copied")
+        for _ in range(2):
+            first.start()
+            agent.online()
+            heal(first, place)
+            first.stop()
+        with Serve(tmp_path / "moved", config(place), port=first.port, data=tmp_path / "copied") as second:
+            agent.server = second
+            agent.online()
+            heal(second, place)
+            assert not [row for row in acted(second) if "stale_token" in row["reason"]]
