@@ -7,10 +7,15 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Mapping
 from datetime import datetime, timezone
+from types import MappingProxyType
 from typing import Any
 
-from .redact import RedactFilter
+from .redact import RedactFilter, fields_of
+
+Fields = Mapping[str, Any]
+NO_FIELDS: Fields = MappingProxyType({})
 
 
 class Line(logging.Formatter):
@@ -18,23 +23,33 @@ class Line(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         trace = _trace(self, record) if record.exc_info or record.exc_text else None
-        return self.line(record.created, record.levelname.lower(), record.name, record.getMessage(), trace)
+        level, message = record.levelname.lower(), record.getMessage()
+        return self.line(record.created, level, record.name, message, trace, fields_of(record))
 
-    def line(self, at: float, level: str, logger: str, message: str, trace: str | None = None) -> str:
+    def line(
+        self, at: float, level: str, logger: str, message: str, trace: str | None = None, fields: Fields = NO_FIELDS
+    ) -> str:
+        """`fields` are the values that the message gives a name (`path=…`)."""
         raise NotImplementedError
 
 
 class TextLine(Line):
-    """time=… level=… logger=… message, a traceback folded into the same line."""
+    """time=… level=… logger=… message, a traceback folded into the same line. The message says its fields itself."""
 
-    def line(self, at: float, level: str, logger: str, message: str, trace: str | None = None) -> str:
+    def line(
+        self, at: float, level: str, logger: str, message: str, trace: str | None = None, fields: Fields = NO_FIELDS
+    ) -> str:
         tail = f' trace="{_folded(trace)}"' if trace else ""
         return f"time={_time(at)} level={level} logger={logger} {_folded(message)}{tail}"
 
 
 class JsonLine(Line):
-    def line(self, at: float, level: str, logger: str, message: str, trace: str | None = None) -> str:
-        line = {"time": _time(at), "level": level, "logger": logger, "message": message}
+    """One JSON object a line; each value that the message names is a field of its own too."""
+
+    def line(
+        self, at: float, level: str, logger: str, message: str, trace: str | None = None, fields: Fields = NO_FIELDS
+    ) -> str:
+        line = {**fields, "time": _time(at), "level": level, "logger": logger, "message": message}
         if trace:
             line["trace"] = trace
         return json.dumps(line, ensure_ascii=False)

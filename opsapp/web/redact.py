@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import re
+from typing import Any
 from urllib.parse import unquote
 
 HIDDEN = "[redacted]"
@@ -59,6 +60,25 @@ _ENCODED_NAME = re.compile(r"(?<![^&])([^=&]*%[^=&]*)=[^&]*")
 _ORDINARY = re.compile(r"[!-~]*")
 
 
+_NAMED = re.compile(r"(?:(?<![^\s])(?P<name>[a-z_]+)=)?%(?P<kind>[-#0-9.+ ]*[a-zA-Z])")
+
+
+def fields_of(record: logging.LogRecord) -> dict[str, Any]:
+    """The values that a record's message gives a name, as in `log.info("run ended run=%s", run_id)`."""
+    known = getattr(record, "fields", None)
+    if known is not None:
+        return known
+    args = record.args if isinstance(record.args, tuple) else ()
+    places = list(_NAMED.finditer(str(record.msg)))
+    if len(places) != len(args):
+        return {}
+    return {
+        place["name"]: value if isinstance(value, int | float | bool) else str(value)
+        for place, value in zip(places, args, strict=True)
+        if place["name"]
+    }
+
+
 class RedactFilter(logging.Filter):
     """On a handler: every line that passes is redacted, arguments and tracebacks included."""
 
@@ -66,10 +86,17 @@ class RedactFilter(logging.Filter):
         message = record.getMessage()
         clean = redact(message)
         if clean != message:
+            fields = fields_of(record)
+            record.fields = {name: _clean(name, value) for name, value in fields.items()}
             record.msg, record.args = clean, None
         if record.exc_info and not record.exc_text:
             record.exc_text = redact(logging.Formatter().formatException(record.exc_info))
         return True
+
+
+def _clean(name: str, value: Any) -> Any:
+    """A value as it stands in the redacted message: its name may be what tells that it is secret."""
+    return redact(f"{name}={value}").partition("=")[2] if isinstance(value, str) else value
 
 
 def install() -> None:

@@ -77,9 +77,10 @@ class _Form:
     spool: IO[bytes] | None = None
     opened: bool = False
     seen_file: bool = False
+    wrong: dict[str, str] = field(default_factory=dict)
 
     def ready(self) -> bool:
-        return all(name in self.fields for name in self.needs)
+        return not self.wrong and all(name in self.fields for name in self.needs)
 
     def open(self) -> None:
         """The receiver can start; what was spooled goes first."""
@@ -113,8 +114,8 @@ def receive_form(
     try:
         _read_parts(body, boundary, form)
         missing = [name for name in needs if name not in form.fields] + ([] if form.seen_file else [file])
-        if missing:
-            raise Invalid(dict.fromkeys(missing, "is required"))
+        if missing or form.wrong:
+            raise Invalid(dict.fromkeys(missing, "is required") | form.wrong)
         answer = receiver.finish()
         whole = True
         return answer
@@ -140,7 +141,11 @@ def _read_parts(body: Any, boundary: str, form: _Form) -> None:
                 data = body.read(_READ)
                 for event in parser.parse(data):
                     part.on(event)
+                if form.wrong and form.opened:
+                    raise Invalid(form.wrong)
     except ParserLimitReached as problem:
+        if form.wrong:
+            raise Invalid(form.wrong) from problem
         raise TooLarge("The form has too many or too long parts.") from problem
     except MultipartError as problem:
         raise Malformed("The form cannot be read.") from problem
@@ -153,6 +158,8 @@ class _Part:
         self._form = form
         self._name: str | None = None
         self._is_file = False
+        self._skipped = False
+        self._passed = 0  # bytes of what was skipped: a client learns what is wrong without sending all of it
         self._value = b""
 
     def on(self, event: Any) -> None:
@@ -167,22 +174,36 @@ class _Part:
         form = self._form
         self._name, self._value = segment.name, b""
         self._is_file = segment.name == form.file
-        if not self._is_file:
-            if segment.name not in (*form.needs, *form.optional):
-                raise Invalid({str(segment.name)[:100]: "is not known here"})
-            if segment.name in form.fields:
-                raise Invalid({segment.name: "is there more than once"})
+        self._skipped = self._misplaced(segment.name)
+        if self._skipped or not self._is_file:
             return
-        if form.seen_file:
-            raise Invalid({form.file: "is there more than once"})
         form.seen_file = True
+        if form.wrong:
+            self._skipped = True
+            return
         form.filename = segment.filename
         if form.ready():
             form.open()
         else:
             form.spool = tempfile.SpooledTemporaryFile(_SPOOL_IN_MEMORY)  # noqa: SIM115 - closed by _Form.close
 
+    def _misplaced(self, name: str | None) -> bool:
+        """Whether this part is one too many. It is named with what else is wrong, and its content is passed over."""
+        form = self._form
+        if name not in (form.file, *form.needs, *form.optional):
+            form.wrong[str(name)[:100]] = "is not known here"
+        elif name in form.fields or (name == form.file and form.seen_file):
+            form.wrong[str(name)] = "is there more than once"
+        else:
+            return False
+        return True
+
     def _piece(self, data: bytes) -> None:
+        if self._skipped:
+            self._passed += len(data)
+            if self._passed > _MAX_FIELD:
+                raise Invalid(self._form.wrong)
+            return
         if self._is_file:
             self._form.write(data)
             return
@@ -192,14 +213,12 @@ class _Part:
 
     def _end(self) -> None:
         form = self._form
+        if self._skipped:
+            return
         if not self._is_file and self._name is not None:
-            form.fields[self._name] = _text(self._name, self._value)
+            try:
+                form.fields[self._name] = self._value.decode("utf-8")
+            except UnicodeDecodeError:
+                form.wrong[self._name] = "is not UTF-8"
         if form.seen_file and not form.opened and form.ready():
             form.open()
-
-
-def _text(name: str, value: bytes) -> str:
-    try:
-        return value.decode("utf-8")
-    except UnicodeDecodeError as problem:
-        raise Invalid({name: "is not UTF-8"}) from problem

@@ -93,6 +93,8 @@ BAD = [
     ({"expected_status": 99}, {"expected_status"}),
     ({"expected_status": 600}, {"expected_status"}),
     ({"type": "smtp"}, {"type"}),
+    ({"type": "smtp", "url": None}, {"type", "url"}),
+    ({"type": "smtp", "url": "x" * 3000}, {"type", "url"}),
     ({"url": "ftp://x/"}, {"url"}),
     ({"url": "http://"}, {"url"}),
     ({"url": "http://a b/"}, {"url"}),

@@ -83,12 +83,20 @@ def test_a_second_server_on_the_same_data_or_port_refuses_to_start(tmp_path):
         assert serve.admin.get("/api/me")["username"] == "admin"
 
 
+def of_request(serve, request_id):
+    lines = (json.loads(line) for line in serve.log.read_text().splitlines() if line.startswith("{"))
+    return next((line for line in lines if line.get("request_id") == request_id), None)
+
+
 def test_sighup_takes_a_good_configuration_and_keeps_the_old_one_when_it_is_bad(tmp_path):
     (tmp_path / "short.ini").write_text(SHORT)
     config = {"web": {"base_url": "http://one.example"}, "log": {"format": "json"}}
     with Serve(tmp_path, config=config, ini=tmp_path / "short.ini") as serve:
         lines = [line for line in serve.log.read_text().splitlines() if not line.startswith(("Serving at", "First "))]
         assert {"time", "level", "logger", "message"} <= set.intersection(*(set(json.loads(line)) for line in lines))
+        found = serve.admin.request("GET", "/api/me?token=wrong")
+        asked = until(lambda: of_request(serve, found.headers["x-request-id"]), 10, what="the request in the log")
+        assert (asked["method"], asked["path"], asked["status"]) == ("GET", "/api/me?token=[redacted]", found.status)
         serve.config.write_text("web: {base_url: 'http://two.example', no_such_key: 1}\n")
         serve.child.send_signal(signal.SIGHUP)
         until(lambda: "no_such_key" in serve.tail(), 10, what="the mistake in the log")

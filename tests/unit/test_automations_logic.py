@@ -8,6 +8,7 @@ from opsapp.automations.engine.following import Lines, position_of
 from opsapp.automations.logic import inputs, ranking, runs, services, settings, templates, workflow
 from opsapp.automations.logic.filling import Missing, Values, places
 from opsapp.automations.resources import Output
+from opsapp.automations.resources.runs import Chunk
 from opsapp.lib.masking import MASK, Masker, everywhere, masked
 
 
@@ -63,6 +64,20 @@ def test_a_reader_that_goes_on_anywhere_misses_nothing(pieces, start, most):
     rest = whole[min(start, len(whole)) :]
     assert [line for line, _ in found] == (rest.removesuffix("\n").split("\n") if rest else [])
     assert all(whole[:place].endswith(("\n", line)) for line, place in found)
+
+
+def test_each_piece_of_output_keeps_the_time_at_which_it_was_written():
+    output, told = Output(), []
+    for at, piece in ((10, "a\n"), (10, "b\n"), (12, "c\n"), (13, "d\n"), (13, "e" * 5000), (20, "f\n")):
+        before = output.size
+        output.add(piece, at)
+        told += [(start, text, when) for start, text, when in output.since(before, 10_000)]
+    assert [when for _, _, when in told] == [10, 10, 12, 13, 13, 20]
+    again = {start + n: when for start, text, when in output.since(0, 10_000) for n in range(len(text))}
+    assert [again[start] for start, _, _ in told] == [10, 10, 12, 13, 13, 20]
+    assert next(text for _, text, _ in output.since(3, 10_000)) == "\n"
+    old = Chunk("written by an older version", 7)
+    assert list(old.since(8)) == [(8, "by an older version", 7)]
 
 
 def test_where_a_reader_left_off():

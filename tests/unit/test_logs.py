@@ -60,3 +60,19 @@ def test_text_lines_have_keys(lines):
     logs.apply({"format": "text", "level": "info"})
     logging.getLogger("opsapp.test").info("serving port=%d", 80)
     assert lines[0].endswith("level=info logger=opsapp.test serving port=80")
+
+
+def test_what_a_message_names_is_a_field_of_a_json_line(lines):
+    logs.apply({"format": "json", "level": "info"})
+    log = logging.getLogger("opsapp.test")
+    log.info("run ended run=%s code=%d took=%.1f: %s", "ab12", 3, 1.25, "level=debug other=7")
+    log.info("refused token=%s path=%s time=%s", "ab" * 32, "/x", "never")
+    log.info("100 %% run=%s", "ab12")
+    log.info("plain")
+    ended, refused, percent, plain = (json.loads(line) for line in lines)
+    assert (ended["run"], ended["code"], ended["took"], ended["level"]) == ("ab12", 3, 1.25, "info")
+    assert "other" not in ended
+    assert (refused["path"], refused["token"]) == ("/x", "[redacted]")
+    assert refused["time"] != "never"
+    assert (percent["message"], plain["message"]) == ("100 % run=ab12", "plain")
+    assert set(plain) == {"time", "level", "logger", "message"}

@@ -290,6 +290,26 @@ def test_missing_parts_are_named_at_once():
     assert set(caught.value.fields) == {"dest", "file"}
 
 
+@pytest.mark.parametrize(
+    ("parts", "named"),
+    [
+        ((DEST,), {"file"}),
+        ((DEST, ("upload", b"content", "a.txt")), {"upload", "file"}),
+        ((("upload", b"content", "a.txt"), FILE), {"upload", "dest"}),
+        ((("upload", b"x" * 100_000, "a.txt"),), {"upload"}),  # no more is read to see what else is wrong
+        ((DEST, DEST), {"dest", "file"}),
+        ((("dest", b"\xff", None), ("note", b"\xff", None)), {"dest", "note", "file"}),
+        ((DEST, FILE, ("upload", b"", None)), {"upload"}),
+    ],
+)
+def test_everything_that_is_wrong_with_a_form_is_named(parts, named):
+    taken = Taken()
+    with pytest.raises(problems.Invalid) as caught:
+        uploads.receive_form(body(form(*parts), step=65536), taken, needs=("dest",), optional=("note",))
+    assert set(caught.value.fields) == named
+    assert taken.state in {"new", "aborted"}
+
+
 def test_a_receiver_may_refuse_and_is_not_aborted_then():
     taken = Taken(refuse=problems.NotFound("no such directory"))
     with pytest.raises(problems.NotFound):

@@ -25,11 +25,27 @@ _NUMBERS = object()
 
 
 class Chunk(Persistent):
-    """A piece of output; the last one grows until it is worth an object of its own."""
+    """A piece of output; the last one grows until it is worth an object of its own. `times` has (first character, when
+    it was written) for whatever was added in a later second than `at`."""
+
+    times: tuple[tuple[int, int], ...] = ()
 
     def __init__(self, text: str, at: float):
         self.text = text
         self.at = int(at)
+
+    def add(self, text: str, at: float) -> None:
+        if int(at) != (self.times[-1][1] if self.times else self.at):
+            self.times += ((len(self.text), int(at)),)
+        self.text += text
+
+    def since(self, skip: int) -> Iterator[tuple[int, str, int]]:
+        """(first character, text, when it was written) from this character on."""
+        starts = ((0, self.at), *self.times)
+        for n, (start, at) in enumerate(starts):
+            end = starts[n + 1][0] if n + 1 < len(starts) else len(self.text)
+            if end > skip:
+                yield max(start, skip), self.text[max(start, skip) : end], at
 
 
 class Output(Persistent):
@@ -50,8 +66,7 @@ class Output(Persistent):
         self.kept += len(shown.encode("utf-8"))
         last = self.chunks[self.chunks.maxKey()] if self.chunks else None
         if last is not None and len(last.text) + len(shown) <= GROWS_TO:
-            last.text += shown
-            last.at = int(now)
+            last.add(shown, now)
         else:
             self.chunks[self.size] = Chunk(shown, now)
         self.size += len(shown)
@@ -65,9 +80,9 @@ class Output(Persistent):
             return
         position = max(0, position)
         for start, chunk in self.chunks.items(self.chunks.maxKey(position)):
-            skip = max(0, position - start)
-            yield start + skip, chunk.text[skip:], chunk.at
-            most -= len(chunk.text) - skip
+            for inside, text, at in chunk.since(max(0, position - start)):
+                yield start + inside, text, at
+                most -= len(text)
             if most <= 0:
                 return
 

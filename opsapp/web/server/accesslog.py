@@ -12,7 +12,7 @@ from typing import Any
 
 import gevent
 
-from opsapp.web.logs import Line
+from opsapp.web.logs import Fields, Line
 from opsapp.web.redact import RedactFilter
 
 access = logging.getLogger("opsapp.access")
@@ -21,16 +21,16 @@ PLAIN = (logging.StreamHandler, logging.FileHandler)
 
 
 class AccessLog:
-    """Messages come in redacted (see `redact.target`)."""
+    """Fields come in redacted (see `redact.target`)."""
 
     def __init__(self) -> None:
-        self._lines: list[tuple[float, str]] = []
+        self._lines: list[tuple[float, Fields]] = []
 
     def wanted(self) -> bool:
         return access.isEnabledFor(logging.INFO)
 
-    def add(self, message: str) -> None:
-        self._lines.append((time.time(), message))
+    def add(self, fields: Fields) -> None:
+        self._lines.append((time.time(), fields))
         if len(self._lines) == 1:
             gevent.spawn_later(WRITE_AFTER_S, self.write)
 
@@ -46,13 +46,17 @@ class AccessLog:
             logger = logger.parent if logger.propagate else None
 
 
-def _write(handler: logging.Handler, lines: list[tuple[float, str]]) -> None:
+def _message(fields: Fields) -> str:
+    return " ".join([f"{name}={value}" for name, value in fields.items()])
+
+
+def _write(handler: logging.Handler, lines: list[tuple[float, Fields]]) -> None:
     if handler.level > logging.INFO:
         return
     look = handler.formatter
     ours = all(isinstance(each, RedactFilter) for each in handler.filters)
     if type(handler) in PLAIN and isinstance(look, Line) and ours:
-        text = "".join([look.line(at, "info", access.name, message) + "\n" for at, message in lines])
+        text = "".join([_line(look, at, fields) + "\n" for at, fields in lines])
         handler.acquire()
         try:
             handler.stream.write(text)  # type: ignore[attr-defined]
@@ -62,11 +66,15 @@ def _write(handler: logging.Handler, lines: list[tuple[float, str]]) -> None:
         finally:
             handler.release()
         return
-    for at, message in lines:
-        handler.handle(_record(at, message))
+    for at, fields in lines:
+        handler.handle(_record(at, fields))
 
 
-def _record(at: float, message: str) -> logging.LogRecord:
-    record = logging.LogRecord(access.name, logging.INFO, "", 0, message, None, None)
-    record.created = at
+def _line(look: Line, at: float, fields: Fields) -> str:
+    return look.line(at, "info", access.name, _message(fields), None, fields)
+
+
+def _record(at: float, fields: Fields) -> logging.LogRecord:
+    record = logging.LogRecord(access.name, logging.INFO, "", 0, _message(fields), None, None)
+    record.created, record.fields = at, fields
     return record

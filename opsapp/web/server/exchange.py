@@ -162,9 +162,16 @@ class Exchange:
         if lines.wanted():
             took = (time.perf_counter() - self.started) * 1000
             lines.add(
-                f"remote={self.remote} method={self.method} path={redact.target(self.path, self.query)} "
-                f"status={self.code or LEFT} bytes={self.sent} ms={took:.1f} request_id={self.request_id} "
-                f"user={self.username or '-'}"
+                {
+                    "remote": self.remote,
+                    "method": self.method,
+                    "path": redact.target(self.path, self.query),
+                    "status": self.code or LEFT,
+                    "bytes": self.sent,
+                    "ms": round(took, 1),
+                    "request_id": self.request_id,
+                    "user": self.username or "-",
+                }
             )
 
 
