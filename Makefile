@@ -10,7 +10,7 @@ export PYTHONPATH := $(CURDIR)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test crash coverage lint bench soak system browser fleet clean run-venv test-venv
+.PHONY: help run test crash coverage lint bench soak system attack browser fleet clean run-venv test-venv
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
@@ -37,6 +37,9 @@ lint: test-venv ## style, import rules, types, and the house rules of tests/unit
 
 system: test-venv ## real server and agent processes over real sockets; no root, no network
 	@$(PYTEST) -n $(WORKERS) tests/system -m "not soak and not crash" $(ARGS)
+
+attack: test-venv ## what a hostile client or person tries, on a running server, and the HTTP parser against others
+	@$(PYTEST) -n $(WORKERS) tests/unit tests/api tests/engine tests/system -m "attack and not soak" $(ARGS)
 
 browser: test-venv ## every page in headless Chromium
 	@$(PYTEST) tests/browser -m "not soak" $(ARGS)

@@ -6,6 +6,8 @@ Lives here: who somebody is. Must not: decide what a role may do (tree.acl), cou
 
 
 def includeme(config):
+    from opsapp.web.paths import SIGN_IN_LIMIT
+
     from . import policy, schemas
 
     config.add_section("web.login", schemas.LoginSection)
@@ -19,5 +21,8 @@ def includeme(config):
     config.add_preparation("opsapp.auth.engine.make_first_admin")
     config.add_credential_reader(policy.read_credential)
     config.add_engine("opsapp.auth.engine.start")
+    config.add_body_limit("POST", "/api/login", SIGN_IN_LIMIT)
+    config.add_body_limit("POST", "/api/login/totp", SIGN_IN_LIMIT)
+    config.add_body_limit("GET", "/api/auth/oidc/callback", SIGN_IN_LIMIT)
     config.include("opsapp.auth.cookies")
     config.scan("opsapp.auth.views")

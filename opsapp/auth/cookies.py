@@ -21,10 +21,10 @@ from opsapp.lib.ids import digest
 from opsapp.lib.problems import Forbidden
 from opsapp.web.address import same_origin
 from opsapp.web.derivers import UNSAFE
+from opsapp.web.forms import first_look
 
 SESSION = "opsapp_session"
 FIELD, HEADER = "csrf_token", "X-CSRF-Token"
-FORM = "application/x-www-form-urlencoded"
 
 View = Callable[[Any, Request], Any]
 
@@ -40,16 +40,9 @@ def csrf_token(secret: str) -> str:
 
 
 def carries(request: Request, secret: str) -> bool:
-    """Whether the request has the CSRF token of this cookie."""
-    given = request.headers.get(HEADER) or ""
-    if not given and is_form(request):
-        given = request.POST.get(FIELD, "")
-    return isinstance(given, str) and hmac.compare_digest(given.encode(), csrf_token(secret).encode())
-
-
-def is_form(request: Request) -> bool:
-    """Whether the body is a form as our pages send it. Nothing else may be read as one: it could not be."""
-    return request.content_type == FORM and (request.charset or "utf-8").lower() in ("utf-8", "utf8")
+    """Whether the request has the CSRF token of this cookie. The rest of a form is not read for it."""
+    given = request.headers.get(HEADER) or first_look(request, FIELD)
+    return hmac.compare_digest(given.encode(), csrf_token(secret).encode())
 
 
 def is_from_elsewhere(request: Request) -> bool:

@@ -7,7 +7,9 @@ Every room raises these; `opsapp.web.errors` alone knows which status each one h
 from __future__ import annotations
 
 import re
+from itertools import islice
 
+MOST_FIELDS = 50  # that one answer names
 _ENTRY = re.compile(r"(?<=.)(\.\d+)+$")
 
 
@@ -30,13 +32,17 @@ class Malformed(Problem):
 
 
 class Invalid(Problem):
-    """It can be read, but values are wrong, missing or unknown; `fields` names every one."""
+    """It can be read, but values are wrong, missing or unknown; `fields` names the first MOST_FIELDS of them, and the
+    message says how many more there are."""
 
     code = "invalid"
 
     def __init__(self, fields: dict[str, str], message: str | None = None, **details):
-        self.fields = {_sayable(name): _sayable(said) for name, said in fields.items()}
-        super().__init__(message or "Some values are not valid: " + ", ".join(sorted(self.by_field())), **details)
+        named = islice(fields.items(), MOST_FIELDS)
+        self.fields = {_sayable(name): _sayable(said) for name, said in named}
+        text = message or "Some values are not valid: " + ", ".join(sorted(self.by_field()))
+        more = len(fields) - MOST_FIELDS
+        super().__init__(f"{text} and {more} more" if more > 0 else text, **details)
 
     def by_field(self) -> dict[str, str]:
         """What is wrong by the name of the field: an entry of a list is no field of its own, its number goes into the

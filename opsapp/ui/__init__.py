@@ -10,6 +10,7 @@ def includeme(config):
 
     from opsapp.tree.root import Root
     from opsapp.web.errors import IErrorPage
+    from opsapp.web.paths import SIGN_IN_LIMIT
 
     from .pages import error_page
 
@@ -17,4 +18,6 @@ def includeme(config):
     files = static_view("opsapp.ui:static", use_subpath=True, cache_max_age=300)
     public = {"permission": NO_PERMISSION_REQUIRED, "subpath_ok": True}
     config.add_view(files, context=Root, name="static", request_method="GET", **public)
+    config.add_body_limit("POST", "/login", SIGN_IN_LIMIT)
+    config.add_body_limit("POST", "/login/totp", SIGN_IN_LIMIT)
     config.scan("opsapp.ui.views")

@@ -15,9 +15,10 @@ from urllib.parse import unquote_to_bytes
 from pyramid.request import Request
 from pyramid.response import Response
 
-from opsapp.auth.cookies import HEADER
+from opsapp.auth.cookies import FIELD, HEADER
 from opsapp.lib.problems import NotFound
 from opsapp.web.answers import Answer, Deferred
+from opsapp.web.forms import first_look
 
 KEPT = ("wsgi.version", "wsgi.url_scheme", "wsgi.errors", "wsgi.multithread", "wsgi.multiprocess", "wsgi.run_once",
         "opsapp.request_id")  # fmt: skip
@@ -44,7 +45,7 @@ def ask(request: Request, method: str, path: str, query: str = "", body: Any = N
     asked.registry = request.registry
     asked.caller, asked.left_behind = None, request.left_behind
     asked.place = request.place  # the same transaction; one of its own would see none of ours
-    asked.headers[HEADER] = request.POST.get("csrf_token", "") if request.method == "POST" else ""
+    asked.headers[HEADER] = first_look(request, FIELD) if request.method == "POST" else ""
     return request.invoke_subrequest(asked, use_tweens=False)
 
 

@@ -11,7 +11,12 @@ from typing import Any
 
 REQUEST_ID = "opsapp.request_id"
 USERNAME = "opsapp.username"
-UNREAD = "opsapp.unread"  # in the environ of a sink: its body is still on the socket
+UNREAD = "opsapp.unread"  # in the environ: the body is still on the socket
+
+
+class BodyWanted(Exception):
+    """The application would read a body that is still on the socket: nothing in its head was a reason to refuse it. The
+    server reads it then and asks again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from zope.interface import Interface
 from opsapp.lib import problems
 from opsapp.runtime.store import AWAY
 
-from .asked import Asked
+from .asked import Asked, BodyWanted
 from .jsontext import dumps
 
 log = logging.getLogger(__name__)
@@ -110,6 +110,11 @@ def on_exception(error: Exception, request: Request) -> Response:
     return answer(request, problem_of(error))
 
 
+def on_body_wanted(error: BodyWanted, request: Request) -> Response:
+    """Nobody sees this answer: what was done until here is undone, and the server asks again with the body."""
+    return Response(status=202, headers={"X-Tm": "abort"})
+
+
 def on_http_exception(error: HTTPException, request: Request) -> Response:
     """Pyramid's own redirects and errors; the service raises problems, so the latter are rare."""
     if error.status_int < 400:
@@ -163,6 +168,7 @@ def views_here(request: Request) -> list[dict[str, Any]]:
 def includeme(config: Configurator) -> None:
     config.add_exception_view(on_exception, context=Exception)
     config.add_exception_view(on_exception, context=URLDecodeError)
+    config.add_exception_view(on_body_wanted, context=BodyWanted)
     config.add_exception_view(on_http_exception, context=HTTPException)
     config.add_forbidden_view(on_forbidden)
     config.add_notfound_view(on_not_found)

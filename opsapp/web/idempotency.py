@@ -1,7 +1,8 @@
 """Idempotency-Key: a POST that is repeated with the same key and body gives the first answer again, for 24 h.
 
-A view asks for it with `idempotent=True`. The answer is remembered in the transaction that made it true, so a crash
-keeps both or neither; of two at once the second meets a conflict, runs again and finds the first's answer.
+A view asks for it with `idempotent=True`; one that anybody may call, with a function of (context, request) that refuses
+those whom it does not know before their body is read. The answer is remembered in the transaction that made it true, so
+a crash keeps both or neither; of two at once the second meets a conflict, runs again and finds the first's answer.
 """
 
 from __future__ import annotations
@@ -62,10 +63,13 @@ def _age(at: float, place: str) -> str:
 
 
 def idempotency_deriver(view: View, info: Any) -> View:
-    if not info.options.get("idempotent"):
+    wanted = info.options.get("idempotent")
+    if not wanted:
         return view
 
     def wrapped(context: Any, request: Request) -> Any:
+        if callable(wanted):
+            wanted(context, request)
         key = request.headers.get("Idempotency-Key")
         if key is None:
             return view(context, request)

@@ -9,6 +9,7 @@ import re
 from typing import Any
 
 REGISTRY_KEY = "opsapp.paths"
+SIGN_IN_LIMIT = 16 << 10  # bytes of a body by which somebody signs in
 
 
 class Paths:

@@ -54,7 +54,12 @@ class LimitsSection(Body):
     body_timeout_s = colander.SchemaNode(Number(0.1, 600), missing=30)
     idle_timeout_s = colander.SchemaNode(Number(0.1, 3600), missing=75)
     send_timeout_s = colander.SchemaNode(Number(0.1, 600), missing=30)
+    body_grace_s = colander.SchemaNode(Number(0.1, 600), missing=10)
+    min_body_rate_bytes = colander.SchemaNode(Whole(1, 1 << 30), missing=1024)
     max_body_bytes = colander.SchemaNode(Whole(1024, 1 << 20), missing=1 << 20)
+    max_buffered_bytes = colander.SchemaNode(Whole(1 << 20, 1 << 40), missing=256 << 20)
+    address_share = colander.SchemaNode(Number(0.01, 1), missing=0.25)
+    judged_from_bytes = colander.SchemaNode(Whole(0, 1 << 30), missing=64 << 10)
 
 
 class LogSection(Body):

@@ -159,16 +159,3 @@ def test_too_many_waiting_requests_are_told_so():
         finally:
             for raw in raws:
                 raw.close()
-
-
-def test_bodies_that_wait_are_bounded_together():
-    with Serving(max_buffered=1_000_000, body_timeout=5) as serving:
-        with Raw(serving.port) as slow, Raw(serving.port) as other:
-            slow.send(b"POST /api/body HTTP/1.1\r\nHost: x\r\nContent-Length: 900000\r\n\r\nabc")
-            until(lambda: _refused(other), 5, what="the refusal")
-
-
-def _refused(raw):
-    got = raw.get("/api/body", method="POST", body=b"x" * 200_000)
-    assert got.status in {200, 503}
-    return got.status == 503

@@ -10,11 +10,19 @@ from pyramid.view import view_config
 
 from opsapp.automations import schemas
 from opsapp.automations.engine import hooks
-from opsapp.automations.resources import WebhookAddress
+from opsapp.automations.resources import Automation, WebhookAddress
 from opsapp.lib.problems import NotFound
 from opsapp.web.derivers import RAW
 
 from . import asked
+
+
+def whose(context: WebhookAddress, request: Request) -> Automation:
+    """The automation whose token it is."""
+    automation = hooks.automation_of(request.root, context.__name__)
+    if automation is None:
+        raise NotFound("There is nothing here.")
+    return automation
 
 
 @view_config(
@@ -22,16 +30,14 @@ from . import asked
     request_method="POST",
     permission=NO_PERMISSION_REQUIRED,
     body=RAW,
-    idempotent=True,
+    idempotent=whose,
     audit=False,
     returns=schemas.RunStarted,
     renderer="json",
 )
 def call_webhook(context: WebhookAddress, request: Request) -> Any:
     """Runs the automation; a JSON body gives the inputs."""
-    automation = hooks.automation_of(request.root, context.__name__)
-    if automation is None:
-        raise NotFound("There is nothing here.")
+    automation = whose(context, request)
     now = request.node.clock.now()
     hooks.count(request.root, automation, now)
     return hooks.called(request.root, automation, asked.webhook_inputs(request, automation), request.client_ip, now)

@@ -9,8 +9,7 @@ from pyramid.request import Request
 from pyramid.response import Response
 from pyramid.view import view_config
 
-from opsapp.auth.cookies import is_form
-from opsapp.lib.problems import Invalid, UnsupportedType
+from opsapp.lib.problems import Invalid
 from opsapp.tree.acl import Permission
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Root
@@ -21,6 +20,7 @@ from opsapp.ui.plan import PAGES, Act, Page
 from opsapp.web import idempotency
 from opsapp.web.answers import Deferred
 from opsapp.web.derivers import RAW
+from opsapp.web.forms import read_form
 
 REPEATED = "already-sent"
 
@@ -97,11 +97,9 @@ def said(page: Page, name: str | None) -> str | None:
 def done(context: Place, request: Request) -> Any:
     """One act of the page, by the API, which has the last word and writes it down."""
     page, ids = found(context, request)
-    if not is_form(request):
-        raise UnsupportedType("This takes a form.")
+    form = read_form(request)
     if not idempotency.first_time(request):
         return see_other(f"{context.path}?said={REPEATED}")
-    form = {name: request.POST[name] for name in request.POST}
     act = building.act_of(page, form.get("act", ""))
     row = {name[4:]: text for name, text in form.items() if name.startswith("row-")} | ids
     path = act and building.filled(act.path, row)

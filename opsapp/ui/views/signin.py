@@ -15,7 +15,7 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
 from opsapp.auth import engine, resources
-from opsapp.auth.cookies import SESSION, carries, cookie, csrf_token, is_form
+from opsapp.auth.cookies import SESSION, carries, cookie, csrf_token
 from opsapp.auth.views.login import client_of
 from opsapp.lib.ids import new_token
 from opsapp.lib.problems import Forbidden, Problem, UnsupportedType
@@ -26,6 +26,7 @@ from opsapp.ui.pages import local_path, render, see_other
 from opsapp.web.answers import Deferred
 from opsapp.web.derivers import RAW
 from opsapp.web.errors import headers_of, status_of
+from opsapp.web.forms import is_form, read_form
 
 FORM, PARTIAL = "opsapp_form", "opsapp_partial"
 PARTIAL_S = 300
@@ -69,19 +70,20 @@ class Form(NamedTuple):
         )
 
 
-def form_of(request: Request, template: str, title: str) -> Form:
-    if request.method == "POST" and not is_form(request):
-        raise UnsupportedType("This takes a form.")
-    values = request.POST if request.method == "POST" else request.GET
+def form_of(request: Request, template: str, title: str, next_page: str | None) -> Form:
     life = int(request.node.config["web"]["login"]["session_s"])
     secret = request.cookies.get(FORM) or new_token()
-    return Form(template, title, secret, request.scheme == "https", local_path(values.get("next")), life)
+    return Form(template, title, secret, request.scheme == "https", local_path(next_page), life)
 
 
-def checked(request: Request, form: Form) -> Form:
-    if FORM not in request.cookies or not carries(request, form.secret):
-        raise Forbidden("This form has run out. Go back, load the page again, and try once more.", code="csrf")
-    return form
+def checked(request: Request) -> dict[str, str]:
+    """The fields of a form that came from our page; no other is read."""
+    if not is_form(request):
+        raise UnsupportedType("The body must be a form.")
+    secret = request.cookies.get(FORM)
+    if not secret or not carries(request, secret):
+        raise Forbidden("This form is too old. Load the page again, and try once more.", code="csrf")
+    return read_form(request)
 
 
 def try_it(form: Form, sign_in: Callable[[], dict[str, Any]], **values: Any) -> Deferred:
@@ -98,14 +100,16 @@ def try_it(form: Form, sign_in: Callable[[], dict[str, Any]], **values: Any) -> 
 
 @view_config(context=LoginPage, request_method="GET", permission=NO_PERMISSION_REQUIRED)
 def login_form(context: LoginPage, request: Request) -> Response:
-    return form_of(request, "login.jinja2", "Sign in").again(username="", sso=_sso(request))
+    form = form_of(request, "login.jinja2", "Sign in", request.GET.get("next"))
+    return form.again(username="", sso=_sso(request))
 
 
 @view_config(context=LoginPage, request_method="POST", permission=NO_PERMISSION_REQUIRED, body=RAW, audit=False)
 def login(context: LoginPage, request: Request) -> Deferred:
-    form = checked(request, form_of(request, "login.jinja2", "Sign in"))
+    values = checked(request)
+    form = form_of(request, "login.jinja2", "Sign in", values.get("next"))
     node, client = request.node, client_of(request)
-    username, password = request.POST.get("username", "")[:256], request.POST.get("password", "")[:1024]
+    username, password = values.get("username", "")[:256], values.get("password", "")[:1024]
     return try_it(form, lambda: engine.sign_in(node, username, password, client), username=username, sso=_sso(request))
 
 
@@ -115,16 +119,17 @@ def _sso(request: Request) -> bool:
 
 @view_config(context=LoginPage, name="totp", request_method="GET", permission=NO_PERMISSION_REQUIRED)
 def totp_form(context: LoginPage, request: Request) -> Response:
-    return form_of(request, "login_totp.jinja2", "Second step").again()
+    return form_of(request, "login_totp.jinja2", "Second step", request.GET.get("next")).again()
 
 
 @view_config(
     context=LoginPage, name="totp", request_method="POST", permission=NO_PERMISSION_REQUIRED, body=RAW, audit=False
 )
 def login_totp(context: LoginPage, request: Request) -> Deferred:
-    form = checked(request, form_of(request, "login_totp.jinja2", "Second step"))
+    values = checked(request)
+    form = form_of(request, "login_totp.jinja2", "Second step", values.get("next"))
     node, client, partial = request.node, client_of(request), request.cookies.get(PARTIAL, "")
-    code = request.POST.get("code", "").strip()[:64]
+    code = values.get("code", "").strip()[:64]
     return try_it(form, lambda: engine.second_step(node, partial, code, client))
 
 

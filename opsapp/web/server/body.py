@@ -13,24 +13,23 @@ import gevent
 from opsapp.lib.problems import Malformed, TooLarge
 from opsapp.web.answers import PeerLost
 
-from .peer import Peer
+from .uploads import Pace, Upload
 
 _CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,15})(?:[ \t]*;[\t -~]*)?")
 _TRAILER_LINE = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t -~\x80-\xff]*")
 _MAX_CHUNK_LINE = 256
 _MAX_TRAILERS = 8 * 1024
 _FREE_CHUNKS = 256
-_MEAN_CHUNK = 16
+_MEAN_CHUNK = 64
 _BREATHE_EVERY = 256
 
 
 class FixedBody:
     """A body whose length the head gave."""
 
-    def __init__(self, peer: Peer, length: int, timeout: float):
-        self._peer = peer
+    def __init__(self, pace: Pace, length: int):
+        self.pace, self._peer = pace, pace.peer
         self._left = length
-        self._timeout = timeout
 
     @property
     def done(self) -> bool:
@@ -39,7 +38,7 @@ class FixedBody:
     def read(self, size: int) -> bytes:
         if not self._left:
             return b""
-        if not self._peer.buffer and not self._peer.fill(self._timeout):
+        if not self._peer.buffer and not self.pace.fill():
             raise PeerLost
         data = self._peer.take(min(size, self._left))
         self._left -= len(data)
@@ -49,9 +48,8 @@ class FixedBody:
 class ChunkedBody:
     """A body in chunks. Malformed framing leaves no way to find the next request: the connection must close."""
 
-    def __init__(self, peer: Peer, timeout: float):
-        self._peer = peer
-        self._timeout = timeout
+    def __init__(self, pace: Pace):
+        self.pace, self._peer = pace, pace.peer
         self._left = 0
         self._chunks = 0
         self._total = 0
@@ -64,7 +62,7 @@ class ChunkedBody:
             self._next_chunk()
             if self.done:
                 return b""
-        if not self._peer.buffer and not self._peer.fill(self._timeout):
+        if not self._peer.buffer and not self.pace.fill():
             raise PeerLost
         data = self._peer.take(min(size, self._left))
         self._left -= len(data)
@@ -102,7 +100,7 @@ class ChunkedBody:
         while (end := buffer.find(b"\r\n", 0, longest + 2)) < 0:
             if len(buffer) >= longest + 2 or b"\n" in buffer[: longest + 2]:
                 raise Malformed("A line of a chunk cannot be read.", code="bad_chunk")
-            if not self._peer.fill(self._timeout):
+            if not self.pace.fill():
                 raise PeerLost
         return self._peer.take(end + 2)[:-2]
 
@@ -132,12 +130,34 @@ class LimitedBody:
         return TooLarge(f"At most {self.limit} bytes are taken here.")
 
 
-def read_whole(body: FixedBody | ChunkedBody, cap: int) -> bytes:
-    """All of it, or TooLarge."""
-    pieces, total = [], 0
-    while piece := body.read(64 * 1024):
-        total += len(piece)
-        if total > cap:
-            raise TooLarge(f"The body is larger than {cap} bytes.")
-        pieces.append(piece)
-    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+class Collected:
+    """A body that is gathered in memory, up to a cap; what arrives counts on its upload."""
+
+    def __init__(self, body: FixedBody | ChunkedBody, cap: int, upload: Upload):
+        self._body = body
+        self._cap = cap
+        self._upload = upload
+        self._pieces: list[bytes] = []
+        self._total = 0
+
+    def read(self, enough: int) -> None:
+        """Until so many bytes are there, or the end; TooLarge where there are more than the cap."""
+        while self._total < enough and not self._body.done:
+            piece = self._next()
+            self._total += len(piece)
+            if self._total > self._cap:
+                raise TooLarge(f"The body is larger than {self._cap} bytes.")
+            self._upload.took(len(piece))
+            self._pieces.append(piece)
+
+    def _next(self) -> bytes:
+        try:
+            return self._body.read(64 * 1024)
+        except PeerLost:
+            self._upload.check()  # it may be we who stopped reading
+            raise
+
+    def whole(self) -> bytes:
+        """All of it."""
+        self._upload.arrived()
+        return self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)

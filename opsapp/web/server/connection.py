@@ -19,6 +19,7 @@ from .exchange import Exchange
 from .head import RequestHead, check_unfinished, parse
 from .peer import Interrupted, Peer
 from .refusal import Refusal, bad
+from .uploads import Pace
 
 if TYPE_CHECKING:
     from .listener import Server
@@ -174,40 +175,42 @@ class Connection:
             end = buffer.find(b"\r\n\r\n", max(0, seen - 3))
             if end >= 0:
                 return parse(self.peer.take(end + 4)[:-4])
-            check_unfinished(buffer)
+            check_unfinished(buffer, seen)
             seen = len(buffer)
             if not self.peer.fill(deadline - time.monotonic()):
                 return None
 
     def _body(self, head: RequestHead) -> bodies.FixedBody | bodies.ChunkedBody:
-        timeout = self.server.limits.body_timeout
-        if head.chunked:
-            return bodies.ChunkedBody(self.peer, timeout)
-        return bodies.FixedBody(self.peer, head.length, timeout)
+        pace = Pace(self.peer, self.server.limits)
+        return bodies.ChunkedBody(pace) if head.chunked else bodies.FixedBody(pace, head.length)
 
     def _ask(self, exchange: Exchange, head: RequestHead, body: Any) -> environ.Answered:
-        """Read the body unless it belongs to a sink, then ask the application in a thread."""
+        """Read the body unless it belongs to a sink, then ask the application in a thread. A large body is read only
+        if the application wants it: whoever is refused by what the head says is refused before."""
         server = self.server
         if not head.has_body:
             return self._call(exchange, head, b"")
         if server.paths.is_sink(head.method, head.path):
-            return self._call(exchange, head, None)
+            return self._call(exchange, head, environ.UnreadBody())
         cap = server.paths.body_limit(head.method, head.path, server.limits.max_body)
-        reserved = cap if head.chunked else head.length
-        if reserved > cap:
+        if head.length > cap:
             raise Refusal(413, "too_large", f"The body is larger than {cap} bytes.")
-        if server.buffered + reserved > server.limits.max_buffered:
-            raise Refusal(503, "overloaded", "Too much is being uploaded at once.", headers={"Retry-After": "5"})
-        server.buffered += reserved
-        try:
-            return self._call(exchange, head, self._read(head, body, cap))
-        finally:
-            server.buffered -= reserved
+        judged_from = server.limits.judged_from
+        with server.uploads.one(body.pace, exchange.remote) as upload:
+            collected = bodies.Collected(body, cap, upload)
+            if head.chunked:
+                self._read(head, collected, judged_from)
+            if not body.done and (head.chunked or head.length > judged_from):
+                answered = self._ask_first(exchange, head)
+                if answered is not None:
+                    return answered
+            self._read(head, collected, cap + 1)
+            return self._call(exchange, head, collected.whole())
 
-    def _read(self, head: RequestHead, body: Any, cap: int) -> bytes:
+    def _read(self, head: RequestHead, collected: bodies.Collected, enough: int) -> None:
         self.proceed(head)
         try:
-            return bodies.read_whole(body, cap)
+            collected.read(enough)
         except TooLarge as problem:
             raise Refusal(413, problem.code, problem.message) from problem
         except Malformed as problem:
@@ -220,26 +223,38 @@ class Connection:
             if not self.peer.buffer:
                 self.peer.send(_CONTINUE, self.server.limits.send_timeout)
 
-    def _call(self, exchange: Exchange, head: RequestHead, body: bytes | None) -> environ.Answered:
+    def _call(self, exchange: Exchange, head: RequestHead, body: environ.Body) -> environ.Answered:
+        answered = self._run(environ.call, exchange, head, body)
+        exchange.username = answered.username
+        return answered
+
+    def _ask_first(self, exchange: Exchange, head: RequestHead) -> environ.Answered | None:
+        """What the application answers to the head alone; None: it wants the body, for which we wait again."""
+        answered = self._run(environ.ask_first, exchange, head, environ.LaterBody())
+        if answered is None:
+            self.server.waiting[self] = None
+        else:
+            exchange.username = answered.username
+        return answered
+
+    def _run(self, call: Any, exchange: Exchange, head: RequestHead, body: environ.Body) -> Any:
+        """In a thread of the lane."""
         server = self.server
         server.waiting.pop(self, None)
+        whole = isinstance(body, bytes)
         if server.asking >= server.limits.max_waiting:
-            raise Refusal(
-                503, "overloaded", "Too many requests wait.", keep=body is not None, headers={"Retry-After": "1"}
-            )
+            raise Refusal(503, "overloaded", "Too many requests wait.", keep=whole, headers={"Retry-After": "1"})
         asked = environ.make(self, exchange, head, body)
         server.asking += 1
         try:
-            answered = server.lane.run(environ.call, server.app, asked)
+            return server.lane.run(call, server.app, asked)
         except (Interrupted, gevent.GreenletExit):
             raise
         except BaseException as problem:
             log.error("application failed request_id=%s", exchange.request_id, exc_info=problem)
-            raise Refusal(500, "internal", "The server failed to answer.", keep=body is not None) from None
+            raise Refusal(500, "internal", "The server failed to answer.", keep=whole) from None
         finally:
             server.asking -= 1
-        exchange.username = answered.username
-        return answered
 
 
 def plain_address(address: tuple) -> tuple[str, int]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from opsapp.lib.problems import TooLarge
 from opsapp.web.address import canonical
 from opsapp.web.answers import HUB, Answer, Handover
-from opsapp.web.asked import REQUEST_ID, UNREAD, USERNAME
+from opsapp.web.asked import REQUEST_ID, UNREAD, USERNAME, BodyWanted
 
 from .head import RequestHead
 
@@ -19,6 +19,19 @@ if TYPE_CHECKING:
     from .exchange import Exchange
 
 _UNLISTED = frozenset({"content-type", "content-length", "transfer-encoding", "host"})
+
+
+class LaterBody:
+    """Stands where a body would be that is read only if the application wants it: see `BodyWanted`."""
+
+    def __init__(self) -> None:
+        self.wanted = False
+
+    def read(self, _size: int = -1) -> NoReturn:
+        self.wanted = True
+        raise BodyWanted
+
+    readline = readlines = __iter__ = seek = read
 
 
 class UnreadBody:
@@ -30,8 +43,11 @@ class UnreadBody:
     readline = readlines = __iter__ = seek = read
 
 
-def make(connection: Connection, exchange: Exchange, head: RequestHead, body: bytes | None) -> dict[str, Any]:
-    """The environ; `body` None leaves it unread. Its Host is one that URLs may be built from."""
+Body = bytes | LaterBody | UnreadBody
+
+
+def make(connection: Connection, exchange: Exchange, head: RequestHead, body: Body) -> dict[str, Any]:
+    """The environ. Its Host is one that URLs may be built from."""
     server, remote = connection.server, connection.remote
     scheme, host = canonical(head.host, server.base_url(), connection.local)
     environ = {
@@ -49,8 +65,8 @@ def make(connection: Connection, exchange: Exchange, head: RequestHead, body: by
     }
     if "content-type" in head.headers:
         environ["CONTENT_TYPE"] = head.headers["content-type"]
-    if body is None:
-        environ["wsgi.input"] = UnreadBody()
+    if not isinstance(body, bytes):
+        environ["wsgi.input"] = body
         environ[UNREAD] = True
         environ["webob.is_body_seekable"] = True
         environ["CONTENT_LENGTH"] = "" if head.chunked else str(head.length)
@@ -91,6 +107,16 @@ class Answered:
         self.body = body
         self.answer = answer
         self.username = username
+
+
+def ask_first(app: Callable[..., Iterable[bytes]], environ: dict[str, Any]) -> Answered | None:
+    """What the application answers without the body, or None: it wants it. In a native thread."""
+    later = environ["wsgi.input"]
+    try:
+        answered = call(app, environ)
+    except BodyWanted:
+        return None
+    return None if later.wanted else answered
 
 
 def call(app: Callable[..., Iterable[bytes]], environ: dict[str, Any]) -> Answered:

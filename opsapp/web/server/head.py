@@ -19,7 +19,7 @@ MAX_HEADERS = 100
 
 _TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]"
 _REQUEST_LINE = re.compile(rf"({_TOKEN}{{1,32}}) ([!-~]+) HTTP/([0-9])\.([0-9])")
-_HEADER_LINE = re.compile(rf"({_TOKEN}+):[ \t]*((?:[!-~\x80-\xff](?:[\t -~\x80-\xff]*[!-~\x80-\xff])?)?)[ \t]*")
+_HEADER_LINE = re.compile(rf"({_TOKEN}+):([\t -~\x80-\xff]*)")  # nothing here can be matched in two ways
 _ABSOLUTE = re.compile(r"https?://([^/?#]*)(.*)", re.IGNORECASE)
 _HOST = re.compile(r"(?:[A-Za-z0-9._\-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
 _BARE_LF = re.compile(rb"(?<!\r)\n")
@@ -65,9 +65,9 @@ def tokens(value: str | None) -> list[str]:
     return [token.strip().lower() for token in (value or "").split(",")]
 
 
-def check_unfinished(raw: bytes | bytearray) -> None:
-    """Refuse early what can no longer become a head."""
-    if _BARE_LF.search(raw):
+def check_unfinished(raw: bytes | bytearray, seen: int = 0) -> None:
+    """Refuse early what can no longer become a head; the first `seen` bytes were looked through before."""
+    if _BARE_LF.search(raw, seen):
         raise bad("bad_line_end", "Lines of a request must end with CR LF.")
     if len(raw) > MAX_LINE and b"\r\n" not in raw[: MAX_LINE + 2]:
         raise Refusal(414, "uri_too_long", f"The request line is longer than {MAX_LINE} bytes.")
@@ -121,7 +121,7 @@ def _headers(lines: list[str]) -> dict[str, str]:
         match = _HEADER_LINE.fullmatch(line)
         if match is None:
             raise bad("bad_header", "A header line cannot be read.")
-        name, value = match.group(1).lower(), match.group(2)
+        name, value = match.group(1).lower(), match.group(2).strip(" \t")
         if "_" in name or name == "proxy":
             continue  # spelled the CGI way the one passes for another header, the other for a program's setting
         if name not in headers:

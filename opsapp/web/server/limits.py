@@ -14,10 +14,14 @@ class Limits:
 
     head_timeout: float = 30.0  # from a head's first byte to its last
     body_timeout: float = 30.0  # without progress
+    body_grace: float = 10.0  # how long a body may take, besides a second for each so many bytes:
+    min_body_rate: int = 1024
     idle_timeout: float = 75.0  # between requests
     send_timeout: float = 30.0  # a client that does not read
     max_body: int = 1 << 20
-    max_buffered: int = 256 << 20  # bodies of all connections together
+    max_buffered: int = 256 << 20  # bytes of bodies that have arrived, of all connections together
+    address_share: float = 0.25  # the part of it that one address may hold
+    judged_from: int = 64 << 10  # a larger body is not read before its head was found good
     max_connections: int = 12_000
     max_waiting: int = 1_000  # requests that wait for a thread
     threads: int = 2

@@ -24,6 +24,7 @@ from .limits import Limits
 from .memory import HighWater
 from .peer import Peer
 from .refusal import Refusal
+from .uploads import Uploads
 
 BACKLOG = 1024
 LASTING_SHARE = 0.9
@@ -55,7 +56,7 @@ class Server(StreamServer):
         self.waiting: dict[Connection, None] = {}  # those of whom we wait for bytes, the longest first
         self.lasting: set[Connection] = set()  # those that stream or hold a session
         self.asking = 0
-        self.buffered = 0
+        self.uploads = Uploads(lambda: self.limits)
         self.stopping = False
         self.access = AccessLog()
         self._water = HighWater(self._give_memory_back)

@@ -127,6 +127,13 @@ class Peer:
         except OSError:
             return
 
+    def stop_reading(self) -> None:
+        """Whoever waits for this client's bytes wakes up, as if it had sent its last; an answer can still be sent."""
+        try:
+            self.sock.shutdown(gsocket.SHUT_RD)
+        except OSError:
+            return
+
     def hang_up(self) -> None:
         """End both directions: whoever waits for this client wakes up."""
         try:

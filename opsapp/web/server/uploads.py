@@ -1,0 +1,120 @@
+"""What bodies may cost together: memory by the bytes that have arrived, patience by the rate at which they come.
+
+A length that a head declares reserves nothing. When the budget, or the part of it that one address may hold, is used
+up, the slowest upload goes: who sends quickly is not kept out by those who do not. Hub only.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from opsapp.lib.networks import counted_address
+from opsapp.web.answers import PeerSlow
+
+from .limits import Limits
+from .peer import Peer
+from .refusal import Refusal
+
+
+class Pace:
+    """How long one client may let us wait for its body: a grace, and a second for each so many bytes. Only the time in
+    which we wait for it counts, not what we do with the bytes."""
+
+    def __init__(self, peer: Peer, limits: Limits):
+        self.peer = peer
+        self.waited = 0.0
+        self.arrived = len(peer.buffer)
+        self._limits = limits
+
+    def fill(self) -> bool:
+        """Wait for bytes; False at the end of what the client sends."""
+        limits = self._limits
+        left = limits.body_grace + self.arrived / limits.min_body_rate - self.waited
+        if left <= 0:
+            raise PeerSlow
+        began, before = time.monotonic(), len(self.peer.buffer)
+        try:
+            return self.peer.fill(min(limits.body_timeout, left))
+        finally:
+            self.waited += time.monotonic() - began
+            self.arrived += len(self.peer.buffer) - before
+
+    def rate(self) -> float:
+        return self.arrived / max(self.waited, 0.001)
+
+
+class Upload:
+    """One body that is read into memory, or was, and is still held."""
+
+    def __init__(self, uploads: Uploads, pace: Pace, address: str):
+        self._uploads = uploads
+        self.pace = pace
+        self.address = address
+        self.held = 0
+        self.dropped = False
+
+    def took(self, size: int) -> None:
+        """So many more bytes are held. Refusal when this body is the one that has to go."""
+        if not self.dropped:
+            self._uploads.took(self, size)
+        self.check()
+
+    def check(self) -> None:
+        if self.dropped:
+            raise Refusal(503, "overloaded", "Too much is being uploaded at once.", headers={"Retry-After": "5"})
+
+    def arrived(self) -> None:
+        """It is whole: nobody waits for it any more, so it is not dropped for others."""
+        self._uploads.waiting.discard(self)
+
+
+class Uploads:
+    """All of them."""
+
+    def __init__(self, limits: Callable[[], Limits]):
+        self._limits = limits
+        self._held = 0
+        self._by_address: Counter[str] = Counter()
+        self.waiting: set[Upload] = set()  # those that are still arriving
+
+    @contextmanager
+    def one(self, pace: Pace, address: str) -> Iterator[Upload]:
+        upload = Upload(self, pace, counted_address(address))
+        self.waiting.add(upload)
+        try:
+            yield upload
+        finally:
+            self._forget(upload)
+
+    def took(self, upload: Upload, size: int) -> None:
+        upload.held += size
+        self._held += size
+        self._by_address[upload.address] += size
+        limits = self._limits()
+        while self._by_address[upload.address] > limits.max_buffered * limits.address_share:
+            if not self._drop_slowest(upload, {each for each in self.waiting if each.address == upload.address}):
+                return
+        while self._held > limits.max_buffered:
+            if not self._drop_slowest(upload, self.waiting):
+                return
+
+    def _drop_slowest(self, asking: Upload, among: set[Upload]) -> bool:
+        """Whether the one that asks goes on."""
+        slowest = min(among, key=lambda each: each.pace.rate())
+        self._forget(slowest)
+        slowest.dropped = True
+        if slowest is asking:
+            return False
+        slowest.pace.peer.stop_reading()
+        return True
+
+    def _forget(self, upload: Upload) -> None:
+        self.waiting.discard(upload)
+        self._held -= upload.held
+        self._by_address[upload.address] -= upload.held
+        if self._by_address[upload.address] <= 0:
+            del self._by_address[upload.address]
+        upload.held = 0
