@@ -40,6 +40,17 @@ def test_a_new_monitor_is_checked_at_once_and_then_every_interval(lookout):
     assert lookout.service.clock.now() - monitor["last_check"] <= 60
 
 
+@pytest.mark.parametrize("retries", [1, 2])
+def test_a_new_monitor_is_not_down_before_its_re_checks_whenever_its_regular_check_comes(lookout, retries):
+    ids = [lookout.add(name=f"m{number}", retries=retries, interval=40) for number in range(20)]
+    for each in ids:
+        lookout.sees[each] = DOWN
+    lookout.run(10 * retries - 0.5)
+    assert {lookout.monitor(each)["status"] for each in ids} == {"pending"}
+    lookout.run(2)
+    assert {lookout.monitor(each)["status"] for each in ids} == {"down"}
+
+
 def test_down_opens_one_incident_after_the_retries_and_up_resolves_it(lookout):
     monitor_id = lookout.add()
     lookout.sees[monitor_id] = UP

@@ -60,6 +60,35 @@ def test_spacing_is_a_quarter_of_the_interval_up_to_ten_seconds():
     assert spacing(Rules(interval=3600, retry_spacing_s=30)) == 30
 
 
+def test_a_failed_check_before_its_time_is_no_re_check():
+    """The regular check of a new monitor came 2.1 s after its first one, and `down` 10 s too early."""
+    first = judge(Standing(), BAD, RULES, 1000.0)
+    assert (first.standing.failures, first.retry_in) == (1, 10.0)
+    early = judge(first.standing, BAD, RULES, 1002.1)
+    assert (early.standing.failures, early.retry_in) == (1, pytest.approx(7.9))
+    second = judge(early.standing, BAD, RULES, 1010.0)
+    assert (second.standing.failures, second.retry_in, second.standing.status) == (2, 10.0, "pending")
+    third = judge(second.standing, BAD, RULES, 1020.0)
+    assert (third.standing.status, third.incident) == ("down", "open")
+
+
+def test_re_checks_are_spaced_from_end_to_beginning():
+    first = judge(Standing(), BAD, RULES, 1010.0, began=1000.0)
+    assert judge(first.standing, BAD, RULES, 1029.0, began=1019.0).standing.failures == 1
+    assert judge(first.standing, BAD, RULES, 1030.0, began=1020.0).standing.failures == 2
+
+
+def test_a_good_check_before_its_time_ends_the_doubt():
+    first = judge(Standing("up"), BAD, RULES, 1000.0)
+    assert judge(first.standing, GOOD, RULES, 1002.0).standing.failures == 0
+
+
+def test_a_clock_that_was_set_back_holds_up_no_re_check():
+    first = judge(Standing("up"), BAD, RULES, 5000.0)
+    again = judge(first.standing, BAD, RULES, 1000.0)
+    assert (again.standing.failures, again.retry_in) == (2, 10.0)
+
+
 def test_not_being_able_to_look_is_unknown_and_opens_nothing():
     verdicts = walk([GOOD, BLIND, BLIND, BLIND, BLIND])
     assert statuses(verdicts)[1:] == ["unknown"] * 4

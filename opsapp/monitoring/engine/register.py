@@ -87,7 +87,7 @@ class Entry:
         """What is stored. Failures are counted in memory only, so they live on while the status is the same."""
         stored = monitor.state.standing()
         if monitor.revision == self.revision and stored.status == self.standing.status:
-            stored = replace(stored, failures=self.standing.failures)
+            stored = replace(stored, failures=self.standing.failures, failed_at=self.standing.failed_at)
         self.standing = self.told = stored
         self.incident_id = monitor.state.incident_id
         self.cert_ends = monitor.state.cert_ends

@@ -52,7 +52,7 @@ class Watch:
         entry.judged_at = began
         entry.measured(outcome)
         seen = Seen(outcome.ok, outcome.response_time_ms, outcome.detail, outcome.certificate_days)
-        verdict = judge(before, seen, entry.rules, now, in_window=self.in_window(entry, now))
+        verdict = judge(before, seen, entry.rules, now, in_window=self.in_window(entry, now), began=began)
         entry.standing = verdict.standing
         self._observe(entry, outcome, now)
         ends = entry.another_end(outcome.certificate_days, now)

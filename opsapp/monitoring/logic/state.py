@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import ceil
 
+SLACK_S = 0.05  # a timer and the clock need not agree
 STATUSES = ("pending", "up", "down", "degraded", "maintenance", "paused", "unknown")
 
 
@@ -34,7 +35,8 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a monitor stands. `alarmed`: its incident is open. `flips`: when it last went down or came up."""
+    """How a monitor stands. `alarmed`: its incident is open. `flips`: when it last went down or came up.
+    `failed_at`: when the last failed check that counts was judged."""
 
     status: str = "pending"
     since: float = 0.0
@@ -43,6 +45,7 @@ class Standing:
     alarmed: bool = False
     flips: tuple[float, ...] = ()
     flapping: bool = False
+    failed_at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +78,18 @@ def hold(rules: Rules) -> int:
     return ceil(rules.interval + rules.timeout + 1)
 
 
-def judge(standing: Standing, seen: Seen, rules: Rules, now: float, *, in_window: bool = False) -> Verdict:
-    """The standing after a check, and what follows from it."""
-    measured, failures, cause = _measure(standing, seen, rules)
+def judge(
+    standing: Standing,
+    seen: Seen,
+    rules: Rules,
+    now: float,
+    *,
+    in_window: bool = False,
+    began: float | None = None,
+) -> Verdict:
+    """The standing after a check, and what follows from it. `began`: when the check began, where that is not now."""
+    early = seen.ok is False and _is_early(standing, rules, now, now if began is None else began)
+    measured, failures, cause = _measure(standing, seen, rules, early)
     status = "maintenance" if in_window and measured != "pending" else measured
     opens = measured == "down" and not in_window and not standing.alarmed
     resolves = seen.ok is True and standing.alarmed
@@ -92,11 +104,12 @@ def judge(standing: Standing, seen: Seen, rules: Rules, now: float, *, in_window
         alarmed=alarmed,
         flips=flips,
         flapping=len(flips) >= rules.flapping_changes,
+        failed_at=now if seen.ok is False and not early else standing.failed_at,
     )
     waiting = seen.ok is False and measured != "down"
     return Verdict(
         after,
-        retry_in=spacing(rules) if waiting else None,
+        retry_in=max(0.0, after.failed_at + spacing(rules) - now) if waiting else None,
         incident="open" if opens else "resolve" if resolves else None,
         changed=(status, alarmed, after.flapping) != (standing.status, standing.alarmed, standing.flapping),
     )
@@ -117,14 +130,20 @@ def steady(standing: Standing, ok: bool | None, response_ms: float | None, days:
     )
 
 
-def _measure(standing: Standing, seen: Seen, rules: Rules) -> tuple[str, int, str]:
+def _is_early(standing: Standing, rules: Rules, now: float, began: float) -> bool:
+    """Whether a failed check is no re-check: the regular check, or one that somebody asked for, comes when it comes,
+    and re-checks have their spacing. A clock that was set back decides nothing."""
+    return standing.failures > 0 and standing.failed_at <= now and began < standing.failed_at + spacing(rules) - SLACK_S
+
+
+def _measure(standing: Standing, seen: Seen, rules: Rules, early: bool) -> tuple[str, int, str]:
     """(status without regard to windows, failed checks in a row, cause)."""
     if seen.ok is None:
         return "unknown", standing.failures, seen.detail
     if seen.ok:
         problem = _degraded(seen, rules)
         return ("degraded", 0, problem) if problem else ("up", 0, "")
-    failures = standing.failures + 1
+    failures = standing.failures + (not early)
     if standing.alarmed or failures > rules.retries:
         return "down", failures, seen.detail
     # A single failure is no state yet: what was known stays, and a window that has just ended says nothing.
