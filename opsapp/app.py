@@ -9,11 +9,11 @@ from typing import Any
 from pyramid.config import Configurator
 from pyramid.router import Router
 
-from .lib.problems import Problem
+from .lib.problems import Conflict, Problem
 from .runtime import backup, embedded, sealing
 from .runtime.node import Node
 from .runtime.settings import make_data_directory, private_files, store_settings
-from .tree.evolve import evolve_next
+from .tree.evolve import evolve_next, newer, unknown
 from .web import configfile
 from .web.scanning import without_source
 from .web.setup import reserve_view_names, settle_requests
@@ -74,9 +74,13 @@ def prepare(config: Configurator, read_config: Callable[[Any], Any]) -> Node:
 
 
 def bring_up_to_date(config: Configurator, node: Node) -> None:
-    """Evolve the store, step by step. Nodes that start together meet in conflicts, and the step runs once. Then read
-    the master key: what the configuration brings into the store may have to be sealed."""
+    """Evolve the store, step by step; one that a newer version wrote is refused. Nodes that start together meet in
+    conflicts, and the step runs once. Then read the master key: what the configuration brings into the store may have
+    to be sealed."""
     steps = config.registry.opsapp_evolve_steps
+    too_new = node.store.transact(unknown, (steps,), root_from=lambda connection: connection.root())
+    if too_new:
+        raise Conflict(newer(too_new))
     with private_files():
         while node.store.transact(evolve_next, (steps,), root_from=lambda connection: connection.root()):
             pass

@@ -146,12 +146,15 @@ def _store(settings: dict[str, Any]) -> Iterator[Finding]:
         connection = node.store.db.open(transaction_manager=manager)
         manager.begin()
         missing = evolve.pending(connection.root(), config.registry.opsapp_evolve_steps)
+        too_new = evolve.unknown(connection.root(), config.registry.opsapp_evolve_steps)
         sealed_with = connection.root()[KEY].system.get(sealing.CHECK) if KEY in connection.root() else None
         manager.abort()
         connection.close()
     finally:
         node.stop()
-    if missing:
+    if too_new:
+        yield Finding(FAIL, "store", evolve.newer(too_new))
+    elif missing:
         yield Finding(WARN, "store", f"of an older version: {len(missing)} steps come with the next start or `init`")
     else:
         yield Finding(OK, "store", "is of this version")

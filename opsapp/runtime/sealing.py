@@ -57,6 +57,10 @@ class Seal:
         self._keys = {_name(key): key for key in keys}
         self.present = _name(keys[0]) if keys else None
 
+    @property
+    def has_keys(self) -> bool:
+        return bool(self._keys)
+
     def knows(self, name: str) -> bool:
         """Whether there is a key of this name, if need be in the file as it is now."""
         if name not in self._keys:
@@ -160,11 +164,26 @@ def prepare(node: Node) -> None:
     if path is not None and not path.exists() and known is None:
         write(path, [secrets.token_hex(32)], fresh=True)
     seal = node.registry[REGISTRY_KEY] = Seal(read(path), lambda: read(path))
-    if seal.present is None:
-        log.warning("there is no master key: nothing can be sealed or opened. Set %s", ENVIRONMENT)
-        return
-    if not seal.knows(node.transact(_agree, seal.present)):
-        log.error("the master key is not the one of this store: its secrets cannot be opened. Set %s", ENVIRONMENT)
+    if seal.present is not None:
+        known = node.transact(_agree, seal.present)
+    said = _trouble(seal, known)
+    if said is not None:
+        log.error("%s. Put the file back: %s", said, path or f"set {ENVIRONMENT}")
+    elif seal.present is None:
+        log.warning("there is no master key: no secret can be stored. Set %s", ENVIRONMENT)
+
+
+def trouble(root: Any) -> str | None:
+    """What is wrong with this node's master key, in words; None when nothing is."""
+    return _trouble(node_of(root._p_jar).registry[REGISTRY_KEY], root.system.get(CHECK))
+
+
+def _trouble(seal: Seal, known: str | None) -> str | None:
+    """`known`: the key that the store's secrets are sealed with. A store without any is in no trouble."""
+    if known is None or seal.knows(known):
+        return None
+    wrong = "is not the one that this store's secrets were sealed with" if seal.has_keys else "is missing"
+    return f"the master key {wrong}: second factors, channels and stored secrets cannot be opened"
 
 
 def _agree(root: Root, name: str) -> str:
@@ -248,6 +267,9 @@ def start(node: Node) -> None:
 
 def _look(node: Node, path: Path | None, seen: list[Any]) -> None:
     mark = path.stat().st_mtime_ns if path is not None and path.exists() else None
+    if mark is None and seen[0] is not None:
+        log.error("the file of the master key is gone: put it back before the next start: %s", path)
+        seen[0] = None
     if mark is not None and mark != seen[0]:
         lines = read(path)
         if lines:

@@ -37,3 +37,18 @@ def pending(connection_root: Any, steps: list[EvolveStep]) -> list[str]:
     """The names of the steps that this store still lacks."""
     done = connection_root[KEY].system.get("evolved", ()) if KEY in connection_root else ()
     return [step.name for step in steps if step.name not in done]
+
+
+def unknown(connection_root: Any, steps: list[EvolveStep]) -> list[str]:
+    """The names of the steps that this store has seen and this version does not have: a newer version wrote it."""
+    names = {step.name for step in steps}
+    done = connection_root[KEY].system.get("evolved", ()) if KEY in connection_root else ()
+    return [name for name in done if name not in names]
+
+
+def newer(names: list[str]) -> str:
+    """What to tell of a store with such steps."""
+    return (
+        f"The store was written by a newer version of opsapp: it has {', '.join(names)}, which this version does not "
+        f"know. Install that version again, or restore a backup that was made before it (`opsapp restore DIR`)."
+    )

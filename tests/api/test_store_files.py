@@ -1,6 +1,7 @@
 """The files of an embedded store at a start: what is missing, cut off, damaged, or was begun and not finished."""
 
 import os
+import random
 import shutil
 import struct
 from pathlib import Path
@@ -10,9 +11,10 @@ from persistent.TimeStamp import TimeStamp
 from ZODB.FileStorage.format import TRANS_HDR, TRANS_HDR_LEN
 
 from opsapp.lib.problems import Conflict
-from opsapp.runtime import backup
+from opsapp.runtime import backup, sealing
 from tests.support.app import Service
 
+GARBAGE = random.Random(1).randbytes(2000)
 FILES = ("main.fs", "history.fs")
 
 
@@ -74,7 +76,7 @@ def test_a_store_goes_on_without_its_history_when_told_so(opsapp, data):
 
 
 @pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("tail", [bytes(1), bytes(4096), bytes(3 << 20), b"half a change", os.urandom(2000)])
+@pytest.mark.parametrize("tail", [bytes(1), bytes(4096), bytes(3 << 20), b"half a change", GARBAGE])
 def test_what_a_power_cut_leaves_at_the_end_is_cut_off_at_the_first_start(opsapp, data, caplog, name, tail):
     before = users(opsapp, data)
     size = (data / name).stat().st_size
@@ -214,3 +216,32 @@ def test_what_packs_and_cuts_leave_behind_is_deleted(opsapp, data):
     assert opsapp("pack", "--data", data)[0] == 0
     left = {path.name for path in data.iterdir() if ".old" in path.name or ".pack" in path.name or ".tr" in path.name}
     assert left == {"main.fs.tr1"}
+
+
+@pytest.mark.parametrize(("key", "said"), [("0" * 64, "is not the one"), ("short", "is missing"), (None, "is missing")])
+def test_a_master_key_that_is_not_the_stores_is_told_and_no_new_one_is_made(data, caplog, key, said):
+    (data / "secret.key").unlink()
+    if key is not None:
+        sealing.write(data / "secret.key", [key])
+    service = Service(data, **{"opsapp.data": str(data)})
+    try:
+        (record,) = [record for record in caplog.records if "the master key" in record.message]
+        assert (record.levelname, said in record.message) == ("ERROR", True)
+        health = service.vera.get("/api/healing/health").json
+        assert health["status"] == "Degraded"
+        assert [said in reason for reason in health["reasons"]] == [True]
+    finally:
+        service.close()
+    assert sealing.read(data / "secret.key") == ([key] if key and len(key) > 32 else [])
+
+
+def test_a_store_of_a_newer_version_is_refused(opsapp, data):
+    service = Service(data, **{"opsapp.data": str(data)})
+    service.transact(lambda root: root.system["evolved"].append("teleport-1-beams"))
+    service.close()
+    for command in (("user", "list"), ("init",)):
+        code, _out, err = opsapp(*command, "--data", data)
+        assert code == 1
+        assert "written by a newer version of opsapp: it has teleport-1-beams" in err
+    code, out, _err = opsapp("doctor", "--data", data)
+    assert (code, "FAIL  store: The store was written by a newer version" in out) == (1, True)

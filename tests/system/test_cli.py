@@ -74,6 +74,15 @@ def test_a_damaged_store_is_told(tmp_path):
     assert (done.returncode, "main.fs is damaged, or is no store" in done.stderr) == (1, True)
 
 
+def test_a_server_does_not_start_on_what_is_left_of_a_store(tmp_path):
+    assert opsapp("init", "--data", tmp_path).returncode == 0
+    (tmp_path / "main.fs").unlink()
+    done = opsapp("serve", INI, "--data", tmp_path, "--port", "0")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"opsapp: {tmp_path / 'main.fs'} is missing" in done.stderr
+    assert not (tmp_path / "main.fs").exists()
+
+
 def test_check_config_names_each_mistake(tmp_path):
     (tmp_path / "good.yaml").write_text("timezone: Europe/Berlin\n")
     (tmp_path / "bad.yaml").write_text("timezone: Europe/Berlin\nwbe: {}\n")

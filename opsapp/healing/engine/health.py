@@ -7,6 +7,7 @@ from typing import Any
 from opsapp.healing.logic import brake
 from opsapp.healing.resources import Healing, healing_of
 from opsapp.maintenance.engine import healing_windows
+from opsapp.runtime import sealing
 from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
 
@@ -55,6 +56,9 @@ def _sick(root: Root, healing: Healing, components: list[dict[str, Any]], now: f
         reasons.append(f"the store is slow: {engine.last_work_s:.1f} s for a step")
     if node_of(root._p_jar).store.room.is_short():
         reasons.append("the disk of the store is full")
+    key = sealing.trouble(root)
+    if key is not None:
+        reasons.append(key)
     world = world_now(root)
     pulled = brake.pulled(world.load("", "")._replace(rule=0, site=0), world.settings["brake"])
     if pulled:
