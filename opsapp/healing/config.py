@@ -8,6 +8,7 @@ import colander
 
 from opsapp.web.fields import Body, Flag, ListOf, Nullable, Number, Text, Whole
 
+from .logic.effectiveness import MOST_HOSTS
 from .logic.graph import mistakes
 from .schemas import DeclaredRule, DependencyEntry
 
@@ -41,6 +42,37 @@ class Brake(Body):
 class BreakerSection(Body):
     failures = colander.SchemaNode(Whole(1, 100), missing=3)
     window_s = colander.SchemaNode(Number(1, 86400), missing=3600)
+
+
+class PromotionSection(Body):
+    triggers = colander.SchemaNode(Whole(1, 1000), missing=10)
+    window_s = colander.SchemaNode(Number(1, 366 * 86400), missing=7 * 86400)
+    executions = colander.SchemaNode(Whole(1, 10**6), missing=10)
+    success_rate = colander.SchemaNode(Number(0, 1), missing=0.85)
+    bound = colander.SchemaNode(Number(0, 1), missing=0.75)
+
+
+class CusumSection(Body):
+    good = colander.SchemaNode(Number(0.01, 0.99), missing=0.92)
+    bad = colander.SchemaNode(Number(0.01, 0.99), missing=0.60)
+    threshold = colander.SchemaNode(Number(0.1, 1000), missing=4.5)
+
+    def validator(self, node: colander.SchemaNode, given: Any) -> None:
+        if given["bad"] >= given["good"]:
+            raise colander.Invalid(node, "bad must be below good")
+
+
+class SkipSection(Body):
+    rate = colander.SchemaNode(Number(0, 1), missing=0.30)
+    outcomes = colander.SchemaNode(Whole(1, 1000), missing=5)
+    hosts = colander.SchemaNode(Whole(1, MOST_HOSTS), missing=3)
+    half_life_s = colander.SchemaNode(Number(1, 3660 * 86400), missing=30 * 86400)
+    retry_s = colander.SchemaNode(Number(1, 3660 * 86400), missing=7 * 86400)
+
+
+class RecurrenceSection(Body):
+    heals = colander.SchemaNode(Whole(1, 1000), missing=10)
+    window_s = colander.SchemaNode(Number(1, 366 * 86400), missing=7 * 86400)
 
 
 class ChaosSection(Body):
@@ -80,6 +112,10 @@ class HealingSection(Body):
     protected = Protected()
     brake = Brake()
     breaker = BreakerSection()
+    promotion = PromotionSection()
+    cusum = CusumSection()
+    skip = SkipSection()
+    recurrence = RecurrenceSection()
     absorption_window_s = colander.SchemaNode(Number(0, 3600), missing=60)
     hold_s = colander.SchemaNode(Number(0, 600), missing=5)
     queue_spread_s = colander.SchemaNode(Number(0, 3600), missing=60)

@@ -115,7 +115,7 @@ def test_a_host_whose_clock_is_ahead_heals_nothing_in_the_future(ward):
     assert here.ledger[0]["created_at"] <= here.ledger[0]["finished_at"] == int(here.clock.now())
 
 
-@pytest.mark.parametrize(("apart", "level"), [(1000.0, "notify"), (2000.0, "execute")])
+@pytest.mark.parametrize(("apart", "level"), [(1000.0, "notify"), (2000.0, "approve")])
 def test_the_breaker_counts_when_lonely_heals_failed_and_not_when_it_is_told(ward, apart, level):
     here = ward().turn().at("execute")
     for number in (2, 1, 0):  # all told at once

@@ -6,7 +6,7 @@ same transaction. Nothing here waits or talks to anybody.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from opsapp.healing.logic.levels import PREDICTIVE_SOURCES
@@ -15,6 +15,7 @@ from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import NEVER, Case, about_of, case_of
 from opsapp.healing.stages import correlation, ledger, planning
 from opsapp.healing.stages import trust as governor
+from opsapp.healing.stages.attempt import Tried, comes_to
 from opsapp.healing.stages.planning import Plan
 from opsapp.healing.stages.world import World
 from opsapp.tree.root import Root
@@ -22,7 +23,6 @@ from opsapp.tree.root import Root
 from . import acting, advice, consent, ground, telling
 from .alerts import Past
 from .reach import Reach
-from .settings import breaker_of
 
 WAIT_S = 0.5
 
@@ -275,8 +275,11 @@ class Flow:
         case.why(f"step {case.fields['step']}: {outcome}" + (f", {reason}" if reason else ""))
         case.set(entry_id=None, approval_id=None)
         if record["executed"]:
-            self.count_outcome(record, definition=case.fields.get("definition"))
+            step = (ledger.judged(record), case.fields.get("definition"))
+            case.set(tried=(*case.fields.get("tried", ()), step))
+            advice.after_outcome(self.healing, record, self.world.thresholds, self.now)
         if not on:
+            self.count_case([Tried(*step) for step in case.fields.get("tried", ())], record)
             if outcome in telling.UNRESOLVED and not case.fields.get("manual"):
                 telling.unresolved(self, case.fields, outcome, reason)
             self._close(case, outcome, reason)
@@ -325,29 +328,25 @@ class Flow:
     def _count_trigger(self, rule_id: str) -> None:
         state = self.healing["trust"].get(rule_id)
         if state is not None:
-            self._govern(state, governor.triggered(state.trust, self.now))
+            self._govern(state, governor.triggered(state.trust, self.now, self.world.thresholds.promotion))
 
-    def count_outcome(self, record: Mapping[str, Any], at: float | None = None, definition: str | None = None) -> None:
-        """`definition`: of the rule as it was when this was begun. What came of it is no evidence about another."""
-        state = self.healing["trust"].get(record["rule_id"])
-        if state is None:
+    def count_case(self, tried: Sequence[Tried], last: Mapping[str, Any], at: float | None = None) -> None:
+        """One case is one heal attempt, whatever its chain's length. `last` is the entry that it ended with."""
+        state = self.healing["trust"].get(last["rule_id"])
+        result = state and comes_to(tried, last["outcome"], state.trust.definition)
+        if state is None or result is None:
             return
-        if definition in (None, state.trust.definition):
-            self._count_evidence(state, record, at)
-        advice.after_outcome(self.healing, record, self.now)
-
-    def _count_evidence(self, state: Any, record: Mapping[str, Any], at: float | None) -> None:
-        breaker = breaker_of(self.world.settings)
-        trust, change = governor.recorded(state.trust, ledger.judged(record), self.now, breaker, at)
+        trust, change = governor.recorded(state.trust, result, self.now, self.world.thresholds, at)
         if change is not None:
             state.become(self.root, trust, cause=change.cause, now=self.now)
-            advice.breaker_tripped(self.healing["suggestions"], record["rule_id"], record["id"], self.now)
-            telling.broke(self, record["rule_id"], record["id"])
+            advice.demoted(self.healing["suggestions"], change, last["id"], self.now)
+            telling.demoted(self, change, last["id"])
         self._govern(state, trust)
 
     def _govern(self, state: Any, trust: governor.Trust) -> None:
-        """Evaluated after every trigger and outcome."""
-        trust, change = governor.evaluate(trust, self.now)
+        """Evaluated after every trigger and case."""
+        thresholds = self.world.thresholds
+        trust, change = governor.evaluate(trust, self.now, thresholds.promotion)
         state.become(self.root, trust, cause=change.cause if change else "edit", now=self.now)
         self.world.trust = {**self.world.trust, trust.rule_id: trust}
-        advice.after_trigger(self.healing["suggestions"], trust, self.now)
+        advice.after_trigger(self.healing["suggestions"], trust, thresholds.promotion, self.now)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from opsapp.healing.logic.thresholds import Thresholds
 from opsapp.healing.resources import healing_of
 from opsapp.lib.problems import NotFound
 from opsapp.tree.root import Root
@@ -12,8 +13,8 @@ from .surroundings import graph_shown
 from .world import failing_of
 
 
-def trust(root: Root, at: int) -> list[dict[str, Any]]:
-    return [state.plain(at) for state in healing_of(root)["trust"].values()]
+def trust(root: Root, at: int, thresholds: Thresholds) -> list[dict[str, Any]]:
+    return [state.plain(at, thresholds) for state in healing_of(root)["trust"].values()]
 
 
 def rules(root: Root) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from zope.interface import Interface
 
 from opsapp.agents.engine import take_outcomes
 from opsapp.agents.resources import outcomes_wait
+from opsapp.healing.logic.thresholds import thresholds_of
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import Case, case_of
 from opsapp.healing.resources.rules import IRuleReader
@@ -298,12 +299,12 @@ def drop_case(root: Root, now: float, places: Places, failing: Mapping[str, Any]
 
 def govern(root: Root, now: float) -> None:
     """Trust, each minute: triggers grow old, ceilings and evidence may have changed."""
-    healing = healing_of(root)
+    healing, promotion = healing_of(root), thresholds_of(node_of(root._p_jar).config["healing"]).promotion
     for state in healing["trust"].values():
-        trust, change = governor.evaluate(state.trust, now)
+        trust, change = governor.evaluate(state.trust, now, promotion)
         if change is not None or now - state.trust.last_evaluated >= 30:
             state.become(root, trust, cause=change.cause if change else "edit", now=now)
-            advice.after_trigger(healing["suggestions"], trust, now)
+            advice.after_trigger(healing["suggestions"], trust, promotion, now)
 
 
 def purge_reported(root: Root, before: float, after: str) -> str | None:

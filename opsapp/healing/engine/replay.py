@@ -84,7 +84,8 @@ def replay(node: Node, days: float, change: Change) -> dict[str, Any]:
 def present(root: Root) -> tuple[World, list[Place]]:
     """The present policy as plain values: nothing of the world that would still ask the store."""
     world = world_now(root)
-    policy = {name: getattr(world, name) for name in ("now", "rules", "trust", "settings", "graph", "hosts", "server")}
+    kept = ("now", "rules", "trust", "settings", "thresholds", "graph", "hosts", "server")
+    policy = {name: getattr(world, name) for name in kept}
     return World(**policy), reach_of(root).places(root)
 
 

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from opsapp.healing.logic.graph import Graph
 from opsapp.healing.resources import healing_of
+from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.planning import Plan
+from opsapp.healing.stages.trust import Change
 from opsapp.monitoring.resources import incidents_of
 from opsapp.notify.engine import tell
 from opsapp.runtime.wakes import node_of
@@ -25,6 +27,10 @@ if TYPE_CHECKING:
 
 SEVERITY = {"info": "info", "warning": "warning", "error": "critical", "critical": "critical"}
 BRAKE_AGAIN_S = 3600.0
+DEMOTED = {  # by cause: what the rule does now, and why
+    governor.BREAKER: ("only notifies now", "Several of its heals in a row failed within a short time."),
+    governor.CUSUM: ("asks for approval now", "Its heals fail more often than they used to."),
+}
 UNRESOLVED = ("failed", "rolled_back", "inconclusive", "lost")
 
 
@@ -55,9 +61,12 @@ def unresolved(flow: Flow, case: Mapping[str, Any], outcome: str, reason: str) -
           f"Rule {case['rule_id']}: {case['condition']} was not resolved: {reason or outcome}.")  # fmt: skip
 
 
-def broke(flow: Flow, rule_id: str, entry_id: int) -> None:
-    text = f"Verification failed again and again, see ledger entry {entry_id}. Find the cause, then promote the rule."
-    _call_somebody(flow, f"breaker:{rule_id}", "heal.breaker", f"Rule {rule_id} only notifies now", text)
+def demoted(flow: Flow, change: Change, entry_id: int) -> None:
+    """A rule has lost a level by itself."""
+    title, why = DEMOTED[change.cause]
+    text = f"{why} See ledger entry {entry_id}. Find the cause; then the rule can be promoted again."
+    rule_id = change.rule_id
+    _call_somebody(flow, f"breaker:{rule_id}", "heal.breaker", f"Rule {rule_id} {title}", text)
 
 
 def braked(flow: Flow, plan: Plan) -> None:

@@ -10,6 +10,7 @@ from zope.interface import Interface
 
 from opsapp.healing.logic.brake import Load
 from opsapp.healing.logic.graph import Graph
+from opsapp.healing.logic.thresholds import thresholds_of
 from opsapp.healing.logic.windows import Window
 from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.stages.world import SERVER, Host, Reading, World
@@ -45,13 +46,14 @@ def build(root: Root, now: float, places: Places, failing: Mapping[str, Any]) ->
         rules={name: rule.plain() for name, rule in healing["rules"].items()},
         trust={name: state.trust for name, state in healing["trust"].items()},
         settings=settings,
+        thresholds=thresholds_of(settings),
         graph=graph,
         failing=failing_of(root, graph.nodes, failing, now, settings["absorption_window_s"]),
         windows=_windows(root, now),
         hosts=places.hosts,
         server=Host(SERVER, SERVER, usable=_own_tools(node.config), native=False),
         paused=healing.paused,
-        history=healing["ledger"].statistics,
+        history=healing["ledger"].history,
         load=_load(healing, graph.site, len(places), lambda: _sick(failing, graph), now),
         reading=_reader(sight, now),
         well_since=lambda target: _well_since(root, target, places.monitors.get(target)),

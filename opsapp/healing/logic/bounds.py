@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 
 ALPHA = 0.05
-PROMOTION_BOUND = 0.75  # `approve` leads to `execute` only when the bound is above this
 Z95 = 1.959963984540054
 
 

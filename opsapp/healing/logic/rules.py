@@ -10,9 +10,6 @@ from typing import Any, NamedTuple
 
 from opsapp.wire.conditions import Condition, ConditionError, Name, parse, split
 
-HISTORY_MINIMUM = 5  # outcomes before a success rate is believed
-HISTORY_RATE = 0.30  # a step below it is skipped
-
 
 class Step(NamedTuple):
     """One rung of the escalation chain."""
@@ -71,11 +68,6 @@ def part_of(target: str) -> str | None:
     """The NAME of `hostname/NAME`. A mount keeps its own slash."""
     _, slash, name = target.partition("/")
     return name if slash else None
-
-
-def ineffective(successes: int, total: int) -> bool:
-    """Whether a step's history speaks against it; 0 % included, too little history excluded."""
-    return total >= HISTORY_MINIMUM and successes / total < HISTORY_RATE
 
 
 def in_scope(names: Iterable[str], tags: Iterable[str], wanted: Iterable[str]) -> bool:

@@ -14,10 +14,13 @@ from BTrees.IOBTree import IOBTree
 from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
-from opsapp.healing.logic import chain
+from opsapp.healing.logic import chain, effectiveness
+from opsapp.healing.logic.effectiveness import Tally
 from opsapp.healing.logic.rules import names_of, told_of
+from opsapp.healing.logic.thresholds import Skip, thresholds_of
 from opsapp.healing.stages import ledger as stage
 from opsapp.runtime.events import emit
+from opsapp.runtime.wakes import node_of
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
 
@@ -74,7 +77,7 @@ class Ledger(Folder):
         self.by_rule = OOBTree()
         self.by_target = OOBTree()
         self.by_both = OOBTree()
-        self.effect = OOBTree()  # (action, condition, target or "") -> (verified, total)
+        self.effect = OOBTree()  # (action, condition, target or "") -> its tally
         self.rollbacks = IOBTree()  # id of an entry -> id of the entry that rolled it back later
 
     # -- writing
@@ -131,7 +134,8 @@ class Ledger(Folder):
         entry.fields = record
         self.open.remove(entry_id)
         self._chain(record)
-        self._count(record)
+        if record["executed"]:
+            self._count(record, now, thresholds_of(node_of(root._p_jar).config["healing"]).skip)
         self.tell(root, record)
         return record
 
@@ -161,14 +165,17 @@ class Ledger(Folder):
             _add(self.by_target, name, entry_id)
             _add(self.by_both, (rule_id, name), entry_id)
 
-    def _count(self, record: dict[str, Any]) -> None:
+    def _count(self, record: dict[str, Any], now: float, skip: Skip) -> None:
+        """What was executed belongs to the figures of its action: everywhere, on its host, on its very target."""
         verified, total = stage.counts(record)
-        if total:
-            for condition in told_of(record["condition"]):
-                for target in ("", *names_of(record["target"])):
-                    key = (record["action_type"], condition, target)
-                    before = self.effect.get(key, (0, 0))
-                    self.effect[key] = (before[0] + verified, before[1] + total)
+        names = names_of(record["target"])
+        for condition in told_of(record["condition"]):
+            for target in ("", *names):
+                key = (record["action_type"], condition, target)
+                tally = effectiveness.tried(self.tally(*key), now)
+                if total:
+                    tally = effectiveness.counted(tally, bool(verified), names[-1], now, skip)
+                self.effect[key] = tally
 
     # -- reading
 
@@ -222,8 +229,16 @@ class Ledger(Folder):
         return next((n for n in range(1, next_id) if n not in held or n not in self.entries), next_id)
 
     def statistics(self, action_type: str, condition: str, target: str = "") -> tuple[int, int]:
-        """(verified, total) of an action for a condition, on one target or everywhere."""
-        return self.effect.get((action_type, told_of(condition)[0], target), (0, 0))
+        """(verified, total) of an action for a condition, on one target or everywhere, at all times."""
+        return self.tally(action_type, told_of(condition)[0], target)[:2]
+
+    def history(self, action_type: str, condition: str, target: str) -> tuple[Tally, Tally]:
+        """The tallies of the target's host and of the fleet."""
+        said = told_of(condition)[0]
+        return self.tally(action_type, said, names_of(target)[-1]), self.tally(action_type, said, "")
+
+    def tally(self, action_type: str, condition: str, target: str) -> Tally:
+        return Tally(*self.effect.get((action_type, condition, target), ()))
 
 
 def _add(tree: OOBTree, key: Any, entry_id: int) -> None:

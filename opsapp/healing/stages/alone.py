@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from opsapp.healing.logic import brake, rules, windows
+from opsapp.healing.logic import brake, effectiveness, rules, windows
 from opsapp.healing.logic.levels import behaviour
 from opsapp.lib.durations import seconds
 from opsapp.wire.actions import ACTIONS
@@ -60,10 +60,11 @@ def _steps(rule: Mapping[str, Any], level: str, host: Host, world: World) -> lis
     for step in rules.steps(rule):
         action = ACTIONS[step.action]
         capable = host.usable is None or host.handler(action) is not None
-        done, total = world.history(step.action, rule["condition"])
+        own, fleet = world.history(step.action, rule["condition"], host.hostname)
+        doubt = effectiveness.against(own, fleet, world.now, world.thresholds.skip)
         if action.where != "host" or action.shell or behaviour(level, action.risk) != "execute" or not capable:
             continue
-        if not rules.ineffective(done, total) and not _protected(step.params, world):
+        if not doubt and not _protected(step.params, world):
             found.append({"action": step.action, "params": dict(step.params)})
     return found[:MOST_STEPS]
 

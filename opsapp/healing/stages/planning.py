@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from opsapp.healing.logic import brake, rules, windows
+from opsapp.healing.logic import brake, effectiveness, rules, windows
 from opsapp.healing.logic.levels import PREDICTIVE_SOURCES, behaviour, tells_people
 from opsapp.wire.actions import Action
 from opsapp.wire.fields import WireError
@@ -131,9 +131,10 @@ def _against(
     """The step's whole parameters, and why it should not be taken ("" when nothing speaks against it)."""
     if case["source"] in PREDICTIVE_SOURCES and action.risk != "low":
         return step.params, f"risk {action.risk}: only low risk for what is predicted"
-    done, total = world.history(step.action, case["condition"])
-    if rules.ineffective(done, total):
-        return step.params, f"low_effectiveness: {done} of {total} verified"
+    host, fleet = world.history(step.action, case["condition"], case["target"])
+    doubt = effectiveness.against(host, fleet, world.now, world.thresholds.skip)
+    if doubt:
+        return step.params, f"low_effectiveness: {doubt}"
     try:
         params = action.check(action.complete(step.params, rules.part_of(case["target"])))
     except WireError as error:

@@ -5,24 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from opsapp.healing.logic import bounds
+from opsapp.healing.logic import bounds, cusum
 from opsapp.healing.logic.levels import PREDICTIVE_SOURCES, lowest, one_above, one_below, rank
+from opsapp.healing.logic.thresholds import Breaker, Promotion, Thresholds
 
-TRIGGERS = 10
-TRIGGER_WINDOW = 7 * 86400.0
-EXECUTIONS = 10
-SUCCESS_RATE = 0.85
 KEPT_TRIGGERS = 1000
-
-
-class Breaker(NamedTuple):
-    failures: int = 3
-    window_s: float = 3600.0
+BREAKER, CUSUM = "circuit_breaker", "cusum"  # causes of a demotion
 
 
 class Trust(NamedTuple):
-    """A rule's trust and the evidence gathered at its level since it entered it (`since`). Triggers are kept for seven
-    days whatever the level; only those since then lead on from `notify`."""
+    """A rule's trust and the evidence gathered at its level since it entered it (`since`). `executions`, `verified` and
+    `failed` count cases, not steps. Triggers are kept for the window of promotion whatever the level; only those since
+    then lead on from `notify`."""
 
     rule_id: str
     current_level: str
@@ -38,7 +32,8 @@ class Trust(NamedTuple):
     executions: int = 0
     verified: int = 0
     failed: int = 0
-    streak: tuple[float, ...] = ()  # when the failed verifications since the last success happened
+    streak: tuple[float, ...] = ()  # when the cases that failed since the last success ended
+    cusum: float = 0.0
 
 
 class Change(NamedTuple):
@@ -81,31 +76,41 @@ def redefine(trust: Trust, definition: str, ceiling: str, now: float) -> Trust:
 
 
 def _enter(trust: Trust, level: str, now: float) -> Trust:
-    return trust._replace(current_level=level, since=now, executions=0, verified=0, failed=0, streak=())
+    return trust._replace(current_level=level, since=now, executions=0, verified=0, failed=0, streak=(), cusum=0.0)
 
 
 # -- evidence ----------------------------------------------------------------------------------------------------------
 
 
-def triggered(trust: Trust, now: float) -> Trust:
-    return trust._replace(triggers=(*_recent(trust.triggers, now), now)[-KEPT_TRIGGERS:])
+def triggered(trust: Trust, now: float, promotion: Promotion) -> Trust:
+    return trust._replace(triggers=(*_recent(trust.triggers, now, promotion), now)[-KEPT_TRIGGERS:])
 
 
 def recorded(
-    trust: Trust, outcome: str, now: float, breaker: Breaker, at: float | None = None
+    trust: Trust, result: str, now: float, thresholds: Thresholds, at: float | None = None
 ) -> tuple[Trust, Change | None]:
-    """After the final outcome of something that was executed. What is not known counts neither for nor against. `at`:
-    when it happened, where it is heard of later."""
+    """After a case in which something was executed (see `attempt`). What is not known counts neither for nor against.
+    `at`: when it ended, where it is heard of later."""
     trust = trust._replace(executions=trust.executions + 1)
-    if outcome == "verified":
-        return trust._replace(verified=trust.verified + 1, streak=()), None
-    if outcome not in ("failed", "rolled_back"):
+    if result not in ("verified", "failed"):
         return trust, None
+    verified = result == "verified"
+    trust = trust._replace(cusum=cusum.added(trust.cusum, verified, thresholds.cusum))
+    if verified:
+        return trust._replace(verified=trust.verified + 1, streak=()), None
     happened = now if at is None else min(at, now)
-    trust = trust._replace(failed=trust.failed + 1, streak=(*trust.streak, happened)[-breaker.failures :])
-    if trust.current_level == "execute" and tripped(trust.streak, breaker):
-        lower = demote(trust, "notify", now)
-        return lower, Change(trust.rule_id, "execute", "notify", "circuit_breaker")
+    streak = (*trust.streak, happened)[-thresholds.breaker.failures :]
+    return _demoted(trust._replace(failed=trust.failed + 1, streak=streak), now, thresholds)
+
+
+def _demoted(trust: Trust, now: float, thresholds: Thresholds) -> tuple[Trust, Change | None]:
+    """After a failed case: the breaker looks at failures in a row, the CUSUM at all cases since the promotion."""
+    if trust.current_level != "execute":
+        return trust, None
+    if tripped(trust.streak, thresholds.breaker):
+        return demote(trust, "notify", now), Change(trust.rule_id, "execute", "notify", BREAKER)
+    if trust.cusum >= thresholds.cusum.threshold:
+        return demote(trust, "approve", now), Change(trust.rule_id, "execute", "approve", CUSUM)
     return trust, None
 
 
@@ -114,16 +119,16 @@ def tripped(streak: tuple[float, ...], breaker: Breaker) -> bool:
     return len(last) == breaker.failures and max(last) - min(last) <= breaker.window_s
 
 
-def evaluate(trust: Trust, now: float) -> tuple[Trust, Change | None]:
+def evaluate(trust: Trust, now: float, promotion: Promotion) -> tuple[Trust, Change | None]:
     """Promote when nothing is missing any more."""
-    trust = trust._replace(triggers=_recent(trust.triggers, now), last_evaluated=now)
+    trust = trust._replace(triggers=_recent(trust.triggers, now, promotion), last_evaluated=now)
     above = one_above(trust.current_level)
-    if above is None or needs(trust, now):
+    if above is None or needs(trust, now, promotion):
         return trust, None
     return promote(trust, above, now), Change(trust.rule_id, trust.current_level, above, "evidence")
 
 
-def needs(trust: Trust, now: float) -> list[str]:
+def needs(trust: Trust, now: float, promotion: Promotion) -> list[str]:
     """What is missing for the next level, in words; nothing at the top level or when nothing is missing."""
     above = one_above(trust.current_level)
     if above is None:
@@ -133,42 +138,48 @@ def needs(trust: Trust, now: float) -> list[str]:
     if trust.current_level in ("observation", "dry-run"):
         return ["promotion by an admin"]
     if trust.current_level == "notify":
-        missing = TRIGGERS - triggers_at_level(trust, now)
-        return [f"{missing} more trigger{'s' * (missing > 1)} within 7 days"] if missing > 0 else []
-    return _needs_for_execute(trust)
+        missing = promotion.triggers - triggers_at_level(trust, now, promotion)
+        return [f"{missing} more trigger{'s' * (missing > 1)} within {in_days(promotion)}"] if missing > 0 else []
+    return _needs_for_execute(trust, promotion)
 
 
-def triggers_at_level(trust: Trust, now: float) -> int:
-    """Those of the last seven days that came since the level was entered."""
-    return sum(time >= trust.since for time in _recent(trust.triggers, now))
+def in_days(promotion: Promotion) -> str:
+    return f"{promotion.window_s / 86400:g} days"
 
 
-def _needs_for_execute(trust: Trust) -> list[str]:
+def triggers_at_level(trust: Trust, now: float, promotion: Promotion) -> int:
+    """Those within the window that came since the level was entered."""
+    return sum(time >= trust.since for time in _recent(trust.triggers, now, promotion))
+
+
+def _needs_for_execute(trust: Trust, promotion: Promotion) -> list[str]:
     total, missing = trust.verified + trust.failed, []
-    if total < EXECUTIONS:
-        missing.append(f"{EXECUTIONS - total} more verified or failed executions")
-    if total and trust.verified / total < SUCCESS_RATE:
-        missing.append(f"a success rate of {SUCCESS_RATE:.0%}, now {100 * trust.verified // total} %")
+    if total < promotion.executions:
+        missing.append(f"{promotion.executions - total} more verified or failed executions")
+    if total and trust.verified / total < promotion.success_rate:
+        missing.append(f"a success rate of {promotion.success_rate:.0%}, now {100 * trust.verified // total} %")
     bound = bounds.sequential(trust.verified, trust.failed)
-    if bound <= bounds.PROMOTION_BOUND:
-        missing.append(f"a lower bound above {bounds.PROMOTION_BOUND:.0%}, now {bound:.0%}")
+    if bound <= promotion.bound:
+        missing.append(f"a lower bound above {promotion.bound:.0%}, now {bound:.0%}")
     return missing
 
 
-def evidence(trust: Trust, now: float) -> dict[str, Any]:
+def evidence(trust: Trust, now: float, thresholds: Thresholds) -> dict[str, Any]:
     return {
-        "triggers_7d": len(_recent(trust.triggers, now)),
+        "triggers_7d": len(_recent(trust.triggers, now, thresholds.promotion)),
         "executions": trust.executions,
         "verified": trust.verified,
         "failed": trust.failed,
         "sequential_bound": round(100 * bounds.sequential(trust.verified, trust.failed), 2),
+        "cusum": round(trust.cusum, 2),
+        "cusum_threshold": thresholds.cusum.threshold,
     }
 
 
-def _recent(triggers: tuple[float, ...], now: float) -> tuple[float, ...]:
-    if not triggers or now - triggers[0] <= TRIGGER_WINDOW:
+def _recent(triggers: tuple[float, ...], now: float, promotion: Promotion) -> tuple[float, ...]:
+    if not triggers or now - triggers[0] <= promotion.window_s:
         return triggers
-    return tuple(time for time in triggers if now - time <= TRIGGER_WINDOW)
+    return tuple(time for time in triggers if now - time <= promotion.window_s)
 
 
 # -- the level that counts now -----------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from opsapp.healing import schemas
 from opsapp.healing.engine import past
 from opsapp.healing.engine.declared import complete
 from opsapp.healing.logic.soundness import incomplete
+from opsapp.healing.logic.thresholds import thresholds_of
 from opsapp.healing.resources.rules import Rule, Rules, TrustBook, TrustState, drop_rule, put_rule, require_free
 from opsapp.healing.stages import trust as governor
 from opsapp.lib.ids import new_id
@@ -112,10 +113,11 @@ def delete_rule(context: Rule, request: Request) -> Any:
 )
 def trust(context: TrustBook, request: Request) -> Any:
     """How far each rule is trusted, on what evidence, and what it lacks for more."""
-    at = request.valid_query["as_of"]
+    at, thresholds = request.valid_query["as_of"], thresholds_of(request.node.config["healing"])
     if at is not None:
-        return page(request, request.node.transact_at(at, past.trust, at))
-    return page(request, [state.plain(request.node.clock.now()) for state in context.values()])
+        return page(request, request.node.transact_at(at, past.trust, at, thresholds))
+    now = request.node.clock.now()
+    return page(request, [state.plain(now, thresholds) for state in context.values()])
 
 
 @view_config(

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from opsapp.healing.logic import alerts, bounds, brake, chain, graph, levels, rules, windows
 from opsapp.healing.logic.graph import Graph, Node, mistakes
+from opsapp.healing.logic.thresholds import Promotion
 from opsapp.wire.conditions import parse
 
 NOW = 1_700_000_000.0
@@ -363,19 +364,11 @@ def test_parts_and_names_of_a_target():
     assert not rules.in_scope(["a1", "box-1"], ["web"], ["web"])
 
 
-@pytest.mark.parametrize(
-    ("done", "total", "skip"),
-    [(0, 0, False), (0, 4, False), (0, 5, True), (1, 5, True), (2, 5, False), (3, 10, False), (29, 100, True)],
-)
-def test_a_step_with_a_bad_history_is_skipped(done, total, skip):
-    assert rules.ineffective(done, total) is skip
-
-
 # -- the promotion bound, exactly and by simulation -----------------------------------------------------------------
 
 
 def promotes(good, total):
-    return total >= 10 and good / total >= 0.85 and bounds.sequential(good, total - good) > bounds.PROMOTION_BOUND
+    return total >= 10 and good / total >= 0.85 and bounds.sequential(good, total - good) > Promotion().bound
 
 
 def reaches(rate, runs):

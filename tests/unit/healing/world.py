@@ -1,6 +1,7 @@
 """A small world for the stages: box-1 with nginx, a rule that restarts it, trust at execute."""
 
 from opsapp.healing.logic.brake import Load
+from opsapp.healing.logic.effectiveness import NOTHING, Tally
 from opsapp.healing.logic.rules import definition
 from opsapp.healing.stages.trust import Trust
 from opsapp.healing.stages.world import Host, Reading, World
@@ -33,7 +34,7 @@ def trust(level="execute", ceiling="execute", rule_id="nginx-down", **changes):
     return Trust(rule_id, level, ceiling, definition(RULE), NOW - 10, **changes)
 
 
-def world(*rules, levels=None, verdict=True, load=None, history=(0, 0), hosts=(BOX,), **changes):
+def world(*rules, levels=None, verdict=True, load=None, history=NOTHING, hosts=(BOX,), **changes):
     rules = rules or (RULE,)
     levels = levels or {}
     values = {
@@ -42,11 +43,16 @@ def world(*rules, levels=None, verdict=True, load=None, history=(0, 0), hosts=(B
         "rules": {one["id"]: one for one in rules},
         "trust": {one["id"]: trust(levels.get(one["id"], "execute"), rule_id=one["id"]) for one in rules},
         "hosts": {host.agent_id: host for host in hosts},
-        "history": history if callable(history) else lambda action, condition: history,
+        "history": history if callable(history) else lambda *_: (history, NOTHING),
         "load": lambda rule_id, target: load or Load(),
         "reading": lambda case: Reading(verdict, {}, NOW),
     }
     return World(**{**values, **changes})
+
+
+def tally(verified, total, at=NOW, **changes):
+    """Outcomes that all came at one time, on one host."""
+    return Tally(verified, total, verified, total, at, at, (("box-1", at),))._replace(**changes)
 
 
 def event(**changes):

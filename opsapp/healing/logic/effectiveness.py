@@ -1,0 +1,93 @@
+"""How often an action has helped, with old outcomes weighing less; and whether that speaks against trying it again.
+
+A tally is kept for each (action, condition) on each host and for the fleet, and grows with each outcome: so a decision
+reads two of them, however long the history is.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .thresholds import DAY, Skip
+
+MOST_HOSTS = 10  # a tally of the fleet remembers so many
+
+
+class Tally(NamedTuple):
+    """Stores from before the weights hold tuples of the first two: those outcomes have no time, and weigh nothing."""
+
+    verified: int = 0
+    total: int = 0
+    weight_verified: float = 0.0  # the same two with their ages, as they were at `at`
+    weight: float = 0.0
+    at: float = 0.0
+    tried_at: float = 0.0
+    hosts: tuple[tuple[str, float], ...] = ()  # the last ones to contribute, and when; newest first
+
+
+NOTHING = Tally()
+
+
+def tried(tally: Tally, now: float) -> Tally:
+    """After an execution, whatever is known of it."""
+    return tally._replace(tried_at=max(tally.tried_at, now))
+
+
+def counted(tally: Tally, verified: bool, host: str, now: float, skip: Skip) -> Tally:
+    """With one more outcome."""
+    aged = weighed(tally, now, skip)
+    others = [other for other in tally.hosts if other[0] != host]
+    return Tally(
+        tally.verified + verified,
+        tally.total + 1,
+        aged.verified + verified,
+        aged.total + 1,
+        max(tally.at, now),
+        tally.tried_at,
+        ((host, now), *others)[:MOST_HOSTS],
+    )
+
+
+class Weighed(NamedTuple):
+    verified: float
+    total: float
+
+
+def weighed(tally: Tally, now: float, skip: Skip) -> Weighed:
+    """What the outcomes weigh now: each half after `half_life_s`."""
+    left = _left(now - tally.at, skip)
+    return Weighed(tally.weight_verified * left, tally.weight * left)
+
+
+def _left(age: float, skip: Skip) -> float:
+    return float(0.5 ** (max(0.0, age) / skip.half_life_s))
+
+
+def enough(tally: Tally, now: float, skip: Skip) -> bool:
+    """Whether these are outcomes enough to judge by, and on average no older than a half-life."""
+    return tally.total >= skip.outcomes and weighed(tally, now, skip).total >= skip.outcomes / 2
+
+
+def against(host: Tally, fleet: Tally, now: float, skip: Skip) -> str:
+    """What speaks against a step, in words with its numbers; "" when it may be tried.
+
+    The host is judged by its own outcomes, where there are enough of them; else by the fleet's, where enough hosts have
+    contributed. What has not been tried for `retry_s` is tried again.
+    """
+    if enough(host, now, skip):
+        return _said(host, "on this host", now, skip)
+    hosts = sum(_left(now - at, skip) >= 0.25 for _, at in fleet.hosts)
+    if enough(fleet, now, skip) and hosts >= skip.hosts:
+        return _said(fleet, f"on {hosts} hosts", now, skip)
+    return ""
+
+
+def _said(tally: Tally, where: str, now: float, skip: Skip) -> str:
+    verified, total = weighed(tally, now, skip)
+    again = tally.tried_at + skip.retry_s - now
+    if verified / total >= skip.rate or again <= 0:
+        return ""
+    return (
+        f"{verified / total:.0%} verified {where}, the limit is {skip.rate:.0%} (outcomes weigh {total:.1f}, each half "
+        f"after {skip.half_life_s / DAY:g} days); tried again in {again / DAY:.1f} days"
+    )
