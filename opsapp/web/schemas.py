@@ -58,6 +58,8 @@ class LimitsSection(Body):
     min_body_rate_bytes = colander.SchemaNode(Whole(1, 1 << 30), missing=1024)
     max_body_bytes = colander.SchemaNode(Whole(1024, 1 << 20), missing=1 << 20)
     max_buffered_bytes = colander.SchemaNode(Whole(1 << 20, 1 << 40), missing=256 << 20)
+    streams_per_user = colander.SchemaNode(Whole(1, 100_000), missing=20)
+    agents_share = colander.SchemaNode(Number(0, 0.8), missing=0.5)
     address_share = colander.SchemaNode(Number(0.01, 1), missing=0.25)
     judged_from_bytes = colander.SchemaNode(Whole(0, 1 << 30), missing=64 << 10)
 

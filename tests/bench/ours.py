@@ -64,4 +64,5 @@ def app():
 
 if __name__ == "__main__":
     wsgi, ticking = app()
-    sys.exit(server.serve(wsgi, port=int(sys.argv[1]), on_ready=lambda _server: ticking.start() and None))
+    streams = server.Limits(agents_share=0.0)  # there are no agents to leave room for
+    sys.exit(server.serve(wsgi, port=int(sys.argv[1]), limits=streams, on_ready=lambda _: ticking.start() and None))

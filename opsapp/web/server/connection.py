@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import gevent
@@ -80,17 +78,6 @@ class Connection:
             gevent.spawn_later(_FAREWELL_S, self.interrupt)
         else:
             self.interrupt()
-
-    @contextmanager
-    def lasting(self) -> Iterator[None]:
-        """While a stream or a session runs."""
-        if not self.server.may_last():
-            raise Refusal(503, "overloaded", "Too many streams are open.", keep=True, headers={"Retry-After": "5"})
-        self.server.lasting.add(self)
-        try:
-            yield
-        finally:
-            self.server.lasting.discard(self)
 
     def settle(self) -> None:
         """Let an interruption that is under way arrive here, where it does no harm."""

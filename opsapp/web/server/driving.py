@@ -40,12 +40,13 @@ def deliver(connection: Connection, exchange: Exchange, head: RequestHead, body:
         return
     while isinstance(answer, answers.Answer):
         if isinstance(answer, answers.Stream):
-            with connection.lasting():
+            with connection.server.lasting.one(connection, answer.caller):
                 answer = _stream(connection, exchange, answer)
         elif isinstance(answer, answers.Sink):
-            answer = _sink(connection, exchange, head, body, answer)
+            with connection.server.lasting.one(connection, answer.caller):
+                answer = _sink(connection, exchange, head, body, answer)
         elif isinstance(answer, answers.Upgrade):
-            with connection.lasting():
+            with connection.server.lasting.one(connection, answer.caller):
                 answer = _upgrade(connection, exchange, head, answer)
         elif isinstance(answer, answers.Deferred):
             answer = answer.outcome()

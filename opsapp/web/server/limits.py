@@ -23,6 +23,8 @@ class Limits:
     address_share: float = 0.25  # the part of it that one address may hold
     judged_from: int = 64 << 10  # a larger body is not read before its head was found good
     max_connections: int = 12_000
+    streams_per_user: int = 20  # streams, sessions and uploads that one caller has open
+    agents_share: float = 0.5  # the part of all connections that people's streams leave to agents
     max_waiting: int = 1_000  # requests that wait for a thread
     threads: int = 2
     stop_after: float = 4.0  # how long running requests may go on when the server stops

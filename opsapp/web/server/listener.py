@@ -20,6 +20,7 @@ from .accesslog import AccessLog
 from .connection import Connection, plain_address
 from .environ import base_environ
 from .exchange import Exchange
+from .lasting import Lasting
 from .limits import Limits
 from .memory import HighWater
 from .peer import Peer
@@ -27,7 +28,6 @@ from .refusal import Refusal
 from .uploads import Uploads
 
 BACKLOG = 1024
-LASTING_SHARE = 0.9
 
 
 class Server(StreamServer):
@@ -54,7 +54,7 @@ class Server(StreamServer):
         self.base_environ = base_environ(plain_address(listener.getsockname()))
         self.connections: set[Connection] = set()
         self.waiting: dict[Connection, None] = {}  # those of whom we wait for bytes, the longest first
-        self.lasting: set[Connection] = set()  # those that stream or hold a session
+        self.lasting = Lasting(lambda: self.limits)
         self.asking = 0
         self.uploads = Uploads(lambda: self.limits)
         self.stopping = False
@@ -84,10 +84,6 @@ class Server(StreamServer):
     def client_of(self, peer: str, forwarded: str) -> str:
         """Who asks, for the log: the peer, or whom a trusted proxy names."""
         return client_address(peer, forwarded, self.web().get("trusted_proxies") or ())
-
-    def may_last(self) -> bool:
-        """Whether one more stream or session leaves room for plain requests."""
-        return len(self.lasting) < self.limits.max_connections * LASTING_SHARE
 
     def _give_memory_back(self) -> None:
         if not self.stopping:
