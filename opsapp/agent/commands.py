@@ -9,6 +9,8 @@ import pwd
 import tempfile
 from typing import Callable, Dict, List
 
+from opsapp.wire.fields import dumps
+
 from .capabilities import Capabilities
 from .executor import Answer, Handler, Task
 from .paths import NotAllowed, PathRules
@@ -26,7 +28,7 @@ def handlers(capabilities: Capabilities, rules: PathRules, tell: Callable[[], No
     def probe(_task: Task) -> Answer:
         manifest = capabilities.probe()
         tell()
-        return Answer(Ran("done", 0, b""), manifest)
+        return Answer(Ran("done", 0, dumps(manifest)), manifest)
 
     return {
         "shell": shell,

@@ -23,6 +23,7 @@ PROTECTED = ("init", "systemd", "systemd-journal", "systemd-logind", "systemd-ud
              "clickhouse-serv", "runzeo", "opsapp", "opsapp-agent", "pserve", "containerd", "dockerd", "conmon")
 _NUMBERS = {  # name: (lowest, highest)
     "interval_s": (0.2, 3600), "service_check_s": (0.2, 3600), "container_check_s": (1, 3600),
+    "container_removed_s": (60, 30 * 86400),
     "capability_check_s": (10, 7 * 86400), "max_file_bytes": (1, 2**50), "spool_bytes": (65536, 2**40),
     "reserve_bytes": (0, 2**30), "start_expiry_s": (1, 7 * 86400), "retry_first_s": (0.05, 600),
     "retry_most_s": (0.1, 3600), "update_trial_s": (1, 3600), "busy_limit": (1, 64), "lookout_s": (0.2, 3600),
@@ -51,6 +52,7 @@ class Config:
     interval_s: float = 15            # until the server says otherwise
     service_check_s: float = 1.0      # how often unit states are looked at for a change
     container_check_s: float = 120
+    container_removed_s: float = 3600    # how long a container that is gone is reported as removed
     capability_check_s: float = 6 * 3600
     start_expiry_s: float = 3600      # an accepted command that could not start for so long never does
     spool_bytes: int = 16 * 2**20

@@ -1,37 +1,147 @@
 """Containers of podman and docker: name → state, asked rarely, because asking podman costs a tenth of a second.
 
-Must not: change anything.
+A container that ran and is no longer there is "removed" for a while, also after a restart of the agent. Those that end
+by being removed (--rm) and those that a cluster replaces under new names are not missed. Must not: change anything.
 """
 from __future__ import annotations
 
 import json
 import logging
+import os
 import shutil
-from typing import Any, Callable, Dict, Optional
+import time
+from functools import partial
+from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
+from .asking import Asked
+from .config import Config
+from .disk import write_whole
 from .services import ask
 
 log = logging.getLogger("containers")
 RUNTIMES = ("podman", "docker")
+REMOVED = "removed"
+REMOVED_AFTER_S = 30.0      # one that is made anew (an update, compose) is gone for a moment
+RETRY_S = 10.0
+MOST_KNOWN = 2000
+RUNNING = ("running", "paused", "restarting", "stopping")
+REPLACED_BY = ("com.docker.swarm.task", "io.kubernetes.pod")    # labels of those that a cluster makes and removes
+
+
+class Container(NamedTuple):
+    name: str
+    state: str
+    lasting: Optional[bool]      # whether somebody misses it when it is gone; None: the list does not say
 
 
 class Containers:
     """Keeps the last answer until it is too old or told that something changed."""
 
-    def __init__(self, every_s: float, monotonic: Callable[[], float]):
-        self._every_s = every_s
-        self._monotonic = monotonic
-        self._states: Dict[str, str] = {}
-        self._asked_at = float("-inf")
+    def __init__(self, config: Config, monotonic: Callable[[], float] = time.monotonic,
+                 clock: Callable[[], float] = time.time):
+        self._every_s, self._keep_s = config.container_check_s, config.container_removed_s
+        self._monotonic, self._clock = monotonic, clock
+        self._asked = {name: Asked(partial(self._list, name), monotonic=monotonic) for name in RUNTIMES}
+        self._states: Dict[str, Dict[str, str]] = {}       # of each runtime that answered
+        self._due = float("-inf")
+        self._known = Known(os.path.join(config.state_dir, "containers.json"), self._keep_s)
 
     def stale(self) -> None:
-        self._asked_at = float("-inf")
+        self._due = float("-inf")
 
     def states(self) -> Dict[str, str]:
-        if self._monotonic() - self._asked_at >= self._every_s:
-            self._states = look()
-            self._asked_at = self._monotonic()
-        return self._states
+        if self._monotonic() >= self._due or self._known.settles(self._clock()):
+            self._look()
+        there = {name: state for states in self._states.values() for name, state in states.items()}
+        return {**self._known.removed(self._clock()), **there}
+
+    def _look(self) -> None:
+        wait = self._every_s
+        for runtime in RUNTIMES:
+            self._states.pop(runtime, None)
+            if not shutil.which(runtime):
+                continue
+            try:
+                containers = self._asked[runtime]()
+            except OSError as error:
+                log.warning("the containers of %s are unknown: %s", runtime, error)
+                wait = min(wait, RETRY_S)
+                continue
+            self._states[runtime] = {each.name: each.state for each in containers}
+            self._known.note(runtime, containers, self._clock())
+        self._due = self._monotonic() + wait
+
+    def _list(self, runtime: str) -> List[Container]:
+        """The containers of a runtime, each with whether it would be missed."""
+        found = []
+        for each in listed(runtime):
+            lasting = self._known.lasting(each.name) if each.lasting is None else each.lasting
+            found.append(each._replace(lasting=not ends_by_removal(runtime, each.name) if lasting is None else lasting))
+        return found
+
+
+class Known:
+    """The containers that would be missed: when each was last seen running, and since when it is gone."""
+
+    def __init__(self, path: str, keep_s: float):
+        self._path = path
+        self._keep_s = keep_s
+        self._looked_at = 0.0
+        self._rows: Dict[str, Dict[str, Any]] = self._load()
+
+    def note(self, runtime: str, containers: List[Container], now: float) -> None:
+        """What a runtime has now."""
+        self._looked_at = now
+        rows = {name: row for name, row in self._rows.items() if row["runtime"] != runtime}
+        for each in containers[:MOST_KNOWN]:
+            before = self._rows.get(each.name, {})
+            ran_at = before.get("ran_at")
+            if each.state in RUNNING and (ran_at is None or not 0 <= now - ran_at < self._keep_s / 2):
+                ran_at = now
+            rows[each.name] = {"runtime": runtime, "lasting": each.lasting, "ran_at": ran_at, "gone_at": None}
+        for name, row in self._rows.items():
+            if row["runtime"] == runtime and name not in rows:
+                gone_at = now if row["gone_at"] is None or row["gone_at"] > now else row["gone_at"]
+                ran = row["ran_at"] is not None and gone_at - row["ran_at"] <= self._keep_s
+                if row["lasting"] and ran and now - gone_at <= self._keep_s:
+                    rows[name] = {**row, "gone_at": gone_at}
+        if rows != self._rows:
+            self._rows = rows
+            self._save()
+
+    def lasting(self, name: str) -> Optional[bool]:
+        row = self._rows.get(name)
+        return None if row is None else row["lasting"]
+
+    def removed(self, now: float) -> Dict[str, str]:
+        """Those that are gone for good: looked for again after the time that a replacement takes."""
+        settled = (name for name, row in self._rows.items() if row["gone_at"] is not None
+                   and row["gone_at"] + REMOVED_AFTER_S <= self._looked_at
+                   and now - row["gone_at"] <= self._keep_s)
+        return dict.fromkeys(settled, REMOVED)
+
+    def settles(self, now: float) -> bool:
+        """Whether it is time to look again for one that is gone."""
+        return any(row["gone_at"] is not None and self._looked_at < row["gone_at"] + REMOVED_AFTER_S <= now
+                   for row in self._rows.values())
+
+    def _load(self) -> Dict[str, Dict[str, Any]]:
+        try:
+            with open(self._path, encoding="utf-8") as file:
+                rows = json.load(file)
+            return {name: {key: row[key] for key in ("runtime", "lasting", "ran_at", "gone_at")}
+                    for name, row in rows.items()}
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            log.warning("cannot read %s: %s", self._path, error)
+            return {}
+
+    def _save(self) -> None:
+        try:
+            write_whole(self._path, json.dumps(self._rows).encode())
+        except OSError as error:
+            log.warning("cannot write %s: %s", self._path, error)
 
 
 def inspect(name: str) -> Optional[Dict[str, Any]]:
@@ -47,29 +157,39 @@ def inspect(name: str) -> Optional[Dict[str, Any]]:
     return None
 
 
-def look() -> Dict[str, str]:
-    found: Dict[str, str] = {}
-    for runtime in RUNTIMES:
-        if shutil.which(runtime):
-            code, said = ask([runtime, "ps", "--all", "--format", "{{json .}}" if runtime == "docker" else "json"])
-            if code == 0:
-                found.update(parse(said))
-            else:
-                log.debug("%s ps: %s", runtime, said.strip()[:200])
-    return found
+def listed(runtime: str) -> List[Container]:
+    """The containers of a runtime; OSError when it does not say."""
+    code, said = ask([runtime, "ps", "--all", "--format", "{{json .}}" if runtime == "docker" else "json"])
+    if code != 0:
+        raise OSError(f"{runtime} ps: {said.strip()[:200]}")
+    return parse(said)
 
 
-def parse(said: str) -> Dict[str, str]:
-    """podman writes one array, docker one object a line."""
+def ends_by_removal(runtime: str, name: str) -> bool:
+    """Whether a container was started with --rm. docker's list does not say it."""
+    code, said = ask([runtime, "inspect", "--type", "container", "--format", "{{.HostConfig.AutoRemove}}", "--", name])
+    return code != 0 or said.strip() != "false"
+
+
+def parse(said: str) -> List[Container]:
+    """podman writes one array, docker one object a line. OSError when it is neither."""
     try:
         one = said.lstrip().startswith("[")
         rows = json.loads(said) if one else [json.loads(line) for line in said.splitlines() if line]
     except ValueError:
-        return {}
-    states = {}
-    for row in rows:
+        raise OSError(f"the list of containers cannot be read: {said.strip()[:200]}") from None
+    found = []
+    for row in rows or ():
         names = row.get("Names") or []
         name = names[0] if isinstance(names, list) and names else names
         if isinstance(name, str) and name:
-            states[name.split(",")[0]] = str(row.get("State") or "unknown").lower()
-    return states
+            state = str(row.get("State") or "unknown").lower()
+            found.append(Container(name.split(",")[0], state, _lasting(row)))
+    return found
+
+
+def _lasting(row: Dict[str, Any]) -> Optional[bool]:
+    labels = row.get("Labels") or ()
+    if any(label in labels for label in REPLACED_BY):      # docker: one text, podman: names and values
+        return False
+    return not row["AutoRemove"] if isinstance(row.get("AutoRemove"), bool) else None

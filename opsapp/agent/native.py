@@ -5,6 +5,7 @@ Must not: touch a protected process, a kernel thread, or the agent and its ances
 """
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
@@ -17,6 +18,7 @@ from .processes import Cancel, Group, Ran, run, start_time
 from .protection import is_named, is_protected
 
 TERM_WAIT_S = 5.0
+RENICE_LOOKS = 20
 SAMPLE_S = 0.5
 
 
@@ -119,26 +121,54 @@ def _ended(pid: int, started: int) -> bool:
     return start_time(pid) != started or state[:1] == ["Z"]
 
 
+def threads(pid: int) -> Dict[str, Dict[str, int]]:
+    """The threads of a process, by number: when each started, and its priority."""
+    found = {}
+    for task in os.listdir(f"/proc/{pid}/task"):
+        parts = (maybe(f"/proc/{pid}/task/{task}/stat") or "").rpartition(")")[2].split()
+        if len(parts) > 19:    # else it has just ended
+            found[task] = {"started": int(parts[19]), "nice": int(parts[16])}
+    return found
+
+
 def renice(context: Context) -> Ran:
+    """All threads: Linux keeps a priority for each, and one that begins meanwhile has that of the one that began it."""
     found = _meant(context)
     if isinstance(found, str):
         return failed(found)
-    return set_priority(found["pid"], context.params["priority"], found["name"])
+    return set_priorities(found["pid"], found["name"], lambda _thread, _started: context.params["priority"])
 
 
 def restore_priority(context: Context) -> Ran:
+    """Each thread as it was; those that are newer as the process was."""
     found = _meant(context)
     if isinstance(found, str):
         return failed(found)
-    return set_priority(found["pid"], context.state["nice"], found["name"])
+    before = context.state.get("threads", {})
+
+    def wanted(thread: str, started: int) -> int:
+        known = before.get(thread)
+        return known["nice"] if known and known["started"] == started else context.state["nice"]
+
+    return set_priorities(found["pid"], found["name"], wanted)
 
 
-def set_priority(pid: int, priority: int, name: str) -> Ran:
+def set_priorities(pid: int, name: str, wanted: Callable[[str, int], int]) -> Ran:
+    """Until a look finds no thread that is not as it should be."""
+    changed: Set[str] = set()
     try:
-        os.setpriority(os.PRIO_PROCESS, pid, priority)
+        for _ in range(RENICE_LOOKS):
+            wrong = {thread: priority for thread, about in threads(pid).items()
+                     if (priority := wanted(thread, about["started"])) != about["nice"]}
+            if not wrong:
+                return done(f"{name} ({pid}): {len(changed)} threads have another priority now")
+            for thread, priority in wrong.items():
+                with contextlib.suppress(ProcessLookupError):    # it has ended
+                    os.setpriority(os.PRIO_PROCESS, int(thread), priority)
+                    changed.add(thread)
     except OSError as error:
         return failed(f"cannot set the priority of {name} ({pid}): {error.strerror}")
-    return done(f"{name} ({pid}) now has priority {priority}")
+    return failed(f"{name} ({pid}) starts threads faster than their priority can be set")
 
 
 # ---- memory

@@ -17,6 +17,7 @@ from opsapp.wire.actions import ACTIONS
 from opsapp.wire.conditions import Condition, key_of, parse
 from opsapp.wire.fields import WireError, dumps, loads
 from opsapp.wire.policies import check_bundle, secret_of
+from opsapp.wire.restarts import crash_looping, restarts
 
 from .config import Config
 from .disk import write_whole
@@ -52,8 +53,12 @@ def readings(report: dict) -> Dict[str, Any]:
         found[key_of("disk", mount, "percent")] = percent
     for name, state in (report.get("containers") or {}).items():
         found[key_of("container", name, "state")] = state
+    starts, counted_s = report.get("starts") or {}, report.get("starts_counted_s")
     for name, state in (report.get("services") or {}).items():
-        found[key_of("service", name, "state")] = state
+        count = restarts(starts.get(name), counted_s)
+        lately = {"state": state, "restarts_5m": count, "crash_looping": crash_looping(state, count)}
+        found.update((key_of("service", name, attribute), value) for attribute, value in lately.items()
+                     if value is not None)
         if state in ("active", "reloading", "inactive", "failed"):
             found[key_of("service", name, "failed")] = int(state == "failed")
     return found

@@ -7,24 +7,27 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from typing import Callable, Dict, Optional, Tuple
+from typing import Any, Callable, Dict, Optional, Tuple
 
+from opsapp.wire.restarts import LOOP_STARTS
 from opsapp.wire.version import VERSION
 
+from .asking import Asked
 from .capabilities import Capabilities
 from .config import Config
 from .containers import Containers
 from .lookouts import Lookouts
 from .metrics import Metrics, machine_id
 from .rates import SPAN_S
-from .services import NoManager, Services
+from .services import Look, NoManager, Services
 from .spool import Spool
 
 log = logging.getLogger("reporter")
 STREAM_S = 5.0
 LOOKS = 2             # after processes changed: their end is seen a little before systemd has noted it
 PATIENCE = 30         # further looks, one a check, while a unit is between two states
-MOST = {"metrics": 2000, "services": 4000, "containers": 2000, "disks": 500, "temperatures": 500, "network": 200}
+MOST = {"metrics": 2000, "services": 4000, "starts": 4000, "containers": 2000, "disks": 500, "temperatures": 500,
+        "network": 200}
 NAME_MOST = 255
 BETWEEN = {"activating", "deactivating", "reloading"}
 
@@ -38,7 +41,8 @@ class Reporter:
         self.metrics = Metrics()
         self.services = Services(config.state_dir, self.metrics.boot_id)
         self._config = config
-        self._containers = Containers(config.container_check_s, time.monotonic)
+        self._units: Asked[Look] = Asked(self._ask_manager)
+        self._containers = Containers(config)
         self._capabilities = capabilities
         self._spool = spool
         self._tell = tell
@@ -47,10 +51,10 @@ class Reporter:
         self._stop = threading.Event()
         self._soon = threading.Event()
         self._latest: Tuple[float, dict] = (float("-inf"), {})
-        self._states: Dict[str, Dict[str, str]] = {}
+        self._plain: Tuple = ()
         self._capabilities_sent = 0
         self._looks = self._patience = 0
-        self._services_known = False
+        self._services_known = self._manager = False
         self._seen: Tuple = ()
 
     def run(self) -> None:
@@ -97,6 +101,8 @@ class Reporter:
         if self._services_known:
             failed = sorted(name for name, state in states["services"].items() if state == "failed")
             report["failed_units"], report["metrics"]["failed_units"] = failed[:1000], float(len(failed))
+        if self._manager:
+            report["metrics"]["service_manager.hung_s"] = round(self._units.silent_s(), 1)
         report.update(time=time.time(), reason=reason, version=VERSION, machine_id=self.machine_id)
         if self.ip:
             report["ip"] = self.ip
@@ -150,29 +156,38 @@ class Reporter:
         """Processes of a unit began or ended: report if a state differs, and look on while one is in between."""
         self._looks -= 1
         with self._lock:
-            before = self._states
+            before = self._plain
             after = self._look()
-        if after != before:
+            changed = self._plain != before
+        if changed:
             self._spool.put(self.measure("change"))
             self._tell()
         if self._patience and BETWEEN & set(after["services"].values()):
             self._patience -= 1
             self._looks = max(self._looks, 1)
 
-    def _look(self) -> Dict[str, Dict[str, str]]:
+    def _ask_manager(self) -> Look:
+        return self.services.look()
+
+    def _look(self) -> Dict[str, Any]:
         # Before the states: what changes from here on differs from this, also when it ends as it was a look ago.
         self._seen = self.services.fingerprint()
-        services: Dict[str, str] = {}
-        self._services_known = False
+        units = Look({}, {})
+        self._services_known, self._manager = False, True
         try:
-            services = self.services.states()
+            units = self._units()
             self._services_known = True
         except NoManager:
-            pass    # told by the capabilities
+            self._manager = False    # told by the capabilities
         except OSError as error:
             log.warning("service states are unknown: %s", error)
-        self._states = {"services": services, "containers": dict(self._containers.states())}
-        return self._states
+        containers = self._containers.states()
+        # A crash loop is one change, not one at each of its starts.
+        looping = {name for name, count in units.starts.items() if count >= LOOP_STARTS}
+        self._plain = ({name: "looping" if name in looping else state for name, state in units.states.items()},
+                       containers)
+        return {"services": units.states, "starts": units.starts, "starts_counted_s": units.counted_s,
+                "containers": containers}
 
 
 def bounded(report: dict) -> dict:

@@ -10,16 +10,17 @@ import json
 import logging
 import os
 import subprocess
-from typing import Dict, List, Optional, Set, Tuple
+from typing import Dict, List, NamedTuple, Optional, Set, Tuple
 
 from .disk import write_whole
 from .proc import maybe
 from .processes import environment
+from .starts import Starts
 
 log = logging.getLogger("services")
 ASK_TIMEOUT_S = 15
 _PROPERTIES = ("Id", "LoadState", "ActiveState", "UnitFileState", "Type", "ConditionResult", "BusName", "TriggeredBy",
-               "Job")
+               "Job", "NRestarts", "InvocationID")
 _ENABLED = {"enabled", "enabled-runtime", "linked", "linked-runtime", "generated"}
 _CGROUPS = ("/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/systemd/system.slice", "/sys/fs/cgroup/unified/system.slice")
 _SCOPES = ("/sys/fs/cgroup/machine.slice", "/sys/fs/cgroup/systemd/machine.slice", "/sys/fs/cgroup/docker",
@@ -52,9 +53,18 @@ class NoManager(OSError):
     """Which services there are is not known on this host, now or later."""
 
 
+class Look(NamedTuple):
+    """The units of a host at one moment."""
+
+    states: Dict[str, str]                # name without .service: state
+    starts: Dict[str, int]                # those that have started within the last minutes: how often
+    counted_s: Optional[float] = None     # for how long starts have been counted; None: nobody counts them
+
+
 class Services:
     def __init__(self, state_dir: str, boot_id: str):
         self.init = init_system()
+        self._starts = Starts()
         self._path = os.path.join(state_dir, "units.json")
         self._boot_id = boot_id
         self._active_once: Set[str] = self._remembered()
@@ -69,6 +79,14 @@ class Services:
         if self.init == "runit":
             return _runit()
         raise NoManager("there is no service manager that can be asked")
+
+    def look(self) -> Look:
+        """States, and how often units have started lately; OSError as for states()."""
+        states = self.states()
+        if self.init != "systemd":
+            return Look(states, {})
+        starts = {name[:-len(".service")]: count for name, count in self._starts.counts().items()}
+        return Look(states, starts, self._starts.counted_s())
 
     def fingerprint(self) -> Tuple:
         """Changes when a service's or container's processes begin or end: costs two directory listings."""
@@ -89,11 +107,13 @@ class Services:
     def judge(self, units: List[Dict[str, str]]) -> Dict[str, str]:
         states = {}
         before = set(self._active_once)
+        self._starts.keep({unit["Id"] for unit in units})
         for unit in units:
             name = unit.get("Id", "")
             if not name.endswith(".service") or unit.get("LoadState") not in ("loaded", "masked"):
                 self._active_once.discard(name)
                 continue
+            self._starts.note(unit, _stays(unit))
             if unit["ActiveState"] == "active" and _stays(unit):
                 self._active_once.add(name)
             if unit.get("UnitFileState") == "masked":

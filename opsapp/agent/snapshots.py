@@ -15,7 +15,7 @@ from .capabilities import Capabilities
 from .config import Config
 from .containers import inspect
 from .disk import write_whole
-from .native import top_process
+from .native import threads, top_process
 from .proc import maybe, processes
 from .recreate import limits
 from .services import ask, parse_show
@@ -128,7 +128,8 @@ def take_process(params: Dict[str, Any], host: Host) -> dict:
         found = next((each for each in processes() if each["pid"] == params["pid"]), None)
     if found is None:
         raise Unknown("there is no such process")
-    return {"pid": found["pid"], "name": found["name"], "nice": found["nice"], "started": found["started"]}
+    return {"pid": found["pid"], "name": found["name"], "nice": found["nice"], "started": found["started"],
+            "threads": threads(found["pid"])}
 
 
 def take_disk(_params: Dict[str, Any], _host: Host) -> dict:
@@ -151,14 +152,21 @@ def _alike(before: dict, now: dict) -> bool:
     return before["memory"] == now["memory"] and (before["cpus"] or cores) == (now["cpus"] or cores)
 
 
+def _same_priorities(before: dict, now: dict) -> bool:
+    """Threads come and go: those that were there are compared."""
+    old, new = before.get("threads", {}), now["threads"]
+    left = {thread: about for thread, about in old.items() if new.get(thread, {}).get("started") == about["started"]}
+    return (before["started"] == now["started"] and before["nice"] == now["nice"]
+            and all(new[thread] == about for thread, about in left.items()))
+
+
 KINDS: Dict[str, Kind] = {
     "unit": Kind(take_unit),
     "container": Kind(take_container, restore_container,
                       lambda before, now: before["status"] == now["status"] and before["id"] == now["id"]),
     "limits": Kind(take_limits, lambda state: [["@restore_limits"]],
                    lambda before, now: before["id"] == now["id"] and _alike(before["limits"], now["limits"])),
-    "process": Kind(take_process, lambda state: [["@restore_priority"]],
-                    lambda before, now: before["started"] == now["started"] and before["nice"] == now["nice"]),
+    "process": Kind(take_process, lambda state: [["@restore_priority"]], _same_priorities),
     "disk": Kind(take_disk),
     "memory": Kind(take_memory),
     "link": Kind(network.take_link, lambda state: [["@restore_link"]], network.link_is_back),

@@ -110,7 +110,7 @@ def take_project(params: Dict[str, Any], host: Any) -> dict:
             for label in _LABELS:
                 code, said = ask([tool, "ps", "--all", "--filter", f"label={label}={params['project']}",
                                   "--format", "{{json .}}" if tool == "docker" else "json"])
-                found.update(parse(said) if code == 0 else {})
+                found.update((each.name, each.state) for each in (parse(said) if code == 0 else ()))
             return {"project": params["project"], "containers": found}
     raise OSError("no container runtime works here")
 

@@ -13,6 +13,7 @@ DEAD_INTERVALS = 20
 NUMBERS = ("cpu_percent", "mem_percent", "disk_percent", "swap_percent", "load1", "load5", "load15", "uptime_s")
 KEPT = ("cpu_percent", "mem_percent", "disk_percent", "swap_percent", "load1", "load5", "load15")
 MOST_DISKS = 32
+STARTS_COUNTED = "starts_counted_s"
 PROFILE = ("hostname", "os", "version", "machine_id", "kernel", "arch")
 
 # What may follow a state. A final one is never left.
@@ -50,6 +51,9 @@ def live_values(report: Mapping[str, Any]) -> dict[str, Any]:
     for kind, key in (("service", "services"), ("container", "containers")):
         found.update((f"{kind}.{name}.state", state) for name, state in report.get(key, {}).items())
     found.update((f"disk.{mount}.percent", value) for mount, value in report.get("disks", {}).items())
+    if report.get("starts_counted_s") is not None:  # what has not started is not named: it would be most units
+        found[STARTS_COUNTED] = report["starts_counted_s"]
+        found.update((f"service.{name}.starts", count) for name, count in report.get("starts", {}).items())
     return found
 
 
@@ -63,7 +67,7 @@ def kept_values(report: Mapping[str, Any]) -> dict[str, float]:
 def snapshot(report: Mapping[str, Any]) -> dict[str, Any]:
     """The latest report as the detail and the metrics stream show it: unknown numbers are left out."""
     shown = {name: report[name] for name in NUMBERS if report.get(name) is not None}
-    for key in ("disks", "services", "containers", "metrics", "network", "temperatures"):
+    for key in ("disks", "services", "starts", "containers", "metrics", "network", "temperatures"):
         shown[key] = dict(report.get(key) or {})
     for key in ("failed_units", "top_processes"):
         shown[key] = list(report.get(key) or ())
@@ -72,8 +76,9 @@ def snapshot(report: Mapping[str, Any]) -> dict[str, Any]:
 
 def snapshot_of_values(values: Mapping[str, tuple[Any, float]]) -> dict[str, Any]:
     """The same from the live view alone: after a restart, or on a node that the agent does not report to."""
-    report: dict[str, Any] = {"disks": {}, "services": {}, "containers": {}, "metrics": {}}
-    for name, (value, _) in values.items():
+    report: dict[str, Any] = {"disks": {}, "services": {}, "containers": {}, "starts": {}, "metrics": {}}
+    counted_at = values.get(STARTS_COUNTED, (None, None))[1]
+    for name, (value, at) in values.items():
         kind, _, rest = name.partition(".")
         if name in NUMBERS:
             report[name] = value
@@ -81,7 +86,10 @@ def snapshot_of_values(values: Mapping[str, tuple[Any, float]]) -> dict[str, Any
             report["disks"][rest.removesuffix(".percent")] = value
         elif kind in ("service", "container") and rest.endswith(".state"):
             report[kind + "s"][rest.removesuffix(".state")] = value
-        else:
+        elif kind == "service" and rest.endswith(".starts"):
+            if at == counted_at:  # else it is of an earlier report: it has not started since
+                report["starts"][rest.removesuffix(".starts")] = value
+        elif name != STARTS_COUNTED:
             report["metrics"][name] = value
     return snapshot(report)
 

@@ -116,6 +116,8 @@ REPORT: Dict[str, Field] = {
     "reason": may(choice("interval", "change", "stream", "measure", "start", "spooled")),
     "metrics": may(mapping(number(), 2000, sparse=True), {}),
     "services": may(mapping(_STATE, 4000, sparse=True), {}),
+    "starts": may(mapping(integer(0), 4000, sparse=True), {}),    # units that started in the last 5 minutes: how often
+    "starts_counted_s": may(number(0)),    # for how long they have been counted; missing: nobody counts them
     "failed_units": may(listing(text(255), 1000), []),
     "containers": may(mapping(_STATE, 2000, sparse=True), {}),
     "disks": may(mapping(number(0, 1e6), 500, sparse=True), {}),

@@ -126,6 +126,8 @@ def test_default_rules_are_there_at_notify(service):
         "default-cpu",
         "default-disk",
         "default-service",
+        "default-crash-loop",
+        "default-service-manager",
         "default-container",
         "default-memory",
         "default-dns",

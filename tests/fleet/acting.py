@@ -56,10 +56,7 @@ class Box:
         self.host.write("/opt/opsapp/key", KEY, 0o600)
         self.host.write("/opt/opsapp/agent.json", json.dumps(CONFIG))
         self.unit("opsapp-agent.service", care.AGENT.format(url=self.server.url, id="a1"))
-        self.sh("systemctl enable --now opsapp-agent; mkdir -p /root/box/bin; cp /bin/busybox /root/box/bin/;"
-                " ln -sf busybox /root/box/bin/sleep; tar -C /root/box -c . | podman import - localhost/box:1",
-                timeout=90)
-        self.sh("podman run --detach --name web --network host --label com.docker.compose.project=shop"
-                " localhost/box:1 /bin/sleep 100000", timeout=60)
+        self.sh("systemctl enable --now opsapp-agent")
+        care.make_container(self.host, "web", "--label", "com.docker.compose.project=shop")
         until(self.server.session, 60, what="a session")
         return self

@@ -50,6 +50,21 @@ def test_processes(box):
     assert box.sh(f"ps -o pid= -p {pid} || true") == ""
 
 
+THREADS = "import threading, time\nfor _ in range(4):\n    threading.Thread(target=time.sleep, args=(1000,)).start()\n"
+
+
+def test_all_threads_of_a_process_get_the_priority(box):
+    box.host.write("/opt/threads.py", THREADS)
+    box.sh("setsid -f python3 /opt/threads.py > /dev/null 2>&1")
+    pid = int(until(lambda: box.sh("pgrep -of '^python3 /opt/threads' || true"), what="the process"))
+    until(lambda: len(box.sh(f"ls /proc/{pid}/task").split()) == 5, what="its threads")
+    done = box.do("nice_adjust", pid=pid, priority=12)
+    assert box.sh(f"ps -L -o ni= -p {pid}").split() == ["12"] * 5
+    box.undo("nice_adjust", done, pid=pid)
+    assert box.sh(f"ps -L -o ni= -p {pid}").split() == ["0"] * 5
+    box.sh(f"kill {pid}")
+
+
 @pytest.mark.parametrize("top", ["memory", "cpu"])
 def test_the_one_on_top_is_never_a_protected_one(box, top):
     """A protected process leads in both; the second is taken."""

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from tests.fleet.care import SERVICE, Ward
+from tests.fleet.care import SERVICE, Ward, make_container
 from tests.fleet.conftest import QUICK
 from tests.fleet.healed import promote
 from tests.support.process import Serve
@@ -80,11 +80,7 @@ def prepare(host):
     host.exec("sh", "-c", "mkdir -p /var/backups/home; tar -czf /var/backups/home/1.tar.gz -C /etc hostname")
     host.write("/etc/systemd/system/backup-home.service", f"[Service]\nType=oneshot\nExecStart={BACKUP}\n")
     host.exec("systemctl", "daemon-reload")
-    host.exec("sh", "-c", "mkdir -p /root/box/bin; cp /bin/busybox /root/box/bin/;"
-              " ln -sf busybox /root/box/bin/sleep; tar -C /root/box -c . | podman import - localhost/box:1",
-              timeout=90)
-    host.exec("podman", "run", "--detach", "--name", "web", "--network", "host", "localhost/box:1",
-              "/bin/sleep", "100000", timeout=60)
+    make_container(host, "web")
 
 
 def walk(ward, rule, target, fault, mended, **more):

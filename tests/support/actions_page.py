@@ -23,6 +23,10 @@ order; `*` is the agent's own code. **Undone**: how a failed heal is taken back;
 itself unless the heal is confirmed. An action whose tools a host lacks ends `failed`, reason `no_capable_handler`,
 naming them. A parameter in brackets may be left out, one with an arrow comes from the event's target; of those with a
 stroke between them one is due.
+
+`run_playbook` is `automation` under another name and with another risk: `playbook_id` is the id of an automation, and
+as the risk is high, each run is approved by a person. opsapp has no playbooks of its own and starts no Ansible; an
+automation of the type `script` may call `ansible-playbook`.
 """
 
 

@@ -1,4 +1,5 @@
 """The real agent program against a real server: sessions, polling, commands, cancel, time-outs."""
+import json
 import pathlib
 import time
 
@@ -77,6 +78,14 @@ def test_it_says_hello_and_reports(server, agent):
     assert len(manifest["capabilities"]) >= 30
     assert manifest["capabilities"]["sh"] == {"available": True, "usable": True, "version": None}
     until(lambda: any(one["cpu_percent"] is not None for one in server.reports))
+
+
+def test_a_capabilities_command_answers_with_the_manifest_it_made(server, agent):
+    agent.online()
+    result = finished(server, server.command("capabilities"), 90)
+    assert result["status"] == "done"
+    assert json.loads(result["output"]) == result["data"]
+    assert result["data"]["capabilities"]["sh"]["usable"] is True
 
 
 def test_a_shell_command_runs_and_its_result_comes_once(server, agent):

@@ -95,9 +95,63 @@ def test_a_priority_is_lowered_and_what_the_kernel_refuses_is_told(bench, stray)
     done = bench.execute("nice_adjust", pid=pid, priority=wanted)
     assert (done.ran.status, os.getpriority(os.PRIO_PROCESS, pid)) == ("done", wanted), done
     assert done.data["snapshot"]["state"]["nice"] == before
-    refused = native.set_priority(2**30, 5, "ghost")
-    assert (refused.status, refused.reason) == (
-        "failed", f"cannot set the priority of ghost ({2**30}): No such process")
+
+
+THREADS = """
+import os, sys, threading, time
+for number in range(4):
+    threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
+open(sys.argv[1], "w").close()
+time.sleep(1000)
+"""
+
+
+@pytest.fixture
+def threaded(tmp_path):
+    """A process with five threads, of which one has a priority of its own."""
+    ready = tmp_path / "ready"
+    launcher = subprocess.run(["sh", "-c", '"$@" >/dev/null 2>&1 & echo $!', "sh", "setsid", "python3", "-c", THREADS,
+                               ready], stdout=subprocess.PIPE, check=True)
+    pid = int(launcher.stdout)
+    until(ready.exists, what="the threads")
+    os.setpriority(os.PRIO_PROCESS, max(map(int, os.listdir(f"/proc/{pid}/task"))), 15)
+    yield pid
+    os.killpg(pid, signal.SIGKILL)
+
+
+def priorities(pid):
+    return sorted(about["nice"] for about in native.threads(pid).values())
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may raise a priority again")
+def test_a_priority_is_that_of_all_threads_and_each_gets_its_own_back(bench, threaded):
+    before = priorities(threaded)
+    assert (len(before), before[-1]) == (5, 15)
+    done = bench.execute("nice_adjust", pid=threaded, priority=18)
+    assert (done.ran.status, priorities(threaded)) == ("done", [18] * 5), done
+    assert "5 threads" in done.ran.output.decode()
+    back = bench.phase("rollback", "nice_adjust", pid=threaded)
+    assert (back.ran.status, back.data["restored"], priorities(threaded)) == ("done", True, before), back
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may raise a priority again")
+def test_a_snapshot_of_an_agent_before_threads_were_recorded_is_still_good(bench, threaded):
+    done = bench.execute("nice_adjust", pid=threaded, priority=18)
+    old = done.data["snapshot"]
+    del old["state"]["threads"]
+    back = bench.phase("rollback", "nice_adjust", given=old, pid=threaded)
+    assert (back.data["restored"], set(priorities(threaded))) == (True, {old["state"]["nice"]})
+
+
+def test_a_priority_that_the_kernel_refuses_is_told(bench, stray, monkeypatch):
+    pid = stray()
+
+    def refuse(which, who, priority):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "setpriority", refuse)
+    refused = bench.execute("nice_adjust", pid=pid, priority=19)
+    assert (refused.ran.status, refused.ran.reason.endswith("Permission denied")) == ("failed", True)
 
 
 @pytest.mark.parametrize("action", ["process_kill", "nice_adjust"])

@@ -286,3 +286,10 @@ def test_readings_are_named_as_conditions_name_them():
                       "containers": {"web": "exited"}, "services": {"nginx": "failed", "boot": "activating"}})
     assert found == {"cpu_percent": 3.0, "zombies": 2.0, "disk./var.percent": 9.0, "container.web.state": "exited",
                      "service.nginx.state": "failed", "service.nginx.failed": 1, "service.boot.state": "activating"}
+
+
+def test_units_that_start_again_and_again_are_known_to_a_host_alone():
+    report = {"services": {"web": "activating", "db": "active"}, "starts": {"web": 6}, "starts_counted_s": 300}
+    found = readings(report)
+    assert [found[f"service.{name}.{what}"] for name in ("web", "db") for what in ("restarts_5m", "crash_looping")] == [
+        6, 1, 0, 0]

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from opsapp.agent.capabilities import Capabilities
 from opsapp.agent.config import Config
 from opsapp.agent.reporter import MOST, Reporter, bounded
-from opsapp.agent.services import NoManager
+from opsapp.agent.services import Look, NoManager
 from opsapp.agent.spool import Spool
 from opsapp.wire import messages
 
@@ -22,7 +22,7 @@ def test_odd_names_are_left_out_or_made_readable(numbers, states):
 def test_too_much_of_anything_is_cut_to_what_the_wire_takes():
     many = {f"{number:05}": 1.0 for number in range(5000)}
     report = {"hostname": "box-1", "os": "Debian"}
-    values = {"services": "active", "containers": "running", "network": {"rx_bytes": 1.0}}
+    values = {"services": "active", "starts": 1, "containers": "running", "network": {"rx_bytes": 1.0}}
     for field in MOST:
         report[field] = {name: values.get(field, 1.0) for name in many}
     cut = bounded(report)
@@ -35,15 +35,15 @@ class Units:
     """A service manager whose one unit a test starts and stops."""
 
     def __init__(self):
-        self.running, self.broken = True, None
+        self.running, self.broken, self.starts = True, None, {}
 
     def fingerprint(self):
         return (("nginx.service", 7),) if self.running else ()
 
-    def states(self):
+    def look(self):
         if self.broken:
             raise self.broken
-        return {"nginx": "active" if self.running else "failed"}
+        return Look({"nginx": "active" if self.running else "failed"}, self.starts, 300.0)
 
 
 def test_how_many_units_failed_is_unknown_where_nobody_could_say(tmp_path):
@@ -71,3 +71,32 @@ def test_a_service_that_dies_right_after_it_was_measured_is_noticed(tmp_path):
     assert reporter.measure("measure")["services"] == {"nginx": "active"}
     units.running = False
     assert reporter.notice()
+
+
+def test_a_service_manager_that_does_not_answer_is_told_and_the_rest_is_reported(tmp_path):
+    config = Config("http://x", "a" * 16, "k", str(tmp_path))
+    reporter = Reporter(config, Spool(str(tmp_path), 1 << 20), Capabilities(), lambda: None)
+    units = reporter.services = Units()
+    assert reporter.measure("interval")["metrics"]["service_manager.hung_s"] == 0.0
+    units.broken = OSError("no answer")
+    reporter.measure("interval")
+    reporter._units._silent_since -= 90
+    report = reporter.measure("interval")
+    assert 90 <= report["metrics"]["service_manager.hung_s"] < 200
+    assert (report["services"], report["uptime_s"] > 0) == ({}, True)
+    units.broken = NoManager("none here")
+    assert "service_manager.hung_s" not in reporter.measure("interval")["metrics"]
+
+
+def test_a_crash_loop_is_one_change_not_one_at_each_start(tmp_path):
+    told = []
+    config = Config("http://x", "a" * 16, "k", str(tmp_path))
+    reporter = Reporter(config, Spool(str(tmp_path), 1 << 20), Capabilities(), lambda: told.append(1))
+    units = reporter.services = Units()
+    reporter.measure("interval")
+    for count in (3, 4, 5, 6, 7, 8):
+        units.starts = {"nginx": count}
+        units.running = not units.running
+        reporter._looks = 1
+        reporter._look_for_change()
+    assert len(told) == 3

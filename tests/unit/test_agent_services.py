@@ -80,7 +80,12 @@ Dynamic Runlevel: manual
 @pytest.mark.parametrize(("said", "states"), [
     ('[{"Names":["web"],"State":"running"},{"Names":["db"],"State":"Exited"}]', {"web": "running", "db": "exited"}),
     ('{"Names":"web","State":"running"}\n{"Names":"db,alias","State":"exited"}\n', {"web": "running", "db": "exited"}),
-    ("", {}), ("Cannot connect to the Docker daemon", {}), ("[]", {}),
+    ("", {}), ("[]", {}),
 ])
 def test_containers_are_read(said, states):
-    assert parse_containers(said) == states
+    assert {each.name: each.state for each in parse_containers(said)} == states
+
+
+def test_what_is_no_list_of_containers_is_no_answer():
+    with pytest.raises(OSError, match="Cannot connect"):
+        parse_containers("Cannot connect to the Docker daemon")

@@ -26,3 +26,15 @@ def test_the_live_values_of_another_node_make_the_same_snapshot():
     assert shown["disks"] == {"/": 50.0}
     assert (shown["services"], shown["containers"]) == ({"nginx": "failed"}, {"web": "running"})
     assert shown["metrics"] == {"dns_ok": 1}
+
+
+def test_starts_are_live_values_only_while_somebody_counts_them():
+    report = {"services": {"web": "active", "db": "active"}, "starts": {"web": 7}}
+    assert "service.web.starts" not in logic.live_values(report)
+    live = logic.live_values({**report, "starts_counted_s": 300.0})
+    assert (live["service.web.starts"], live["starts_counted_s"], "service.db.starts" in live) == (7, 300.0, False)
+
+
+def test_the_starts_of_an_earlier_report_are_not_shown():
+    values = {"starts_counted_s": (300.0, 9.0), "service.web.starts": (7, 9.0), "service.db.starts": (6, 1.0)}
+    assert (logic.snapshot_of_values(values)["starts"], logic.snapshot_of_values(values)["metrics"]) == ({"web": 7}, {})

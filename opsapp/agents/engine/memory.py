@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 KEY = "opsapp.agents.memory"
 MOST_WORDS = 50_000
-MAPPINGS = ("metrics", "services", "containers", "disks", "temperatures")
+MAPPINGS = ("metrics", "services", "starts", "containers", "disks", "temperatures")
 STORED = frozenset({"results", "outcomes", "held", "capabilities"})
 OLDEST_SPOOLED_S = 7 * 86_400
 STREAM_S = 5.0

@@ -55,10 +55,25 @@ DEFAULT_RULES: dict[str, dict[str, Any]] = {
         "severity": "error",
         "escalation_chain": _chain("service_reset_failed", "restart_service", "service_dependency_restart"),
     },
-    "default-container": {
-        "description": "A container is down",
+    "default-crash-loop": {
+        "description": "A service is restarted again and again: 5 starts in 5 minutes",
+        "condition": "service.*.crash_looping == 1",
         "severity": "error",
-        "condition": 'container.*.state == "exited" or container.*.state == "dead" or container.*.state == "stopped"',
+        "settle_s": 330,  # only after a whole window of 5 minutes it is known to be over
+        "escalation_chain": _chain("service_dependency_restart"),
+    },
+    "default-service-manager": {
+        "description": "The service manager of a host has not answered for a minute",
+        "condition": "service_manager.hung_s >= 60",
+        "severity": "error",
+        "trust_ceiling": "notify",  # it only tells: without a service manager few actions work, this one included
+        "escalation_chain": _chain("host_reboot"),
+    },
+    "default-container": {
+        "description": "A container is down, or was removed",
+        "severity": "error",
+        "condition": 'container.*.state == "exited" or container.*.state == "dead" or container.*.state == "stopped"'
+        ' or container.*.state == "removed"',
         "escalation_chain": _chain("restart_container", "container_recreate"),
     },
     "default-memory": {

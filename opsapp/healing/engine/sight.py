@@ -1,7 +1,8 @@
 """What this node sees: the live view through the eyes of conditions. In memory, rebuilt from what is reported.
 
 `service.NAME.failed` is made here: 1 while a unit that was active before, or that its host calls failed, does not run;
-0 while it runs; missing while it is on its way.
+0 while it runs; missing while it is on its way. So are `service.NAME.restarts_5m` and `.crash_looping`: a report names
+only units that have started lately.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from opsapp.agents.logic import STARTS_COUNTED
 from opsapp.healing.stages.world import Reading
-from opsapp.wire import conditions
+from opsapp.wire import conditions, restarts
 from opsapp.wire.conditions import STALE_AFTER_INTERVALS, Condition
 
 from .reach import Place
@@ -43,9 +45,10 @@ class Sight:
             found.update({f"monitor.{name}": sample for name, sample in found.items() if "." not in name})
         for name in [name for name in found if name.startswith("service.") and name.endswith(".state")]:
             state, at = found[name]
-            failed = self._failed(subject, name, state)
-            if failed is not None:
-                found[name.removesuffix("state") + "failed"] = (failed, at)
+            made = {"failed": self._failed(subject, name, state), **_starts(found, name.removesuffix("state"))}
+            for attribute, value in made.items():
+                if value is not None:
+                    found[name.removesuffix("state") + attribute] = (value, at)
         return found
 
     def _failed(self, subject: str, name: str, state: Any) -> int | None:
@@ -70,6 +73,15 @@ class Sight:
             return reading
         # A check that began before it was asked for may end after it: only the one that was asked for is fresh.
         return reading._replace(measured_at=self.checked.get(subject))
+
+
+def _starts(found: Mapping[str, tuple[Any, float]], unit: str) -> dict[str, int | None]:
+    """How often a unit has started lately. All three come from one report: another time means an earlier one."""
+    state, at = found[f"{unit}state"]
+    starts, started_at = found.get(f"{unit}starts", (None, None))
+    counted_s, counted_at = found.get(STARTS_COUNTED, (None, None))
+    count = restarts.restarts(starts if started_at == at else None, counted_s if counted_at == at else None)
+    return {"restarts_5m": count, "crash_looping": restarts.crash_looping(state, count)}
 
 
 def read(samples: Mapping[str, tuple[Any, float]], condition: Condition, now: float, interval: float) -> Reading:

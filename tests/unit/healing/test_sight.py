@@ -1,0 +1,48 @@
+"""What conditions see of units that start again and again, from what a report names."""
+
+import pytest
+
+from opsapp.agents.logic import live_values
+from opsapp.healing.engine.sight import Sight
+from opsapp.series.live import Live
+
+AGENT = "agent:a1"
+
+
+@pytest.fixture
+def live():
+    return Live()
+
+
+def seen(live, at, **report):
+    live.update(AGENT, live_values(report), at)
+    found = Sight(live).samples(AGENT)
+    return found.get("service.web.restarts_5m"), found.get("service.web.crash_looping")
+
+
+@pytest.mark.parametrize(
+    ("state", "starts", "counted_s", "count", "looping"),
+    [
+        ("active", {"web": 5}, 300.0, 5, 1),
+        ("activating", {"web": 5}, 20.0, 5, 1),
+        ("active", {"web": 4}, 300.0, 4, 0),
+        ("active", {}, 300.0, 0, 0),
+        ("failed", {"web": 9}, 300.0, 9, 0),
+        ("active", {"web": 4}, 299.0, None, None),
+        ("active", {}, None, None, None),
+    ],
+    ids=["limit", "early", "below", "quiet", "given-up", "too-early", "uncounted"],
+)
+def test_a_unit_that_starts_five_times_in_five_minutes_loops(live, state, starts, counted_s, count, looping):
+    found = seen(live, 10.0, services={"web": state}, starts=starts, starts_counted_s=counted_s)
+    assert found == tuple(value if value is None else (value, 10.0) for value in (count, looping))
+
+
+def test_a_loop_that_is_over_is_known_to_be_over(live):
+    seen(live, 10.0, services={"web": "active"}, starts={"web": 9}, starts_counted_s=300.0)
+    assert seen(live, 25.0, services={"web": "active"}, starts={}, starts_counted_s=300.0) == ((0, 25.0), (0, 25.0))
+
+
+def test_an_agent_that_counts_no_longer_says_nothing(live):
+    seen(live, 10.0, services={"web": "active"}, starts={"web": 9}, starts_counted_s=300.0)
+    assert seen(live, 25.0, services={"web": "active"}) == (None, None)
