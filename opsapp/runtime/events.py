@@ -7,6 +7,7 @@ Batch; after the commit its serial is the transaction's id, the same order on ev
 from __future__ import annotations
 
 import json
+import logging
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,6 +16,7 @@ from BTrees.LOBTree import LOBTree
 from BTrees.OOBTree import OOBTree
 from persistent import Persistent
 
+from .damage import is_damage, reason_of
 from .wakes import node_of, wake_after_commit
 
 if TYPE_CHECKING:
@@ -22,11 +24,15 @@ if TYPE_CHECKING:
 
     from .node import Node
 
+log = logging.getLogger(__name__)
+
 RING = 10_000
 LOOK_S = 0.05  # for what other processes commit; of our own we are told
 LOOK_ALONE_S = 1.0
 KEEP_S = 3600
 SWEEP_PAGE = 500
+LOST = "_lost"  # a batch cannot be read: whoever keeps a copy of the store reads everything
+TRIES = 3  # of one event by one listener
 SESSION_ENDED = "_session_ended"  # of a session or a key: whatever it has opened and lasts ends (web.callers)
 _BATCH = object()
 
@@ -83,13 +89,23 @@ def read_since(root: Root, positions: dict[str, int]) -> tuple[dict[str, int], l
     after = dict(positions)
     for writer, tree in root.system["outbox"].items():
         for key, batch in tree.items(positions.get(writer, 0), excludemin=writer in positions):
-            batch._p_activate()
-            serial = int.from_bytes(batch._p_serial, "big")
-            for n, (kind, data) in enumerate(batch.rows):
-                found.append(Event(f"{serial:016x}-{n:04x}", kind, data, batch.at))
+            found.extend(_told_by(writer, key, batch))
             after[writer] = key
-            batch._p_deactivate()  # nobody reads it here a second time
     return after, sorted(found, key=lambda event: event.id)
+
+
+def _told_by(writer: str, key: int, batch: Batch) -> list[Event]:
+    try:
+        batch._p_activate()
+        serial = int.from_bytes(batch._p_serial, "big")
+        told = [Event(f"{serial:016x}-{n:04x}", kind, data, batch.at) for n, (kind, data) in enumerate(batch.rows)]
+    except Exception as problem:
+        if not is_damage(problem):
+            raise
+        log.error("events cannot be read: batch %d of %s: %s", key, writer, reason_of(problem))
+        return [Event("", LOST, {}, 0.0)]
+    batch._p_deactivate()  # nobody reads it here a second time
+    return told
 
 
 def positions(root: Root) -> dict[str, int]:
@@ -103,12 +119,61 @@ def sweep(root: Root, before: float) -> bool:
     outbox = root.system["outbox"]
     for tree in outbox.values():
         # The newest stays: its key is where the writer's numbers go on.
+        old: list[int] = []
         for key in list(tree.keys(None, tree.maxKey(), excludemax=True))[:SWEEP_PAGE] if tree else ():
-            if tree[key].at >= before:
+            at = _made_at(tree[key])
+            old.append(key)
+            if at is None:  # it cannot be read, and goes with the next that can
+                continue
+            if at >= before:
                 break
-            del tree[key]
-            dropped += 1
+            for each in old:
+                del tree[each]
+            dropped += len(old)
+            old = []
     return dropped >= SWEEP_PAGE
+
+
+def _made_at(batch: Batch) -> float | None:
+    try:
+        return batch.at
+    except Exception as problem:
+        if not is_damage(problem):
+            raise
+        return None
+
+
+class Listener:
+    """Who is called with every event, in order. One that raises misses nothing and holds up nobody else: the event and
+    what comes after it are kept, and it is called again with the next steps. An event that it fails on each time is
+    given up."""
+
+    def __init__(self, fn: Callable[[Event], None]):
+        self.fn = fn
+        self.missed: deque[Event] = deque()
+        self._tries = 0
+
+    def hear(self, fresh: list[Event]) -> None:
+        if not self.missed:
+            rest = self._deliver(fresh)
+            self.missed.extend(rest)
+            return
+        self.missed.extend(fresh)
+        self.missed = deque(self._deliver(list(self.missed)))
+
+    def _deliver(self, events: list[Event]) -> list[Event]:
+        """What is left to be delivered."""
+        for n, event in enumerate(events):
+            try:
+                self.fn(event)
+            except Exception:
+                self._tries += 1
+                if self._tries < TRIES:
+                    log.exception("listener failed, to be tried again: %r event=%s %s", self.fn, event.kind, event.id)
+                    return events[n:]
+                log.exception("listener failed, event given up: %r event=%s %s", self.fn, event.kind, event.id)
+            self._tries = 0
+        return []
 
 
 class Tail:
@@ -119,26 +184,37 @@ class Tail:
         self._ring: deque[str] = deque(maxlen=RING)  # events as lines: ID KIND TIME DATA
         self.positions: dict[str, int] = {}
         self.seen_transaction: Any = None
-        self.listeners: list[Callable[[Event], None]] = []
+        self.listeners: list[Listener] = []
 
     def step(self) -> bool:
         """Read what is new and hand it on. Costs nothing while the store has not changed."""
         last = self.node.last_transaction()
         if last == self.seen_transaction:
+            self._hand_on([])
             return False
-        self.positions, fresh = self.node.transact(read_since, self.positions)
-        self.seen_transaction = last
-        for event in fresh:
-            if not event.kind.startswith("_"):  # those are for listeners, not for readers who come later
-                self._ring.append(f"{event.id} {event.kind} {event.at!r} {_packed(event.data)}")
-            for listener in list(self.listeners):
-                listener(event)
+        before = self.positions
+        after, fresh = self.node.transact(read_since, before)
+        lines = [
+            f"{event.id} {event.kind} {event.at!r} {_packed(event.data)}"
+            for event in fresh
+            if not event.kind.startswith("_")  # those are for listeners, not for readers who come later
+        ]
+        self._ring.extend(lines)
+        self.positions, self.seen_transaction = after, last
+        self.node.projections.pass_over(before, after, fresh)
+        self._hand_on(fresh)
         return bool(fresh)
+
+    def _hand_on(self, fresh: list[Event]) -> None:
+        for listener in list(self.listeners):
+            if fresh or listener.missed:
+                listener.hear(fresh)
 
     def listen(self, fn: Callable[[Event], None]) -> Callable[[], None]:
         """Call `fn` with every event from now on; the answer stops it."""
-        self.listeners.append(fn)
-        return lambda: self.listeners.remove(fn)
+        listener = Listener(fn)
+        self.listeners.append(listener)
+        return lambda: self.listeners.remove(listener)
 
     def since(self, event_id: str | None) -> list[Event]:
         """What came after `event_id`, as far as it is remembered; nothing without one."""

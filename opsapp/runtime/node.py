@@ -16,7 +16,7 @@ from typing import Any
 from opsapp.lib.problems import Invalid, OutcomeUnknown, StoreAway
 from opsapp.series.process import Series
 
-from . import events, indexing, leases, measuring, memory, nodes, wakes
+from . import events, indexing, leases, measuring, memory, nodes, projection, wakes
 from .clock import Clock
 from .hub import Hub, Lane, LeadLane
 from .store import FRESHEN_S, Store
@@ -54,6 +54,7 @@ class Node:
         self.nodes = nodes.Nodes(self, exclusive=exclusive)
         self.supervisor = Supervisor(self)
         self.events = events.Tail(self)
+        self.projections = projection.Projections(self)
         self.series = Series(self.name, self.transact)
         self.engines: list[Callable[[Node], Any]] = []
         self.companions: list[Callable[[Node], Any]] = []  # started whatever the roles
@@ -132,6 +133,7 @@ class Node:
         """On the thread that will serve: from now on calls from it hop; the engines run if this node has the role."""
         self.hub.enter()
         events.start(self)
+        projection.start(self)
         nodes.start(self)
         indexing.start(self)
         self.supervisor.add("connections", lambda: self.lane("looking", 1).run(self._freshen), every=FRESHEN_S)

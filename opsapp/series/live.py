@@ -105,7 +105,7 @@ class Live:
 
     def drop(self, subject: str) -> None:
         self._rows.pop(subject, None)
-        for number in [number for number, bound in self._bound.items() if bound[0] == subject]:
+        for number in [number for number, bound in tuple(self._bound.items()) if bound[0] == subject]:
             del self._bound[number]
 
     def bind(self, number: int, subject: str, name: str, implied: Implied | None = None) -> None:

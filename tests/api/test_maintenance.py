@@ -176,7 +176,10 @@ def test_a_healing_window_ends_by_itself_or_early_and_once(service):
     service.clock.advance(5400)
     assert service.vera.get(HEALING).json == []
     assert service.vera.get(f"{HEALING}/{other['id']}").json["active"] is False
-    service.transact(board.purge, service.clock.now() + 31 * 86400)
+    service.clock.advance(31 * 86400)
+    service.tokens.clear()
+    board._forget(service.node)
+    assert board_of(service.node).plans == {}
     service.vera.get(f"{HEALING}/{other['id']}", status=404)
 
 

@@ -25,7 +25,6 @@ class Table:
         self.service.node.leases.want(LEASE)
         self.service.node.leases.step()
         self.scheduler = Scheduler(self.service.node)
-        self.service.node.events.listen(self.scheduler.on_event)
 
     def down(self):
         self.service.close()

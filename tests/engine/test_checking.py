@@ -584,3 +584,28 @@ def test_the_configuration_says_when_a_monitor_is_flapping_and_how_far_apart_it_
     lookout.sees[monitor_id] = UP
     lookout.run(3601, step=20)
     assert lookout.monitor(monitor_id)["flapping"] is True
+
+
+@pytest.mark.parametrize("how", ["disable", "delete"])
+def test_a_monitor_that_is_down_stops_being_checked_while_a_window_covers_another(lookout, how):
+    """Who tells of its end asks for the windows, and by them for all monitors, in the transaction that ends it."""
+    service = lookout.service
+    other, monitor_id = lookout.add(name="Other"), lookout.add(retries=0, tags=["public"])
+    lookout.sees |= {other: UP, monitor_id: DOWN}
+    window = {"name": "w", "start": "2030-01-01T00:00:00", "end": "2030-01-01T01:00:00", "scope": [other]}
+    made = service.otto.post_json("/api/maintenance", window | {"autonomy_override": "disabled"}).json["id"]
+    service.otto.post(f"/api/maintenance/{made}/activate")
+    lookout.run(20)
+    assert lookout.monitor(monitor_id)["status"] == "down"
+    path = f"/api/monitoring/endpoints/{monitor_id}"
+    if how == "disable":
+        service.otto.put_json(path, {"enabled": False})
+    else:
+        service.ada.delete(path)
+    lookout.tick()
+    lookout.checked.clear()
+    lookout.run(300)
+    assert {each for each, _ in lookout.checked} == {other}
+    shown = {each["id"]: each["status"] for each in service.vera.get("/api/monitoring/endpoints").json}
+    assert shown.get(monitor_id) == ("paused" if how == "disable" else None)
+    assert "down" not in str(service.anonymous.get("/api/status/public").json)

@@ -2,6 +2,10 @@
 
 import threading
 
+import pytest
+
+from opsapp.lib.problems import NotFound
+from opsapp.monitoring.engine import listing
 from opsapp.monitoring.engine.watch import watch_of
 
 
@@ -32,11 +36,14 @@ def test_the_hub_takes_what_has_changed_while_others_read_the_store(service, mon
     )
     service.read(register.catch_up)
 
-    def slow(*_):
+    real = register._read_all
+
+    def slow(*values):
         begun.set()
         ended.wait(60)
+        return real(*values)
 
-    monkeypatch.setattr(register, "_reload", slow)
+    monkeypatch.setattr(register, "_read_all", slow)
     reader = threading.Thread(target=service.read, args=(register.catch_up,))
     reader.start()
     assert begun.wait(60)
@@ -50,3 +57,24 @@ def test_the_hub_takes_what_has_changed_while_others_read_the_store(service, mon
     assert not waited
     assert made.json["id"] in taken
     assert register.take_changes() == set()
+
+
+def test_a_monitor_that_is_deleted_while_it_is_asked_for_is_not_found(service):
+    """The memory is shared, and newer than the transaction that asks."""
+    body = {"name": "m", "type": "http", "url": "http://127.0.0.1:1/"}
+    made = service.otto.post_json("/api/monitoring/endpoints", body).json["id"]
+
+    def ask(root):
+        for target in (
+            lambda: service.ada.delete(f"/api/monitoring/endpoints/{made}"),
+            lambda: service.vera.get("/api/monitoring/endpoints"),
+        ):
+            other = threading.Thread(target=target)
+            other.start()
+            other.join(60)
+        return listing.one(service.node, root, made, secrets=False)
+
+    service.client("ada")
+    service.client("vera")
+    with pytest.raises(NotFound):
+        service.transact(ask)

@@ -1,21 +1,21 @@
 """All agents in this node's memory, as plain facts: what lists, the sweep and the rooms above read on every turn.
 
-An entry is read from the store when it was touched: by a commit of this node at once, by one of another node when its
-event arrives. So five thousand agents cost five thousand objects once, not on every look.
+A projection: an entry is read from the store when an event says that it was changed. So five thousand agents cost five
+thousand objects once, not on every look.
 """
 
 from __future__ import annotations
 
-import threading
-import time
-from collections import deque
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from opsapp.agents.logic import usable_tools
 from opsapp.agents.resources import Agent, AgentState, agents_of
+from opsapp.runtime.clock import Clock
+from opsapp.runtime.damage import load
 from opsapp.runtime.events import Event, emit
 from opsapp.runtime.node import Node
-from opsapp.runtime.wakes import after_commit, node_of
+from opsapp.runtime.projection import Projection
 from opsapp.tree.root import Root
 
 KEY = "opsapp.agents.directory"
@@ -38,6 +38,7 @@ class Facts(NamedTuple):
     session: str
     clone_at: float | None
     usable: frozenset[str] | None
+    series: Mapping[str, int]  # numbers, by the name of what is measured
 
 
 def facts_of(agent: Agent) -> Facts:
@@ -56,32 +57,27 @@ def facts_of(agent: Agent) -> Facts:
         state.session,
         state.clone_at,
         usable_tools(agent.manifest.values if agent.manifest else None),
+        agent.series,
     )
 
 
-class Directory:
-    """One per node; read in any thread. The hub touches and never waits: whoever reads may do so for seconds, when the
-    store is far away."""
+class Directory(Projection[Facts]):
+    """One per node; read in any thread."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
+    kind = "agent"
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(clock)
         self._facts: dict[str, Facts] = {}
         self._hosts: dict[str, set[str]] = {}
-        self._touched: deque[tuple[str, float]] = deque()
-        self._stale: dict[str, float] = {}  # since when
-        self._loaded = False
-
-    def touch(self, agent_id: str) -> None:
-        self._touched.append((agent_id, time.monotonic()))
+        self.on_change: Callable[[str, Facts | None], None] = lambda agent_id, facts: None
 
     def all(self, root: Root) -> list[Facts]:
-        """Every agent; what was touched is read again in the caller's transaction."""
-        with self._lock:
-            if not self._loaded or self._stale or self._touched:
-                self._refresh(root)
-            return self.known()
+        """Every agent as the transaction behind `root` sees it, or newer; as it was read last where it has written."""
+        self.catch_up(root)
+        return self.all_known()
 
-    def known(self) -> list[Facts]:
+    def all_known(self) -> list[Facts]:
         """Every agent as it was read last; costs nothing."""
         return list(self._facts.values())
 
@@ -89,22 +85,30 @@ class Directory:
         """Whether another agent reports the same hostname."""
         return bool(facts.hostname) and len(self._hosts.get(facts.hostname, ())) > 1
 
-    def _refresh(self, root: Root) -> None:
-        """A transaction that began before the touch, or one of the past, does not see what was changed: what it reads
-        stays stale."""
-        while self._touched:
-            self._stale.update([self._touched.popleft()])
-        began = getattr(root._p_jar.transaction_manager, "began", 0.0)
-        agents = agents_of(root)
-        for agent_id in self._stale if self._loaded else set(agents):
-            agent = agents.get(agent_id)
-            facts = None if agent is None else facts_of(agent)
+    def concerns(self, event: Event) -> str | None:
+        return event.data["agent_id"] if event.kind == CHANGED else None
+
+    def ids(self, root: Root) -> Iterable[str]:
+        return agents_of(root)
+
+    def read(self, root: Root, item_id: str) -> Facts | None:
+        agent = agents_of(root).get(item_id)
+        return None if agent is None else facts_of(load(agent))
+
+    def known(self) -> Collection[str]:
+        return tuple(self._facts)
+
+    def name_of(self, item_id: str) -> str:
+        facts = self._facts.get(item_id)
+        return facts.label or facts.hostname if facts else ""
+
+    def apply(self, items: Mapping[str, Facts | None]) -> None:
+        for agent_id, facts in items.items():
             self._forget(agent_id)
             if facts is not None:
                 self._facts[agent_id] = facts
                 self._hosts.setdefault(facts.hostname, set()).add(agent_id)
-        self._stale = {agent_id: at for agent_id, at in self._stale.items() if at >= began}
-        self._loaded = self._loaded or began > 0.0
+            self.on_change(agent_id, facts)
 
     def _forget(self, agent_id: str) -> None:
         known = self._facts.pop(agent_id, None)
@@ -113,10 +117,6 @@ class Directory:
             if not self._hosts[known.hostname]:
                 del self._hosts[known.hostname]
 
-    def on_event(self, event: Event) -> None:
-        if event.kind == CHANGED:
-            self.touch(event.data["agent_id"])
-
 
 def directory_of(node: Node) -> Directory:
     return node.registry[KEY]
@@ -124,8 +124,8 @@ def directory_of(node: Node) -> Directory:
 
 def prepare(node: Node) -> None:
     """Before anything is served."""
-    directory = node.registry[KEY] = Directory()
-    node.events.listen(directory.on_event)
+    directory = node.registry[KEY] = Directory(node.clock)
+    node.projections.add("agents", directory)
 
 
 def lives_elsewhere(node: Node, state: AgentState | Facts) -> bool:
@@ -135,6 +135,5 @@ def lives_elsewhere(node: Node, state: AgentState | Facts) -> bool:
 
 
 def touched(root: Root, agent_id: str, **more: Any) -> None:
-    """In the transaction that changes an agent's record: every node reads it again. `more` is for other listeners."""
+    """In the transaction that changes an agent's record: every node reads it again. `more` is for listeners."""
     emit(root, CHANGED, {"agent_id": agent_id, **more})
-    after_commit(root, directory_of(node_of(root._p_jar)).touch, agent_id)

@@ -20,7 +20,7 @@ from .sessions import sessions_of
 
 def figures(node: Node) -> Iterable[Any]:
     agents = GaugeMetricFamily("opsapp_agents", "Agents by status, as this node sees them.", labels=["status"])
-    found = Counter(status(node, facts) for facts in directory_of(node).known())
+    found = Counter(status(node, facts) for facts in directory_of(node).all_known())
     for name in STATUSES:
         agents.add_metric([name], found[name])
     yield agents

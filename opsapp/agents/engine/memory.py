@@ -11,12 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opsapp.agents.logic import changed_profile, kept_values, live_values
-from opsapp.agents.resources import agents_of
-from opsapp.runtime.events import Event
 from opsapp.runtime.node import Node
-from opsapp.tree.root import Root
 
-from .directory import CHANGED
+from .directory import Facts, directory_of
 
 log = logging.getLogger(__name__)
 
@@ -209,14 +206,12 @@ class Memory:
         known = [at for at in times if at is not None]
         return max(known) if known else None
 
-    def on_event(self, event: Event) -> None:
-        """What another node (or this one) committed."""
-        if event.kind != CHANGED:
-            return
-        if event.data.get("deleted"):
-            self.forget(event.data["agent_id"])
-        elif event.data.get("series"):
-            self.bind(event.data["agent_id"], event.data["series"])
+    def follow(self, agent_id: str, facts: Facts | None) -> None:
+        """What was committed, here or on another node."""
+        if facts is None:
+            self.forget(agent_id)
+        elif facts.series != self.series.get(agent_id):
+            self.bind(agent_id, facts.series)
 
 
 def subject(agent_id: str) -> str:
@@ -231,10 +226,6 @@ def memory_of(node: Node) -> Memory:
 def remember(node: Node) -> None:
     """Before anything is served: the series of all agents are bound, so that the journal's tail fills the live view."""
     memory = node.registry[KEY] = Memory(node)
-    for agent_id, series in node.transact(_all_series).items():
-        memory.bind(agent_id, series)
-    node.events.listen(memory.on_event)
-
-
-def _all_series(root: Root) -> dict[str, dict[str, int]]:
-    return {agent.id: dict(agent.series) for agent in agents_of(root).values()}
+    directory = directory_of(node)
+    directory.on_change = memory.follow
+    node.transact(directory.catch_up)

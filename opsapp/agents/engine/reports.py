@@ -68,7 +68,7 @@ def note_series(root: Root, agent: Agent, report: Mapping[str, Any]) -> None:
     if len(known) + len(new) > MOST_SERIES:  # mounts come and go for ever: only those that are there now go on
         known = {name: number for name, number in known.items() if name in kept_values(report)}
     agent.series = {**known, **dict(zip(new, node.series.numbers.take(len(new)), strict=True))}
-    touched(root, agent.id, series=dict(agent.series))
+    touched(root, agent.id)
     after_commit(root, node.post, memory_of(node).bind, agent.id, dict(agent.series))
 
 

@@ -68,6 +68,5 @@ def start(node: Node) -> None:
         lease="automations",
     )
     scheduler = node.registry[SCHEDULER] = scheduling.Scheduler(node)
-    node.events.listen(scheduler.on_event)
     node.supervisor.add("automations-schedule", scheduler.step, every=scheduling.TICK_S, wake=("leases", "config"))
     housekeeping.start(node)

@@ -28,7 +28,7 @@ def figures(node: Node) -> Iterable[Any]:
     late = worst(scheduler.lateness)
     if late is not None:
         yield GaugeMetricFamily("opsapp_schedule_late_seconds", "Lateness of scheduled runs, p99 of the last.", late)
-    yield GaugeMetricFamily("opsapp_schedules", "Schedules that this node watches.", len(scheduler.known))
+    yield GaugeMetricFamily("opsapp_schedules", "Schedules that this node watches.", len(scheduler.rows))
 
 
 def worst(values: Iterable[float]) -> float | None:

@@ -1,4 +1,4 @@
-"""Schedules: a heap of the next moments on the one node that holds the lease; what is due becomes runs.
+"""Schedules: a heap of the next moments on the one node that holds the lease; what is due becomes runs. A projection.
 
 How far ticks were handled is committed with the runs, so that a tick makes one run or none, whatever breaks. A tick
 that came while no node was up is missed: it makes one run when the automation says `catch_up`, none otherwise.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import heapq
 import logging
 from collections import deque
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from opsapp.audit.engine import Actor, note_refusal
@@ -16,9 +17,11 @@ from opsapp.automations.resources import Plan, automations_of, board_of, standin
 from opsapp.lib import cron
 from opsapp.lib.problems import Conflict, Invalid
 from opsapp.notify.engine import tell
+from opsapp.runtime.damage import is_damage
 from opsapp.runtime.events import Event
 from opsapp.runtime.leases import check
 from opsapp.runtime.node import Node
+from opsapp.runtime.projection import Projection
 from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
 
@@ -49,17 +52,13 @@ def next_of(root: Root, automation_id: str, plan: Plan | None, after: float) -> 
     return Row(cron.next_time(plan.schedule, zone, after), automation_id, plan.digest)
 
 
-def read(root: Root, ids: list[str]) -> list[Row]:
-    """The next moments of these automations: behind what was handled, and none before their settings were made."""
-    handled, found = board_of(root).clock.handled, []
-    for automation_id in ids:
-        plan = automations_of(root).plan_for(automation_id)
-        row = next_of(root, automation_id, plan, max(handled[0] - 0.001, plan.made_at if plan else 0.0))
-        if row is not None and (row.at, row.automation_id) <= handled:
-            row = next_of(root, automation_id, plan, row.at)
-        if row is not None:
-            found.append(row)
-    return found
+def read(root: Root, automation_id: str) -> Row | None:
+    """The next moment of an automation: behind what was handled, and none before its settings were made."""
+    handled, plan = board_of(root).clock.handled, automations_of(root).plan_for(automation_id)
+    row = next_of(root, automation_id, plan, max(handled[0] - 0.001, plan.made_at if plan else 0.0))
+    if row is not None and (row.at, row.automation_id) <= handled:
+        row = next_of(root, automation_id, plan, row.at)
+    return row
 
 
 def tick(root: Root, due: list[Row], now: float, up_since: float) -> list[Row]:
@@ -120,53 +119,64 @@ def _is_full(root: Root, automation_id: str, name: str, now: float) -> bool:
     return True
 
 
-class Scheduler:
+class Scheduler(Projection[Row]):
     """Lives on the hub of an engine node; its heap is good only while the node holds the lease."""
 
+    kind = "schedule of an automation"
+    moves_itself = True
+
     def __init__(self, node: Node):
+        super().__init__(node.clock)
         self.node = node
         self.heap: list[Row] = []
-        self.known: dict[str, str] = {}  # automation id -> digest of what is in the heap
-        self.changed: set[str] = set()
+        self.rows: dict[str, Row] = {}  # automation id -> the row in the heap that counts
         self.loaded = False
         self.lateness: deque[float] = deque(maxlen=20_000)  # seconds
         self._config: Any = None
+        node.projections.add("schedules", self)
 
-    def on_event(self, event: Event) -> None:
-        if event.kind == CHANGED:
-            self.changed.add(event.data["id"])
+    def concerns(self, event: Event) -> str | None:
+        return event.data["id"] if event.kind == CHANGED else None
+
+    def ids(self, root: Root) -> Iterable[str]:
+        return automations_of(root).plans
+
+    def read(self, root: Root, item_id: str) -> Row | None:
+        return read(root, item_id)
+
+    def known(self) -> Collection[str]:
+        return tuple(self.rows)
+
+    def apply(self, items: Mapping[str, Row | None]) -> None:
+        for automation_id, row in items.items():
+            known = self.rows.get(automation_id)
+            if row is not None and known is not None and known.digest == row.digest and known.at >= row.at:
+                continue  # it has been carried on from there already
+            self.rows.pop(automation_id, None)
+            if row is not None:
+                self.rows[automation_id] = row
+                heapq.heappush(self.heap, row)
 
     def step(self) -> bool:
         if not self.node.leases.holds(LEASE):
-            self.loaded = False
+            self._drop()
             return False
-        if not self.loaded or self._config is not self.node.config:
-            self._load()
-        if self.changed:
-            self._take_changes()
+        if self._config is not self.node.config:
+            self._drop()  # times may mean another zone now
+            self._config = self.node.config
+        if not self.loaded:
+            self.node.transact(begin, self.node.clock.now())
+        if self.behind:
+            self.node.transact(self.catch_up)
+        self.loaded = True
         return self._tick()
 
-    def _load(self) -> None:
-        """Everything, from where the last holder of the lease left off."""
-        self._config = self.node.config
-        self.changed.clear()
-        self.heap, self.known = [], {}
-        ids = self.node.transact(_all, self.node.clock.now())
-        for start in range(0, len(ids), PAGE):
-            self._put(self.node.transact(read, ids[start : start + PAGE]))
-        self.loaded = True
-
-    def _take_changes(self) -> None:
-        ids = list(self.changed)[:PAGE]
-        self.changed.difference_update(ids)
-        for automation_id in ids:
-            self.known.pop(automation_id, None)
-        self._put(self.node.transact(read, ids))
-
-    def _put(self, rows: list[Row]) -> None:
-        for row in rows:
-            self.known[row.automation_id] = row.digest
-            heapq.heappush(self.heap, row)
+    def _drop(self) -> None:
+        """Read everything, from where the last holder of the lease left off, before the next tick."""
+        if self.loaded:
+            self.loaded = False
+            self.heap, self.rows = [], {}
+            self.reset()
 
     def _tick(self) -> bool:
         """Whether there is more of it."""
@@ -174,25 +184,43 @@ class Scheduler:
         due: list[Row] = []
         while self.heap and self.heap[0].at <= now and len(due) < PAGE:
             row = heapq.heappop(self.heap)
-            if self.known.get(row.automation_id) == row.digest:
-                due.append(row)
+            if self.rows.get(row.automation_id) == row:
+                due.append(self.rows.pop(row.automation_id))
         if not due:
             return False
         try:
-            following = self.node.transact(tick, due, now, self.node.started_at)
+            following = self._run_due(due, now)
         except BaseException:
-            self.loaded = False  # nothing is known of what was stored: begin again from there
+            self._drop()  # nothing is known of what was stored: begin again from there
             raise
         self.lateness.extend(self.node.clock.now() - row.at for row in due if row.at >= self.node.started_at)
-        for row in due:
-            self.known.pop(row.automation_id, None)
-        self._put(following)
+        self.apply({row.automation_id: row for row in following})
         return True
 
+    def _run_due(self, due: list[Row], now: float) -> list[Row]:
+        """When each comes next. An automation that cannot be read costs nothing but its own runs."""
+        try:
+            return self.node.transact(tick, due, now, self.node.started_at)
+        except Exception as problem:
+            if not is_damage(problem):
+                raise
+            if len(due) == 1:
+                log.exception("schedule did not run automation=%s: it cannot be read", due[0].automation_id)
+                return self.node.transact(pass_by, due[0], now)
+        return [following for row in due for following in self._run_due([row], now)]
 
-def _all(root: Root, now: float) -> list[str]:
-    """Every automation with a schedule; the first time of all, what was before is nothing to make up for."""
+
+def begin(root: Root, now: float) -> None:
+    """The first time of all: what was before is nothing to make up for."""
     clock = board_of(root).clock
     if not clock.handled[0]:
         clock.handled = (now, "")
-    return list(automations_of(root).plans)
+
+
+def pass_by(root: Root, row: Row, now: float) -> list[Row]:
+    """A tick that cannot be worked is handled too; when the automation comes next."""
+    check(root, LEASE)
+    clock = board_of(root).clock
+    clock.handled = max(clock.handled, (row.at, row.automation_id))
+    later = next_of(root, row.automation_id, automations_of(root).plan_for(row.automation_id), now)
+    return [] if later is None else [later]

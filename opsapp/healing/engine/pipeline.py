@@ -115,8 +115,8 @@ class HealingEngine:
             self.pasts.update(seen["pasts"])
             self.alerts.restored.update(seen["pasts"])
         if seen["version"] != self.version:
-            self.version = seen["version"]
             self.alerts.use(compile_rules(seen["rules"]))
+            self.version = seen["version"]  # last: what was not taken is read again
 
     # -- the pipeline
 

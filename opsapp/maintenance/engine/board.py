@@ -1,72 +1,99 @@
 """This node's memory of all windows, so that a check can ask on the hub whether one is on.
 
-A change by this node is in it as soon as it is committed; one by another node when its event arrives.
+A projection. A change by this node is in it as soon as it is committed; one by another node when its event arrives.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from zope.interface import Interface
 
 from opsapp.maintenance.logic import HEALING, Active, Plan, current, steady_until
-from opsapp.maintenance.resources import HealingWindow, plans_of, windows_of
+from opsapp.maintenance.resources import HealingWindow, windows_of, zone_of
+from opsapp.runtime.damage import load
+from opsapp.runtime.events import Event, emit
+from opsapp.runtime.projection import Projection
+from opsapp.runtime.wakes import after_commit, node_of
 from opsapp.tree.root import Root
 
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node
 
 EVENT = "maintenance"
-WAKE = "maintenance"
+WAKE = "maintenance"  # whoever acts when a window begins or ends
+FORGOTTEN = "_window_forgotten"  # kept from /api/stream: nobody did that
 KEEP_HEALING_S = 30 * 86400.0
+PAGE = 200
 
 
 class IBoard(Interface):
     """Utility: this node's memory of the windows."""
 
 
-class Board:
+class _Active(NamedTuple):
+    """Which windows are on from a time until another, as long as the plans are the same."""
+
+    of: dict[str, Plan]
+    since: float
+    until: float
+    windows: tuple[Active, ...]
+
+
+class Board(Projection[Plan]):
+    kind = "window"
+
     def __init__(self, node: Node):
+        super().__init__(node.clock)
         self.node = node
-        self.plans: dict[str, Plan] = {}
+        self.plans: dict[str, Plan] = {}  # replaced whole, never changed
         self._zone = ""
-        self._stale = True
-        self._active: tuple[float, float, tuple[Active, ...]] = (0.0, 0.0, ())  # true from, until, which
+        self._active = _Active({}, 0.0, 0.0, ())
         self._covered: tuple[tuple[Active, ...], Callable[[str], bool]] = ((), _nothing)
 
-    def put(self, plan: Plan) -> None:
-        """Any thread: a window that was committed."""
-        self.plans = {**self.plans, plan.id: plan}
-        self._active = (0.0, 0.0, ())
+    def concerns(self, event: Event) -> str | None:
+        return event.data["id"] if event.kind in (EVENT, FORGOTTEN) else None
 
-    def drop(self, window_id: str) -> None:
-        self.plans = {each: plan for each, plan in self.plans.items() if each != window_id}
-        self._active = (0.0, 0.0, ())
+    def ids(self, root: Root) -> Iterable[str]:
+        store = root["api"].get("maintenance")  # a tree from before this room was made has none
+        return () if store is None else store
 
-    def touch(self, event: Any) -> None:
-        """A listener of the outbox: somebody has changed a window."""
-        if event.kind == EVENT:
-            self._stale = True
-            self.node.wake(WAKE)
+    def read(self, root: Root, item_id: str) -> Plan | None:
+        window = windows_of(root).get(item_id)
+        return None if window is None else load(window).plan(zone_of(root))
+
+    def known(self) -> Collection[str]:
+        return tuple(self.plans)
+
+    def name_of(self, item_id: str) -> str:
+        plan = self.plans.get(item_id)
+        return plan.name if plan else ""
+
+    def apply(self, items: Mapping[str, Plan | None]) -> None:
+        plans = {**self.plans, **items}
+        self.plans = {each: plan for each, plan in plans.items() if plan is not None}
+        self.node.wake(WAKE)
 
     def step(self) -> bool:
-        """Read the store again, if anything has changed."""
-        if self._stale or self._zone != self.node.config["timezone"]:
-            self._stale, self._zone = False, self.node.config["timezone"]
-            self.plans = {plan.id: plan for plan in self.node.transact(plans_of)}
-            self._active = (0.0, 0.0, ())
+        """Read the store, if anything may have changed; all of it where date-times are read in another zone."""
+        zone = self.node.config["timezone"]
+        if zone != self._zone:
+            self.reset()
+        if self.behind:
+            self.node.transact(self.catch_up)
+            self._zone = zone
         return False
 
     def active(self, now: float) -> tuple[Active, ...]:
         """Windows that are on. Worked out anew only when one begins or ends, or was changed."""
-        since, until, found = self._active
-        if since <= now < until:
-            return found
-        plans = tuple(self.plans.values())
-        found = tuple(Active(plan, span) for plan in plans if (span := current(plan, now)) is not None)
-        self._active = (now, min((steady_until(plan, now) for plan in plans), default=now + 60.0), found)
+        known, plans = self._active, self.plans
+        if known.of is plans and known.since <= now < known.until:
+            return known.windows
+        found = tuple(Active(plan, span) for plan in plans.values() if (span := current(plan, now)) is not None)
+        until = min((steady_until(plan, now) for plan in plans.values()), default=now + 60.0)
+        self._active = _Active(plans, now, until, found)
         return found
 
     def covered(self, now: float) -> Callable[[str], bool]:
@@ -97,6 +124,7 @@ def prepare(node: Node) -> None:
     """Before anything is served or checked: a restart within a window is still within it."""
     board = Board(node)
     board.step()
+    node.projections.add("windows", board)
     node.registry.registerUtility(board, IBoard)
 
 
@@ -106,20 +134,27 @@ def board_of(node: Node) -> Board:
 
 def start(node: Node) -> None:
     board = board_of(node)
-    node.events.listen(board.touch)
-    node.supervisor.add("maintenance", board.step, every=5.0, wake=(WAKE, "config"))
+    node.supervisor.add("maintenance", board.step, every=5.0, wake=("config",))
     forget = partial(_forget, node)
     node.supervisor.add("maintenance-purge", forget, every=3600.0, lease="housekeeping")
 
 
 def _forget(node: Node) -> bool:
-    return node.transact(purge, node.clock.now())
+    """Healing windows that ended long ago, as this node's memory knows them. The others stay until somebody deletes
+    them."""
+    before = node.clock.now() - KEEP_HEALING_S
+    plans = board_of(node).plans.values()
+    old = [plan.id for plan in plans if plan.family == HEALING and plan.end < before]
+    if old:
+        node.transact(purge, old[:PAGE], before)
+    return len(old) > PAGE
 
 
-def purge(root: Root, now: float) -> bool:
-    """Healing windows that ended long ago. The others are somebody's, until he deletes them."""
+def purge(root: Root, ids: list[str], before: float) -> None:
     store = windows_of(root)
-    for one in store.of_family(HealingWindow):
-        if one.fields["expires_at"] < now - KEEP_HEALING_S:
-            del store[one.__name__]
-    return False
+    for each in ids:
+        window = store.get(each)
+        if isinstance(window, HealingWindow) and window.fields["expires_at"] < before:
+            del store[each]
+            emit(root, FORGOTTEN, {"id": each})
+            after_commit(root, board_of(node_of(root._p_jar)).put, each, None)

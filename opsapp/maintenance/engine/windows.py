@@ -121,9 +121,9 @@ def _tell(root: Root, window: Any, change: str) -> None:
     emit(root, EVENT, {"id": window.__name__, "family": window.family, "change": change})
     board = node.registry.queryUtility(IBoard)
     if board is not None and change == "deleted":
-        after_commit(root, board.drop, window.__name__)
+        after_commit(root, board.put, window.__name__, None)
     elif board is not None:
-        after_commit(root, board.put, window.plan(zone_of(root)))
+        after_commit(root, board.put, window.__name__, window.plan(zone_of(root)))
     for _, ended in node.registry.getUtilitiesFor(IWindowEnded):
         if change != "created":
             ended(root, node.clock.now())

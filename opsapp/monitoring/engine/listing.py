@@ -48,7 +48,7 @@ def cut(found: list[Any], query: dict[str, Any]) -> list[Any]:
 
 
 def one(node: Node, root: Root, monitor_id: str, *, secrets: bool) -> dict[str, Any]:
-    entry = watch_of(node).entries(root)[monitor_id]
+    entry = watch_of(node).entry(root, monitor_id)
     now = node.clock.now()
     measure_uptime(node, root, [entry], now)
     return record(node, entry, now, secrets=secrets)

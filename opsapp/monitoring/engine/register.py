@@ -1,25 +1,26 @@
 """All monitors in this node's memory: what lists are answered from and what checks are made from.
 
-It is brought up to date by the outbox, inside whatever transaction asks: a list right after a create shows the new
-monitor, with or without a hub.
+It is a projection, moved inside whatever transaction asks: a list right after a create shows the new monitor, with or
+without a hub.
 """
 
 from __future__ import annotations
 
 import json
-import threading
 from array import array
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 from opsapp.monitoring.logic.state import Rules, Standing
 from opsapp.monitoring.probes.outcome import Outcome, ProbeTarget
 from opsapp.monitoring.resources import Monitor, monitors_of
-from opsapp.runtime import events
 from opsapp.runtime.clock import Clock
+from opsapp.runtime.damage import load
+from opsapp.runtime.events import Event
+from opsapp.runtime.projection import Projection
 from opsapp.series.live import Live
 from opsapp.tree.root import Root
 
@@ -40,6 +41,35 @@ SAME_END_S = 3600  # days are told to a hundredth of a day
 _NAMES: dict[tuple[str, ...], tuple[str, ...]] = {}  # of phases: a handful of them for all monitors
 _rules = lru_cache(maxsize=4096)(Rules)
 _rest = lru_cache(maxsize=4096)(json.loads)  # settings are never changed, only replaced
+
+
+class Stored(NamedTuple):
+    """What the store has of a monitor, as plain values."""
+
+    id: str
+    created_at: int
+    series: int
+    revision: int
+    push_token: str | None
+    settings: Settings
+    standing: Standing
+    incident_id: str | None
+    cert_ends: float | None
+
+
+def stored(monitor: Monitor) -> Stored:
+    state = load(load(monitor).state)
+    return Stored(
+        monitor.id,
+        monitor.created_at,
+        monitor.series,
+        monitor.revision,
+        monitor.push_token,
+        Settings(monitor.settings),
+        state.standing(),
+        state.incident_id,
+        state.cert_ends,
+    )
 
 
 class Entry:
@@ -68,7 +98,7 @@ class Entry:
         "uptime",
     )
 
-    def __init__(self, monitor: Monitor, section: dict[str, Any]):
+    def __init__(self, monitor: Stored, section: dict[str, Any]):
         self.id: str = monitor.id
         self.subject = f"monitor:{self.id}"
         self.created_at: int = monitor.created_at
@@ -83,18 +113,17 @@ class Entry:
         self.slow = False
         self.take(monitor, section)
 
-    def take(self, monitor: Monitor, section: dict[str, Any]) -> None:
+    def take(self, monitor: Stored, section: dict[str, Any]) -> None:
         """What is stored. Failures are counted in memory only, so they live on while the status is the same."""
-        stored = monitor.state.standing()
-        if monitor.revision == self.revision and stored.status == self.standing.status:
-            stored = replace(stored, failures=self.standing.failures, failed_at=self.standing.failed_at)
-        self.standing = self.told = stored
-        self.incident_id = monitor.state.incident_id
-        self.cert_ends = monitor.state.cert_ends
+        standing = monitor.standing
+        if monitor.revision == self.revision and standing.status == self.standing.status:
+            standing = replace(standing, failures=self.standing.failures, failed_at=self.standing.failed_at)
+        self.standing = self.told = standing
+        self.incident_id, self.cert_ends = monitor.incident_id, monitor.cert_ends
         if monitor.revision == self.revision:
             return
         self.revision, self.push_token = monitor.revision, monitor.push_token
-        settings = self.settings = Settings(monitor.settings)
+        settings = self.settings = monitor.settings
         self.judge_by(section)
         self.target = ProbeTarget(
             self.id,
@@ -171,38 +200,54 @@ def by_name(entry: Entry) -> tuple[str, str]:
     return entry.settings["name"].casefold(), entry.id
 
 
-class Register:
+class Register(Projection[Stored]):
     """Every monitor by id. Any thread may bring it up to date and read it."""
 
+    kind = "monitor"
+
     def __init__(self, section: dict[str, Any], live: Live, clock: Clock):
+        super().__init__(clock)
         self.section = section
         self.entries: dict[str, Entry] = {}
         self._changes: dict[str, None] = {}
         self.version = 0  # grows when a monitor comes, goes or is set otherwise
         self._ordered: list[Entry] | None = None
-        self._positions: dict[str, int] | None = None
-        self._read_at = 0.0
         self._live = live
-        self._clock = clock
-        self._lock = threading.Lock()
 
-    def catch_up(self, root: Root) -> None:
-        """Transaction function: take what was committed since the last time, as `root` sees it."""
-        now = self._clock.monotonic()
-        with self._lock:
-            if self._positions is None or now - self._read_at > events.KEEP_S / 2:
-                # The outbox may no longer reach back to where we were: read everything.
-                self._positions, self._read_at = events.positions(root), now
-                self._reload(root, {*self.entries, *monitors_of(root)})
-                root._p_jar.cacheGC()  # what was read is plain values now
-                return
-            self._read_at = now
-            self._positions, fresh = events.read_since(root, self._positions)
-            self._reload(root, {event.data["id"] for event in fresh if event.kind == "monitor"})
+    def concerns(self, event: Event) -> str | None:
+        return event.data["id"] if event.kind == "monitor" else None
+
+    def ids(self, root: Root) -> Iterable[str]:
+        return monitors_of(root)
+
+    def read(self, root: Root, item_id: str) -> Stored | None:
+        monitor = monitors_of(root).get(item_id)
+        if monitor is None:
+            return None
+        found = stored(monitor)
+        for record in (monitor.state, monitor):
+            record._p_deactivate()  # it is here as plain values now
+        return found
+
+    def known(self) -> Collection[str]:
+        return tuple(self.entries)
+
+    def name_of(self, item_id: str) -> str:
+        entry = self.entries.get(item_id)
+        return entry.settings["name"] if entry else ""
+
+    def apply(self, items: Mapping[str, Stored | None]) -> None:
+        for each, monitor in items.items():
+            if monitor is not None:
+                self._load(each, monitor)
+            elif self.entries.pop(each, None) is not None:
+                self._differs()
+                self._live.drop(f"monitor:{each}")
+            self._changes[each] = None
 
     def ordered(self) -> list[Entry]:
         """All monitors by name."""
-        with self._lock:
+        with self._taking:
             if self._ordered is None:
                 self._ordered = sorted(self.entries.values(), key=by_name)
             return self._ordered
@@ -221,23 +266,11 @@ class Register:
             changes.add(self._changes.popitem()[0])
         return changes
 
-    def _reload(self, root: Root, ids: Collection[str]) -> None:
-        monitors = monitors_of(root)
-        for each in ids:
-            monitor = monitors.get(each)
-            if monitor is None:
-                self.entries.pop(each, None)
-                self._differs()
-                self._live.drop(f"monitor:{each}")
-            else:
-                self._load(each, monitor)
-            self._changes[each] = None
-
     def _differs(self) -> None:
         self._ordered = None
         self.version += 1  # after the change: who reads this one has read the change, or asks again
 
-    def _load(self, monitor_id: str, monitor: Monitor) -> None:
+    def _load(self, monitor_id: str, monitor: Stored) -> None:
         entry = self.entries.get(monitor_id)
         differs = entry is None or entry.revision != monitor.revision
         if entry is None:
@@ -253,5 +286,3 @@ class Register:
         # What other nodes measured comes back by the journal under this name.
         name = "beat" if entry.target.type == "push" else "response_time_ms"
         self._live.bind(entry.series, entry.subject, name, None if entry.cert_ends is None else entry.implied)
-        for record in (monitor.state, monitor):
-            record._p_deactivate()  # it is here as plain values now

@@ -52,7 +52,7 @@ def sla_report(node: Node, root: Root, days: int, page: slice) -> tuple[list[dic
 
 
 def health(node: Node, root: Root, monitor_id: str) -> dict[str, Any]:
-    entry = watch_of(node).entries(root)[monitor_id]
+    entry = watch_of(node).entry(root, monitor_id)
     return _scores(node, root, [entry])[0]
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from opsapp.lib.problems import NotFound
 from opsapp.monitoring.engine.register import Entry, Register
 from opsapp.monitoring.engine.settling import Settling
 from opsapp.monitoring.interfaces import IWindows
@@ -24,14 +25,23 @@ class Watch:
     def __init__(self, node: Node):
         self.node = node
         self.register = Register(options(node.config), node.series.live, node.clock)
+        node.projections.add("monitors", self.register)
         self.settling = Settling(node)
         self.checker: Any = None  # engine.checking.Checker, where this node makes checks
         self._seen_transaction: Any = None
 
     def entries(self, root: Root) -> dict[str, Entry]:
-        """All monitors as the transaction behind `root` sees them, or newer."""
+        """All monitors as the transaction behind `root` sees them, or newer; as they were read last where it has
+        written."""
         self.register.catch_up(root)
         return self.register.entries
+
+    def entry(self, root: Root, monitor_id: str) -> Entry:
+        """One monitor. It may have been deleted since the transaction began, and the memory is shared."""
+        entry = self.entries(root).get(monitor_id)
+        if entry is None:
+            raise NotFound("There is no such monitor.")
+        return entry
 
     def follow(self) -> bool:
         """Step, where checks are made: take what was committed; costs nothing while the store has not changed."""
