@@ -24,5 +24,6 @@ def includeme(config):
     config.add_body_limit("POST", "/api/login", SIGN_IN_LIMIT)
     config.add_body_limit("POST", "/api/login/totp", SIGN_IN_LIMIT)
     config.add_body_limit("GET", "/api/auth/oidc/callback", SIGN_IN_LIMIT)
+    config.include("opsapp.auth.confirmation")
     config.include("opsapp.auth.cookies")
     config.scan("opsapp.auth.views")

@@ -35,6 +35,7 @@ class LoginSection(Body):
     window_s = colander.SchemaNode(Number(1, 86_400), missing=60)
     lock_s = colander.SchemaNode(Number(1, 86_400), missing=300)
     session_s = colander.SchemaNode(Number(1, 30 * 86_400), missing=86_400)
+    confirm_s = colander.SchemaNode(Number(1, 86_400), missing=900)
     purge_s = colander.SchemaNode(Number(1, 86_400), missing=300)
 
 
@@ -154,6 +155,27 @@ class StatusOk(Body):
 class OwnPassword(Body):
     current = colander.SchemaNode(Text(1, 1024))
     new = new_password()
+    end_keys = colander.SchemaNode(Flag(), missing=False)
+
+
+def _one_proof(sound: dict[str, Any]) -> dict[str, str]:
+    given = [sound[name] is not None for name in ("password", "code") if name in sound]
+    sane = len(given) < 2 or given.count(True) == 1
+    return {} if sane else dict.fromkeys(("password", "code"), "give either the password or a code")
+
+
+class Confirmation(Body):
+    """Proof by somebody signed in that it is really them."""
+
+    across = staticmethod(_one_proof)
+
+    password = colander.SchemaNode(Text(1, 1024), missing=None)
+    code = colander.SchemaNode(Text(1, 64), missing=None)
+
+
+class Confirmed(Body):
+    status = colander.SchemaNode(Choice("ok"))
+    confirmed_until = colander.SchemaNode(Whole())
 
 
 class SessionShown(Body):

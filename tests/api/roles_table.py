@@ -37,6 +37,7 @@ ROWS = {
     "PUT /api/me/password": VIEWER,
     "GET /api/me/sessions": VIEWER,
     "DELETE /api/me/sessions/{session_id}": VIEWER,
+    "POST /api/me/confirm": VIEWER,
     "POST /api/me/totp": VIEWER,
     "POST /api/me/totp/confirm": VIEWER,
     "DELETE /api/me/totp": VIEWER,

@@ -56,6 +56,20 @@ def test_monitors_and_the_status_document_as_they_were(service):
     assert [each["name"] for each in service.vera.get(f"{PATH}?as_of={now}&limit=1").json] == ["Other"]
 
 
+def test_without_a_sign_in_the_past_shows_only_what_is_public_now(service):
+    Lookout(service)
+    for name in ("Shop", "Secret project", "Gone"):
+        made = service.otto.post_json(PATH, SHOP | {"name": name}).json["id"]
+        if name == "Secret project":
+            hidden = made
+    then = second_passed()
+    service.otto.put_json(f"{PATH}/{hidden}", {"tags": []})
+    service.ada.delete(f"{PATH}/{made}")
+    address = f"{STATUS}?as_of={then}"
+    assert [each["name"] for each in service.anonymous.get(address).json["monitors"]] == ["Shop"]
+    assert len(service.vera.get(address).json["monitors"]) == 3
+
+
 @pytest.mark.parametrize("value", ["soon", "-1", "1.5", "9999999999"])
 def test_a_time_that_is_none_or_lies_ahead_is_refused(service, value):
     for path in (PATH, STATUS):

@@ -6,6 +6,7 @@ import urllib.parse
 import pytest
 from webtest import TestApp
 
+from opsapp.auth import resources as auth
 from opsapp.auth.cookies import SESSION
 from tests.support.app import Service
 from tests.support.provider import CLIENT, SECRET, Provider
@@ -267,3 +268,53 @@ def test_beginning_stores_nothing(service, browser):
     for _ in range(5):
         begin(browser)
     assert service.node.store.db.lastTransaction() == before
+
+
+def test_a_role_that_is_lost_at_the_provider_ends_sessions_and_keys(service, browser, provider):
+    service.ada.get("/api/me")  # another admin
+    token = sign_in(browser, provider).json["token"]
+    grace = TestApp(service.app)
+    grace.authorization = ("Bearer", token)
+    keys = [grace.post_json("/api/keys", {"name": "ci", "role": "viewer"}).json["key"] for _ in range(2)]
+    tokens = [token, *keys]
+
+    def refused():
+        headers = [{"Authorization": f"Bearer {each}"} for each in tokens]
+        return [service.anonymous.get("/api/me", headers=each, status="*").status_int for each in headers]
+
+    assert refused() == [200, 200, 200]
+    provider.behave(claims=ADMIN | {"roles": []})
+    assert sign_in(browser, provider, 403).json["code"] == "no_role"
+    assert refused() == [401, 401, 401]
+    assert service.ada.get("/api/users/grace").json["disabled"] is True
+    provider.behave(claims=ADMIN | {"roles": ["staff"]})
+    assert sign_in(browser, provider).json["role"] == "viewer"
+    assert service.ada.get("/api/users/grace").json["disabled"] is False
+    assert refused() == [401, 401, 401]
+
+
+def test_a_lower_role_at_the_provider_ends_keys(service, browser, provider):
+    service.ada.get("/api/me")
+    grace = TestApp(service.app)
+    grace.authorization = ("Bearer", sign_in(browser, provider).json["token"])
+    key = {"Authorization": "Bearer " + grace.post_json("/api/keys", {"name": "ci", "role": "viewer"}).json["key"]}
+    provider.behave(claims=ADMIN | {"roles": ["ops"]})
+    assert sign_in(browser, provider).json["role"] == "operator"
+    service.anonymous.get("/api/me", headers=key, status=401)
+
+
+def test_somebody_whom_an_admin_disabled_stays_so(service, browser, provider):
+    sign_in(browser, provider)
+    service.ada.put_json("/api/users/grace", {"disabled": True})
+    provider.behave(claims=ADMIN | {"roles": []})
+    sign_in(browser, provider, 403)
+    provider.behave(claims=ADMIN)
+    assert sign_in(browser, provider, 403).json["code"] == "user_disabled"
+
+
+def test_the_last_admin_who_loses_the_role_is_signed_out_and_stays_admin(service, browser, provider):
+    token = sign_in(browser, provider).json["token"]
+    service.transact(lambda root: setattr(auth.users_of(root)["admin"], "disabled", True))
+    provider.behave(claims=ADMIN | {"roles": ["staff"]})
+    assert sign_in(browser, provider, 409).json["code"] == "last_admin"
+    service.anonymous.get("/api/me", headers={"Authorization": f"Bearer {token}"}, status=401)

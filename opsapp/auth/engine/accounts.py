@@ -61,13 +61,14 @@ def list_users(node: Node) -> list[dict[str, Any]]:
     return node.transact(lambda root: [resources.describe(user) for user in resources.users_of(root).values()])
 
 
-def change_own_password(node: Node, username: str, session_id: str, values: dict[str, str], actor: Actor) -> None:
-    """The present password proves who asks; the session that asks goes on, the user's others end."""
+def change_own_password(node: Node, username: str, session_id: str, values: dict[str, Any], actor: Actor) -> None:
+    """The present password proves who asks; the session that asks goes on, the user's others end, and with `end_keys`
+    the keys too."""
     with refusals_noted(node, actor, "password.change", username):
         _refuse({"new": password_problem(values["new"], username)})
         prove(node, username, values["current"], "current")
         password_hash = hash_password(node, values["new"])
-        node.transact(_change_own, username, password_hash, session_id, actor)
+        node.transact(_change_own, username, password_hash, session_id, values["end_keys"], actor)
 
 
 def prove(node: Node, username: str, password: str, field: str) -> None:
@@ -111,7 +112,7 @@ def _change(root: Root, username: str, values: dict[str, Any], actor: Actor, kee
         raise Conflict("This user signs in with the identity provider and has no password here.", code="not_local")
     before = resources.describe(user)
     known: dict[str, Any] = {name: values[name] for name in ("role", "disabled", "password_hash") if name in values}
-    resources.change(root, user, known, keep)
+    resources.change(root, user, known, keep, end_keys="password_hash" in known)
     was, became = changed(before, resources.describe(user))
     if "password_hash" in known:
         became["credentials_changed"] = True
@@ -119,9 +120,12 @@ def _change(root: Root, username: str, values: dict[str, Any], actor: Actor, kee
     return resources.describe(user)
 
 
-def _change_own(root: Root, username: str, password_hash: str, session_id: str, actor: Actor) -> None:
-    resources.change(root, user_of(root, username), {"password_hash": password_hash}, session_id)
-    note(root, actor, "password.change", username)
+def _change_own(
+    root: Root, username: str, password_hash: str, session_id: str, end_keys: bool, actor: Actor
+) -> None:
+    user = user_of(root, username)
+    resources.change(root, user, {"password_hash": password_hash}, session_id, end_keys=end_keys)
+    note(root, actor, "password.change", username, after={"keys_ended": end_keys})
 
 
 def _remove(root: Root, username: str, actor: Actor) -> None:

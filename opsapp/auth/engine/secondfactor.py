@@ -142,7 +142,7 @@ def _second_step(root: Root, token: str, code: str, client: Client, life: float)
     if found is None:
         return Missed(username, "bad_partial_token")
     partial, user = found
-    if _accept(root, user.totp, code, now):
+    if accept(root, user.totp, code, now):
         resources.drop_partial(root, token)
         return open_session(root, partial.username, client, life)
     resources.count_wrong_code(root, token, partial)
@@ -150,7 +150,8 @@ def _second_step(root: Root, token: str, code: str, client: Client, life: float)
     return Missed(username, "too_many_attempts" if locked else "wrong_code", locked)
 
 
-def _accept(root: Root, totp: resources.Totp, code: str, now: float) -> bool:
+def accept(root: Root, totp: resources.Totp, code: str, now: float) -> bool:
+    """Whether this is the present code or a recovery code; either is good once."""
     step = accepted_step(seal_of(root).open(totp.sealed, PURPOSE), code, now, totp.last_step)
     if step is not None:
         totp.last_step = step

@@ -17,9 +17,10 @@ from opsapp.audit.engine import Actor, note
 from opsapp.auth import resources
 from opsapp.auth.logic.claims import mapped_role, username_for, values_at
 from opsapp.auth.resources import federation
-from opsapp.lib.problems import Forbidden, Malformed, NotFound, Problem, Unavailable
+from opsapp.lib.problems import Conflict, Forbidden, Malformed, NotFound, Problem, Unavailable
 from opsapp.runtime.node import Node
 from opsapp.runtime.sealing import REGISTRY_KEY
+from opsapp.tree.acl import ROLES
 from opsapp.tree.root import Root
 
 from . import provider
@@ -82,7 +83,10 @@ def finish(node: Node, sealed: str, given: dict[str, str], client: Client) -> di
         claims = node.lane("oidc").run(
             provider.identify, settings, described(node, settings), flow.state, given["code"], flow.verifier, flow.nonce
         )
-        return node.transact(_enter, claims, settings, client, login_config(node)["session_s"])
+        entered = node.transact(_enter, claims, settings, client, login_config(node)["session_s"])
+        if isinstance(entered, Problem):
+            raise entered
+        return entered
     except Problem as problem:
         login_refused(node, "", client, problem.code, "login.oidc")
         raise
@@ -103,24 +107,50 @@ def _opened(node: Node, sealed: str, state: str) -> Flow:
     return flow
 
 
-def _enter(root: Root, claims: dict[str, Any], settings: dict[str, Any], client: Client, life: float) -> dict[str, Any]:
+def _enter(
+    root: Root, claims: dict[str, Any], settings: dict[str, Any], client: Client, life: float
+) -> dict[str, Any] | Problem:
+    """A session; or why there is none, answered and not raised where what it changed has to be committed."""
     role = mapped_role(values_at(claims, settings["role_claim"]), settings["role_map"])
-    if role is None:
-        raise Forbidden("Your account at the identity provider has no role here.", code="no_role")
     subject = federation.subject_of(claims["iss"], claims["sub"])
-    user = federation.find_subject(root, subject) or _make(root, claims, subject, role, client)
+    user = federation.find_subject(root, subject)
+    if role is None:
+        if user is not None:
+            _lower(root, user, {"disabled": True}, client)
+        return Forbidden("Your account at the identity provider has no role here.", code="no_role")
+    user = user or _make(root, claims, subject, role, client)
+    if user.lost_role:
+        _change(root, user, {"disabled": False}, client)
     if user.disabled:
         raise Forbidden("This user is disabled.", code="user_disabled")
-    _give(root, user, role, client)
+    if ROLES.index(role) < ROLES.index(user.role):
+        kept = _lower(root, user, {"role": role}, client)
+        if kept is not None:
+            return kept
+    elif user.role != role:
+        _change(root, user, {"role": role}, client)
     return open_session(root, user.__name__, client, life)
 
 
-def _give(root: Root, user: resources.User, role: str, client: Client) -> None:
-    """The role that the provider says now."""
-    if user.role != role:
-        before, name = {"role": user.role}, user.__name__
-        resources.change(root, user, {"role": role})
-        note(root, Actor(name, client.ip), "user.update", name, before=before, after={"role": role})
+def _lower(root: Root, user: resources.User, values: dict[str, Any], client: Client) -> Conflict | None:
+    """The provider has taken the role away, or gives a lower one: sessions and keys end. The record of the last admin
+    stays as it is, and the answer says so; signed out he is all the same."""
+    if user.disabled:
+        return None
+    resources.end_sessions(root, user)
+    resources.drop_keys_of(root, user.__name__)
+    try:
+        _change(root, user, values, client)
+    except Conflict as kept:
+        return kept
+    user.lost_role = bool(values.get("disabled"))
+    return None
+
+
+def _change(root: Root, user: resources.User, values: dict[str, Any], client: Client) -> None:
+    name, before = user.__name__, {field: getattr(user, field) for field in values}
+    resources.change(root, user, values)
+    note(root, Actor(name, client.ip), "user.update", name, before=before, after=values)
 
 
 def _make(root: Root, claims: dict[str, Any], subject: str, role: str, client: Client) -> resources.User:

@@ -1,7 +1,7 @@
 """What is stored of users and their credentials. Passwords, tokens and codes are here only as hashes, or sealed."""
 
 from .attempts import Attempts, count, purge_attempts, seconds_locked
-from .keys import ApiKey, Keys, drop_key, find_key, make_key
+from .keys import ApiKey, Keys, drop_key, drop_keys_of, end_of, find_key, make_key
 from .secondfactor import (
     Totp,
     count_wrong_code,
@@ -11,7 +11,16 @@ from .secondfactor import (
     purge_partials,
     use_recovery_code,
 )
-from .sessions import Session, end_session, end_sessions, find_session, open_session, purge_sessions, sessions_of
+from .sessions import (
+    Session,
+    end_session,
+    end_sessions,
+    find_session,
+    open_session,
+    purge_sessions,
+    session_of,
+    sessions_of,
+)
 from .tickets import make_ticket, purge_tickets, use_ticket
 from .users import User, Users, change, create, delete, describe, find_enabled, set_up, users_of
 
@@ -30,7 +39,9 @@ __all__ = [
     "delete",
     "describe",
     "drop_key",
+    "drop_keys_of",
     "drop_partial",
+    "end_of",
     "end_session",
     "end_sessions",
     "find_enabled",
@@ -46,6 +57,7 @@ __all__ = [
     "purge_sessions",
     "purge_tickets",
     "seconds_locked",
+    "session_of",
     "sessions_of",
     "set_up",
     "use_recovery_code",

@@ -12,6 +12,8 @@ from opsapp.tree.acl import ROLES
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
 
+FEDERATED_LIFE_S = 30 * 86400  # an identity provider that takes a role away is asked only at the next sign-in
+
 
 class ApiKey(Record):
     url = "/api/keys/{key_id}"
@@ -63,12 +65,20 @@ def find_key(root: Root, token: str, now: float) -> tuple[ApiKey, str] | None:
 
 def live_key(root: Root, key_id: str, now: float) -> tuple[ApiKey, str] | None:
     key = root["api"]["keys"].get(key_id)
-    if key is None or (key.expires_at is not None and key.expires_at <= now):
+    user = None if key is None else root["api"]["users"].get(key.username)
+    if key is None or user is None or user.disabled:
         return None
-    user = root["api"]["users"].get(key.username)
-    if user is None or user.disabled:
+    end = end_of(user, key.expires_at, key.created_at)
+    if end is not None and end <= now:
         return None
     return key, min(key.role, user.role, key=ROLES.index)
+
+
+def end_of(user: Any, expires_at: int | None, created_at: int) -> int | None:
+    """When a key of this user ends."""
+    latest = created_at + FEDERATED_LIFE_S if user.source != "local" else None
+    ends = [end for end in (expires_at, latest) if end is not None]
+    return min(ends) if ends else None
 
 
 def drop_key(root: Root, key: ApiKey) -> None:

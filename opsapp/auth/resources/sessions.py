@@ -15,6 +15,8 @@ PAGE = 500
 
 
 class Session(Persistent):
+    confirmed_at: int | None = None  # when the user last proved, within it, that it is really them
+
     def __init__(self, username: str, now: float, ip: str, agent: str, life: float):
         self.id = new_id()
         self.username = username
@@ -22,6 +24,10 @@ class Session(Persistent):
         self.expires_at = int(now + life)
         self.ip = ip
         self.user_agent = agent[:200]
+
+    def confirmed_until(self, life: float) -> float:
+        """How long it may do what asks for a fresh proof: signing in is the first one."""
+        return (self.created_at if self.confirmed_at is None else self.confirmed_at) + life
 
     def describe(self) -> dict[str, Any]:
         return {
@@ -52,6 +58,13 @@ def find_session(root: Root, token: str, now: float) -> Session | None:
         return None
     user = root["api"]["users"].get(session.username)
     return None if user is None or user.disabled else session
+
+
+def session_of(root: Root, username: str, session_id: str) -> Session | None:
+    """This user's session with this id."""
+    user = root["api"]["users"].get(username)
+    token_digest = None if user is None else user.sessions.get(session_id)
+    return None if token_digest is None else root.system["sessions"][token_digest]
 
 
 def sessions_of(root: Root, user: Any, now: float) -> list[Session]:

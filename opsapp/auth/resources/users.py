@@ -23,6 +23,7 @@ class User(Record):
     subject: str | None = None  # of a user of an identity provider: see federation
     totp: Any = None  # secondfactor.Totp once it is confirmed
     pending_totp: str | None = None  # a sealed secret that waits for its confirmation
+    lost_role = False  # disabled because the identity provider gives no role any more, until it gives one again
 
     def __init__(self, role: str, password_hash: str, created_at: int, source: str = "local"):
         self.role = role
@@ -83,8 +84,11 @@ def create(root: Root, username: str, role: str, password_hash: str, now: float,
     return user
 
 
-def change(root: Root, user: User, values: dict[str, Any], keep_session: str | None = None) -> None:
-    """Set `role`, `disabled` or `password_hash`. What that makes invalid ends at once; `keep_session` stays."""
+def change(
+    root: Root, user: User, values: dict[str, Any], keep_session: str | None = None, *, end_keys: bool = False
+) -> None:
+    """Set `role`, `disabled` or `password_hash`. What that makes invalid ends at once, and with `end_keys` the user's
+    keys as well; `keep_session` stays."""
     changed = {name: value for name, value in values.items() if getattr(user, name) != value}
     if not changed:
         return
@@ -94,7 +98,9 @@ def change(root: Root, user: User, values: dict[str, Any], keep_session: str | N
         setattr(user, name, value)
     user.generation = new_id()
     end_sessions(root, user, keep=keep_session)
-    if changed.get("disabled"):
+    if "disabled" in changed:
+        user.lost_role = False
+    if changed.get("disabled") or end_keys:
         drop_keys_of(root, user.__name__)
     elif "role" in changed:
         end_streams_of_keys(root, user.__name__)

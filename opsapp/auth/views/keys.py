@@ -8,19 +8,23 @@ from pyramid.request import Request
 from pyramid.view import view_config
 
 from opsapp.auth import schemas
-from opsapp.auth.resources import ApiKey, Keys, drop_key, make_key, make_ticket
+from opsapp.auth.engine import accounts
+from opsapp.auth.resources import ApiKey, Keys, drop_key, end_of, make_key, make_ticket
 from opsapp.lib.problems import Forbidden, NotFound
 from opsapp.tree.acl import Permission, roles_up_to
 from opsapp.tree.root import Api
 from opsapp.web.fields import Paging
 from opsapp.web.paging import page_of
 
-from .me import own_session
 
-
-def ended_before(sound: dict[str, Any], now: float) -> dict[str, str]:
-    end = sound.get("expires_at")
-    return {"expires_at": "must be in the future"} if end is not None and end <= now else {}
+def wrong_end(request: Request, sound: dict[str, Any]) -> dict[str, str]:
+    end, now = sound.get("expires_at"), int(request.node.clock.now())
+    if end is None:
+        return {}
+    if end <= now:
+        return {"expires_at": "must be in the future"}
+    latest = end_of(accounts.user_of(request.root, request.caller.name), end, now)
+    return {} if latest == end else {"expires_at": "must be within 30 days for a user of the identity provider"}
 
 
 @view_config(
@@ -40,8 +44,9 @@ def keys(context: Keys, request: Request) -> list[dict[str, Any]]:
     context=Keys,
     request_method="POST",
     permission=Permission.view,
+    confirmed=True,
     body=schemas.NewKey,
-    also=lambda keys, request, sound: ended_before(sound, request.node.clock.now()),
+    also=lambda keys, request, sound: wrong_end(request, sound),
     returns=schemas.KeyMade,
     creates=True,
     renderer="json",
@@ -49,8 +54,8 @@ def keys(context: Keys, request: Request) -> list[dict[str, Any]]:
 )
 def create_key(context: Keys, request: Request) -> dict[str, Any]:
     """A new API key; the key itself is shown this once."""
-    own_session(request)
     body, now = request.valid_body, request.node.clock.now()
+    body["expires_at"] = end_of(accounts.user_of(request.root, request.caller.name), body["expires_at"], int(now))
     if body["role"] not in roles_up_to(request.caller.role):
         raise Forbidden("A key's role cannot be higher than your own.", code="role_too_low")
     key, token = make_key(request.root, request.caller.name, body["name"], body["role"], body["expires_at"], now)
@@ -62,13 +67,13 @@ def create_key(context: Keys, request: Request) -> dict[str, Any]:
     context=ApiKey,
     request_method="DELETE",
     permission=Permission.view,
+    own_session=True,
     returns=schemas.StatusOk,
     renderer="json",
     audit="key.delete",
 )
 def delete_key(context: ApiKey, request: Request) -> dict[str, Any]:
     """End an API key at once."""
-    own_session(request)
     if not _may_see(request, context):
         raise NotFound("There is no such key.")
     request.audit("key.delete", context.__name__, before=context.describe())

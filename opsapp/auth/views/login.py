@@ -15,8 +15,6 @@ from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Api
 from opsapp.web.answers import Deferred
 
-from .me import own_session
-
 
 class Login(Facet):
     """Where one signs in."""
@@ -63,12 +61,13 @@ def login_totp(context: Login, request: Request) -> Deferred:
     name="logout",
     request_method="POST",
     permission=Permission.view,
+    own_session=True,
     returns=schemas.StatusOk,
     renderer="json",
     audit="logout",
 )
 def logout(context: Api, request: Request) -> dict[str, Any]:
     """End the session that asks."""
-    resources.end_session(request.root, request.caller.name, own_session(request))
+    resources.end_session(request.root, request.caller.name, request.caller.session_id)
     request.audit("logout", request.caller.name)
     return {"status": "ok"}

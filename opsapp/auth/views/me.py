@@ -8,8 +8,8 @@ from pyramid.request import Request
 from pyramid.view import view_config
 
 from opsapp.auth import resources, schemas
-from opsapp.auth.engine import accounts, secondfactor
-from opsapp.lib.problems import Forbidden, NotFound
+from opsapp.auth.engine import accounts, confirming, secondfactor
+from opsapp.lib.problems import NotFound
 from opsapp.tree.acl import Permission
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Api
@@ -44,13 +44,6 @@ add_facet(Me, "sessions", MySessions)
 add_facet(Me, "totp", MyTotp)
 
 
-def own_session(request: Request) -> str:
-    """The session that asks. What concerns the person himself is not for API keys."""
-    if request.caller.kind != "session":
-        raise Forbidden("Only somebody signed in can do this, not an API key.", code="session_required")
-    return request.caller.session_id
-
-
 @view_config(context=Me, request_method="GET", permission=Permission.view, returns=schemas.Me, renderer="json")
 def me(context: Me, request: Request) -> dict[str, Any]:
     """Who asks."""
@@ -62,18 +55,40 @@ def me(context: Me, request: Request) -> dict[str, Any]:
     name="password",
     request_method="PUT",
     permission=Permission.view,
+    own_session=True,
     body=schemas.OwnPassword,
     returns=schemas.StatusOk,
     audit=False,
 )
 def change_password(context: Me, request: Request) -> Deferred:
-    """A new password; the other sessions end."""
-    node, actor, caller, session_id = request.node, request.actor, request.caller, own_session(request)
-    values = request.valid_body
+    """A new password; the other sessions end, and with `end_keys` the caller's API keys too."""
+    node, actor, caller, values = request.node, request.actor, request.caller, request.valid_body
 
     def fn() -> Any:
-        accounts.change_own_password(node, caller.name, session_id, values, actor)
+        accounts.change_own_password(node, caller.name, caller.session_id, values, actor)
         return 200, {}, {"status": "ok"}
+
+    return Deferred(fn)
+
+
+@view_config(
+    context=Me,
+    name="confirm",
+    request_method="POST",
+    permission=Permission.view,
+    own_session=True,
+    body=schemas.Confirmation,
+    returns=schemas.Confirmed,
+    audit=False,
+)
+def confirm(context: Me, request: Request) -> Deferred:
+    """Prove with the password, or with a code of the second factor, that it is really you. For 15 minutes the session
+    may then make API keys and secrets, change users and second factors; so it may after signing in."""
+    node, actor, caller, body = request.node, request.actor, request.caller, request.valid_body
+
+    def fn() -> Any:
+        until = confirming.confirm(node, caller.name, caller.session_id, body["password"], body["code"], actor)
+        return 200, {}, {"status": "ok", "confirmed_until": until}
 
     return Deferred(fn)
 
@@ -98,13 +113,13 @@ def sessions(context: MySessions, request: Request) -> list[dict[str, Any]]:
     context=MySession,
     request_method="DELETE",
     permission=Permission.view,
+    own_session=True,
     returns=schemas.StatusOk,
     renderer="json",
     audit="session.end",
 )
 def end_session(context: MySession, request: Request) -> dict[str, Any]:
     """End one of the caller's sessions."""
-    own_session(request)
     if not resources.end_session(request.root, request.caller.name, context.__name__):
         raise NotFound("There is no such session.")
     request.audit("session.end", context.__name__)
@@ -115,13 +130,13 @@ def end_session(context: MySession, request: Request) -> dict[str, Any]:
     context=MyTotp,
     request_method="POST",
     permission=Permission.view,
+    confirmed=True,
     returns=schemas.TotpBegun,
     audit="totp.begin",
 )
 def begin_totp(context: MyTotp, request: Request) -> Deferred:
     """Begin to set up the second factor: the secret, also as a picture to scan."""
     node, username = request.node, request.caller.name
-    own_session(request)
     return Deferred(lambda: (200, {}, secondfactor.begin(node, username)))
 
 
@@ -130,14 +145,15 @@ def begin_totp(context: MyTotp, request: Request) -> Deferred:
     name="confirm",
     request_method="POST",
     permission=Permission.view,
+    confirmed=True,
     body=schemas.Code,
     returns=schemas.RecoveryCodes,
-    audit=False,
+    audit="totp.enable",
 )
 def confirm_totp(context: MyTotp, request: Request) -> Deferred:
     """Turn the second factor on with a code of it; the recovery codes are shown this once."""
     node, username, actor, code = request.node, request.caller.name, request.actor, request.valid_body["code"]
-    own_session(request)
+    request.audited = True
     return Deferred(lambda: (200, {}, secondfactor.confirm(node, username, code, actor)))
 
 
@@ -145,14 +161,15 @@ def confirm_totp(context: MyTotp, request: Request) -> Deferred:
     context=MyTotp,
     request_method="DELETE",
     permission=Permission.view,
+    confirmed=True,
     body=schemas.Proof,
     returns=schemas.StatusOk,
-    audit=False,
+    audit="totp.disable",
 )
 def disable_totp(context: MyTotp, request: Request) -> Deferred:
     """Turn the second factor off; the password proves who asks."""
     node, username, actor, password = request.node, request.caller.name, request.actor, request.valid_body["password"]
-    own_session(request)
+    request.audited = True
 
     def fn() -> Any:
         secondfactor.disable(node, username, password, actor)

@@ -50,6 +50,7 @@ def users(context: Users, request: Request) -> list[dict[str, Any]]:
     context=Users,
     request_method="POST",
     permission=Permission.administer,
+    confirmed=True,
     body=schemas.NewUser,
     also=lambda users, request, sound: wrong_password(sound.get("username", ""), sound),
     returns=schemas.UserShown,
@@ -75,6 +76,7 @@ def user(context: User, request: Request) -> dict[str, Any]:
     context=User,
     request_method="PUT",
     permission=Permission.administer,
+    confirmed=True,
     body=schemas.ChangedUser,
     partial=True,
     also=lambda user, request, sound: wrong_password(user.__name__, sound),
@@ -83,7 +85,8 @@ def user(context: User, request: Request) -> dict[str, Any]:
     audit="user.update",
 )
 def update_user(context: User, request: Request) -> Deferred:
-    """Change role, password or whether the user is disabled; any of it ends the user's sessions."""
+    """Change role, password or whether the user is disabled; any of it ends the user's sessions, and a new password the
+    user's API keys too."""
     node, actor, values, name = request.node, request.actor, request.valid_body, context.__name__
     request.audited = True
     return Deferred(lambda: (200, {}, accounts.change_user(node, name, values, actor, None)))
@@ -93,6 +96,7 @@ def update_user(context: User, request: Request) -> Deferred:
     context=User,
     request_method="DELETE",
     permission=Permission.administer,
+    confirmed=True,
     returns=schemas.StatusOk,
     audit="user.delete",
 )
@@ -112,6 +116,7 @@ def delete_user(context: User, request: Request) -> Deferred:
     context=UserTotp,
     request_method="DELETE",
     permission=Permission.administer,
+    confirmed=True,
     returns=schemas.StatusOk,
     renderer="json",
     audit="totp.disable",

@@ -30,17 +30,20 @@ def status_document(node: Node, root: Root) -> dict[str, Any]:
     )
 
 
-def status_document_at(node: Node, root: Root, at: int) -> dict[str, Any]:
-    """The same as it was when the second `at` ended: what the tree said then, and what was measured until then."""
-    components, incidents, windows = node.transact_at(at, _published_then, node, at)
+def status_document_at(node: Node, root: Root, at: int, *, everything: bool) -> dict[str, Any]:
+    """The same as it was when the second `at` ended: what the tree said then, and what was measured until then. Who is
+    not signed in sees only what is public now: what was taken from the page since is not shown again."""
+    public = {entry.id for entry in watch_of(node).entries(root).values() if TAG in entry.settings["tags"]}
+    components, incidents, windows = node.transact_at(at, _published_then, node, at, None if everything else public)
     for component in components:
         component["days"] = _days_until(node, root, component.pop("series"), at)
     return statuspage.document(components, incidents, windows, at)
 
 
-def _published_then(then: Root, node: Node, at: int) -> tuple[list[dict[str, Any]], ...]:
-    """Over the tree of that time."""
+def _published_then(then: Root, node: Node, at: int, only: set[str] | None) -> tuple[list[dict[str, Any]], ...]:
+    """Over the tree of that time; `only` these monitors."""
     published = [monitor for monitor in monitors_of(then).values() if TAG in monitor.settings["tags"]]
+    published = [monitor for monitor in published if only is None or monitor.id in only]
     published.sort(key=lambda monitor: (monitor.settings["name"].casefold(), monitor.id))
     names = {monitor.id: monitor.settings["name"] for monitor in published}
     components = [

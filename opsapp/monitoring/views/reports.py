@@ -87,6 +87,6 @@ def status_page(context: Monitoring, request: Request) -> dict[str, Any]:
     """What the public status page says."""
     at = request.valid_query["as_of"]
     if at is not None:
-        return publishing.status_document_at(request.node, request.root, at)
+        return publishing.status_document_at(request.node, request.root, at, everything=request.caller is not None)
     return publishing.status_document(request.node, request.root)
 

@@ -140,6 +140,7 @@ HOUSE = (
                 (
                     Field("current", "The present one", "password", required=True),
                     Field("new", "The new one", "password", required=True),
+                    Field("end_keys", "End your API keys too", "flag"),
                 ),
             ),
             Act(

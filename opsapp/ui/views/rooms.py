@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from pyramid.httpexceptions import HTTPForbidden, HTTPNotFound
@@ -9,7 +10,8 @@ from pyramid.request import Request
 from pyramid.response import Response
 from pyramid.view import view_config
 
-from opsapp.lib.problems import Invalid
+from opsapp.auth.confirmation import is_confirmed
+from opsapp.lib.problems import Forbidden, Invalid
 from opsapp.tree.acl import Permission
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Root
@@ -18,11 +20,13 @@ from opsapp.ui.asking import ask, value_of
 from opsapp.ui.pages import known_of, render, see_other
 from opsapp.ui.plan import PAGES, Act, Page
 from opsapp.web import idempotency
-from opsapp.web.answers import Deferred
+from opsapp.web.answers import Deferred, Elsewhere
 from opsapp.web.derivers import RAW
 from opsapp.web.forms import read_form
 
 REPEATED = "already-sent"
+PROOF = "confirm-proof"
+CODE = re.compile(r"\d{6}")
 
 
 class Place(Facet):
@@ -98,6 +102,8 @@ def done(context: Place, request: Request) -> Any:
     """One act of the page, by the API, which has the last word and writes it down."""
     page, ids = found(context, request)
     form = read_form(request)
+    if form.get(PROOF) and not is_confirmed(request):
+        return confirmed_first(context, request, form)
     if not idempotency.first_time(request):
         return see_other(f"{context.path}?said={REPEATED}")
     act = building.act_of(page, form.get("act", ""))
@@ -115,9 +121,36 @@ def done(context: Place, request: Request) -> Any:
         answer = ask(request, act.method, path, body=building.body_of(act, form, row))
     except Invalid as problem:
         return again(problem, with_form)
+    except Forbidden as problem:
+        if problem.code != "confirm":
+            raise
+        return ask_to_confirm(values, form)
     if isinstance(answer, Deferred):
         return Deferred(lambda: late(act, answer, values, with_form))
     return after(act, value_of(answer), values)
+
+
+def ask_to_confirm(values: dict[str, Any], form: dict[str, str], problem: Invalid | None = None) -> Response:
+    """What was filled in, kept, with a field for the proof that the API asks for first."""
+    kept = {name: text for name, text in form.items() if name not in (PROOF, "csrf_token")}
+    known = {"title": "Confirm that it is you", "kept": kept, "proof": PROOF, "problem": problem}
+    return render("confirm.jinja2", values | known, 422 if problem else 403)
+
+
+def confirmed_first(context: Place, request: Request, form: dict[str, str]) -> Deferred:
+    """Confirm the session, and send the browser to the same place with the same form."""
+    values = known_of(request) | {"path": context.path}
+    field = "code" if CODE.fullmatch(form[PROOF]) else "password"
+    answer = ask(request, "POST", "/api/me/confirm", body={field: form[PROOF]})
+
+    def fn() -> Any:
+        try:
+            value_of(answer)
+        except Invalid as problem:
+            return ask_to_confirm(values, form, problem)
+        return Elsewhere(status=307, location=context.path)
+
+    return Deferred(fn)
 
 
 def declared_inputs(request: Request, page: Page, name: str, act: Act, ids: dict[str, str]) -> dict[str, Any]:

@@ -1,0 +1,52 @@
+"""What takes more than a credential: a person's own session (`own_session=True`), and one that was confirmed a short
+time ago (`confirmed=True`), for what a stolen session or key must not be able to do.
+
+Must not: know how somebody confirms (engine.confirming).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pyramid.config import Configurator
+from pyramid.request import Request
+
+from opsapp.lib.problems import Forbidden
+
+from .engine.limits import login_config
+from .resources import session_of
+
+View = Callable[[Any, Request], Any]
+
+
+def confirmation_deriver(view: View, info: Any) -> View:
+    confirmed = bool(info.options.get("confirmed"))
+    if not confirmed and not info.options.get("own_session"):
+        return view
+
+    def wrapped(context: Any, request: Request) -> Any:
+        if request.caller.kind != "session":
+            raise Forbidden("Only somebody who is signed in can do this, not an API key.", code="session_required")
+        if confirmed and not is_confirmed(request):
+            raise Forbidden(
+                "Confirm that it is you: send your password or a code to POST /api/me/confirm, or sign in again.",
+                code="confirm",
+            )
+        return view(context, request)
+
+    return wrapped
+
+
+confirmation_deriver.options = ("confirmed", "own_session")  # type: ignore[attr-defined]
+
+
+def is_confirmed(request: Request) -> bool:
+    """Whether the caller signed in, or confirmed the session, a short time ago."""
+    session = session_of(request.root, request.caller.name, request.caller.session_id)
+    life = login_config(request.node)["confirm_s"]
+    return session is not None and request.node.clock.now() < session.confirmed_until(life)
+
+
+def includeme(config: Configurator) -> None:
+    config.add_view_deriver(confirmation_deriver, "confirmation", under="secured_view", over="decorated_view")
