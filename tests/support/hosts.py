@@ -32,6 +32,7 @@ class Hosts:
         self.here = list(places) or [place()]
         self.rechecked = []
         self.doubts = set()
+        self.looks_back = True
         node.transact(self._set_up)
 
     @staticmethod
@@ -46,6 +47,9 @@ class Hosts:
 
     def send(self, root, agent_id, kind, params, *, timeout, expiry, by):
         command_id = new_id()
+        if params.get("heal_id", "").endswith(".look") and self.looks_back:
+            self._look(agent_id)
+            return command_id
         tree = root.system["test-commands"]
         tree[command_id] = {
             "n": len(tree),
@@ -56,6 +60,11 @@ class Hosts:
             "answer": None,
         }
         return command_id
+
+    def _look(self, agent_id):
+        """A host that is asked how it is before a heal says what it said last."""
+        live, subject = self.node.series.live, f"agent:{agent_id}"
+        live.update(subject, {name: value for name, (value, _) in live.get(subject).items()}, self.node.clock.now())
 
     def answer(self, root, agent_id, command_id):
         return root.system["test-commands"][command_id]["answer"]

@@ -17,12 +17,13 @@ from opsapp.lib.durations import seconds
 from opsapp.lib.problems import Conflict, Invalid, NotFound
 from opsapp.wire.actions import ACTIONS, Action
 
-from . import asking, ground
+from . import asking, ground, turns
 
 if TYPE_CHECKING:
     from .flow import Flow
 
 POLL_S = 0.5  # how often an unanswered command is looked at, beside the wake-up by its result
+LOOK = "look"  # what a heal id ends with where nothing is healed, only looked at
 ASK_AGAIN_S = 10.0  # a measurement that was asked for and does not come is asked for again
 VERIFY_TIMEOUT_S = 60.0
 UNHEARD = ("lost", "expired", "cancelled")
@@ -43,6 +44,7 @@ def begin(flow: Flow, case: Case, plan: Plan, entry_id: int) -> None:
         definition=flow.world.trust[case.fields["rule_id"]].definition,
         snapshot=None,
     )
+    turns.take(flow, case, plan.host.agent_id)
     flow.healing.begun = (*flow.healing.recent(flow.now), (flow.now, case.fields["rule_id"], site))
     if plan.host.agent_id == SERVER:  # nothing there can be looked at beforehand
         flow.ledger.update(flow.root, entry_id, executed=True)
@@ -123,7 +125,7 @@ def _after_snapshot(flow: Flow, case: Case, answer: dict[str, Any]) -> None:
     # What can cut the host off is undone by its agent, unless it is told in time that it was verified: after settling,
     # verifying, and as long as a confirmation may take to reach a host that only polls.
     confirmed = flow.world.settings["confirm_s"]
-    arm = {"arm_s": settle_of(flow, case) + _patience(flow, case) + confirmed} if action.armed_s else {}
+    arm = {"arm_s": settle_of(flow, case) + patience_of(flow, case) + confirmed} if action.armed_s else {}
     _command(flow, case, "execute", params=case.fields["params"], **arm)
 
 
@@ -134,7 +136,7 @@ def _after_action(flow: Flow, case: Case, answer: dict[str, Any]) -> None:
         return
     flow.ledger.update(flow.root, case.fields["entry_id"], state="settling", action_success=1)
     armed = bool((answer.get("data") or {}).get("armed_s"))
-    case.set(state="settling", phase=None, command_id=None, armed=armed)
+    case.set(state="settling", phase=None, command_id=None, armed=armed, acted_at=flow.now)
     flow.book.schedule(case, flow.now + settle_of(flow, case))
 
 
@@ -153,42 +155,45 @@ def _action_ended(flow: Flow, case: Case, answer: dict[str, Any], following: exe
 
 def _measure(flow: Flow, case: Case) -> None:
     """Settled: have the right thing measured afresh."""
-    patience = _patience(flow, case)
+    patience = patience_of(flow, case)
     flow.ledger.update(flow.root, case.fields["entry_id"], state="verifying")
     case.set(state="verifying", settled_at=flow.now, deadline=flow.now + patience)
     _ask_for_measurement(flow, case, patience)
 
 
-def _patience(flow: Flow, case: Case) -> float:
+def patience_of(flow: Flow, case: Case) -> float:
     rule = flow.world.rules.get(case.fields["rule_id"], {})
     return seconds(rule.get("verify_timeout_s") or VERIFY_TIMEOUT_S)
 
 
 def _ask_for_measurement(flow: Flow, case: Case, patience: float) -> None:
     case.set(asked_at=flow.now, asked_under=flow.token)
+    _measure_subject(flow, case, case.fields["heal_id"], patience)
+    flow.book.schedule(case, flow.now + POLL_S)
+
+
+def ask_for_look(flow: Flow, case: Case) -> None:
+    """Have the ground of a case that has waited measured afresh."""
+    case.set(looks_from=flow.now)
+    _measure_subject(flow, case, f"{case.fields['id']}.{LOOK}", patience_of(flow, case))
+
+
+def _measure_subject(flow: Flow, case: Case, heal_id: str, patience: float) -> None:
     subject = case.fields["subject"] or ""
     if subject.startswith("monitor:"):
         flow.rechecks.append(subject)
     elif subject:
-        measure = {"heal_id": case.fields["heal_id"], "token": flow.token, "phase": "measure"}
+        measure = {"heal_id": heal_id, "token": flow.token, "phase": "measure"}
+        agent_id, expiry = subject.partition(":")[2], max(patience, 1.0)
         try:
-            flow.reach.send(
-                flow.root,
-                subject.partition(":")[2],
-                "heal",
-                measure,
-                timeout=60,
-                expiry=max(patience, 1.0),
-                by="healing",
-            )
+            flow.reach.send(flow.root, agent_id, "heal", measure, timeout=60, expiry=expiry, by="healing")
         except NotFound:
             case.why("nothing can be measured: the agent is gone")
-    flow.book.schedule(case, flow.now + POLL_S)
 
 
 def _verify(flow: Flow, case: Case) -> None:
     if case.fields["asked_under"] != flow.token:  # asked by a process that is gone: nobody was there to hear the answer
-        patience = _patience(flow, case)
+        patience = patience_of(flow, case)
         case.set(deadline=flow.now + patience)
         _ask_for_measurement(flow, case, patience)
         return
@@ -272,8 +277,12 @@ def _action(case: Case) -> Action:
 
 
 def settle_of(flow: Flow, case: Case) -> float:
+    return settle_for(flow, case, _action(case))
+
+
+def settle_for(flow: Flow, case: Case, action: Action) -> float:
     wanted = flow.world.rules.get(case.fields["rule_id"], {}).get("settle_s")
-    return _action(case).settle if wanted is None else seconds(wanted)
+    return action.settle if wanted is None else seconds(wanted)
 
 
 def begin_manual_rollback(flow: Flow, event: dict[str, Any]) -> None:

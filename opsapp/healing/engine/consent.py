@@ -17,13 +17,12 @@ from opsapp.healing.stages.planning import Plan
 from opsapp.healing.stages.trust import effective
 from opsapp.healing.stages.world import World
 
-from . import acting, telling
+from . import acting, telling, turns
 
 if TYPE_CHECKING:
     from .flow import Flow
 
 LOOK_S = 60.0
-TURN_S = 0.5  # how often it is asked whether another case of the target has ended
 
 
 def ask(flow: Flow, case: Case, plan: Plan) -> None:
@@ -44,7 +43,7 @@ def ask(flow: Flow, case: Case, plan: Plan) -> None:
     flow.ledger.update(flow.root, entry, approval_id=approval.__name__)
     telling.asked(flow, case.fields, plan, approval.__name__)
     flow.let_go(case)
-    case.set(state="awaiting_approval", approval_id=approval.__name__)
+    case.set(state="awaiting_approval", approval_id=approval.__name__, waits_from=flow.now)
     case.why(f"approval {approval.__name__} requested")
     flow.book.wait_for(case, approval.__name__)
     flow.book.schedule(case, flow.now + LOOK_S)
@@ -56,19 +55,34 @@ def look(flow: Flow, case: Case) -> None:
     if status == "pending":
         _wait_on(flow, case, approval)
         return
-    if status == "approved" and flow.book.others_act(case):  # one after the other: two deeds on one target disturb
-        flow.book.schedule(case, flow.now + TURN_S)
+    if status == "approved":
+        _carry_out(flow, case, approval)
         return
-    case.why(f"approval {status}" + (f" by {approval.decided_by}" if approval and approval.decided_by else ""))
-    gone = ground_gone(case.fields, approval, flow.world) if status == "approved" else None
-    if gone is not None:
-        flow.finish_step(case, "withdrawn", gone)
-    elif status != "approved":
-        flow.finish_step(case, status, (approval.comment if approval else None) or f"approval {status}")
-    else:
-        plan = planning.plan(case.plain(), flow.world)
-        entry = flow.ledger.update(flow.root, case.fields["entry_id"], state="executing", outcome=None)
-        acting.begin(flow, case, plan, entry["id"])
+    case.why(f"approval {status}" + _by(approval))
+    flow.finish_step(case, status, (approval.comment if approval else None) or f"approval {status}")
+
+
+def _carry_out(flow: Flow, case: Case, approval: Approval) -> None:
+    """Approved: it is done if what people agreed to still stands, once it is the case's turn."""
+    if turns.stands_in_line(flow, case, approval.plan["host"] or ""):
+        return
+    gone = ground_gone(case.fields, approval, flow.world)
+    plan = planning.plan(case.plain(), flow.world) if gone is None else None
+    if plan is not None:
+        found = turns.look(flow, case, plan)
+        if found.kind == "wait":
+            return
+        gone = found.reason if found.kind == "end" else None
+    case.why("approval approved" + _by(approval))
+    if plan is None or gone is not None:
+        flow.finish_step(case, "withdrawn", gone or "")
+        return
+    entry = flow.ledger.update(flow.root, case.fields["entry_id"], state="executing", outcome=None)
+    acting.begin(flow, case, plan, entry["id"])
+
+
+def _by(approval: Approval | None) -> str:
+    return f" by {approval.decided_by}" if approval and approval.decided_by else ""
 
 
 def _wait_on(flow: Flow, case: Case, approval: Approval) -> None:

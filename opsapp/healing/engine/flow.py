@@ -20,7 +20,7 @@ from opsapp.healing.stages.planning import Plan
 from opsapp.healing.stages.world import World
 from opsapp.tree.root import Root
 
-from . import acting, advice, consent, ground, telling
+from . import acting, advice, consent, ground, telling, turns
 from .alerts import Past
 from .reach import Reach
 
@@ -165,6 +165,8 @@ class Flow:
         if case.fields["why"][-1:] != (said,):
             case.why(said)
         if found.kind in ("wait", "hold"):
+            if found.kind == "wait":
+                case.set(waits_from=case.fields.get("waits_from") or self.now)
             self.book.schedule(case, found.due)
         elif found.kind == "end":
             ground.held(self, case)
@@ -183,7 +185,7 @@ class Flow:
                 self.end_now(case, lost.outcome, lost.reason)
                 return
             plan = planning.plan(case.plain(), self.world)
-            if self._waits_for_host(case, plan) or self._waits_for_others(case, plan):
+            if self._waits_for_host(case, plan) or self._waits_for_turn(case, plan):
                 return
             case.set(level=plan.effective.level)
             case.why(*plan.why)
@@ -203,16 +205,18 @@ class Flow:
             return False
         if case.fields["waits_since"] is None:
             case.why(f"{plan.reason}: waiting for it")
-        case.set(waits_since=since)
+        case.set(waits_since=since, waits_from=case.fields.get("waits_from") or since)
         self.book.schedule(case, self.now + WAIT_S)
         return True
 
-    def _waits_for_others(self, case: Case, plan: Plan) -> bool:
-        """Something that was approved meanwhile is being done about the same target: one after the other."""
-        if plan.would != "execute" or not self.book.others_act(case):
+    def _waits_for_turn(self, case: Case, plan: Plan) -> bool:
+        """Whether others act, or the ground of a case that has waited is not known yet. One that has lost it ends."""
+        if plan.would != "execute" or plan.outcome is not None:
             return False
-        self.book.schedule(case, self.now + WAIT_S)
-        return True
+        found = turns.look(self, case, plan)
+        if found.kind == "end":
+            self.end_now(case, "withdrawn", found.reason)
+        return found.kind != "go"
 
     def _escalates(self, case: Case, plan: Plan) -> bool:
         """A step that could not even begin is recorded, and the next one planned; False at the chain's end."""

@@ -155,6 +155,13 @@ def add_given(root: Root) -> None:
         healing.given = OOBTree()
 
 
+def add_line(root: Root) -> None:
+    """Evolve step: which case acts on which host is remembered."""
+    book = healing_of(root).book
+    if "line" not in book.__dict__:
+        book.line = OOBTree()
+
+
 def index_failures(root: Root) -> None:
     """Evolve step: what has failed is kept as it changes, instead of being looked for in every case."""
     book = healing_of(root).book

@@ -11,6 +11,7 @@ from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
 from opsapp.healing.logic.rules import names_of
+from opsapp.healing.stages.turns import ACTS
 from opsapp.lib.ids import new_id
 from opsapp.runtime.wakes import node_of, wake_after_commit
 from opsapp.tree.root import Root
@@ -18,7 +19,6 @@ from opsapp.tree.root import Root
 QUEUE = "healing"
 NEVER = float("inf")
 WHY_LINES = 200
-ACTS = ("executing", "settling", "verifying")
 HARMLESS = ("verified", "withdrawn", "suppressed")
 EVENT_FIELDS = ("source", "condition", "target", "severity", "metrics", "agent_id", "subject", "names")
 
@@ -56,6 +56,7 @@ class CaseBook(Persistent):
         self.queued = OOTreeSet()  # targets whose open case waits for the end of a window
         self.unhealed = OOTreeSet()  # (opened at, target) of cases that ended without success
         self.unhealed_on = OOBTree()  # target -> opened at, of the last one if it ended so
+        self.line = OOBTree()  # host -> id of the case that began to act there last
         self.closed = OOTreeSet()  # (closed at, case id), so that old cases are found without reading the others
 
     # -- the inbox
@@ -181,6 +182,11 @@ class CaseBook(Persistent):
         others = [one for one in self.open_cases(case.fields["target"]) if one.fields["id"] != case.fields["id"]]
         return any(one.fields["state"] in ACTS for one in others)
 
+    def holder(self, host: str) -> dict[str, Any] | None:
+        """The case that began to act on the host last: the host's turn is its, until it is done."""
+        case = self.cases.get(self.line.get(host))
+        return None if case is None else case.plain()
+
     def review(self, root: Root, rule_id: str, now: float) -> None:
         """A rule is not what it was: what waits for people's word on it is due now."""
         for case_id in set(self.waiting_for.values()):
@@ -231,6 +237,9 @@ def case_of(event: Mapping[str, Any]) -> dict[str, Any]:
         "settled_at": None,
         "deadline": None,
         "waits_since": None,
+        "waits_from": None,
+        "looks_from": None,
+        "acted_at": None,
         "late": {},
         "why": (),
     }

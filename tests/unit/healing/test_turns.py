@@ -1,0 +1,74 @@
+"""One heal at a time on a host, and none on old ground."""
+
+from opsapp.healing.stages import turns
+from opsapp.healing.stages.world import Reading
+
+NOW = 1000.0
+ACTING = {"id": "a", "state": "verifying", "host": "h1"}
+DONE = {
+    "id": "a", "state": "closed", "host": "h1", "outcome": "verified", "action": "restart_service",
+    "params": {"service": "web"}, "acted_at": 990.0,
+}  # fmt: skip
+
+
+def test_a_host_is_taken_while_another_case_acts_there():
+    assert turns.is_taken("b", ACTING, "h1")
+    assert not turns.is_taken("a", ACTING, "h1"), "its own next step"
+    assert not turns.is_taken("b", ACTING, "h2")
+    assert not turns.is_taken("b", {**ACTING, "state": "closed"}, "h1")
+    assert not turns.is_taken("b", None, "h1")
+
+
+def test_the_same_deed_of_another_case_gets_the_time_that_this_one_would_have_waited():
+    def until(case_id="b", holder=DONE, action="restart_service", service="web"):
+        return turns.settles_until(case_id, holder, action, {"service": service}, 20.0)
+
+    assert until() == 1010.0
+    assert until(case_id="a") == until(holder=None) == until(holder={**DONE, "outcome": "failed"}) == 0.0
+    assert until(action="service_reload") == until(service="db") == 0.0
+    assert until(holder={**DONE, "acted_at": None}) == 20.0, "from before this was noted: long over"
+
+
+def look(verdict=True, measured_at=None, settled_at=0.0, **case):
+    reading = Reading(verdict, {}, measured_at)
+    return turns.look_again(
+        {"subject": "agent:h1", **case}, reading, now=NOW, settled_at=settled_at, patience=60.0
+    )  # fmt: skip
+
+
+def test_what_has_not_waited_goes():
+    assert look() == turns.GO
+    assert look(waits_from=NOW - 1) == turns.GO
+
+
+def test_what_has_waited_for_more_than_a_second_is_looked_at_again():
+    assert look(waits_from=NOW - 1.1, measured_at=NOW - 1.1).kind == "ask"
+    assert look(waits_from=NOW - 30).kind == "ask"
+    assert look(waits_from=NOW - 30, measured_at=NOW - 0.5) == turns.GO, "it was just measured"
+    assert look(waits_from=NOW - 30, measured_at=NOW - 0.5, verdict=None).kind == "ask"
+
+
+def test_what_nobody_can_measure_goes_as_it_is():
+    assert look(waits_from=NOW - 30, subject=None) == turns.GO
+
+
+def test_only_a_reading_from_after_the_question_counts():
+    asked = {"waits_from": NOW - 30, "looks_from": NOW - 10}
+    assert look(**asked, measured_at=NOW - 11).kind == "wait"
+    assert look(**asked, measured_at=NOW - 9) == turns.GO
+    assert look(**asked, measured_at=NOW - 9, verdict=False) == turns.Again("end", "condition_gone")
+    assert look(**asked, measured_at=NOW - 9, verdict=None).kind == "wait"
+
+
+def test_what_is_not_known_in_time_is_no_ground_to_act():
+    asked = {"waits_from": NOW - 90, "looks_from": NOW - 60}
+    assert look(**asked, measured_at=NOW - 9, verdict=None) == turns.Again(
+        "end", "condition_unknown: the condition is unknown"
+    )
+    assert look(**asked) == turns.Again("end", "condition_unknown: nothing fresh was reported")
+
+
+def test_while_the_same_deed_may_still_work_nothing_is_asked():
+    found = look(waits_from=NOW - 30, measured_at=NOW, settled_at=NOW + 5)
+    assert (found.kind, found.due) == ("wait", NOW + 5)
+    assert look(waits_from=0.0, looks_from=NOW - 1, settled_at=NOW - 2, measured_at=NOW - 1.5).kind == "wait"
