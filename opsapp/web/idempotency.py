@@ -107,11 +107,10 @@ def first_time(request: Request) -> bool:
     was on, so the same bytes again are a reload. Nothing of the answer is kept."""
     who = request.caller.name if request.caller else ""
     place = hashlib.sha256("\0".join((who, "form", request.path_info, _digest(request.body))).encode()).hexdigest()
-    remembered, now = request.root.system["idempotency"], request.node.clock.now()
-    first = remembered.get(place)
+    first, now = request.root.system["idempotency"].get(place), request.node.clock.now()
     if first is not None and first.at > now - KEEP_S:
         return False
-    remembered[place] = Remembered("", now, None, 0)
+    remember(request.root, place, Remembered("", now, None, 0))
     return True
 
 

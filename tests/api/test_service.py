@@ -142,10 +142,16 @@ def test_the_same_key_and_body_give_the_first_answer_again(counting):
     assert counting.otto.post_json("/api/count", {}, headers={"Idempotency-Key": "k-2"}).json["count"] == 2
     assert counting.ada.post_json("/api/count", {"values": {"a": 1}}, headers=headers).json["count"] == 3
     counting.clock.advance(24 * 3600 - 5)
-    assert counting.transact(_sweep, counting.clock.now()) == 0
+    counting.transact(_sweep, counting.clock.now())
+    assert len(counting.read(_remembered)) == 3
     counting.clock.advance(10)
-    assert counting.transact(_sweep, counting.clock.now()) == 3
+    assert counting.transact(_sweep, counting.clock.now()) is False
+    assert counting.read(_remembered) == []
     counting.otto.post_json("/api/count", {}, headers={"Idempotency-Key": ""}, status=(400, 401))
+
+
+def _remembered(root):
+    return list(root.system["idempotency"])
 
 
 def _sweep(root, now):
