@@ -9,6 +9,7 @@ import secrets
 from collections.abc import Iterator
 from typing import Any
 
+from BTrees.IOBTree import IOBTree
 from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
@@ -87,11 +88,20 @@ class Monitor(Record):
             self.state.cert_ends = None
 
 
+class Update(Persistent):
+    """What somebody said of an incident: a record of its own, so that the next one does not write it again."""
+
+    def __init__(self, note: dict[str, Any]):
+        self.note = note
+
+
 class Incident(Record):
     """/api/monitoring/incidents/{id}"""
 
     url = "/api/monitoring/incidents/{incident_id}"
     closed_because = ""  # it ended for this reason, and not because the monitor came back
+    _within: tuple[dict[str, Any], ...] = ()
+    _updates: IOBTree | None = None  # number -> Update, from the first one on
 
     def __init__(self, monitor_id: str, monitor_name: str, tags: list[str], cause: str, now: float):
         self.monitor_id = monitor_id
@@ -101,7 +111,34 @@ class Incident(Record):
         self.resolved: int | None = None
         self.cause = cause
         self.acknowledged_by: str | None = None
-        self.updates: tuple[dict[str, Any], ...] = ()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Of a version that kept its updates in the incident itself, too."""
+        if "updates" in state:
+            state = {**state, "_within": state["updates"]}
+            del state["updates"]
+        super().__setstate__(state)
+
+    @property
+    def updates(self) -> list[dict[str, Any]]:
+        """What people said of it, oldest first."""
+        return self.updates_between(0, self.count_updates())
+
+    def count_updates(self) -> int:
+        return len(self._within) if self._updates is None else (self._updates.maxKey() + 1 if self._updates else 0)
+
+    def updates_between(self, first: int, last: int) -> list[dict[str, Any]]:
+        """Those with these numbers, `last` left out."""
+        if self._updates is None:
+            return list(self._within[first:last])
+        return [update.note for update in self._updates.values(first, last, excludemax=True)]
+
+    def part_updates(self) -> Any:
+        """Give each update a record of its own; they by their numbers."""
+        if self._updates is None:
+            within, self._within = self._within, ()
+            self._updates = IOBTree(dict(enumerate(map(Update, within))))
+        return self._updates
 
     @property
     def id(self) -> str:
@@ -113,11 +150,17 @@ class Incident(Record):
         self.acknowledged_by = user
         self.add_update(user, "acknowledged", note, now)
 
-    def add_update(self, user: str, stage: str, message: str, now: float) -> None:
-        self.updates += ({"time": int(now), "user": user, "stage": stage, "message": message},)
+    def add_update(self, user: str, stage: str, message: str, now: float) -> dict[str, Any]:
+        note = {"time": int(now), "user": user, "stage": stage, "message": message}
+        self.part_updates()[self.count_updates()] = Update(note)
+        return note
 
     def record(self, now: float) -> dict[str, Any]:
         """As the API shows it."""
+        return self.summary(now) | {"updates": self.updates}
+
+    def summary(self, now: float) -> dict[str, Any]:
+        """The same without what people said."""
         until = int(now) if self.resolved is None else self.resolved
         return {
             "id": self.id,
@@ -129,7 +172,6 @@ class Incident(Record):
             "cause": self.cause,
             "status": "open" if self.resolved is None else "resolved",
             "acknowledged_by": self.acknowledged_by,
-            "updates": list(self.updates),
         }
 
 
@@ -209,6 +251,13 @@ def set_up(root: Root) -> None:
     monitoring["endpoints"] = Monitors()
     monitoring["incidents"] = Incidents()
     root.system["push_addresses"] = OOBTree()
+
+
+def part_updates(root: Root) -> None:
+    """Evolve step."""
+    for incident in incidents_of(root).values():
+        if incident.count_updates():
+            incident.part_updates()
 
 
 def monitors_of(root: Root) -> Monitors:

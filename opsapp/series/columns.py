@@ -84,9 +84,10 @@ class Writer:
 class Reader:
     """Reads what a Writer wrote, in the same order; Corrupt when the bytes are not its."""
 
-    def __init__(self, data: bytes, kind: int):
-        if len(data) < 5 or data[0] & ~DEFLATED != kind:
-            raise Corrupt(f"not a frame of kind {kind}")
+    def __init__(self, data: bytes, *kinds: int):
+        if len(data) < 5 or data[0] & ~DEFLATED not in kinds:
+            raise Corrupt(f"not a frame of kind {' or '.join(map(str, kinds))}")
+        self.kind = data[0] & ~DEFLATED
         body = data[5:]
         if zlib.crc32(body, data[0]) != int.from_bytes(data[1:5], "little"):
             raise Corrupt("the checksum does not match")

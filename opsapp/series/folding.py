@@ -116,7 +116,7 @@ def retire(mapping, now: int, keep: tuple[int, int, int]) -> bool:
 def last_states(history: History, at: int) -> dict[int, Row]:
     """{number: last row before `at`} of the series whose state may reach beyond `at` (the start of an hour)."""
     blob = summary_before(history, at)
-    entries = read(codec.decode_summary, blob.data) if blob is not None else []
+    entries = read(codec.decode_summary, blob.data, sketches=False) if blob is not None else []
     return {number: row for number, _, row in entries if row.hold and row.time + row.hold * 1000 > at}
 
 
@@ -138,10 +138,10 @@ def tidy(rows: Iterable[Row]) -> list[Row]:
     return sorted(set(rows), key=lambda row: row.time)
 
 
-def read(decode, data: bytes) -> list:
+def read(decode, data: bytes, **how) -> list:
     """What the bytes say; of corrupt ones nothing, and the log says so. A read never dies of them."""
     try:
-        return decode(data)
+        return decode(data, **how)
     except Corrupt as error:
         damage.met += 1
         log.error("corrupt series data skipped (%s, %d bytes): %s", decode.__name__, len(data), error)

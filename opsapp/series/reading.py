@@ -13,6 +13,7 @@ from opsapp.series.history import Day, Span, open_history
 from opsapp.series.observations import Row
 from opsapp.series.recent import Recent
 from opsapp.series.rollup import DAY, FINE, HOUR, WHOLE, Rollup, merge, roll_up
+from opsapp.series.sketch import EMPTY
 
 FEW = 16  # series for which hourly roll-ups are read one by one; summaries hold all series of a span
 
@@ -46,16 +47,18 @@ class Reading:
             found += roll_up(_fit(self.rows(number, edge, end), width), (edge, end), width, carry)
         return merge(found, width)
 
-    def totals(self, start: int, end: int, numbers: Collection[int]) -> dict[int, Rollup]:
+    def totals(
+        self, start: int, end: int, numbers: Collection[int], *, percentiles: bool = False
+    ) -> dict[int, Rollup]:
         """{number: one bucket over [start, end)} of those series that were seen. `start` is rounded down to the hour;
-        `end` is the present."""
+        `end` is the present. Without `percentiles` the p95 may be None: it costs more than all the rest."""
         wanted, start = set(numbers), start - start % HOUR
         if len(wanted) <= FEW:
             hours = {number: self.buckets(number, start, end, HOUR) for number in wanted}
             return {number: merge(found)[0] for number, found in hours.items() if found}
         spans = list(self._merged(start, end))
-        key = (start, tuple((span.start, span._p_serial) for span in spans))
-        merged = self._recent.sums(key, lambda: _sum_up(spans, start))
+        key = (start, percentiles, tuple((span.start, span._p_serial) for span in spans))
+        merged = self._recent.sums(key, lambda: _sum_up(spans, start, percentiles))
         sums = {number: merged[number] for number in wanted if number in merged}
         edge = max(self._history.horizon, start)
         carry = self._recent.carry(self._history, edge)
@@ -74,7 +77,11 @@ class Reading:
         return {day: bucket for day, bucket in found.items() if bucket is not None}
 
     def _sealed(self, day: Day, number: int) -> Rollup | None:
-        return self._recent.sealed(day, number, lambda: next(iter(merge(_span_buckets(day, number, DAY), DAY)), None))
+        def load() -> Rollup | None:
+            whole = next(iter(merge(_span_buckets(day, number, DAY), DAY)), None)
+            return whole and whole._replace(sketch=EMPTY)  # it is kept in memory, and never merged
+
+        return self._recent.sealed(day, number, load)
 
     def _merged(self, start: int, end: int) -> Iterator[Span]:
         """Sealed days, and the merged hours of open ones, in order."""
@@ -118,18 +125,18 @@ def _fit(rows: list[Row], width: int) -> list[Row]:
     return [row._replace(hold=0) for row in rows] if width % FINE else rows
 
 
-def _sum_up(spans: list[Span], start: int) -> dict[int, Rollup]:
+def _sum_up(spans: list[Span], start: int, percentiles: bool) -> dict[int, Rollup]:
     """Of all series at once, since the summaries hold them all."""
     sums: dict[int, list[Rollup]] = {}
     for span in spans:
-        for number, rollup in _span_totals(span, start):
+        for number, rollup in _span_totals(span, start, percentiles):
             sums.setdefault(number, []).append(rollup)
     return {number: merge(parts)[0] for number, parts in sums.items()}
 
 
-def _span_totals(span: Span, start: int) -> Iterator[tuple]:
+def _span_totals(span: Span, start: int, percentiles: bool) -> Iterator[tuple]:
     if span.start >= start and span.summary is not None:
-        for number, rollup, _ in read(codec.decode_summary, span.summary.data):
+        for number, rollup, _ in read(codec.decode_summary, span.summary.data, sketches=percentiles):
             yield number, rollup
     elif span.start < start and span.hourly is not None:  # the first day: by its hours
         for number in (number for blob in span.hourly.blobs.values() for number in blob.data):

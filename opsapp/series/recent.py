@@ -27,7 +27,7 @@ GENERATION = 64  # batches
 LOOKS = 3
 NEWS = 200_000  # observations
 SEALED = 20_000  # days of series remembered: status pages ask for the same ones again and again
-SUMS = 3  # windows: a day for the lists, a week for the scores, a month for the SLA
+SUMS = 4  # windows: a day for the lists, a day and a week for the scores, a month for the SLA
 ROW = Struct("<qdBI")  # 21 bytes a row: five minutes of 1,000 checks a second are 6 MB
 
 

@@ -170,6 +170,7 @@ ROWS = {
     "GET /api/monitoring/incidents": VIEWER,
     "GET /api/monitoring/incidents/{incident_id}": VIEWER,
     "POST /api/monitoring/incidents/{incident_id}/acknowledge": OPERATOR,
+    "GET /api/monitoring/incidents/{incident_id}/updates": VIEWER,
     "POST /api/monitoring/incidents/{incident_id}/updates": OPERATOR,
     "GET /api/monitoring/incidents/{incident_id}/war-room": VIEWER,
     "GET /api/monitoring/push/{token}": PUBLIC,

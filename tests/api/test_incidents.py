@@ -4,6 +4,9 @@ import pytest
 
 from opsapp.monitoring.interfaces import IWarRoomSection
 from opsapp.monitoring.probes.outcome import Outcome
+from opsapp.monitoring.resources import incidents_of, part_updates
+from opsapp.runtime import events
+from opsapp.web.jsontext import dumps
 from tests.support.monitoring import DOWN, UP, Lookout
 
 PATH = "/api/monitoring/incidents"
@@ -68,6 +71,60 @@ def test_acknowledge(lookout):
     assert incident["acknowledged_by"] == "otto"
     assert incident["updates"][0]["message"] == "mine"
     assert otto.post_json(f"{PATH}/{incident_id}/acknowledge", {}, status=409).json["code"] == "already_acknowledged"
+
+
+def test_an_update_costs_the_same_however_many_there_are(lookout, tmp_path):
+    """1,280 updates were 91 MB in the store, and their events another 96."""
+    _, incident_id = broken(lookout)
+    otto, sizes, main = lookout.service.otto, [], tmp_path / "main.fs"
+    for _ in range(3):
+        before = main.stat().st_size
+        for n in range(60):
+            body = {"stage": "investigating", "message": f"{n}: " + "x" * 3000}
+            otto.post_json(f"{PATH}/{incident_id}/updates", body, status=201)
+        sizes.append(main.stat().st_size - before)
+    assert sizes[2] < 1.3 * sizes[0]
+    assert sizes[2] < 60 * 25_000
+    told = [each.data for each in lookout.service.transact(lambda root: events.read_since(root, {})[1])]
+    assert told[-1]["update"]["message"].startswith("59: ")
+    assert max(len(dumps(each)) for each in told) < 4000
+    assert len(otto.get(f"{PATH}/{incident_id}").json["updates"]) == 180
+
+
+def test_updates_are_paged(lookout):
+    _, incident_id = broken(lookout)
+    for n in range(5):
+        lookout.service.otto.post_json(f"{PATH}/{incident_id}/updates", {"stage": "monitoring", "message": f"{n}"})
+    get = lookout.service.vera.get
+    page = get(f"{PATH}/{incident_id}/updates?limit=2&offset=3")
+    assert [each["message"] for each in page.json] == ["3", "4"]
+    assert page.headers["X-Total-Count"] == "5"
+    whole = get(f"{PATH}/{incident_id}/updates").json
+    assert whole == get(f"{PATH}/{incident_id}").json["updates"]
+    assert get(f"{PATH}/{incident_id}/updates?offset=9").json == []
+
+
+def test_updates_that_an_older_version_stored_in_the_incident_are_kept(lookout):
+    _, incident_id = broken(lookout)
+    notes = tuple({"time": n, "user": "otto", "stage": "monitoring", "message": f"{n}"} for n in range(3))
+
+    def as_before(root):
+        incident = incidents_of(root)[incident_id]
+        incident.__dict__["updates"] = notes
+        incident.__dict__.pop("_updates", None)
+        incident._p_changed = True
+
+    lookout.service.transact(as_before)
+    lookout.service.transact(lambda root: incidents_of(root)[incident_id]._p_deactivate())  # read as it is stored
+    shown = lookout.service.vera.get(f"{PATH}/{incident_id}").json
+    assert shown["updates"] == list(notes)
+    assert lookout.service.vera.get(f"{PATH}/{incident_id}/updates?limit=1&offset=1").json == [notes[1]]
+    for _ in range(2):  # a step may be met again
+        lookout.service.transact(part_updates)
+        assert lookout.service.vera.get(f"{PATH}/{incident_id}").json == shown
+    lookout.service.otto.post_json(f"{PATH}/{incident_id}/updates", {"stage": "resolved", "message": "done"})
+    assert [each["message"] for each in lookout.service.vera.get(f"{PATH}/{incident_id}").json["updates"]] == [
+        "0", "1", "2", "done"]  # fmt: skip
 
 
 def test_a_monitor_that_is_paused_while_it_is_down_is_not_said_to_be_up_again(lookout):

@@ -43,8 +43,9 @@ class Measuring:
 
     def totals(self, start, end, numbers):
         """As the reading gives them; asked for a few series and for many it says the same."""
-        few = self.read(lambda reading: reading.totals(start, end, numbers))
-        many = self.read(lambda reading: reading.totals(start, end, [*numbers, *range(10**6, 10**6 + 100)]))
+        few = self.read(lambda reading: reading.totals(start, end, numbers, percentiles=True))
+        others = range(10**6, 10**6 + 100)
+        many = self.read(lambda reading: reading.totals(start, end, [*numbers, *others], percentiles=True))
         plain = [{n: each._replace(start=0, mean=None, p95=None) for n, each in found.items()} for found in (few, many)]
         assert plain[0] == plain[1]
         return many

@@ -8,6 +8,7 @@ from opsapp.series import codec
 from opsapp.series.columns import DEFLATED, Corrupt, Reader, Writer
 from opsapp.series.observations import DOWN, FOREVER, MARK, NONE, UP, Row, worst
 from opsapp.series.rollup import Rollup
+from opsapp.series.sketch import of_one, sketch
 
 times = st.integers(0, codec.LATEST - 1)
 values = st.none() | st.floats(allow_nan=False, allow_infinity=False) | st.integers(0, 10**6).map(lambda n: n / 10)
@@ -39,6 +40,7 @@ rollups = st.builds(
     p95=values,
     worst=st.integers(0, 6),
     spent=st.tuples(*[st.integers(0, 86_400_000)] * 5),
+    sketch=st.lists(st.floats(-1e6, 1e6), max_size=20).map(sketch),
 )
 
 
@@ -50,6 +52,28 @@ def test_any_rollups_come_back(found):
 @given(st.lists(st.tuples(st.integers(0, 2**32), rollups, st.builds(Row, times, values, statuses, holds)), max_size=50))
 def test_any_summary_comes_back(found):
     assert codec.decode_summary(codec.encode_summary(found)) == found
+
+
+def test_what_was_written_without_sketches_is_read_as_if_all_values_were_at_the_p95(monkeypatch):
+    """Roll-ups of a version before there were sketches."""
+    plain = [Rollup(0, 5, 4, 2.0, 1.0, 4.0, 4.0, UP, (1, 2, 3, 4, 5)), Rollup(300, 5, 0, *[None] * 4, NONE, (0,) * 5)]
+    monkeypatch.setattr(codec, "_write_sketches", lambda *_: None)
+    monkeypatch.setattr(codec, "ROLLUP", codec.PLAIN_ROLLUP)
+    monkeypatch.setattr(codec, "SUMMARY", codec.PLAIN_SUMMARY)
+    rollups, row = codec.encode_rollups(plain), Row(9, 1.0, UP, 60)
+    summary = codec.encode_summary([(number, each, row) for number, each in enumerate(plain)])
+    monkeypatch.undo()
+    wanted = [plain[0]._replace(sketch=of_one(4.0, 4)), plain[1]]
+    assert codec.decode_rollups(rollups) == wanted
+    assert [each for _, each, _ in codec.decode_summary(summary)] == wanted
+    assert [each for _, each, _ in codec.decode_summary(summary, sketches=False)] == plain
+
+
+def test_a_summary_is_read_without_its_sketches():
+    entry = (7, Rollup(0, 2, 2, 1.5, 1.0, 2.0, 2.0, UP, (0,) * 5, sketch([1.0, 2.0])), Row(9, 1.0, UP, 60))
+    data = codec.encode_summary([entry])
+    assert codec.decode_summary(data) == [entry]
+    assert codec.decode_summary(data, sketches=False) == [(7, entry[1]._replace(sketch=b""), entry[2])]
 
 
 @given(st.lists(st.integers(-(2**62), 2**62), max_size=100))

@@ -45,9 +45,21 @@ def test_merging_fine_buckets_gives_the_long_ones_but_for_the_p95(rows):
         assert merged._replace(p95=None, mean=None) == exact._replace(p95=None, mean=None)
         if exact.valued:
             assert abs(merged.mean - exact.mean) < 0.01
+            assert abs(merged.p95 - exact.p95) <= 0.02 * exact.p95
             assert exact.low <= merged.p95 <= exact.high
     assert merge([]) == []
     assert [each.checks for each in merge(fine)] == ([sum(each.checks for each in fine)] if fine else [])
+
+
+def test_a_part_without_a_sketch_leaves_the_p95_unknown():
+    first, second = (each._replace(start=0) for each in roll_up(_at([5.0, 7.0]), (START, END), FINE))
+    assert merge([first, second])[0].p95 == 7.0
+    assert merge([first, second._replace(sketch=b"")])[0]._replace(spent=()).p95 is None
+    assert merge([second._replace(sketch=b"")])[0].p95 == 7.0
+
+
+def _at(values):
+    return [Row(START + number * FINE, value, UP, 60) for number, value in enumerate(values)]
 
 
 def test_the_state_before_the_window_counts_into_it():

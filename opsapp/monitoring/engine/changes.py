@@ -76,12 +76,12 @@ def settle(
 
 def acknowledge(root: Root, incident: Incident, user: str, note: str, now: float) -> None:
     incident.acknowledge(user, note, now)
-    tell_incident(root, incident, "acknowledged", now)
+    tell_incident(root, incident, "acknowledged", now, user=user)
 
 
 def add_update(root: Root, incident: Incident, user: str, stage: str, message: str, now: float) -> None:
-    incident.add_update(user, stage, message, now)
-    tell_incident(root, incident, "updated", now)
+    note = incident.add_update(user, stage, message, now)
+    tell_incident(root, incident, "updated", now, update=note)
 
 
 def tell(root: Root, monitor: Monitor, change: str, now: float, **more: Any) -> None:
@@ -99,8 +99,9 @@ def tell(root: Root, monitor: Monitor, change: str, now: float, **more: Any) -> 
     events.emit(root, "monitor", data | more)
 
 
-def tell_incident(root: Root, incident: Incident, change: str, now: float) -> None:
-    events.emit(root, "incident", incident.record(now) | {"change": change})
+def tell_incident(root: Root, incident: Incident, change: str, now: float, **more: Any) -> None:
+    """What changed; never all that people said before."""
+    events.emit(root, "incident", incident.summary(now) | {"change": change} | more)
 
 
 def misfits(root: Root, monitor: Monitor, given: dict[str, Any]) -> dict[str, str]:

@@ -77,7 +77,7 @@ def _scores(node: Node, root: Root, entries: list[Entry]) -> list[dict[str, Any]
     now, numbers = now_ms(node), [entry.series for entry in entries]
     reading = node.series.reading(root)
     week = reading.totals(now - score.UPTIME_DAYS * DAY, now + 1, numbers)
-    day = reading.totals(now - DAY, now + 1, numbers)
+    day = reading.totals(now - DAY, now + 1, numbers, percentiles=True)
     return [_score(node, entry, week.get(entry.series), day.get(entry.series)) for entry in entries]
 
 

@@ -12,6 +12,7 @@ from opsapp.monitoring.engine import changes, warroom
 from opsapp.monitoring.resources import Incident, Incidents
 from opsapp.monitoring.views.monitors import may_operate
 from opsapp.tree.acl import Permission
+from opsapp.web.fields import Paging
 
 
 @view_config(
@@ -54,6 +55,23 @@ def acknowledge(context: Incident, request: Request) -> dict[str, Any]:
     changes.acknowledge(request.root, context, user, note, request.node.clock.now())
     request.audit("incident.acknowledge", context.id, after={"note": note})
     return {"status": "acknowledged"}
+
+
+@view_config(
+    context=Incident,
+    name="updates",
+    request_method="GET",
+    permission=Permission.view,
+    query=Paging,
+    returns=[schemas.IncidentNote],
+    renderer="json",
+)
+def list_updates(context: Incident, request: Request) -> list[dict[str, Any]]:
+    """What people said of it, oldest first."""
+    count, first = context.count_updates(), request.valid_query["offset"]
+    limit = request.valid_query["limit"]
+    request.response.headers["X-Total-Count"] = str(count)
+    return context.updates_between(first, count if limit is None else min(count, first + limit))
 
 
 @view_config(
