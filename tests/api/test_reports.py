@@ -31,7 +31,7 @@ def watch(lookout, *phases, **settings):
 def fold_everything(service):
     node = service.node
     node.leases.held[measuring.LEASE] = 1
-    node.transact(leases.beat, node.leases.owner, [measuring.LEASE], {})
+    node.transact(leases.beat, node.leases.owner, [measuring.LEASE], {}, node.clock.now())
     measuring.fold(node)
     while measuring.merge(node):
         pass
