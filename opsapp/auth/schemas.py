@@ -36,6 +36,7 @@ class LoginSection(Body):
     lock_s = colander.SchemaNode(Number(1, 86_400), missing=300)
     session_s = colander.SchemaNode(Number(1, 30 * 86_400), missing=86_400)
     confirm_s = colander.SchemaNode(Number(1, 86_400), missing=900)
+    known_browser_s = colander.SchemaNode(Number(1, 3650 * 86_400), missing=90 * 86_400)
     purge_s = colander.SchemaNode(Number(1, 86_400), missing=300)
 
 

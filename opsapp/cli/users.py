@@ -1,4 +1,7 @@
-"""`opsapp user add|passwd|list|disable`: users without the API. Passwords come from the prompt or standard input."""
+"""`opsapp user add|passwd|list|disable|unlock`: users without the API.
+
+Passwords come from the prompt or standard input.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,10 @@ def add_commands(commands: Any) -> None:
     listing = user.add_parser("list", help="all users")
     disable = user.add_parser("disable", help="nobody signs in as this user any more; ends the user's sessions")
     disable.add_argument("username")
-    for command, run in ((add, add_user), (passwd, set_password), (listing, list_users), (disable, disable_user)):
+    unlock = user.add_parser("unlock", help="forget the failed attempts to sign in as this user")
+    unlock.add_argument("username")
+    runs = {add: add_user, passwd: set_password, listing: list_users, disable: disable_user, unlock: unlock_user}
+    for command, run in runs.items():
         add_options(command)
         command.set_defaults(run=run)
 
@@ -78,3 +84,9 @@ def disable_user(asked: argparse.Namespace) -> None:
     with _opened(asked) as node:
         engine.disable_user(node, asked.username)
     print(f"disabled {asked.username}")
+
+
+def unlock_user(asked: argparse.Namespace) -> None:
+    with _opened(asked) as node:
+        engine.unlock_user(node, asked.username)
+    print(f"unlocked {asked.username}")

@@ -52,6 +52,7 @@ ROWS = {
     "PUT /api/users/{username}": ADMIN,
     "DELETE /api/users/{username}": ADMIN,
     "DELETE /api/users/{username}/totp": ADMIN,
+    "POST /api/users/{username}/unlock": ADMIN,
     "GET /api/audit": ADMIN,
     # agents
     "GET /api/agents": VIEWER,
@@ -211,6 +212,7 @@ def agent_path(rest=""):
 
 SAMPLES = {
     "/api/users/{username}": make_user,
+    "/api/users/{username}/unlock": lambda root: make_user(root) + "/unlock",
     "/api/users/{username}/totp": lambda root: make_user(root) + "/totp",
     "/api/agents/{agent_id}": agent_path(),
     "/api/agents/{agent_id}/commands": agent_path("/commands"),

@@ -57,6 +57,18 @@ def disable_user(node: Node, username: str, actor: Actor = SHELL) -> None:
     change_user(node, username, {"disabled": True}, actor, None)
 
 
+def unlock_user(node: Node, username: str, actor: Actor = SHELL) -> None:
+    """Forget the failed attempts to sign in as this user."""
+    with refusals_noted(node, actor, "user.unlock", username):
+        node.transact(_unlock, username, actor)
+
+
+def _unlock(root: Root, username: str, actor: Actor) -> None:
+    user_of(root, username)
+    unlocked = resources.forget_attempts(root, [f"user:{username}", f"proof:{username}"], now_of(root))
+    note(root, actor, "user.unlock", username, after={"was_locked": unlocked})
+
+
 def list_users(node: Node) -> list[dict[str, Any]]:
     return node.transact(lambda root: [resources.describe(user) for user in resources.users_of(root).values()])
 

@@ -11,6 +11,8 @@ from opsapp.lib.networks import counted_address
 from opsapp.lib.problems import TooMany
 from opsapp.runtime.node import Node
 
+from .browsers import Held, known_browser
+
 Counters = list[tuple[str, Limit]]
 
 
@@ -18,11 +20,15 @@ def login_config(node: Node) -> dict[str, Any]:
     return node.config["web"]["login"]
 
 
-def login_counters(node: Node, ip: str, username: str) -> Counters:
-    """By address, and by username so that many addresses do not help. A name that nobody can have needs no counter."""
+def login_counters(node: Node, ip: str, username: str, held: Held = ()) -> Counters:
+    """By address, and by username so that many addresses do not help. A name that nobody can have needs no counter. A
+    browser that this user has signed in with before has one of its own: what others try does not count there."""
     known = login_config(node)
     by_ip = Limit(known["attempts_per_ip"], known["window_s"], known["lock_s"])
     by_name = Limit(known["attempts_per_user"], known["window_s"], known["lock_s"])
+    browser_id = known_browser(node, held, username)
+    if browser_id is not None:
+        return [("browser:" + browser_id, by_name)]
     counters = [("ip:" + counted_address(ip), by_ip)]
     return counters if username_problem(username) else [*counters, ("user:" + username, by_name)]
 

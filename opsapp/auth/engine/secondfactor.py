@@ -135,7 +135,7 @@ def _second_step(root: Root, token: str, code: str, client: Client, life: float)
     now, node = now_of(root), node_of(root._p_jar)
     found = resources.find_partial(root, token, now)
     username = found[0].username if found else ""
-    counters = login_counters(node, client.ip, username)
+    counters = login_counters(node, client.ip, username, client.held)
     locked = resources.seconds_locked(root, counters, now)
     if locked:
         return Missed(username, "too_many_attempts", locked)

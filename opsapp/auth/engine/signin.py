@@ -12,15 +12,17 @@ from opsapp.runtime.node import Node
 from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
 
+from .browsers import Held
 from .limits import Counters, in_turn, login_config, login_counters, too_many
 from .passwords import verify_password
 
 
 class Client(NamedTuple):
-    """Who signs in, from where."""
+    """Who signs in, from where; `held` are the cookies by which a browser is known."""
 
     ip: str
     agent: str
+    held: Held = ()
 
 
 class Begun(NamedTuple):
@@ -35,7 +37,7 @@ def sign_in(node: Node, username: str, password: str, client: Client) -> dict[st
 
     TooMany or Unauthenticated otherwise, in the same time whoever is meant.
     """
-    begun = in_turn(node, _begin, login_counters(node, client.ip, username), username)
+    begun = in_turn(node, _begin, login_counters(node, client.ip, username, client.held), username)
     if begun.locked:
         login_refused(node, username, client, "too_many_attempts")
         raise too_many(begun.locked)

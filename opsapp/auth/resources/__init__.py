@@ -1,6 +1,6 @@
 """What is stored of users and their credentials. Passwords, tokens and codes are here only as hashes, or sealed."""
 
-from .attempts import Attempts, count, purge_attempts, seconds_locked
+from .attempts import Attempts, count, forget_attempts, purge_attempts, seconds_locked
 from .keys import ApiKey, Keys, drop_key, drop_keys_of, end_of, find_key, make_key
 from .secondfactor import (
     Totp,
@@ -48,6 +48,7 @@ __all__ = [
     "find_key",
     "find_partial",
     "find_session",
+    "forget_attempts",
     "make_key",
     "make_partial",
     "make_ticket",

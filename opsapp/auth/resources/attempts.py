@@ -42,6 +42,22 @@ def seconds_locked(root: Root, wanted: list[tuple[str, Limit]], now: float) -> i
     return max((remaining(record.counted, now) for record in found if record is not None), default=0)
 
 
+def forget_attempts(root: Root, names: list[str], now: float) -> bool:
+    """Drop these counters; whether one of them was locked."""
+    found = [(name, root.system["attempts"].get(name)) for name in names]
+    was_locked = False
+    for name, record in found:
+        if record is not None:
+            was_locked = was_locked or bool(remaining(record.counted, now))
+            _drop(root, name, record)
+    return was_locked
+
+
+def _drop(root: Root, name: str, record: Attempts) -> None:
+    record.counted = Counted()  # written, so that an attempt at this moment meets a conflict
+    del root.system["attempts"][name]
+
+
 def _record(root: Root, name: str, limit: Limit) -> Any:
     record = root.system["attempts"].get(name)
     if record is None:
@@ -54,6 +70,5 @@ def purge_attempts(root: Root, now: float, after: str = "") -> str | None:
     page = list(root.system["attempts"].items(after, excludemin=True))[:PAGE]
     for name, record in page:
         if is_over(record.counted, record.limit, now):
-            record.counted = Counted()  # written, so that an attempt at this moment meets a conflict
-            del root.system["attempts"][name]
+            _drop(root, name, record)
     return page[-1][0] if len(page) == PAGE else None

@@ -9,6 +9,7 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
 from opsapp.auth import engine, resources, schemas
+from opsapp.auth.engine.browsers import held_of
 from opsapp.auth.engine.signin import Client
 from opsapp.tree.acl import Permission
 from opsapp.tree.folder import Facet, add_facet
@@ -24,7 +25,7 @@ add_facet(Api, "login", Login)
 
 
 def client_of(request: Request) -> Client:
-    return Client(request.client_ip, request.user_agent or "")
+    return Client(request.client_ip, request.user_agent or "", held_of(request.cookies))
 
 
 @view_config(

@@ -113,6 +113,26 @@ def delete_user(context: User, request: Request) -> Deferred:
 
 
 @view_config(
+    context=User,
+    name="unlock",
+    request_method="POST",
+    permission=Permission.administer,
+    returns=schemas.StatusOk,
+    audit="user.unlock",
+)
+def unlock_user(context: User, request: Request) -> Deferred:
+    """Let somebody sign in again after too many failed attempts."""
+    node, actor, name = request.node, request.actor, context.__name__
+    request.audited = True
+
+    def fn() -> Any:
+        accounts.unlock_user(node, name, actor)
+        return 200, {}, {"status": "ok"}
+
+    return Deferred(fn)
+
+
+@view_config(
     context=UserTotp,
     request_method="DELETE",
     permission=Permission.administer,

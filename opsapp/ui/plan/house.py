@@ -44,6 +44,7 @@ HOUSE = (
                         body=(("disabled", True),),
                         grave=True,
                     ),
+                    Act("unlock", "Let sign in again", "POST /api/users/{username}/unlock"),
                     Act(
                         "totp-off",
                         "Turn the second factor off",

@@ -16,9 +16,11 @@ from pyramid.view import view_config
 
 from opsapp.auth import engine, resources
 from opsapp.auth.cookies import SESSION, carries, cookie, csrf_token
+from opsapp.auth.engine import browsers
 from opsapp.auth.views.login import client_of
 from opsapp.lib.ids import new_token
 from opsapp.lib.problems import Forbidden, Problem, UnsupportedType
+from opsapp.runtime.node import Node
 from opsapp.tree.acl import Permission
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Root
@@ -57,13 +59,16 @@ class Form(NamedTuple):
         response.headerlist.append(("Set-Cookie", cookie(FORM, self.secret, secure=self.secure)))
         return response
 
-    def well(self, signed_in: dict[str, Any]) -> Response:
+    def well(self, node: Node, signed_in: dict[str, Any]) -> Response:
         """On to where the person wanted to go, or to the second step."""
         if "partial_token" in signed_in:
             partial = cookie(PARTIAL, signed_in["partial_token"], secure=self.secure, max_age=PARTIAL_S, path="/login")
             return see_other("/login/totp?next=" + quote(self.next, safe="/"), partial)
+        known, known_s = browsers.sealed_for(node, signed_in["username"])
+        name = browsers.cookie_name(signed_in["username"])
         return see_other(
             self.next,
+            cookie(name, known, secure=self.secure, max_age=known_s, path="/login"),
             cookie(SESSION, signed_in["token"], secure=self.secure, max_age=self.life),
             cookie(PARTIAL, None, secure=self.secure, path="/login"),
             cookie(FORM, None, secure=self.secure),
@@ -86,12 +91,12 @@ def checked(request: Request) -> dict[str, str]:
     return read_form(request)
 
 
-def try_it(form: Form, sign_in: Callable[[], dict[str, Any]], **values: Any) -> Deferred:
+def try_it(node: Node, form: Form, sign_in: Callable[[], dict[str, Any]], **values: Any) -> Deferred:
     """Sign in; back to the form with the reason where that is refused."""
 
     def fn() -> Response:
         try:
-            return form.well(sign_in())
+            return form.well(node, sign_in())
         except Problem as problem:
             return form.again(problem, **values)
 
@@ -110,7 +115,8 @@ def login(context: LoginPage, request: Request) -> Deferred:
     form = form_of(request, "login.jinja2", "Sign in", values.get("next"))
     node, client = request.node, client_of(request)
     username, password = values.get("username", "")[:256], values.get("password", "")[:1024]
-    return try_it(form, lambda: engine.sign_in(node, username, password, client), username=username, sso=_sso(request))
+    said = {"username": username, "sso": _sso(request)}
+    return try_it(node, form, lambda: engine.sign_in(node, username, password, client), **said)
 
 
 def _sso(request: Request) -> bool:
@@ -130,7 +136,7 @@ def login_totp(context: LoginPage, request: Request) -> Deferred:
     form = form_of(request, "login_totp.jinja2", "Second step", values.get("next"))
     node, client, partial = request.node, client_of(request), request.cookies.get(PARTIAL, "")
     code = values.get("code", "").strip()[:64]
-    return try_it(form, lambda: engine.second_step(node, partial, code, client))
+    return try_it(node, form, lambda: engine.second_step(node, partial, code, client))
 
 
 @view_config(context=Root, name="logout", request_method="POST", permission=Permission.view, body=RAW, audit="logout")
