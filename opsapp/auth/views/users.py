@@ -117,6 +117,7 @@ def delete_user(context: User, request: Request) -> Deferred:
     name="unlock",
     request_method="POST",
     permission=Permission.administer,
+    confirmed=True,
     returns=schemas.StatusOk,
     audit="user.unlock",
 )
