@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from opsapp import app
-from opsapp.runtime import backup, fencing, sealing
+from opsapp.runtime import backup, fencing, packing, sealing
 from opsapp.runtime.settings import make_data_directory, private_files, store_settings
 from opsapp.web import configfile
 
@@ -61,8 +61,10 @@ def pack_store(asked: argparse.Namespace) -> None:
         print("packed")
         return
     node = configured(existing(settings_of(asked))).registry["opsapp.node"]
-    backup.pack(node.store, asked.days)
-    node.stop()
+    try:
+        packing.pack(node.store, asked.days, node.clock.now())
+    finally:
+        node.stop()
     print("packed")
 
 

@@ -1,4 +1,4 @@
-"""Copies of an embedded store, and packing.
+"""Copies of an embedded store.
 
 A FileStorage only ever grows at its end, transaction by transaction, so the file up to the last whole transaction is a
 store of its own. History goes first: it names nothing in main, while main names series by number.
@@ -15,36 +15,20 @@ from pathlib import Path
 from typing import Any
 
 from zc.lockfile import LockError
-from ZODB.FileStorage import FileStorage
 from ZODB.FileStorage.FileStorage import packed_version, read_index
 from ZODB.fsIndex import fsIndex
 
-from opsapp.lib.problems import Conflict, Invalid
+from opsapp.lib.problems import Conflict
 
-from . import embedded, past
+from . import embedded
 from .embedded import PARTIAL
 from .settings import FILE
-from .store import Store
-
-DAY_S = 86400
 
 
 def files_of(settings: dict[str, Any]) -> list[Path]:
     """The files of the embedded databases, history first; none when the store is elsewhere."""
     uris = [settings.get("zodbconn.uri.history", ""), settings.get("zodbconn.uri", "")]
     return [Path(uri[len(FILE) :].partition("?")[0]) for uri in uris if uri.startswith(FILE)]
-
-
-def pack(store: Store, days: int) -> None:
-    """Drop revisions older than `days`, and what nothing refers to any more. Blocks: call it in a native thread."""
-    if days < 0:
-        raise Invalid({"days": "must not be negative"})
-    until = time.time() - days * DAY_S
-    store.transact(past.note_pack, (until,))
-    for db in store.databases.values():
-        if isinstance(db.storage, FileStorage):
-            db.storage.pack_keep_old = False  # the file as it was is deleted once the new one is in its place
-        db.pack(until)
 
 
 def save(files: list[Path], directory: Path) -> list[tuple[str, int]]:
@@ -125,8 +109,3 @@ def _locked(files: list[Path]) -> Iterator[None]:
             yield
     except LockError:
         raise Conflict("a server runs on this store: stop it first") from None
-
-
-def sizes(databases: dict[str, Any]) -> dict[str, int]:
-    """Bytes of each database."""
-    return {name or "main": db.getSize() for name, db in databases.items()}

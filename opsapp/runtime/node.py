@@ -16,7 +16,7 @@ from typing import Any
 from opsapp.lib.problems import Invalid, OutcomeUnknown, StoreAway
 from opsapp.series.process import Series
 
-from . import events, indexing, leases, measuring, memory, nodes, projection, wakes
+from . import events, indexing, leases, measuring, memory, nodes, packing, projection, wakes
 from .clock import Clock
 from .hub import Hub, Lane, LeadLane
 from .store import FRESHEN_S, Store
@@ -56,6 +56,7 @@ class Node:
         self.events = events.Tail(self)
         self.projections = projection.Projections(self)
         self.series = Series(self.name, self.transact)
+        self.pack_problem: str | None = None  # why the store was not packed when it was due
         self.engines: list[Callable[[Node], Any]] = []
         self.companions: list[Callable[[Node], Any]] = []  # started whatever the roles
         self.farewells: list[Callable[[Node], Any]] = []
@@ -138,6 +139,7 @@ class Node:
         indexing.start(self)
         self.supervisor.add("connections", lambda: self.lane("looking", 1).run(self._freshen), every=FRESHEN_S)
         measuring.start(self)
+        packing.start(self)
         for start in self.companions:
             start(self)
         if "engine" in self.roles:

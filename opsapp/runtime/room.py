@@ -32,10 +32,10 @@ class Room:
             raise StoreFull
 
     def is_short(self) -> bool:
-        return any(free < LEAST for free in map(_free, self.directories))
+        return any(free(directory) < LEAST for directory in self.directories)
 
 
-def _free(directory: Path) -> float:
+def free(directory: Path) -> float:
     """Bytes that this process may still take; of a directory that was removed under its open files nobody can say."""
     try:
         about = os.statvfs(directory)

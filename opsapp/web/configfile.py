@@ -227,3 +227,4 @@ def includeme(config: Configurator) -> None:
     config.add_section("web", schemas.WebSection)
     config.add_section("web.limits", schemas.LimitsSection)
     config.add_section("log", schemas.LogSection)
+    config.add_section("store.pack", schemas.PackSection)

@@ -8,9 +8,10 @@ from urllib.parse import urlsplit
 
 import colander
 
+from opsapp.runtime import packing
 from opsapp.wire.urls import web_problem
 
-from .fields import Body, Choice, ListOf, Nullable, Number, Text, Whole, check
+from .fields import Body, Choice, Flag, ListOf, Nullable, Number, Text, Whole, check
 
 
 def _url_problem(value: str) -> str | None:
@@ -67,6 +68,18 @@ class LimitsSection(Body):
 class LogSection(Body):
     format = colander.SchemaNode(Choice("text", "json"), missing="text")
     level = colander.SchemaNode(Choice("debug", "info", "warning", "error"), missing="info")
+
+
+class PackSection(Body):
+    """`store.pack`: when an embedded store drops its past by itself."""
+
+    enabled = colander.SchemaNode(Flag(), missing=packing.DEFAULTS["enabled"])
+    days = colander.SchemaNode(Whole(0, 3650), missing=packing.DEFAULTS["days"])
+    hour = colander.SchemaNode(Nullable(Whole(0, 23)), missing=packing.DEFAULTS["hour"])
+    growth = colander.SchemaNode(Number(1, 1000), missing=packing.DEFAULTS["growth"])
+    least_mb = colander.SchemaNode(Whole(0, 1 << 20), missing=packing.DEFAULTS["least_mb"])
+    latest_days = colander.SchemaNode(Number(0.001, 3650), missing=packing.DEFAULTS["latest_days"])
+    look_s = colander.SchemaNode(Number(0.1, 86400), missing=packing.DEFAULTS["look_s"])
 
 
 class Config(Body):

@@ -11,7 +11,7 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
 from opsapp.runtime import ascode as declared
-from opsapp.runtime import backup
+from opsapp.runtime import packing
 from opsapp.tree.acl import Permission
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Api, Root
@@ -19,7 +19,7 @@ from opsapp.wire.version import VERSION
 
 from . import ascode, eventstream, metrics, openapi
 from .answers import Deferred, Stream
-from .fields import Body, Choice, MapOf, Text, Whole
+from .fields import Body, Choice, MapOf, Nullable, Text, Whole
 from .sse import CONTENT_TYPE, last_event_id
 
 
@@ -43,6 +43,11 @@ class PublicStatus(Body):
 
 class StoreSizes(Body):
     sizes = colander.SchemaNode(MapOf(Whole(0)))
+
+
+class StoreState(StoreSizes):
+    packed_at = colander.SchemaNode(Nullable(Whole(0)))
+    pack_problem = colander.SchemaNode(Nullable(Text()))
 
 
 class Pack(Body):
@@ -108,11 +113,16 @@ def prometheus_metrics(context: Root, request: Request) -> Response:
 
 
 @view_config(
-    context=StoreFacet, request_method="GET", permission=Permission.administer, returns=StoreSizes, renderer="json"
+    context=StoreFacet, request_method="GET", permission=Permission.administer, returns=StoreState, renderer="json"
 )
 def store_sizes(context: StoreFacet, request: Request) -> dict[str, Any]:
-    """Bytes of each database."""
-    return {"sizes": backup.sizes(request.node.store.databases)}
+    """Bytes of each database, when the store was packed last, and why not since if that failed."""
+    done = packing.last(request.root)
+    return {
+        "sizes": packing.sizes(request.node.store.databases),
+        "packed_at": done and int(done.at),
+        "pack_problem": request.node.pack_problem,
+    }
 
 
 @view_config(
@@ -123,8 +133,8 @@ def pack_store(context: StoreFacet, request: Request) -> Deferred:
     node, days = request.node, request.valid_body["days"]
 
     def pack() -> Any:
-        node.lane("pack", 1).run(backup.pack, node.store, days)
-        return 200, {}, {"status": "packed", "sizes": backup.sizes(node.store.databases)}
+        node.lane("pack", 1).run(packing.pack, node.store, days, node.clock.now())
+        return 200, {}, {"status": "packed", "sizes": packing.sizes(node.store.databases)}
 
     return Deferred(pack)
 

@@ -1,0 +1,137 @@
+"""Packing: dropping the store's past, and what nothing refers to any more. Of an embedded store by itself, too.
+
+A pack writes the file anew beside itself, in a native thread while everything goes on, and needs room for that. A ZEO
+server or PostgreSQL packs with tools of its own. How far back the store can be read afterwards is known in `past`.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from zoneinfo import ZoneInfo
+
+from ZODB.FileStorage import FileStorage
+
+from opsapp.lib.problems import Conflict, Invalid
+
+from . import past, room
+from .store import Store
+
+if TYPE_CHECKING:
+    from opsapp.tree.root import Root
+
+    from .node import Node
+
+log = logging.getLogger(__name__)
+
+DAY_S = 86400
+SPARE = 64 << 20  # bytes that everything else may need meanwhile
+LAST = "last_pack"
+DEFAULTS = {"enabled": True, "days": 7, "hour": 3, "growth": 2.0, "least_mb": 64, "latest_days": 30, "look_s": 600.0}
+
+
+class Pack(NamedTuple):
+    """The last one: when, and how large each database was after it."""
+
+    at: float
+    sizes: dict[str, int]
+
+
+def sizes(databases: dict[str, Any]) -> dict[str, int]:
+    """Bytes of each database."""
+    return {name or "main": db.getSize() for name, db in databases.items()}
+
+
+def pack(store: Store, days: int, now: float) -> None:
+    """Drop revisions older than `days`, and what nothing refers to any more. Conflict where the disk has no room for
+    it. `now` is the node's clock; revisions have the times of their commits. Blocks: call it in a native thread."""
+    if days < 0:
+        raise Invalid({"days": "must not be negative"})
+    check_room(store.databases)
+    until = time.time() - days * DAY_S
+    store.transact(past.note_pack, (until,))
+    for db in store.databases.values():
+        if isinstance(db.storage, FileStorage):
+            db.storage.pack_keep_old = False  # the file as it was is deleted once the new one is in its place
+        db.pack(until)
+    store.transact(_note, (Pack(now, sizes(store.databases)),))
+
+
+def check_room(databases: dict[str, Any]) -> None:
+    """Each file in turn is written anew beside itself; at worst nothing of it can be dropped."""
+    for db in databases.values():
+        if not isinstance(db.storage, FileStorage):
+            continue
+        directory, needed = Path(db.storage.getName()).parent, db.getSize() + SPARE
+        free = room.free(directory)
+        if free < needed:
+            raise Conflict(
+                f"There is not enough room to pack: it needs {needed >> 20} MiB on the disk of the store, "
+                f"and {int(free) >> 20} MiB are free.",
+                code="no_room",
+            )
+
+
+def last(root: Root) -> Pack | None:
+    """Transaction function."""
+    found = root.system.get(LAST)
+    return None if found is None else Pack(*found)
+
+
+def _note(root: Root, done: Pack) -> None:
+    root.system[LAST] = tuple(done)
+
+
+def is_due(done: Pack | None, size: int, now: float, settings: dict[str, Any]) -> bool:
+    """Whether the files have grown enough since the last pack, or it was long ago."""
+    if done is None or now - done.at >= settings["latest_days"] * DAY_S:
+        return True
+    return size >= max(settings["growth"] * sum(done.sizes.values()), settings["least_mb"] << 20)
+
+
+class Packer:
+    """Packs the embedded store of this process whenever it is due, at an hour of the day at which it disturbs least."""
+
+    def __init__(self, node: Node):
+        self.node = node
+        self._tried_at = -float("inf")
+
+    def settings(self) -> dict[str, Any]:
+        return {**DEFAULTS, **self.node.config.get("store", {}).get("pack", {})}
+
+    def look(self) -> bool:
+        """Step. What goes wrong is said and tried again a day later: the service goes on without."""
+        settings, now = self.settings(), self.node.clock.now()
+        self.node.supervisor.workers["store-pack"].every = settings["look_s"]
+        if not settings["enabled"] or not self._is_hour(settings["hour"], now) or now < self._tried_at + DAY_S / 2:
+            return False
+        size = sum(sizes(self.node.store.databases).values())
+        if is_due(self.node.transact(last), size, now, settings):
+            self._tried_at = now
+            self.node.lane("pack", 1).run(self._pack, settings["days"])
+        return False
+
+    def _is_hour(self, hour: int | None, now: float) -> bool:
+        zone = ZoneInfo(self.node.config.get("timezone", "UTC"))
+        return hour is None or datetime.fromtimestamp(now, zone).hour == hour
+
+    def _pack(self, days: int) -> None:
+        before, began = sizes(self.node.store.databases), time.monotonic()
+        try:
+            pack(self.node.store, days, self.node.clock.now())
+        except Exception as problem:  # whatever it is, the service goes on, and people are told of it
+            self.node.pack_problem = str(problem)
+            log.exception("the store was not packed")
+            return
+        self.node.pack_problem = None
+        after = sizes(self.node.store.databases)
+        log.info("store packed from=%s to=%s seconds=%.1f", before, after, time.monotonic() - began)
+
+
+def start(node: Node) -> None:
+    """On the hub, of the process that has an embedded store."""
+    if all(isinstance(db.storage, FileStorage) for db in node.store.databases.values()):
+        node.supervisor.add("store-pack", Packer(node).look, every=DEFAULTS["look_s"], wake=("config",))

@@ -1,0 +1,101 @@
+"""An embedded store that packs itself: when it has grown, or after a time, and never without the room for it."""
+
+import threading
+
+import pytest
+
+from opsapp.lib.problems import Conflict
+from opsapp.runtime import packing, room
+from opsapp.runtime.packing import DAY_S, DEFAULTS, Pack, Packer, is_due
+
+MB = 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("done", "size", "days_later", "due"),
+    [
+        (None, 1, 0, True),  # nobody knows when
+        (Pack(0, {"main": 40 * MB, "history": 60 * MB}), 199 * MB, 1, False),
+        (Pack(0, {"main": 40 * MB, "history": 60 * MB}), 200 * MB, 1, True),
+        (Pack(0, {"main": MB}), 63 * MB, 1, False),  # twice nothing is nothing
+        (Pack(0, {"main": MB}), 64 * MB, 1, True),
+        (Pack(0, {"main": MB}), MB, 29.9, False),
+        (Pack(0, {"main": MB}), MB, 30, True),
+    ],
+)
+def test_it_is_due_by_growth_or_by_time(done, size, days_later, due):
+    assert is_due(done, size, days_later * DAY_S, DEFAULTS) is due
+
+
+@pytest.fixture
+def packer(service):
+    """Of a store that has grown; it is packed in whatever hour."""
+    node = service.node
+    node.config = node.config | {"store": {"pack": {**node.config["store"]["pack"], "hour": None, "days": 0}}}
+    made = Packer(node)
+    node.supervisor.add("store-pack", made.look, every=1.0)
+    return made
+
+
+def grow(service):
+    for n in range(200):
+        service.transact(lambda root, n=n: root.system.__setitem__("ballast", str(n) * 20_000))
+
+
+def test_a_store_that_has_grown_is_packed_once(service, packer, tmp_path):
+    grow(service)
+    before = (tmp_path / "main.fs").stat().st_size
+    assert service.ada.get("/api/store").json["packed_at"] is None
+    packer.look()
+    assert (tmp_path / "main.fs").stat().st_size < before / 5
+    shown = service.ada.get("/api/store").json
+    assert (shown["packed_at"] > 0, shown["pack_problem"]) == (True, None)
+    assert not list(tmp_path.glob("*.old")) + list(tmp_path.glob("*.pack"))
+    grow(service)
+    before = (tmp_path / "main.fs").stat().st_size
+    service.clock.advance(DAY_S)
+    packer.look()
+    assert (tmp_path / "main.fs").stat().st_size >= before  # not by so little
+
+
+def test_only_in_its_hour_and_only_when_it_may(service, packer):
+    pack = service.node.config["store"]["pack"]
+    hour = 1 + int(service.clock.now() % DAY_S) // 3600
+    for settings in ({"hour": hour % 24}, {"enabled": False}):
+        service.node.config = service.node.config | {"store": {"pack": pack | settings}}
+        packer.look()
+        assert service.transact(packing.last) is None
+    service.node.config = service.node.config | {"store": {"pack": pack | {"hour": (hour - 1) % 24}}}
+    packer.look()
+    assert service.transact(packing.last) is not None
+
+
+def test_without_the_room_for_it_nothing_is_packed_and_people_are_told(service, packer, monkeypatch, caplog):
+    grow(service)
+    monkeypatch.setattr(room, "free", lambda _directory: 10 * MB)
+    packer.look()
+    assert service.transact(packing.last) is None
+    assert "not enough room to pack" in service.ada.get("/api/store").json["pack_problem"]
+    assert "not enough room to pack" in caplog.text
+    refused = service.ada.post_json("/api/store/pack", {}, status=409).json
+    assert refused["code"] == "no_room"
+    with pytest.raises(Conflict):
+        packing.pack(service.node.store, 1, 0.0)
+    monkeypatch.undo()
+    packer.look()  # not at once again
+    assert service.transact(packing.last) is None
+    service.clock.advance(DAY_S)
+    packer.look()
+    assert service.node.pack_problem is None
+    assert service.transact(packing.last) is not None
+
+
+def test_what_is_written_while_it_packs_is_there_afterwards(service, packer):
+    grow(service)
+    thread = threading.Thread(target=packer.look)
+    thread.start()
+    for n in range(50):
+        service.transact(lambda root, n=n: root.system.__setitem__(f"meanwhile {n}", n))
+    thread.join()
+    assert service.transact(lambda root: [root.system[f"meanwhile {n}"] for n in range(50)]) == list(range(50))
+    assert service.transact(packing.last) is not None
