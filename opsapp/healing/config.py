@@ -32,6 +32,7 @@ class HealsPerHour(Body):
     fleet = colander.SchemaNode(Whole(0, 10**6), missing=60)
     site = colander.SchemaNode(Whole(0, 10**6), missing=30)
     rule = colander.SchemaNode(Whole(0, 10**6), missing=10)
+    target = colander.SchemaNode(Nullable(Whole(0, 10**6)), missing=None)
 
 
 class Brake(Body):

@@ -53,7 +53,7 @@ def test_one_case_that_cannot_be_worked_does_not_stop_the_others(ward, monkeypat
     monkeypatch.setattr(flow.correlation, "correlate", poisoned)
     here.turn(6)
     found = {entry["target"]: (entry["outcome"], entry["reason"]) for entry in here.ledger}
-    assert found["box-1/nginx"] == ("notified", "")
+    assert found["box-1/nginx"] == ("notified", "level notify")
     assert found["box-2/nginx"] == ("lost", "internal_error: RuntimeError: boom")
     assert "boom" in caplog.text
 

@@ -157,3 +157,161 @@ def test_what_is_skipped_is_tried_again_after_a_week_and_is_no_longer_skipped_wh
         here.turn(7 * DAY)
         assert tried_on(here, "agent:a1")
     assert tried_on(here, "agent:a1")
+
+
+# -- nothing ends silently -----------------------------------------------------------------
+
+
+def kinds(here):
+    return [kind for kind, _, _ in told(here)]
+
+
+def test_a_case_that_ends_skipped_is_told(ward):
+    here = ward(ONE, places=HOSTS, **LIMITS).at("execute")
+    for _ in range(5):
+        attempt(here, False)
+    told(here)
+    here.report(down=1).turn().turn(5)
+    assert here.ledger[-1]["outcome"] == "skipped"
+    [(kind, title, text)] = told(here)
+    assert (kind, title) == ("heal.unresolved", "box-1: not healed (skipped)")
+    assert "low_effectiveness: 0% verified on this host" in text
+
+
+def test_a_request_that_expires_is_told_and_one_that_is_rejected_is_not(ward):
+    from opsapp.approvals.engine import expire
+
+    here = ward(ONE).at("approve").report(down=1).turn().turn(5)
+    told(here)
+    here.clock.advance(3601)
+    here.report(down=1)
+    here.node.transact(expire, here.clock.now())
+    here.turn(1)
+    assert here.ledger[0]["outcome"] == "expired"
+    assert "heal.unresolved" in kinds(here)
+
+
+def test_a_request_that_a_person_rejects_tells_nobody(ward):
+    here = ward(ONE).at("approve").report(down=1).turn().turn(5)
+    told(here)
+    [pending] = here.service.vera.get("/api/approvals").json
+    here.service.client("otto").post_json(f"/api/approvals/{pending['request_id']}/reject", {"comment": "not now"})
+    here.turn(1)
+    assert here.ledger[0]["outcome"] == "rejected"
+    assert "heal.unresolved" not in kinds(here)
+
+
+def test_what_an_agent_could_not_heal_alone_is_told(ward):
+    from .test_healing_edges import local
+
+    here = ward().turn().at("execute")
+    local(here, outcome="failed", verified=0, escalated=True)
+    assert kinds(here) == []
+    local(here, outcome_id="o2", outcome="failed", verified=0, escalation_step=1)
+    assert kinds(here) == ["heal.unresolved"]
+    assert (here.trust().failed, here.trust().executions) == (1, 1)
+
+
+def test_every_step_of_the_default_rules_can_run():
+    """As far as an event of the rule fills what is missing."""
+    from opsapp.healing.engine.declared import complete
+    from opsapp.healing.logic.soundness import incomplete
+    from opsapp.wire.actions import ACTIONS
+    from opsapp.wire.conditions import parse
+
+    for rule_id, rule in DEFAULT_RULES.items():
+        assert incomplete(complete(rule)) == {}, rule_id
+        part = "name" if parse(rule["condition"]).family else None
+        for step in rule["escalation_chain"]:
+            action = ACTIONS[step["action"]]
+            action.check(action.complete(step["params"], part))
+
+
+def test_a_case_has_a_reason_whatever_it_comes_to(ward):
+    here = ward(ONE)
+    for level in ("observation", "dry-run", "notify", "execute"):
+        here.at(level)
+        attempt(here, True) if level == "execute" else here.report(down=1).turn().turn(5)
+        here.report(down=0).turn(1).turn(90)
+    assert [entry["outcome"] for entry in here.ledger] == ["observed", "simulated", "notified", "verified"]
+    assert all(entry["reason"] for entry in here.ledger)
+
+
+# -- under a cap -----------------------------------------------------------------
+
+
+def flap(here, times):
+    for _ in range(times):
+        here.report(down=1).turn().turn(5)
+        here.report(down=0).turn().turn(1)
+
+
+@pytest.mark.parametrize("cap", ["brake", "window"])
+def test_under_a_cap_rapid_alerts_are_one_case_and_one_trigger(ward, cap):
+    brake = {"max_heals_per_hour": {"fleet": 0 if cap == "brake" else 60, "site": 30, "rule": 10},
+             "max_unhealthy_percent": 40}  # fmt: skip
+    here = ward({**ONE, "cooldown_s": 1}, brake=brake).at("execute")
+    if cap == "window":
+        body = {"target": "box-1", "duration": "1h", "reason": "x", "action": "notify_only"}
+        here.service.otto.post_json("/api/healing/maintenance", body)
+    flap(here, 8)
+    here.turn(60)
+    assert [entry["outcome"] for entry in here.ledger] == ["notified", "absorbed"]
+    assert len(here.trust().triggers) == 1
+
+
+def test_one_flapping_target_leaves_its_rule_to_the_others(ward):
+    here = ward({**ONE, "cooldown_s": 1}, places=HOSTS, **LIMITS).at("execute")
+    done = [tried_on(here, "agent:a1") for _ in range(7)]
+    assert done == [True] * 6 + [False]
+    ends = {(entry["outcome"], entry["reason"]) for entry in here.ledger}
+    assert ("notified", "brake: 6 heals within an hour, the limit for one target is 6") in ends
+    health = here.service.vera.get("/api/healing/health").json
+    assert "brake of target box-1: 6 heals within an hour, the limit for one target is 6" in health["reasons"]
+    assert tried_on(here, "agent:a2")
+
+
+def test_health_is_degraded_while_the_brake_of_a_rule_is_on(ward):
+    brake = {"max_heals_per_hour": {"fleet": 60, "site": 30, "rule": 2}, "max_unhealthy_percent": 40}
+    here = ward(ONE, places=HOSTS, brake=brake).at("execute")
+    assert here.service.vera.get("/api/healing/health").json["status"] == "Active"
+    for n in (1, 2):
+        tried_on(here, f"agent:a{n}")
+    health = here.service.vera.get("/api/healing/health").json
+    assert health["status"] == "Degraded"
+    assert "brake of rule nginx: 2 heals within an hour, the limit for one rule is 2" in health["reasons"]
+
+
+def test_an_actions_own_settle_time_is_the_least(ward):
+    here = ward({**ONE, "settle_s": 1, "escalation_chain": [{"action": "host_reboot"}]}, places=ABLE).at("approve")
+    here.report(down=1).turn().turn(5)
+    [pending] = here.service.vera.get("/api/approvals").json
+    here.service.client("otto").post_json(f"/api/approvals/{pending['request_id']}/approve", {})
+    here.turn(1)
+    here.hosts.finish("snapshot", snapshot={"kind": "host", "state": {}})
+    here.turn(1)
+    here.hosts.finish("execute", handler="systemctl")
+    here.turn(1)
+    here.report(down=0).turn(170)
+    assert here.ledger[0]["state"] == "settling"
+    here.turn(15).report(down=0).turn(1)
+    assert here.ledger[0]["outcome"] == "verified"
+
+
+# -- what was deleted -----------------------------------------------------------------
+
+
+def test_deleted_hosts_are_neither_sick_nor_a_root_cause(ward):
+    hosts = [place(f"box-{n}", f"a{n}") for n in range(1, 15)]
+    graph = [{"target": "box-1"}, {"target": "box-9", "depends_on": ["box-1"]}]
+    here = ward(ONE, places=hosts, dependencies=graph).at("notify")
+    for n in range(1, 9):
+        here.report(f"agent:a{n}", down=1)
+    here.turn().turn(5)
+    here.at("execute")
+    assert here.service.vera.get("/api/healing/health").json["status"] == "Degraded"
+    here.hosts.here = hosts[8:]
+    here.turn(3)
+    assert here.service.vera.get("/api/healing/health").json["status"] == "Active"
+    assert tried_on(here, "agent:a9")
+    assert here.ledger[-1]["outcome"] == "verified"

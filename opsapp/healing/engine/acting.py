@@ -45,7 +45,9 @@ def begin(flow: Flow, case: Case, plan: Plan, entry_id: int) -> None:
         snapshot=None,
     )
     turns.take(flow, case, plan.host.agent_id)
-    flow.healing.begun = (*flow.healing.recent(flow.now), (flow.now, case.fields["rule_id"], site))
+    flow.healing.begin(
+        flow.now, at=flow.now, rule_id=case.fields["rule_id"], site=site, target=case.fields["target"]
+    )
     if plan.host.agent_id == SERVER:  # nothing there can be looked at beforehand
         flow.ledger.update(flow.root, entry_id, executed=True)
         _command(flow, case, "execute", params=choice.params)
@@ -281,8 +283,10 @@ def settle_of(flow: Flow, case: Case) -> float:
 
 
 def settle_for(flow: Flow, case: Case, action: Action) -> float:
+    """A rule may wait for longer than its action needs, and never for less: a host that is just about to reboot still
+    looks as it did."""
     wanted = flow.world.rules.get(case.fields["rule_id"], {}).get("settle_s")
-    return action.settle if wanted is None else seconds(wanted)
+    return action.settle if wanted is None else max(action.settle, seconds(wanted))
 
 
 def begin_manual_rollback(flow: Flow, event: dict[str, Any]) -> None:

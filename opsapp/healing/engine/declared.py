@@ -87,8 +87,10 @@ DEFAULT_RULES: dict[str, dict[str, Any]] = {
         "condition": "dns_ok == 0",
         "for": 30,
         "severity": "error",
-        "escalation_chain": _chain(
-            "flush_dns", ("restart_service", {"service": "systemd-resolved"}), "restart_container"
+        "escalation_chain": _chain(  # no event names a container: one that resolves names is called `dns` here
+            "flush_dns",
+            ("restart_service", {"service": "systemd-resolved"}),
+            ("restart_container", {"container": "dns"}),
         ),
     },
     "default-vpn": {

@@ -13,7 +13,7 @@ from opsapp.healing.logic.levels import PREDICTIVE_SOURCES
 from opsapp.healing.logic.rules import steps
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import NEVER, Case, about_of, case_of
-from opsapp.healing.stages import correlation, ledger, planning
+from opsapp.healing.stages import correlation, ending, ledger, planning
 from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.attempt import Tried, comes_to
 from opsapp.healing.stages.planning import Plan
@@ -60,9 +60,11 @@ class Flow:
         if event.get("early") and self._correlated(event).outcome == "suppressed":
             return  # as its last one was, and its cooldown is not over: no alert yet
         self.book.last_event_at = int(event["at"])
-        if event["source"] not in PREDICTIVE_SOURCES:  # a guess is no evidence that the rule sees well
-            self._count_trigger(event["rule_id"])
         found = self._correlated(event)
+        known = self.book.cases[found.case_id].fields["events"] if found.kind == "absorb" else ()
+        # Once a case; and a guess is no evidence that the rule sees well.
+        if event["source"] not in PREDICTIVE_SOURCES and event["rule_id"] not in known:
+            self._count_trigger(event["rule_id"])
         if found.kind == "open":
             case = self.book.open(case_of(event), found.due)
             case.why(f"event of rule {event['rule_id']}: held until {found.due - self.now:.1f} s from now")
@@ -141,6 +143,8 @@ class Flow:
         self.ledger.end(
             self.root, case, rule_id=rule_id, outcome=outcome, reason=reason, now=self.now, events=events, **known
         )
+        if ending.tells(outcome, reason):
+            telling.unresolved(self, {**case, "rule_id": rule_id}, outcome, reason)
 
     # -- a case takes a step
 
@@ -284,7 +288,7 @@ class Flow:
             advice.after_outcome(self.healing, record, self.world.thresholds, self.now)
         if not on:
             self.count_case([Tried(*step) for step in case.fields.get("tried", ())], record)
-            if outcome in telling.UNRESOLVED and not case.fields.get("manual"):
+            if ending.tells(outcome, reason) and not case.fields.get("manual"):
                 telling.unresolved(self, case.fields, outcome, reason)
             self._close(case, outcome, reason)
 

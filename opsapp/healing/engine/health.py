@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from opsapp.healing.logic import brake
+from opsapp.healing.logic.brake import Load
 from opsapp.healing.resources import Healing, healing_of
+from opsapp.healing.stages.world import World
 from opsapp.maintenance.engine import healing_windows
 from opsapp.runtime import sealing
 from opsapp.runtime.wakes import node_of
@@ -59,12 +61,25 @@ def _sick(root: Root, healing: Healing, components: list[dict[str, Any]], now: f
     key = sealing.trouble(root)
     if key is not None:
         reasons.append(key)
-    world = world_now(root)
-    pulled = brake.pulled(world.load("", "")._replace(rule=0, site=0), world.settings["brake"])
-    if pulled:
-        reasons.append(f"brake: {pulled}")
+    reasons += _braked(healing, world_now(root))
     agents = [place for place in reach_of(root).places(root) if place.is_agent]
     away = sum(1 for place in agents if not place.online)
     if agents and 2 * away >= len(agents):
         reasons.append(f"{away} of {len(agents)} agents are away")
     return reasons
+
+
+def _braked(healing: Healing, world: World) -> list[str]:
+    """The brake of the whole fleet, or of each rule, site and target that has used up its heals of the hour."""
+    limits = world.settings["brake"]
+    fleet = brake.pulled(world.load("", "")._replace(rule=0, site=0, target=0), limits)
+    if fleet:
+        return [f"brake: {fleet}"]
+    found = []
+    for heal in healing.recent(world.now):
+        load = world.load(heal.rule_id, heal.target)
+        counts = {f"rule {heal.rule_id}": Load(rule=load.rule), f"target {heal.target}": Load(target=load.target),
+                  f"site {heal.site}": Load(site=load.site)}  # fmt: skip
+        said = {name: brake.pulled(count, limits) for name, count in counts.items()}
+        found += [f"brake of {name}: {why}" for name, why in said.items() if why]
+    return list(dict.fromkeys(found))

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from opsapp.healing.logic.rules import names_of
 from opsapp.healing.resources.cases import case_of
-from opsapp.healing.stages import ledger
+from opsapp.healing.stages import ending, ledger
 from opsapp.healing.stages.attempt import Tried
 
-from . import advice
+from . import advice, telling
 
 if TYPE_CHECKING:
     from .flow import Flow
@@ -74,8 +74,10 @@ def report_local(flow: Flow, outcome: Mapping[str, Any]) -> None:
     )
     if record["executed"]:
         site = flow.world.graph.site(record["target"])
-        flow.healing.begun = (*flow.healing.recent(flow.now), (began, record["rule_id"], site))
+        flow.healing.begin(flow.now, at=began, rule_id=record["rule_id"], site=site, target=record["target"])
         advice.after_outcome(flow.healing, record, flow.world.thresholds, flow.now)
     if not outcome.get("escalated"):  # the last step of its case
+        if ending.tells(said, record["reason"]):
+            telling.unresolved(flow, record, said, record["reason"])
         tried = [Tried(ledger.judged(record), None)] if record["executed"] else []
         flow.count_case(tried, record, at=began + outcome["duration_s"])

@@ -31,4 +31,4 @@ def rule(root: Root, rule_id: str) -> dict[str, Any]:
 def dependencies(root: Root, at: int, window: float) -> dict[str, Any]:
     """What had failed then is what had a case: the readings of that time are not in the tree."""
     graph = healing_of(root)["dependencies"].graph()
-    return graph_shown(graph, failing_of(root, graph.nodes, {}, float(at), window))
+    return graph_shown(graph, failing_of(root, None, graph.nodes, {}, float(at), window))

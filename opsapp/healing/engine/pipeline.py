@@ -107,7 +107,7 @@ class HealingEngine:
         self.refreshed_at = now
         if seen["places"] is not self.places:
             self.places, fresh = seen["places"], seen["places"].by_subject
-            self.alerts.dirty.update(fresh.keys() - self.sight.places.keys())
+            self.alerts.dirty.update(fresh.keys() ^ self.sight.places.keys())  # what is new, and what is gone
             self.sight.places = fresh
         self.alerts.pause(seen["paused"])
         self.alerts.settings = settings_of(self.node)

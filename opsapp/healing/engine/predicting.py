@@ -1,8 +1,8 @@
 """Every so often: where the metrics of the agents are heading, and what follows from it.
 
 The series are read in short transactions, agent by agent; the figures are made outside of any. What comes within a day
-is a warning event for the rules about that metric, what comes within three a suggestion. Must not: act, or decide what
-an event leads to; the pipeline does, one level below the rule's own.
+is a warning event for the rules about that metric, what comes within three days a suggestion. Must not: act, or decide
+what an event leads to; the pipeline does, one level below the rule's own.
 """
 
 from __future__ import annotations
@@ -180,29 +180,28 @@ def _whole(time: float | None) -> int | None:
 def _news_of(
     seen: Seen, found: Forecast, matching: list[Limit], section: Mapping[str, Any], now: float
 ) -> Iterator[dict[str, Any]]:
-    """A warning event for every rule about the metric, or a suggestion; nothing where the threshold is met already."""
+    """A suggestion, and where it is near a warning event for every rule about the metric; nothing where the threshold
+    is met already."""
     if found.now >= found.threshold or found.hits_at is None:
         return
+    hours = (found.hits_at - now) / HOUR
+    message = f"{seen.place.name}: {seen.metric} reaches {found.threshold:g} in about {hours:.0f} h, now {found.now:g}."
     if found.within(section["warn_h"] * HOUR, now):
         for limit in matching:
-            yield _event("prediction", seen, limit, found.now - 3 * found.spread, now)
-    elif found.within(section["suggest_h"] * HOUR, now):
-        hours = (found.hits_at - now) / HOUR
-        message = (
-            f"{seen.place.name}: {seen.metric} reaches {found.threshold:g} in about {hours:.0f} h, now {found.now:g}."
-        )
+            yield _event("prediction", seen, limit, found.now - 3 * found.spread, now, message)
+    if found.within(max(section["warn_h"], section["suggest_h"]) * HOUR, now):
         yield _suggestion("capacity_forecast", seen, matching, message, f"{int(found.hits_at // WEEK)}")
 
 
 def _odd(seen: Seen, odd: tuple[float, float], matching: list[Limit], now: float) -> dict[str, Any]:
     usual, margin = odd
-    if matching:
-        return _event("anomaly", seen, matching[0], usual + margin, now)
     message = f"{seen.place.name}: {seen.metric} is at {seen.newest[-1][1]:g}, usually about {usual:g}."
+    if matching:
+        return _event("anomaly", seen, matching[0], usual + margin, now, message)
     return _suggestion("anomaly", seen, matching, message, f"{int(now // DAY)}")
 
 
-def _event(source: str, seen: Seen, limit: Limit, above: float, now: float) -> dict[str, Any]:
+def _event(source: str, seen: Seen, limit: Limit, above: float, now: float, note: str) -> dict[str, Any]:
     """What is asked for is that the metric falls below where it has got to: the rule's condition is not true yet."""
     family = limit.condition.family
     condition = limit.condition.bind(split(seen.metric)[1]) if family else limit.condition
@@ -221,6 +220,7 @@ def _event(source: str, seen: Seen, limit: Limit, above: float, now: float) -> d
             "agent_id": seen.place.agent_id,
             "subject": seen.place.subject,
             "names": seen.place.names,
+            "note": note,
             "at": now,
         },
     }

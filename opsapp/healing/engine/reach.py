@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from zope.interface import Interface
 
+from opsapp.healing.logic.rules import names_of
 from opsapp.healing.stages.world import Host
 from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
@@ -51,6 +52,14 @@ class Places(list[Place]):
         """The words of monitors in the live view, by what they may be called. Nobody looks at one that is paused."""
         looked_at = [place for place in self if not place.is_agent and place.online]
         return {name: place.subject for place in looked_at for name in (place.name, *place.names)}
+
+    @cached_property
+    def called(self) -> frozenset[str]:
+        return frozenset(place.name for place in self)
+
+    def holds(self, target: str) -> bool:
+        """Whether the target of an event, or the host that it is on, is there (still)."""
+        return not self.called.isdisjoint(names_of(target))
 
     @cached_property
     def by_subject(self) -> dict[str, Place]:

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from opsapp.healing.logic.graph import Graph
+from opsapp.healing.logic.levels import PREDICTIVE_SOURCES
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.planning import Plan
@@ -31,14 +32,12 @@ DEMOTED = {  # by cause: what the rule does now, and why
     governor.BREAKER: ("only notifies now", "Several of its heals in a row failed within a short time."),
     governor.CUSUM: ("asks for approval now", "Its heals fail more often than they used to."),
 }
-UNRESOLVED = ("failed", "rolled_back", "inconclusive", "lost")
 
 
 def notified(flow: Flow, case: Mapping[str, Any], reason: str) -> None:
     """A case ended with a message instead of an action."""
-    why = f" ({reason})" if reason else ""
-    _tell(flow, case, "heal.notified", _severity(case), f"{case['target']}: {case['condition']}",
-          f"Rule {case['rule_id']}: {case['condition']} holds on {case['target']}. Nothing was done{why}.")  # fmt: skip
+    title = case.get("note") or f"{case['target']}: {case['condition']}"
+    _tell(flow, case, "heal.notified", _severity(case), title, f"{_what(case)} Nothing was done ({reason}).")
 
 
 def acts(flow: Flow, case: Mapping[str, Any], plan: Plan) -> None:
@@ -46,19 +45,26 @@ def acts(flow: Flow, case: Mapping[str, Any], plan: Plan) -> None:
     assert plan.choice is not None
     deed = f"{plan.choice.action.name} on {plan.host.hostname if plan.host else case['target']}"
     _tell(flow, case, "heal.executing", "warning", f"{case['target']}: {plan.choice.action.name} runs",
-          f"Rule {case['rule_id']}: {case['condition']} holds, {deed} runs by itself.")  # fmt: skip
+          f"{_what(case)} {deed} runs by itself.")  # fmt: skip
 
 
 def asked(flow: Flow, case: Mapping[str, Any], plan: Plan, approval_id: str) -> None:
     assert plan.choice is not None
     _tell(flow, case, "heal.approval", "warning", f"{case['target']}: {plan.choice.action.name} waits for an approval",
-          f"Rule {case['rule_id']}: {case['condition']} holds. Approval {approval_id} decides.")  # fmt: skip
+          f"{_what(case)} Approval {approval_id} decides.")  # fmt: skip
 
 
 def unresolved(flow: Flow, case: Mapping[str, Any], outcome: str, reason: str) -> None:
-    """The end of the chain, and it is not known to be well."""
-    _tell(flow, case, "heal.unresolved", "critical", f"{case['target']}: healing ended {outcome}",
-          f"Rule {case['rule_id']}: {case['condition']} was not resolved: {reason or outcome}.")  # fmt: skip
+    """The end of a case, and it is not known to be well."""
+    severity = "warning" if case["source"] in PREDICTIVE_SOURCES else "critical"
+    _tell(flow, case, "heal.unresolved", severity, f"{case['target']}: not healed ({outcome})",
+          f"{_what(case)} It was not resolved: {reason or outcome}.")  # fmt: skip
+
+
+def _what(case: Mapping[str, Any]) -> str:
+    """What the rule has found. What is only predicted does not hold yet, and says so itself."""
+    found = case.get("note") or f"{case['condition']} holds on {case['target']}."
+    return f"Rule {case['rule_id']}: {found}"
 
 
 def demoted(flow: Flow, change: Change, entry_id: int) -> None:
@@ -75,7 +81,7 @@ def braked(flow: Flow, plan: Plan) -> None:
     if said is None or flow.now - flow.healing.brake_told_at < BRAKE_AGAIN_S:
         return
     flow.healing.brake_told_at = flow.now
-    text = f"Everything only notifies: {said.removeprefix('brake: ')}."
+    text = f"Healing only notifies where this holds: {said.removeprefix('brake: ')}."
     _call_somebody(flow, "healing:brake", "heal.brake", "Healing has put its brake on", text)
 
 
@@ -112,7 +118,7 @@ def causes_of(root: Root, targets: Collection[str], now: float) -> dict[str, str
 def _failing(root: Root, graph: Graph, now: float) -> set[str]:
     places, incidents = reach_of(root).places(root), incidents_of(root)
     window = settings_of(node_of(root._p_jar))["absorption_window_s"]
-    failing = set(failing_of(root, graph.nodes, {}, now, window))
+    failing = failing_of(root, places, graph.nodes, {}, now, window)
     failing |= {incidents[each].monitor_name for each in incidents.open}
     return failing | {place.name for place in places if place.is_agent and not place.online}
 

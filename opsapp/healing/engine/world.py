@@ -40,6 +40,7 @@ def build(root: Root, now: float, places: Places, failing: Mapping[str, Any]) ->
     """The present world. `places` and `failing` come from what the caller sees."""
     healing, node = healing_of(root), node_of(root._p_jar)
     settings, graph = settings_of(node), healing["dependencies"].graph()
+    failing = {target: rules for target, rules in failing.items() if places.holds(target)}
     sight: Sight | None = node.registry.queryUtility(ISight)
     return World(
         now=now,
@@ -48,7 +49,7 @@ def build(root: Root, now: float, places: Places, failing: Mapping[str, Any]) ->
         settings=settings,
         thresholds=thresholds_of(settings),
         graph=graph,
-        failing=failing_of(root, graph.nodes, failing, now, settings["absorption_window_s"]),
+        failing=failing_of(root, places, graph.nodes, failing, now, settings["absorption_window_s"]),
         windows=_windows(root, now),
         hosts=places.hosts,
         server=Host(SERVER, SERVER, usable=_own_tools(node.config), native=False),
@@ -67,7 +68,9 @@ def _own_tools(config: Mapping[str, Any]) -> frozenset[str]:
     return own_tools() if config["automations"]["server_scripts"] else own_tools() - {"sh"}
 
 
-def failing_of(root: Root, named: Mapping[str, Any], seen: Mapping[str, Any], now: float, window: float) -> set[str]:
+def failing_of(
+    root: Root, places: Places | None, named: Mapping[str, Any], seen: Mapping[str, Any], now: float, window: float
+) -> set[str]:
     """Targets that have failed, as far as dependants are concerned.
 
     With an open case, or one that ended without success within the absorption window; and, where somebody declared them
@@ -80,6 +83,8 @@ def failing_of(root: Root, named: Mapping[str, Any], seen: Mapping[str, Any], no
     found.update(book.open_on.keys())
     found.difference_update(book.queued)
     found.update(book.unhealed_since(now - window))
+    if places is not None:  # what was deleted has not failed, whatever its last case came to
+        found = {target for target in found if places.holds(target)}
     if named:
         found.update(name for names in _down(root) for name in names if name in named)
     return found
@@ -137,12 +142,14 @@ def _load(
     """Heals that the transaction itself begins count too: it works many cases, and the limit is theirs together."""
     rules: Counter[str] = Counter()
     sites: Counter[str | None] = Counter()
+    on: Counter[str] = Counter()
     counted: list[int] = []  # the sick: once, and only where a plan asks
 
     def load(rule_id: str, target: str) -> Load:
-        for _, rule, site in healing.recent(now)[rules.total() :]:
-            rules[rule] += 1
-            sites[site] += 1
+        for heal in healing.recent(now)[rules.total() :]:
+            rules[heal.rule_id] += 1
+            sites[heal.site] += 1
+            on[heal.target] += 1
         if not counted:
             counted.append(sick())
         own = site_of(target)
@@ -150,6 +157,7 @@ def _load(
             fleet=rules.total(),
             site=0 if own is None else sites[own],
             rule=rules[rule_id],
+            target=on[target],
             sick=counted[0],
             targets=targets,
         )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 SICK_FROM = 5  # with fewer sick targets a percentage says nothing
 HOUR = 3600.0
+OF_RULE = 0.6  # how much of a rule's heals an hour one target may use up, where nothing else is configured
 
 
 class Load(NamedTuple):
@@ -15,6 +17,7 @@ class Load(NamedTuple):
     fleet: int = 0
     site: int = 0
     rule: int = 0
+    target: int = 0
     sick: int = 0
     targets: int = 0
 
@@ -22,11 +25,17 @@ class Load(NamedTuple):
 def pulled(load: Load, limits: Mapping[str, Any]) -> str | None:
     """Why the brake is on, or None."""
     rates = limits["max_heals_per_hour"]
-    for scope in ("fleet", "site", "rule"):
+    for scope, limit in {**rates, "target": of_target(rates)}.items():
         done = getattr(load, scope)
-        if done >= rates[scope]:
-            return f"{done} heals within an hour, the limit for one {scope} is {rates[scope]}"
+        if done >= limit:
+            return f"{done} heals within an hour, the limit for one {scope} is {limit}"
     percent = 100 * load.sick / load.targets if load.targets else 0.0
     if load.sick >= SICK_FROM and percent > limits["max_unhealthy_percent"]:
         return f"{percent:.0f} % of all targets are sick, the limit is {limits['max_unhealthy_percent']} %"
     return None
+
+
+def of_target(rates: Mapping[str, Any]) -> int:
+    """One target may use up a part of what its rule may do: a unit that flaps must not stop the heals of all others."""
+    limit = rates.get("target")
+    return math.ceil(OF_RULE * rates["rule"]) if limit is None else int(limit)

@@ -5,7 +5,7 @@ Lives here: Healing itself, and how a new store gets one. Must not: HTTP, gevent
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from BTrees.IOBTree import IOBTree
 from BTrees.OOBTree import OOBTree, OOTreeSet
@@ -22,6 +22,13 @@ from .ledger import Ledger
 from .rules import Rules, TrustBook
 from .suggestions import Suggestions
 from .surroundings import Dependencies
+
+
+class Begun(NamedTuple):
+    at: float
+    rule_id: str
+    site: str | None
+    target: str = ""
 
 
 class Healing(Folder):
@@ -47,10 +54,15 @@ class Healing(Folder):
         self.deeds = Deeds()
         self.injections = Injections()
         self.given = OOBTree()  # agent -> the rules that it was ever given to heal alone
-        self.begun: tuple[tuple[float, str, str | None], ...] = ()  # heals of the last hour: (time, rule, site)
+        self.begun: tuple[Begun, ...] = ()  # heals of the last hour
 
-    def recent(self, now: float) -> tuple[tuple[float, str, str | None], ...]:
-        return tuple(one for one in self.begun if now - one[0] < HOUR)
+    def recent(self, now: float) -> tuple[Begun, ...]:
+        """Those of the last hour. Stores of an older version have no target in theirs."""
+        return tuple(Begun(*one) for one in self.begun if now - one[0] < HOUR)
+
+    def begin(self, now: float, *, at: float, rule_id: str, site: str | None, target: str) -> None:
+        """Count a heal that began `at` against the limits of an hour."""
+        self.begun = (*self.recent(now), Begun(at, rule_id, site, target))
 
     @property
     def paused(self) -> bool:

@@ -20,7 +20,7 @@ QUEUE = "healing"
 NEVER = float("inf")
 WHY_LINES = 200
 HARMLESS = ("verified", "withdrawn", "suppressed")
-EVENT_FIELDS = ("source", "condition", "target", "severity", "metrics", "agent_id", "subject", "names")
+EVENT_FIELDS = ("source", "condition", "target", "severity", "metrics", "agent_id", "subject", "names", "note")
 
 
 class Case(Persistent):

@@ -31,7 +31,7 @@ def policies(host: Host, names: tuple[str, ...], tags: tuple[str, ...], world: W
         or not set(names).isdisjoint(world.settings["protected"]["targets"])
     ):
         return []
-    if brake.pulled(world.load("", host.hostname)._replace(rule=0), world.settings["brake"]):
+    if brake.pulled(world.load("", host.hostname)._replace(rule=0, target=0), world.settings["brake"]):
         return []
     found = []
     for rule_id, rule in sorted(world.rules.items()):

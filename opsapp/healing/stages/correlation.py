@@ -9,6 +9,7 @@ from opsapp.healing.logic import windows
 from opsapp.healing.logic.levels import rank
 from opsapp.healing.logic.rules import names_of
 
+from . import planning
 from .trust import effective
 from .world import World
 
@@ -54,7 +55,7 @@ def receive(event: Mapping[str, Any], world: World, cases: Iterable[Mapping[str,
     if window.effect == "suppress":
         return Received("end", outcome="suppressed", reason="; ".join(window.reasons))
     for case in cases:
-        if _stands(case, event["rule_id"], rank(level), world) or _rapid(case, rank(level), world):
+        if _stands(case, event, world) or _rapid(case, event, world):
             return Received("absorb", case_id=case["id"], reason=f"case {case['id']} is about the same target")
     found = None if window.effect else world.graph.suppressor(event["target"], world.failing)
     if found is not None:  # what it hangs on has failed already: there is nothing to wait for
@@ -78,18 +79,25 @@ def _over_since(event: Mapping[str, Any], world: World) -> str | None:
     return None
 
 
-def _stands(case: Mapping[str, Any], rule_id: str, level: int, world: World) -> bool:
+def _may_do_more(event: Mapping[str, Any], case: Mapping[str, Any], world: World) -> bool:
+    """Whether the event's rule may do more now than the case could. Both under what holds all rules down: under a brake
+    or in a window that only notifies, they are the same."""
+    return rank(planning.level_of(event, world).level) > rank(case["level"])
+
+
+def _stands(case: Mapping[str, Any], event: Mapping[str, Any], world: World) -> bool:
     """Whether an open case stands for the event.
 
     One that waits for people may wait for an hour: it keeps no other rule from acting for longer than the window, nor
     one that may do more at all.
     """
-    if case["state"] != "awaiting_approval" or rule_id in case["events"]:
+    if case["state"] != "awaiting_approval" or event["rule_id"] in case["events"]:
         return case["state"] != "closed"
-    return world.now - case["opened_at"] < world.settings["absorption_window_s"] and level <= rank(case["level"])
+    within = world.now - case["opened_at"] < world.settings["absorption_window_s"]
+    return within and not _may_do_more(event, case, world)
 
 
-def _rapid(case: Mapping[str, Any], level: int, world: World) -> bool:
+def _rapid(case: Mapping[str, Any], event: Mapping[str, Any], world: World) -> bool:
     """Whether a closed case still stands for what happens now.
 
     Not when it was verified: then this is a new failure. Nor when it ended at a lower level than this event has,
@@ -98,7 +106,7 @@ def _rapid(case: Mapping[str, Any], level: int, world: World) -> bool:
     """
     recent = case["state"] == "closed" and world.now - case["opened_at"] < world.settings["absorption_window_s"]
     stopped = case["outcome"] in ("verified", "withdrawn") or case.get("held")
-    return recent and not stopped and level <= rank(case["level"])
+    return recent and not stopped and not _may_do_more(event, case, world)
 
 
 def correlate(case: Mapping[str, Any], world: World) -> Correlated:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from opsapp.healing.logic import brake, effectiveness, rules, windows
-from opsapp.healing.logic.levels import PREDICTIVE_SOURCES, behaviour, tells_people
+from opsapp.healing.logic.levels import PREDICTIVE_SOURCES, behaviour, rank, tells_people
 from opsapp.wire.actions import Action
 from opsapp.wire.fields import WireError
 
-from .trust import Effective, effective
+from .trust import Effective, Trust, effective
 from .world import SERVER, Host, World
 
 ENDS = {"observe": "observed", "simulate": "simulated", "notify": "notified"}
@@ -59,6 +59,8 @@ def plan(case: Mapping[str, Any], world: World) -> Plan:
     level = effective(trust, source=case["source"], caps=caps)
     checks = preflight(choice, host, no_host)
     would, outcome, reason = _decide(level, choice, skipped, checks, caps)
+    if would in ("observe", "simulate") and _is_told(case, trust, caps):
+        would, outcome, reason = "notify", "notified", f"{case['source']}: one level below {trust.current_level}"
     why = [f"level {trust.current_level}, effective {level.level}", *level.reasons]
     why += [f"step {skip['step']} {skip['action']} skipped: {skip['reason']}" for skip in skipped]
     why += [
@@ -70,6 +72,14 @@ def plan(case: Mapping[str, Any], world: World) -> Plan:
     return Plan(
         would, outcome, reason, trust.current_level, level, choice, host, tuple(skipped), checks, tell, tuple(why)
     )
+
+
+def level_of(event: Mapping[str, Any], world: World) -> Effective:
+    """The level that an event's rule has now for its target, under everything that holds it down."""
+    rule, case = world.rules[event["rule_id"]], {**event, "step": 0}
+    choice, _ = choose(case, rule, world)
+    _, no_host = whereto(case, rule, world, choice)
+    return effective(world.trust[event["rule_id"]], source=event["source"], caps=_caps(case, no_host, world))
 
 
 def whereto(
@@ -187,6 +197,12 @@ FAILURES = {
 }
 
 
+def _is_told(case: Mapping[str, Any], trust: Trust, caps: list[tuple[str, str]]) -> bool:
+    """What is only predicted is acted upon one level below; people are told of it at the rule's own level."""
+    own = effective(trust, source="alert", caps=caps).level
+    return case["source"] in PREDICTIVE_SOURCES and rank(own) >= rank("notify")
+
+
 def _decide(
     level: Effective,
     choice: Choice | None,
@@ -196,7 +212,8 @@ def _decide(
 ) -> tuple[str, str | None, str]:
     does = behaviour(level.level, choice.action.risk if choice else "low")
     if does in ("observe", "simulate", "notify"):
-        return does, ENDS[does], next((why for cap, why in caps if cap == level.level and why), "")
+        held = next((why for cap, why in caps if cap == level.level and why), "")
+        return does, ENDS[does], held or f"level {level.level}"
     if choice is None:
         return "nothing", "skipped", skipped[-1]["reason"] if skipped else "chain_exhausted"
     for check in checks:

@@ -251,6 +251,8 @@ LIMITS = {"max_heals_per_hour": {"fleet": 60, "site": 30, "rule": 10}, "max_unhe
         (brake.Load(rule=10), "one rule is 10"),
         (brake.Load(site=30), "one site is 30"),
         (brake.Load(fleet=60), "one fleet is 60"),
+        (brake.Load(target=5), None),
+        (brake.Load(target=6), "one target is 6"),
         (brake.Load(sick=4, targets=4), None),
         (brake.Load(sick=5, targets=10), "50 % of all targets"),
         (brake.Load(sick=5, targets=20), None),
@@ -262,6 +264,11 @@ LIMITS = {"max_heals_per_hour": {"fleet": 60, "site": 30, "rule": 10}, "max_unhe
 def test_brake(load, says):
     found = brake.pulled(load, LIMITS)
     assert found is None if says is None else says in found
+
+
+def test_the_limit_of_a_target_is_a_part_of_its_rules_unless_configured():
+    assert [brake.of_target({"rule": rule}) for rule in (0, 1, 5, 10)] == [0, 1, 3, 6]
+    assert brake.of_target({"rule": 10, "target": 7}) == 7
 
 
 # -- chain ------------------------------------------------------------------------------------------------------------

@@ -120,6 +120,22 @@ def test_the_rule_that_may_do_most_leads_then_the_most_severe(order):
     assert correlation.leading(case(events={"odd": 1, "info": 1}), odd) == "odd"
 
 
+@pytest.mark.parametrize(
+    ("changes", "kind"),
+    [
+        ({"load": Load(rule=10)}, "absorb"),  # the brake holds the event down as it held the case
+        ({"windows": [window("notify")]}, "absorb"),
+        ({"hosts": []}, "absorb"),
+        ({}, "open"),  # nothing holds it down any more: it may act
+    ],
+)
+def test_what_a_cap_holds_down_is_absorbed_like_anything_else(changes, kind):
+    closed = case(state="closed", outcome="notified", level="notify")
+    assert correlation.receive(event(), world(**changes), [closed]).kind == kind
+    waiting = case(state="awaiting_approval", level="notify", events={"other": 1})
+    assert correlation.receive(event(), world(**changes), [waiting]).kind == kind
+
+
 # -- planning ---------------------------------------------------------------------------------------------------------
 
 
@@ -256,6 +272,28 @@ def test_no_step_is_left(changes, reason):
     found = planned(**changes)
     assert (found.would, found.outcome, found.choice) == ("nothing", "skipped", None)
     assert found.reason.startswith(reason)
+
+
+@pytest.mark.parametrize("source", ["prediction", "anomaly"])
+@pytest.mark.parametrize(
+    ("level", "would", "outcome"),
+    [
+        ("observation", "observe", "observed"),
+        ("dry-run", "observe", "observed"),
+        ("notify", "notify", "notified"),
+        ("approve", "notify", "notified"),
+        ("execute", "request_approval", None),
+    ],
+)
+def test_what_is_predicted_is_told_at_the_rules_own_level_and_acted_upon_one_below(source, level, would, outcome):
+    found = planned(case(source=source), levels={"nginx-down": level})
+    assert (found.would, found.outcome, found.tell) == (would, outcome, would == "notify")
+
+
+def test_why_nothing_was_done_is_always_said():
+    assert planned(levels={"nginx-down": "notify"}).reason == "level notify"
+    assert planned(levels={"nginx-down": "dry-run"}).reason == "level dry-run"
+    assert planned(case(source="anomaly"), levels={"nginx-down": "notify"}).reason == "anomaly: one level below notify"
 
 
 def test_past_the_last_step():

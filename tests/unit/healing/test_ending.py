@@ -1,0 +1,33 @@
+"""Who is told how a case ended."""
+
+import pytest
+
+from opsapp.healing.stages.ending import tells
+from opsapp.healing.stages.ledger import OUTCOMES
+
+
+@pytest.mark.parametrize("outcome", OUTCOMES)
+def test_what_nobody_decided_and_is_not_well_is_told(outcome):
+    silent = ("verified", "rejected", "suppressed", "absorbed", "observed", "simulated", "notified", "withdrawn")
+    assert tells(outcome, "condition_gone") is (outcome not in silent)
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [
+        ("condition_gone", False),
+        ("condition_gone: the condition no longer holds", False),
+        ("target_gone", False),
+        ("rule_edited", False),
+        ("healing is paused", False),
+        ("level notify by now", True),  # the breaker took the rule's level, and the failure is still there
+        ("the plan has changed: host_offline: box-1", True),
+    ],
+)
+def test_what_was_withdrawn_is_told_unless_it_is_over_or_a_person_knows(reason, told):
+    assert tells("withdrawn", reason) is told
+
+
+def test_what_failed_inside_is_told():
+    assert tells("suppressed", "internal_error: KeyError: x")
+    assert not tells("suppressed", "root cause db: depends on db")
