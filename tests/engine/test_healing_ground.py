@@ -209,7 +209,7 @@ def test_no_next_step_is_taken_for_a_monitor_that_was_deleted_while_the_first_wa
     here.hosts.finish("execute", handler="systemctl")
     here.turn(1)
     here.hosts.here = [place()]
-    here.turn(2).turn(6)
+    here.turn(6).turn(6)
     assert here.hosts.phases() == ["snapshot", "execute"]
     assert [outcome for outcome, _ in ends(here)] == ["inconclusive", "withdrawn"]
     assert ends(here)[1][1] == "target_gone"
