@@ -48,6 +48,7 @@ TEST = [
     "pytest-timeout",
     "pytest-socket",
     "pytest-randomly",
+    "httptools>=0.6",
     "hypothesis",
     "schemathesis>=4.0",
     "openapi-spec-validator",

@@ -15,8 +15,11 @@ from opsapp.web.answers import PeerLost
 
 from .uploads import Pace, Upload
 
-_CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,15})(?:[ \t]*;[\t -~]*)?")
-_TRAILER_LINE = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t -~\x80-\xff]*")
+_TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
+# Extensions without blanks and with a name: other readers refuse the rest.
+_EXTENSION = rb";" + _TOKEN + rb"(?:=(?:" + _TOKEN + rb'|"[\t !#-\[\]-~]*"))?'
+_CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,15})(?:" + _EXTENSION + rb")*")
+_TRAILER_LINE = re.compile(rb"(?!(?i:content-length|transfer-encoding|host):)" + _TOKEN + rb":[\t -~\x80-\xff]*")
 _MAX_CHUNK_LINE = 256
 _MAX_TRAILERS = 8 * 1024
 _FREE_CHUNKS = 256

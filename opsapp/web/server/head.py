@@ -29,6 +29,7 @@ _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _ONCE = frozenset(
     {"host", "content-length", "content-type", "transfer-encoding", "authorization", "x-agent-key", "origin"}
 )
+_FRAMING = frozenset({"content-length", "transfer-encoding"})
 _LIST_COOKIE = "cookie"
 
 
@@ -88,9 +89,9 @@ def parse(raw: bytes) -> RequestHead:
         raise Refusal(431, "too_many_headers", f"More than {MAX_HEADERS} header lines.")
     method, target, minor = _request_line(lines[0])
     headers = _headers(lines[1:])
+    _check_host(headers, minor)  # HTTP/1.1 wants one beside an absolute target too
     target = _target(target, headers)
     path, _, query = target.partition("?")
-    _check_host(headers, minor)
     length, chunked = _framing(headers, minor)
     return RequestHead(
         method,
@@ -122,6 +123,8 @@ def _headers(lines: list[str]) -> dict[str, str]:
         if match is None:
             raise bad("bad_header", "A header line cannot be read.")
         name, value = match.group(1).lower(), match.group(2).strip(" \t")
+        if name in _FRAMING and "\t" in match.group(2):
+            raise bad("bad_header", "A header line cannot be read.")  # some readers count a tab as part of the value
         if "_" in name or name == "proxy":
             continue  # spelled the CGI way the one passes for another header, the other for a program's setting
         if name not in headers:
@@ -141,6 +144,7 @@ def _target(target: str, headers: dict[str, str]) -> str:
     if absolute is None:
         raise bad("bad_target", "The request's target must be a path.")
     headers["host"] = absolute.group(1)
+    _check_host(headers, 1)
     rest = absolute.group(2)
     return rest if rest.startswith("/") else "/" + rest
 
