@@ -119,6 +119,7 @@ class HealingSection(Body):
     recurrence = RecurrenceSection()
     absorption_window_s = colander.SchemaNode(Number(0, 3600), missing=60)
     hold_s = colander.SchemaNode(Number(0, 600), missing=5)
+    cause_wait_s = colander.SchemaNode(Number(0, 600), missing=15)
     queue_spread_s = colander.SchemaNode(Number(0, 3600), missing=60)
     command_expiry_s = colander.SchemaNode(Number(1, 3600), missing=60)
     answer_wait_s = colander.SchemaNode(Number(1, 86400), missing=900)

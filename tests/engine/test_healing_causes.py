@@ -4,6 +4,7 @@ import pytest
 
 from opsapp.healing.resources import healing_of
 from opsapp.monitoring.resources import incidents_of, monitors_of
+from opsapp.wire.actions import ACTIONS
 from tests.support.hosts import place
 
 DOWN = {
@@ -49,7 +50,7 @@ def healed(here, name):
     here.hosts.finish("snapshot", snapshot={"kind": "unit", "state": {}})
     here.turn(1)
     here.hosts.finish("execute", handler="systemctl")
-    here.turn(1).turn(2)
+    here.turn(1).turn(ACTIONS["restart_service"].settle)
     looked_at(here, name, "up").turn(0.5)
     return here
 
@@ -93,7 +94,7 @@ def test_a_doubt_that_never_ends_keeps_nothing_from_being_healed(shop):
 def test_a_monitor_that_is_paused_is_not_looked_at_and_not_waited_for(shop):
     shop.hosts.here = [place(), monitor("db")._replace(online=False), monitor("web")]
     shop.hosts.doubts.add("monitor:db")
-    shop.report("monitor:web", status="down").turn().turn(5)
+    shop.turn(2).report("monitor:web", status="down").turn().turn(5)
     assert shop.hosts.rechecked == []
     assert shop.hosts.phases() == ["snapshot"]
 
@@ -141,6 +142,121 @@ def test_what_stays_down_after_its_root_cause_was_healed_is_healed_itself(shop):
     assert shop.hosts.phases()[-1] == "snapshot"
     assert heals(shop)[0] == ("db", "verified")
     assert [entry["target"] for entry in shop.ledger if entry["state"] == "executing"] == ["web"]
+
+
+# -- agents -----------------------------------------------------------------------------------------------------------
+
+ILL = {"id": "ill", "condition": "ill == 1", "action": {"type": "clear_cache"}, "settle_s": 1, "cooldown_s": 30}
+CHAIN = [{"target": "db"}, {"target": "cache", "depends_on": ["db"]}, {"target": "web", "depends_on": ["cache"]}]
+
+
+def agent(name):
+    return place(name, name, interval=60.0)
+
+
+@pytest.fixture
+def hosts(ward):
+    """Hosts that report every minute: `web` depends on `cache`, and that on `db`."""
+    here = ward(ILL, places=[agent("db"), agent("cache"), agent("web")]).at("execute", "ill")
+    here.node.transact(lambda root: healing_of(root)["dependencies"].declare(CHAIN, "api"))
+    for name in ("db", "cache", "web"):
+        here.report(f"agent:{name}", ill=0)
+    return here.turn(20)
+
+
+def measured(here, name, ill):
+    """What an agent that was asked for a report says."""
+    [done] = [done for subject, done in here.hosts.rechecked if subject == f"agent:{name}"][-1:]
+    began = here.clock.now()
+    here.clock.advance(0.1)
+    here.report(f"agent:{name}", ill=ill)
+    done(began)
+    return here
+
+
+def suppressed(here):
+    return {entry["target"]: entry["reason"] for entry in here.ledger if entry["outcome"] == "suppressed"}
+
+
+def test_agents_above_are_asked_for_a_report_and_the_root_is_named(hosts):
+    hosts.report("agent:web", ill=1).turn()
+    assert sorted(subject for subject, _ in hosts.hosts.rechecked) == ["agent:cache", "agent:db"]
+    measured(hosts, "cache", 1).turn().turn(6)
+    assert (hosts.ledger, hosts.hosts.sent) == ([], [])  # db has not answered: it may be the root
+    measured(hosts, "db", 1).turn().turn(1)
+    assert set(suppressed(hosts)) == {"web", "cache"}
+    assert all(reason.startswith("root cause db") for reason in suppressed(hosts).values())
+    hosts.turn(6)
+    assert [one["agent_id"] for one in hosts.hosts.sent] == ["db"]
+
+
+def test_a_failure_does_not_pass_through_what_is_known_to_be_well(hosts):
+    hosts.report("agent:db", ill=1).turn().turn(1)
+    hosts.report("agent:web", ill=1).turn()
+    measured(hosts, "cache", 0).turn(6)
+    assert suppressed(hosts) == {}
+    assert sorted(one["agent_id"] for one in hosts.hosts.sent) == ["db", "web"]
+
+
+def test_a_failure_passes_through_what_nobody_measures(hosts):
+    hosts.hosts.here = [agent("db"), agent("web"), agent("cache")._replace(online=False)]
+    hosts.turn(2).report("agent:db", ill=1).turn().turn(1)
+    hosts.report("agent:web", ill=1).turn().turn(6)
+    assert list(suppressed(hosts)) == ["web"]
+
+
+def test_what_does_not_answer_is_waited_for_as_long_as_is_configured(hosts):
+    hosts.report("agent:web", ill=1).turn()
+    hosts.pass_time(14)
+    assert hosts.hosts.sent == []
+    hosts.pass_time(2)
+    assert [one["agent_id"] for one in hosts.hosts.sent] == ["web"]
+    [case] = hosts.cases
+    assert len([line for line in case["why"] if "is being measured" in line]) == 1
+
+
+def test_a_report_that_nobody_asked_for_counts_when_it_was_surely_measured_afterwards(hosts):
+    """An agent that polls answers nothing; its next report is as good, unless it was measured before the alert."""
+    hosts.report("agent:web", ill=1).turn(1)
+    for name in ("cache", "db"):
+        hosts.report(f"agent:{name}", ill=0)
+    hosts.turn(5)
+    assert hosts.hosts.sent == []
+    for name in ("cache", "db"):
+        hosts.report(f"agent:{name}", ill=0)
+    hosts.turn(1)
+    assert [one["agent_id"] for one in hosts.hosts.sent] == ["web"]
+
+
+def test_what_hung_on_a_root_that_was_healed_within_the_hold_has_to_be_measured_again(hosts):
+    """The root is well again before the case of its dependant is over: its last report is from before that."""
+    hosts.report("agent:web", ill=1).turn()
+    measured(hosts, "db", 1).turn().turn(5)
+    hosts.hosts.finish("snapshot", snapshot={})
+    hosts.turn(0.5)
+    hosts.hosts.finish("execute")
+    hosts.turn(0.5).turn(ACTIONS["clear_cache"].settle)
+    hosts.report("agent:db", ill=0).turn(0.5)
+    assert heals(hosts) == [("db", "verified")]
+    measured(hosts, "cache", 0).turn(1).turn(10)
+    assert list(suppressed(hosts)) == ["web"]
+    assert heals(hosts) == [("db", "verified")]
+
+
+def test_of_a_root_that_is_over_what_lies_between_is_not_named(hosts):
+    """The intermediate has not been measured since, and is still taken for ill."""
+    hosts.report("agent:db", ill=1).turn()
+    hosts.report("agent:cache", ill=1).turn().turn(5)
+    hosts.hosts.finish("snapshot", snapshot={})
+    hosts.turn(0.5)
+    hosts.hosts.finish("execute")
+    hosts.turn(0.5).turn(ACTIONS["clear_cache"].settle)
+    hosts.report("agent:db", ill=0).turn(0.5)
+    hosts.report("agent:web", ill=1).turn()
+    assert suppressed(hosts) == {
+        "cache": "root cause db: depends on db",
+        "web": "root cause db: it is over, not measured afterwards",
+    }
 
 
 # -- monitors that no rule looks at -----------------------------------------------------------------------------------

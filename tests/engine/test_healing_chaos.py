@@ -5,7 +5,7 @@ import pytest
 from opsapp.healing.engine import chaos, world
 from opsapp.healing.engine.chaos import injecting
 from opsapp.healing.engine.chaos.scenarios import SCENARIOS
-from opsapp.healing.logic import alerts, brake, chain, rules, windows
+from opsapp.healing.logic import alerts, brake, chain, effectiveness, windows
 from opsapp.healing.logic.graph import Graph
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages import correlation, planning, trust, verification
@@ -83,7 +83,7 @@ def absorbs_nothing(event, world, cases, real=correlation.receive):
 
 MUTATIONS = [
     ("the brake is never on", brake, "pulled", always(None), "heal_storm_circuit_breaker"),
-    ("no step is ever skipped", rules, "ineffective", always(False), "escalation_chain_walk"),
+    ("no step is ever skipped", effectiveness, "against", always(""), "escalation_chain_walk"),
     ("no event is absorbed", correlation, "receive", absorbs_nothing, "container_crash_recovery"),
     ("every link of the chain is the same", chain, "link", always("0" * 64), "manual_fix_race"),
 ]

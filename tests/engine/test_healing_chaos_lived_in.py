@@ -65,7 +65,7 @@ def test_what_is_live_and_matters_is_said(used):
 def test_live_settings_are_used_and_those_that_are_not_the_usual_ones_are_named(used):
     settings = used.node.config["healing"]
     settings.update(hold_s=40.0, absorption_window_s=300.0)
-    settings["breaker"].update(failures=4)
+    settings["breaker"].update(failures=2)
     for name in SCENARIOS:
         found = chaos.rehearse(used.node, name)
         assert [one for one in found["expectations"] if not one["passed"]] == []

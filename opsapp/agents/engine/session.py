@@ -114,12 +114,14 @@ class Session:
         for command_id in cancels:
             self.post(messages.encode("cancel", id=command_id))
 
-    def measure(self, token: int) -> AsyncResult:
-        """A fresh report, asked for now. It has no effect on the host, so nothing of it is stored."""
+    def measure(self, token: int, store: str) -> AsyncResult:
+        """A fresh report, asked for now under a token of this store. It has no effect on the host, so nothing of it is
+        stored."""
         name = f"measure-{new_id()}"
         self.measures[name] = AsyncResult()
         params = {"heal_id": name, "token": token, "phase": "measure"}
-        self.post(messages.encode("command", id=name, command={"command_id": name, "type": "heal", "params": params}))
+        command = {"command_id": name, "type": "heal", "params": params, "store": store}
+        self.post(messages.encode("command", id=name, command=command))
         return self.measures[name]
 
     def renew_settings(self) -> None:

@@ -13,6 +13,7 @@ from opsapp.agents.resources import with_open_commands
 from opsapp.lib.problems import Unavailable
 from opsapp.runtime import peers
 from opsapp.runtime.events import Event
+from opsapp.runtime.fencing import store_id
 from opsapp.runtime.node import Node
 from opsapp.wire import frames
 
@@ -168,7 +169,7 @@ def request_report(node: Node, agent_id: str, timeout: float = 10.0, token: int 
     """
     session = sessions_of(node).live.get(agent_id)
     if session is not None and not session.ended and session.number:
-        return _within(session.measure(token), timeout)
+        return _measured_by(node, session, timeout, token)
     there = node.transact(looking.session_elsewhere, agent_id)
     if there is not None:
         return _asked_there(node, there, {"agent_id": agent_id, "timeout": timeout, "token": token})
@@ -183,7 +184,11 @@ def request_report(node: Node, agent_id: str, timeout: float = 10.0, token: int 
 def measured_here(node: Node, agent_id: str, timeout: float, token: int) -> dict[str, Any] | None:
     """The same for another node that asks: None when there is no session here."""
     session = sessions_of(node).live.get(agent_id)
-    return _within(session.measure(token), timeout) if session is not None and session.number else None
+    return _measured_by(node, session, timeout, token) if session is not None and session.number else None
+
+
+def _measured_by(node: Node, session: Session, timeout: float, token: int) -> dict[str, Any] | None:
+    return _within(session.measure(token, node.transact(store_id)), timeout)
 
 
 def request_probe(node: Node, agent_id: str, target: dict[str, Any]) -> dict[str, Any] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from opsapp.healing.logic import windows
@@ -30,7 +31,7 @@ def dry_run(root: Root, given: dict[str, Any]) -> dict[str, Any]:
     world.reading = _with(event["metrics"], world)
     case = {**case_of(event), "id": "0"}
     received = correlation.receive(event, world, healing_of(root).book.on_target(event["target"]))
-    correlated = correlation.correlate(case, world)
+    correlated = correlation.correlate(case, replace(world, unmeasured=_known, doubtful=_known))
     plan = planning.plan(case, world)
     window = windows.permitted(world.windows, (*names_of(event["target"]), *event["names"]))
     would, why = _would(received, correlated, plan)
@@ -64,6 +65,11 @@ def dry_run(root: Root, given: dict[str, Any]) -> dict[str, Any]:
         "would": would,
         "why": why,
     }
+
+
+def _known(*_: Any) -> bool:
+    """Nothing is waited for: what would be done is said of what is known now."""
+    return False
 
 
 def _would(

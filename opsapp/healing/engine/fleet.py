@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from opsapp.agents.engine import HostFacts, answer_of, hosts, recall_command, send_command, subject
+from opsapp.agents.engine import HostFacts, answer_of, hosts, recall_command, request_report, send_command, subject
 from opsapp.agents.resources import agent_named, agents_of
 from opsapp.lib.problems import Problem
 from opsapp.monitoring.engine.checking import request_check
@@ -59,7 +59,8 @@ class Fleet:
         return entry is not None and entry.standing.failures > 0 and entry.standing.status != "down"
 
     def recheck(self, node: Node, subject: str, done: Callable[[float], None]) -> None:
-        node.spawn(_check, node, subject.partition(":")[2], done)
+        kind, _, name = subject.partition(":")
+        node.spawn(_report if kind == "agent" else _check, node, name, done)
 
 
 def _check(node: Node, monitor_id: str, done: Callable[[float], None]) -> None:
@@ -67,6 +68,14 @@ def _check(node: Node, monitor_id: str, done: Callable[[float], None]) -> None:
         done(request_check(node, monitor_id)["time"])
     except Problem as problem:
         log.warning("monitor not checked again monitor=%s: %s", monitor_id, problem)
+
+
+def _report(node: Node, agent_id: str, done: Callable[[float], None]) -> None:
+    began = node.clock.now()
+    if request_report(node, agent_id, token=node.leases.held.get("healing", 0)) is None:
+        log.info("no fresh report in time agent=%s", agent_id)
+    else:
+        done(began)
 
 
 def _agent(host: HostFacts) -> Place:

@@ -22,34 +22,37 @@ from opsapp.tree.root import Root
 
 from . import acting, advice, consent, ground, telling, turns
 from .alerts import Past
-from .reach import Reach
+from .reach import Places, Reach
 
 WAIT_S = 0.5
 
 
 class Worked(NamedTuple):
-    """What a transaction of the pipeline did: how much, and what became of (rule, target)."""
+    """What a transaction of the pipeline did: how much, and what became of (rule, target). What is to be measured once
+    it is committed: `rechecks` whatever is asked already, `above` only what is not."""
 
     done: int
     pasts: dict[tuple[str, str], Past]
     rechecks: list[str]
+    above: list[str]
 
 
 class Flow:
     """One transaction's hands."""
 
-    def __init__(self, root: Root, world: World, reach: Reach, token: int, subjects: Mapping[str, str]):
+    def __init__(self, root: Root, world: World, reach: Reach, token: int, places: Places):
         self.root = root
         self.world = world
         self.reach = reach
         self.token = token
-        self.subjects = subjects  # of monitors, by their names
+        self.places = places
         self.now = world.now
         self.healing = healing_of(root)
         self.book = self.healing.book
         self.ledger = self.healing["ledger"]
         self.pasts: dict[tuple[str, str], Past] = {}
         self.rechecks: list[str] = []  # monitors to be checked once this is committed
+        self.above: list[str] = []  # monitors and agents that something hangs on, to be measured then
 
     # -- stage 1: an event arrives, a hold ends
 
@@ -57,7 +60,7 @@ class Flow:
         if event.get("kind") == "rollback":
             acting.begin_manual_rollback(self, event)
             return
-        if event.get("early") and self._correlated(event).outcome == "suppressed":
+        if event.get("early") and self._is_suppressed(event):
             return  # as its last one was, and its cooldown is not over: no alert yet
         self.book.last_event_at = int(event["at"])
         found = self._correlated(event)
@@ -69,7 +72,7 @@ class Flow:
             case = self.book.open(case_of(event), found.due)
             case.why(f"event of rule {event['rule_id']}: held until {found.due - self.now:.1f} s from now")
             self._remember(case, event["rule_id"])
-            self._look_above(event["target"])
+            self._measure_above(found.ask)
         elif found.kind == "absorb":
             self._take_in(self.book.cases[found.case_id], event, found.reason)
         else:
@@ -90,12 +93,14 @@ class Flow:
             self._absorb_late(case, event)
         self._forget(rule_id, event["target"], "absorbed", reason)
 
-    def _look_above(self, target: str) -> None:
-        """What the target hangs on may have failed with it, and be looked at only in a minute."""
-        for name in self.world.graph.declared_above(target):
-            subject = self.subjects.get(name)
-            if subject is not None and name not in self.world.failing and not self.world.doubtful(name):
-                self.rechecks.append(subject)
+    def _measure_above(self, names: tuple[str, ...]) -> None:
+        """What the target hangs on may have failed with it, and be measured only in a minute."""
+        for name in names:
+            self.above.extend(self.places.measuring(name))
+
+    def _is_suppressed(self, event: Mapping[str, Any]) -> bool:
+        found = self._correlated(event)
+        return found.outcome == "suppressed" or found.root is not None
 
     def _correlated(self, event: Mapping[str, Any]) -> correlation.Received:
         return correlation.receive(event, self.world, self.book.on_target(event["target"]))
@@ -171,6 +176,7 @@ class Flow:
         if found.kind in ("wait", "hold"):
             if found.kind == "wait":
                 case.set(waits_from=case.fields.get("waits_from") or self.now)
+            self._measure_above(found.ask)
             self.book.schedule(case, found.due)
         elif found.kind == "end":
             ground.held(self, case)

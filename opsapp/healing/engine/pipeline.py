@@ -126,6 +126,7 @@ class HealingEngine:
             return False
         self.refresh()
         begun = self.node.clock.monotonic()
+        self.sight.unseen = frozenset(self.alerts.dirty)  # before what fails is read: what is in neither was seen well
         places, failing = self.places, self.alerts.failing()
         now = self.node.clock.now()
         try:
@@ -143,12 +144,15 @@ class HealingEngine:
             self.alerts.closed(rule_id, target)
         for subject in dict.fromkeys(worked.rechecks):
             self._recheck(subject)
+        for subject in dict.fromkeys(worked.above):
+            if not self.sight.is_asked(subject, now):
+                self._recheck(subject)
         return worked.done > 0
 
     def _one_by_one(self, now: float, places: Places, failing: Mapping[str, Any]) -> Worked:
         """The batch again, item by item: one that cannot be worked must not stop the others."""
         waiting, cases = self.node.transact(due_now, now)
-        total = Worked(0, {}, [])
+        total = Worked(0, {}, [], [])
         jobs: list[tuple[int, tuple[str, ...]]] = [(1, ())] * min(waiting, EVENTS_AT_ONCE)
         for events, only in jobs + [(0, (case_id,)) for case_id in dict.fromkeys(cases)]:
             try:
@@ -163,13 +167,15 @@ class HealingEngine:
                 )
                 self.node.transact(*drop)
             else:
-                total = Worked(total.done + done.done, total.pasts | done.pasts, total.rechecks + done.rechecks)
+                rechecks, above = total.rechecks + done.rechecks, total.above + done.above
+                total = Worked(total.done + done.done, total.pasts | done.pasts, rechecks, above)
         return total
 
     def _recheck(self, subject: str) -> None:
         def done(began: float) -> None:
+            self.alerts.dirty.add(subject)  # it says something about what hangs on it once rules were compared with it
             self.sight.checked[subject] = began
-            self.node.wake("healing")
+            self.node.wake("live", "healing")
 
         self.sight.asked[subject] = self.node.clock.now()
         self.node.registry.getUtility(IReach).recheck(self.node, subject, done)
@@ -261,12 +267,12 @@ def work(
     for case in ready:
         if case.fields["due"] <= now:
             flow.advance(case)
-    return Worked(len(received) + len(ready), flow.pasts, flow.rechecks)
+    return Worked(len(received) + len(ready), flow.pasts, flow.rechecks, flow.above)
 
 
 def _flow(root: Root, now: float, places: Places, failing: Mapping[str, Any]) -> Flow:
     token = leases.check(root, LEASE)
-    return Flow(root, world.build(root, now, places, failing), reach_of(root), token, places.monitors)
+    return Flow(root, world.build(root, now, places, failing), reach_of(root), token, places)
 
 
 def due_now(root: Root, now: float) -> tuple[int, tuple[str, ...]]:

@@ -53,6 +53,19 @@ class Places(list[Place]):
         looked_at = [place for place in self if not place.is_agent and place.online]
         return {name: place.subject for place in looked_at for name in (place.name, *place.names)}
 
+    def measuring(self, target: str) -> tuple[str, ...]:
+        """The words of what measures a target: the monitors and agents that are called so, or that its host is."""
+        return self._subjects.get(target) or self._subjects.get(target.partition("/")[0], ())
+
+    @cached_property
+    def _subjects(self) -> dict[str, tuple[str, ...]]:
+        """By everything that they may be called, as far as anything is heard of them."""
+        found: dict[str, list[str]] = {}
+        for place in self:
+            for name in {place.name, *place.names} if place.online else ():
+                found.setdefault(name, []).append(place.subject)
+        return {name: tuple(subjects) for name, subjects in found.items()}
+
     @cached_property
     def called(self) -> frozenset[str]:
         return frozenset(place.name for place in self)
@@ -105,7 +118,8 @@ class Reach(Protocol):
         """Whether a monitor's last check failed, and it is looked at again before anything is said of it."""
 
     def recheck(self, node: Node, subject: str, done: Callable[[float], None]) -> None:
-        """On the hub: begin a fresh check of a monitor; `done` is told when it began, once its result is seen."""
+        """On the hub: begin a fresh check of a monitor, or have an agent measure; `done` is told when that began, once
+        its result is seen. Not where there is none."""
 
 
 def reach_of(root: Root) -> Reach:

@@ -28,8 +28,9 @@ class Sight:
     def __init__(self, live: Any):
         self.live = live
         self.places: dict[str, Place] = {}
-        self.checked: dict[str, float] = {}  # when the last check that healing asked for began, by monitor
-        self.asked: dict[str, float] = {}  # when healing asked for one last, by monitor
+        self.checked: dict[str, float] = {}  # when the last check that healing asked for began, by monitor or agent
+        self.asked: dict[str, float] = {}  # when healing asked for one last, by monitor or agent
+        self.unseen: frozenset[str] = frozenset()  # of these something arrived that no rule was compared with yet
         self.ran: set[tuple[str, str]] = set()  # (subject, state's name) that was active once
 
     def learn(self, subject: str, values: Mapping[str, Any]) -> None:
@@ -58,8 +59,12 @@ class Sight:
             return None
         return int(state == "failed" or (subject, name) in self.ran)
 
+    def newest(self, subject: str) -> float:
+        """When something was reported of a subject last."""
+        return max((at for _, at in self.live.get(subject).values()), default=float("-inf"))
+
     def is_asked(self, subject: str, now: float) -> bool:
-        """Whether a check was asked for and has not been answered."""
+        """Whether a check or a report was asked for and has not been answered."""
         asked = self.asked.get(subject)
         return asked is not None and now - asked < ASKED_S and self.checked.get(subject, 0.0) < asked
 

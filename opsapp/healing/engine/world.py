@@ -20,6 +20,7 @@ from opsapp.tree.root import Root
 from opsapp.wire.conditions import parse
 
 from .deeds import own_tools
+from .knowing import Knowledge
 from .reach import IReach, Places, reach_of
 from .settings import settings_of
 from .sight import Sight
@@ -42,9 +43,11 @@ def build(root: Root, now: float, places: Places, failing: Mapping[str, Any]) ->
     settings, graph = settings_of(node), healing["dependencies"].graph()
     failing = {target: rules for target, rules in failing.items() if places.holds(target)}
     sight: Sight | None = node.registry.queryUtility(ISight)
+    rules = {name: rule.plain() for name, rule in healing["rules"].items()}
+    knowledge = None if sight is None else Knowledge(sight, places, rules, now)
     return World(
         now=now,
-        rules={name: rule.plain() for name, rule in healing["rules"].items()},
+        rules=rules,
         trust={name: state.trust for name, state in healing["trust"].items()},
         settings=settings,
         thresholds=thresholds_of(settings),
@@ -58,7 +61,9 @@ def build(root: Root, now: float, places: Places, failing: Mapping[str, Any]) ->
         load=_load(healing, graph.site, len(places), lambda: _sick(failing, graph), now),
         reading=_reader(sight, now),
         well_since=lambda target: _well_since(root, target, places.monitors.get(target)),
-        doubtful=lambda target: _doubtful(node, sight, places.monitors.get(target), now),
+        doubtful=lambda target: _doubtful(node, places.monitors.get(target)),
+        unmeasured=_nothing if knowledge is None else knowledge.unmeasured,
+        well=_nothing if knowledge is None else knowledge.well,
         known=lambda case: not case.get("subject") or reach_of(root).knows(root, case["subject"]),
     )
 
@@ -116,10 +121,13 @@ def _well_since(root: Root, target: str, subject: str | None) -> float | None:
     return max((at for at in found if at is not None), default=None)
 
 
-def _doubtful(node: Node, sight: Sight | None, subject: str | None, now: float) -> bool:
-    if subject is None or sight is None:
-        return False
-    return sight.is_asked(subject, now) or node.registry.getUtility(IReach).doubtful(node, subject)
+def _doubtful(node: Node, subject: str | None) -> bool:
+    return subject is not None and node.registry.getUtility(IReach).doubtful(node, subject)
+
+
+def _nothing(*_: Any) -> bool:
+    """A node without engine knows of no measurement."""
+    return False
 
 
 def _sick(failing: Collection[str], graph: Graph) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 TYPES = ("service", "external", "host", "container", "monitor")
@@ -14,6 +14,10 @@ class Node(NamedTuple):
     site: str | None = None
     depends_on: tuple[str, ...] = ()
     source: str = "api"
+
+
+def nobody(_: str) -> bool:
+    return False
 
 
 class Graph:
@@ -28,21 +32,22 @@ class Graph:
         host, slash, _ = target.partition("/")
         return (*named, host) if slash and host and host not in named else named
 
-    def ancestors(self, target: str) -> dict[str, tuple[str, ...]]:
-        """Everything that `target` stands on, nearest first, each with the path that leads there."""
+    def ancestors(self, target: str, well: Callable[[str], bool] = nobody) -> dict[str, tuple[str, ...]]:
+        """Everything that `target` stands on, nearest first, each with the path that leads there. What is `well` is
+        left out, and what lies behind it too: a failure does not pass through it."""
         paths: dict[str, tuple[str, ...]] = {}
         queue: list[tuple[str, tuple[str, ...]]] = [(parent, (target, parent)) for parent in self.parents(target)]
         while queue:
             name, path = queue.pop(0)
-            if name == target or name in paths:
+            if name == target or name in paths or well(name):
                 continue
             paths[name] = path
             queue.extend((parent, (*path, parent)) for parent in self.parents(name))
         return paths
 
-    def declared_above(self, target: str) -> list[str]:
-        """What somebody said that it stands on, nearest first."""
-        return [name for name in self.ancestors(target) if name in self.nodes]
+    def declared_above(self, target: str, well: Callable[[str], bool] = nobody) -> list[str]:
+        """What somebody said that it stands on, nearest first, as far as a failure would pass."""
+        return [name for name in self.ancestors(target, well) if name in self.nodes]
 
     def site(self, target: str) -> str | None:
         """Its own site, which for what is on a host is the host's, else that of the external target that it depends on
@@ -57,12 +62,18 @@ class Graph:
     def is_external(self, target: str) -> bool:
         return target in self.nodes and self.nodes[target].type == "external"
 
-    def suppressor(self, target: str, failing: Collection[str]) -> tuple[str, str] | None:
+    def suppressor(
+        self, target: str, failing: Collection[str], well: Callable[[str], bool] = nobody
+    ) -> tuple[str, str] | None:
         """(root cause, why) when something that `target` stands on, or its whole site, has failed."""
-        found = [(len(path), name, path) for name, path in self.ancestors(target).items() if name in failing]
-        if found:
-            _, name, path = max(found)  # the farthest one up is the root
-            return name, "depends on " + " → ".join(path[1:])
+        paths = {
+            name: path
+            for name, path in self.ancestors(target, lambda name: name not in failing and well(name)).items()
+            if name in failing
+        }
+        if paths:
+            name = self._root_of(paths)
+            return name, "depends on " + " → ".join(paths[name][1:])
         site = self.site(target)
         if site is not None:
             externals = (name for name in failing if name != target and self.is_external(name))
@@ -70,6 +81,12 @@ class Graph:
             if lost:
                 return lost[0], f"everything at site {site} hangs on it"
         return None
+
+    def _root_of(self, paths: Mapping[str, tuple[str, ...]]) -> str:
+        """Of failed targets the one that none of the others stands above; of several the farthest. In a cycle each
+        stands above all others: then the farthest of all."""
+        roots = [name for name in paths if paths.keys().isdisjoint(self.ancestors(name))]
+        return max(roots or paths, key=lambda name: (len(paths[name]), name))
 
     def root_causes(self, failing: Collection[str]) -> list[str]:
         return sorted(target for target in failing if self.suppressor(target, failing) is None)

@@ -20,7 +20,9 @@ QUEUE = "healing"
 NEVER = float("inf")
 WHY_LINES = 200
 HARMLESS = ("verified", "withdrawn", "suppressed")
-EVENT_FIELDS = ("source", "condition", "target", "severity", "metrics", "agent_id", "subject", "names", "note")
+EVENT_FIELDS = (
+    "source", "condition", "target", "severity", "metrics", "agent_id", "subject", "names", "note", "measured_at"
+)  # fmt: skip
 
 
 class Case(Persistent):

@@ -13,25 +13,28 @@ from . import planning
 from .trust import effective
 from .world import World
 
-MOST_DOUBT_S = 60.0  # how long a case is held at most until something above it is known to be well or down
-DOUBT_S = 1.0
+MOST_DOUBT_S = 60.0  # how long a case is held at most until a check above it that failed has been repeated
+LOOK_AGAIN_S = 1.0  # how often a case that is held for what it hangs on is looked at
 ROOT_CAUSE = "root cause"  # what a reason begins with that names one
 SEVERITIES = ("info", "warning", "error", "critical")
 
 
 class Received(NamedTuple):
-    """What becomes of an event as it arrives: `open` a case, `absorb` it into one, or `end` with an outcome."""
+    """What becomes of an event as it arrives: `open` a case, `absorb` it into one, or `end` with an outcome. `root` is
+    its root cause as far as that is known by now; `ask` are targets above it that have to be measured first."""
 
     kind: str
     case_id: str | None = None
     outcome: str | None = None
     reason: str = ""
     due: float = 0.0
+    root: str | None = None
+    ask: tuple[str, ...] = ()
 
 
 class Correlated(NamedTuple):
     """What becomes of a case when its hold is over: `plan`, `end` with an outcome, `wait` until `due` for a window, or
-    be held (`hold`) for what is just being looked at."""
+    be held (`hold`) until what it hangs on was measured (`ask`)."""
 
     kind: str
     rule_id: str
@@ -39,6 +42,27 @@ class Correlated(NamedTuple):
     reason: str = ""
     root: str | None = None
     due: float = 0.0
+    ask: tuple[str, ...] = ()
+
+
+class Cause(NamedTuple):
+    """A root cause: its name, and why it is one."""
+
+    name: str
+    why: str
+
+    @property
+    def reason(self) -> str:
+        return f"{ROOT_CAUSE} {self.name}: {self.why}"
+
+
+class Above(NamedTuple):
+    """What an event or a case hangs on, as the world knows it: its root cause, and what has to be waited for before
+    that can be told."""
+
+    cause: Cause | None
+    unmeasured: tuple[str, ...]
+    doubtful: tuple[str, ...]
 
 
 def receive(event: Mapping[str, Any], world: World, cases: Iterable[Mapping[str, Any]]) -> Received:
@@ -57,25 +81,46 @@ def receive(event: Mapping[str, Any], world: World, cases: Iterable[Mapping[str,
     for case in cases:
         if _stands(case, event, world) or _rapid(case, event, world):
             return Received("absorb", case_id=case["id"], reason=f"case {case['id']} is about the same target")
-    found = None if window.effect else world.graph.suppressor(event["target"], world.failing)
-    if found is not None:  # what it hangs on has failed already: there is nothing to wait for
-        return Received("end", outcome="suppressed", reason=f"{ROOT_CAUSE} {found[0]}: {found[1]}")
-    over = None if window.effect else _over_since(event, world)
-    if over is not None:
-        return Received("end", outcome="suppressed", reason=f"{ROOT_CAUSE} {over}: it is over, not measured afterwards")
-    return Received("open", due=world.now + world.settings["hold_s"])
+    due = world.now + world.settings["hold_s"]
+    if window.effect:
+        return Received("open", due=due)
+    above = look_above(event, world.now, world)
+    if above.cause is None:
+        return Received("open", due=due, ask=above.unmeasured)
+    if above.unmeasured or above.doubtful:  # its root cause may have failed for the sake of another
+        return Received("open", due=due, root=above.cause.name, ask=above.unmeasured)
+    return Received("end", outcome="suppressed", reason=above.cause.reason, root=above.cause.name)
 
 
-def _over_since(event: Mapping[str, Any], world: World) -> str | None:
-    """A declared target that this one hangs on, and that is well again since what the event was made of was measured.
-    What it has taken down with it comes up by itself, for which it has as long as the hold."""
-    measured = event.get("measured_at")
+def look_above(about: Mapping[str, Any], since: float, world: World) -> Above:
+    """What an event or case that arose at `since` hangs on."""
+    target, subject = about["target"], about.get("subject")
+
+    def well(name: str) -> bool:
+        ill = name in world.failing or world.doubtful(name)
+        return not ill and world.well(name, since, subject)
+
+    found, over = world.graph.suppressor(target, world.failing, well), _over_since(about, world)
+    if over is not None and (found is None or over.name in world.graph.ancestors(found[0])):
+        return Above(over, (), ())
+    unknown = [name for name in world.graph.declared_above(target, well) if name not in world.failing]
+    return Above(
+        None if found is None else Cause(*found),
+        tuple(name for name in unknown if world.unmeasured(name, since, subject)),
+        tuple(name for name in unknown if world.doubtful(name)),
+    )
+
+
+def _over_since(about: Mapping[str, Any], world: World) -> Cause | None:
+    """A declared target that this one hangs on, and that is well again since what the event was made of was measured;
+    the farthest. What it has taken down with it comes up by itself, for which it has as long as the hold."""
+    measured = about.get("measured_at")
     if measured is None:
         return None
-    for name in world.graph.declared_above(event["target"]):
+    for name in reversed(world.graph.declared_above(about["target"])):
         well = world.well_since(name)
         if well is not None and measured < well + world.settings["hold_s"]:
-            return name
+            return Cause(name, "it is over, not measured afterwards")
     return None
 
 
@@ -121,15 +166,27 @@ def correlate(case: Mapping[str, Any], world: World) -> Correlated:
         return Correlated("end", leader, "suppressed", "; ".join(window.reasons))
     if window.effect == "queue":
         return Correlated("wait", leader, reason="; ".join(window.reasons), due=_after(window, case, world))
-    if world.reading(case).verdict is False:
+    reading = world.reading(case)
+    if reading.verdict is False:
         return Correlated("end", leader, "withdrawn", "condition_gone")
-    found = world.graph.suppressor(case["target"], world.failing)
-    if found is not None:
-        return Correlated("end", leader, "suppressed", f"{ROOT_CAUSE} {found[0]}: {found[1]}", root=found[0])
-    doubtful = [name for name in world.graph.declared_above(case["target"]) if world.doubtful(name)]
-    if doubtful and world.now - case["opened_at"] < MOST_DOUBT_S:
-        return Correlated("hold", leader, reason=f"{doubtful[0]} may have failed", due=world.now + DOUBT_S)
+    measured = [at for at in (case.get("measured_at"), reading.measured_at) if at is not None]
+    about = {**case, "measured_at": max(measured, default=None)}
+    above = look_above(about, case["opened_at"], world)
+    held, why = _held_for(above, world.now - case["opened_at"], world)
+    if held:
+        return Correlated("hold", leader, reason=why, due=world.now + LOOK_AGAIN_S, ask=above.unmeasured)
+    if above.cause is not None:
+        return Correlated("end", leader, "suppressed", above.cause.reason, root=above.cause.name)
     return Correlated("plan", leader, root=case["target"])
+
+
+def _held_for(above: Above, waited: float, world: World) -> tuple[bool, str]:
+    """Whether a case waits for what it hangs on, and why."""
+    if above.unmeasured and waited < world.settings["cause_wait_s"]:
+        return True, f"{above.unmeasured[0]} is being measured"
+    if above.doubtful and waited < MOST_DOUBT_S:
+        return True, f"{above.doubtful[0]} may have failed"
+    return False, ""
 
 
 def leading(case: Mapping[str, Any], world: World) -> str | None:

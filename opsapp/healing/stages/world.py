@@ -70,7 +70,11 @@ class World:
     load: Callable[[str, str], Load] = lambda *_: Load()
     reading: Callable[[Mapping[str, Any]], Reading] = lambda *_: Reading(None, {}, None)
     well_since: Callable[[str], float | None] = lambda *_: None  # when a target that had failed was well again
-    doubtful: Callable[[str], bool] = lambda *_: False  # whether a monitor is just being looked at: it may have failed
+    doubtful: Callable[[str], bool] = lambda *_: False  # whether a check of it failed that is being repeated
+    # (a target that others hang on, the time of their alert, the subject that raised it): whether what measures the
+    # target has not done so since; and whether it has, and everything that it knows of the target is well.
+    unmeasured: Callable[[str, float, str | None], bool] = lambda *_: False
+    well: Callable[[str, float, str | None], bool] = lambda *_: False
     known: Callable[[Mapping[str, Any]], bool] = lambda *_: True  # whether what a case is about is there still
 
     def find_hosts(self, name: str) -> list[Host]:

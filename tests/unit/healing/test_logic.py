@@ -132,6 +132,33 @@ def test_the_farthest_failed_ancestor_is_the_root():
     assert NET.suppressor("nobody", {"db"}) is None
 
 
+def test_the_root_is_what_no_other_failed_target_stands_above_however_it_is_reached():
+    """`near` is reached by a short way and a long one, and is what `far` hangs on."""
+    shortcut = Graph(
+        [
+            Node("web", depends_on=("near", "mid")),
+            Node("mid", depends_on=("far",)),
+            Node("far", depends_on=("near",)),
+            Node("near"),
+        ]
+    )
+    assert shortcut.suppressor("web", {"web", "mid", "far", "near"}) == ("near", "depends on near")
+    ring = Graph([Node("web", depends_on=("a",)), Node("a", depends_on=("b",)), Node("b", depends_on=("a",))])
+    assert ring.suppressor("web", {"a", "b"}) == ("b", "depends on a → b")
+
+
+def test_a_failure_does_not_pass_through_what_is_well():
+    def well(name):
+        return name == "db"
+
+    assert NET.suppressor("web", {"router"}, well) is None
+    assert NET.suppressor("web", {"router", "db"}, well) == ("router", "depends on db → router")
+    assert NET.declared_above("web", well) == ["cache"]
+    two_ways = Graph([Node("web", depends_on=("db", "cache")), Node("db", depends_on=("net",)), Node("net"),
+                      Node("cache", depends_on=("net",))])  # fmt: skip
+    assert two_ways.suppressor("web", {"net"}, well) == ("net", "depends on cache → net")
+
+
 def test_a_host_stands_above_its_own_without_saying_so():
     assert NET.parents("box-9/nginx") == ("box-9",)
     assert NET.parents("box-1/app") == ("box-1", "db")

@@ -104,6 +104,71 @@ def test_the_root_cause_is_named():
     assert (found.root, found.outcome, found.reason) == ("db", "suppressed", "root cause db: depends on db")
 
 
+# -- what a target hangs on -------------------------------------------------------------------------------------------
+
+LINE = Graph([Node("isp"), Node("db", depends_on=("isp",)), Node("web", depends_on=("db",))])
+
+
+def named(*names):
+    return lambda name, *_: name in names
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "reason", "ask"),
+    [
+        ({}, "open", "", ()),
+        ({"failing": {"isp"}}, "end", "root cause isp: depends on db → isp", ()),
+        ({"failing": {"isp"}, "unmeasured": named("db")}, "open", "", ("db",)),  # db may be well: then it is no cause
+        ({"failing": {"db"}, "unmeasured": named("isp")}, "open", "", ("isp",)),  # isp may be the root
+        ({"failing": {"db"}, "doubtful": named("isp")}, "open", "", ()),
+        ({"unmeasured": named("db", "isp")}, "open", "", ("db", "isp")),
+        ({"well": named("db"), "failing": {"isp"}, "unmeasured": named("isp")}, "open", "", ()),
+        ({"windows": [window("queue", ("web",))], "failing": {"isp"}, "unmeasured": named("db")}, "open", "", ()),
+    ],
+)
+def test_an_event_arrives_whose_target_hangs_on_others(changes, kind, reason, ask):
+    found = correlation.receive(event(target="web"), world(graph=LINE, **changes), [])
+    assert (found.kind, found.reason, found.ask) == (kind, reason, ask)
+    assert (found.root is not None) == ("failing" in changes and not {"well", "windows"} & changes.keys())
+
+
+@pytest.mark.parametrize(
+    ("changes", "waited", "kind", "reason"),
+    [
+        ({}, 5, "plan", ""),
+        ({"unmeasured": named("isp")}, 5, "hold", "isp is being measured"),
+        ({"unmeasured": named("isp"), "failing": {"db"}}, 14, "hold", "isp is being measured"),
+        ({"unmeasured": named("isp"), "failing": {"db"}}, 15, "end", "root cause db: depends on db"),
+        ({"unmeasured": named("isp")}, 15, "plan", ""),
+        ({"doubtful": named("db"), "well": named("db")}, 15, "hold", "db may have failed"),
+        ({"doubtful": named("db")}, 60, "plan", ""),
+        ({"failing": {"isp"}, "well": named("db")}, 5, "plan", ""),
+        ({"failing": {"isp", "db"}, "well": named("db")}, 5, "end", "root cause isp: depends on db → isp"),
+    ],
+)
+def test_the_hold_is_over_and_what_the_target_hangs_on_is_known_or_not(changes, waited, kind, reason):
+    here = case(target="web", opened_at=NOW - waited)
+    found = correlation.correlate(here, world(graph=LINE, **changes))
+    assert (found.kind, found.reason) == (kind, reason)
+    assert found.ask == (("isp",) if "being measured" in reason else ())
+
+
+@pytest.mark.parametrize(
+    ("measured", "failing", "reason"),
+    [
+        (NOW - 1, set(), "root cause isp: it is over, not measured afterwards"),
+        (NOW - 1, {"db"}, "root cause isp: it is over, not measured afterwards"),  # it fails for the sake of isp
+        (NOW + 2, set(), ""),  # measured after it had had time to come up
+        (None, set(), ""),
+    ],
+)
+def test_what_hung_on_a_root_cause_that_is_over_is_measured_again(measured, failing, reason):
+    back = {"isp": NOW - 4}.get
+    here = world(graph=LINE, failing=failing, well_since=back, verdict=None, reading=lambda _: Reading(None, {}, None))
+    assert correlation.correlate(case(target="web", measured_at=measured), here).reason == reason
+    assert correlation.receive(event(target="web", measured_at=measured), here, []).reason == reason
+
+
 @pytest.mark.parametrize("order", [["quiet", "loud", "worse"], ["worse", "loud", "quiet"]])
 def test_the_rule_that_may_do_most_leads_then_the_most_severe(order):
     rules = [

@@ -9,6 +9,7 @@ from opsapp.healing.stages.world import Host, Reading, World
 NOW = 1_700_000_000.0
 SETTINGS = {
     "hold_s": 5.0,
+    "cause_wait_s": 15.0,
     "absorption_window_s": 60.0,
     "queue_spread_s": 30.0,
     "brake": {"max_heals_per_hour": {"fleet": 60, "site": 30, "rule": 10}, "max_unhealthy_percent": 40},

@@ -48,7 +48,7 @@ def _rehearse(node: Node, scenario: Scenario, settings: str, notes: list[str]) -
             stage.expect_sound_ledger()
         except Exception as broken:
             log.exception("rehearsal broke scenario=%s", scenario.name)
-            stage.expect("the pipeline goes on", "no error", type(broken).__name__)
+            stage.expect("the pipeline goes on", "no error", f"{type(broken).__name__}: {broken}")
     notes = [*notes, *standing.changed(config["healing"], documented["healing"])]
     duration = time.perf_counter() - began
     return result(scenario.name, True, started_at, duration, stage.expectations, settings, notes)

@@ -98,6 +98,7 @@ class SimulatedFleet:
         self.hosts: dict[str, SimulatedHost] = {}
         self.commands: dict[str, tuple[str, dict[str, Any]]] = {}
         self.answers: dict[str, dict[str, Any]] = {}
+        self.asked: list[tuple[str, float, Callable[[float], None]]] = []  # reports that are due: of whom, since when
 
     def places(self, root: Root) -> Places:
         return Places(host.place() for host in self.hosts.values())
@@ -122,7 +123,15 @@ class SimulatedFleet:
         return False
 
     def recheck(self, node: LiveNode, subject: str, done: Callable[[float], None]) -> None:
-        """No monitors here."""
+        self.asked.append((subject, node.clock.now(), done))
+
+    def reported(self) -> None:
+        """Hosts that are not silent have reported what they were asked for."""
+        silent = {host.subject for host in self.hosts.values() if host.silent}
+        asked, self.asked = self.asked, [one for one in self.asked if one[0] in silent]
+        for subject, at, done in asked:
+            if subject not in silent:
+                done(at)
 
     def perform(self) -> None:
         for command_id, (agent_id, params) in list(self.commands.items()):
@@ -219,6 +228,7 @@ class Rehearsal:
         for host in self.fleet.hosts.values():
             if not host.silent:
                 self.engine.sight.live.update(host.subject, dict(host.values), self.clock.now())
+        self.fleet.reported()
         for _ in range(REST):
             looked = self.engine.look()
             if not self.engine.work() and not looked:
