@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import logging
 import os
 import threading
-from typing import Iterator, List
+from typing import Iterator, List, Optional
 
 log = logging.getLogger("disk")
 PIECE = 65536
@@ -186,3 +187,16 @@ def _write_all(handle: int, data: bytes, vital: bool = True) -> None:
         except OSError as error:
             if not vital or error.errno not in FULL or not reserve.give(len(view)):
                 raise
+
+
+def take_lock(state_dir: str) -> Optional[int]:
+    """The handle of the single-instance lock, which the kernel frees however we end; None when it is taken."""
+    handle = os.open(os.path.join(state_dir, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        return None
+    with contextlib.suppress(OSError):    # for people only: on a full disk it is the lock that counts
+        os.ftruncate(handle, os.write(handle, f"{os.getpid()}\n".encode()))
+    return handle

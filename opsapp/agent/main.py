@@ -4,9 +4,7 @@ Exit codes: 0 stopped as asked, 1 failed (--once without an answer), 2 wrong use
 """
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import fcntl
 import logging
 import os
 import signal
@@ -23,7 +21,7 @@ from .armed import Armed
 from .capabilities import Capabilities
 from .commands import handlers
 from .config import Config, ConfigError, load, read_key
-from .disk import reserve
+from .disk import reserve, take_lock
 from .executor import Executor
 from .files import FileGet, FilePut
 from .guard import watch
@@ -187,19 +185,6 @@ class Agent:
         self.spool.close()
         self.outcomes.close()
         log.info("stopped")
-
-
-def take_lock(state_dir: str) -> Optional[int]:
-    """The handle of the single-instance lock, which the kernel frees however we end; None when it is taken."""
-    handle = os.open(os.path.join(state_dir, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(handle)
-        return None
-    with contextlib.suppress(OSError):    # for people only: on a full disk it is the lock that counts
-        os.ftruncate(handle, os.write(handle, f"{os.getpid()}\n".encode()))
-    return handle
 
 
 def main(argv: Optional[List[str]] = None) -> int:

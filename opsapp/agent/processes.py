@@ -69,6 +69,14 @@ class Cancel:
         os.close(self._write)
 
 
+class Manner(NamedTuple):
+    """How a program is started, and ended when it must be."""
+
+    cwd: str = "/"
+    umask: int = 0o022
+    grace: float = TERM_GRACE_S    # between TERM and KILL
+
+
 def environment(more: Optional[Dict[str, str]] = None) -> Dict[str, str]:
     """What programs see: a plain environment, none of the agent's own secrets."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("OPSAPP_")}
@@ -82,20 +90,22 @@ def environment(more: Optional[Dict[str, str]] = None) -> Dict[str, str]:
 
 def run(argv: List[str], timeout: float, cancel: Cancel, *, env: Optional[Dict[str, str]] = None,
         on_start: Optional[Callable[[Group], None]] = None,
-        on_output: Optional[Callable[[bytes], None]] = None, limit: int = OUTPUT_LIMIT) -> Ran:
+        on_output: Optional[Callable[[bytes], None]] = None, limit: int = OUTPUT_LIMIT,
+        manner: Optional[Manner] = None) -> Ran:
     """Run `argv` to its end, or end its whole process group at the time-out or when cancelled."""
     deadline = time.monotonic() + timeout
+    manner = manner or Manner(grace=TERM_GRACE_S)
     if cancel:
         return Ran("cancelled", None, b"", "cancelled before it started")
     try:
-        child = _start(argv, environment(env), on_start)
+        child = _start(argv, environment(env), manner, on_start)
     except (OSError, ValueError) as error:
         return Ran("failed", None, b"", f"cannot start {argv[0]}: {getattr(error, 'strerror', None) or error}")
     reader = _Reader(child, limit, on_output)
     try:
         why = reader.read(deadline, cancel)
         if why:
-            end_group(child, reader)
+            end_group(child, reader, manner.grace)
             return Ran(why, None, reader.kept(), "ran into its time-out" if why == "timeout" else cancel.why)
         code = child.wait()
         if code < 0:
@@ -107,12 +117,12 @@ def run(argv: List[str], timeout: float, cancel: Cancel, *, env: Optional[Dict[s
         reader.close()
 
 
-def _start(argv: List[str], env: Dict[str, str],
+def _start(argv: List[str], env: Dict[str, str], manner: Manner,
            on_start: Optional[Callable[[Group], None]]) -> "subprocess.Popen[bytes]":
     """The program, let go once `on_start` has returned; whatever that raises, nothing has begun."""
     _find(argv[0], env)
     child = subprocess.Popen([*_GATE, *argv], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                             cwd="/", env=env, start_new_session=True, umask=0o022)
+                             cwd=manner.cwd, env=env, start_new_session=True, umask=manner.umask)
     gate, out = child.stdin, child.stdout
     assert gate is not None
     assert out is not None
@@ -210,10 +220,11 @@ class _Reader:
         self.child.stdout.close()  # type: ignore[union-attr]
 
 
-def end_group(child: "subprocess.Popen[bytes]", reader: Optional[_Reader] = None) -> None:
+def end_group(child: "subprocess.Popen[bytes]", reader: Optional[_Reader] = None,
+              grace: Optional[float] = None) -> None:
     """TERM to the whole group, KILL after a grace to whatever is left of it."""
     signal_group(child.pid, signal.SIGTERM)
-    until = time.monotonic() + TERM_GRACE_S
+    until = time.monotonic() + (TERM_GRACE_S if grace is None else grace)
     while time.monotonic() < until and (child.poll() is None or group_alive(child.pid)):
         if reader and not reader.eof:
             reader.drain(0.05)

@@ -1,6 +1,7 @@
 """It reaches hosts: agent records, reports, sessions, commands, streams, files, deployment. /api/agents.
 
-Greenlets: agents-push (commands to the sessions of this node), agents-sweep (who has fallen silent, what has expired),
+Greenlets: executor (the child process that runs what the service does on its own machine), agents-push (commands to the
+sessions of this node), agents-sweep (who has fallen silent, what has expired),
 and one greenlet per open session, the connection's own.
 
     logic.py    states and names, pure
@@ -17,17 +18,18 @@ Must not: decide what to do on a host; it delivers what it is given, at most onc
 def includeme(config):
     from opsapp.maintenance.interfaces import IScopeKind
 
-    from .engine import directory, relay
+    from .engine import directory, executor, relay
     from .engine.figures import figures
     from .engine.memory import remember
     from .engine.scope import AgentScope
     from .engine.sessions import prepare
-    from .schemas import AgentsSection
+    from .schemas import AgentsSection, ExecutorSection
     from .views.credential import read_agent_key
 
     config.registry.registerUtility(AgentScope(), IScopeKind, "agent")
     config.add_evolve_step("agents-1", "opsapp.agents.resources.set_up")
     config.add_section("agents", AgentsSection)
+    config.add_section("executor", ExecutorSection)
     config.add_metrics(figures)
     config.add_sealed("opsapp.agents.resources.reseal")
     # First, because on an agent's own paths its key alone says who it is.
@@ -36,6 +38,8 @@ def includeme(config):
     config.add_preparation(remember)
     config.add_preparation(prepare)
     config.add_preparation(relay.prepare)
+    config.add_preparation(executor.prepare)
+    config.add_engine(executor.start)
     config.add_engine("opsapp.agents.engine.sweep.start")
     config.add_sink("POST", "/api/agents/*/files")
     config.add_body_limit("POST", relay.PATH, 2 * relay.MOST_BYTES)

@@ -38,6 +38,9 @@ PATH = Text(1, 4096, pattern=r"/[\s\S]*", must="be an absolute path")
 TAG = Text(1, 64, pattern=r"[A-Za-z0-9][A-Za-z0-9_.:-]*", example="a word like web-1")
 
 
+USER = Text(1, 32, pattern=r"[a-z_][a-z0-9_-]*", example="a user name like opsapp")
+
+
 class AgentsSection(Body):
     """How often agents report, and what they may cost."""
 
@@ -45,9 +48,19 @@ class AgentsSection(Body):
     command_expiry_s = colander.SchemaNode(Number(0.2, 7 * 86400), missing=3600)
     max_file_bytes = colander.SchemaNode(Whole(1, 1 << 40), missing=1 << 30)
     known_hosts = colander.SchemaNode(Nullable(Text(1, 4096)), missing=None)
-    run_as = colander.SchemaNode(
-        Text(1, 32, pattern=r"[a-z_][a-z0-9_-]*", example="a user name like opsapp"), missing="root"
-    )
+    run_as = colander.SchemaNode(USER, missing="root")
+
+
+class ExecutorSection(Body):
+    """As whom the service runs what it runs on its own machine; see `engine.executor`."""
+
+    user = colander.SchemaNode(Nullable(USER), missing=None)
+    socket = colander.SchemaNode(Nullable(Text(1, 100, pattern=r"/[^\0]+", example="a path like /run/x")), missing=None)
+    python = colander.SchemaNode(Nullable(Text(1, 4096, pattern=r"/[^\0]+", example="/usr/bin/python3")), missing=None)
+
+    def validator(self, node: colander.SchemaNode, value: dict[str, Any]) -> None:
+        if value["socket"] and not value["user"]:
+            raise colander.Invalid(node, "socket needs user: the one as whom that executor runs")
 
 
 class NewAgent(Body):

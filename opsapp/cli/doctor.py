@@ -18,6 +18,7 @@ import transaction
 from zc.lockfile import LockError, LockFile
 
 from opsapp import app
+from opsapp.agents.engine import executor
 from opsapp.lib.problems import Problem
 from opsapp.runtime import backup, embedded, sealing
 from opsapp.runtime.settings import store_settings
@@ -84,8 +85,10 @@ def _files_limit() -> Finding:
 
 def _configuration(settings: dict[str, Any]) -> Iterator[Finding]:
     path = settings.get("opsapp.config")
-    configfile.read(path, _bare_system().registry.opsapp_sections)
+    config = configfile.read(path, _bare_system().registry.opsapp_sections)
     yield Finding(OK, "configuration", f"{path} is valid" if path else "none, so the defaults")
+    apart, said = executor.kept_apart(config["executor"])
+    yield Finding(OK if apart else WARN, "executor", said)
 
 
 def _data(settings: dict[str, Any]) -> Iterator[Finding]:

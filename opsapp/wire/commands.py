@@ -17,6 +17,7 @@ from .fields import (
     dumps,
     integer,
     json_object,
+    listing,
     mapping,
     may,
     need,
@@ -82,13 +83,31 @@ COMMANDS: Dict[str, Dict[str, Field]] = {
     },
 }
 
+# What the service asks of its own executor, and of no agent: a program of an automation, or the steps of an action.
+OWN_COMMANDS: Dict[str, Dict[str, Field]] = {
+    "program": {
+        "name": need(ID),                   # of the run or deed, for the environment and the names of directories
+        "steps": need(listing(listing(text(65536), 1000), 100)),    # argument lists, in order until one fails
+        "script": may(text(262144)),        # becomes a file, whose path is put at the end of the last step
+        "env": may(mapping(text(32768), 256, text(128, low=1, pattern=r"[A-Za-z_][A-Za-z0-9_]*")), {}),
+        "timeout": need(number(0.01, 86400)),
+        "grace": may(number(0, 60), 2.0),   # between TERM and KILL
+        "limits": may(mapping(integer(0), 10), {}),     # flags of ulimit
+        "umask": may(integer(0, 0o777), 0o077),
+        "output": may(boolean(), False),    # whether the result has the output: what is streamed needs no copy
+        "action_type": may(choice(*sorted(ACTIONS))),   # with it, what is protected is not touched
+        "params": may(json_object(65536), {}),
+        "protected": may(listing(text(255, low=1), 1000), []),
+    },
+}
+
 # On the way type and params are only bounded: an agent answers what it does not know with a failed result, so that
 # a newer server can talk to it. check_params is the strict part, on both sides.
 COMMAND: Dict[str, Field] = {
     "command_id": need(ID),
     "type": need(text(64, low=1)),
     "params": may(json_object(400000), {}),
-    "store": may(ID, ""),     # which service asks: a heal's token is compared with those of the same one
+    "store": may(ID),         # which service asks: a heal's token is compared with those of the same one
 }
 
 RESULT: Dict[str, Field] = {
@@ -111,13 +130,14 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 def check_params(kind: str, params: Any) -> dict:
     """Validated parameters of a command with defaults filled in; unknown ones are refused by name."""
-    if kind not in COMMANDS:
+    fields = COMMANDS.get(kind) or OWN_COMMANDS.get(kind)
+    if fields is None:
         known = ", ".join(sorted(COMMANDS))
         raise WireError("unknown command type", "unknown_type", {"type": f"must be one of {known}"})
     needed = _PARAM_NEEDS.get((kind, str(params.get("source") or "journald"))) if isinstance(params, dict) else None
     missing = {needed: "is required"} if needed and params.get(needed) is None else {}
     try:
-        clean = record(params, COMMANDS[kind], unknown="refuse", what="params")
+        clean = record(params, fields, unknown="refuse", what="params")
     except WireError as wrong:
         raise WireError(str(wrong), wrong.code, {**missing, **wrong.fields}) from None
     if missing:

@@ -28,6 +28,7 @@ CLOSE_TAKEN_OVER = 4410             # a newer session of the same machine took o
 CLOSE_TOO_FAST = 4429
 CLOSE_GOING_AWAY = 1001             # this node stops: come back, perhaps to another one
 
+LENGTH = struct.Struct(">I")         # before each message between the service and its own executor
 _HEADER = struct.Struct(">BBHIQ")
 _KIND_CHUNK = 1
 

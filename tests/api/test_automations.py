@@ -1,7 +1,10 @@
 """/api/automations over the real application: what is taken, what is refused, who sees what. No engine runs here."""
 
+import os
+
 import pytest
 
+from opsapp.agents.engine import executor
 from opsapp.automations.engine import carrying
 from opsapp.automations.engine.carrying import take_up
 from opsapp.automations.engine.programs import Ended
@@ -424,3 +427,39 @@ def test_all_that_is_wrong_with_an_automation_is_told_at_once(service):
 def test_inputs_that_are_wrong_themselves_are_not_called_undeclared(service):
     body = {"name": "x", "type": "script", "params": {"script": "echo {{input:word}}"}, "inputs": [{"name": "a b"}]}
     assert set(service.otto.post_json("/api/automations", body, status=422).json["fields"]) == {"inputs.0.name"}
+
+
+@pytest.fixture
+def shared(service):
+    """The executor runs as the service's own user."""
+    service.app.registry[executor.WHOSE] = executor.Whose("opsapp", os.geteuid(), True)
+    return service
+
+
+def shares_user(answer):
+    assert answer.json["code"] == "executor_shares_user"
+    assert "executor.user" in answer.json["error"]
+
+
+def test_only_admins_write_what_runs_as_the_services_own_user(shared):
+    """It could read the master key. What an admin wrote, operators may run and delete."""
+    otto, own = shared.otto, create(shared.ada)
+    there = {"type": "script", "params": {"script": "true", "tag": "web"}}
+    elsewhere = create(otto, **there)
+    shares_user(otto.post_json("/api/automations", SCRIPT, status=403))
+    service = {"name": "x", "type": "service_control", "params": {"service": "cron", "action": "restart"}}
+    shares_user(otto.post_json("/api/automations", service, status=403))
+    shares_user(otto.put_json(f"/api/automations/{own}", {"schedule": "@daily"}, status=403))
+    shares_user(otto.put_json(f"/api/automations/{elsewhere}", {"params": {"script": "id"}}, status=403))
+    taken = {"type": "notification", "params": {"title": "x"}}
+    shares_user(otto.put_json(f"/api/automations/{own}", taken, status=403))
+    shares_user(otto.post_json("/api/automations/templates/memory/apply", {}, status=403))
+    shares_user(otto.post_json("/api/automations/import", otto.get("/api/automations/export").json, status=403))
+    assert len(otto.get("/api/automations").json) == 2
+    shared.ada.put_json(f"/api/automations/{own}", {"schedule": "@daily"})
+    assert otto.post(f"/api/automations/{own}/run").json["status"] == "running"
+    otto.delete(f"/api/automations/{own}")
+
+
+def test_with_a_user_of_its_own_operators_write_them_too(service):
+    create(service.otto)

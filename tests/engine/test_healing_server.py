@@ -1,14 +1,14 @@
 """What the service does by itself for a heal: webhooks and commands on its own machine."""
 
 import json
-import sys
-import threading
+from pathlib import Path
 
+import gevent
 import pytest
 
-from opsapp.automations.engine.programs import MARK, SERVER, this_server
+from opsapp.agents.engine import executor
 from opsapp.automations.resources import runs_of
-from opsapp.healing.engine.deeds import Hands, begin, finish, perform
+from opsapp.healing.engine.deeds import Hands, begin, finish
 from opsapp.healing.resources import healing_of
 from tests.support.targets import Website, website
 
@@ -66,9 +66,10 @@ def test_a_webhook_is_told_what_it_is_about_unless_the_rule_says_what_to_send(wa
         "severity": "critical", "metrics": {"service.nginx.state": "failed"}, "source": "alert",
         "heal_id": f"{here.cases[0]['id']}.0", "ledger_id": 1, "case_id": here.cases[0]["id"],
     }  # fmt: skip
-    other = rule("webhook", url=f"{site.url}/hook", body={"text": "up"}, method="PUT")
-    assert perform({"kind": "webhook", "timeout": 5, "params": {**other["action"]["params"], "heal_id": "h"}},
-                   here.node.config)["status"] == "done"  # fmt: skip
+
+
+def test_a_rule_may_say_what_to_send_and_how(ward, site):
+    done(fired(ward, rule("webhook", url=f"{site.url}/hook", body={"text": "up"}, method="PUT")), **ACTIVE)
     assert (site.seen[0][0], json.loads(site.bodies[0])) == ("PUT", {"text": "up"})
 
 
@@ -118,35 +119,46 @@ def test_no_agent_is_needed_for_what_the_service_does(ward, site):
 # -- commands on the machine of the service ---------------------------------------------------------------------------
 
 
-def argv(*steps, timeout=10):
-    return perform({"kind": "argv", "timeout": timeout, "params": {"steps": [list(step) for step in steps]}}, {})
+@pytest.fixture
+def hands(ward):
+    """This node's hands, with the executor as a child process of this test."""
+    made = ward(rule("webhook", url="http://127.0.0.1:9/"))
+    made.node.registry[executor.WHOSE] = executor.launching.whose(made.node.config["executor"])
+    child = made.node.registry[executor.KEY] = executor.Executor(made.node)
+    child.step()
+    yield Hands(made.node)
+    child.finish_stop()
 
 
-def test_a_command_on_the_services_machine():
-    found = argv([sys.executable, "-c", "print('one')"], [sys.executable, "-c", "raise SystemExit(3)"], ["/never"])
+def argv(hands, *steps, timeout=10, deed="d1", **named):
+    return hands._run(deed, {"kind": "argv", "timeout": timeout, "params": {"steps": [*map(list, steps)], **named}})
+
+
+def test_a_command_on_the_services_machine(hands):
+    found = argv(hands, ["sh", "-c", "echo one"], ["sh", "-c", "exit 3"], ["/never"])
     assert (found["status"], found["exit_code"], found["output"]) == ("failed", 3, "one\n")
-    assert argv(["/does/not/exist"])["reason"] == "/does/not/exist: No such file or directory"
+    assert found["reason"] == "sh: exit code 3"
+    assert argv(hands, ["/does/not/exist"], deed="d2")["reason"] == "/does/not/exist: No such file or directory"
 
 
-def test_a_command_that_takes_too_long_is_ended_with_all_its_children():
-    found = argv(["sh", "-c", "sleep 600 & echo begun; wait"], timeout=0.5)
+def test_a_command_that_takes_too_long_is_ended_with_all_its_children(hands):
+    found = argv(hands, ["sh", "-c", "setsid sleep 6001 & sleep 6001 & echo begun; wait"], timeout=1)
     assert (found["status"], found["output"]) == ("timeout", "begun\n")
+    lines = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+    assert b"sleep\x006001\x00" not in lines
 
 
-def test_a_command_carries_the_marks_by_which_the_next_start_ends_what_is_left_of_it(monkeypatch):
-    """And none of the service's own passwords."""
-    monkeypatch.setenv("OPSAPP_ADMIN_PASSWORD", "a long enough password")
-    look = "import os; print(sorted((n, v) for n, v in os.environ.items() if n.startswith('OPSAPP_')))"
-    row = {"kind": "argv", "timeout": 30, "params": {"steps": [[sys.executable, "-c", look]]}}
-    assert perform(row, {}, "d1")["output"].strip() == str([(MARK, "d1"), (SERVER, this_server())])
+def test_what_is_protected_is_not_touched_on_the_services_machine_either(hands):
+    named = {"action_type": "restart_service", "params": {"service": "sshd"}}
+    found = argv(hands, ["sh", "-c", "echo touched"], **named)
+    assert (found["status"], found["output"], found["reason"]) == ("failed", "", "protected: the service sshd")
 
 
 @pytest.mark.parametrize("text", ["echo begun; sleep 600", "echo begun; exec >&- 2>&-; sleep 600"])
-def test_a_command_is_ended_when_the_service_stops_and_nobody_can_tell_how_far_it_got(text):
-    stopping = threading.Event()
-    timer = threading.Timer(0.3, stopping.set)
-    timer.start()
-    found = perform({"kind": "argv", "timeout": 600, "params": {"steps": [["sh", "-c", text]]}}, {}, None, stopping)
+def test_a_command_is_ended_when_the_service_stops_and_nobody_can_tell_how_far_it_got(hands, text):
+    hands.under_way.add("d1")
+    gevent.spawn_later(0.5, hands.begin_stop)
+    found = argv(hands, ["sh", "-c", text], timeout=600)
     assert (found["status"], found["reason"].partition(":")[0]) == ("lost", "shutdown")
 
 

@@ -12,6 +12,7 @@ from argon2 import PasswordHasher
 from webtest import TestApp
 
 from opsapp import app as opsapp_app
+from opsapp.agents.engine import executor
 from opsapp.auth import resources as auth
 from opsapp.auth.engine import passwords
 from opsapp.tree.root import root_of
@@ -35,6 +36,8 @@ class Service:
         }
         self.app = opsapp_app.main({}, **(uris | {"opsapp.clock": self.clock, "opsapp.node": "box"} | settings))
         self.node = self.app.registry["opsapp.node"]
+        # As with executor.user in the configuration: operators may write what runs on the service's machine.
+        self.app.registry[executor.WHOSE] = executor.Whose("opsapp-run", 12345, False)
         self.anonymous = TestApp(self.app)
         self.tokens: dict[str, str] = {}
 

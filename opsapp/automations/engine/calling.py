@@ -1,4 +1,7 @@
-"""Calling a webhook: one request under the address policy of monitors, its answer as the run's output. On the hub."""
+"""Calling a webhook: one request under the address policy of monitors. On the hub.
+
+Nothing else of the service sends one: a run's answer is its output, and what a heal calls goes the same way.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from opsapp.monitoring.logic.settings import options
 from opsapp.monitoring.probes import http
 from opsapp.monitoring.probes.outcome import ProbeTarget
 from opsapp.monitoring.probes.prober import Prober
+from opsapp.monitoring.probes.transfers import Reply
 from opsapp.runtime.node import Node
 
 from .programs import Ended
@@ -32,14 +36,23 @@ class Caller:
             self._prober = Prober(self._node.clock.monotonic, policy, ca_file=section["ca_file"])
         return self._prober
 
-    def call(self, job: dict[str, Any], put: Callable[[str], None]) -> Ended:
-        work, timeout = job["work"], job["timeout"]
-        body, headers = body_of(work["body"], work["headers"])
+    def send(
+        self, name: str, method: str, url: str, body: Any, headers: dict[str, str], timeout: float, follow: bool = True
+    ) -> tuple[Reply, str]:
+        """One request; its reply, and what is wrong with it, or nothing. ValueError for what cannot be sent."""
+        data, headers = body_of(body, headers)
         target = ProbeTarget(
-            job["run_id"], "http", work["url"], timeout=timeout, method=work["method"], headers=headers, body=body
+            name, "http", url, timeout=timeout, method=method, headers=headers, body=data, follow_redirects=follow
         )
+        return http.call(self._ready(), target)
+
+    def call(self, job: dict[str, Any], put: Callable[[str], None]) -> Ended:
+        """A run's webhook."""
+        work = job["work"]
         try:
-            reply, problem = http.call(self._ready(), target)
+            reply, problem = self.send(
+                job["run_id"], work["method"], work["url"], work["body"], work["headers"], job["timeout"]
+            )
         except ValueError as unreadable:
             return Ended("failed", None, f"this cannot be sent: {unreadable}")
         if reply.status:

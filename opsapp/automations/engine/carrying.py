@@ -7,15 +7,13 @@ gone leaves its claims behind: what it had under way is `lost`, for nobody can k
 from __future__ import annotations
 
 import logging
-import os
-import shutil
 from collections import deque
 from typing import Any
 
 import gevent
 from transaction.interfaces import TransientError
 
-from opsapp.automations.logic import services
+from opsapp.agents.engine.executor import executor_of
 from opsapp.automations.logic.filling import Missing, Values
 from opsapp.automations.resources import Run, board_of, runs_of
 from opsapp.lib.masking import masked
@@ -24,9 +22,9 @@ from opsapp.runtime.events import Event as Told
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 
-from . import calling, flow, programs, remote
+from . import calling, flow, remote
 from .pens import Pen
-from .programs import Ended, Program, Running
+from .programs import Ended, Program
 
 log = logging.getLogger(__name__)
 
@@ -144,7 +142,7 @@ class Task:
 
     def __init__(self, job: Job):
         self.job = job
-        self.running: Running | None = None
+        self.running: Program | None = None
         self.call: Any = None
         self.greenlet: Any = None
         self.stopped: str | None = None
@@ -181,15 +179,8 @@ class Carrier:
 
     def recover(self) -> bool:
         """Step, on one node: what others left."""
-        if self.node.transact(recover, frozenset(self._alive())):
-            self.clear()
+        self.node.transact(recover, frozenset(self._alive()))
         return False
-
-    def clear(self) -> None:
-        """What killed servers left on this machine."""
-        ended = self.node.lane("programs", 2).run(programs.clear_after_the_dead)
-        if ended:
-            log.warning("ended %d processes of runs that a killed server left behind", ended)
 
     def _alive(self) -> set[str]:
         return {self.owner, *self.node.nodes.owners("engine")}
@@ -230,10 +221,10 @@ class Carrier:
         job = task.job
         if job["type"] == "webhook":
             return self._call(task, pen)
-        task.running = Running(self.node, self._program(job), pen.put)
+        task.running = Program(executor_of(self.node), job, self.node.config["automations"])
         if task.stopped:
             task.running.stop(task.stopped)
-        return task.running.run(lambda: self.latencies.append(self.node.clock.now() - job["asked_at"]))
+        return task.running.run(lambda: self.latencies.append(self.node.clock.now() - job["asked_at"]), pen.put)
 
     def _call(self, task: Task, pen: Pen) -> Ended:
         task.call = gevent.spawn(self.caller.call, task.job, pen.put)
@@ -241,24 +232,6 @@ class Carrier:
             task.call.kill(block=False)
         ended = task.call.get()
         return ended if isinstance(ended, Ended) else Ended("cancelled", None, task.stopped)
-
-    def _program(self, job: Job) -> Program:
-        section, work = self.node.config["automations"], job["work"]
-        env = {"PATH": section["path"], "LANG": "C.UTF-8", "OPSAPP_AUTOMATION_ID": job["automation_id"]}
-        if job["type"] == "service_control":
-            argv, script = service_command(section["path"], work["service"], work["action"]), None
-        else:
-            script = work["script"]
-            argv = [work["interpreter"]] if work["interpreter"] else ([] if script.startswith("#!") else ["/bin/sh"])
-        return Program(
-            argv,
-            script,
-            {**env, **work.get("env", {})},
-            job["run_id"],
-            job["timeout"],
-            section["kill_grace_s"],
-            section["limits"],
-        )
 
     def _until_stored(self, fn: Any, *values: Any) -> Any:
         """An outcome must not be lost to a store that is away for a while."""
@@ -268,12 +241,3 @@ class Carrier:
             except (Unavailable, TransientError) as away:
                 log.warning("outcome waits for the store run=%s: %s", values[0], away)
                 gevent.sleep(AGAIN_EVERY_S)
-
-
-def service_command(path: str, service: str, action: str) -> list[str]:
-    """By whichever service manager this machine has."""
-    if os.path.isdir("/run/systemd/system"):
-        manager = services.SYSTEMD
-    else:
-        manager = services.OPENRC if shutil.which("rc-service", path=path) else services.SYSV
-    return services.argv(manager, service, action)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import colander
 from pyramid.request import Request
 
+from opsapp.agents.engine import executor
 from opsapp.automations import schemas
 from opsapp.automations.engine import editing
+from opsapp.automations.logic import settings as meaning
 from opsapp.automations.resources import Automation
 from opsapp.lib.problems import Invalid, Malformed, TooLarge
+from opsapp.tree.acl import Permission
 from opsapp.web.derivers import read_object, require_plain_json
 from opsapp.web.fields import fields_of
 from opsapp.web.jsontext import loads
@@ -44,6 +48,12 @@ def also_wrong(context: Any, request: Request, sound: dict[str, Any]) -> dict[st
         wrong = dict(invalid.fields)
     own_id = context.id if present else None
     return editing.problems_of(request.root, values, own_id, params_are_sound=not wrong) | wrong
+
+
+def require_author(request: Request, *settings: Mapping[str, Any]) -> None:
+    """Whether the caller may write what runs on the service's own machine, if any of these does."""
+    if any(meaning.runs_programs(each["type"], each["params"]) for each in settings):
+        executor.require_author(request.node, is_admin=bool(request.has_permission(Permission.administer)))
 
 
 def inputs(request: Request, automation: Automation) -> dict[str, Any]:

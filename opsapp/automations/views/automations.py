@@ -44,6 +44,7 @@ def list_automations(context: Automations, request: Request) -> Any:
 )
 def create_automation(context: Automations, request: Request) -> Any:
     """A new automation."""
+    asked.require_author(request, request.valid_body)
     settings = editing.whole(request.root, request.valid_body, asked.params)
     made = editing.create(request.root, settings, request.caller.name, request.node.clock.now())
     request.audit("automation.create", made.id, after=without_secrets(settings))
@@ -76,7 +77,9 @@ def get_automation(context: Automation, request: Request) -> Any:
 )
 def update_automation(context: Automation, request: Request) -> Any:
     """Changes what is given, and leaves the rest."""
-    before = without_secrets(context.definition.settings)
+    present = context.definition.settings
+    asked.require_author(request, present, {**present, **request.valid_body})
+    before = without_secrets(present)
     editing.update(request.root, context, request.valid_body, asked.params, request.node.clock.now())
     request.audit("automation.update", context.id, before=before, after=without_secrets(context.definition.settings))
     return {"status": "updated"}

@@ -51,7 +51,9 @@ def export_automations(context: Automations, request: Request) -> Any:
 def import_automations(context: Automations, request: Request) -> Any:
     """All of the list as new automations, or none of it."""
     who, now = request.caller.name, request.node.clock.now()
-    ids = editing.import_all(request.root, *asked.listed(request), asked.params, who, now)
+    entries, wrong = asked.listed(request)
+    asked.require_author(request, *entries.values())
+    ids = editing.import_all(request.root, entries, wrong, asked.params, who, now)
     request.audit("automation.import", "automations", after={"imported": len(ids)})
     return {"imported": len(ids), "ids": ids}
 
@@ -94,6 +96,7 @@ def apply_template(context: Template, request: Request) -> Any:
     values = templates.applied(template, read_object(request, optional=True))
     sound, wrong = judge(schemas.AutomationSettings(), values)
     refuse(asked.also_wrong(context, request, sound) | wrong)
+    asked.require_author(request, sound)
     settings = editing.whole(request.root, sound, asked.params)
     made = editing.create(request.root, settings, request.caller.name, request.node.clock.now())
     request.audit("automation.apply_template", made.id, after=without_secrets(settings))

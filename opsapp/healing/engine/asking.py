@@ -72,7 +72,8 @@ def _deed(flow: Flow, fields: Mapping[str, Any], action: Action) -> tuple[str, d
         body = told if params["body"] is None else params["body"]
         return "webhook", {**params, "body": body, "heal_id": fields["heal_id"]}
     handler = flow.world.server.handler(action)
-    return "argv", {"steps": [] if handler is None else handler.argv(params)}
+    named = {"action_type": action.name, "params": params}
+    return "argv", {"steps": [] if handler is None else handler.argv(params), **named}
 
 
 def answer(root: Root, reach: Reach, fields: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -70,12 +70,13 @@ def begin(prober, target: ProbeTarget, done: Callable[[Outcome], None], judge: J
 def call(prober, target: ProbeTarget) -> tuple[Reply, str]:
     """The reply to one request with a body, and what is wrong with it, or nothing: for what calls others (webhooks).
     The same names, addresses, redirects and bounds as a check has."""
+    way = _Way(prober.monotonic(), target, decode=True)
     try:
-        reply = _travel(prober, target, _Way(prober.monotonic(), target, decode=True))
+        reply = _travel(prober, target, way)
     except (NameFailed, _Wrong) as failed:
-        return Reply(0, ""), str(failed)
+        return Reply(0, "", sent=way.hops > 0), str(failed)
     except Refused as refused:
-        return Reply(0, ""), f"the address {refused} may not be reached"
+        return Reply(0, "", sent=way.hops > 0), f"the address {refused} may not be reached"
     return reply, _problem(reply, target)
 
 

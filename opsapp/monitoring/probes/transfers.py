@@ -71,6 +71,7 @@ class Reply:
     phases: dict[str, float] = field(default_factory=dict)
     certificates: list = field(default_factory=list)
     refused: str = ""
+    sent: bool = True  # False: nothing of the request has left this machine
 
 
 class _Descriptor:
@@ -195,6 +196,7 @@ class _Handle:
             error = 0
         body = self.pieces[0] if len(self.pieces) == 1 else b"".join(self.pieces)
         answer = Reply(error, message, get(pycurl.RESPONSE_CODE), body, self.cut, refused=self.refused)
+        answer.sent = not error or get(pycurl.REQUEST_SIZE) > 0
         if 300 <= answer.status < 400:
             answer.location = get(pycurl.REDIRECT_URL) or ""
         answer.protocol = PROTOCOLS.get(get(pycurl.INFO_HTTP_VERSION))

@@ -7,24 +7,24 @@ from pathlib import Path
 
 import pytest
 
-from opsapp.automations.engine import programs
+from opsapp.agent import leftovers
 from tests.support.waiting import until
 
 
 @pytest.fixture
 def started(tmp_path, monkeypatch):
     """Makes what a server would have left: its program, which has left the process group, and its directory."""
-    monkeypatch.setattr(programs.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(leftovers.tempfile, "gettempdir", lambda: str(tmp_path))
     children = []
 
     def make(server):
-        directory = tmp_path / f"{programs.DIRECTORY}.{server}.r1-abc"
+        directory = tmp_path / f"{leftovers.DIRECTORY}.{server}.r1-abc"
         directory.mkdir()
-        env = {**os.environ, programs.MARK: "r1", programs.SERVER: server}
+        env = {**os.environ, leftovers.RUN: "r1", leftovers.OWNER: server}
         child = subprocess.Popen(["sleep", "60"], env=env, start_new_session=True)
         children.append(child)
         # The kernel lets its parent go on a moment before the new program's environment can be read.
-        until(lambda: programs.MARK in Path(f"/proc/{child.pid}/environ").read_text(), what="its marks")
+        until(lambda: leftovers.RUN in Path(f"/proc/{child.pid}/environ").read_text(), what="its marks")
         return child, directory
 
     yield make
@@ -37,28 +37,28 @@ def started(tmp_path, monkeypatch):
 def dead():
     """The name of a server that is gone."""
     with subprocess.Popen(["sleep", "60"]) as server:
-        name = f"{programs._namespace()}_{server.pid}_{programs._beginning(server.pid)}"
+        name = f"{leftovers._namespace()}_{server.pid}_{leftovers._beginning(server.pid)}"
         server.kill()
     return name
 
 
 def test_programs_and_directories_of_a_dead_server_are_cleared(started, dead):
     child, directory = started(dead)
-    programs.clear_after_the_dead()  # or a server that starts beside this test did it a moment ago
+    leftovers.clear_after_the_dead()  # or a server that starts beside this test did it a moment ago
     assert child.wait(20) == -signal.SIGKILL
     assert not directory.exists()
 
 
 def test_a_number_that_another_process_has_by_now_is_no_living_server(started):
-    child, directory = started(programs.this_server()[:-1])
-    programs.clear_after_the_dead()  # or a server that starts beside this test did it a moment ago
+    child, directory = started(leftovers.this_process()[:-1])
+    leftovers.clear_after_the_dead()  # or a server that starts beside this test did it a moment ago
     assert child.wait(20) == -signal.SIGKILL
     assert not directory.exists()
 
 
-@pytest.mark.parametrize("living", [programs.this_server, lambda: "1" + programs.this_server(), lambda: "rubbish"])
+@pytest.mark.parametrize("living", [leftovers.this_process, lambda: "1" + leftovers.this_process(), lambda: "rubbish"])
 def test_what_a_living_server_runs_or_nobody_can_judge_is_left_alone(started, living):
     child, directory = started(living())
-    programs.clear_after_the_dead()
+    leftovers.clear_after_the_dead()
     assert child.poll() is None
     assert directory.exists()

@@ -1,0 +1,257 @@
+"""The executor of the service's own machine: the agent's journal and process groups behind a socket of the service.
+
+Started by the service (or by systemd for it) with one connected socket, a working directory of its own and none of the
+service's environment. It takes `program` commands, streams what they write, and answers each with its result. When the
+service closes the socket, or is killed, every program ends and so does this process.
+Must not: know what a program is for; keep anything that a command holds, for commands carry secrets.
+"""
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import select
+import shutil
+import signal
+import socket
+import sys
+import threading
+import time
+from typing import Any, Dict, List, Optional, Set, Tuple
+
+from opsapp.wire import messages
+from opsapp.wire.fields import WireError
+from opsapp.wire.frames import LENGTH, MAX_TEXT_FRAME, PROTOCOL
+from opsapp.wire.version import VERSION
+
+from . import leftovers, protection
+from .config import PROTECTED
+from .disk import take_lock
+from .executor import Answer, Executor, Task
+from .journal import ACCEPTED, Journal
+from .outputs import Outputs
+from .processes import Group, Manner, Ran, end_orphans, run
+
+log = logging.getLogger("executor")
+AT_ONCE = 2000              # threads; the service bounds what it asks for
+LOOK_S = 30.0               # between looks for what killed processes left
+LOCK_S = 20.0               # how long a former executor may take to end
+HURRY_S = 1.0               # between TERM and KILL once the service is gone
+STREAMED = 5 * 2**20        # bytes of a program's output that are handed on; a run keeps fewer
+KEPT = 64 * 1024            # of the output in a result
+LIMITED = 'ulimit -c 0; {limits} exec "$@"'    # a shell sets the limits and becomes the program
+
+
+class Gone(OSError):
+    """The service has closed its end, or there never was one."""
+
+
+class Channel:
+    """Whole messages over a stream socket. One thread reads; any may send."""
+
+    def __init__(self, sock: socket.socket):
+        self._sock = sock
+        self._lock = threading.Lock()
+
+    def send(self, text: str) -> None:
+        data = text.encode("utf-8")
+        with self._lock:
+            self._sock.sendall(LENGTH.pack(len(data)) + data)
+
+    def receive(self, patience: float) -> Optional[str]:
+        """The next message; None when none has begun within `patience`."""
+        if not select.select([self._sock], [], [], patience)[0]:
+            return None
+        (length,) = LENGTH.unpack(self._exactly(LENGTH.size))
+        if length > MAX_TEXT_FRAME:
+            raise Gone("a frame is too large")
+        return self._exactly(length).decode("utf-8")
+
+    def _exactly(self, size: int) -> bytes:
+        data = bytearray()
+        while len(data) < size:
+            piece = self._sock.recv(size - len(data))
+            if not piece:
+                raise Gone("the service has closed the connection")
+            data += piece
+        return bytes(data)
+
+
+class Stubs(Journal):
+    """A journal that keeps which commands there were, and nothing of what they hold."""
+
+    def accept(self, command: dict, now: float) -> bool:
+        return super().accept({"command_id": command["command_id"], "type": command["type"]}, now)
+
+
+class Programs:
+    """Runs the programs of commands: each with a directory of its own, limits, and an end for all its processes."""
+
+    def __init__(self) -> None:
+        self.grace_most = 60.0
+
+    def __call__(self, task: Task) -> Answer:
+        params = task.params
+        group: List[Group] = []
+        refused = params["action_type"] and protection.refusal(
+            params["action_type"], params["params"], set(PROTECTED) | set(params["protected"]))
+        if refused:
+            return Answer(Ran("failed", None, b"", refused))
+
+        def started(each: Group) -> None:
+            group[:] = [each]
+            task.on_start(each)
+
+        try:
+            directory = leftovers.make_directory(params["name"])
+        except OSError as error:
+            return Answer(Ran("failed", None, b"", f"cannot be started: {error.strerror}"))
+        try:
+            ran, step = self._steps(task, directory, started)
+            if ran.status in ("timeout", "cancelled"):
+                leftovers.end_stragglers({params["name"]})
+            elif group:
+                end_orphans(group[0])
+        finally:
+            shutil.rmtree(directory, ignore_errors=True)
+        return Answer(ran if params["output"] else ran._replace(output=b""), {"step": step})
+
+    def _steps(self, task: Task, directory: str, started: Any) -> Tuple[Ran, str]:
+        """The last result, and the program that it is of."""
+        params, output = task.params, b""
+        deadline = time.monotonic() + params["timeout"]
+        env = {**params["env"], "HOME": directory, "TMPDIR": directory, **leftovers.marks(params["name"])}
+        if params["script"] is not None:
+            params["steps"][-1].append(_script(directory, params["script"]))
+        limits = " ".join(f"ulimit -{flag} {value};" for flag, value in params["limits"].items())
+        ran, argv = Ran("done", 0, b""), [""]
+        for argv in params["steps"]:
+            if params["script"] is None and shutil.which(argv[0], path=env.get("PATH")) is None:
+                return Ran("failed", None, output, "No such file or directory"), argv[0]
+            manner = Manner(directory, params["umask"], min(params["grace"], self.grace_most))
+            ran = run(["/bin/sh", "-c", LIMITED.format(limits=limits), "opsapp-run", *argv],
+                      max(0.001, deadline - time.monotonic()), task.cancel, env=env, on_start=started,
+                      on_output=task.on_output, limit=STREAMED, manner=manner)
+            output = (output + ran.output)[:KEPT]
+            if ran.status != "done":
+                break
+        return ran._replace(output=output), argv[0]
+
+
+def _script(directory: str, text: str) -> str:
+    path = os.path.join(directory, "script")
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o700)
+    with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+        file.write(text)
+    return path
+
+
+class Embedded:
+    def __init__(self, channel: Channel, directory: str):
+        self.channel = channel
+        self.programs = Programs()
+        self.journal = Stubs(directory, time.time())
+        self.executor = Executor(self.journal, {"program": self.programs}, busy_limit=AT_ONCE, start_expiry_s=3600,
+                                 tell=self._wake, output=self._output, started=self._started)
+        self._outputs = Outputs(lambda name, seq, data: self._say("output", command_id=name, seq=seq, data=data))
+        self._ready = threading.Event()
+        self._told: Set[str] = set()
+
+    def run(self) -> None:
+        self._clear()
+        self._say("hello", protocol=PROTOCOL, agent_id="server", machine_id="server", version=VERSION,
+                  hostname=socket.gethostname()[:253] or "server", pid=os.getpid(), features=[f"uid:{os.geteuid()}"])
+        threading.Thread(target=self._tell, daemon=True, name="results").start()
+        threading.Thread(target=self._look, daemon=True, name="leftovers").start()
+        try:
+            while True:
+                text = self.channel.receive(3600)
+                if text is not None:
+                    self._take(messages.decode(text, messages.SERVER))
+        except Gone:
+            pass
+        except (OSError, WireError) as error:
+            log.error("the executor ends, for it cannot read what the service says: %s", error)
+        self.programs.grace_most = HURRY_S
+        self.executor.stop(HURRY_S + 4.0)
+        self.journal.close()
+
+    def _clear(self) -> None:
+        """What a former executor had begun is not begun again: the service has it down as lost."""
+        for name, entry in self.journal.open().items():
+            if entry.state == ACCEPTED:
+                self.journal.start(name, entry.at)
+        self.executor.recover()
+        for name in self.journal.unthanked():
+            self.journal.thank(name)
+        leftovers.clear_after_the_dead()
+
+    def _take(self, message: Dict[str, Any]) -> None:
+        if message["type"] == "cancel":
+            self.executor.cancel(message["id"])
+        elif message["type"] == "ack":
+            self.journal.thank(message["id"])
+            self._told.discard(message["id"])
+        elif message["type"] == "command":
+            try:
+                if not self.executor.submit(message["command"]):
+                    self._refuse(message["id"], "known", "this command was given before")
+            except OSError as error:
+                self._refuse(message["id"], "no_space", f"the executor's journal cannot be written: {error.strerror}")
+
+    def _refuse(self, name: str, code: str, why: str) -> None:
+        self._say("refuse", id=name, of="command", code=code, message=why)
+
+    # ---- from other threads
+    def _wake(self) -> None:
+        self._ready.set()
+
+    def _output(self, name: str, data: bytes) -> None:
+        if self._outputs.put(name, data):
+            self._ready.set()
+
+    def _started(self, name: str, at: float) -> None:
+        self._say("started", command_id=name, started_at=at)
+
+    def _tell(self) -> None:
+        """Results, and output that waits for more."""
+        while True:
+            self._ready.wait(self._outputs.due_in())
+            self._ready.clear()
+            self._outputs.flush()
+            for name in self.journal.unthanked():
+                result = None if name in self._told else self.journal.result(name)
+                if result is not None:
+                    self._told.add(name)
+                    self._outputs.end(name)
+                    self._say("result", id=name, result=result)
+
+    def _say(self, kind: str, **fields: Any) -> None:
+        with contextlib.suppress(OSError):    # the reader meets the same, and ends
+            self.channel.send(messages.encode(kind, **fields))
+
+    def _look(self) -> None:
+        while True:
+            time.sleep(LOOK_S)
+            self.journal.compact(time.time())
+            leftovers.clear_after_the_dead()
+
+
+def main(argv: Optional[List[str]] = None) -> int:
+    """`embedded FD`: the connected socket; the working directory is where the journal lives."""
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s %(message)s")
+    handle = int((sys.argv[1:] if argv is None else argv)[0])
+    os.set_inheritable(handle, False)
+    os.umask(0o077)
+    # Handled, not ignored: what is ignored stays so in the programs. The service ends us by closing the socket.
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda _number, _frame: None)
+    channel = Channel(socket.socket(fileno=handle))
+    until = time.monotonic() + LOCK_S
+    while take_lock(".") is None:
+        if time.monotonic() > until:
+            log.error("another executor already runs here")
+            return 3
+        time.sleep(0.05)
+    Embedded(channel, ".").run()
+    return 0

@@ -1,0 +1,92 @@
+"""Programs and directories that a killed process left on this machine: known by their marks, whoever looks.
+
+A program carries in its environment who started it. Once that process is gone, nobody would end what is left.
+Must not: know commands.
+"""
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import tempfile
+from pathlib import Path
+from typing import Dict, Iterable, Iterator, Set, Tuple
+
+RUN, OWNER = "OPSAPP_RUN_ID", "OPSAPP_RUN_SERVER"
+DIRECTORY = "opsapp-run"    # .owner.run-random
+
+
+def marks(run: str) -> Dict[str, str]:
+    """What a program of ours has in its environment."""
+    return {RUN: run, OWNER: this_process()}
+
+
+def make_directory(run: str) -> str:
+    return tempfile.mkdtemp(prefix=f"{DIRECTORY}.{this_process()}.{run}-")
+
+
+def end_stragglers(runs: Set[str]) -> int:
+    """KILL whatever still carries the mark of one of these runs, in whichever group it is now; how many there were."""
+    return _kill(pid for pid, found in _marked() if found.get(RUN) in runs)
+
+
+def clear_after_the_dead() -> int:
+    """End the programs of processes that are gone from this machine, and remove their directories; how many ended."""
+    ended = _kill(pid for pid, found in _marked() if _is_gone(found.get(OWNER, "")))
+    for path in Path(tempfile.gettempdir()).glob(f"{DIRECTORY}.*-*"):
+        if _is_gone(path.name.split(".")[1]):
+            shutil.rmtree(path, ignore_errors=True)
+    return ended
+
+
+def this_process() -> str:
+    """This process among all that ever ran on this machine: namespace of numbers, number, beginning."""
+    return f"{_namespace()}_{os.getpid()}_{_beginning(os.getpid())}"
+
+
+def _is_gone(owner: str) -> bool:
+    """False as well when it cannot be known: it counts by other numbers than we do."""
+    namespace, _, rest = owner.partition("_")
+    pid, _, beginning = rest.partition("_")
+    return namespace == _namespace() and pid.isdigit() and _beginning(int(pid)) != beginning
+
+
+def _namespace() -> str:
+    return "".join(filter(str.isdigit, os.readlink("/proc/self/ns/pid")))
+
+
+def _beginning(pid: int) -> str:
+    """When the kernel started it, in ticks since the boot; empty when there is none, or only its corpse."""
+    try:
+        words = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:
+        return ""
+    return "" if words[0] in (b"Z", b"X") else words[19].decode()
+
+
+def _kill(pids: Iterable[int]) -> int:
+    found = 0
+    for pid in pids:
+        if pid == os.getpid():
+            continue
+        try:
+            os.kill(pid, signal.SIGKILL)
+            found += 1
+        except (ProcessLookupError, PermissionError):    # gone meanwhile, or it has become another user's
+            continue
+    return found
+
+
+def _marked() -> Iterator[Tuple[int, Dict[str, str]]]:
+    """Every process that carries marks of ours, as far as we may look."""
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            words = (entry / "environ").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        pairs = (word.decode("ascii", "replace").partition("=") for word in words if word.startswith(b"OPSAPP_RUN_"))
+        found = {name: value for name, _, value in pairs}
+        if found:
+            yield int(entry.name), found

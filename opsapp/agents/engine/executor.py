@@ -1,0 +1,298 @@
+"""The executor: the one child process in which everything runs that the service does on its own machine.
+
+It has the agent's code (`opsapp.agent.embedded`) behind a socket pair, none of the service's environment, and where the
+configuration names a user, none of its files. Supervised: it is started again when it ends, and what it had under way
+is lost, never repeated. On the hub.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gevent
+import gevent.socket
+from gevent.event import Event
+from gevent.lock import Semaphore
+from gevent.queue import SimpleQueue
+
+from opsapp.lib.problems import Forbidden
+from opsapp.wire import messages
+from opsapp.wire.commands import check_params
+from opsapp.wire.fields import WireError
+from opsapp.wire.frames import LENGTH, MAX_TEXT_FRAME
+
+from . import launching
+from .launching import Launched, NoExecutor, Whose
+
+if TYPE_CHECKING:
+    from opsapp.runtime.node import Node
+
+log = logging.getLogger(__name__)
+
+KEY, WHOSE = "opsapp.executor", "opsapp.executor.whose"
+READY_S = 30.0  # a former executor may need its time to end what it had under way
+STOP_S = 8.0
+REAP_S = 10.0
+LOST = "the executor ended while it ran"
+Result = dict[str, Any]
+
+
+def prepare(node: Node) -> None:
+    """Before anything is served: as whom it will run, and so who may write what it does."""
+    section = node.config["executor"]
+    try:
+        node.registry[WHOSE] = launching.whose(section)
+    except NoExecutor as problem:  # nothing runs then; whoever asks for a run is told
+        log.error("%s", problem)
+        node.registry[WHOSE] = Whose(section["user"], -1, False, section["socket"])
+
+
+def start(node: Node) -> None:
+    executor = node.registry[KEY] = Executor(node)
+    node.supervisor.add("executor", executor.step, every=1.0, wake=("executor",))
+    node.at_stop(lambda: None, executor.finish_stop)  # whoever has something under way ends it
+
+
+def executor_of(node: Node) -> Executor:
+    return node.registry[KEY]
+
+
+def require_author(node: Node, *, is_admin: bool) -> None:
+    """What the service runs as its own user could read all of its files: only admins write that."""
+    if node.registry[WHOSE].shared and not is_admin:
+        raise SharesUser()
+
+
+class SharesUser(Forbidden):
+    """An operator would write what runs as the service's own user."""
+
+    code = "executor_shares_user"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This would run on the service's own machine as the service's own user, so only an admin may write it. "
+            "With executor.user in the configuration, operators may too."
+        )
+
+
+class _Command:
+    """One command on its way: what the executor says of it, for the greenlet that waits."""
+
+    def __init__(self) -> None:
+        self.said: SimpleQueue[tuple[str, Any]] = SimpleQueue()
+        self.sent = False
+        self.cancelled = False
+
+
+class Executor:
+    """One per engine process."""
+
+    def __init__(self, node: Node):
+        self._node = node
+        self._data = node.registry.settings.get("opsapp.data")
+        self._place: Path | None = None
+        self._launched: Launched | None = None
+        self._sock: Any = None
+        self._reader: Any = None
+        self._ready = Event()
+        self._writing = Semaphore()
+        self._commands: dict[str, _Command] = {}
+        self._stopping = False
+        self.problem = "it has not been started yet"
+
+    @property
+    def whose(self) -> Whose:
+        return self._node.registry[WHOSE]
+
+    @property
+    def pid(self) -> int | None:
+        child = self._launched.child if self._launched else None
+        return child.pid if child else None
+
+    # -- supervision
+
+    def step(self) -> bool:
+        """See that it runs. An exception is a failure that the supervisor repeats with back-off."""
+        if self._stopping or self._sock is not None:
+            return False
+        lane = self._node.lane("executor", 1)
+        if self._place is None:
+            self._place = lane.run(launching.place_of, self._data, self._node.name)
+        try:
+            self._launched = lane.run(launching.launch, self.whose, self._place, self._node.config["executor"])
+        except NoExecutor as problem:
+            if self.problem != str(problem):
+                self.problem = str(problem)
+                log.error("%s", problem)
+            return False
+        self._sock = gevent.socket.socket(fileno=self._launched.sock.detach())
+        self._reader = gevent.spawn(self._read)
+        return False
+
+    def _read(self) -> None:
+        """Everything that it says, until it is gone."""
+        try:
+            while True:
+                (length,) = LENGTH.unpack(self._exactly(LENGTH.size))
+                if length > MAX_TEXT_FRAME:
+                    raise OSError("a frame is too large")
+                self._on_message(messages.decode(self._exactly(length).decode(), messages.AGENT))
+        except (OSError, WireError, UnicodeDecodeError) as problem:
+            self._gone(str(problem))
+
+    def _exactly(self, size: int) -> bytes:
+        data = bytearray()
+        while len(data) < size:
+            piece = self._sock.recv(min(65536, size - len(data)))
+            if not piece:
+                raise OSError("it has ended")
+            data += piece
+        return bytes(data)
+
+    def _gone(self, why: str) -> None:
+        self._ready.clear()
+        self.problem = why
+        self._sock.close()
+        for command in self._commands.values():
+            if command.sent:
+                command.said.put(("result", {"status": "lost", "reason": LOST}))
+        self._reap()
+        self._sock = self._launched = None
+        if not self._stopping:
+            log.error("the executor is gone and will be started again: %s", why)
+            self._node.wake("executor")
+
+    def _reap(self) -> None:
+        """Its end has closed, or ours: it ends by itself, and is killed when it does not."""
+        child = self._launched.child if self._launched else None
+        if child is None:
+            return
+        with gevent.Timeout(REAP_S, False):
+            while child.poll() is None:
+                gevent.sleep(0.02)
+        if child.poll() is None:
+            child.kill()
+            child.wait()
+
+    # -- messages
+
+    def _on_message(self, message: dict[str, Any]) -> None:
+        kind = message["type"]
+        if kind == "hello":
+            self._check(message)
+            self.problem = ""
+            self._ready.set()
+            log.info("executor started pid=%s user=%s", message["pid"], self.whose.name)
+        elif kind == "result":
+            self._send("ack", id=message["id"], of="result")
+            self._tell(message["id"], "result", message["result"])
+        elif kind == "refuse":
+            self._tell(message["id"], "result", {"status": "failed", "reason": message["message"]})
+        elif kind == "output":
+            self._tell(message["command_id"], "output", message["data"])
+        elif kind == "started":
+            self._tell(message["command_id"], "started", None)
+
+    def _check(self, hello: dict[str, Any]) -> None:
+        """One that systemd starts says as whom it runs: were it not the user that is configured, operators could write
+        what runs as somebody else."""
+        if f"uid:{self.whose.uid}" not in hello["features"]:
+            raise OSError(f"it does not run as {self.whose.name}")
+
+    def _tell(self, command_id: str, kind: str, value: Any) -> None:
+        command = self._commands.get(command_id)
+        if command is not None:
+            command.said.put((kind, value))
+
+    def _send(self, kind: str, **fields: Any) -> None:
+        data = messages.encode(kind, **fields).encode()
+        with self._writing:
+            self._sock.sendall(LENGTH.pack(len(data)) + data)
+
+    # -- commands
+
+    def run(
+        self,
+        command_id: str,
+        params: Mapping[str, Any],
+        *,
+        on_start: Callable[[], None] = lambda: None,
+        on_output: Callable[[str], None] = lambda text: None,
+    ) -> Result:
+        """Have a program run, and wait for its end: {status, exit_code, output, reason, data}. It begins at most once:
+        where nobody can tell how far it came, it is `lost`."""
+        command = self._commands[command_id] = _Command()
+        try:
+            checked = check_params("program", dict(params))
+            self._node.wake("executor")
+            if not self._ready.wait(READY_S):
+                return _result("failed", f"the executor does not run: {self.problem}")
+            if command.cancelled:
+                return _result("cancelled", None)
+            command.sent = True
+            asked = {"command_id": command_id, "type": "program", "params": checked}
+            self._send("command", id=command_id, command=asked)
+            while True:
+                kind, value = command.said.get()
+                if kind == "result":
+                    return {**_result("", None), **value}
+                if kind == "output":
+                    on_output(value)
+                else:
+                    on_start()
+        except WireError as wrong:
+            return _result("failed", f"it cannot be handed to the executor: {wrong}")
+        except OSError:
+            return _result("lost", LOST)
+        finally:
+            del self._commands[command_id]
+
+    def cancel(self, command_id: str) -> None:
+        """It ends soon, `cancelled` unless it was over already."""
+        command = self._commands.get(command_id)
+        if command is None or command.cancelled:
+            return
+        command.cancelled = True
+        if command.sent and self._ready.is_set():
+            gevent.spawn(self._send_cancel, command_id)
+
+    def _send_cancel(self, command_id: str) -> None:
+        try:
+            self._send("cancel", id=command_id)
+        except OSError as gone:
+            log.info("a cancel was not sent, the executor is gone: %s", gone)
+
+    # -- the end
+
+    def finish_stop(self) -> None:
+        """When all is over, or has had its time: its end of the socket is closed, and it ends what is left."""
+        with gevent.Timeout(STOP_S, False):
+            while self._commands:
+                gevent.sleep(0.02)
+        self._stopping = True
+        if self._sock is not None:
+            self._sock.shutdown(gevent.socket.SHUT_RDWR)
+            self._reader.join(REAP_S)
+        if self._place is not None:
+            launching.remove(self._place, self._data)
+
+
+def _result(status: str, reason: str | None) -> Result:
+    return {"status": status, "exit_code": None, "output": "", "reason": reason, "data": None}
+
+
+def kept_apart(section: Mapping[str, Any]) -> tuple[bool, str]:
+    """For `opsapp doctor`: whether the executor has a user of its own, and what that means."""
+    who = launching.whose(section)
+    if who.shared:
+        return False, (
+            f"runs as the service's own user ({who.name}): its programs could read the master key, so only admins may "
+            "write automations and rules that run on this machine. Set executor.user"
+        )
+    if who.socket is None and os.geteuid() != 0:
+        return False, f"cannot be started as {who.name} by {launching.user_name(os.geteuid())}: that needs root"
+    return True, f"runs as {who.name}, who is not the service's user: operators may write what runs there"

@@ -1,0 +1,146 @@
+"""How the executor is started: as which user, with which code, in which directory. See `executor`.
+
+Under another user it gets the agent program as a file in memory, because that user may be unable to read this
+installation. In native threads: it makes directories and processes. Must not: talk to the executor.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from opsapp.agents.zipapp import agent_file
+from opsapp.lib.problems import Unavailable
+
+# -I -S: nothing of the environment, of the working directory or of other packages has a say in what is imported.
+BOOT = "import sys; sys.path.insert(0, sys.argv.pop(1)); from opsapp.agent.embedded import main; sys.exit(main())"
+KEPT = ("LANG", "LC_ALL", "TZ")
+
+
+class NoExecutor(Unavailable):
+    """The executor cannot be started, so nothing runs on the service's own machine."""
+
+    code = "no_executor"
+
+
+class Whose(NamedTuple):
+    """As whom the executor runs; `shared`: as the service itself. Decided once, when the process starts."""
+
+    name: str
+    uid: int
+    shared: bool
+    socket: str | None = None  # where systemd starts it for us
+
+
+class Launched(NamedTuple):
+    sock: socket.socket
+    child: subprocess.Popen[bytes] | None
+
+
+def whose(section: Mapping[str, Any]) -> Whose:
+    """By the section `executor` of the configuration."""
+    own = os.geteuid()
+    name = section["user"]
+    if name is None:
+        return Whose(user_name(own), own, True)
+    uid = _account(name).pw_uid
+    return Whose(name, uid, uid == own, section["socket"])
+
+
+def _account(name: str) -> pwd.struct_passwd:
+    try:
+        return pwd.getpwnam(name)
+    except KeyError:
+        raise NoExecutor(f"There is no user {name} on this machine (executor.user).") from None
+
+
+def user_name(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def place_of(data: str | None, node: str) -> Path:
+    """The executor's directory: beside the data, or for this process alone where there is none."""
+    return Path(data) / "executor" / node if data else Path(tempfile.mkdtemp(prefix="opsapp-executor."))
+
+
+def launch(who: Whose, place: Path, section: Mapping[str, Any]) -> Launched:
+    """A connected executor."""
+    if who.socket:
+        return Launched(_connected(who.socket), None)
+    ours, theirs = socket.socketpair()
+    handles = [theirs.fileno()]
+    switch: dict[str, Any] = {}
+    code = str(Path(__file__).resolve().parents[3])
+    try:
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not who.shared:
+            account = _account(who.name)
+            os.chown(place, account.pw_uid, account.pw_gid)
+            switch = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
+            handles.append(_code_in_memory())
+            code = f"/proc/self/fd/{handles[-1]}"
+        child = subprocess.Popen(
+            [section["python"] or sys.executable, "-I", "-S", "-c", BOOT, code, str(theirs.fileno())],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            cwd=place,  # before the user is another one, who may not come here
+            env=_environment(who),
+            pass_fds=handles,
+            start_new_session=True,
+            **switch,
+        )
+    except (OSError, subprocess.SubprocessError) as problem:
+        ours.close()
+        raise NoExecutor(f"The executor cannot be started as {who.name}: {problem}.") from None
+    finally:
+        theirs.close()
+        for handle in handles[1:]:
+            os.close(handle)
+    return Launched(ours, child)
+
+
+def _connected(path: str) -> socket.socket:
+    made = socket.socket(socket.AF_UNIX)
+    try:
+        made.connect(path)
+    except OSError as problem:
+        made.close()
+        raise NoExecutor(f"The executor's socket {path} cannot be reached: {problem.strerror}.") from None
+    return made
+
+
+def _code_in_memory() -> int:
+    handle = os.memfd_create("opsapp-agent")
+    os.write(handle, agent_file().data)
+    return handle
+
+
+def _environment(who: Whose) -> dict[str, str]:
+    """Nothing of the service's own but the language and the time zone."""
+    known = {name: os.environ[name] for name in KEPT if name in os.environ}
+    home = _home(who.uid)
+    return {"PATH": os.defpath, "LANG": "C.UTF-8", "HOME": home, "USER": who.name, "LOGNAME": who.name, **known}
+
+
+def _home(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_dir
+    except KeyError:
+        return "/"
+
+
+def remove(place: Path, data: str | None) -> None:
+    """A directory that was for this process alone."""
+    if not data:
+        shutil.rmtree(place, ignore_errors=True)

@@ -1,0 +1,151 @@
+"""What the service runs on its own machine: kept from its secrets, ended with it, begun once."""
+
+import os
+import pwd
+import re
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.support.automations import ended, make, record, run, script
+from tests.support.client import Client
+from tests.support.process import Serve
+from tests.support.waiting import until
+
+pytestmark = pytest.mark.system
+SYSTEM_PYTHON = "/usr/bin/python3"  # another user may be unable to read the one that runs the tests
+OTTO = "a long enough word"
+
+
+def operator(serve):
+    serve.admin.post("/api/users", {"username": "otto", "role": "operator", "password": OTTO})
+    return Client(serve.url).login("otto", OTTO)
+
+
+def executor_pid(serve):
+    """The service's one child process, once it is a program of its own."""
+    children = Path(f"/proc/{serve.child.pid}/task").glob("*/children")
+    pids = [int(pid) for path in children for pid in path.read_text().split()]
+    if len(pids) != 1 or b"opsapp.agent.embedded" not in Path(f"/proc/{pids[0]}/cmdline").read_bytes():
+        return None
+    return pids[0]
+
+
+def alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.fixture
+def serve(tmp_path):
+    config = {"automations": {"kill_grace_s": 0.5, "retry_delay_s": 0.1}}
+    with Serve(tmp_path / "serve", config=config) as serve:
+        until(lambda: executor_pid(serve), what="the executor")
+        yield serve
+
+
+def lasting(serve, directory):
+    """A run with a child in its process group and one that has left it; their numbers."""
+    text = f"setsid sleep 600 & cd {directory}; echo $! > fled; echo $$ > pid; echo x >> times; sleep 600"
+    run_id = run(serve, script(serve, text))
+    until((directory / "times").exists, what="the script being there")
+    return run_id, [int((directory / name).read_text()) for name in ("pid", "fled")]
+
+
+def test_it_has_nothing_of_the_services_environment_and_no_file_of_the_store(serve):
+    pid = executor_pid(serve)
+    names = [word.partition(b"=")[0] for word in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")]
+    assert b"OPSAPP_ADMIN_PASSWORD" in Path(f"/proc/{serve.child.pid}/environ").read_bytes()
+    assert [name for name in names if name.startswith((b"OPSAPP_", b"PYTHON"))] == []
+    files = [os.readlink(path) for path in Path(f"/proc/{pid}/fd").iterdir()]
+    assert [path for path in files if path.endswith((".fs", ".lock", ".key"))] == []
+    seen = ended(serve, run(serve, script(serve, "ls -l /proc/self/fd")))["output"]
+    assert "socket:" not in seen
+
+
+def test_kill_9_of_the_service_ends_what_runs_and_nothing_runs_twice(serve, tmp_path):
+    run_id, pids = lasting(serve, tmp_path)
+    serve.kill()
+    until(lambda: not any(map(alive, pids)), what="the end of the script and its children")
+    serve.start()
+    assert ended(serve, run_id)["status"] == "lost"
+    assert ended(serve, run(serve, script(serve, "echo on")))["output"] == "on\n"
+    assert (tmp_path / "times").read_text() == "x\n"
+
+
+def test_one_that_is_killed_is_started_again_and_what_it_ran_is_lost(serve, tmp_path):
+    run_id, pids = lasting(serve, tmp_path)
+    before = until(lambda: executor_pid(serve), what="the executor")
+    os.kill(before, signal.SIGKILL)
+    found = ended(serve, run_id)
+    assert (found["status"], found["reason"]) == ("lost", "the executor ended while it ran")
+    until(lambda: not any(map(alive, pids)), what="the end of what it left")
+    assert ended(serve, run(serve, script(serve, "echo on")))["output"] == "on\n"
+    assert executor_pid(serve) != before
+    assert (tmp_path / "times").read_text() == "x\n"
+
+
+def test_a_stop_of_the_service_ends_scripts_as_promised(serve, tmp_path):
+    run_id, pids = lasting(serve, tmp_path)
+    executor = executor_pid(serve)
+    assert serve.stop() == 0
+    assert not any(map(alive, [*pids, executor]))
+    serve.start()
+    assert (record(serve, run_id)["status"], record(serve, run_id)["reason"]) == ("cancelled", "shutdown")
+
+
+def test_nothing_of_a_command_is_kept_on_the_disk(serve):
+    serve.admin.post("/api/secrets", {"name": "deploy", "value": "open sesame"})
+    found = ended(serve, run(serve, script(serve, "printf %s {{secret:deploy}} | wc -c")))
+    assert found["output"].strip() == "11"
+    kept = [path.read_bytes() for path in (serve.data / "executor").rglob("*") if path.is_file()]
+    assert kept
+    assert not any(b"sesame" in text for text in kept)
+
+
+def test_an_operator_does_not_become_admin_by_a_script_where_the_executor_shares_the_services_user(serve):
+    """The script would read the master key and sign as a node of the cluster."""
+    otto = operator(serve)
+    body = {"name": "x", "type": "script", "params": {"script": f"cat {serve.data}/secret.key"}}
+    refused = otto.request("POST", "/api/automations", body)
+    assert (refused.status, refused.json["code"]) == (403, "executor_shares_user")
+    assert "executor.user" in refused.json["error"]
+    assert otto.post(f"/api/automations/{script(serve, 'true')}/run")["status"] == "running"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="another user for the executor needs root")
+@pytest.mark.skipif(not Path(SYSTEM_PYTHON).exists(), reason=f"{SYSTEM_PYTHON} is not there")
+def test_a_script_of_an_operator_reads_no_secret_where_the_executor_has_a_user_of_its_own(tmp_path):
+    config = {"executor": {"user": "nobody", "python": SYSTEM_PYTHON}}
+    with Serve(tmp_path / "serve", config=config) as serve:
+        otto = operator(serve)
+        text = (
+            f"id -un; cat {serve.data}/secret.key; tr '\\0' '\\n' < /proc/{serve.child.pid}/environ; env; "
+            f"ls -l /proc/$PPID/fd; ls {serve.data}; kill -0 {serve.child.pid} && echo may-signal"
+        )
+        made = otto.post("/api/automations", {"name": "x", "type": "script", "params": {"script": text}})["id"]
+        found = ended(serve, run(serve, made))["output"]
+        key = (serve.data / "secret.key").read_text().split()[0]
+        assert found.startswith("nobody\n")
+        assert len(re.findall("Permission denied", found)) >= 3
+        assert key not in found
+        assert "OPSAPP_ADMIN_PASSWORD" not in found
+        assert "may-signal" not in found
+        assert os.stat(serve.data / "secret.key").st_mode & 0o777 == 0o600
+        state = next((serve.data / "executor").iterdir())
+        assert (state.stat().st_uid, state.stat().st_mode & 0o777) == (pwd.getpwnam("nobody").pw_uid, 0o700)
+        webhook = make(serve, "script", {"script": "id -u"})
+        assert ended(serve, run(serve, webhook))["output"].strip() == str(pwd.getpwnam("nobody").pw_uid)
+
+
+def test_without_the_user_nothing_runs_rather_than_as_the_services_own(tmp_path):
+    config = {"executor": {"user": "nobody-of-that-name"}}
+    with Serve(tmp_path / "serve", config=config) as serve:
+        body = {"name": "x", "type": "script", "params": {"script": "id"}}
+        made = serve.admin.post("/api/automations", body)["id"]
+        found = ended(serve, run(serve, made), timeout=60)
+        assert (found["status"], found["output"]) == ("failed", "")
+        assert "There is no user nobody-of-that-name" in found["reason"]
