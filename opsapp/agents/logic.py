@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from opsapp.lib.visible import visible
 from opsapp.wire.commands import FINAL_STATES
 
 STATUSES = ("pending", "online", "offline", "dead")
@@ -96,8 +97,12 @@ def snapshot_of_values(values: Mapping[str, tuple[Any, float]]) -> dict[str, Any
 
 def changed_profile(known: Mapping[str, Any], report: Mapping[str, Any]) -> dict[str, Any]:
     """What a report says about the host that is not what the record says."""
-    said = {name: report[name] for name in PROFILE if report.get(name)}
+    said = {name: _shown(report[name]) for name in PROFILE if report.get(name)}
     return {name: value for name, value in said.items() if known.get(name) != value}
+
+
+def _shown(value: Any) -> Any:
+    return visible(value) if isinstance(value, str) else value
 
 
 def usable_tools(manifest: Mapping[str, Any] | None) -> frozenset[str] | None:

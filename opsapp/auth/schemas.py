@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import colander
 
+from opsapp.lib.networks import is_protected
 from opsapp.tree.acl import ROLES
 from opsapp.web.fields import OPTIONAL, Body, Choice, Flag, ListOf, Nullable, Number, Text, Whole, check, name_text
 from opsapp.wire.urls import web_problem
@@ -14,9 +16,15 @@ USERNAME = "have only a-z, 0-9, '.', '_', '@', '-', and begin with a letter or d
 EXAMPLE = "https://id.example.org/path"
 
 
-def _address() -> colander.SchemaNode:
+def _unprotected(url: str) -> str | None:
+    """Whoever is between here and an issuer without TLS signs in as anybody."""
+    return None if is_protected(url) else "must begin with https://, except on this machine (127.0.0.1, ::1, localhost)"
+
+
+def _address(also: Callable[[str], str | None] = lambda url: None) -> colander.SchemaNode:
     told = Nullable(Text(1, 500, pattern="https?://[!-~]+", example=EXAMPLE))
-    return colander.SchemaNode(told, missing=None, validator=check(lambda url: url and web_problem(url)))
+    wrong = check(lambda url: url and (web_problem(url) or also(url)))
+    return colander.SchemaNode(told, missing=None, validator=wrong)
 
 
 def new_username() -> colander.SchemaNode:
@@ -64,7 +72,7 @@ class OidcSection(Body):
 
     across = staticmethod(_incomplete)
     enabled = colander.SchemaNode(Flag(), missing=False)
-    issuer = _address()
+    issuer = _address(_unprotected)
     client_id = colander.SchemaNode(Nullable(Text(1, 200)), missing=None)
     client_secret = colander.SchemaNode(Nullable(Text(1, 500)), missing=None)
     redirect_uri = _address()

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterable
+from urllib.parse import urlsplit
 
 from opsapp.wire.addresses import METADATA_NETWORKS, AddressPolicy, plain_address
 
-__all__ = ["METADATA_NETWORKS", "AddressPolicy", "client_address", "counted_address", "plain_address"]
+__all__ = [
+    "METADATA_NETWORKS",
+    "AddressPolicy",
+    "client_address",
+    "counted_address",
+    "is_protected",
+    "is_trusted",
+    "plain_address",
+]
 
 
 def client_address(peer: str, forwarded: str, trusted: Iterable[str]) -> str:
@@ -16,7 +25,7 @@ def client_address(peer: str, forwarded: str, trusted: Iterable[str]) -> str:
     The header is read from its end, because only what trusted proxies appended can be believed. A hop that is no
     address ends the reading: the one before it is all that is known.
     """
-    networks = [ipaddress.ip_network(network, strict=False) for network in trusted]
+    networks = _networks(trusted)
     client = peer
     for hop in reversed([part.strip() for part in forwarded.split(",") if part.strip()]):
         if not _is_within(client, networks):
@@ -26,6 +35,15 @@ def client_address(peer: str, forwarded: str, trusted: Iterable[str]) -> str:
             break
         client = address
     return client
+
+
+def is_trusted(peer: str, trusted: Iterable[str]) -> bool:
+    """Whether the peer is one of these proxies."""
+    return _is_within(peer, _networks(trusted))
+
+
+def _networks(texts: Iterable[str]) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
+    return [ipaddress.ip_network(text, strict=False) for text in texts]
 
 
 def _is_within(text: str, networks: list[ipaddress.IPv4Network | ipaddress.IPv6Network]) -> bool:
@@ -46,6 +64,18 @@ def _address_of_hop(hop: str) -> str | None:
         return str(plain_address(hop))
     except ValueError:
         return None
+
+
+def is_protected(url: str) -> bool:
+    """Whether nobody on the way reads or changes what is said there: TLS, or this machine itself."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if parts.scheme == "https" or host == "localhost":
+        return True
+    try:
+        return plain_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def counted_address(text: str) -> str:

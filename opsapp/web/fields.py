@@ -11,6 +11,8 @@ from typing import Any
 
 import colander
 
+from opsapp.lib.visible import DECEIVING
+
 REQUIRED = colander.required
 OPTIONAL = colander.drop
 DEEPEST = 50
@@ -95,8 +97,9 @@ class Text(Strict):
 
 
 def name_text(high: int = 200) -> Text:
-    """What people call a thing by: something that can be seen."""
-    return Text(1, high, pattern=r"[\s\S]*\S[\s\S]*", must="not be blank")
+    """What people call a thing by: something that can be seen, and looks like what it is."""
+    seen = rf"[^{DECEIVING}]*[^\s{DECEIVING}][^{DECEIVING}]*"
+    return Text(1, high, pattern=seen, must="not be blank, nor hold characters that control text or its direction")
 
 
 class Whole(Strict):

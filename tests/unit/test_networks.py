@@ -2,7 +2,7 @@
 
 import pytest
 
-from opsapp.lib.networks import AddressPolicy, client_address, counted_address
+from opsapp.lib.networks import AddressPolicy, client_address, counted_address, is_protected, is_trusted
 
 
 @pytest.mark.parametrize(
@@ -79,3 +79,26 @@ def test_the_client_is_the_last_untrusted_hop(peer, forwarded, client):
 )
 def test_what_attempts_are_counted_by(address, counted):
     assert counted_address(address) == counted
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("https://id.example.org", True),
+        ("http://id.example.org", False),
+        ("http://10.0.0.1:8080/x", False),
+        ("http://127.0.0.1:8080", True),
+        ("http://[::1]/", True),
+        ("http://localhost:5556/dex", True),
+        ("http://localhost.example.org", False),
+        ("http://", False),
+    ],
+)
+def test_what_nobody_on_the_way_can_change(url, said):
+    assert is_protected(url) is said
+
+
+def test_a_proxy_is_trusted_by_its_address():
+    assert is_trusted("10.1.2.3", ["10.0.0.0/8"])
+    assert not is_trusted("192.0.2.1", ["10.0.0.0/8"])
+    assert not is_trusted("unix:", ["10.0.0.0/8"])

@@ -12,6 +12,7 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from opsapp.lib.networks import is_protected
 from opsapp.lib.problems import Malformed, UpstreamFailed
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ TIMEOUT_S = 5.0
 SIGNED_WITH = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512"})
 SKEW_S = 60  # how far the provider's clock may be ahead of ours
 KEYS_IN_THE_TOKEN = ("jku", "jwk", "x5u", "x5c")
+
+
+ENDPOINTS = ("authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri")
 
 
 class Refused(Exception):
@@ -90,6 +94,9 @@ def _client(settings: Mapping[str, Any], description: str | None) -> Client:
     else:
         description_read: Any = ProviderConfigurationResponse().from_json(description)
         client.handle_provider_config(description_read, settings["issuer"])
+    for name in ENDPOINTS:
+        if not is_protected(client.provider_info.get(name) or "https:"):
+            raise Refused(f"the provider's {name} is not https")
     return client
 
 

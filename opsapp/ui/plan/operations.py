@@ -56,7 +56,7 @@ AGENTS = (
                 (Field("label", "Label", required=True), Field("tags", "Tags (a, b)", "list")),
                 shows=True,
                 then="The key is shown this once. On the host, as root:",
-                command='curl -fsS "{server}/api/agents/install-script?key={key}" | sh',
+                command="printf 'X-Agent-Key: {key}' | curl -fsS -H @- {server}/api/agents/install-script | sh",
             ),
         ),
         menu="Agents",

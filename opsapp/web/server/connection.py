@@ -123,6 +123,8 @@ class Connection:
             exchange.take(head)
             if "x-forwarded-for" in head.headers:
                 exchange.remote = self.server.client_of(self.remote[0], head.headers["x-forwarded-for"])
+            if head.headers.get("x-forwarded-proto", "").lower() == "https" and self.server.vouches(self.remote[0]):
+                exchange.secure = True
             body = self._body(head)
             answered = self._ask(exchange, head, body)
             if not body.done:

@@ -23,6 +23,7 @@ log = logging.getLogger(__name__)
 _OURS = frozenset({"connection", "transfer-encoding", "keep-alive", "date"})
 _BREAKS = re.compile(r"[\r\n\0]")
 LEFT = 499  # in the log alone: the client went before there was an answer
+HSTS = "Strict-Transport-Security: max-age=31536000"
 _JOIN_UP_TO = 64 * 1024
 
 
@@ -41,6 +42,7 @@ class Exchange:
         "query",
         "remote",
         "request_id",
+        "secure",
         "sent",
         "server",
         "started",
@@ -57,6 +59,7 @@ class Exchange:
         self.request_id = secrets.token_hex(8)
         self.method, self.path, self.query, self.minor = "-", "-", "", 1
         self.keep = False
+        self.secure = server.is_behind_tls()
         self.username: str | None = None
         self.code = 0
         self.sent = 0
@@ -150,6 +153,8 @@ class Exchange:
             lines.append(f"X-Request-Id: {self.request_id}")
         if "x-content-type-options" not in names:
             lines.append("X-Content-Type-Options: nosniff")
+        if self.secure:
+            lines.append(HSTS)
         if not self.keep:
             lines.append("Connection: close")
         elif self.minor == 0:

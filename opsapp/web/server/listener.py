@@ -10,7 +10,7 @@ from typing import Any
 import gevent
 from gevent.server import StreamServer
 
-from opsapp.lib.networks import client_address
+from opsapp.lib.networks import client_address, is_trusted
 from opsapp.lib.problems import Problem
 from opsapp.runtime.memory import trim
 from opsapp.web.address import netloc
@@ -80,6 +80,14 @@ class Server(StreamServer):
 
     def base_url(self) -> str | None:
         return self.web().get("base_url") or None
+
+    def is_behind_tls(self) -> bool:
+        """Whether users reach this service by https."""
+        return (self.base_url() or "").lower().startswith("https:")
+
+    def vouches(self, peer: str) -> bool:
+        """Whether this peer is a proxy whose word counts."""
+        return is_trusted(peer, self.web().get("trusted_proxies") or ())
 
     def client_of(self, peer: str, forwarded: str) -> str:
         """Who asks, for the log: the peer, or whom a trusted proxy names."""

@@ -1,0 +1,18 @@
+"""Text that shows what it holds: without characters that move the cursor or turn the direction of what follows.
+
+In a name they make one thing look like another, in a terminal or a page.
+"""
+
+from __future__ import annotations
+
+import re
+
+# Controls (C0, C1, line and paragraph separators) and what changes the direction of text.
+DECEIVING = r"\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069"
+_DECEIVING = re.compile(f"[{DECEIVING}]")
+REPLACED_BY = "\ufffd"
+
+
+def visible(text: str) -> str:
+    """What others sent, with such characters replaced."""
+    return _DECEIVING.sub(REPLACED_BY, text)
