@@ -26,7 +26,7 @@ from . import page
     renderer="json",
 )
 def commands(context: Commands, request: Request) -> Any:
-    """The last 100, newest first."""
+    """The last 100, newest first. Older ones are not kept: asked for by its id, such a command may be 404."""
     return [command.plain() for command in page(request, context.latest())]
 
 
@@ -55,7 +55,7 @@ def ask(context: Commands, request: Request) -> Any:
     context=Command, request_method="GET", permission=Permission.view, returns=schemas.CommandRecord, renderer="json"
 )
 def command(context: Command, request: Request) -> Any:
-    """One command."""
+    """One command, if it is one of the agent's last 100; an older one may be gone (404)."""
     return context.plain()
 
 
