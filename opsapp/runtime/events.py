@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -30,6 +31,7 @@ RING = 10_000
 LOOK_S = 0.05  # for what other processes commit; of our own we are told
 LOOK_ALONE_S = 1.0
 KEEP_S = 3600
+AT_ONCE, AT_ONCE_S = 200, 0.005  # events, and time on the hub, before others have their turn
 SWEEP_PAGE = 500
 LOST = "_lost"  # a batch cannot be read: whoever keeps a copy of the store reads everything
 TRIES = 3  # of one event by one listener
@@ -44,6 +46,7 @@ class Event(NamedTuple):
     kind: str
     data: dict[str, Any]
     at: float
+    text: str = ""  # `data` as JSON, made once for all who send it on
 
 
 class Batch(Persistent):
@@ -193,22 +196,29 @@ class Tail:
             self._hand_on([])
             return False
         before = self.positions
-        after, fresh = self.node.transact(read_since, before)
-        lines = [
-            f"{event.id} {event.kind} {event.at!r} {_packed(event.data)}"
+        after, fresh = self.node.transact(_read_written, before)
+        self._ring.extend(
+            f"{event.id} {event.kind} {event.at!r} {event.text}"
             for event in fresh
             if not event.kind.startswith("_")  # those are for listeners, not for readers who come later
-        ]
-        self._ring.extend(lines)
+        )
         self.positions, self.seen_transaction = after, last
         self.node.projections.pass_over(before, after, fresh)
         self._hand_on(fresh)
         return bool(fresh)
 
     def _hand_on(self, fresh: list[Event]) -> None:
-        for listener in list(self.listeners):
-            if fresh or listener.missed:
-                listener.hear(fresh)
+        """A few milliseconds and a few events at a time: thousands may listen, and each has to get on meanwhile. Who
+        begins to listen in between has what is fresh from the ring."""
+        began = time.monotonic()
+        for first in range(0, max(1, len(fresh)), AT_ONCE):
+            part = fresh[first : first + AT_ONCE]
+            for listener in list(self.listeners):
+                if part or listener.missed:
+                    listener.hear(part)
+                if time.monotonic() - began > AT_ONCE_S:
+                    self.node.hub.breathe()
+                    began = time.monotonic()
 
     def listen(self, fn: Callable[[Event], None]) -> Callable[[], None]:
         """Call `fn` with every event from now on; the answer stops it."""
@@ -221,7 +231,13 @@ class Tail:
         if event_id is None:
             return []
         rows = [line.split(" ", 3) for line in tuple(self._ring) if line.partition(" ")[0] > event_id]
-        return [Event(id, kind, json.loads(data), float(at)) for id, kind, at, data in rows]
+        return [Event(id, kind, json.loads(data), float(at), data) for id, kind, at, data in rows]
+
+
+def _read_written(root: Root, positions: dict[str, int]) -> tuple[dict[str, int], list[Event]]:
+    """Transaction function: `read_since` with the text of each. Here, and not on the hub, where others would wait."""
+    after, found = read_since(root, positions)
+    return after, [event._replace(text=_packed(event.data)) for event in found]
 
 
 def _packed(data: dict[str, Any]) -> str:

@@ -17,6 +17,8 @@ from typing import Any
 import gevent
 from gevent.hub import Waiter
 
+from .fair import NOBODY, FairQueue, Whose
+
 log = logging.getLogger(__name__)
 
 LEAVE_AFTER_S = 1.0
@@ -42,16 +44,20 @@ class Lane:
         self.name = name
         self.size = size
         self._hub = hub
-        self._tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._tasks = FairQueue()
         self._threads: list[threading.Thread] = []
 
     def run(self, fn: Callable[..., Any], *values: Any) -> Any:
+        return self.run_for(NOBODY, fn, *values)
+
+    def run_for(self, whose: Whose, fn: Callable[..., Any], *values: Any) -> Any:
+        """The same for somebody, behind whose other calls it waits, and not behind all of everybody's."""
         if not self._hub.is_here():
             return fn(*values)
         if not self._threads:
             self._start()
         waiter = Waiter()
-        self._tasks.put((waiter, fn, values))
+        self._tasks.put((waiter, fn, values), whose)
         well, answer = waiter.get()
         if well:
             return answer
@@ -104,11 +110,11 @@ class LeadLane(Lane):
         self._done = self._seen_done = 0  # how many tasks the leader has finished
         self._seen = (0.0, 0.0)
 
-    def run(self, fn: Callable[..., Any], *values: Any) -> Any:
+    def run_for(self, whose: Whose, fn: Callable[..., Any], *values: Any) -> Any:
         if self._timer is not None and not self._timer.active and self._hub.is_here():
             self._seen, self._seen_done = self._now(), self._done
             self._timer.start(self._look)
-        return super().run(fn, *values)
+        return super().run_for(whose, fn, *values)
 
     def _start(self) -> None:
         self._add_thread(self._lead, 0)

@@ -17,7 +17,7 @@ def feed(node: Node, after: str | None) -> Feed:
 
     def hand_on(feed: Feed, event: Event) -> None:
         if not event.kind.startswith("_"):
-            feed.put(event.data, event=event.kind, id=event.id)
+            feed.put(event.text, event=event.kind, id=event.id)
 
     def opening(feed: Feed) -> None:
         for event in node.events.since(after):

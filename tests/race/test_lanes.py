@@ -1,11 +1,14 @@
 """Many greenlets through few threads: every call is answered, with its own answer, whatever happens to the others."""
 import contextvars
+import json
 import threading
 import time
 
 import gevent
 import pytest
 
+from opsapp.runtime.events import Event, emit
+from opsapp.runtime.fair import Whose
 from opsapp.runtime.hub import Hub, Lane, LeadLane
 
 MARK = contextvars.ContextVar("mark", default=None)
@@ -172,3 +175,68 @@ def test_an_answer_after_the_hub_was_left_goes_nowhere():
     told = []
     hub.post(told.append, "inline")
     assert told == ["inline"]
+
+
+def test_who_asks_once_does_not_wait_behind_who_asks_a_thousand_times(hub):
+    lane, order, begun, free = Lane(hub, "test", 1), [], threading.Event(), threading.Event()
+
+    def work(name):
+        if name == "first":
+            begun.set()
+            free.wait(10)
+        order.append(name)
+
+    try:
+        first = gevent.spawn(lane.run, work, "first")
+        while not begun.is_set():
+            gevent.sleep(0.001)
+        flood = [gevent.spawn(lane.run_for, Whose("strangers", n % 3), work, f"s{n}") for n in range(300)]
+        gevent.sleep(0)
+        people = [gevent.spawn(lane.run_for, Whose("people", name), work, name) for name in ("vera", "otto", "vera")]
+        gevent.sleep(0)
+        assert lane.waiting() == 303
+        free.set()
+        gevent.joinall([first, *flood, *people], timeout=30)
+    finally:
+        lane.close()
+    assert order[0] == "first"
+    assert [name for name in order if not name.startswith("s")] == ["first", "vera", "otto", "vera"]
+    assert order.index("otto") <= 5
+    for caller in range(3):  # what one asks is done in its order
+        own = [int(name[1:]) for name in order if name.startswith("s") and int(name[1:]) % 3 == caller]
+        assert own == sorted(own)
+    assert len(order) == 304
+
+
+def test_others_have_their_turn_while_events_are_handed_to_thousands(hub, service):
+    tail, heard, turns = service.node.events, [0], [0]
+    service.node.hub = hub
+
+    def hear(_event):
+        heard[0] += 1
+
+    stops = [tail.listen(hear) for _ in range(3000)]
+
+    def others():
+        while True:
+            turns[0] += 1
+            gevent.sleep(0)
+
+    other = gevent.spawn(others)
+    tail._hand_on([Event(f"{n:04}", "test", {}, 0.0) for n in range(300)])
+    other.kill()
+    for stop in stops:
+        stop()
+    assert heard == [900_000]
+    assert turns[0] >= 10
+
+
+def test_an_event_is_written_as_text_once_for_all_who_send_it_on(service):
+    service.transact(lambda root: emit(root, "test", {"text": "ä"}))
+    heard = []
+    stop = service.node.events.listen(heard.append)
+    service.node.events.step()
+    stop()
+    assert [json.loads(event.text) for event in heard if event.kind == "test"] == [{"text": "ä"}]
+    (again,) = [event for event in service.node.events.since("") if event.kind == "test"]
+    assert (again.text, again.data) == (next(each.text for each in heard if each.kind == "test"), {"text": "ä"})

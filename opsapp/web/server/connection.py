@@ -236,7 +236,10 @@ class Connection:
         asked = environ.make(self, exchange, head, body)
         server.asking += 1
         try:
-            return server.lane.run(call, server.app, asked)
+            answered = server.lane.run_for(server.known.whose(head, exchange.remote), call, server.app, asked)
+            if answered is not None and answered.username is not None:
+                server.known.learn(head)
+            return answered
         except (Interrupted, gevent.GreenletExit):
             raise
         except BaseException as problem:

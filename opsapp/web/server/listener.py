@@ -26,6 +26,7 @@ from .memory import HighWater
 from .peer import Peer
 from .refusal import Refusal
 from .uploads import Uploads
+from .whose import Known
 
 BACKLOG = 1024
 
@@ -56,6 +57,7 @@ class Server(StreamServer):
         self.waiting: dict[Connection, None] = {}  # those of whom we wait for bytes, the longest first
         self.lasting = Lasting(lambda: self.limits)
         self.asking = 0
+        self.known = Known()
         self.uploads = Uploads(lambda: self.limits)
         self.stopping = False
         self.access = AccessLog()
