@@ -24,7 +24,7 @@ def includeme(config):
     config.add_section("automations.limits", Limits)
     config.add_section("retention.runs", RunsRetention)
     config.add_sealed(reseal)
-    config.add_kind("automations", "opsapp.automations.engine.ascode", schema=AutomationEntry)
+    config.add_kind("automations", "opsapp.automations.engine.ascode", schema=AutomationEntry, names=True)
     config.add_metrics("opsapp.automations.engine.figures.figures")
     config.include("opsapp.automations.engine")
     config.include("opsapp.automations.views")

@@ -463,3 +463,17 @@ def test_only_admins_write_what_runs_as_the_services_own_user(shared):
 
 def test_with_a_user_of_its_own_operators_write_them_too(service):
     create(service.otto)
+
+
+def test_a_notification_to_an_unknown_channel_is_refused(service):
+    body = {"name": "x", "type": "notification", "params": {"title": "t", "channels": ["ops", "nobody"]}}
+    refused = service.otto.post_json("/api/automations", body, status=422).json
+    assert refused["fields"] == {"params.channels": "there is no channel nobody, ops"}
+    channel = service.ada.post_json("/api/notifications/channels", {"name": "ops", "url": "json://127.0.0.1/x"}).json
+    body["params"]["channels"] = ["ops"]
+    made = service.otto.post_json("/api/automations", body, status=201).json["id"]
+    service.ada.delete(f"/api/notifications/channels/{channel['id']}")
+    service.otto.put_json(f"/api/automations/{made}", {"description": "still there"})  # none of its business
+    changed = {"params": {"title": "t", "channels": ["ops", "other"]}}
+    refused = service.otto.put_json(f"/api/automations/{made}", changed, status=422).json
+    assert refused["fields"] == {"params.channels": "there is no channel other"}

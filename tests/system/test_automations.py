@@ -222,11 +222,14 @@ def test_a_composite_and_a_workflow(serve, tmp_path):
 
 def test_a_message_reaches_the_channel_that_it_names(serve, receiver):
     params = {"title": "Hello", "message": "all is well", "channels": ["hook"]}
+    url = f"json://127.0.0.1:{receiver.server_port}/told"
+    hook = {"name": "hook", "url": url, "severities": ["critical"]}
+    channel = serve.admin.post("/api/notifications/channels", hook).json
     automation = make(serve, "notification", params)
+    serve.admin.request("DELETE", f"/api/notifications/channels/{channel['id']}")
     record = ended(serve, run(serve, automation))
     assert (record["status"], record["reason"]) == ("failed", "there is no channel hook")
-    url = f"json://127.0.0.1:{receiver.server_port}/told"
-    serve.admin.post("/api/notifications/channels", {"name": "hook", "url": url, "severities": ["critical"]})
+    serve.admin.post("/api/notifications/channels", hook)
     serve.admin.post("/api/notifications/channels", {"name": "other", "url": url.replace("told", "other")})
     record = ended(serve, run(serve, automation))
     assert (record["status"], record["output"]) == ("done", "Hello\nall is well\n")

@@ -11,6 +11,7 @@ from opsapp.automations.logic import settings as meaning
 from opsapp.automations.resources import Automation, Definition, automations_of, board_of, runs_of
 from opsapp.lib.ids import digest, new_id, new_token
 from opsapp.lib.problems import Conflict, Invalid
+from opsapp.notify.resources import channels_of
 from opsapp.runtime.events import emit
 from opsapp.runtime.sealing import seal_of
 from opsapp.runtime.wakes import wake_after_commit
@@ -56,6 +57,9 @@ def problems_of(
         wrong.update(_child_problems(root, kind, params, own_id))
     if _is_new_agent(root, params.get("agent_id"), own_id):
         wrong["params.agent_id"] = "there is no such agent"
+    unknown = _new_channels(root, params.get("channels"), own_id) if kind == "notification" else []
+    if unknown:
+        wrong["params.channels"] = "there is no channel " + ", ".join(unknown)
     if not flow.may_run_here(root, settings):
         wrong["type"] = "programs on the server are switched off (automations.server_scripts): name an agent"
     if 0 < len(settings.get("approvers", ())) < settings.get("quorum", 1):
@@ -102,6 +106,15 @@ def _is_new_agent(root: Root, agent_id: Any, own_id: str | None) -> bool:
         return False
     present = automations_of(root).get(own_id) if own_id else None
     return present is None or present.definition.params.get("agent_id") != agent_id
+
+
+def _new_channels(root: Root, channels: Any, own_id: str | None) -> list[str]:
+    """Unknown channels; not those that were deleted since the automation was written."""
+    if not isinstance(channels, list | tuple):
+        return []
+    present = automations_of(root).get(own_id) if own_id else None
+    kept = set(present.definition.params.get("channels") or ()) if present is not None else set()
+    return sorted({str(name) for name in channels if channels_of(root).named(name) is None} - kept)
 
 
 def _child_problems(root: Root, kind: str, params: Mapping[str, Any], own_id: str | None) -> dict[str, str]:
