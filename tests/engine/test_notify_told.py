@@ -7,8 +7,9 @@ from opsapp.agents.engine.lifecycle import create
 from opsapp.agents.resources import agents_of
 from opsapp.approvals.resources import request
 from opsapp.healing.resources import healing_of
-from opsapp.notify.engine import routing
+from opsapp.notify.engine import routing, tell
 from opsapp.notify.resources import deliveries_of, inbox
+from opsapp.notify.resources.groups import groups_of
 from opsapp.wire.messages import check_report
 from tests.support.monitoring import DOWN, UP, Lookout
 
@@ -77,6 +78,71 @@ def test_a_question_is_told(service):
     assert "Who may decide: ada." in row["text"]
 
 
+def routed(service, seconds=0.0):
+    """What has been sent so far, once everything that is due is routed: (kind, title, cause, events)."""
+    service.clock.advance(seconds)
+    service.node.leases.want("notify")
+    service.node.leases.step()
+    while routing.step(service.node):
+        pass
+    messages = service.read(lambda root: [one.fields for one in deliveries_of(root).messages.values()])
+    return [(one["kind"], one["title"], one["cause"], one["events"]) for one in messages]
+
+
+def hanging(service, lookout, names, root_name):
+    entries = [{"target": root_name, "type": "monitor"}] + [
+        {"target": name, "type": "monitor", "depends_on": [root_name]} for name in names]  # fmt: skip
+    service.transact(lambda root: healing_of(root)["dependencies"].declare(entries, "api"))
+    return [lookout.add(name=name) for name in (root_name, *names)]
+
+
+def test_one_root_cause_is_one_message_when_it_begins_and_one_when_it_is_over(service, lookout):
+    monitors = hanging(service, lookout, [f"m{n}" for n in range(14)], "db")
+    lookout.sees.update(dict.fromkeys(monitors, DOWN))
+    lookout.run(90)
+    routed(service, 6)
+    told = routed(service, 61)
+    assert [(kind, title) for kind, title, _, _ in told] == [("incident.opened", "db is down")]
+    assert told[0][3] == 15
+    lookout.sees.update(dict.fromkeys(monitors[:9], UP))
+    lookout.run(61)
+    assert len(routed(service, 61)) == 1  # five of them are not well yet
+    lookout.sees.update(dict.fromkeys(monitors, UP))
+    lookout.run(61)
+    told = routed(service, 61)
+    assert [(kind, title) for kind, title, _, _ in told[1:]] == [("incident.resolved", "db is up again")]
+    lookout.sees.update({monitors[3]: DOWN})
+    lookout.run(90)
+    routed(service, 6)
+    assert routed(service, 61)[2:] == [("incident.opened", "m2 is down", None, 1)]  # and later ones are their own
+
+
+def test_a_monitor_that_healing_only_tells_of_is_one_message(service, lookout):
+    monitor = lookout.add(name="uplink")
+    lookout.sees[monitor] = DOWN
+    lookout.run(90)
+    routed(service, 6)
+
+    def notified(root):
+        tell(root, service.clock.now(), key="heal:uplink", kind="heal.notified", severity="critical",
+             title="uplink: down", text="", target="uplink", phase="also", name="uplink")  # fmt: skip
+
+    service.transact(notified)
+    routed(service, 6)
+    assert [(kind, events) for kind, _, _, events in routed(service, 61)] == [("incident.opened", 2)]
+
+
+def test_an_agent_that_is_deleted_while_it_is_away_is_not_away_for_ever(service):
+    agent_id, _ = service.transact(create, "box-1", [])
+    for status in ("online", "offline"):
+        service.transact(lambda root, status=status: reports.become(root, agents_of(root)[agent_id], status))
+    routed(service, 6)
+    service.ada.delete(f"/api/agents/{agent_id}")
+    routed(service, 6)
+    assert [title for _, title, _, _ in routed(service, 61)] == ["box-1 is offline", "box-1 was deleted"]
+    assert service.read(lambda root: len(groups_of(root).homes)) == 0
+
+
 def test_what_hangs_on_a_host_that_is_away_is_one_message_with_it(service, lookout):
     host, _ = service.transact(create, "box-1", [])
 
@@ -93,10 +159,5 @@ def test_what_hangs_on_a_host_that_is_away_is_one_message_with_it(service, looko
     monitors = [lookout.add(name=f"m{n}") for n in range(5)]
     lookout.sees.update(dict.fromkeys(monitors, DOWN))
     lookout.run(90)
-    service.clock.advance(5)
-    service.node.leases.want("notify")
-    service.node.leases.step()
-    while routing.step(service.node):
-        pass
-    told = service.read(lambda root: [one.fields for one in deliveries_of(root).messages.values()])
-    assert [(one["cause"], one["events"]) for one in told] == [("box-1", 5)]
+    service.vera.get("/api/agents")  # the memory of agents follows the store
+    assert [(cause, events) for _, _, cause, events in routed(service, 5)] == [("box-1", 5)]

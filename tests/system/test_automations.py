@@ -224,7 +224,7 @@ def test_a_message_reaches_the_channel_that_it_names(serve, receiver):
     params = {"title": "Hello", "message": "all is well", "channels": ["hook"]}
     url = f"json://127.0.0.1:{receiver.server_port}/told"
     hook = {"name": "hook", "url": url, "severities": ["critical"]}
-    channel = serve.admin.post("/api/notifications/channels", hook).json
+    channel = serve.admin.post("/api/notifications/channels", hook)
     automation = make(serve, "notification", params)
     serve.admin.request("DELETE", f"/api/notifications/channels/{channel['id']}")
     record = ended(serve, run(serve, automation))

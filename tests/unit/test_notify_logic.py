@@ -1,6 +1,7 @@
 """Grouping, quiet hours, routing, back-off and texts: pure tables."""
 
 import itertools
+import math
 import re
 from datetime import datetime
 from urllib.parse import unquote
@@ -79,6 +80,65 @@ class TestGrouping:
         group = grouping.gather(None, row(tags=("db",)), 0, WAIT, EVERY)
         group = grouping.gather(group, row(tags=("web",), title="Blog is down"), 1, WAIT, EVERY)
         assert (group["tags"], group["titles"]) == (("db", "web"), ("Shop is down", "Blog is down"))
+
+    def begins(self, name="shop", **more):
+        return row(key=f"incident:{name}", title=f"{name} is down", phase="begins", name=name, **more)
+
+    def over(self, name="shop", **more):
+        return row("incident.resolved", key=f"incident:{name}", title=f"{name} is up", phase="over", name=name, **more)
+
+    def moved(self, name, root="db"):
+        """What has gathered under a dependant's own key, as it joins the group of the root cause."""
+        return grouping.gather(None, self.begins(name), 0, WAIT, EVERY)
+
+    def test_what_has_one_root_cause_begins_once_and_is_over_once_in_the_words_of_the_root(self):
+        group = grouping.gather(None, self.begins("db"), 0, WAIT, EVERY)
+        for name in ("a", "b"):
+            group = grouping.join(group, self.moved(name), 1, 0, EVERY)
+        assert (group["title"], group["events"]) == ("db is down", 3)
+        group = grouping.told(group, "m", 5)
+        group = grouping.join(group, self.moved("c"), 900, 0, EVERY)  # long after
+        assert (group["due"], group["absorbed"], len(group["open"])) == (None, 1, 4)
+        assert grouping.agenda(group, EVERY) == math.inf
+        for name in ("a", "db", "c"):
+            group = grouping.gather(group, self.over(name), 1000, WAIT, EVERY)
+            assert group["due"] is None
+        group = grouping.gather(group, self.over("b"), 1300, WAIT, EVERY)
+        assert (group["title"], group["kind"], group["open"]) == ("db is up", "incident.resolved", ())
+        assert group["due"] <= 1300
+
+    def test_the_root_speaks_whoever_was_first(self):
+        group = {**self.moved("a"), "root": "db"}
+        group = grouping.gather(group, self.begins("db"), 1, WAIT, EVERY)
+        assert (group["title"], group["events"]) == ("db is down", 2)
+        group = grouping.gather(group, self.begins("b"), 1, WAIT, EVERY)
+        assert (group["title"], group["events"]) == ("db is down", 3)
+
+    def test_the_last_one_speaks_where_the_root_says_nothing(self):
+        group = grouping.told({**self.moved("a"), "root": "uplink"}, "m", 5)
+        group = grouping.gather(group, self.over("a"), 100, WAIT, EVERY)
+        assert group["title"] == "a is up"
+
+    def test_what_also_tells_of_it_is_no_news_and_opens_nothing(self):
+        also = row("heal.notified", key="heal:shop", phase="also", name="shop", severity="warning")
+        group = grouping.told(grouping.gather(None, self.begins(), 0, WAIT, EVERY), "m", 5)
+        assert grouping.gather(group, also, 6, WAIT, EVERY)["due"] is None
+        assert grouping.gather(group, also, 600, WAIT, EVERY)["open"] == group["open"]
+        worse = grouping.told(grouping.gather(None, self.begins(severity="warning"), 0, WAIT, EVERY), "m", 5)
+        assert grouping.gather(worse, {**also, "severity": "critical"}, 6, WAIT, EVERY)["due"] == 65
+        alone = grouping.gather(None, also, 0, WAIT, EVERY)
+        assert (alone["due"], alone["open"]) == (5, ())
+
+    def test_what_begins_again_after_an_end_that_nobody_was_told_of_is_told(self):
+        group = grouping.told(grouping.gather(None, self.begins(), 0, WAIT, EVERY), "m", 5)
+        assert grouping.gather(group, self.begins(), 30, WAIT, EVERY)["due"] is None
+        again = grouping.gather(group, self.begins(at=600), 600, WAIT, EVERY)
+        assert (again["due"], again["title"]) == (605, "shop is down")
+
+    def test_the_end_that_comes_before_the_beginning_was_told_counts(self):
+        group = grouping.join(grouping.gather(None, self.begins("db"), 0, WAIT, EVERY), self.moved("a"), 1, 0, EVERY)
+        group = grouping.gather(group, self.over("a"), 2, WAIT, EVERY)
+        assert (group["title"], group["events"], group["open"]) == ("db is down", 3, (("incident:db", "db"),))
 
     def test_joining_adds_up(self):
         home = grouping.gather(None, row(), 0, WAIT, EVERY)

@@ -9,6 +9,7 @@ from opsapp.runtime.wakes import after_commit, node_of, wake_after_commit
 from opsapp.series import erasing
 from opsapp.tree.root import Root
 
+from . import reports
 from .commands import RESULTS
 from .directory import touched
 from .memory import memory_of
@@ -40,6 +41,7 @@ def delete(root: Root, agent: Agent) -> None:
     told = {"agent_id": agent_id, "label": agent.label, "hostname": agent.hostname}
     unfinished = [command.__name__ for command in agent.commands.unfinished()]
     erasing.forget(root, agent.series.values(), int(node.clock.now() * 1000))
+    reports.tell_of_end(root, agent, node.clock.now())
     remove_agent(root, agent)
     touched(root, agent_id, deleted=True, unfinished=unfinished)
     emit(root, "agent", {**told, "status": "deleted", "previous": agent.state.status, "at": int(node.clock.now())})

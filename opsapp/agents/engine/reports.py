@@ -123,6 +123,17 @@ def tell_people(root: Root, agent: Agent, before: str, now: float) -> None:
         title, text = f"{name} is online again", f"It was {before}."
     else:
         return
+    _tell(root, agent, status, title, text, now)
+
+
+def tell_of_end(root: Root, agent: Agent, now: float) -> None:
+    """An agent that is away is deleted: whoever was told that it fell silent hears that this is over."""
+    if agent.state.status in ("offline", "dead"):
+        name = agent.hostname or agent.label
+        _tell(root, agent, "deleted", f"{name} was deleted", f"It was {agent.state.status}.", now)
+
+
+def _tell(root: Root, agent: Agent, status: str, title: str, text: str, now: float) -> None:
     notify.tell(
         root,
         now,
@@ -133,6 +144,8 @@ def tell_people(root: Root, agent: Agent, before: str, now: float) -> None:
         text=text,
         tags=agent.tags,
         target=agent.id,
+        phase="begins" if status == "offline" else "over",
+        name=agent.hostname or agent.label,
     )
 
 

@@ -37,7 +37,8 @@ DEMOTED = {  # by cause: what the rule does now, and why
 def notified(flow: Flow, case: Mapping[str, Any], reason: str) -> None:
     """A case ended with a message instead of an action."""
     title = case.get("note") or f"{case['target']}: {case['condition']}"
-    _tell(flow, case, "heal.notified", _severity(case), title, f"{_what(case)} Nothing was done ({reason}).")
+    text = f"{_what(case)} Nothing was done ({reason})."
+    _tell(flow, case, "heal.notified", _severity(case), title, text, phase="also")
 
 
 def acts(flow: Flow, case: Mapping[str, Any], plan: Plan) -> None:
@@ -89,9 +90,11 @@ def _call_somebody(flow: Flow, key: str, kind: str, title: str, text: str) -> No
     tell(flow.root, flow.now, key=key, kind=kind, severity="critical", title=title, text=text, tags=("healing",))
 
 
-def _tell(flow: Flow, case: Mapping[str, Any], kind: str, severity: str, title: str, text: str) -> None:
+def _tell(
+    flow: Flow, case: Mapping[str, Any], kind: str, severity: str, title: str, text: str, phase: str = ""
+) -> None:
     tell(flow.root, flow.now, key=f"heal:{case['target']}", kind=kind, severity=severity, title=title, text=text,
-         tags=("healing",), target=case["target"])  # fmt: skip
+         tags=("healing",), target=case["target"], phase=phase, name=case["target"])  # fmt: skip
 
 
 def _severity(case: Mapping[str, Any]) -> str:

@@ -9,21 +9,22 @@ from opsapp.tree.root import Root
 
 def opened(root: Root, monitor: Monitor, incident: Incident, now: float) -> None:
     cause = incident.cause or "no cause is known"
-    _say(root, monitor, "incident.opened", f"{incident.monitor_name} is down", cause, now)
+    _say(root, monitor, incident, "incident.opened", f"{incident.monitor_name} is down", cause, now)
 
 
 def resolved(root: Root, monitor: Monitor, incident: Incident, now: float) -> None:
     minutes = (now - incident.started) / 60
     text = f"It was down for {minutes:.0f} min: {incident.cause}".rstrip(": ")
-    _say(root, monitor, "incident.resolved", f"{incident.monitor_name} is up again", text, now)
+    _say(root, monitor, incident, "incident.resolved", f"{incident.monitor_name} is up again", text, now)
 
 
 def closed(root: Root, monitor: Monitor, incident: Incident, why: str, now: float) -> None:
     """It ended, and not because the monitor came back."""
-    _say(root, monitor, "incident.closed", f"The incident of {incident.monitor_name} is closed", why, now)
+    title = f"The incident of {incident.monitor_name} is closed"
+    _say(root, monitor, incident, "incident.closed", title, why, now)
 
 
-def _say(root: Root, monitor: Monitor, kind: str, title: str, text: str, now: float) -> None:
+def _say(root: Root, monitor: Monitor, incident: Incident, kind: str, title: str, text: str, now: float) -> None:
     """As severe as the beginning, so that the end reaches whoever was told of that."""
     tell(
         root,
@@ -35,4 +36,6 @@ def _say(root: Root, monitor: Monitor, kind: str, title: str, text: str, now: fl
         text=text,
         tags=monitor.settings["tags"],
         target=monitor.id,
+        phase="begins" if kind == "incident.opened" else "over",
+        name=incident.monitor_name,
     )

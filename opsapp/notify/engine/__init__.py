@@ -29,6 +29,8 @@ def tell(
     tags: Iterable[str] = (),
     target: str | None = None,
     confidential: Confidential | None = None,
+    phase: str = "",
+    name: str = "",
 ) -> None:
     """Tell people something, in the transaction that makes it true. Durable from the commit on.
 
@@ -37,6 +39,10 @@ def tell(
     of a monitor or an agent (or `hostname/NAME`): nothing is told of a target that a maintenance window keeps silent,
     and what is told of one that fails for another's sake joins the message about the root cause. `confidential` is sent
     in the place of title and text, and shown to nobody else.
+
+    `phase` says that something `begins`, is `over` (under the same key), or that this `also` tells of what may have
+    begun; `name` is then what the thing is called in the graph. What has one root cause has one message when it begins,
+    and one when it is over.
     """
     if severity not in SEVERITIES:
         raise ValueError(f"severity is one of {', '.join(SEVERITIES)}, not {severity!r}")
@@ -51,6 +57,8 @@ def tell(
         "text": clip(text, LONGEST_TEXT),
         "tags": tuple(tags),
         "target": target,
+        "phase": phase,
+        "name": name,
     }
     if confidential is not None:
         said = Confidential(

@@ -52,7 +52,11 @@ def route(root: Root, now: float) -> bool:
 
 
 def _key_of(groups: Groups, row: dict[str, Any]) -> str:
-    """Its own key, or that of the group which has gathered for its target as a root cause."""
+    """Its own key, or that of the group in which it is open, or which has gathered for its target as a root cause."""
+    if row.get("phase"):
+        home = groups.home(row["key"], "" if row["phase"] == grouping.OVER else row["name"])
+        if home is not None:
+            return home
     if row["target"] is None:
         return row["key"]
     as_cause = f"{family_of(row['key'])}:{row['target']}"
@@ -79,7 +83,7 @@ def _look_at(root: Root, node: Node, groups: Groups, key: str, now: float, setti
     every_s = settings["group_s"]
     cause = _cause(root, node, group, now)
     if cause is not None and key != (rightful := _rightful(groups, key, cause)):
-        _move(root, groups, key, rightful, now, settings)
+        _move(root, groups, key, rightful, cause, now, settings)
         return
     message_id = _publish(root, node, key, group, cause, now, settings)
     groups.put(key, grouping.told(group, message_id, now), every_s)
@@ -96,16 +100,18 @@ def _cause(root: Root, node: Node, group: grouping.Group, now: float) -> str | N
 def _rightful(groups: Groups, key: str, cause: str) -> str:
     """The key of the group about the root cause."""
     family = family_of(key)
-    return groups.about(family, cause) or f"{family}:{cause}"
+    return groups.home(name=cause) or groups.about(family, cause) or f"{family}:{cause}"
 
 
-def _move(root: Root, groups: Groups, key: str, rightful: str, now: float, settings: dict[str, Any]) -> None:
+def _move(
+    root: Root, groups: Groups, key: str, rightful: str, cause: str, now: float, settings: dict[str, Any]
+) -> None:
     """What fails for another's sake is told with it."""
     group, home = groups.get(key), groups.get(rightful)
     assert group is not None
     groups.drop(key)
     if home is None:
-        moved = {**group, "told": None, "due": now}
+        moved = {**group, "told": None, "due": now, "root": cause}
     else:
         moved = grouping.join(home, group, now, 0.0, settings["group_s"])
     _keep(root, groups, rightful, moved, settings["group_s"])

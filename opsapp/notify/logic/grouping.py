@@ -7,45 +7,113 @@
     told → nothing             `every_s` after what was told
 
 So a key never has more than one message in `every_s`, and a storm of one kind has one message, however many its rows.
+
+A row may say that something `begins` or is `over`, or `also` tells of what may have begun already. What has begun in a
+group and is not over is `open`. As long as anything is, a further beginning is no news unless it is more severe, and an
+end is told when it is the last one, in the words of the root cause if that has said any. So what has one root cause has
+one message when it begins and one when it is over.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from . import rank
 
 TITLES = 10
+BEGINS, ALSO, OVER = "begins", "also", "over"
+PHASES = ("", BEGINS, ALSO, OVER)
+WORDS = ("title", "text", "severity", "tags", "target")
 Group = dict[str, Any]
+Members = tuple[tuple[str, str], ...]
 
 
-def gather(group: Mapping[str, Any] | None, row: Mapping[str, Any], now: float, wait_s: float, every_s: float) -> Group:
+def gather(group: Group | None, row: Mapping[str, Any], now: float, wait_s: float, every_s: float) -> Group:
     """The group with one more row in it."""
+    before: Members = tuple(group.get("open", ())) if group else ()
+    after = _members(before, row)
+    found = _with(group, row, before, after, now, wait_s, every_s)
+    return {**found, "open": after}
+
+
+def _members(before: Members, row: Mapping[str, Any]) -> Members:
+    """What is open with this row: pairs of a row's own key and the name of what it is about."""
+    others = tuple(member for member in before if member[0] != row.get("key"))
+    if row.get("phase") == BEGINS:
+        return (*others, (row["key"], row["name"]))
+    return others if row.get("phase") == OVER else before
+
+
+def _with(
+    group: Group | None,
+    row: Mapping[str, Any],
+    before: Members,
+    after: Members,
+    now: float,
+    wait_s: float,
+    every_s: float,
+) -> Group:
+    if group is not None and before and _begins_again(group, row, before, now, every_s):
+        return {**_begun(row, now, row.get("at", now) + wait_s), "root": group.get("root")}
+    if group is not None and before:
+        is_root = row.get("name") == group.get("root")
+        if row.get("phase") == OVER and after:  # others of the same root cause are not over yet
+            return {**_counted(group, row, now), **({"end": {name: row[name] for name in WORDS}} if is_root else {})}
+        is_known = row.get("phase") in (BEGINS, ALSO) and rank(row["severity"]) <= rank(_said(group)["severity"])
+        if is_known and not (is_root and group["told"] is None and row["phase"] == BEGINS):
+            return _counted(group, row, now)
+        if row.get("phase") == OVER:
+            row = {**row, **group.get("end", {})}
     if group is None or is_over(group, now, every_s):
         return _begun(row, now, row.get("at", now) + wait_s)
     if group["due"] is None:
         if not _is_news(row, group["told"]):
             return {**group, "absorbed": group["absorbed"] + 1}
         begun = _begun(row, now, group["told"]["at"] + every_s)
-        return {**begun, "told": group["told"], "absorbed": group["absorbed"]}
+        return {**begun, "told": group["told"], "absorbed": group["absorbed"], "root": group.get("root")}
     return _settled(_joined(group, row, now))
+
+
+def _begins_again(group: Group, row: Mapping[str, Any], before: Members, now: float, every_s: float) -> bool:
+    """Whether what is open here begins once more: its end was told to nobody, as in a maintenance window."""
+    known = row.get("phase") == BEGINS and any(key == row.get("key") for key, _ in before)
+    return known and group["due"] is None and bool(group["told"]["at"] + every_s <= now)
+
+
+def _said(group: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What people were told last, or are about to be told first."""
+    told: Mapping[str, Any] | None = group["told"]
+    return group if told is None else told
+
+
+def _counted(group: Mapping[str, Any], row: Mapping[str, Any], now: float) -> Group:
+    """A row that says nothing new."""
+    if group["due"] is None:
+        return {**group, "absorbed": group["absorbed"] + 1}
+    titles = _titles(group["titles"], (row["title"],))
+    return {**group, "events": group["events"] + 1, "last_at": row.get("at", now), "titles": titles}
 
 
 def is_over(group: Mapping[str, Any], now: float, every_s: float) -> bool:
     """Whether nothing is gathered, and what was told is long ago."""
-    return group["due"] is None and group["told"]["at"] + every_s <= now
+    return group["due"] is None and not group.get("open") and group["told"]["at"] + every_s <= now
 
 
 def agenda(group: Mapping[str, Any], every_s: float) -> float:
-    """When this group must be looked at: its message is due, or it can be forgotten."""
-    return group["due"] if group["due"] is not None else group["told"]["at"] + every_s
+    """When this group must be looked at: its message is due, or it can be forgotten. One with something open waits."""
+    if group["due"] is not None:
+        return float(group["due"])
+    return math.inf if group.get("open") else float(group["told"]["at"] + every_s)
 
 
-def join(group: Mapping[str, Any], other: Mapping[str, Any], now: float, wait_s: float, every_s: float) -> Group:
+def join(group: Group, other: Mapping[str, Any], now: float, wait_s: float, every_s: float) -> Group:
     """What another key has gathered (`other`) belongs to this group after all: both have the same root cause."""
-    worst = {**other, "severity": other["severity"]}
-    joined = gather(group, worst, now, wait_s, every_s)
+    before, more_open = tuple(group.get("open", ())), tuple(other.get("open", ()))
+    row = {**other, "phase": BEGINS if more_open else "", "name": other.get("root")}
+    after = (*before, *(member for member in more_open if member not in before))
+    joined = {**_with(group, row, before, after, now, wait_s, every_s), "open": after}
     more = other["events"] - 1
     if joined["due"] is None:
         return {**joined, "absorbed": joined["absorbed"] + more}
@@ -63,6 +131,7 @@ def _begun(row: Mapping[str, Any], now: float, due: float) -> Group:
     return {
         **about,
         "sealed": row.get("sealed"),
+        "root": row.get("name"),
         "first_at": row.get("at", now),
         "last_at": row.get("at", now),
         "events": 1,

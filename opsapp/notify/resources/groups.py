@@ -11,10 +11,14 @@ from opsapp.notify.logic.grouping import Group, agenda
 from opsapp.tree.root import Root
 
 GROUPS = "notify-groups"
+KEY, NAME = "key ", "name "
 
 
 class Groups(Persistent):
-    """`groups`: key -> group; `agenda`: (time, key); `targets`: `family:target` -> key of the group about it."""
+    """`groups`: key -> group; `agenda`: (time, key); `targets`: `family:target` -> key of the group about it; `homes`:
+    own key of a row, or name of a thing, that is open in a group -> key of that group."""
+
+    homes: OOBTree | None = None  # stores of an older version have none
 
     def __init__(self) -> None:
         self.groups = OOBTree()
@@ -28,8 +32,25 @@ class Groups(Persistent):
         """The key of the group about a target."""
         return self.targets.get(f"{family}:{target}")
 
+    def home(self, key: str = "", name: str = "") -> str | None:
+        """The key of the group in which a row, or what is called so, is open."""
+        homes = self.homes or {}
+        return homes.get(KEY + key) or homes.get(NAME + name)
+
+    def _house(self, key: str, group: Group | None) -> None:
+        """What is open in a group is found by its own key and by its name, and so is the root cause."""
+        if self.homes is None:
+            self.homes = OOBTree()
+        before, now = _handles(self.groups.get(key)), _handles(group)
+        for handle in before - now:
+            if self.homes.get(handle) == key:
+                del self.homes[handle]
+        for handle in now - before:
+            self.homes[handle] = key
+
     def put(self, key: str, group: Group, every_s: float) -> None:
         self._off_the_agenda(key)
+        self._house(key, group)
         group = {**group, "look_at": agenda(group, every_s)}
         self.groups[key] = group
         self.agenda.add((group["look_at"], key))
@@ -38,6 +59,7 @@ class Groups(Persistent):
 
     def drop(self, key: str) -> None:
         self._off_the_agenda(key)
+        self._house(key, None)
         group = self.groups.pop(key)
         place = f"{family_of(key)}:{group['target']}"
         if self.targets.get(place) == key:
@@ -53,6 +75,14 @@ class Groups(Persistent):
         present = self.groups.get(key)
         if present is not None:
             self.agenda.remove((present["look_at"], key))
+
+
+def _handles(group: Group | None) -> set[str]:
+    members = (group or {}).get("open", ())
+    if group is None or not members:
+        return set()
+    names = {name for _, name in members} | ({group["root"]} if group.get("root") else set())
+    return {KEY + key for key, _ in members} | {NAME + name for name in names}
 
 
 def family_of(key: str) -> str:
