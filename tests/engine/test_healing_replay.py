@@ -4,6 +4,7 @@ import pytest
 
 from opsapp.healing.engine import discovery
 from opsapp.healing.engine.replay import Change, change_of, replay
+from opsapp.healing.logic.cofailure import Pair
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import case_of
 from opsapp.lib.problems import Invalid
@@ -85,59 +86,83 @@ def test_a_policy_that_could_not_be_declared_is_refused(past, rules, dependencie
         changed(past, rules, dependencies)
 
 
+@pytest.fixture
+def cascades(ward):
+    """Whenever `db` fails, `web` does so twenty seconds later; now and then `web` fails alone."""
+    here = ward(DOWN, places=PLACES, absorption_window_s=60)
+    for _ in range(6):
+        fail(here, "d", "w")
+    for _ in range(3):
+        fail(here, "w")
+    here.clock.advance(5 * 86400)
+    return here
+
+
+def fail(here, *agents):
+    for agent in agents:
+        here.report(f"agent:{agent}", down=1).turn().turn(20)
+    for agent in agents:
+        here.report(f"agent:{agent}", down=0)
+    here.turn().turn(3600)
+
+
 def suggestions(here):
     return here.node.transact(lambda root: healing_of(root)["suggestions"].active())
 
 
-def test_what_fails_together_is_suggested_once_and_confirmed(past):
-    for _ in range(3):
-        fail_together(past)
-    past.clock.advance(5 * 86400)
-    discovery.step(past.node)
-    [one] = suggestions(past)
+def test_what_fails_together_is_suggested_once_and_confirmed(cascades):
+    discovery.step(cascades.node)
+    [one] = suggestions(cascades)
     assert one["category"] == "dependency_candidate"
-    assert one["about"]["support"] == 6
-    assert one["about"]["confidence"] == 1.0
-    api = past.service.otto
+    about = one["about"]
+    assert (about["target"], about["depends_on"], about["support"], about["confidence"]) == ("web", "db", 6, 1.0)
+    assert about["sure"] > 0.95
+    assert one["message"] == (
+        "web failed with 100% of the failures of db (6 times), db first in 100% of them: does web depend on db? "
+        f"The direction is {about['sure']:.0%} sure."
+    )
+    api = cascades.service.otto
     assert api.post(f"/api/healing/suggestions/{one['id']}/confirm").json == {"success": True}
     api.post(f"/api/healing/suggestions/{one['id']}/confirm", status=409)
     graph = api.get("/api/healing/dependencies").json
     assert graph["edges"] == [{"from": one["about"]["target"], "to": one["about"]["depends_on"]}]
-    discovery.step(past.node)
-    assert suggestions(past) == []
-    past.node.transact(lambda root: healing_of(root)["dependencies"].declare([], "yaml"))
+    discovery.step(cascades.node)
+    assert suggestions(cascades) == []
+    cascades.node.transact(lambda root: healing_of(root)["dependencies"].declare([], "yaml"))
     assert api.get("/api/healing/dependencies").json["edges"] == graph["edges"]
 
 
-def test_how_close_two_failures_must_be_is_configured(past):
-    for _ in range(3):
-        fail_together(past)
-    past.clock.advance(5 * 86400)
-    past.node.config["healing"]["discovery"] = {"every_s": 1, "together_s": 36000}  # so far apart chance does as well
-    discovery.step(past.node)
-    assert suggestions(past) == []
+def test_how_close_two_failures_must_be_is_configured(cascades):
+    far_apart = {"every_s": 1, "together_s": 36000}  # chance does as well
+    cascades.node.config["healing"]["discovery"] = far_apart
+    discovery.step(cascades.node)
+    assert suggestions(cascades) == []
 
 
-def test_one_that_was_dismissed_does_not_come_back(past):
-    for _ in range(3):
-        fail_together(past)
-    past.clock.advance(5 * 86400)
-    discovery.step(past.node)
-    [one] = suggestions(past)
-    past.service.otto.post(f"/api/healing/suggestions/{one['id']}/dismiss")
-    discovery.step(past.node)
-    assert suggestions(past) == []
+def test_those_that_were_suggested_hide_no_others(cascades, monkeypatch):
+    monkeypatch.setattr(discovery, "MOST_SUGGESTED", 1)
+    known = [Pair("web", "db", 6, 1.0, 9.0, 1.0, 0.99), Pair("app", "db", 6, 1.0, 9.0, 1.0, 0.98)]
+    for _ in range(2):
+        cascades.node.transact(discovery.suggest, known, cascades.clock.now())
+    assert [one["about"]["target"] for one in suggestions(cascades)] == ["app", "web"]
 
 
-def test_an_edge_that_would_close_a_cycle_is_refused(past):
-    for _ in range(3):
-        fail_together(past)
-    past.clock.advance(5 * 86400)
-    discovery.step(past.node)
-    [one] = suggestions(past)
+def test_one_that_was_dismissed_does_not_come_back(cascades):
+    discovery.step(cascades.node)
+    [one] = suggestions(cascades)
+    cascades.service.otto.post(f"/api/healing/suggestions/{one['id']}/dismiss")
+    discovery.step(cascades.node)
+    assert suggestions(cascades) == []
+
+
+def test_an_edge_that_would_close_a_cycle_is_refused(cascades):
+    discovery.step(cascades.node)
+    [one] = suggestions(cascades)
     about = one["about"]
-    past.node.transact(lambda root: healing_of(root)["dependencies"].add_edge(about["depends_on"], about["target"]))
-    assert past.service.otto.post(f"/api/healing/suggestions/{one['id']}/confirm", status=409).json["code"] == "cycle"
+    reverse = about["depends_on"], about["target"]
+    cascades.node.transact(lambda root: healing_of(root)["dependencies"].add_edge(*reverse))
+    refused = cascades.service.otto.post(f"/api/healing/suggestions/{one['id']}/confirm", status=409)
+    assert refused.json["code"] == "cycle"
 
 
 # -- monitors that no rule looks at -----------------------------------------------------------------------------------
@@ -172,7 +197,7 @@ def test_monitors_that_go_down_together_are_suggested_from_their_incidents(monit
     here, ids = monitors
     for _ in range(5):
         go_down(here, ids["a"], ids["b"])
-    go_down(here, ids["a"])  # the one fails without the other, too
+    go_down(here, ids["b"])  # the one fails without the other, too
     here.clock.advance(5 * 86400)
     discovery.step(here.node)
     [one] = suggestions(here)

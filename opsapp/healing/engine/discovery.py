@@ -37,7 +37,7 @@ def step(node: Node) -> bool:
     span = node.clock.now() - min((found[0] for found in times.values()), default=node.clock.now())
     pairs = node.lane("discovery", 1).run(candidates, times, span, together)
     if pairs:
-        node.transact(suggest, pairs[:MOST_SUGGESTED], node.clock.now())
+        node.transact(suggest, pairs, node.clock.now())
     return False
 
 
@@ -82,23 +82,27 @@ def _is_near(times: Sequence[float], at: float, together: float) -> bool:
 
 
 def suggest(root: Root, pairs: list[Pair], now: float) -> None:
-    """Each pair once, whatever was done with the suggestion; nothing that the graph knows already."""
+    """Each pair once, whatever was done with the suggestion; nothing that the graph knows already; so many at a time,
+    the surest first."""
     leases.check(root, "healing")
     healing = healing_of(root)
-    graph = healing["dependencies"].graph()
+    graph, made = healing["dependencies"].graph(), 0
     for pair in pairs:
         if pair.parent in graph.ancestors(pair.target) or pair.target in graph.ancestors(pair.parent):
             continue
-        healing["suggestions"].suggest(
+        made += healing["suggestions"].suggest(
             "dependency_candidate",
             "info",
-            f"{pair.target} failed {pair.support} times together with {pair.parent} "
-            f"({pair.confidence:.0%} of its failures): does it depend on it?",
+            f"{pair.target} failed with {pair.confidence:.0%} of the failures of {pair.parent} ({pair.support} times), "
+            f"{pair.parent} first in {pair.first:.0%} of them: does {pair.target} depend on {pair.parent}? "
+            f"The direction is {pair.sure:.0%} sure.",
             rule_id="",
             evidence=f"{pair.target}|{pair.parent}",
             now=now,
             about=_about(pair),
         )
+        if made == MOST_SUGGESTED:
+            return
 
 
 def _about(pair: Pair) -> dict[str, Any]:
@@ -109,4 +113,5 @@ def _about(pair: Pair) -> dict[str, Any]:
         "confidence": pair.confidence,
         "lift": pair.lift,
         "parent_first": pair.first,
+        "sure": pair.sure,
     }

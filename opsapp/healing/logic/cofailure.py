@@ -1,20 +1,32 @@
-"""Which targets fail together: support and confidence from the times at which they failed.
+"""Which targets hang on which, from the times at which they failed.
 
-Pure. `a` depends on `b` is what somebody may conclude when nearly every failure of `a` came with one of `b`, while `b`
-fails without `a` too, or first. Chance alone makes pairs as well: the lift says how much more often than that.
+Pure. `child` hangs on `parent` where nearly every failure of the parent came with one of the child. That alone cannot
+tell parent and child apart when neither fails alone, so two observations say in which direction a pair goes:
+
+- who fails alone: a child also fails for reasons of its own, a parent hardly fails without its children;
+- who failed first, as far as the cadence of checks lets that be seen.
+
+A moment at which many targets failed says little about two of them, and counts for less. What another target explains
+(two children of one parent, a parent of the parent) is no pair of its own.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from math import comb, exp, lgamma, log
 from typing import NamedTuple
 
 TOGETHER_S = 120.0
 LEAST_SUPPORT = 5  # joint failures
-LEAST_CONFIDENCE = 0.8  # of the failures of the dependant
+LEAST_WEIGHT = 3.0  # of the joint failures together
+LEAST_CONFIDENCE = 0.7  # of the failures of the parent
 LEAST_LIFT = 3.0
+LEAST_SURE = 0.93
+FEW = 4  # a moment at which no more targets failed counts in full
+MANY = 200  # one at which more failed is not looked at
 MOST_TARGETS = 2000
+RARELY_ALONE = 9.0  # as many failures of a parent with its child are assumed, to one without
+CAUTION = 0.5  # how much of what failures alone say is believed: a parent's failure need not reach its child
 
 
 class Pair(NamedTuple):
@@ -23,55 +35,127 @@ class Pair(NamedTuple):
     target: str
     parent: str
     support: int
-    confidence: float
+    confidence: float  # how much of the parent's failures came with one of the target
     lift: float
     first: float  # how often the parent failed first, of the joint failures
+    sure: float  # how likely the direction is the right one
+
+
+class Moment(NamedTuple):
+    """One failure of a target: what it counts, and how much later each other one failed then."""
+
+    weight: float
+    lags: Mapping[str, float]
+
+
+Moments = Mapping[str, Sequence[Moment]]
 
 
 def candidates(failures: Mapping[str, Sequence[float]], span: float, together: float = TOGETHER_S) -> list[Pair]:
     """`failures`: sorted times by target, over a span of seconds. The surest first."""
     often = {name: times for name, times in failures.items() if len(times) >= LEAST_SUPPORT}
-    names = sorted(often, key=lambda name: -len(often[name]))[:MOST_TARGETS]
-    found: dict[frozenset[str], Pair] = {}
-    for target, parent in _meetings(often, names, together):
-        pair = _judge(target, parent, often, span, together)
-        key = frozenset((target, parent))
-        if pair is not None and (key not in found or _weight(pair) > _weight(found[key])):
-            found[key] = pair
-    return sorted(found.values(), key=_weight, reverse=True)
+    names = sorted(often, key=lambda name: (-len(often[name]), name))[:MOST_TARGETS]
+    moments = _moments({name: often[name] for name in names}, together)
+    parents: dict[str, dict[str, Pair]] = {}
+    for parent, child in sorted(_meetings(moments)):
+        pair = _judge(child, parent, moments, span, together)
+        if pair is not None:
+            parents.setdefault(child, {})[parent] = pair
+    sure = {
+        child: {name: pair for name, pair in _unexplained(child, found, moments).items() if pair.sure >= LEAST_SURE}
+        for child, found in parents.items()
+    }
+    direct = [pair for found in sure.values() for pair in found.values() if not _is_indirect(pair, sure)]
+    return sorted(direct, key=lambda pair: (-pair.sure, -pair.confidence, -pair.support, pair.target, pair.parent))
 
 
-def _weight(pair: Pair) -> tuple[float, float, int, str]:
-    return pair.confidence, pair.first, pair.support, pair.target
-
-
-def _meetings(failures: Mapping[str, Sequence[float]], names: Sequence[str], together: float) -> set[tuple[str, str]]:
-    """Pairs that have failed together at all: a sweep over all failures in the order of time."""
-    ordered = sorted((time, name) for name in names for time in failures[name])
-    pairs: set[tuple[str, str]] = set()
-    begin = 0
+def _moments(failures: Mapping[str, Sequence[float]], together: float) -> dict[str, list[Moment]]:
+    """Each target's failures with what else failed then, in one sweep through time."""
+    ordered = sorted((time, name) for name, times in failures.items() for time in times)
+    found: dict[str, list[Moment]] = {name: [] for name in failures}
+    begin = end = 0
     for time, name in ordered:
         while ordered[begin][0] < time - together:
             begin += 1
-        for _, other in ordered[begin : begin + 200]:  # a storm of everything says nothing about two of them
-            if other != name and other.partition("/")[0] != name.partition("/")[0]:
-                pairs.update(((name, other), (other, name)))
-    return pairs
+        while end < len(ordered) and ordered[end][0] <= time + together:
+            end += 1
+        found[name].append(_moment(name, time, ordered[begin:end] if end - begin <= MANY else []))
+    return found
 
 
-def _judge(
-    target: str, parent: str, failures: Mapping[str, Sequence[float]], span: float, together: float
-) -> Pair | None:
-    own, others = failures[target], failures[parent]
-    joint, first = 0, 0
-    for time in own:
-        at = bisect_left(others, time - together)
-        if at < len(others) and others[at] <= time + together:
-            joint += 1
-            first += others[at] <= time
-    confidence = joint / len(own)
-    chance = min(1.0, len(others) * 2 * together / max(span, 1.0))
-    lift = confidence / chance if chance else float("inf")
-    if joint < LEAST_SUPPORT or confidence < LEAST_CONFIDENCE or lift < LEAST_LIFT:
+def _moment(name: str, time: float, near: Sequence[tuple[float, str]]) -> Moment:
+    lags: dict[str, float] = {}
+    for at, other in near:
+        if other.partition("/")[0] != name.partition("/")[0]:  # a host and what is on it say nothing new
+            lags[other] = min(lags.get(other, at - time), at - time, key=abs)
+    return Moment(min(1.0, FEW / (len(lags) + 1)), lags)
+
+
+def _meetings(moments: Moments) -> set[tuple[str, str]]:
+    return {(name, other) for name, own in moments.items() for moment in own for other in moment.lags}
+
+
+def _judge(child: str, parent: str, moments: Moments, span: float, together: float) -> Pair | None:
+    """The pair, where the child fails with nearly every failure of the parent, and more often than by chance."""
+    joint = [moment for moment in moments[parent] if child in moment.lags]
+    together_weight = sum(moment.weight for moment in joint)
+    alone = sum(moment.weight for moment in moments[parent]) - together_weight
+    confidence = together_weight / (together_weight + alone)
+    if len(joint) < LEAST_SUPPORT or together_weight < LEAST_WEIGHT or confidence < LEAST_CONFIDENCE:
         return None
-    return Pair(target, parent, joint, round(confidence, 3), round(lift, 2), round(first / joint, 3))
+    lift = confidence / min(1.0, len(moments[child]) * 2 * together / max(span, 1.0))
+    if lift < LEAST_LIFT:
+        return None
+    child_alone = sum(moment.weight for moment in moments[child] if parent not in moment.lags)
+    first = sum(moment.weight * _first(moment.lags[child]) for moment in joint)
+    odds = CAUTION * _by_alone(together_weight, alone, child_alone) + _by_order(first, together_weight)
+    sure = 1 / (1 + exp(-max(-50.0, min(50.0, odds))))
+    part = first / together_weight
+    return Pair(child, parent, len(joint), round(confidence, 3), round(lift, 2), round(part, 3), round(sure, 3))
+
+
+def _first(lag: float) -> float:
+    """Whether the parent was first: 1, 0, or half where both failed at once."""
+    return 0.5 if lag == 0 else float(lag > 0)
+
+
+def _by_alone(joint: float, parent_alone: float, child_alone: float) -> float:
+    """Log odds of the direction from failures alone: few of the parent's are expected, any number of the child's."""
+
+    def fit(alone: float) -> float:
+        return lgamma(joint + RARELY_ALONE) + lgamma(alone + 1) - lgamma(joint + RARELY_ALONE + alone + 1)
+
+    return fit(parent_alone) - fit(child_alone)
+
+
+def _by_order(first: float, joint: float) -> float:
+    """Log odds of the direction from how often the parent was first: that it is so more often than not, against less
+    often than not, when nothing is known beforehand."""
+    before, after = round(first), round(joint) - round(first)
+    count = before + after + 1
+    less = sum(comb(count, each) for each in range(before + 1, count + 1))
+    return log(2**count - less) - log(less)
+
+
+def _unexplained(child: str, found: Mapping[str, Pair], moments: Moments) -> dict[str, Pair]:
+    """Without those parents whose failures reach the child only when another parent failed too."""
+    return {
+        parent: pair
+        for parent, pair in found.items()
+        if not any(
+            _explains(other, parent, child, moments) and not _explains(parent, other, child, moments)
+            for other in found
+            if other != parent
+        )
+    }
+
+
+def _explains(other: str, parent: str, child: str, moments: Moments) -> bool:
+    """Whether the child hardly fails when `parent` fails and `other` does not."""
+    without = [moment for moment in moments[parent] if other not in moment.lags]
+    return len(without) >= 2 and sum(child in moment.lags for moment in without) < len(without) / 2
+
+
+def _is_indirect(pair: Pair, sure: Mapping[str, Mapping[str, Pair]]) -> bool:
+    """Whether the parent is a parent of another parent, which is reason enough."""
+    return any(pair.parent in sure.get(other, {}) for other in sure[pair.target])
