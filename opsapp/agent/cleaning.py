@@ -1,19 +1,24 @@
 """Cleaning up: old temporary files, caches, rotated logs. Restraint first: only files, only old, only in places for it.
 
 A path is cleaned only if one of its own directories is named like a temporary place; links are never followed, other
-file systems never entered. Must not: delete a directory that is not empty, or anything young.
+file systems never entered. Where a mount is named, only what lies on it is cleaned. Must not: delete a directory that
+is not empty, anything young, or what a process holds open.
 """
 from __future__ import annotations
 
 import os
 import stat
 import time
-from typing import Callable, Dict, Iterator, List, NamedTuple, Tuple
+from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
 
+from .fileage import Inode, held_open, newest
+from .mounts import NOTHING, has_journal, lies_on, no_mount, nothing
 from .native import Context, Ran, done, failed
 
 TEMPORARY = {"tmp", "temp", ".tmp", "cache", ".cache", "var-tmp", "spool-tmp"}
+NO_TEMPORARY = {"/var/cache"}    # named like one, and full of what programs want to find again
 TEMP_AGE_H = 24.0
+VAR_TMP_AGE_H = 30 * 24.0        # what is meant to survive a reboot
 LOG_AGE_H = 7 * 24.0
 CORE_AGE_H = 24.0
 _ROTATED = (".gz", ".xz", ".bz2", ".zst", ".old", ".1", ".2", ".3", ".4", ".5", ".6", ".7", ".8", ".9")
@@ -41,7 +46,7 @@ class Place(NamedTuple):
 
 
 PLACES: Dict[str, Tuple[Place, ...]] = {
-    "temp": (Place("/tmp", TEMP_AGE_H, _any), Place("/var/tmp", TEMP_AGE_H, _any)),
+    "temp": (Place("/tmp", TEMP_AGE_H, _any), Place("/var/tmp", VAR_TMP_AGE_H, _any)),
     "archives": (Place("/var/cache/apt/archives", 0.0, _package),),
     "logs": (Place("/var/log", LOG_AGE_H, _rotated),),
     "cores": (Place("/var/lib/systemd/coredump", CORE_AGE_H, _any),),
@@ -51,25 +56,29 @@ OF_A_DISK = ("temp", "archives", "logs", "cores")
 
 
 def clean_temp(context: Context) -> Ran:
-    path = os.path.realpath(context.params["path"])
+    """One directory, or the temporary places of one mount; /tmp when neither is named."""
+    given, mount, hours = context.params["path"], context.params["mount"], context.params["max_age_hours"]
+    wrong = no_mount(mount)
+    if wrong:
+        return failed(wrong)
+    if given is None and mount is not None:
+        return _cleaned([place._replace(hours=_hours(place.path, hours)) for place in _temporary(mount)], mount)
+    path = os.path.realpath(given or "/tmp")
     if not TEMPORARY & set(path.split("/")):
         return failed(f"not_allowed: {path} is not a place for temporary files")
     if not os.path.isdir(path):
         return failed(f"there is no directory {path}")
-    return _told([_sweep(path, context.params["max_age_hours"], _any)])
+    return _cleaned(_here([Place(path, _hours(path, hours), _any)], mount), mount)
 
 
 def clean_disk(context: Context) -> Ran:
     """What can go on one mount: temporary files, package caches, rotated logs, old core dumps."""
     mount = os.path.realpath(context.params["mount"])
-    if not os.path.ismount(mount):
-        return failed(f"{mount} is no mount point")
-    device = os.stat(mount).st_dev
+    wrong = no_mount(mount)
+    if wrong:
+        return failed(wrong)
     places = [place for part in OF_A_DISK for place in PLACES[part]]
-    if mount != "/":
-        places += [Place(os.path.join(mount, name), TEMP_AGE_H, _any) for name in sorted(TEMPORARY)]
-    here = [place for place in places if os.path.isdir(place.path) and os.stat(place.path).st_dev == device]
-    return _told([_sweep(*place) for place in here])
+    return _cleaned([*_here(places, mount), *_of_its_own(mount)], mount)
 
 
 def clean_storage(context: Context) -> Ran:
@@ -80,19 +89,60 @@ def clean_storage(context: Context) -> Ran:
     unknown = [name for name in wanted if name not in known]
     if unknown:
         return failed(f"bad_params: unknown targets {', '.join(unknown)}; known are {', '.join(known)}")
-    output, worst = b"", "done"
+    mount = context.params["mount"]
+    wrong = no_mount(mount)
+    if wrong:
+        return failed(wrong)
+    output, worst, idle = b"", "done", 0
     for name in wanted:
         ran = known[name](context)
         output += f"{name}: {ran.reason or ran.status}\n".encode() + ran.output
-        worst = ran.status if ran.status != "done" else worst
+        if mount is not None and (ran.reason or "").startswith(NOTHING):
+            idle += 1
+        else:
+            worst = ran.status if ran.status != "done" else worst
+    if idle == len(wanted):
+        return nothing(mount, "none of these parts lies there", output)
     return Ran(worst, 0 if worst == "done" else None, output, None if worst == "done" else "not all parts were cleaned")
 
 
+# ---- mounts
+def _here(places: List[Place], mount: Optional[str]) -> List[Place]:
+    return [place for place in places if os.path.isdir(place.path) and lies_on(place.path, mount)]
+
+
+def _of_its_own(mount: str) -> List[Place]:
+    """Directories for temporary files at the top of a disk for data."""
+    known = {place.path for place in PLACES["temp"]} | NO_TEMPORARY
+    paths = [os.path.join(mount, name) for name in sorted(TEMPORARY)] if mount != "/" else []
+    return _here([Place(path, _hours(path, TEMP_AGE_H), _any) for path in paths if path not in known], mount)
+
+
+def _temporary(mount: str) -> List[Place]:
+    return [*_here(list(PLACES["temp"]), mount), *_of_its_own(mount)]
+
+
+def _hours(path: str, asked: float) -> float:
+    """The age from which files of a path may go: what is asked for, but never less than its place keeps them."""
+    longer = [place.hours for place in PLACES["temp"] if place.hours > TEMP_AGE_H
+              and os.path.commonpath((path, place.path)) == place.path]
+    return max([asked, *longer])
+
+
+# ---- parts
 def _swept(*parts: str) -> Callable[[Context], Ran]:
-    return lambda _context: _told([_sweep(*place) for part in parts for place in PLACES[part]])
+    def sweep(context: Context) -> Ran:
+        mount = context.params["mount"]
+        own = _of_its_own(mount) if mount is not None and "temp" in parts else []
+        return _cleaned([*_here([place for part in parts for place in PLACES[part]], mount), *own], mount)
+
+    return sweep
 
 
 def _packages(context: Context) -> Ran:
+    mount = context.params["mount"]
+    if not lies_on("/var/cache", mount):
+        return nothing(mount, "no package cache lies there")
     for argv in (["apt-get", "clean"], ["dnf", "clean", "all"], ["zypper", "--non-interactive", "clean", "--all"],
                  ["apk", "cache", "clean"]):
         if context.capabilities.usable(argv[0]):
@@ -101,24 +151,41 @@ def _packages(context: Context) -> Ran:
 
 
 def _journal(context: Context) -> Ran:
+    mount = context.params["mount"]
+    if not has_journal(mount):
+        return nothing(mount, "no journal lies there")
     if not context.capabilities.usable("journalctl"):
         return done("no journal here: nothing to clean")
     return context.run(["journalctl", "--vacuum-size=200M"])
 
 
 def _images(context: Context) -> Ran:
-    for runtime in ("podman", "docker"):
+    mount = context.params["mount"]
+    for runtime, store in (("podman", "{{.Store.GraphRoot}}"), ("docker", "{{.DockerRootDir}}")):
         if context.capabilities.usable(runtime):
+            if mount is not None:
+                asked = context.run([runtime, "info", "--format", store])
+                if not lies_on(asked.output.decode("utf-8", "replace").strip(), mount):
+                    return nothing(mount, "no images lie there")
             return context.run([runtime, "image", "prune", "--force"])
     return done("no container runtime works here: nothing to clean")
 
 
-def _sweep(path: str, hours: float, wanted: Callable[[str], bool]) -> Tuple[str, int, int]:
+# ---- files
+def _cleaned(places: List[Place], mount: Optional[str] = None) -> Ran:
+    if not places and mount is not None:
+        return nothing(mount, "there is no place that may be cleaned")
+    held = held_open()
+    lines = ["{}: {} files, {} bytes freed".format(*_sweep(*place, held=held)) for place in places]
+    return done("\n".join(lines) or "nothing to clean")
+
+
+def _sweep(path: str, hours: float, wanted: Callable[[str], bool], held: Set[Inode]) -> Tuple[str, int, int]:
     """Delete old files below a directory; (path, files, bytes)."""
     before = time.time() - hours * 3600
     files = size = 0
     for name, handle, about in _old_files(path, before):
-        if wanted(name):
+        if wanted(name) and (about.st_dev, about.st_ino) not in held:
             try:
                 os.unlink(name, dir_fd=handle)
             except OSError:
@@ -129,9 +196,8 @@ def _sweep(path: str, hours: float, wanted: Callable[[str], bool]) -> Tuple[str,
 
 
 def _old_files(path: str, before: float) -> Iterator[Tuple[str, int, os.stat_result]]:
-    """Regular files with one name that nobody has read or written since; by directory handles, never through links."""
-    if not os.path.isdir(path):
-        return
+    """Regular files with one name that nobody has read, written or made since; by directory handles, never through
+    links."""
     device = os.stat(path).st_dev
     for _root, directories, names, handle in os.fwalk(path, follow_symlinks=False, onerror=None):
         directories[:] = [name for name in directories
@@ -141,7 +207,7 @@ def _old_files(path: str, before: float) -> Iterator[Tuple[str, int, os.stat_res
                 about = os.stat(name, dir_fd=handle, follow_symlinks=False)
             except OSError:
                 continue    # gone meanwhile, or in a directory that may be listed and no more
-            if stat.S_ISREG(about.st_mode) and max(about.st_atime, about.st_mtime) < before and about.st_nlink == 1:
+            if stat.S_ISREG(about.st_mode) and about.st_nlink == 1 and newest(about, name, handle) < before:
                 yield name, handle, about
 
 
@@ -150,8 +216,3 @@ def _device(name: str, handle: int) -> int:
         return os.stat(name, dir_fd=handle, follow_symlinks=False).st_dev
     except OSError:
         return -1
-
-
-def _told(swept: List[Tuple[str, int, int]]) -> Ran:
-    lines = [f"{path}: {files} files, {size} bytes freed" for path, files, size in swept if os.path.isdir(path)]
-    return done("\n".join(lines) or "nothing to clean")

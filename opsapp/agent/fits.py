@@ -9,7 +9,7 @@ import os
 import re
 from typing import Any, Callable, Dict
 
-from . import vpn
+from . import mounts, vpn
 from .proc import maybe
 from .resolver import RESOLV_CONF
 from .services import ask
@@ -68,6 +68,8 @@ FITS: Dict[str, Fits] = {
     "proxmox": lambda params, host: params["platform"] in (None, "proxmox"),
     "dnsmasq_unit": lambda params, host: _runs_dnsmasq(params["instance_id"]),
     "timer": lambda params, host: _is_timer(params["task"]),
+    "journal_elsewhere": lambda params, host: not mounts.has_journal(params["mount"]),
+    "logs_elsewhere": lambda params, host: not mounts.has_rotated_logs(params["mount"]),
     "renew_hook": lambda params, host: params["domain"] in host.config.certificates,
     "resolved_owns_names": lambda params, host: os.path.realpath(RESOLV_CONF).startswith("/run/systemd/resolve/"),
     "resolv_conf_is_a_file": lambda params, host: os.path.isfile(RESOLV_CONF) and not os.path.realpath(

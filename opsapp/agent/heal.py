@@ -13,7 +13,7 @@ from opsapp.wire.actions import ACTIONS, Action
 from opsapp.wire.frames import OUTPUT_LIMIT
 from opsapp.wire.ways import Handler
 
-from . import backups, cleaning, firewall, media, native, network, protection, recreate, storage
+from . import backups, cleaning, firewall, media, mounts, native, network, protection, recreate, storage
 from .armed import CONFIRMED, UNDONE, Armed
 from .executor import Answer, Task
 from .fits import FITS
@@ -27,6 +27,7 @@ NATIVE: Dict[str, Step] = {
     "drop_caches": native.drop_caches, "relieve_memory": native.relieve_memory,
     "restart_with_dependencies": native.restart_with_dependencies,
     "clean_temp": cleaning.clean_temp, "clean_disk": cleaning.clean_disk, "clean_storage": cleaning.clean_storage,
+    "no_journal_there": mounts.no_journal_there, "no_logs_there": mounts.no_logs_there,
     "recreate": recreate.recreate, "scale": recreate.scale, "restore_limits": recreate.restore_limits,
     "pull_image": recreate.pull_image,
     "bounce_link": network.bounce_link, "restore_link": network.restore_link,

@@ -11,7 +11,21 @@ from __future__ import annotations
 import ipaddress
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
-from .fields import Field, WireError, choice, integer, json_object, listing, may, need, nested, number, record, text
+from .fields import (
+    Field,
+    Problem,
+    WireError,
+    choice,
+    integer,
+    json_object,
+    listing,
+    may,
+    need,
+    nested,
+    number,
+    record,
+    text,
+)
 from .urls import web_problem
 from .ways import WAYS, Handler
 
@@ -85,10 +99,19 @@ class Action(NamedTuple):
         return wrong
 
     def complete(self, params: Dict[str, Any], target: Optional[str]) -> dict:
-        """The parameters with a missing one taken from the event's target."""
-        if self.target_param and params.get(self.target_param) is None and target:
-            return {**params, self.target_param: target}
+        """The parameters with a missing one taken from the event's target. One that may be left out is left out where
+        the target is something else: an event about a service names no mount."""
+        name = self.target_param
+        if name and params.get(name) is None and target and (self.params[name].required or self._takes(name, target)):
+            return {**params, name: target}
         return dict(params)
+
+    def _takes(self, name: str, value: str) -> bool:
+        try:
+            self.params[name].check(value)
+        except Problem:
+            return False
+        return True
 
     def choose(self, usable: Callable[[str], bool],
                fits: Callable[[Handler], bool] = lambda handler: True) -> Optional[Handler]:
@@ -158,13 +181,14 @@ _TABLE = (
     Action("process_kill", LOW, _process, snapshot="process", either=_process_given),
     Action("nice_adjust", LOW, {**_process, "priority": may(integer(-20, 19), 10)}, snapshot="process",
            rollback="process", settle=2.0, either=_process_given),
-    Action("log_rotate", LOW, _none, snapshot="disk", timeout=300),
-    Action("temp_cleanup", LOW, {"path": may(_PATH, "/tmp"), "max_age_hours": may(number(1, 8760), 24)},
-           snapshot="disk", timeout=300),
+    Action("log_rotate", LOW, {"mount": may(_PATH)}, target_param="mount", snapshot="disk", timeout=300),
+    Action("temp_cleanup", LOW, {"path": may(_PATH), "max_age_hours": may(number(1, 8760), 24), "mount": may(_PATH)},
+           target_param="mount", snapshot="disk", timeout=300),
     Action("clear_cache", LOW, _none, snapshot="memory", settle=2.0),
     Action("flush_dns", LOW, _none, snapshot="resolver", settle=2.0),
     Action("dns_cache_clear", LOW, _instance, target_param="instance_id", snapshot="resolver"),
-    Action("journal_vacuum", LOW, {"max_size": may(_SIZE, "200M")}, snapshot="disk", timeout=300),
+    Action("journal_vacuum", LOW, {"max_size": may(_SIZE, "200M"), "mount": may(_PATH)}, target_param="mount",
+           snapshot="disk", timeout=300),
     Action("package_cache_clean", LOW, _none, snapshot="disk", timeout=300),
     Action("disk_cleanup", LOW, {"mount": may(_PATH, "/")}, target_param="mount", snapshot="disk", timeout=300),
     Action("webhook", LOW, {"url": need(_URL), "method": may(choice("GET", "POST", "PUT"), "POST"),
@@ -175,7 +199,8 @@ _TABLE = (
     # ---- medium: automatic, and people are told
     _of_container("container_recreate", MEDIUM, timeout=300),
     _of_service("service_dependency_restart", MEDIUM, timeout=180),
-    Action("storage_cleanup", MEDIUM, {"targets": may(listing(_NAME, 32), [])}, snapshot="disk", timeout=600),
+    Action("storage_cleanup", MEDIUM, {"targets": may(listing(_NAME, 32), []), "mount": may(_PATH)},
+           target_param="mount", snapshot="disk", timeout=600),
     Action("cert_renew", MEDIUM, {"domain": need(_HOST)}, target_param="domain", snapshot="certificate", timeout=600),
     Action("vpn_reconnect", MEDIUM, {"interface": need(_NIC)}, target_param="interface", snapshot="tunnel",
            rollback="tunnel", timeout=90, armed_s=180),

@@ -78,13 +78,19 @@ WAYS: Dict[str, Tuple[Handler, ...]] = {
         _own("restart_project", "podman"),
     ),
     # ---- disk, memory, logs
-    "log_rotate": (_way("logrotate", ("logrotate", "--force", "/etc/logrotate.conf")),),
+    "log_rotate": (
+        _own("no_logs_there", "logrotate", when="logs_elsewhere"),
+        _way("logrotate", ("logrotate", "--force", "/etc/logrotate.conf")),
+    ),
     "temp_cleanup": (_own("clean_temp"),),
     "disk_cleanup": (_own("clean_disk"),),
     "storage_cleanup": (_own("clean_storage"),),
     "clear_cache": (_own("drop_caches"),),
     "memory_pressure_relief": (_own("relieve_memory"),),
-    "journal_vacuum": (_way("journalctl", ("journalctl", "--rotate"), ("journalctl", "--vacuum-size={max_size}")),),
+    "journal_vacuum": (
+        _own("no_journal_there", "journalctl", when="journal_elsewhere"),
+        _way("journalctl", ("journalctl", "--rotate"), ("journalctl", "--vacuum-size={max_size}")),
+    ),
     "fsck_schedule": (_own("schedule_fsck", "fsck"), _way("chkntfs.exe", ("chkntfs.exe", "/C", "C:"))),
     "chkdsk": (_way("chkdsk.exe", ("chkdsk.exe", "{drive}", "/scan")),),
     "zfs_scrub": (_way("zpool", ("zpool", "scrub", "{pool}")),),

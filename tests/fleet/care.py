@@ -1,6 +1,9 @@
 """A host under care for whole modules: an agent whose looks are frequent, and what the API says of its heals."""
+import contextlib
 import json
+import time
 
+from tests.fleet.lab.machine import run as outside
 from tests.support.waiting import until
 
 AGENT = """[Unit]
@@ -24,6 +27,7 @@ ExecStart={start}
 [Install]
 WantedBy=multi-user.target
 """
+TIMES = ("atime", "mtime", "ctime", "crtime")
 QUICK = {"lookout_s": 0.5, "service_check_s": 0.3, "container_check_s": 5, "retry_first_s": 0.2, "retry_most_s": 1}
 
 
@@ -33,6 +37,32 @@ def make_container(host, name, *options):
               " tar -C /root/box -c . | podman import - localhost/box:1", timeout=90)
     host.exec("podman", "run", "--detach", "--name", name, "--network", "host", *options, "localhost/box:1",
               "/bin/sleep", "100000", timeout=60)
+
+
+@contextlib.contextmanager
+def old_disk(host, mount, *files):
+    """A disk of 40 MB at `mount` with these files (path → size in MB), all of them two months old in every respect: its
+    times are written while nobody has it mounted, for no program may set a change time or a birth."""
+    place, image = host.dir / "old", host.dir / "old.img"
+    for path, size in files:
+        (place / path).parent.mkdir(parents=True, exist_ok=True)
+        (place / path).write_bytes(b"x" * (size << 20))    # zeros would take no room
+    with open(image, "wb") as file:
+        file.truncate(40 << 20)
+    outside("mkfs.ext4", "-q", "-F", "-m", "0", "-d", place, image)
+    then = time.strftime("%Y%m%d%H%M%S", time.gmtime(time.time() - 60 * 86400))
+    words = [f"set_inode_field /{path} {name} {then}" for path, _ in files for name in TIMES]
+    (host.dir / "times").write_text("\n".join(words) + "\n")
+    outside("debugfs", "-w", "-f", host.dir / "times", image)
+    device = outside("losetup", "--find", "--show", image).stdout.strip()
+    try:
+        number = device.removeprefix("/dev/loop")
+        host.exec("sh", "-c", f"mknod -m 600 {device} b 7 {number} 2>/dev/null; mkdir -p {mount};"
+                  f" mount {device} {mount}")
+        yield
+        host.exec("umount", mount)
+    finally:
+        outside("losetup", "--detach", device)
 
 
 class Ward:

@@ -3,6 +3,7 @@
 tests/unit/test_agent_ways.py has what no such host offers; docs/guide/actions.md says which is which."""
 import pytest
 
+from tests.fleet import care
 from tests.fleet.lab.machine import run as outside
 from tests.support.waiting import until
 
@@ -130,13 +131,20 @@ def test_containers(box):
 
 
 def test_cleaning(box):
-    box.sh("mkdir -p /tmp/a /var/tmp/b /var/log/old; for f in /tmp/a/x /var/tmp/b/x /var/log/old/app.log.3.gz"
-           " /var/cache/apt/archives/x.deb; do echo x > $f; touch -d '9 days ago' $f; done; echo x > /tmp/a/young")
-    box.do("temp_cleanup", path="/tmp", max_age_hours=24)
-    assert box.sh("ls /tmp/a") == "young"
+    with care.old_disk(box.host, "/mnt/tmp", ("a/x", 1), ("a/held", 1)):
+        box.sh("cp -p /mnt/tmp/a/x /mnt/tmp/a/copy; setsid -f sleep 4711 < /mnt/tmp/a/held > /dev/null 2>&1")
+        until(lambda: box.sh("pgrep -x -f 'sleep 4711' || true"), what="the process that holds a file open")
+        box.do("temp_cleanup", path="/mnt/tmp")
+        assert box.sh("ls /mnt/tmp/a").split() == ["copy", "held"]
+        box.sh("pkill -x -f 'sleep 4711'")
+        until(lambda: not box.sh("pgrep -x -f 'sleep 4711' || true"), what="its end")
+        box.do("temp_cleanup", mount="/mnt/tmp", path="/mnt/tmp")
+        assert box.sh("ls /mnt/tmp/a").split() == ["copy"]
+        idle = box.heal("execute", "journal_vacuum", "elsewhere", mount="/mnt/tmp")
+        assert idle["reason"] == "nothing_to_do: on /mnt/tmp, no journal lies there"
+    box.sh("touch /var/cache/apt/archives/x.deb; mkdir -p /tmp/a; echo x > /tmp/a/young")
     box.do("disk_cleanup", mount="/")
-    assert box.sh("ls /var/tmp/b /var/log/old | grep -c x || true") == "0"
-    assert box.sh("ls /var/log/old") == ""
+    assert box.sh("ls /tmp/a; ls /var/cache/apt/archives | grep deb || true") == "young"
     box.sh("touch /var/cache/apt/archives/y.deb")
     box.do("package_cache_clean")
     assert box.sh("ls /var/cache/apt/archives | grep deb || true") == ""

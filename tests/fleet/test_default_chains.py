@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from tests.fleet.care import SERVICE, Ward, make_container
+from tests.fleet.care import SERVICE, Ward, make_container, old_disk
 from tests.fleet.conftest import QUICK
 from tests.fleet.healed import promote
 from tests.support.process import Serve
@@ -155,15 +155,27 @@ def test_a_processor_hog_is_killed(ward):
 
 
 def test_a_full_disk_is_cleaned(ward):
+    """Of what may go however young it is: packages that can be had again."""
     def fill():
         """To the last block: the agent has none left for what it writes down, but those that it keeps aside."""
-        ward.host.exec("sh", "-c", "mkdir -p /tmp/build; cat /dev/zero > /tmp/build/old;"
-                       " touch -d '3 days ago' /tmp/build/old;"
+        ward.host.exec("sh", "-c", "mkdir -p /tmp/build; cat /dev/zero > /var/cache/apt/archives/big.deb;"
                        " while head -c 4096 /dev/zero >> /tmp/build/rest; do :; done", timeout=60, check=False)
 
     taken = walk(ward, "default-disk", "/", fill, lambda: ward.metrics()["disks"]["/"] < 90)
-    assert taken == ["temp_cleanup"]
-    assert not (ward.host.root / "tmp/build/old").exists()
+    assert taken == ["temp_cleanup", "journal_vacuum", "log_rotate", "storage_cleanup"]
+    assert not (ward.host.root / "var/cache/apt/archives/big.deb").exists()
+    assert (ward.host.root / "tmp/build/rest").exists()
+
+
+def test_a_full_disk_for_data_is_cleaned_and_no_other(ward):
+    ward.host.exec("sh", "-c", "mkdir -p /tmp/mine; echo x > /tmp/mine/file; touch -d '9 days ago' /tmp/mine/file")
+    with old_disk(ward.host, "/data", ("tmp/deep/old", 20), ("kept", 1)):
+        ward.host.exec("sh", "-c", "cp -p /data/kept /data/tmp/copy")
+        taken = walk(ward, "default-disk", "/data", lambda: ward.host.exec(
+            "sh", "-c", "cat /dev/zero > /data/more; true", check=False), lambda: ward.metrics()["disks"]["/data"] < 90)
+        assert taken == ["temp_cleanup"]
+        left = ward.host.exec("find", "/data", "/tmp/mine", "-type", "f").stdout.split()
+        assert sorted(left) == ["/data/kept", "/data/more", "/data/tmp/copy", "/tmp/mine/file"]
 
 
 def test_a_failed_unit_is_restarted(ward):

@@ -68,6 +68,14 @@ def test_a_missing_parameter_comes_from_the_target():
     assert ACTIONS["clear_cache"].complete({}, "nginx") == {}
 
 
+@pytest.mark.parametrize("name", ["temp_cleanup", "journal_vacuum", "log_rotate", "storage_cleanup", "disk_cleanup"])
+def test_a_mount_comes_from_an_event_about_one_and_from_no_other(name):
+    action = ACTIONS[name]
+    assert action.complete({}, "/data") == {"mount": "/data"}
+    assert action.complete({"mount": "/"}, "/data") == {"mount": "/"}
+    assert action.complete({}, "nginx") == action.complete({}, None) == {}
+
+
 @pytest.mark.parametrize(("name", "params", "wrong"), [
     ("restart_service", {}, "service"),
     ("restart_service", {"service": "--now"}, "service"),
