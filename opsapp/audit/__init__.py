@@ -15,6 +15,8 @@ def includeme(config):
     config.add_section("retention.audit", schemas.AuditRetention)
     config.add_evolve_step("audit-1", "opsapp.audit.resources.set_up")
     config.add_evolve_step("audit-2-logs", "opsapp.audit.resources.fold_entries")
+    config.add_evolve_step("audit-3-writers", "opsapp.audit.resources.add_writers")
+    config.add_chain("opsapp.audit.resources.begin_chains")
     config.add_engine("opsapp.audit.engine.start")
     config.add_engine("opsapp.audit.engine.start_everywhere", everywhere=True)
     config.add_farewell("opsapp.audit.engine.stop")

@@ -12,8 +12,9 @@ from opsapp.lib.problems import Problem
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 
+from .interfaces import IAnchored
 from .logic.tally import Counted, Kind, Limits, Tally
-from .resources import REFUSED, record, retire
+from .resources import REFUSED, check, record, retire, writers, written
 
 TALLY = "opsapp.refusals"
 DAY_S = 86_400
@@ -60,6 +61,26 @@ def refusals_noted(node: Node, actor: Actor, action: str, target: str) -> Iterat
     except Problem as problem:
         refused(node, actor, action, target, problem.code)
         raise
+
+
+def verify(node: Node) -> dict[str, Any]:
+    """Each writer's log in a transaction of its own: there may be a million entries."""
+    names, signed = node.transact(writers)
+    if not signed:
+        return {"valid": False, "entries": 0, "first_bad": None, "reason": "logs of the record are missing or too many"}
+    anchored = node.registry.queryUtility(IAnchored)
+    noted = None if anchored is None else anchored(node)
+    if noted is not None and noted > node.transact(written):
+        reason = f"{noted} entries were noted outside of the store; there are fewer"
+        return {"valid": False, "entries": 0, "first_bad": None, "reason": reason}
+    entries = 0
+    for name in names:
+        found = node.transact(check, name)
+        entries += found.sound
+        if not found.valid:
+            reason = "entries were changed, added or taken out"
+            return {"valid": False, "entries": entries, "first_bad": found.first_bad, "reason": reason}
+    return {"valid": True, "entries": entries, "first_bad": None}
 
 
 def start(node: Node) -> None:

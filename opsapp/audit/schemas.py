@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import colander
 
-from opsapp.web.fields import Anything, Body, Nullable, Paging, Text, Whole
+from opsapp.web.fields import Anything, Body, Flag, Nullable, Paging, Text, Whole
 
 
 class AuditQuery(Paging):
@@ -26,6 +26,13 @@ class AuditEntry(Body):
     reason = colander.SchemaNode(Nullable(Text()))
     before = colander.SchemaNode(Nullable(Anything()))
     after = colander.SchemaNode(Nullable(Anything()))
+
+
+class AuditVerdict(Body):
+    valid = colander.SchemaNode(Flag())
+    entries = colander.SchemaNode(Whole())
+    first_bad = colander.SchemaNode(Nullable(Text()))
+    reason = colander.SchemaNode(Text(), missing=colander.drop)
 
 
 class AuditRetention(Body):

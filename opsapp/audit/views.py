@@ -8,8 +8,9 @@ from pyramid.request import Request
 from pyramid.view import view_config
 
 from opsapp.tree.acl import Permission
+from opsapp.web.answers import Deferred
 
-from . import resources, schemas
+from . import engine, resources, schemas
 
 
 @view_config(
@@ -25,3 +26,17 @@ def entries(context: resources.Audit, request: Request) -> list[dict[str, Any]]:
     page, total = resources.read(request.root, request.valid_query)
     request.response.headers["X-Total-Count"] = str(total)
     return page
+
+
+@view_config(
+    context=resources.Audit,
+    name="verify",
+    request_method="GET",
+    permission=Permission.administer,
+    returns=schemas.AuditVerdict,
+)
+def verify(context: resources.Audit, request: Request) -> Deferred:
+    """Whether the record is whole: nothing changed, added or taken out but by its retention. `first_bad` is the entry
+    from which on that is not certain."""
+    node = request.node
+    return Deferred(lambda: (200, {}, engine.verify(node)))

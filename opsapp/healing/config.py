@@ -10,7 +10,7 @@ from opsapp.web.fields import Body, Flag, ListOf, Nullable, Number, Text, Whole
 
 from .logic.effectiveness import MOST_HOSTS
 from .logic.graph import mistakes
-from .schemas import DeclaredRule, DependencyEntry
+from .schemas import DeclaredRule, DependencyEntry, Duration
 
 PROTECTED = (
     "init", "systemd", "sshd", "ssh", "postgresql", "postgres", "mysql", "mysqld", "mariadb", "zeo", "opsapp",
@@ -76,6 +76,23 @@ class RecurrenceSection(Body):
     window_s = colander.SchemaNode(Number(1, 366 * 86400), missing=7 * 86400)
 
 
+def _one_place(sound: dict[str, Any]) -> dict[str, str]:
+    given = [name for name in ("file", "url") if sound.get(name)]
+    return {} if len(given) < 2 else dict.fromkeys(("file", "url"), "give either a file or a url")
+
+
+class Anchor(Body):
+    across = staticmethod(_one_place)
+
+    file = colander.SchemaNode(Nullable(Text(1, 1000)), missing=None)
+    url = colander.SchemaNode(Nullable(Text(1, 2000, pattern="https?://.+")), missing=None)
+    every = colander.SchemaNode(Duration(), missing=3600)
+
+
+class LedgerSection(Body):
+    anchor = Anchor()
+
+
 class ChaosSection(Body):
     revert_after_s = colander.SchemaNode(Number(5, 3600), missing=120)
     watch_s = colander.SchemaNode(Number(1, 3600), missing=90)
@@ -124,6 +141,7 @@ class HealingSection(Body):
     command_expiry_s = colander.SchemaNode(Number(1, 3600), missing=60)
     answer_wait_s = colander.SchemaNode(Number(1, 86400), missing=900)
     confirm_s = colander.SchemaNode(Number(1, 3600), missing=45)
+    ledger = LedgerSection()
     chaos = ChaosSection()
     prediction = PredictionSection()
     discovery = DiscoverySection()

@@ -184,6 +184,7 @@ class ChainVerdict(Body):
     valid = colander.SchemaNode(Flag())
     entries = colander.SchemaNode(Whole())
     first_bad = colander.SchemaNode(Nullable(Whole()))
+    reason = colander.SchemaNode(Text(), missing=colander.drop)
 
 
 class EffectivenessQuery(Query):

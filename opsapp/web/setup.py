@@ -100,6 +100,7 @@ def set_up(config: Configurator) -> None:
     config.add_directive("add_farewell", add_farewell)
     config.add_directive("add_preparation", add_preparation)
     config.include("opsapp.runtime.sealing")
+    config.include("opsapp.runtime.chainkey")
     config.include("opsapp.web.configfile")
     config.include("opsapp.web.ascode")
     config.include("opsapp.web.client")

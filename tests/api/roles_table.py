@@ -54,6 +54,7 @@ ROWS = {
     "DELETE /api/users/{username}/totp": ADMIN,
     "POST /api/users/{username}/unlock": ADMIN,
     "GET /api/audit": ADMIN,
+    "GET /api/audit/verify": ADMIN,
     # agents
     "GET /api/agents": VIEWER,
     "POST /api/agents": ADMIN,

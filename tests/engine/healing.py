@@ -8,6 +8,7 @@ from opsapp.healing.engine.reach import IReach
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import put_rule
 from opsapp.healing.stages import trust as governor
+from opsapp.runtime.chainkey import chain_key
 from tests.support.app import Service
 from tests.support.hosts import Hosts
 
@@ -115,6 +116,10 @@ class Ward:
         from opsapp.runtime.events import read_since
 
         return [event.data for event in self.node.transact(lambda root: read_since(root, {})[1]) if event.kind == kind]
+
+    def verdict(self):
+        """What the service says of its ledger."""
+        return self.node.transact(lambda root: healing_of(root)["ledger"].verdict(chain_key(root)))
 
     def heal(self, snapshot=True, **after):
         """Answer as a host does that performs what it is asked: snapshot, action, then `after` is what it reports."""

@@ -8,7 +8,6 @@ from opsapp.agents.resources import keep_outcome
 from opsapp.healing.engine import flow, rollback
 from opsapp.healing.engine.declared import complete
 from opsapp.healing.engine.warroom import section
-from opsapp.healing.logic import chain
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import put_rule
 from opsapp.lib.problems import Conflict, NotFound
@@ -308,7 +307,7 @@ def test_rapid_alerts_after_the_case_has_closed_are_one_entry_that_counts_them(w
     assert [(one["outcome"], one["events"]) for one in entries] == [("notified", 1), ("absorbed", 5)]
     assert {one["case_id"] for one in entries} == {here.cases[0]["id"]}
     assert here.cases[0]["events"] == {"nginx": 6}
-    assert chain.verify(entries)["valid"]
+    assert here.verdict().valid
     here.report(service__nginx__state="failed").turn()
     here.turn(5.5)
     assert [one["outcome"] for one in here.ledger] == ["notified", "absorbed", "notified"]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from opsapp.healing.logic import chain
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import case_of
 from opsapp.healing.resources.ledger import FEW
@@ -109,7 +110,58 @@ def slipped_in(ledger):
     ledger.entries[6] = type(ledger.entries[5])({**fields, "id": 6})
 
 
+def rewritten(ledger):
+    """A whole chain of its own, with links that fit, made by somebody without the key."""
+    previous = chain.GENESIS
+    for entry in ledger.entries.values():
+        fields = {**entry.fields, "outcome": "verified", "verified": 1, "prev_hash": previous}
+        previous = chain.link(previous, fields)
+        entry.fields = {**fields, "hash": previous}
+    ledger.head = previous
+
+
+def appended(ledger):
+    fields = {**ledger.entries[5].fields, "id": 6, "prev_hash": ledger.head}
+    ledger.head = chain.link(ledger.head, fields)
+    ledger.entries[6] = type(ledger.entries[5])({**fields, "hash": ledger.head})
+    ledger.order[6] = 6
+
+
+def cut_off_as_if_never_written(ledger):
+    for n in (4, 5):
+        del ledger.order[n], ledger.entries[n]
+    ledger.head = ledger.entries[3].fields["hash"]
+
+
+def unsigned(ledger):
+    ledger.mark = chain.Mark(5, ledger.head, None)
+
+
+def rollback_status_changed(ledger):
+    ledger.entries[2].fields = {**ledger.entries[2].fields, "rollback_status": "rolled_back"}
+
+
+def said_to_be_rolled_back(ledger):
+    ledger.rollbacks[2] = 4
+
+
+def figures_changed(ledger):
+    ledger.effect["run", "c", ""] = ledger.effect["run", "c", ""]._replace(verified=5)
+
+
+def figures_gone(ledger):
+    del ledger.effect["run", "c", "box-1"]
+
+
 TAMPERED = [
+    (rewritten, 0, 1),
+    (appended, 5, 6),
+    (cut_off_as_if_never_written, 3, 4),
+    (unsigned, 0, None),
+    (rollback_status_changed, 1, 2),
+    (said_to_be_rolled_back, 5, 2),
+    (figures_changed, 5, 1),
+    (figures_gone, 5, 2),
     (edited, 2, 3),
     (unlinked, 2, 4),
     (deleted, 2, 3),
@@ -130,6 +182,7 @@ def test_tampering_is_found(service, how, whole, first_bad):
     service.transact(fill, 5)
     service.transact(lambda root: how(healing_of(root)["ledger"]))
     found = service.vera.get("/api/healing/ledger/verify").json
+    assert found.pop("reason")
     assert found == {"valid": False, "entries": whole, "first_bad": first_bad}
 
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from opsapp.healing.logic import chain
 from opsapp.healing.resources import healing_of
 from tests.engine.healing import NGINX
 from tests.support.hosts import place
@@ -45,7 +44,7 @@ def test_a_failed_service_is_restarted_and_verified(ward):
     assert entry["metrics_after"] == {"service.nginx.state": "active"}
     assert here.hosts.phases() == ["snapshot", "execute", "measure"]
     assert {command["agent_id"] for command in here.hosts.sent} == {"a1"}
-    assert chain.verify([entry])["valid"]
+    assert here.verdict().valid
     [case] = here.cases
     assert (case["state"], case["outcome"]) == ("closed", "verified")
     assert "would execute" in case["why"]
@@ -425,8 +424,7 @@ def test_the_chain_is_in_the_order_of_becoming_final_and_ids_have_no_gaps(ward):
     here.report(**FAILED).report("agent:a2", cpu_percent=99).turn().turn(5)
     here.heal(**ACTIVE)
     assert [entry["id"] for entry in here.ledger] == [1, 2]
-    verdict = here.node.transact(lambda root: chain.verify(healing_of(root)["ledger"].chained()))
-    assert verdict == {"valid": True, "entries": 2, "first_bad": None}
+    assert (here.verdict().valid, here.verdict().entries) == (True, 2)
 
 
 def test_ten_triggers_at_notify_and_forty_verified_heals_lead_to_execute(ward):

@@ -6,7 +6,6 @@ import pytest
 
 from opsapp.healing.engine.dryrun import dry_run
 from opsapp.healing.engine.flow import Flow
-from opsapp.healing.logic import chain
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages.ledger import OUTCOMES
 from tests.support.hosts import place
@@ -113,7 +112,7 @@ def test_every_event_has_exactly_one_terminal_outcome(ward, seed, monkeypatch):
         counted = sum(entry["events"] for entry in ledger if entry["rule_id"] == rule["id"])
         assert counted == [event["rule_id"] for event in received].count(rule["id"]) - none_yet.count(rule["id"])
     assert [entry["id"] for entry in ledger] == list(range(1, len(ledger) + 1))
-    assert here.node.transact(lambda root: chain.verify(healing_of(root)["ledger"].chained()))["valid"]
+    assert here.verdict().valid
     for entry in ledger:
         assert not (entry["outcome"] == "verified" and not entry["action_success"])
     executes = [(one["params"]["heal_id"], one["params"]["phase"]) for one in here.hosts.sent]

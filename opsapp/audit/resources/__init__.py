@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from BTrees.OOBTree import OOBTree
+from persistent import Persistent
 
 from opsapp.audit.logic import without_secrets
+from opsapp.lib import chains
 from opsapp.lib.ids import new_id
+from opsapp.runtime.chainkey import chain_key
 from opsapp.runtime.wakes import node_of
 from opsapp.tree.folder import Folder
 from opsapp.tree.root import Root
 
 from . import reading
-from .log import Log
+from .log import Checked, Log
 
+WRITERS = "audit_writers"
 OK, ACCEPTED, REFUSED = "ok", "accepted", "refused"
 
 
@@ -53,23 +58,23 @@ def record(
     """Write down what was done, in the transaction that does it. `reason` is the code of a refusal."""
     node = node_of(root._p_jar)
     logs = root.system["audit"]
-    log = logs.get(node.writer())
+    log, key = logs.get(node.writer()), chain_key(root)
     if log is None:
         log = logs[node.writer()] = Log()
-    log.append(
-        {
-            "id": new_id(),
-            "time": node.clock.now(),
-            "username": username,
-            "ip": ip,
-            "action": action,
-            "target": target,
-            "result": result,
-            "reason": reason,
-            "before": without_secrets(before),
-            "after": without_secrets(after),
-        }
-    )
+        root.system[WRITERS].add(node.writer(), key)
+    entry = {
+        "id": new_id(),
+        "time": node.clock.now(),
+        "username": username,
+        "ip": ip,
+        "action": action,
+        "target": target,
+        "result": result,
+        "reason": reason,
+        "before": without_secrets(before),
+        "after": without_secrets(after),
+    }
+    log.append(json.loads(json.dumps(entry, default=str)), key)  # as it is read later: links are made of the same
 
 
 def read(root: Root, wanted: dict[str, Any]) -> tuple[list[dict[str, Any]], int]:
@@ -80,4 +85,55 @@ def read(root: Root, wanted: dict[str, Any]) -> tuple[list[dict[str, Any]], int]
 
 def retire(root: Root, before: float) -> bool:
     """Drop entries older than `before`, a page at a time; whether there may be more."""
-    return sum(log.retire(before) for log in root.system["audit"].values()) > 0
+    key = chain_key(root)
+    return sum(log.retire(before, key) for log in root.system["audit"].values()) > 0
+
+
+class Writers(Persistent):
+    """The names of all logs, signed: so that a log that is gone, or one too many, is noticed."""
+
+    def __init__(self) -> None:
+        self.names: tuple[str, ...] = ()
+        self.signature: str | None = None
+
+    def add(self, name: str, key: bytes) -> None:
+        known = self.is_signed(key)
+        self.names = (*self.names, name)
+        if known:
+            self.sign(key)
+
+    def sign(self, key: bytes) -> None:
+        self.signature = chains.link(key, chains.GENESIS, list(self.names)) if key else None
+
+    def is_signed(self, key: bytes) -> bool:
+        return bool(key) and chains.fits(key, self.signature, chains.GENESIS, list(self.names))
+
+
+def add_writers(root: Root) -> None:
+    """Evolve step."""
+    writers = root.system[WRITERS] = Writers()
+    writers.names = tuple(root.system["audit"])
+
+
+def begin_chains(root: Root, key: bytes) -> None:
+    """The store has got the key of its chains: what is there is signed as it is."""
+    root.system[WRITERS].sign(key)
+    for log in root.system["audit"].values():
+        log.begin_chain(key)
+
+
+def check(root: Root, name: str) -> Checked:
+    """Whether the log of this writer is whole."""
+    log = root.system["audit"].get(name)
+    return Checked(0, False, None) if log is None else log.check(chain_key(root))
+
+
+def writers(root: Root) -> tuple[tuple[str, ...], bool]:
+    """The names of the logs, and whether they are those that there should be."""
+    known = root.system[WRITERS]
+    return known.names, known.is_signed(chain_key(root)) and set(known.names) == set(root.system["audit"])
+
+
+def written(root: Root) -> int:
+    """How many entries were ever written."""
+    return sum(log.number for log in root.system["audit"].values())

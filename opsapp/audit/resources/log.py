@@ -17,6 +17,7 @@ from BTrees.LOBTree import LOBTree
 from persistent import Persistent
 
 from opsapp.audit.logic import fits, matches
+from opsapp.lib import chains
 
 FOLD = 256
 SHELF = 32
@@ -36,6 +37,14 @@ class Piece(NamedTuple):
     load: Callable[[], list[AuditEntry]]
 
 
+class Checked(NamedTuple):
+    """How many entries of a log are sound, whether all are, and the first that may not be (a block is one piece)."""
+
+    sound: int
+    valid: bool
+    first_bad: str | None
+
+
 class Kept(Persistent):
     """One entry that is not folded yet."""
 
@@ -44,9 +53,12 @@ class Kept(Persistent):
 
 
 class Block(Persistent):
-    """Entries, packed; oldest first."""
+    """Entries, packed; oldest first. `start` is the link before the first of them."""
 
-    def __init__(self, entries: list[AuditEntry]):
+    start: str | None = None
+
+    def __init__(self, entries: list[AuditEntry], start: str | None):
+        self.start = start
         self.packed = zlib.compress(json.dumps(entries, default=str, separators=(",", ":")).encode())
 
     def entries(self) -> list[AuditEntry]:
@@ -72,14 +84,14 @@ class Shelf(Persistent):
         self.deeds = Index()  # (username, action) -> {block: entries}
         self.targets = Index()  # target -> {(block, username, action): entries}
 
-    def add(self, entries: list[AuditEntry]) -> None:
+    def add(self, entries: list[AuditEntry], start: str | None) -> None:
         place, times = len(self.blocks), [entry["time"] for entry in entries]
         for deed, count in Counter((entry["username"], entry["action"]) for entry in entries).items():
             self.deeds.add(deed, place, count)
         kinds = Counter((entry["target"], entry["username"], entry["action"]) for entry in entries)
         for (target, username, action), count in kinds.items():
             self.targets.add(target, (place, username, action), count)
-        self.blocks += ((len(entries), min(times), max(times), Block(entries)),)
+        self.blocks += ((len(entries), min(times), max(times), Block(entries, start)),)
 
     def counts(self, wanted: Wanted) -> list[int]:
         """How many entries asked for each block has, whatever their time."""
@@ -99,27 +111,60 @@ class Shelf(Persistent):
 
 
 class Log(Persistent):
-    """All entries of one writer."""
+    """All entries of one writer, and the chain over them: `head` is the newest link, `tail_start` the one before the
+    first entry that is not folded. Entries up to `unlinked` are from before there was a key; those up to `retired` are
+    gone."""
+
+    head: str | None = None
+    tail_start: str | None = None
+    unlinked = 0
+    retired = 0
+    signature: str | None = None
 
     def __init__(self) -> None:
         self.folded = 0  # the number of the newest entry that is folded
         self.tail = LOBTree()
         self.shelves = LOBTree()
 
-    def append(self, entry: AuditEntry) -> None:
-        number = max(self.folded, self.tail.maxKey() if self.tail else 0) + 1
+    @property
+    def number(self) -> int:
+        """Of the newest entry."""
+        return max(self.folded, self.tail.maxKey() if self.tail else 0)
+
+    def append(self, entry: AuditEntry, key: bytes = b"") -> None:
+        if key and self.head is None:
+            self.begin_chain(key)
+        number = self.number + 1
         self.tail[number] = Kept(entry)
+        if key:
+            self.head = linked(key, str(self.head), number, entry)
         if number % FOLD == 0:
             self._fold()
+        self.sign(key)
+
+    def begin_chain(self, key: bytes) -> None:
+        self.head = self.tail_start = chains.GENESIS
+        self.unlinked = self.number
+        folded = sum(count for shelf in self.shelves.values() for count, *_ in shelf.blocks)
+        self.retired = self.number - len(self.tail) - folded
+        self.sign(key)
+
+    def sign(self, key: bytes) -> None:
+        """Only who has the key can say that the log begins and ends where it does."""
+        if key and self.head is not None:
+            self.signature = chains.link(key, self.head, self.bounds())
+
+    def bounds(self) -> list[int]:
+        return [self.retired, self.unlinked, self.number]
 
     def _fold(self) -> None:
         number = self.shelves.maxKey() if self.shelves else 0
         if not number or len(self.shelves[number].blocks) >= SHELF:
             number += 1
             self.shelves[number] = Shelf()
-        self.shelves[number].add([kept.values for kept in self.tail.values()])
+        self.shelves[number].add([kept.values for kept in self.tail.values()], self.tail_start)
         self.folded = self.tail.maxKey()
-        self.tail = LOBTree()
+        self.tail, self.tail_start = LOBTree(), self.head
 
     def pieces(self, wanted: Wanted) -> Iterator[Piece]:
         """Every piece that holds entries asked for, and how many."""
@@ -139,8 +184,10 @@ class Log(Persistent):
             times = [entry["time"] for entry in entries]
             yield Piece(max(times), 1 << 62, min(times), count, lambda: entries)
 
-    def retire(self, before: float) -> int:
+    def retire(self, before: float, key: bytes = b"") -> int:
         """Drop what is older, whole shelves and at most a page of them; how many entries went."""
+        if key and self.head is None and (self.tail or self.shelves):
+            self.begin_chain(key)
         dropped = 0
         for number, shelf in list(self.shelves.items())[:PAGE]:
             if max(last for _, _, last, _ in shelf.blocks) >= before:
@@ -148,11 +195,47 @@ class Log(Persistent):
             dropped += sum(block[0] for block in shelf.blocks)
             del self.shelves[number]
         for number, kept in list(self.tail.items()):
-            if kept.values["time"] >= before:
+            if kept.values["time"] >= before or self.shelves:
                 break
+            if self.tail_start is not None and number > self.unlinked:
+                self.tail_start = linked(key, self.tail_start, number, kept.values)
+            self.folded = number
             del self.tail[number]
             dropped += 1
+        if dropped:
+            self.retired += dropped
+            self.sign(key)
         return dropped
+
+    def check(self, key: bytes) -> Checked:
+        """Make every link again."""
+        if self.head is None or not chains.fits(key, self.signature, self.head, self.bounds()):
+            return Checked(0, False, None)
+        number, link, sound, before = self.retired, None, 0, None
+        for start, entries in self._segments():
+            if number + len(entries) > self.unlinked:
+                if link is not None and link != start:
+                    return Checked(sound - len(before or ()), False, (before or entries)[0]["id"])
+                link = start
+            for entry in entries:
+                number += 1
+                link = linked(key, link, number, entry) if link is not None and number > self.unlinked else link
+            sound, before = sound + len(entries), entries
+        if number != self.number or (link or chains.GENESIS) != self.head:
+            return Checked(sound - len(before or ()), False, before[0]["id"] if before else None)
+        return Checked(sound, True, None)
+
+    def _segments(self) -> Iterator[tuple[str | None, list[AuditEntry]]]:
+        """The link before it, and the entries, of each block and of the tail."""
+        for shelf in self.shelves.values():
+            for *_, block in shelf.blocks:
+                yield block.start, block.entries()
+        if self.tail:
+            yield self.tail_start, [kept.values for kept in self.tail.values()]
+
+
+def linked(key: bytes, previous: str, number: int, entry: AuditEntry) -> str:
+    return chains.link(key, previous, [number, entry])
 
 
 def asked_for(entries: list[AuditEntry], wanted: Wanted) -> int:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from opsapp.approvals.engine import IApprovalKind
+from opsapp.audit.interfaces import IAnchored
 from opsapp.maintenance.interfaces import IWindowEnded
 from opsapp.monitoring.interfaces import IRootCauses, IWarRoomSection
 from opsapp.notify.interfaces import ICauses
 
-from . import deeds, discovery, predicting, telling, warroom, windows
+from . import anchoring, deeds, discovery, predicting, telling, warroom, windows
 from .approving import HealApproval
 from .chaos import injecting
 from .chaos.injecting import revert_due
@@ -29,6 +30,7 @@ def includeme(config: Any) -> None:
     config.registry.registerUtility(telling.cause_of, ICauses)
     config.registry.registerUtility(telling.causes_of, IRootCauses)
     config.registry.registerUtility(warroom.section, IWarRoomSection, "healing")
+    config.registry.registerUtility(anchoring.audited, IAnchored)
     config.registry.registerUtility(windows.source, IWindowSource, "maintenance")
     config.registry.registerUtility(windows.ended, IWindowEnded, "healing")
     config.add_preparation("opsapp.healing.engine.prepare")
@@ -62,5 +64,6 @@ def start(node: Node) -> None:
     node.supervisor.add("healing-discovery", lambda: discovery.step(node), every=every, lease="healing")
     every = node.config["healing"]["prediction"]["every_s"]
     node.supervisor.add("healing-prediction", lambda: predicting.step(node), every=every, lease="healing")
+    anchoring.start(node)
     node.supervisor.add("healing-governor", engine.govern, every=60.0, lease="healing")
     node.supervisor.add("healing-purge", engine.purge, every=3600.0, lease="housekeeping")

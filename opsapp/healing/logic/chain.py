@@ -1,27 +1,63 @@
-"""The hash chain over final ledger entries, in the order in which they became final."""
+"""The chain over final ledger entries, in the order in which they became final.
+
+Entries from before the chain had a key are linked without one; the mark says how many they are, and is signed.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-GENESIS = "0" * 64
+from opsapp.lib import chains
+from opsapp.lib.chains import GENESIS
 
-
-def link(previous: str, entry: Mapping[str, Any]) -> str:
-    """The hash of a final entry: over everything in it but its own hash, and over the one before."""
-    content = {name: value for name, value in entry.items() if name not in ("hash", "prev_hash", "rollback_status")}
-    text = json.dumps([previous, content], sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
+LINKS = ("hash", "prev_hash")
 
 
-def verify(entries: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+class Mark(NamedTuple):
+    """So many links were made before there was a key, and this was the last of them."""
+
+    links: int = 0
+    head: str = GENESIS
+    signature: str | None = None
+
+
+NO_MARK = Mark()
+
+
+class Verdict(NamedTuple):
+    valid: bool
+    entries: int
+    first_bad: int | None
+    reason: str | None = None
+
+
+def link(previous: str, entry: Mapping[str, Any], key: bytes = b"") -> str:
+    """The link of a final entry: over everything in it but its own links, and over the one before. Without a key what
+    became of its rollback is left out, as it always was."""
+    without = LINKS if key else (*LINKS, "rollback_status")
+    return chains.link(key, previous, {name: value for name, value in entry.items() if name not in without})
+
+
+def signed_mark(key: bytes, count: int, head: str) -> Mark:
+    return Mark(count, head, chains.link(key, head, ["mark", count]))
+
+
+def signed_end(key: bytes, count: int, head: str) -> str:
+    """What shows that the chain was not cut: only who has the key can say that it ends here."""
+    return chains.link(key, head, ["end", count])
+
+
+def verify(entries: Iterable[Mapping[str, Any]], key: bytes = b"", mark: Mark = NO_MARK) -> Verdict:
     """Walk the chain: `first_bad` is the id of the first entry whose link is wrong."""
+    if key and not chains.fits(key, mark.signature, mark.head, ["mark", mark.links]):
+        return Verdict(False, 0, None, "where the signed part of the chain begins is not signed")
     previous, count = GENESIS, 0
     for entry in entries:
-        if entry["prev_hash"] != previous or entry["hash"] != link(previous, entry):
-            return {"valid": False, "entries": count, "first_bad": entry["id"]}
+        own = key if count >= mark.links else b""
+        if count == mark.links and previous != mark.head:
+            return Verdict(False, count, entry["id"], "the entries before the signed ones were changed")
+        if entry["prev_hash"] != previous or entry["hash"] != link(previous, entry, own):
+            return Verdict(False, count, entry["id"], "the entry was changed, or what stood before it")
         previous, count = entry["hash"], count + 1
-    return {"valid": True, "entries": count, "first_bad": None}
+    return Verdict(True, count, None)

@@ -195,5 +195,10 @@ def index_closed(root: Root) -> None:
         book.closed = OOTreeSet((closed_at, case_id) for case_id, closed_at in ends if closed_at is not None)
 
 
+def sign_ledger(root: Root, key: bytes) -> None:
+    """The store has got the key of its chains."""
+    healing_of(root)["ledger"].sign(key)
+
+
 def healing_of(root: Root) -> Healing:
     return root["api"]["healing"]

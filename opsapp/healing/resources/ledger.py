@@ -15,10 +15,12 @@ from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
 from opsapp.healing.logic import chain, effectiveness
+from opsapp.healing.logic.chain import Verdict
 from opsapp.healing.logic.effectiveness import Tally
 from opsapp.healing.logic.rules import names_of, told_of
 from opsapp.healing.logic.thresholds import Skip, thresholds_of
 from opsapp.healing.stages import ledger as stage
+from opsapp.runtime.chainkey import chain_key
 from opsapp.runtime.events import emit
 from opsapp.runtime.wakes import node_of
 from opsapp.tree.folder import Folder, Record
@@ -66,6 +68,8 @@ class Ledger(Folder):
     """/api/healing/ledger. Entries are kept by number; `order` is the order in which they became final."""
 
     url = "/api/healing/ledger"
+    mark = chain.NO_MARK
+    ended: str | None = None  # the signature of where the chain ends
 
     def __init__(self) -> None:
         super().__init__()
@@ -107,10 +111,11 @@ class Ledger(Folder):
     ) -> None:
         """Write down what ends as it begins. What was only observed is nobody's event: it is told to no stream."""
         intent = stage.opened(case, entry_id=self._next_id(), rule_id=rule_id, created_at=now, **fields)
-        record = stage.final(intent, outcome=outcome, reason=reason, now=now, previous=self.head, events=events)
+        key, last = chain_key(root), self.head
+        record = stage.final(intent, outcome=outcome, reason=reason, now=now, previous=last, key=key, events=events)
         self.entries[record["id"]] = Entry(record)
         self._index(record)
-        self._chain(record)
+        self._chain(record, key)
         if outcome != "observed":
             self.tell(root, record)
 
@@ -130,10 +135,13 @@ class Ledger(Folder):
         entry = self.entries[entry_id]
         if entry.fields["state"] == "final":
             raise ValueError(f"ledger entry {entry_id} is final")
-        record = stage.final(entry.fields, outcome=outcome, reason=reason, now=now, previous=self.head, **fields)
+        key, previous = chain_key(root), self.head
+        record = stage.final(
+            entry.fields, outcome=outcome, reason=reason, now=now, previous=previous, key=key, **fields
+        )
         entry.fields = record
         self.open.remove(entry_id)
-        self._chain(record)
+        self._chain(record, key)
         if record["executed"]:
             self._count(record, now, thresholds_of(node_of(root._p_jar).config["healing"]).skip)
         self.tell(root, record)
@@ -142,10 +150,29 @@ class Ledger(Folder):
     def _next_id(self) -> int:
         return self.entries.maxKey() + 1 if self.entries else 1
 
-    def _chain(self, record: dict[str, Any]) -> None:
+    def _chain(self, record: dict[str, Any], key: bytes) -> None:
         """The next link: the order is that of becoming final."""
         self.head = record["hash"]
-        self.order[self.order.maxKey() + 1 if self.order else 1] = record["id"]
+        self.order[self.links() + 1] = record["id"]
+        self.ended = chain.signed_end(key, self.links(), self.head) if key else None
+
+    def links(self) -> int:
+        return self.order.maxKey() if self.order else 0
+
+    def id_at(self, place: int) -> int:
+        """Of the entry at this place of the chain, or of the one that would come there."""
+        return int(self.order.get(place, self._next_id()))
+
+    def link_at(self, place: int) -> str | None:
+        """The chain as long as this: its last link."""
+        if place == 0:
+            return chain.GENESIS
+        return self.entries[self.order[place]].fields["hash"] if place in self.order else None
+
+    def sign(self, key: bytes) -> None:
+        """From here on links are made with the key."""
+        self.mark = chain.signed_mark(key, self.links(), self.head)
+        self.ended = chain.signed_end(key, self.links(), self.head)
 
     def can_roll_back(self, entry_id: int) -> bool:
         """Whether nobody has undone it or is about to."""
@@ -168,14 +195,12 @@ class Ledger(Folder):
     def _count(self, record: dict[str, Any], now: float, skip: Skip) -> None:
         """What was executed belongs to the figures of its action: everywhere, on its host, on its very target."""
         verified, total = stage.counts(record)
-        names = names_of(record["target"])
-        for condition in told_of(record["condition"]):
-            for target in ("", *names):
-                key = (record["action_type"], condition, target)
-                tally = effectiveness.tried(self.tally(*key), now)
-                if total:
-                    tally = effectiveness.counted(tally, bool(verified), names[-1], now, skip)
-                self.effect[key] = tally
+        host = names_of(record["target"])[-1]
+        for key in keys_of(record):
+            tally = effectiveness.tried(self.tally(*key), now)
+            if total:
+                tally = effectiveness.counted(tally, bool(verified), host, now, skip)
+            self.effect[key] = tally
 
     # -- reading
 
@@ -212,16 +237,45 @@ class Ledger(Folder):
             entry = self.entries.get(entry_id)
             yield {"id": entry_id, "prev_hash": None, "hash": None} if entry is None else entry.fields
 
-    def verdict(self) -> dict[str, Any]:
+    def verdict(self, key: bytes) -> Verdict:
         """Whether the chain is whole and holds everything that was ever written: a chain whose end was cut off, with or
-        without its entries, has links that fit all the same."""
-        found = chain.verify(self.chained())
-        last = self.order[self.order.maxKey()] if self.order else None
+        without its entries, has links that fit all the same. And whether what is derived from it is what it says."""
+        found = chain.verify(self.chained(), key, self.mark)
+        if not found.valid:
+            return found
+        last = self.order[self.links()] if self.order else None
         ends_well = self.head == (chain.GENESIS if last is None else self.entries[last].fields["hash"])
         written = self.entries.maxKey() if self.entries else 0
-        if not found["valid"] or (ends_well and len(self.order) + len(self.open) == len(self.entries) == written):
-            return found
-        return {**found, "valid": False, "first_bad": self._first_outside()}
+        whole = len(self.order) == self.links() and len(self.order) + len(self.open) == len(self.entries) == written
+        if not ends_well or not whole:
+            first = self._first_outside()
+            return found._replace(valid=False, first_bad=first, reason="entries are missing or too many")
+        if key and self.ended != chain.signed_end(key, self.links(), self.head):
+            return found._replace(valid=False, first_bad=self._next_id(), reason="the end of the chain was cut off")
+        return self._derived_verdict(found)
+
+    def _derived_verdict(self, found: Verdict) -> Verdict:
+        """What is kept beside the entries, made again from them."""
+        rollbacks: dict[int, int] = {}
+        tallies: dict[tuple[str, str, str], tuple[int, int]] = {}
+        for entry_id, entry in self.entries.items():
+            if entry.fields["rolls_back"]:
+                rollbacks[entry.fields["rolls_back"]] = entry_id
+            verified, total = stage.counts(entry.fields) if entry.fields["state"] == "final" else (0, 0)
+            for key in keys_of(entry.fields) if total else ():
+                before = tallies.get(key, (0, 0))
+                tallies[key] = (before[0] + verified, before[1] + total)
+        changed = dict(self.rollbacks.items()).items() ^ rollbacks.items()
+        if changed:
+            first = min(entry_id for entry_id, _ in changed)
+            return found._replace(valid=False, first_bad=first, reason="what became of its rollback was changed")
+        kept = {key: tuple(tally[:2]) for key, tally in self.effect.items() if tally[1]}
+        differing = {key for key, _ in kept.items() ^ tallies.items()}
+        if differing:
+            counted = (n for n, entry in self.entries.items() if differing.intersection(keys_of(entry.fields)))
+            first = next(counted, self._next_id())
+            return found._replace(valid=False, first_bad=first, reason="the statistics are not those of the entries")
+        return found
 
     def _first_outside(self) -> int:
         """The first number that is neither under way nor in the chain; else the one that would come next."""
@@ -239,6 +293,12 @@ class Ledger(Folder):
 
     def tally(self, action_type: str, condition: str, target: str) -> Tally:
         return Tally(*self.effect.get((action_type, condition, target), ()))
+
+
+def keys_of(record: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """The tallies that an executed record counts in."""
+    targets = ("", *names_of(record["target"]))
+    return [(record["action_type"], said, target) for said in told_of(record["condition"]) for target in targets]
 
 
 def _add(tree: OOBTree, key: Any, entry_id: int) -> None:

@@ -71,7 +71,14 @@ def params_text(params: Mapping[str, Any]) -> str:
 
 
 def final(
-    entry: Mapping[str, Any], *, outcome: str, reason: str, now: float, previous: str, **fields: Any
+    entry: Mapping[str, Any],
+    *,
+    outcome: str,
+    reason: str,
+    now: float,
+    previous: str,
+    key: bytes = b"",
+    **fields: Any,
 ) -> dict[str, Any]:
     """The record as it stays: with its outcome and its link in the chain."""
     record = {
@@ -84,7 +91,7 @@ def final(
         "verified": int(outcome == "verified"),
         "prev_hash": previous,
     }
-    return {**record, "hash": chain.link(previous, record)}
+    return {**record, "hash": chain.link(previous, record, key)}
 
 
 def judged(entry: Mapping[str, Any]) -> str:

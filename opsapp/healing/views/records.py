@@ -8,12 +8,13 @@ from pyramid.request import Request
 from pyramid.view import view_config
 
 from opsapp.healing import schemas
-from opsapp.healing.engine import rollback
+from opsapp.healing.engine import anchoring, rollback
 from opsapp.healing.resources import CaseView, Healing, RollbackOf
 from opsapp.healing.resources.ledger import Ledger
 from opsapp.healing.resources.suggestions import Suggestion, Suggestions
 from opsapp.healing.stages.ledger import effectiveness as figures
 from opsapp.lib.problems import Conflict
+from opsapp.runtime.chainkey import chain_key
 from opsapp.tree.acl import Permission
 from opsapp.web.answers import Deferred
 from opsapp.web.fields import Paging
@@ -46,8 +47,9 @@ def ledger(context: Ledger, request: Request) -> Any:
     renderer="json",
 )
 def verify(context: Ledger, request: Request) -> Any:
-    """Whether the chain of final entries is whole."""
-    return context.verdict()
+    """Whether the chain of final entries is whole, and what is kept beside them is what they say."""
+    verdict = anchoring.checked(request.node, context, context.verdict(chain_key(request.root)))
+    return {name: value for name, value in verdict._asdict().items() if name != "reason" or value is not None}
 
 
 @view_config(

@@ -301,21 +301,52 @@ def test_the_limit_of_a_target_is_a_part_of_its_rules_unless_configured():
 # -- chain ------------------------------------------------------------------------------------------------------------
 
 
-def chained(count):
-    entries, previous = [], chain.GENESIS
-    for at in range(count):
-        entry = {"id": at + 1, "outcome": "verified", "metrics_after": {"x": 1.5}, "prev_hash": previous}
-        previous = chain.link(previous, entry)
-        entries.append({**entry, "hash": previous, "rollback_status": None})
+def chained(count, key=b"", after=()):
+    entries = list(after)
+    previous = entries[-1]["hash"] if entries else chain.GENESIS
+    for at in range(len(entries), len(entries) + count):
+        entry = {"id": at + 1, "outcome": "verified", "metrics_after": {"x": 1.5}, "rollback_status": None}
+        previous, before = chain.link(previous, entry, key), previous
+        entries.append({**entry, "prev_hash": before, "hash": previous})
     return entries
 
 
 def test_a_whole_chain_is_valid_and_a_derived_field_is_no_part_of_it():
     entries = chained(3)
-    assert chain.verify(entries) == {"valid": True, "entries": 3, "first_bad": None}
+    assert chain.verify(entries) == (True, 3, None, None)
     entries[1]["rollback_status"] = "rolled_back"
-    assert chain.verify(entries)["valid"]
-    assert chain.verify([]) == {"valid": True, "entries": 0, "first_bad": None}
+    assert chain.verify(entries).valid
+    assert chain.verify([]) == (True, 0, None, None)
+
+
+KEY = b"k" * 32
+
+
+def test_a_chain_with_a_key_cannot_be_made_again_without_it():
+    mark = chain.signed_mark(KEY, 0, chain.GENESIS)
+    entries = chained(3, KEY)
+    assert chain.verify(entries, KEY, mark) == (True, 3, None, None)
+    assert chain.verify(chained(3), KEY, mark).first_bad == 1
+    assert chain.verify(chained(1, b"other", after=entries), KEY, mark).first_bad == 4
+    entries[1]["rollback_status"] = "rolled_back"
+    assert chain.verify(entries, KEY, mark).first_bad == 2
+    assert chain.verify(chained(3), KEY, chain.Mark(3, chained(3)[-1]["hash"], "0" * 64)).entries == 0
+    assert not chain.verify([], KEY).valid
+
+
+def test_entries_from_before_the_key_stay_valid_and_cannot_be_replaced():
+    old = chained(2)
+    mark = chain.signed_mark(KEY, 2, old[-1]["hash"])
+    whole = chained(2, KEY, after=old)
+    assert chain.verify(whole, KEY, mark).valid
+    assert chain.verify(old, KEY, mark).valid
+    other = chained(2)
+    other[0]["outcome"] = "failed"
+    previous = chain.GENESIS
+    for entry in other:
+        entry["prev_hash"], entry["hash"] = previous, chain.link(previous, entry)
+        previous = entry["hash"]
+    assert chain.verify(chained(2, KEY, after=other), KEY, mark).first_bad == 3
 
 
 @pytest.mark.parametrize(
@@ -330,11 +361,8 @@ def test_a_whole_chain_is_valid_and_a_derived_field_is_no_part_of_it():
 def test_what_was_tampered_with_is_found(change, first_bad):
     entries = chained(3)
     change(entries)
-    assert chain.verify(entries) == {
-        "valid": False,
-        "entries": first_bad - 1 if first_bad == 2 else (1 if len(entries) == 2 else 0),
-        "first_bad": first_bad,
-    }
+    whole = first_bad - 1 if first_bad == 2 else (1 if len(entries) == 2 else 0)
+    assert chain.verify(entries)[:3] == (False, whole, first_bad)
 
 
 # -- rules ------------------------------------------------------------------------------------------------------------

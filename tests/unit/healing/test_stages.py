@@ -546,7 +546,7 @@ def test_a_record_from_intent_to_its_link_in_the_chain():
     assert json.loads(entry["action_params"]) == {"service": "nginx"}
     done = ledger.final(entry, outcome="verified", reason="ok", now=NOW + 9, previous=chain.GENESIS, events=2)
     assert (done["verified"], done["state"], done["events"], done["finished_at"]) == (1, "final", 2, int(NOW + 9))
-    assert chain.verify([done])["valid"]
+    assert chain.verify([done]).valid
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,10 @@
+"""What a room above tells the audit room."""
+
+from __future__ import annotations
+
+from zope.interface import Interface
+
+
+class IAnchored(Interface):
+    """Utility, `fn(node)`: how many entries of the record were written when that was last noted outside of the store;
+    None where nothing was noted."""

@@ -1,0 +1,115 @@
+"""Anchors: how far the ledger and the audit record had come, noted outside of the store, where who edits the store
+cannot follow. A file has a line an anchor and is read by `verify`; a URL is sent each of them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from opsapp.audit.resources import written
+from opsapp.healing.logic.chain import Verdict
+from opsapp.healing.resources import healing_of
+from opsapp.healing.resources.ledger import Ledger
+from opsapp.lib.durations import seconds
+from opsapp.lib.networks import AddressPolicy
+from opsapp.lib.problems import UpstreamFailed
+from opsapp.monitoring.logic.settings import options
+from opsapp.runtime.outbound import request
+from opsapp.tree.root import Root
+
+if TYPE_CHECKING:
+    from opsapp.runtime.node import Node
+
+TIMEOUT_S = 20.0
+READ_BACK = 4 << 20  # bytes of the file's end
+
+
+class Anchor(NamedTuple):
+    """So many links has the ledger's chain, this is the last of them; so many entries were audited."""
+
+    time: int
+    entries: int
+    head: str
+    audited: int
+
+
+def start(node: Node) -> None:
+    wanted = settings(node)
+    if wanted is not None:
+        node.supervisor.add("ledger-anchor", lambda: step(node), every=seconds(wanted["every"]), lease="healing")
+
+
+def settings(node: Node) -> dict[str, Any] | None:
+    wanted = node.config["healing"]["ledger"]["anchor"]
+    return wanted if wanted["file"] or wanted["url"] else None
+
+
+def step(node: Node) -> bool:
+    wanted = settings(node)
+    if wanted is not None:
+        anchor = node.transact(_present, int(node.clock.now()))
+        node.lane("anchors", 1).run(_keep, wanted, json.dumps(anchor._asdict()), options(node.config))
+    return False
+
+
+def _present(root: Root, now: int) -> Anchor:
+    ledger = healing_of(root)["ledger"]
+    return Anchor(now, ledger.links(), ledger.head, written(root))
+
+
+def _keep(wanted: dict[str, Any], line: str, section: dict[str, Any]) -> None:
+    """In a lane's thread."""
+    if wanted["file"]:
+        descriptor = os.open(wanted["file"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(line + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        return
+    sent = request(
+        "POST",
+        wanted["url"],
+        policy=AddressPolicy(section["allow_networks"], section["deny_networks"]),
+        timeout=TIMEOUT_S,
+        headers={"Content-Type": "application/json"},
+        body=line.encode(),
+        ca_file=section["ca_file"],
+    )
+    if not sent.ok:
+        raise UpstreamFailed(f"The anchor was not taken: {sent.error or sent.status}", code="anchor_failed")
+
+
+def anchors(node: Node) -> Iterator[Anchor]:
+    """What the file says, oldest first; nothing where there is none."""
+    wanted = settings(node)
+    path = Path(wanted["file"]) if wanted is not None and wanted["file"] else None
+    if path is None or not path.exists():
+        return
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - READ_BACK))
+        lines = file.read().splitlines()
+    for line in lines:
+        try:
+            yield Anchor(**json.loads(line))
+        except (ValueError, TypeError):
+            continue  # the first line may be half a line, the last one half written
+
+
+def audited(node: Node) -> int | None:
+    """`IAnchored`."""
+    return max((anchor.audited for anchor in anchors(node)), default=None)
+
+
+def checked(node: Node, ledger: Ledger, verdict: Verdict) -> Verdict:
+    """The verdict, unless an anchor says something else."""
+    if not verdict.valid:
+        return verdict
+    for anchor in anchors(node):
+        if ledger.link_at(anchor.entries) != anchor.head:
+            first, reason = ledger.id_at(anchor.entries), "an anchor outside of the store says otherwise"
+            return verdict._replace(valid=False, first_bad=first, reason=reason)
+    return verdict

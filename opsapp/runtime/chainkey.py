@@ -1,0 +1,69 @@
+"""The key of the store's chains (ledger, audit): made once, kept in the store, sealed with the master key.
+
+So it outlives a change of the master key, and whoever has the store alone cannot make a link.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Any
+
+from opsapp.lib.problems import Problem
+
+from .sealing import REGISTRY_KEY, Reseal
+from .wakes import node_of
+
+if TYPE_CHECKING:
+    from opsapp.tree.root import Root
+
+    from .node import Node
+
+NAME, PURPOSE = "chain_key", "chain key"
+OPENED = "opsapp.chain_key"
+
+
+def prepare(node: Node) -> None:
+    """Once the master key is there: the store gets the key of its chains."""
+    node.transact(_make)
+
+
+def _make(root: Root) -> None:
+    """In one transaction: the key is made, and what is there by then is signed with it."""
+    registry = node_of(root._p_jar).registry
+    seal = registry[REGISTRY_KEY]
+    if root.system.get(NAME) is None and seal.present is not None:
+        root.system[NAME] = seal.seal(secrets.token_hex(32), PURPOSE)
+        for begin in registry.opsapp_chains:
+            begin(root, chain_key(root))
+
+
+def chain_key(root: Any) -> bytes:
+    """The key, or nothing where it cannot be opened: what is linked then fails `verify` later."""
+    node = node_of(root._p_jar)
+    sealed = root.system.get(NAME)
+    if sealed is None:
+        return b""
+    known, key = node.registry.get(OPENED, (None, b""))
+    if known != sealed:
+        try:
+            key = bytes.fromhex(node.registry[REGISTRY_KEY].open(sealed, PURPOSE))
+        except Problem:
+            return b""
+        node.registry[OPENED] = (sealed, key)
+    return key
+
+
+def reseal(root: Root, again: Reseal) -> None:
+    if root.system.get(NAME) is not None:
+        root.system[NAME] = again(root.system[NAME], PURPOSE)
+
+
+def add_chain(config: Any, fn: Any) -> None:
+    """Directive: `fn(root, key)` signs a chain as it is, when the store gets the key."""
+    config.registry.opsapp_chains.append(config.maybe_dotted(fn))
+
+
+def includeme(config: Any) -> None:
+    config.registry.opsapp_chains = []
+    config.add_directive("add_chain", add_chain)
+    config.add_sealed(reseal)
