@@ -86,7 +86,7 @@ class Anchor(Body):
 
     file = colander.SchemaNode(Nullable(Text(1, 1000)), missing=None)
     url = colander.SchemaNode(Nullable(Text(1, 2000, pattern="https?://.+")), missing=None)
-    every = colander.SchemaNode(Duration(), missing=3600)
+    every = colander.SchemaNode(Duration(), missing="1h")
 
 
 class LedgerSection(Body):

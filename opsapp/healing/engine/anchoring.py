@@ -11,14 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opsapp.audit.resources import written
+from opsapp.automations.engine.calling import Caller
 from opsapp.healing.logic.chain import Verdict
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.ledger import Ledger
 from opsapp.lib.durations import seconds
-from opsapp.lib.networks import AddressPolicy
 from opsapp.lib.problems import UpstreamFailed
-from opsapp.monitoring.logic.settings import options
-from opsapp.runtime.outbound import request
 from opsapp.tree.root import Root
 
 if TYPE_CHECKING:
@@ -49,10 +47,15 @@ def settings(node: Node) -> dict[str, Any] | None:
 
 
 def step(node: Node) -> bool:
+    """On the hub: a file is written in a lane's thread."""
     wanted = settings(node)
-    if wanted is not None:
-        anchor = node.transact(_present, int(node.clock.now()))
-        node.lane("anchors", 1).run(_keep, wanted, json.dumps(anchor._asdict()), options(node.config))
+    if wanted is None:
+        return False
+    line = json.dumps(node.transact(_present, int(node.clock.now()))._asdict())
+    if wanted["file"]:
+        node.lane("anchors", 1).run(_append, wanted["file"], line)
+    else:
+        _send(Caller(node), wanted["url"], line)
     return False
 
 
@@ -61,26 +64,19 @@ def _present(root: Root, now: int) -> Anchor:
     return Anchor(now, ledger.links(), ledger.head, written(root))
 
 
-def _keep(wanted: dict[str, Any], line: str, section: dict[str, Any]) -> None:
-    """In a lane's thread."""
-    if wanted["file"]:
-        descriptor = os.open(wanted["file"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            file.write(line + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        return
-    sent = request(
-        "POST",
-        wanted["url"],
-        policy=AddressPolicy(section["allow_networks"], section["deny_networks"]),
-        timeout=TIMEOUT_S,
-        headers={"Content-Type": "application/json"},
-        body=line.encode(),
-        ca_file=section["ca_file"],
-    )
-    if not sent.ok:
-        raise UpstreamFailed(f"The anchor was not taken: {sent.error or sent.status}", code="anchor_failed")
+def _append(path: str, line: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(line + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _send(caller: Caller, url: str, line: str) -> None:
+    headers = {"Content-Type": "application/json"}
+    reply, problem = caller.send("anchor", "POST", url, line, headers, TIMEOUT_S, follow=False)
+    if problem or not 200 <= reply.status < 300:
+        raise UpstreamFailed(f"The anchor was not taken: {problem or reply.status}", code="anchor_failed")
 
 
 def anchors(node: Node) -> Iterator[Anchor]:
