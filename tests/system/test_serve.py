@@ -118,3 +118,15 @@ def test_pserve_serves_the_same_ini(tmp_path):
     with Pserve(tmp_path) as serve:
         assert serve.admin.get("/api/me")["username"] == "admin"
         assert serve.stop() == 0
+
+
+def test_a_server_packs_its_store_by_itself(tmp_path):
+    pack = {"hour": None, "look_s": 0.2, "days": 0}
+    with Serve(tmp_path, {"store": {"pack": pack}}) as serve:
+        state = until(lambda: serve.admin.get("/api/store")["packed_at"] and serve.admin.get("/api/store"), 30)
+        assert state["pack_problem"] is None
+        assert not list(serve.data.glob("*.old")) + list(serve.data.glob("*.pack"))
+        assert serve.admin.get("/api/me")["username"] == "admin"
+        assert serve.stop() == 0
+    with Serve(tmp_path) as serve:
+        assert serve.admin.get("/api/store")["packed_at"] == state["packed_at"]
