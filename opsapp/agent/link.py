@@ -72,6 +72,7 @@ class Link:
         self.on_key_refused: Callable[[], None] = lambda: None
         self.policy_version: Callable[[], int] = int
         self.protect: Callable[[Optional[list]], None] = lambda names: None
+        self.server_time: Callable[[Optional[float]], None] = lambda at: None
         self._streams = streams
         self._wake = threading.Event()
         self._stopping = False
@@ -149,7 +150,7 @@ class Link:
                 self._reporter.ip = ws.local_ip
                 session = Session(ws, self._hello(), executor=self._executor, reporter=self._reporter,
                                   spool=self._spool, streams=self._streams, outcomes=self._outcomes,
-                                  policies=self.policies, protect=self.protect)
+                                  policies=self.policies, protect=self.protect, server_time=self.server_time)
                 self.session = session
                 self._ws = ws
                 session.run(lambda: self._stopping or self._welcome(session))
@@ -265,6 +266,7 @@ class Link:
 
     def _see_to(self, answer: dict) -> None:
         self._reporter.set_interval(answer["interval"])
+        self.server_time(answer["time"])
         self.protect(answer["protected_processes"])
         if answer["policies"]:
             try:
@@ -292,10 +294,10 @@ class Link:
 
     def _hello(self) -> Dict[str, Any]:
         reporter = self._reporter
-        return {"agent_id": self._config.agent_id, "machine_id": reporter.machine_id or socket.gethostname(),
+        return {"agent_id": self._config.agent_id, "machine_id": reporter.machine_id,
                 "boot_id": reporter.metrics.boot_id, "hostname": socket.gethostname(), "os": reporter.metrics.os,
                 "pid": os.getpid(), "held": self._executor.journal.held(),
-                "policy_version": self.policy_version()}
+                "policy_version": self.policy_version(), "time": time.time()}
 
 
 def _no_policies(_bundle: Any, _signature: str) -> None:

@@ -33,6 +33,7 @@ from .outcomes import Outcomes
 from .paths import PathRules
 from .protected import Protected
 from .reporter import Reporter
+from .serverclock import ServerClock
 from .snapshots import Host, Snapshots
 from .spool import Spool
 from .streams import Make, MetricsStream, Streams
@@ -70,8 +71,11 @@ class Agent:
                                  started=self._started)
         streams = Streams(self._stream_kinds(rules))
         self.link = Link(config, self.executor, self.reporter, self.spool, streams, self.outcomes)
+        clock = ServerClock(os.path.join(config.state_dir, "server-clock.json"), self.reporter.metrics.boot_id)
+        self.link.server_time = clock.heard
         self.offline = Offline(config, healer, self.outcomes, measure=lambda: self.reporter.measure("measure"),
-                               recent=self.reporter.recent, silent_for=self.link.silent_for, tell=self._tell)
+                               recent=self.reporter.recent, silent_for=self.link.silent_for, tell=self._tell,
+                               server_time=clock.now)
         self.link.policies = self.offline.take
         self.link.protect = protected.take
         self.link.on_key_refused = self._key_refused

@@ -66,7 +66,8 @@ def readings(report: dict) -> Dict[str, Any]:
 
 class Offline:
     def __init__(self, config: Config, healer: Healer, outcomes: Outcomes, *, measure: Callable[[], dict],
-                 recent: Callable[[float], dict], silent_for: Callable[[], float], tell: Callable[[], None]):
+                 recent: Callable[[float], dict], silent_for: Callable[[], float], tell: Callable[[], None],
+                 server_time: Callable[[], float] = time.time):
         self.bundle: Optional[dict] = None
         self._path = os.path.join(config.state_dir, "policies.json")
         self._config = config
@@ -76,6 +77,7 @@ class Offline:
         self._recent = recent
         self._silent_for = silent_for
         self._tell = tell
+        self._server_time = server_time
         self._true_since: Dict[Tuple[str, str], float] = {}
         self._stop = threading.Event()
         self._load()
@@ -104,7 +106,7 @@ class Offline:
     def turn(self, report: dict, now: float) -> None:
         """Evaluate every policy; heal what has been true for long enough, if we are alone and may."""
         bundle = self.bundle
-        if bundle is None or now > bundle["expires_at"]:
+        if bundle is None or self._server_time() > bundle["expires_at"]:
             return
         values = readings(report)
         for policy in bundle["policies"]:
@@ -146,9 +148,9 @@ class Offline:
 
     def _heal(self, policy: dict, name: str, condition: Condition, report: dict) -> None:
         """The steps of one case, until one resolves it. Each is an outcome of its own."""
-        last = len(policy["steps"]) - 1
+        last, case_id = len(policy["steps"]) - 1, secrets.token_hex(8)
         for position, step in enumerate(policy["steps"]):
-            outcome = self._begin(policy, name, condition, report, position)
+            outcome = {**self._begin(policy, name, condition, report, position), "case_id": case_id}
             try:
                 self._outcomes.begin(outcome)
             except OSError as error:    # what cannot be written down is not done

@@ -5,6 +5,7 @@ Must not: send. It puts reports into the spool and calls `tell`.
 from __future__ import annotations
 
 import logging
+import socket
 import threading
 import time
 from typing import Any, Callable, Dict, Optional, Tuple
@@ -36,7 +37,7 @@ class Reporter:
     def __init__(self, config: Config, spool: Spool, capabilities: Capabilities, tell: Callable[[], None]):
         self.lookouts = Lookouts(config)
         self.interval = config.interval_s
-        self.machine_id = machine_id()
+        self.machine_id = machine_id() or socket.gethostname()    # the same in every message
         self.ip: Optional[str] = None
         self.metrics = Metrics()
         self.services = Services(config.state_dir, self.metrics.boot_id)

@@ -35,13 +35,14 @@ SPOOLED_EVERY_S = 0.005  # after days away there are thousands, and a server cut
 class Session:
     def __init__(self, ws: WebSocket, hello: Dict[str, Any], *, executor: Executor, reporter: Reporter,
                  spool: Spool, streams: Streams, outcomes: Outcomes, policies: Callable[[Any, str], None],
-                 protect: Callable[[Optional[list]], None]):
+                 protect: Callable[[Optional[list]], None], server_time: Callable[[Optional[float]], None]):
         self.welcomed = False
         self._ws = ws
         self._hello = hello
         self._executor = executor
         self._policies = policies
         self._protect = protect
+        self._server_time = server_time
         self._outcomes = outcomes
         self._outcome: Optional[str] = None
         self._reporter = reporter
@@ -185,6 +186,7 @@ class Session:
 
     def _on_welcome(self, message: dict) -> None:
         self.welcomed = True
+        self._server_time(message["time"])
         self._take_settings(message)
         self._streams.begin(self._ws)
         log.info("session is open, reporting every %s s", message["interval"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from opsapp.lib.visible import visible
@@ -14,6 +14,7 @@ DEAD_INTERVALS = 20
 NUMBERS = ("cpu_percent", "mem_percent", "disk_percent", "swap_percent", "load1", "load5", "load15", "uptime_s")
 KEPT = ("cpu_percent", "mem_percent", "disk_percent", "swap_percent", "load1", "load5", "load15")
 MOST_DISKS = 32
+KEPT_SILENCES = 50
 STARTS_COUNTED = "starts_counted_s"
 PROFILE = ("hostname", "os", "version", "machine_id", "kernel", "arch")
 
@@ -121,3 +122,21 @@ def matches(row: Mapping[str, Any], q: str | None, status: str | None, tag: str 
         and (tag is None or tag in row["tags"])
         and (q is None or any(q.lower() in word.lower() for word in words))
     )
+
+
+def with_silence(known: Sequence[tuple[float, float]], since: float, until: float) -> tuple[tuple[float, float], ...]:
+    """The times of silence with one that has just ended. An agent that is back is noticed more than once."""
+    before = [one for one in known if one[0] != since]
+    return (*before, (since, until))[-KEPT_SILENCES:]
+
+
+def skew_of(seen: Iterable[float]) -> float | None:
+    """By how much a host's clock is ahead of ours, from differences (its time at the beginning of a message, less ours
+    at its arrival). Each is too small by the time that the message took."""
+    found = list(seen)
+    return max(found) if found else None
+
+
+def by_our_clock(at: float, skew: float | None, now: float) -> float:
+    """When it was, by our clock, that a host's clock showed `at`. Nothing that is told of lies in the future."""
+    return max(0.0, min(at - (skew or 0.0), now))

@@ -103,6 +103,7 @@ class AgentDetail(AgentRow):
     metrics_at = colander.SchemaNode(Nullable(Whole(0)))
     capabilities = colander.SchemaNode(Nullable(MapOf(Anything())))
     connected = colander.SchemaNode(Flag())
+    clock_skew_s = colander.SchemaNode(Nullable(Number()))
     agent_node = colander.SchemaNode(Nullable(Text()))
 
 
@@ -118,6 +119,7 @@ class ReportAnswer(Body):
     commands = colander.SchemaNode(ListOf(Anything()))
     cancel = colander.SchemaNode(ListOf(Text()))
     policy_version = colander.SchemaNode(Whole(0))
+    time = colander.SchemaNode(Number(0), missing=None)
     protected_processes = colander.SchemaNode(ListOf(Text()), missing=None)
     policies = colander.SchemaNode(MapOf(Anything()), missing=None)
 

@@ -54,6 +54,7 @@ STREAM_ENDS = ("end", "left", "not_found", "not_allowed", "too_large", "bad_hash
 
 OUTCOME: Dict[str, Field] = {
     "outcome_id": need(ID),
+    "case_id": may(ID),                     # the steps of one heal have the same
     "rule_id": need(ID),
     "condition": may(text(4096), ""),
     "target": may(text(512), ""),
@@ -144,6 +145,7 @@ POLL_ANSWER: Dict[str, Field] = {
     "commands": may(listing(nested(COMMAND), 100), []),
     "cancel": may(listing(ID, 100), []),
     "policy_version": may(integer(0), 0),
+    "time": may(number(0)),
     "protected_processes": _PROTECTED,
     "policies": may(nested(SIGNED_POLICIES)),    # when the report named an older policy_version
 }
@@ -179,6 +181,7 @@ MESSAGES: Dict[str, Message] = {
         "pid": may(integer(1), None),
         "held": may(listing(nested(HELD), 5000), []),
         "policy_version": may(integer(0), 0),
+        "time": may(number(0)),                # what the host's clock shows
         "capabilities": may(json_object(131072)),
         "features": may(listing(text(32), 50), []),    # what it understands beyond the first protocol
     }),

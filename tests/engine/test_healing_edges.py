@@ -4,12 +4,14 @@ import threading
 
 import pytest
 
-from opsapp.agents.resources import keep_outcome
+from opsapp.agents.resources import Agent, Policies, agents_of, keep_outcome
 from opsapp.healing.engine import flow, rollback
 from opsapp.healing.engine.declared import complete
 from opsapp.healing.engine.warroom import section
+from opsapp.healing.logic.thresholds import Thresholds
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import put_rule
+from opsapp.healing.stages import trust as governor
 from opsapp.lib.problems import Conflict, NotFound
 from tests.engine.healing import NGINX
 from tests.engine.test_healing_pipeline import ACTIVE, FAILED, PAUSE, WILD, broken, outcomes
@@ -70,29 +72,52 @@ def test_an_event_that_cannot_be_received_still_has_its_outcome(ward, monkeypatc
     ]
 
 
+CLAIM = {
+    "outcome_id": "o1",
+    "rule_id": "nginx",
+    "condition": 'service.nginx.state == "failed"',
+    "target": "box-1/nginx",
+    "action_type": "restart_service",
+    "action_params": {"service": "nginx"},
+    "escalation_step": 0,
+    "action_success": 1,
+    "verified": 1,
+    "outcome": "verified",
+    "reason": None,
+    "duration_s": 3.0,
+    "policy_version": 1,
+    "metrics_before": {},
+    "metrics_after": {},
+}
+
+
 def local(here, **changes):
-    outcome = {
-        "outcome_id": "o1",
-        "rule_id": "nginx",
-        "condition": 'service.nginx.state == "failed"',
-        "target": "box-1/nginx",
-        "action_type": "restart_service",
-        "action_params": {"service": "nginx"},
-        "escalation_step": 0,
-        "action_success": 1,
-        "verified": 1,
-        "outcome": "verified",
-        "reason": None,
-        "duration_s": 3.0,
-        "created_at": here.clock.now() - 60,
-        "policy_version": 1,
-        "metrics_before": {},
-        "metrics_after": {},
-        **changes,
-    }
+    outcome = {**CLAIM, "created_at": here.clock.now() - 60, **changes}
     here.node.transact(lambda root: healing_of(root).given.update({"a1": ("nginx", "gone")}))
+    here.node.transact(enrol, ((0.0, here.clock.now()),), 100)
     here.node.transact(keep_outcome, "a1", outcome)
     return here.turn()
+
+
+def enrol(root, silences, budget):
+    """The agent behind the host, which was not heard in these times, and may do so much alone."""
+    agents = agents_of(root)
+    if "a1" not in agents:
+        agents["a1"] = Agent("box-1", [], "", 0.0)
+    bundle = {"version": 1, "budget": budget, "budget_window_s": 3600.0, "offline_after_s": 45.0}
+    agents["a1"].policies = Policies(bundle)
+    agents["a1"].state.silences = silences
+
+
+def own(here, outcome, at=None):
+    """A case that the service saw itself."""
+
+    def count(root):
+        state = healing_of(root)["trust"]["nginx"]
+        trust, _ = governor.recorded(state.trust, outcome, at or here.clock.now(), Thresholds())
+        state.become(root, trust, cause="test", now=here.clock.now())
+
+    here.node.transact(count)
 
 
 def test_a_heal_that_an_agent_did_alone_is_written_down_once(ward):
@@ -100,7 +125,50 @@ def test_a_heal_that_an_agent_did_alone_is_written_down_once(ward):
     local(local(here))
     [entry] = here.ledger
     assert (entry["source"], entry["outcome"], entry["verified"], entry["events"]) == ("agent", "verified", 1, 1)
-    assert here.trust().verified == 1
+    assert (entry["risk"], entry["case_id"], entry["snapshot_id"]) == ("low", "o1", "alone.o1")
+
+
+def test_lonely_heals_count_together_with_one_that_the_service_saw(ward):
+    here = ward().turn()
+    local(here)
+    local(here, outcome_id="o2", outcome="failed", verified=0)
+    assert (here.trust().verified, here.trust().failed) == (0, 0)
+    own(here, "verified")
+    assert (here.trust().verified, here.trust().failed) == (2, 1)
+    local(here, outcome_id="o3")
+    assert here.trust().verified == 3
+
+
+def test_they_put_no_brake_on_other_hosts(ward):
+    here = ward().turn()
+    for number in range(20):
+        local(here, outcome_id=f"o{number}")
+    assert here.node.transact(lambda root: healing_of(root).begun) == ()
+
+
+def test_what_an_agent_claims_beyond_its_budget_or_while_it_was_heard_is_recorded_and_not_believed(ward):
+    here = ward().turn()
+    here.node.transact(enrol, (), 1)
+
+    def told(name, silences, budget, **changes):
+        def said(root):
+            enrol(root, silences, budget)
+            at = here.clock.now() - 60
+            keep_outcome(root, "a1", {**CLAIM, "created_at": at, "outcome_id": name, **changes})
+
+        here.node.transact(said)
+        here.turn()
+        return here.ledger[-1]["outcome"], here.ledger[-1]["reason"].partition(":")[0]
+
+    here.node.transact(lambda root: healing_of(root).given.update({"a1": ("nginx",)}))
+    away = ((here.clock.now() - 100, here.clock.now()),)
+    assert told("c1", (), 100) == ("suppressed", "beyond_budget")
+    assert told("c2", away, 1) == ("verified", "healed by the agent alone")
+    assert told("c3", away, 1) == ("suppressed", "beyond_budget")
+    assert told("c4", away, 1, escalation_step=1) == ("suppressed", "beyond_budget")
+    assert told("c5", away, 2, outcome="failed", escalated=True) == ("failed", "healed by the agent alone")
+    assert told("c6", away, 2, escalation_step=1) == ("verified", "healed by the agent alone")
+    assert here.trust().executions == 0
 
 
 def test_steps_of_one_lonely_heal_stand_for_one_event(ward):
@@ -114,13 +182,23 @@ def test_a_host_whose_clock_is_ahead_heals_nothing_in_the_future(ward):
     assert here.ledger[0]["created_at"] <= here.ledger[0]["finished_at"] == int(here.clock.now())
 
 
-@pytest.mark.parametrize(("apart", "level"), [(1000.0, "notify"), (2000.0, "approve")])
+@pytest.mark.parametrize(("apart", "level"), [(1000.0, "notify"), (2000.0, "execute")])
 def test_the_breaker_counts_when_lonely_heals_failed_and_not_when_it_is_told(ward, apart, level):
+    """Together with a failure that the service saw itself."""
     here = ward().turn().at("execute")
-    for number in (2, 1, 0):  # all told at once
+    own(here, "failed", at=here.clock.now() - 100 - 2 * apart)
+    for number in (1, 0):  # both told at once
         failed = {"outcome": "failed", "verified": 0, "created_at": here.clock.now() - 100 - number * apart}
         local(here, outcome_id=f"o{number}", **failed)
     assert here.trust().current_level == level
+
+
+def test_lonely_failures_alone_demote_nothing(ward):
+    here = ward().turn().at("execute")
+    own(here, "verified")
+    for number in range(10):
+        local(here, outcome_id=f"o{number}", outcome="failed", verified=0)
+    assert (here.trust().current_level, here.trust().failed) == ("execute", 10)
 
 
 @pytest.mark.parametrize("change", [{"target": "box-9"}, {"target": "box-9/nginx"}, {"rule_id": "gone"}])

@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import os
 import signal
+import socket
 import threading
 import time
 
@@ -11,6 +12,7 @@ import pytest
 import yaml
 
 from opsapp import app as opsapp_app
+from opsapp.agent.metrics import machine_id
 from opsapp.agents.engine import give_policies
 from tests.support.agent_process import EnrolledAgent
 from tests.support.box import Box
@@ -102,7 +104,8 @@ def test_a_report_to_the_other_node_moves_no_session(agent, two, files):
     key = {"X-Agent-Key": agent.key}
     command = agent.ask("sleep 3; echo mine")
     until(lambda: agent.command(command)["status"] == "running", what="the command running")
-    told = {"hostname": agent.seen()["hostname"], "os": agent.seen()["os"]}
+    machine = machine_id() or socket.gethostname()
+    told = {"hostname": agent.seen()["hostname"], "os": agent.seen()["os"], "machine_id": machine}
     tried = Client(two.url).post(f"{agent.path}/report", told, headers=key)
     assert tried["commands"] == []
     assert two.get(agent.path)["agent_node"] == "one"

@@ -49,11 +49,11 @@ class Healer:
 
 @pytest.fixture
 def made(tmp_path):
-    def make(*, after="active", silent=60.0, given=None):
+    def make(*, after="active", silent=60.0, given=None, server_time=time.time):
         config = SimpleNamespace(key=KEY, agent_id="a1", state_dir=str(tmp_path), service_check_s=1.0, interval_s=15.0)
         healer, outcomes = Healer(), Outcomes(str(tmp_path))
         offline = Offline(config, healer, outcomes, measure=lambda: report(after), recent=lambda _: report(),
-                          silent_for=lambda: silent, tell=lambda: None)
+                          silent_for=lambda: silent, tell=lambda: None, server_time=server_time)
         if given is not None:
             offline.take(given, sign(given, secret_of(KEY)))
         return offline, healer, outcomes
@@ -69,6 +69,18 @@ def test_alone_it_heals_and_proves_it(made):
     assert told["target"] == "box-1/nginx"
     assert told["metrics_before"] == {"service.nginx.state": "failed"}
     assert told["metrics_after"] == {"service.nginx.state": "active"}
+
+
+def test_policies_expire_by_the_servers_clock_and_not_by_this_hosts(made):
+    """This host's clock is a day ahead, or a day behind."""
+    day, now = 86400.0, time.time()
+    offline, healer, outcomes = made(given=bundle(expires_at=now - day + 3600), server_time=lambda: now - day)
+    offline.turn(report(), now)
+    assert len(healer.done) == 1
+    assert outcomes.waiting()[0]["case_id"]
+    late, healer, _ = made(given=bundle(expires_at=now + 3600), server_time=lambda: now + day)
+    late.turn(report(), now)
+    assert healer.done == []
 
 
 @pytest.mark.parametrize(("why", "how"), [

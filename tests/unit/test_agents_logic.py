@@ -38,3 +38,26 @@ def test_starts_are_live_values_only_while_somebody_counts_them():
 def test_the_starts_of_an_earlier_report_are_not_shown():
     values = {"starts_counted_s": (300.0, 9.0), "service.web.starts": (7, 9.0), "service.db.starts": (6, 1.0)}
     assert (logic.snapshot_of_values(values)["starts"], logic.snapshot_of_values(values)["metrics"]) == ({"web": 7}, {})
+
+
+def test_silences_are_remembered_once_each_and_not_for_ever():
+    known = logic.with_silence((), 10.0, 20.0)
+    assert logic.with_silence(known, 10.0, 25.0) == ((10.0, 25.0),), "noticed twice"
+    for at in range(100, 100 + logic.KEPT_SILENCES):
+        known = logic.with_silence(known, float(at), at + 0.5)
+    assert len(known) == logic.KEPT_SILENCES
+    assert known[0][0] == 100.0
+
+
+def test_a_hosts_clock_is_known_by_the_message_that_took_the_least_time():
+    assert logic.skew_of([]) is None
+    assert logic.skew_of([-3.0, -0.1, -12.0]) == -0.1
+    assert logic.skew_of([86399.0, 86390.0]) == 86399.0
+
+
+def test_times_of_hosts_are_told_by_our_clock():
+    assert logic.by_our_clock(500.0, None, 1000.0) == 500.0
+    assert logic.by_our_clock(500.0, -86400.0, 100000.0) == 86900.0
+    assert logic.by_our_clock(86900.0, 86400.0, 1000.0) == 500.0
+    assert logic.by_our_clock(5000.0, 0.0, 1000.0) == 1000.0
+    assert logic.by_our_clock(5.0, 10.0, 1000.0) == 0.0

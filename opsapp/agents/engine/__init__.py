@@ -1,7 +1,7 @@
 """What agents do, and what other rooms call: commands, hosts, reports.
 
 Inside a transaction: `send_command`, `cancel_command`, `recall_command`, `command_of`, `answer_of`, `hosts`,
-`take_outcomes`, `give_policies`, `policies_of`.
+`take_outcomes`, `give_policies`, `policies_of`, `terms_of`, `silences_of`.
 On the hub: `request_report`, `sessions_of(node).watch_output`.
 A result that is committed wakes the queue `command-results`; a heal that an agent did alone `agent-outcomes`.
 """
@@ -11,7 +11,8 @@ from opsapp.agents.resources import take_outcomes
 from .commands import answer_of, cancel_command, command_of, recall_command, send_command
 from .looking import HostFacts, hosts
 from .memory import subject
-from .policies import give_policies, policies_of
+from .policies import give_policies, policies_of, terms_of
+from .reports import silences_of
 from .sessions import request_report, sessions_of
 
 __all__ = [
@@ -26,6 +27,8 @@ __all__ = [
     "request_report",
     "send_command",
     "sessions_of",
+    "silences_of",
     "subject",
     "take_outcomes",
+    "terms_of",
 ]

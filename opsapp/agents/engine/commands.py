@@ -120,8 +120,8 @@ def claim(root: Root, sessions: Mapping[str, str]) -> dict[str, tuple[list[dict[
     now, found = node_of(root._p_jar).clock.now(), {}
     for agent_id in with_open_commands(root):
         if agent_id in sessions and agent_id in agents_of(root):
-            queue = agents_of(root)[agent_id].commands
-            offered = queue.offer(sessions[agent_id], now, again=False, store=store_id(root))
+            agent, told = agents_of(root)[agent_id], {"again": False, "store": store_id(root)}
+            offered = agent.commands.offer(sessions[agent_id], now, **told, machine=agent.state.machine_id)
             if offered[0] or offered[1]:
                 found[agent_id] = offered
     return found
@@ -151,11 +151,13 @@ def started(root: Root, agent_id: str, command_id: str, at: float) -> None:
         agent.commands.start(command_id, at, node_of(root._p_jar).clock.now())
 
 
-def take_result(root: Root, agent_id: str, result: Mapping[str, Any]) -> None:
-    """A result, once: what comes again, or for a command that is over or unknown, changes nothing."""
+def take_result(root: Root, agent_id: str, result: Mapping[str, Any], session: str) -> None:
+    """A result, once: what comes again, or for a command that is over or unknown, changes nothing; nor does what a
+    session says that is no longer the agent's, or of another machine than the one that has the command."""
     agent = agents_of(root).get(agent_id)
-    if agent is not None:
-        ended = agent.commands.finish(result["command_id"], node_of(root._p_jar).clock.now(), result)
+    if agent is not None and agent.state.session == session:
+        now, machine = node_of(root._p_jar).clock.now(), agent.state.machine_id
+        ended = agent.commands.finish(result["command_id"], now, result, machine)
         settle(root, agent, ended=ended)
 
 
@@ -165,7 +167,7 @@ def take_steps(root: Root, steps: list[Step]) -> None:
         fn(root, *values)
 
 
-def refused(root: Root, agent_id: str, command_id: str, code: str, message: str) -> None:
+def refused(root: Root, agent_id: str, command_id: str, code: str, message: str, session: str) -> None:
     """The agent did not take it: it will not run."""
     reason = f"refused by the agent: {code}" + (f": {message}" if message else "")
-    take_result(root, agent_id, {"command_id": command_id, "status": "failed", "reason": reason[:2000]})
+    take_result(root, agent_id, {"command_id": command_id, "status": "failed", "reason": reason[:2000]}, session)

@@ -106,7 +106,7 @@ def detail(root: Root, agent: Agent) -> dict[str, Any]:
     """Everything of one agent."""
     node = node_of(root._p_jar)
     metrics, at = metrics_of(node, agent.id)
-    connected = is_connected(node, agent.state, agent.id)
+    connected, skew = is_connected(node, agent.state, agent.id), memory_of(node).skew(agent.id)
     return {
         **row(node, facts_of(agent), conflicting(root, agent)),
         "created_at": int(agent.created_at),
@@ -114,6 +114,7 @@ def detail(root: Root, agent: Agent) -> dict[str, Any]:
         "metrics_at": whole(at),
         "capabilities": agent.manifest.values if agent.manifest else None,
         "connected": connected,
+        "clock_skew_s": None if skew is None else round(skew, 1),
         "agent_node": (agent.state.node.partition(":")[0] or None) if connected else None,
     }
 

@@ -6,11 +6,12 @@ Every report passes here, on the hub, so that conditions and streams see it at o
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from opsapp.agents.logic import changed_profile, kept_values, live_values
+from opsapp.agents.logic import changed_profile, kept_values, live_values, skew_of
 from opsapp.runtime.node import Node
 
 from .directory import Facts, directory_of
@@ -25,6 +26,7 @@ OLDEST_SPOOLED_S = 7 * 86_400
 STREAM_S = 5.0
 MOST_NAMES = 10_000  # of one agent; a report carries fewer
 FEW_NAMES = 200
+FEW_CLOCKS = 8
 OLD_NAME_S = 3600.0
 WATCHED_FOR_S = 60.0  # what another node said of its readers counts so long
 
@@ -40,6 +42,7 @@ class Heard:
     profile: dict[str, Any] = field(default_factory=dict)
     ip: str = ""
     stored_at: float = 0.0
+    ahead: deque[float] = field(default_factory=lambda: deque(maxlen=FEW_CLOCKS))  # its clock less ours, seen lately
 
 
 class Words:
@@ -159,12 +162,29 @@ class Memory:
         heard = self.heard.setdefault(agent_id, Heard(at))
         report = self._words.slim(report)
         heard.at, heard.report = max(heard.at, at), report
+        self.note_clock(agent_id, report.get("time"), at)
         values = self._words.shared(live_values(report))
         self.node.series.live.update(subject(agent_id), values, at)
         self._forget_old_names(agent_id, len(values), at)
         self.node.wake("live")
         for watcher in tuple(self._watchers.get(agent_id, ())):
             watcher(report, at)
+
+    def note_clock(self, agent_id: str, said: float | None, at: float) -> None:
+        """What the host's clock showed in a message that came at `at`."""
+        if said is not None:
+            self.heard.setdefault(agent_id, Heard(0.0)).ahead.append(said - at)
+
+    def skew(self, agent_id: str) -> float | None:
+        """By how many seconds the host's clock is ahead of ours; None while nobody knows."""
+        heard = self.heard.get(agent_id)
+        return None if heard is None else skew_of(heard.ahead)
+
+    def skew_with(self, agent_id: str, report: Mapping[str, Any], at: float) -> float | None:
+        """The same, with a report that has just come."""
+        heard, said = self.heard.get(agent_id), report.get("time")
+        fresh = [] if said is None or report.get("reason") == "spooled" else [said - at]
+        return skew_of([*(heard.ahead if heard else ()), *fresh])
 
     def _forget_old_names(self, agent_id: str, now_said: int, at: float) -> None:
         """What has not been reported for long says nothing any more; and one agent may not fill this node."""

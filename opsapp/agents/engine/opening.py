@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from opsapp.agents.resources import agents_of, find_agent, keep_outcome
+from opsapp.agents.resources import agents_of, find_agent
 from opsapp.lib.problems import Unauthenticated
 from opsapp.runtime.events import emit
 from opsapp.runtime.fencing import store_id
-from opsapp.runtime.wakes import node_of, wake_after_commit
+from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
 
 from . import commands, policies, reports
@@ -39,9 +39,10 @@ def open_session(root: Root, agent_id: str, key_digest: str, session: str, hello
     state.session_number += 1
     touched(root, agent.id, session_number=state.session_number)
     reports.become(root, agent, "online", session=session)
-    ended = agent.commands.reconcile(hello["held"], now, delivered_before=now)
-    offered = agent.commands.offer(session, now, again=True, store=store_id(root))
+    ended = agent.commands.reconcile(hello["held"], now, delivered_before=now, machine=hello["machine_id"])
+    offered = agent.commands.offer(session, now, again=True, store=store_id(root), machine=state.machine_id)
     commands.settle(root, agent, ended=bool(ended))
+    policies.catch_up(root, agent, hello["policy_version"])
     return state.session_number, offered, policies.newer_than(agent, hello["policy_version"])
 
 
@@ -81,10 +82,9 @@ def store_report(root: Root, agent_id: str, report: Mapping[str, Any], ip: str, 
     if agent.state.session == session:
         reports.take_report(root, agent, report, ip=ip, session=session)
         for result in report.get("results") or ():
-            commands.take_result(root, agent_id, result)
+            commands.take_result(root, agent_id, result, session)
 
 
-def store_outcome(root: Root, agent_id: str, outcome: dict[str, Any]) -> None:
+def store_outcome(root: Root, agent_id: str, outcome: dict[str, Any], skew: float | None) -> None:
     """A heal that the agent did alone waits for healing."""
-    keep_outcome(root, agent_id, outcome)
-    wake_after_commit(root, reports.OUTCOMES)
+    reports.take_outcome(root, agent_id, outcome, skew)

@@ -20,6 +20,8 @@ from opsapp.wire.policies import check_bundle, sign
 
 from .directory import touched
 
+MOST_VERSION = 2**50
+
 
 def give_policies(
     root: Root,
@@ -50,7 +52,7 @@ def give_policies(
         check_bundle(bundle, sign(bundle, agent.key_digest), agent.key_digest, agent_id)
     except WireError as wrong:
         raise Invalid(wrong.fields or {"policies": str(wrong)}) from None
-    agent.policies = Policies(bundle)
+    agent.policies = Policies(bundle, () if agent.policies is None else agent.policies.earlier())
     touched(root, agent_id, policy_version=bundle["version"])
     return bundle["version"]
 
@@ -59,6 +61,24 @@ def policies_of(root: Root, agent_id: str) -> dict[str, Any] | None:
     """The bundle that the agent was given last; None before the first."""
     agent = find_agent(root, agent_id)
     return None if agent.policies is None else dict(agent.policies.bundle)
+
+
+def terms_of(root: Root, agent_id: str, version: int) -> tuple[int, float] | None:
+    """(budget, its window) of the bundle of this version, or of the present one where that version is not known any
+    more; None when the agent was never given any."""
+    agent = agents_of(root).get(agent_id)
+    if agent is None or agent.policies is None:
+        return None
+    known = {old: (budget, window_s) for old, budget, window_s in agent.policies.earlier()}
+    return known.get(version) or known[version_of(agent)]
+
+
+def catch_up(root: Root, agent: Agent, held: int | None) -> None:
+    """The agent holds a later version than the store knows, which has gone back to a backup: what it may do by what the
+    store knows is given to it anew."""
+    if agent.policies is not None and held is not None and version_of(agent) < held < MOST_VERSION:
+        agent.policies = Policies({**agent.policies.bundle, "version": held + 1}, agent.policies.earlier())
+        touched(root, agent.id)
 
 
 def version_of(agent: Agent) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from opsapp.agents.logic import changed_profile, kept_values
-from opsapp.agents.resources import POLL, Agent, Manifest, keep_index, keep_outcome, rename_host
+from opsapp.agents.logic import by_our_clock, changed_profile, kept_values, with_silence
+from opsapp.agents.resources import POLL, Agent, Manifest, agents_of, keep_index, keep_outcome, rename_host
 from opsapp.lib.problems import Conflict
 from opsapp.notify import engine as notify
 from opsapp.runtime.events import emit
@@ -22,6 +22,7 @@ from .memory import memory_of
 ANSWER_LOST_S = 40.0  # a poll may be this old when it is read: what was delivered meanwhile it cannot hold yet
 OUTCOMES = "agent-outcomes"
 MOST_SERIES = 256
+ALONE_PART = 0.8  # of the silence after which an agent acts: it and we did not hear each other at quite the same time
 
 
 class Clone(Conflict):
@@ -39,10 +40,31 @@ def take_report(root: Root, agent: Agent, report: Mapping[str, Any], *, ip: str,
         note_manifest(root, agent, report.get("capabilities"))
     note_series(root, agent, report)
     for outcome in report.get("outcomes") or ():
-        keep_outcome(root, agent.id, outcome)
-        wake_after_commit(root, OUTCOMES)
+        take_outcome(root, agent.id, outcome, memory_of(node).skew_with(agent.id, report, now))
     become(root, agent, "online", session=session)
     after_commit(root, node.post, memory_of(node).know, agent.id, dict(agent.profile), agent.ip, now)
+
+
+def take_outcome(root: Root, agent_id: str, outcome: Mapping[str, Any], skew: float | None) -> None:
+    """A heal that the agent did alone waits for healing, with its time by our clock."""
+    at = by_our_clock(outcome["created_at"], skew, node_of(root._p_jar).clock.now())
+    keep_outcome(root, agent_id, {**outcome, "created_at": at})
+    wake_after_commit(root, OUTCOMES)
+
+
+def note_silence(agent: Agent, now: float) -> None:
+    """It is heard: for how long was it not, if it may have healed alone meanwhile?"""
+    if agent.policies is None:
+        return
+    since = memory_of(node_of(agent._p_jar)).last_seen(agent.id, agent.state.last_seen)
+    if since is not None and now - since >= ALONE_PART * agent.policies.bundle["offline_after_s"]:
+        agent.state.silences = with_silence(agent.state.silences, since, now)
+
+
+def silences_of(root: Root, agent_id: str) -> tuple[tuple[float, float], ...]:
+    """(since, until) of the times in which an agent that may heal alone was not heard."""
+    agent = agents_of(root).get(agent_id)
+    return () if agent is None else agent.state.silences
 
 
 def note_host(root: Root, agent: Agent, said: Mapping[str, Any], ip: str) -> None:
@@ -86,6 +108,7 @@ def become(root: Root, agent: Agent, status: str, *, session: str | None = "") -
     now, here = node.clock.now(), owner(node)
     rare = 10 * memory_of(node).interval
     if status == "online":
+        note_silence(agent, now)
         if session is not None and (state.node, state.session) != (here, session):
             state.node, state.session = here, session
             touched(root, agent.id)
@@ -160,23 +183,36 @@ def take_poll(root: Root, agent: Agent, report: Mapping[str, Any], *, ip: str) -
     node, queue = node_of(root._p_jar), agent.commands
     now = node.clock.now()
     connected = agent.id in memory_of(node).connected or lives_elsewhere(node, agent.state)
-    if connected and (report["machine_id"] or agent.state.machine_id) != agent.state.machine_id:
-        raise Clone("Another machine is connected with this key.")
+    machine = report["machine_id"] or ""
+    refuse_clone(agent, machine, connected)
+    if connected and (report["results"] or report["outcomes"]):
+        raise Conflict("This agent's session is open: results are taken from there.", code="session_open")
     take_report(root, agent, report, ip=ip, session=None if connected else "")
     ended = False
     for result in report["results"]:
-        ended = queue.finish(result["command_id"], now, result) or ended
+        ended = queue.finish(result["command_id"], now, result, machine) or ended
+    answered = now - ANSWER_LOST_S
     if report["held"] is not None and not connected:
-        ended = bool(queue.reconcile(report["held"], now, delivered_before=now - ANSWER_LOST_S)) or ended
-    sent, cancels = ([], []) if connected else queue.offer(POLL, now, again=True, store=store_id(root))
+        ended = bool(queue.reconcile(report["held"], now, delivered_before=answered, machine=machine)) or ended
+    sent, cancels = ([], []) if connected else queue.offer(POLL, now, again=True, store=store_id(root), machine=machine)
     sent = commands.fitting(sent)
     if report["held"] is None:
         for command in sent:
             queue.acknowledge(command["command_id"], now)
     keep_index(root, agent)
+    policies.catch_up(root, agent, report["policy_version"])
     if ended:
         wake_after_commit(root, commands.RESULTS)
     return answer(node, agent, sent, cancels, report["policy_version"])
+
+
+def refuse_clone(agent: Agent, machine: str, connected: bool) -> None:
+    """While a session is open another machine is a clone; so is, at any time, one that hides which machine it is."""
+    known = agent.state.machine_id or agent.profile.get("machine_id", "")
+    if known and not machine:
+        raise Clone("This agent has said before which machine it is on: machine_id is missing.")
+    if connected and machine != agent.state.machine_id:
+        raise Clone("Another machine is connected with this key.")
 
 
 def answer(
@@ -193,5 +229,6 @@ def answer(
     if held is None:
         return said
     protected, newer = memory_of(node).protected, policies.newer_than(agent, held)
+    said["time"] = node.clock.now()
     said |= {} if protected is None else {"protected_processes": protected}
     return said if newer is None else {**said, "policies": newer}

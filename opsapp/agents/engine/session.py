@@ -214,6 +214,7 @@ class Session:
         self.features = frozenset(hello["features"])
         self._memory.connected.add(self.agent_id)
         now = self._node.clock.now()
+        self._memory.note_clock(self.agent_id, hello["time"], now)
         self._line.send(messages.encode("welcome", protocol=frames.PROTOCOL, time=now, **self._sessions.settings()))
         self.offer(*offered)
         self.policy_version = hello["policy_version"]
@@ -335,7 +336,7 @@ class Session:
         if waiter is not None:
             waiter.set((result["data"] or {}).get("report") if result["status"] == "done" else None)
         elif not message["id"].startswith("measure-"):
-            self._flush((commands.take_result, (self.agent_id, result)))
+            self._flush((commands.take_result, (self.agent_id, result, self.id)))
         self._sessions.forget_output(message["id"])
         self._ack(message)
 
@@ -345,7 +346,7 @@ class Session:
             waiter.set(message["outcome"])
 
     def _on_outcome(self, message: dict[str, Any]) -> None:
-        self._durably(opening.store_outcome, self.agent_id, message["outcome"])
+        self._durably(opening.store_outcome, self.agent_id, message["outcome"], self._memory.skew(self.agent_id))
         self._ack(message)
 
     def _on_started(self, message: dict[str, Any]) -> None:
@@ -368,7 +369,7 @@ class Session:
             if waiter is not None:
                 waiter.set(None)
             else:
-                refusal = (self.agent_id, message["id"], message["code"], message["message"])
+                refusal = (self.agent_id, message["id"], message["code"], message["message"], self.id)
                 self._durably(commands.refused, *refusal)
 
 

@@ -11,9 +11,13 @@ from opsapp.tree.folder import Facet, Folder, Record
 
 from .commands import Commands
 
+KEPT_TERMS = 20
+
 
 class AgentState(Persistent):
     """What changes in an agent's life; an object of its own, written when it changes and now and then."""
+
+    silences: tuple[tuple[float, float], ...] = ()  # when it was not heard for so long that it may have healed alone
 
     def __init__(self, now: float):
         self.status = "pending"
@@ -37,8 +41,16 @@ class Manifest(Persistent):
 class Policies(Persistent):
     """What it may heal alone: the bundle as `wire.policies` has it, unsigned."""
 
-    def __init__(self, bundle: dict[str, Any]):
+    given: tuple[tuple[int, int, float], ...] = ()
+
+    def __init__(self, bundle: dict[str, Any], given: tuple[tuple[int, int, float], ...] = ()):
         self.bundle = bundle
+        self.given = given[-KEPT_TERMS:]  # (version, budget, its window) of bundles from before
+
+    def earlier(self) -> tuple[tuple[int, int, float], ...]:
+        """The same with the present one, which is the last."""
+        bundle = self.bundle
+        return (*self.given, (bundle["version"], bundle["budget"], bundle["budget_window_s"]))
 
 
 class StreamFacet(Facet):

@@ -30,6 +30,7 @@ class Command(Record):
 
     url = "/api/agents/{agent_id}/commands/{command_id}"
     sealed: str | None = None
+    machine = ""  # that it was handed to; empty when nobody has it, or its agent does not say
 
     def __init__(self, kind: str, params: dict[str, Any], requested_by: str, now: float, expires_at: float):
         self.type = kind
@@ -72,6 +73,10 @@ class Command(Record):
         self.data = everywhere(result.get("data"), hide)
         if self.sealed is not None:
             self.sealed = None
+
+    def may_be_ended_by(self, machine: str | None) -> bool:
+        """Whether this machine has it. None: it is the service that ends it."""
+        return machine is None or self.machine in ("", machine)
 
     @property
     def final(self) -> bool:
@@ -156,17 +161,22 @@ class Commands(Folder):
         for name in list(self.open):
             yield self._children[name]
 
-    def offer(self, to: str, now: float, *, again: bool, store: str = "") -> tuple[list[dict[str, Any]], list[str]]:
+    def offer(
+        self, to: str, now: float, *, again: bool, store: str = "", machine: str = ""
+    ) -> tuple[list[dict[str, Any]], list[str]]:
         """(commands, ids to cancel) that have to be sent to this session; with `again` those sent before, too. `store`
-        is the service's identity, which goes with each."""
+        is the service's identity, which goes with each. What another machine has been given is its own: nobody but that
+        machine knows whether it runs."""
         sent, cancels = [], []
         for command in self.unfinished():
             if command.status == "queued" and (again or command.offered_to != to):
                 if command.expires_at <= now and command.offered_to is None:
                     continue
+                if command.offered_to is not None and not command.may_be_ended_by(machine):
+                    continue
                 if command.offered_to != to:
-                    command.offered_to = to
-                sent.append({**command.on_the_wire(), "store": store})
+                    command.offered_to, command.machine = to, machine
+                sent.append({**command.on_the_wire(), "store": store or None})
             if command.cancel_requested and command.offered_to and (again or command.cancel_to != to):
                 if command.cancel_to != to:
                     command.cancel_to = to
@@ -184,10 +194,11 @@ class Commands(Folder):
         if command is not None and command.become("running", now):
             command.began(started_at, now)
 
-    def finish(self, name: str, now: float, result: Mapping[str, Any]) -> bool:
-        """A result. False when it changes nothing: an unknown command, or one that is over already."""
+    def finish(self, name: str, now: float, result: Mapping[str, Any], machine: str | None = None) -> bool:
+        """A result. False when it changes nothing: an unknown command, one that is over already, or one that another
+        machine has."""
         command = self.get(name)
-        if command is None or not command.become(result["status"], now):
+        if command is None or not command.may_be_ended_by(machine) or not command.become(result["status"], now):
             return False
         command.delivered_at = command.delivered_at or now
         if result.get("started_at"):
@@ -201,7 +212,9 @@ class Commands(Folder):
     def end(self, command: Command, status: str, reason: str, now: float) -> bool:
         return self.finish(command.__name__, now, {"status": status, "reason": reason})
 
-    def reconcile(self, held: Iterable[Mapping[str, Any]], now: float, *, delivered_before: float) -> list[str]:
+    def reconcile(
+        self, held: Iterable[Mapping[str, Any]], now: float, *, delivered_before: float, machine: str | None = None
+    ) -> list[str]:
         """What the agent still holds, against what it should. The ids of those that ended here.
 
         One that it acknowledged (before that time) and does not hold is lost; one never acknowledged is sent again,
@@ -211,6 +224,8 @@ class Commands(Folder):
         ended = []
         for command in self.unfinished():
             name = command.__name__
+            if not command.may_be_ended_by(machine):
+                continue
             if name in states:
                 command.become("delivered", now)
                 if states[name] == "running":

@@ -344,13 +344,18 @@ class Flow:
         if state is not None:
             self._govern(state, governor.triggered(state.trust, self.now, self.world.thresholds.promotion))
 
-    def count_case(self, tried: Sequence[Tried], last: Mapping[str, Any], at: float | None = None) -> None:
-        """One case is one heal attempt, whatever its chain's length. `last` is the entry that it ended with."""
+    def count_case(self, tried: Sequence[Tried], last: Mapping[str, Any], alone_at: float | None = None) -> None:
+        """One case is one heal attempt, whatever its chain's length. `last` is the entry that it ended with.
+        `alone_at`: when it ended, where an agent reports it of healing alone."""
         state = self.healing["trust"].get(last["rule_id"])
         result = state and comes_to(tried, last["outcome"], state.trust.definition)
         if state is None or result is None:
             return
-        trust, change = governor.recorded(state.trust, result, self.now, self.world.thresholds, at)
+        thresholds = self.world.thresholds
+        if alone_at is None:
+            trust, change = governor.recorded(state.trust, result, self.now, thresholds)
+        else:
+            trust, change = governor.reported(state.trust, result, alone_at, self.now, thresholds)
         if change is not None:
             state.become(self.root, trust, cause=change.cause, now=self.now)
             advice.demoted(self.healing["suggestions"], change, last["id"], self.now)

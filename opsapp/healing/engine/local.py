@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from opsapp.agents.engine import silences_of, terms_of
 from opsapp.healing.logic.rules import names_of
 from opsapp.healing.resources.cases import case_of
-from opsapp.healing.stages import ending, ledger
+from opsapp.healing.stages import ending, ledger, reported
 from opsapp.healing.stages.attempt import Tried
+from opsapp.wire.actions import ACTIONS
 
 from . import advice, telling
 
 if TYPE_CHECKING:
     from .flow import Flow
 
+KEEP_S, KEEP_MOST = 86400.0, 500  # the steps that an agent is remembered to have taken alone
 LOCAL = ("verified", "failed", "inconclusive", "rolled_back", "lost", "skipped")
 
 
@@ -24,7 +27,7 @@ def report_local(flow: Flow, outcome: Mapping[str, Any]) -> None:
     if name in flow.healing.reported:  # its thanks were lost, so it was sent again
         return
     flow.healing.reported[name] = flow.now
-    began = min(outcome["created_at"], flow.now)  # by the host's clock, which may be ahead of ours
+    began = min(outcome["created_at"], flow.now)
     host = flow.world.hosts.get(outcome["agent_id"])
     target = outcome["target"] or (host.hostname if host else outcome["agent_id"])
     own = host is not None and names_of(target)[-1] in (host.hostname, host.agent_id, host.label)
@@ -42,27 +45,58 @@ def report_local(flow: Flow, outcome: Mapping[str, Any]) -> None:
         "names": (),
         "at": began,
     }
+    why = _refusal(flow, outcome, own=own, known=known, given=given)
+    if why is not None:
+        flow.end_event(case_of(event), outcome["rule_id"], "suppressed", why, 1)
+        return
+    record = _record(flow, outcome, event, began)
+    if record["executed"]:
+        advice.after_outcome(flow.healing, record, flow.world.thresholds, flow.now)
+    if not outcome.get("escalated"):  # the last step of its case
+        if ending.tells(record["outcome"], record["reason"]):
+            telling.unresolved(flow, record, record["outcome"], record["reason"])
+        tried = [Tried(ledger.judged(record), None)] if record["executed"] else []
+        flow.count_case(tried, record, alone_at=began + outcome["duration_s"])
+
+
+def _refusal(flow: Flow, outcome: Mapping[str, Any], *, own: bool, known: bool, given: bool) -> str | None:
+    """Why it is recorded as refused. What is taken for true uses up the host's budget, and nobody else's."""
+    agent_id = outcome["agent_id"]
     if not own or not known or not given:
         why = "not its own host" if not own else "no such rule" if not known else "a rule that it was not given"
-        flow.end_event(case_of(event), outcome["rule_id"], "suppressed", f"reported by {outcome['agent_id']}: {why}", 1)
-        return
+        return f"reported by {agent_id}: {why}"
+    given_to_it = terms_of(flow.root, agent_id, outcome.get("policy_version") or 0)
+    terms = None if given_to_it is None else reported.Terms(*given_to_it)
+    begun = [reported.Begun(*one) for one in flow.healing.alone.get(agent_id, ())]
+    found = reported.refusal(outcome, terms, silences_of(flow.root, agent_id), begun)
+    if found is None:
+        flow.healing.alone[agent_id] = reported.noted(outcome, begun, keep_s=KEEP_S, most=KEEP_MOST)
+    return found
+
+
+def _record(flow: Flow, outcome: Mapping[str, Any], event: Mapping[str, Any], began: float) -> dict[str, Any]:
+    """Its entry in the ledger."""
     said = outcome["outcome"] if outcome["outcome"] in LOCAL else "inconclusive"
-    trust = flow.world.trust[outcome["rule_id"]]
+    trust, action = flow.world.trust[outcome["rule_id"]], ACTIONS.get(outcome["action_type"] or "")
+    kept = action is not None and action.snapshot is not None
+    case_id = outcome.get("case_id") or outcome["outcome_id"]
     entry = flow.ledger.begin(
         flow.root,
-        {**case_of(event), "step": outcome["escalation_step"]},
+        {**case_of(event), "id": case_id, "step": outcome["escalation_step"]},
         rule_id=outcome["rule_id"],
         now=began,
         trust_level=trust.current_level,
         action_type=outcome["action_type"] or "",
         action_params=ledger.params_text(outcome["action_params"]),
         action_success=outcome["action_success"],
+        risk=None if action is None else action.risk,
+        snapshot_id=f"alone.{outcome['outcome_id']}" if kept else None,  # as the agent calls it on its disk
         duration_s=outcome["duration_s"],
         metrics_before=outcome["metrics_before"],
         metrics_after=outcome["metrics_after"],
         executed=said != "skipped",
     )
-    record = flow.ledger.finish(
+    return flow.ledger.finish(
         flow.root,
         entry["id"],
         outcome=said,
@@ -72,12 +106,3 @@ def report_local(flow: Flow, outcome: Mapping[str, Any]) -> None:
         verdict=outcome.get("verdict"),
         rollback_status="rolled_back" if said == "rolled_back" else None,
     )
-    if record["executed"]:
-        site = flow.world.graph.site(record["target"])
-        flow.healing.begin(flow.now, at=began, rule_id=record["rule_id"], site=site, target=record["target"])
-        advice.after_outcome(flow.healing, record, flow.world.thresholds, flow.now)
-    if not outcome.get("escalated"):  # the last step of its case
-        if ending.tells(said, record["reason"]):
-            telling.unresolved(flow, record, said, record["reason"])
-        tried = [Tried(ledger.judged(record), None)] if record["executed"] else []
-        flow.count_case(tried, record, at=began + outcome["duration_s"])

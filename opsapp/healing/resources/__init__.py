@@ -53,6 +53,7 @@ class Healing(Folder):
         self.answers = OOBTree()  # id of a rollback request -> the ledger id that it became, or None
         self.deeds = Deeds()
         self.injections = Injections()
+        self.alone = OOBTree()  # agent -> the steps that it has taken alone, against its budget
         self.given = OOBTree()  # agent -> the rules that it was ever given to heal alone
         self.begun: tuple[Begun, ...] = ()  # heals of the last hour
 
@@ -172,6 +173,13 @@ def add_line(root: Root) -> None:
     book = healing_of(root).book
     if "line" not in book.__dict__:
         book.line = OOBTree()
+
+
+def add_alone(root: Root) -> None:
+    """Evolve step: what agents have reported of healing alone is counted against their budgets."""
+    healing = healing_of(root)
+    if "alone" not in healing.__dict__:
+        healing.alone = OOBTree()
 
 
 def index_failures(root: Root) -> None:

@@ -10,6 +10,7 @@ from opsapp.healing.logic.levels import PREDICTIVE_SOURCES, lowest, one_above, o
 from opsapp.healing.logic.thresholds import Breaker, Promotion, Thresholds
 
 KEPT_TRIGGERS = 1000
+KEPT_ALONE = 100
 BREAKER, CUSUM = "circuit_breaker", "cusum"  # causes of a demotion
 
 
@@ -34,6 +35,7 @@ class Trust(NamedTuple):
     failed: int = 0
     streak: tuple[float, ...] = ()  # when the cases that failed since the last success ended
     cusum: float = 0.0
+    alone: tuple[str, ...] = ()  # results that agents report of healing alone, which wait for one of the service's own
 
 
 class Change(NamedTuple):
@@ -76,7 +78,8 @@ def redefine(trust: Trust, definition: str, ceiling: str, now: float) -> Trust:
 
 
 def _enter(trust: Trust, level: str, now: float) -> Trust:
-    return trust._replace(current_level=level, since=now, executions=0, verified=0, failed=0, streak=(), cusum=0.0)
+    fresh = trust._replace(executions=0, verified=0, failed=0, streak=(), cusum=0.0, alone=())
+    return fresh._replace(current_level=level, since=now)
 
 
 # -- evidence ----------------------------------------------------------------------------------------------------------
@@ -86,21 +89,46 @@ def triggered(trust: Trust, now: float, promotion: Promotion) -> Trust:
     return trust._replace(triggers=(*_recent(trust.triggers, now, promotion), now)[-KEPT_TRIGGERS:])
 
 
-def recorded(
-    trust: Trust, result: str, now: float, thresholds: Thresholds, at: float | None = None
-) -> tuple[Trust, Change | None]:
-    """After a case in which something was executed (see `attempt`). What is not known counts neither for nor against.
-    `at`: when it ended, where it is heard of later."""
-    trust = trust._replace(executions=trust.executions + 1)
+def recorded(trust: Trust, result: str, now: float, thresholds: Thresholds) -> tuple[Trust, Change | None]:
+    """After a case in which something was executed (see `attempt`). What is not known counts neither for nor
+    against."""
+    waiting, trust = trust.alone, _counted(trust, result)
     if result not in ("verified", "failed"):
         return trust, None
     verified = result == "verified"
-    trust = trust._replace(cusum=cusum.added(trust.cusum, verified, thresholds.cusum))
+    trust = trust._replace(cusum=cusum.added(trust.cusum, verified, thresholds.cusum), alone=())
+    for waited in waiting:
+        trust = _counted(trust, waited)
     if verified:
-        return trust._replace(verified=trust.verified + 1, streak=()), None
-    happened = now if at is None else min(at, now)
+        return trust._replace(streak=()), None
+    return _failed(trust, now, now, thresholds)
+
+
+def reported(
+    trust: Trust, result: str, happened: float, now: float, thresholds: Thresholds
+) -> tuple[Trust, Change | None]:
+    """After a case that an agent reports of healing alone. It counts together with at least one that the service saw
+    itself: for the evidence of this level, and for the breaker too, so that nobody who has an agent's key can move a
+    rule by what he makes up. The CUSUM goes by what the service saw."""
+    if not trust.verified + trust.failed:
+        return trust._replace(alone=(*trust.alone, result)[-KEPT_ALONE:]), None
+    trust = _counted(trust, result)
+    if result != "failed" or not trust.streak:
+        return trust, None
+    return _failed(trust, min(happened, now), now, thresholds)
+
+
+def _counted(trust: Trust, result: str) -> Trust:
+    return trust._replace(
+        executions=trust.executions + 1,
+        verified=trust.verified + (result == "verified"),
+        failed=trust.failed + (result == "failed"),
+    )
+
+
+def _failed(trust: Trust, happened: float, now: float, thresholds: Thresholds) -> tuple[Trust, Change | None]:
     streak = (*trust.streak, happened)[-thresholds.breaker.failures :]
-    return _demoted(trust._replace(failed=trust.failed + 1, streak=streak), now, thresholds)
+    return _demoted(trust._replace(streak=streak), now, thresholds)
 
 
 def _demoted(trust: Trust, now: float, thresholds: Thresholds) -> tuple[Trust, Change | None]:

@@ -1,0 +1,63 @@
+"""What time it is by the server's clock, while it is away too: policies expire by that one, not by this host's.
+
+The last time that the server said is kept with the time since this machine's boot, which no change of the host's clock
+moves; after a boot, with the difference between the two clocks.
+"""
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any, Callable, Dict, Optional
+
+from opsapp.wire.fields import WireError, dumps, loads
+
+from .disk import write_whole
+
+log = logging.getLogger("clock")
+UNSURE_S = 1.0    # a difference that is not worth a write
+
+
+def since_boot() -> float:
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+class ServerClock:
+    def __init__(self, path: str, boot_id: str, *, wall: Callable[[], float] = time.time,
+                 running: Callable[[], float] = since_boot):
+        self._path = path
+        self._boot_id = boot_id
+        self._wall = wall
+        self._running = running
+        self._kept = self._load()
+
+    def heard(self, server: Optional[float]) -> None:
+        """The server has just said what time it is."""
+        if server is None or (self._kept and self._kept["boot_id"] == self._boot_id
+                              and abs(self.now() - server) < UNSURE_S):
+            return
+        self._kept = {"server": server, "running": self._running(), "wall": self._wall(), "boot_id": self._boot_id}
+        try:
+            write_whole(self._path, dumps(self._kept))
+        except OSError as error:
+            log.warning("the server's time is not kept over a restart: %s", error)
+
+    def now(self) -> float:
+        """By the server's clock, as far as it was ever heard."""
+        kept = self._kept
+        if not kept:
+            return self._wall()
+        if kept["boot_id"] == self._boot_id:
+            return kept["server"] + self._running() - kept["running"]
+        return kept["server"] + self._wall() - kept["wall"]
+
+    def _load(self) -> Dict[str, Any]:
+        try:
+            with open(self._path, "rb") as file:
+                kept = loads(file.read())
+            times = {name: float(kept[name]) for name in ("server", "running", "wall")}
+            return {"boot_id": str(kept["boot_id"]), **times}
+        except FileNotFoundError:
+            return {}
+        except (OSError, WireError, KeyError, TypeError, ValueError) as error:
+            log.error("the server's time is not known until it says it again: %s", error)
+            return {}

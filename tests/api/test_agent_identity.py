@@ -1,0 +1,106 @@
+"""Which machine an agent is on, what its clock shows, whose results count. The agent here is a client with a key."""
+
+import pytest
+
+from opsapp.agents.engine import give_policies, silences_of, terms_of
+from opsapp.agents.engine.policies import catch_up, policies_of
+from opsapp.agents.resources import agents_of
+from tests.api.test_agents import Polling
+
+STEP = {"action": "restart_service", "params": {"service": "nginx"}}
+POLICY = {"rule_id": "nginx", "condition": 'service.nginx.state == "failed"', "settle_s": 0, "steps": [STEP]}
+
+
+@pytest.fixture
+def box(service):
+    return Polling(service)
+
+
+def give(service, box, **more):
+    terms = {"policies": [POLICY], "offline_after_s": 45.0, "budget": 3, **more}
+    service.node.transact(
+        lambda root: give_policies(root, box.id, **terms, expires_at=service.clock.now() + 86400)
+    )  # fmt: skip
+
+
+def test_who_once_said_which_machine_it_is_on_and_says_it_no_more_is_a_clone(service, box):
+    box.report()
+    box.report(machine_id="m1")
+    assert box.report(status=409)["code"] == "clone"
+    assert box.seen()["clone_detected_at"] == int(service.clock.now())
+    box.report(machine_id="m1")
+
+
+def test_a_command_is_ended_by_the_machine_that_has_it(service, box):
+    box.report(machine_id="m1", held=[])
+    asked = box.ask()
+    [sent] = box.report(machine_id="m1", held=[])["commands"]
+    assert sent["command_id"] == asked
+    held = [{"command_id": asked, "state": "running"}]
+    box.report(machine_id="m1", held=held)
+    result = {"command_id": asked, "status": "done", "exit_code": 0, "output": "made up"}
+    box.report(machine_id="m2", held=[], results=[result])
+    assert box.command(asked)["status"] == "running", "neither ended nor lost by what another machine says"
+    box.report(machine_id="m1", held=held, results=[{**result, "output": "true"}])
+    assert (box.command(asked)["status"], box.command(asked)["output"]) == ("done", "true")
+
+
+def test_what_one_machine_was_given_is_not_given_to_another(service, box):
+    asked = box.ask()
+    [sent] = box.report(machine_id="m1", held=[])["commands"]
+    assert box.report(machine_id="m2", held=[])["commands"] == []
+    assert box.report(machine_id="m1", held=[])["commands"] == [sent]
+    assert sent["command_id"] == asked
+
+
+@pytest.mark.parametrize("ahead", [-86400.0, 0.0, 86400.0])
+def test_a_hosts_clock_is_measured_shown_and_corrected(service, box, ahead):
+    def told(seconds_ago):
+        at = service.clock.now() + ahead - seconds_ago
+        return {"outcome_id": f"o{seconds_ago}", "rule_id": "nginx", "outcome": "verified", "created_at": at}
+
+    assert box.seen()["clock_skew_s"] is None
+    box.report(time=service.clock.now() + ahead, outcomes=[told(100)])
+    assert box.seen()["clock_skew_s"] == ahead
+    [kept] = service.read(lambda root: list(root.system["agent-outcomes"].values()))
+    assert kept["created_at"] == service.clock.now() - 100
+
+
+def test_a_message_that_took_long_does_not_move_the_clock(service, box):
+    box.report(time=service.clock.now() + 5)
+    box.report(time=service.clock.now() - 600, reason="spooled")
+    box.report(time=service.clock.now() - 20)
+    assert box.seen()["clock_skew_s"] == 5
+
+
+def test_times_in_which_an_agent_with_policies_was_not_heard_are_remembered(service, box):
+    box.report()
+    service.clock.advance(100)
+    box.report()
+    assert service.read(lambda root: silences_of(root, box.id)) == (), "it could not heal alone"
+    give(service, box)
+    service.clock.advance(30)
+    box.report()
+    since = service.clock.now()
+    service.clock.advance(300)
+    box.report()
+    assert service.read(lambda root: silences_of(root, box.id)) == ((since, since + 300),)
+    assert service.read(lambda root: silences_of(root, "gone")) == ()
+
+
+def test_the_budgets_of_earlier_policies_are_known(service, box):
+    assert service.read(lambda root: (terms_of(root, box.id, 1), terms_of(root, "gone", 1))) == (None, None)
+    give(service, box)
+    give(service, box, budget=7)
+    terms = service.read(lambda root: [terms_of(root, box.id, version) for version in (1, 2, 99)])
+    assert terms == [(3, 3600.0), (7, 3600.0), (7, 3600.0)]
+
+
+def test_an_agent_with_later_policies_than_a_restored_store_knows_is_given_the_stores(service, box):
+    give(service, box)
+    answer = box.report(policy_version=41)
+    assert (answer["policy_version"], answer["policies"]["bundle"]["version"]) == (42, 42)
+    assert answer["time"] == service.clock.now()
+    assert service.read(lambda root: policies_of(root, box.id)["policies"]) == [{**POLICY}]
+    service.node.transact(lambda root: catch_up(root, agents_of(root)[box.id], None))
+    assert box.report(policy_version=42).get("policies") is None
