@@ -14,6 +14,16 @@ and one greenlet per open session, the connection's own.
 Must not: decide what to do on a host; it delivers what it is given, at most once.
 """
 
+FORWARDABLE = (
+    ("GET", "/api/agents/*/files"),
+    ("POST", "/api/agents/*/files"),
+    ("GET", "/api/agents/*/stream/logs"),
+    ("GET", "/api/agents/*/stream/metrics"),
+    ("POST", "/node-heard"),
+    ("POST", "/node-measure"),
+    ("POST", "/node-probe"),
+)
+
 
 def includeme(config):
     from opsapp.maintenance.interfaces import IScopeKind
@@ -42,5 +52,7 @@ def includeme(config):
     config.add_engine(executor.start)
     config.add_engine("opsapp.agents.engine.sweep.start")
     config.add_sink("POST", "/api/agents/*/files")
+    for method, pattern in FORWARDABLE:
+        config.add_forwardable(method, pattern)
     config.add_body_limit("POST", relay.PATH, 2 * relay.MOST_BYTES)
     config.scan("opsapp.agents.views")

@@ -20,6 +20,7 @@ def includeme(config):
     config.add_sealed("opsapp.auth.resources.secondfactor.reseal")
     config.add_preparation("opsapp.auth.engine.make_first_admin")
     config.add_credential_reader(policy.read_credential)
+    config.add_caller_lookup(policy.look_up)
     config.add_engine("opsapp.auth.engine.start")
     config.add_body_limit("POST", "/api/login", SIGN_IN_LIMIT)
     config.add_body_limit("POST", "/api/login/totp", SIGN_IN_LIMIT)

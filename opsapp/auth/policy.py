@@ -11,7 +11,7 @@ from opsapp.tree.root import Root
 from opsapp.web.identity import Identity, presented_token
 
 from .cookies import SESSION, is_from_elsewhere
-from .resources import find_key, find_session, use_ticket, users_of
+from .resources import find_key, find_session, live_key, live_session, use_ticket, users_of
 
 TOKEN = re.compile(r"[0-9a-f]{64}")
 
@@ -58,3 +58,19 @@ def _ticket(request: Request, root: Root, token: str, now: float) -> Identity | 
         return None
     found = use_ticket(root, token, request.path_info, now)
     return None if found is None else Identity("ticket", *found, ticket=digest(token))
+
+
+def look_up(root: Root, caller: Identity, now: float) -> Identity | None:
+    """Who another node vouched for, as the store has it now: its session or key must live, its role is the one of
+    today."""
+    if caller.session_id is None:
+        return None
+    key = live_key(root, caller.session_id, now)
+    if key is not None:
+        user, role, ends = key[0].username, key[1], key[0].expires_at
+    else:
+        session = live_session(root, caller.name, caller.session_id, now)
+        if session is None:
+            return None
+        user, role, ends = session.username, users_of(root)[session.username].role, session.expires_at
+    return caller._replace(role=role, expires_at=ends) if user == caller.name else None

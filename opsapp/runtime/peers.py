@@ -2,7 +2,9 @@
 
 What is live (a session, a stream, what was just heard) is on one node, and another one may need it. Requests carry who
 asks and are signed with a secret that only the nodes of this cluster can derive: it comes from the master key, which is
-the same on all of them. The body is not signed: nodes talk over a network that is theirs, as they do with their store.
+the same on all of them, and serves this use alone. Signed are the node that is asked, method, path and query, the
+body's digest, the time, and a number that is accepted once. Of a body that is handed on while it comes (an upload)
+nobody knows the digest beforehand: it is `STREAMED` in its place, which is accepted for such paths alone.
 On the hub the caller waits cooperatively; elsewhere it blocks. Must not: know what is asked for.
 """
 
@@ -16,6 +18,7 @@ import json
 import secrets
 import select
 import socket
+import threading
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
@@ -35,7 +38,11 @@ PURPOSE = "node to node"
 CONNECT_S = 5.0
 SILENCE_S = 60.0  # longer than a stream is ever quiet
 SIGNED_FOR_S = 300.0  # clocks need not agree by more than this
+TIDY_S = 10.0
+NONCES = "opsapp.nonces"
 PIECE = 65536
+STREAMED = "streamed"
+NOTHING = hashlib.sha256(b"").hexdigest()  # the digest of no body
 Headers = list[tuple[str, str]]
 
 
@@ -62,13 +69,38 @@ class Caller(NamedTuple):
 CLUSTER = Caller("node", "cluster")  # a node, on nobody's behalf
 
 
+class Vouched(NamedTuple):
+    """What a header that is genuine says: who asks, and the digest that the body has to have."""
+
+    caller: Caller
+    digest: str
+
+
+class Nonces:
+    """The numbers that were accepted of late: each for one request of one connection."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: dict[str, tuple[float, str]] = {}  # nonce -> (when it may be forgotten, which request)
+        self._tidied_at = float("-inf")
+
+    def accept(self, nonce: str, request_id: str, now: float) -> bool:
+        """Whether it is new. The same request may be looked at again (before its body has come, after a conflict)."""
+        with self._lock:
+            if now - self._tidied_at > TIDY_S:
+                self._tidied_at = now
+                self._known = {each: known for each, known in self._known.items() if known[0] > now}
+            known = self._known.setdefault(nonce, (now + 2 * SIGNED_FOR_S, request_id))
+            return known[1] == request_id
+
+
 def signature(secret: bytes, method: str, target: str, said: str) -> str:
     return hmac.new(secret, f"{method}\n{target}\n{said}".encode(), hashlib.sha256).hexdigest()
 
 
-def credential(node: Node, method: str, target: str, caller: Caller) -> str:
-    """The header's value: who asks, when, and the proof."""
-    plain = json.dumps([node.clock.now(), secrets.token_hex(8), *caller], separators=(",", ":"))
+def credential(node: Node, name: str, method: str, target: str, caller: Caller, digest: str) -> str:
+    """The header's value for a request to the node of that name: who asks, when, and the proof."""
+    plain = json.dumps([name, node.clock.now(), secrets.token_hex(16), digest, *caller], separators=(",", ":"))
     said = base64.urlsafe_b64encode(plain.encode()).decode()
     return f"{said}.{signature(node.registry[REGISTRY_KEY].derived(PURPOSE), method, target, said)}"
 
@@ -89,22 +121,37 @@ def _is_ours(node: Node, method: str, target: str, said: str, proof: str) -> boo
     return known()
 
 
-def caller_of(node: Node, method: str, target: str, value: str) -> Caller | None:
-    """Who asks, if a node of this cluster says so of this very request, just now."""
+def vouched(node: Node, method: str, target: str, value: str, request_id: str) -> Vouched | None:
+    """Who asks, if a node of this cluster says so of this very request, just now and for the first time. A service
+    whose store is its own has no other nodes."""
     said, _, proof = value.partition(".")
-    if not _is_ours(node, method, target, said, proof):
+    if node.nodes.exclusive or not _is_ours(node, method, target, said, proof):
         return None
     try:
-        at, _nonce, *who = json.loads(base64.urlsafe_b64decode(said))
-    except (ValueError, binascii.Error):
+        name, at, nonce, digest, *who = json.loads(base64.urlsafe_b64decode(said))
+        caller = Caller(*who)
+    except (ValueError, TypeError, binascii.Error):  # signed by a node of another version
         return None
-    return Caller(*who) if abs(node.clock.now() - at) <= SIGNED_FOR_S else None
+    now = node.clock.now()
+    if name != node.name or abs(now - at) > SIGNED_FOR_S:
+        return None
+    nonces: Nonces = node.registry.setdefault(NONCES, Nonces())
+    return Vouched(caller, digest) if nonces.accept(nonce, request_id, now) else None
 
 
 class Exchange:
     """One request and its answer."""
 
-    def __init__(self, node: Node, name: str, method: str, target: str, caller: Caller, headers: Headers = ()):  # type: ignore[assignment]
+    def __init__(
+        self,
+        node: Node,
+        name: str,
+        method: str,
+        target: str,
+        caller: Caller,
+        headers: Headers = (),  # type: ignore[assignment]
+        digest: str = NOTHING,
+    ):
         self.name = name
         self.status = 0
         self.headers: dict[str, str] = {}
@@ -119,7 +166,8 @@ class Exchange:
             raise NodeAway(name, problem.strerror or str(problem)) from None
         self._socket.settimeout(SILENCE_S)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        own = [("Host", address.netloc), (HEADER, credential(node, method, target, caller)), ("Connection", "close")]
+        proof = credential(node, name, method, target, caller, digest)
+        own = [("Host", address.netloc), (HEADER, proof), ("Connection", "close")]
         self._send(h11.Request(method=method, target=target, headers=[*own, *headers]))
 
     def give(self, pieces: Iterable[bytes]) -> None:
@@ -179,7 +227,7 @@ def ask(node: Node, name: str, target: str, value: Any, caller: Caller = CLUSTER
     """POST a JSON value to another node; the JSON value that it answers."""
     body = json.dumps(value, separators=(",", ":")).encode()
     headers = [("Content-Type", "application/json"), ("Content-Length", str(len(body)))]
-    exchange = Exchange(node, name, "POST", target, caller, headers)
+    exchange = Exchange(node, name, "POST", target, caller, headers, hashlib.sha256(body).hexdigest())
     try:
         exchange.give([body])
         if exchange.answered() != 200:

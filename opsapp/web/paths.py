@@ -1,6 +1,7 @@
 """Small tables over paths that the server reads before anything is routed: sinks, and bodies that may be larger.
 
-Filled by views' `includeme` (`config.add_sink`, `config.add_body_limit`); the hub asks per request.
+Filled by views' `includeme` (`config.add_sink`, `config.add_body_limit`,
+`config.add_forwardable`); the hub asks per request.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ class Paths:
     def __init__(self) -> None:
         self._sinks: list[tuple[str, re.Pattern[str]]] = []
         self._limits: list[tuple[str, re.Pattern[str], int]] = []
+        self._forwardable: list[tuple[str, re.Pattern[str]]] = []
 
     def add_sink(self, method: str, pattern: str) -> None:
         """The body of such a request is left unread until its view has answered."""
@@ -26,6 +28,13 @@ class Paths:
     def add_body_limit(self, method: str, pattern: str, limit: int) -> None:
         """Such a request may carry a body of up to `limit` bytes."""
         self._limits.append((method, _compiled(pattern), limit))
+
+    def add_forwardable(self, method: str, pattern: str) -> None:
+        """Such a request may come from another node of the cluster."""
+        self._forwardable.append((method, _compiled(pattern)))
+
+    def is_forwardable(self, method: str, path: str) -> bool:
+        return any(method == known and pattern.fullmatch(path) for known, pattern in self._forwardable)
 
     def is_sink(self, method: str, path: str) -> bool:
         return any(method == known and pattern.fullmatch(path) for known, pattern in self._sinks)
@@ -47,6 +56,7 @@ def includeme(config: Any) -> None:
     """Directives for features; the table is `registry["opsapp.paths"]`."""
     paths = config.registry.setdefault(REGISTRY_KEY, Paths())
     config.add_directive("add_sink", lambda _config, method, pattern: paths.add_sink(method, pattern))
+    config.add_directive("add_forwardable", lambda _config, method, pattern: paths.add_forwardable(method, pattern))
     config.add_directive(
         "add_body_limit", lambda _config, method, pattern, limit: paths.add_body_limit(method, pattern, limit)
     )

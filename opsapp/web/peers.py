@@ -1,11 +1,13 @@
 """Requests that another node has to answer: handed on to it as they are, with who asks; and how they are taken there.
 
 The other node sees the same path and query and decides anew, as the same caller. Nothing is handed on twice.
-Must not: know what a request is about.
+A header that names a caller is accepted for paths that nodes hand on (`config.add_forwardable`), and its session, key
+or ticket is looked up here again. Must not: know what a request is about.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,7 +18,9 @@ from opsapp.runtime import peers
 from opsapp.runtime.node import Node
 
 from .answers import Answer, Deferred, Sink, Stream
+from .asked import request_id
 from .identity import Identity
+from .paths import REGISTRY_KEY as PATHS
 
 FORWARDED = "opsapp.forwarded"  # in the environ of a request that another node handed on
 TAKEN_ALONG = ("Range", "If-Range", "Last-Event-ID", "Accept", "Content-Type")
@@ -26,16 +30,31 @@ GIVEN_BACK = (
 )  # fmt: skip
 
 
-def read_node(request: Request, _root: Any) -> Identity | None:
-    """The caller that another node vouches for."""
-    value = request.headers.get(peers.HEADER)
-    if not value:
+def read_node(request: Request, root: Any) -> Identity | None:
+    """The caller that another node vouches for, as this node's store knows it."""
+    value, paths = request.headers.get(peers.HEADER), request.registry[PATHS]
+    if not value or not paths.is_forwardable(request.method, request.path_info):
         return None
-    caller = peers.caller_of(request.node, request.method, _target(request), value)
-    if caller is None:
+    vouched = peers.vouched(request.node, request.method, _target(request), value, request_id(request.environ))
+    if vouched is None or vouched.digest != _digest(request):
         return None
-    request.environ[FORWARDED] = True
-    return Identity(*caller)
+    identity = _looked_up(request, root, Identity(*vouched.caller))
+    if identity is not None:
+        request.environ[FORWARDED] = True
+    return identity
+
+
+def _looked_up(request: Request, root: Any, caller: Identity) -> Identity | None:
+    """A node that asks for itself is nobody's session, and may do what nodes may."""
+    if caller.kind == peers.CLUSTER.kind:
+        return Identity(*peers.CLUSTER)
+    return request.registry.opsapp_caller_lookup(root, caller, request.node.clock.now())
+
+
+def _digest(request: Request) -> str:
+    if request.registry[PATHS].is_sink(request.method, request.path_info):
+        return peers.STREAMED
+    return hashlib.sha256(request.body).hexdigest()
 
 
 def _target(request: Request) -> str:
@@ -80,7 +99,7 @@ def forward_body(request: Request, name: str, limit: int) -> Answer:
         framing = ("Transfer-Encoding", "chunked")
         if body.content_length is not None:
             framing = ("Content-Length", str(body.content_length))
-        exchange = peers.Exchange(node, name, method, target, caller, [*headers, framing])
+        exchange = peers.Exchange(node, name, method, target, caller, [*headers, framing], peers.STREAMED)
         try:
             exchange.give(iter(lambda: body.read(peers.PIECE), b""))
             exchange.answered()
@@ -121,5 +140,16 @@ def _answer(exchange: peers.Exchange) -> Response:
     return response
 
 
+def _nobody(_root: Any, _caller: Identity, _now: float) -> None:
+    """Until a room that knows sessions says who is behind one."""
+
+
+def add_caller_lookup(config: Any, look_up: Any) -> None:
+    """Directive: `look_up(root, identity, now)` is the Identity as it is now, or None when it has ended."""
+    config.registry.opsapp_caller_lookup = look_up
+
+
 def includeme(config: Any) -> None:
     config.registry.opsapp_credential_readers.append(read_node)
+    config.registry.opsapp_caller_lookup = _nobody
+    config.add_directive("add_caller_lookup", add_caller_lookup)

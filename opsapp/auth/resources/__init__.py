@@ -1,7 +1,7 @@
 """What is stored of users and their credentials. Passwords, tokens and codes are here only as hashes, or sealed."""
 
 from .attempts import Attempts, count, forget_attempts, purge_attempts, seconds_locked
-from .keys import ApiKey, Keys, drop_key, drop_keys_of, end_of, find_key, make_key
+from .keys import ApiKey, Keys, drop_key, drop_keys_of, end_of, find_key, live_key, make_key
 from .secondfactor import (
     Totp,
     count_wrong_code,
@@ -16,6 +16,7 @@ from .sessions import (
     end_session,
     end_sessions,
     find_session,
+    live_session,
     open_session,
     purge_sessions,
     session_of,
@@ -49,6 +50,8 @@ __all__ = [
     "find_partial",
     "find_session",
     "forget_attempts",
+    "live_key",
+    "live_session",
     "make_key",
     "make_partial",
     "make_ticket",

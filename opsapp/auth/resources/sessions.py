@@ -60,6 +60,14 @@ def find_session(root: Root, token: str, now: float) -> Session | None:
     return None if user is None or user.disabled else session
 
 
+def live_session(root: Root, username: str, session_id: str, now: float) -> Session | None:
+    """The same by its user and id."""
+    user = root["api"]["users"].get(username)
+    token_digest = None if user is None or user.disabled else user.sessions.get(session_id)
+    session = None if token_digest is None else root.system["sessions"].get(token_digest)
+    return None if session is None or session.expires_at <= now else session
+
+
 def session_of(root: Root, username: str, session_id: str) -> Session | None:
     """This user's session with this id."""
     user = root["api"]["users"].get(username)
