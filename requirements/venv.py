@@ -1,4 +1,4 @@
-"""Brings .venv up to date with setup.py and lock.txt; does nothing when it already is. Needs only Python.
+"""Brings .venv up to date with the lock files; does nothing when it already is. Needs only Python.
 
 usage: python3 requirements/venv.py [run | test]      (test: with what the tests and the lint need)
 
@@ -12,22 +12,24 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
-LOCK = ROOT / "requirements/lock.txt"
+LOCKS = {"run": ROOT / "requirements/lock.txt", "test": ROOT / "requirements/lock-test.txt"}
 SEEK = """
 import json, sys
 from importlib import metadata
 from pip._vendor.packaging.requirements import Requirement
 missing = []
-for text in json.load(sys.stdin):
+for number, text in enumerate(json.load(sys.stdin)):
     need = Requirement(text)
     try:
-        if not need.specifier.contains(metadata.version(need.name), prereleases=True):
-            missing.append(text)
+        there = metadata.version(need.name) in need.specifier
     except metadata.PackageNotFoundError:
-        missing.append(text)
+        there = False
+    if not there and (need.marker is None or need.marker.evaluate()):
+        missing.append(number)
 print(json.dumps(missing))
 """
 
@@ -41,6 +43,21 @@ def requirements(level):
     return lists["SERVER"] + (lists["TEST"] if level == "test" else [])
 
 
+def blocks_of(text):
+    """The packages of a lock file, each with the lines of its hashes."""
+    blocks = []
+    for line in text.splitlines(keepends=True):
+        if line[:1] not in ("#", " ", "\n"):
+            blocks.append(line)
+        elif line[:1] == " ":
+            blocks[-1] += line
+    return blocks
+
+
+def locked(level):
+    return [block for name, lock in LOCKS.items() if name in ("run", level) for block in blocks_of(lock.read_text())]
+
+
 def make_venv():
     if (VENV / "bin/python").exists():
         return
@@ -51,29 +68,40 @@ def make_venv():
 
 def pip(*words):
     command = [str(VENV / "bin/python"), "-m", "pip", "install", "-q", "--disable-pip-version-check",
-               "--no-input", "-c", str(LOCK), *words]
+               "--no-input", "--no-deps", *words]
     if subprocess.run(command, env={**os.environ, "PIP_ROOT_USER_ACTION": "ignore"}).returncode:
         sys.exit("the installation failed; the lines above say why")
 
 
-def install(level):
-    if not VENV.is_symlink():
-        print(f"installing opsapp into .venv for `make {level}`; a minute or two, once", flush=True)
-        pip("-e", f"{ROOT}[test]" if level == "test" else str(ROOT))
-        return
-    seek = subprocess.run([str(VENV / "bin/python"), "-c", SEEK], input=json.dumps(requirements(level)),
-                          stdout=subprocess.PIPE, text=True, check=True)
-    missing = json.loads(seek.stdout)
+def install_locked(level):
+    """What is not there in the version that is locked, from files whose hashes are: nothing else is taken."""
+    blocks = locked(level)
+    texts = [block.partition("\\")[0].strip() for block in blocks]
+    seek = subprocess.run([str(VENV / "bin/python"), "-c", SEEK], input=json.dumps(texts), stdout=subprocess.PIPE,
+                          text=True, check=True)
+    missing = [blocks[number] for number in json.loads(seek.stdout)]
     if missing:
-        pip(*missing)
-    subprocess.run([str(VENV / "bin/python"), "setup.py", "-q", "egg_info"], cwd=ROOT, check=True)
+        with tempfile.TemporaryDirectory() as place:
+            wanted = pathlib.Path(place) / "wanted.txt"
+            wanted.write_text("".join(missing))
+            pip("--require-hashes", "-r", str(wanted))
+
+
+def install(level):
+    if VENV.is_symlink():
+        install_locked(level)
+        subprocess.run([str(VENV / "bin/python"), "setup.py", "-q", "egg_info"], cwd=ROOT, check=True)
+        return
+    print(f"installing opsapp into .venv for `make {level}`; a minute or two, once", flush=True)
+    install_locked(level)
+    pip("--no-build-isolation", *(["-e"] if level == "test" else []), str(ROOT))
 
 
 def main(level):
     if sys.version_info < (3, 10):
         sys.exit(f"opsapp needs Python 3.10 or newer, this is {sys.version.split()[0]}: make PYTHON=python3.11 …")
     make_venv()
-    told = [sys.version, str(ROOT), *requirements(level), LOCK.read_text(), (ROOT / "setup.py").read_text()]
+    told = [sys.version, str(ROOT), *requirements(level), *locked(level), (ROOT / "setup.py").read_text()]
     now = hashlib.sha256("\n".join(told).encode()).hexdigest()
     stamp = VENV / f"opsapp-{level}.stamp"
     if stamp.exists() and stamp.read_text() == now:
