@@ -69,6 +69,26 @@ def test_another_action_or_threshold_is_a_difference(past):
     assert {one["would"] for one in off} == {"suppress"}
 
 
+def test_what_did_not_last_would_not_have_fired_under_a_longer_for(past):
+    """Each of the failures lasted for some seconds."""
+    found = changed(past, rules=[{**DOWN, "for": 600}])
+    assert {(one["then"], one["would"]) for one in found["differences"]} == {("notify", "nothing")}
+    assert (found["events"], found["same"]) == (6, 0)
+    assert changed(past, rules=[{**DOWN, "for": "3s"}])["differences"] == []  # it lasted as long as the hold
+
+
+def test_an_onset_fires_again_less_often_under_a_longer_cooldown(ward):
+    here = ward({**DOWN, "cooldown_s": 120}, places=PLACES)
+    here.report("agent:d", down=1).turn()
+    here.pass_time(900, step=10, **{"subject": "agent:d", "down": 1})
+    assert [entry["outcome"] for entry in here.ledger] == ["notified"] * 8
+    for cooldown, left in ((120, 8), (240, 4), (360, 3), (86400, 1)):
+        found = changed(here, rules=[{**DOWN, "cooldown_s": cooldown}])
+        assert (found["same"], {one["would"] for one in found["differences"]} <= {"nothing"}) == (left, True)
+    lasting = changed(here, rules=[{**DOWN, "cooldown_s": 120, "for": 300}])
+    assert lasting["same"] == 5  # those of the first five minutes would not have come
+
+
 def test_only_so_many_days_and_nothing_is_written(past, tmp_path):
     before = (tmp_path / "main.fs").read_bytes()
     past.clock.advance(2 * 86400)

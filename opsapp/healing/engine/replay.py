@@ -1,7 +1,8 @@
 """Replay: the stages over what the ledger has recorded, under a policy that somebody is thinking about.
 
 Each recorded event is taken through the stages twice, under the present policy and under the changed one; where the two
-part, that is a difference. What is not in the ledger plays no part: the windows, brake and kill switch of that time.
+part, that is a difference. Under another `for` or `cooldown_s` an event may not have come at all; it is taken to have
+come under the present ones. What is not in the ledger plays no part: the windows, brake and kill switch of that time.
 Must not: write, or reach a host.
 """
 
@@ -11,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from opsapp.healing.logic import onsets
 from opsapp.healing.logic import rules as logic
 from opsapp.healing.logic.graph import Graph, mistakes
 from opsapp.healing.logic.graph import Node as GraphNode
@@ -20,6 +22,7 @@ from opsapp.healing.resources.cases import case_of
 from opsapp.healing.stages import correlation, planning
 from opsapp.healing.stages.trust import Trust
 from opsapp.healing.stages.world import Reading, World
+from opsapp.lib.durations import seconds
 from opsapp.lib.problems import Invalid
 from opsapp.tree.root import Root
 from opsapp.wire.conditions import parse
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
 PAGE = 500
 MOST = 20_000
 DAY = 86400.0
+AT_ONCE = ("suppressed", "observed", "absorbed")  # outcomes of events that ended as they arrived
 ACTED = ("verified", "failed", "inconclusive", "rolled_back", "lost")
 THEN = {**WOULD, "notified": "notify", "simulated": "simulate"}
 
@@ -106,6 +110,7 @@ def compare(entries: list[dict[str, Any]], world: World, places: list[Place], ch
     """In a lane's thread: what would have become of each."""
     graph = world.graph if change.graph is None else change.graph
     changed = replace(world, rules={**world.rules, **change.rules}, graph=graph)
+    gone = _not_fired(entries, world, change)
     differences, events = [], 0
     first = 0
     for entry in entries:
@@ -114,7 +119,8 @@ def compare(entries: list[dict[str, Any]], world: World, places: list[Place], ch
         while first < len(entries) and entries[first]["created_at"] < at - world.settings["absorption_window_s"]:
             first += 1
         failing = _failing(entries, first, at + world.settings["hold_s"])
-        now, then = _led_to(entry, world, places, failing), _led_to(entry, changed, places, failing)
+        now = _led_to(entry, world, places, failing)
+        then = ("nothing", None) if entry["id"] in gone else _led_to(entry, changed, places, failing)
         if now != then:
             differences.append(
                 {
@@ -128,6 +134,38 @@ def compare(entries: list[dict[str, Any]], world: World, places: list[Place], ch
                 }
             )
     return {"events": events, "same": events - sum(one["events"] for one in differences), "differences": differences}
+
+
+def _not_fired(entries: list[dict[str, Any]], world: World, change: Change) -> set[int]:
+    """Ids of entries whose event would not have come under the changed `for` and `cooldown_s` of its rule."""
+    found: set[int] = set()
+    for rule_id, rule in change.rules.items():
+        present = world.rules.get(rule_id)
+        if present is None or _timing(present) == _timing(rule):
+            continue
+        by_target: dict[str, list[dict[str, Any]]] = {}
+        for entry in entries:
+            if entry["rule_id"] == rule_id and entry["source"] == "alert":
+                by_target.setdefault(entry["target"], []).append(entry)
+        for rows in by_target.values():
+            alerts = [_fired(row, world.settings) for row in rows]
+            fires = onsets.still_fire(alerts, _timing(present), _timing(rule))
+            found.update(row["id"] for row, fired in zip(rows, fires, strict=True) if not fired)
+    return found
+
+
+def _timing(rule: Mapping[str, Any]) -> onsets.Timing:
+    return onsets.Timing(seconds(rule["for"]), float(rule["cooldown_s"]))
+
+
+def _fired(entry: Mapping[str, Any], settings: Mapping[str, Any]) -> onsets.Fired:
+    """When an entry's event came, and how long its condition is known to have held. What was verified would have gone
+    on without the heal; what had a case was held first."""
+    outcome, at = entry["outcome"], float(entry["created_at"])
+    came = at if outcome in AT_ONCE else at - settings["hold_s"]
+    until = float("inf") if outcome == "verified" else float(entry["finished_at"] or at)
+    most = settings["absorption_window_s"] if outcome == "suppressed" else float("inf")
+    return onsets.Fired(came, until, outcome in ("verified", "withdrawn"), most)
 
 
 def _failing(entries: list[dict[str, Any]], first: int, until: float) -> set[str]:

@@ -1,0 +1,70 @@
+"""Whether recorded alerts would have fired under another `for` and `cooldown_s`: what replay asks.
+
+Pure. Alerts of one rule on one target belong to onsets: the condition became true, fired after `for`, and again each
+time the cooldown was over while it still held. Of an onset is known from when and until when it held at least.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+SLACK_S = 60.0  # after a cooldown until the next alert of the same onset: reports and checks come at intervals
+EARLY_S = 1.0  # times in the ledger are whole seconds
+
+
+class Timing(NamedTuple):
+    """A rule's `for` and `cooldown_s`."""
+
+    hold: float
+    cooldown: float
+
+
+class Fired(NamedTuple):
+    """A recorded alert."""
+
+    at: float
+    until: float  # the condition held until then at least
+    over: bool = False  # the condition was known false before the next alert
+    cooldown_most: float = float("inf")  # what was suppressed is tried again sooner
+
+
+def still_fire(alerts: Sequence[Fired], before: Timing, after: Timing) -> list[bool]:
+    """Whether each of these alerts of one rule on one target, in the order of time, would have fired under `after`;
+    they fired under `before`."""
+    fires = [False] * len(alerts)
+    for onset in _onsets(alerts, before):
+        for at in _of_onset([alerts[each] for each in onset], before, after):
+            fires[onset[at]] = True
+    return fires
+
+
+def _onsets(alerts: Sequence[Fired], before: Timing) -> list[list[int]]:
+    found: list[list[int]] = []
+    for at, alert in enumerate(alerts):
+        if found and _same_onset(alerts[at - 1], alert, before):
+            found[-1].append(at)
+        else:
+            found.append([at])
+    return found
+
+
+def _same_onset(last: Fired, alert: Fired, before: Timing) -> bool:
+    """The same onset fires again when its cooldown is over; before that only a new one does."""
+    rest = min(before.cooldown, last.cooldown_most)
+    return not last.over and rest - EARLY_S <= alert.at - last.at <= rest + SLACK_S
+
+
+def _of_onset(alerts: Sequence[Fired], before: Timing, after: Timing) -> list[int]:
+    """Which of an onset's alerts would have fired. The first that comes once the condition has held for long enough;
+    where none comes any more, the last stands for it."""
+    due = alerts[0].at - before.hold + after.hold
+    if after.hold > before.hold and max(alert.until for alert in alerts) < due:
+        return []
+    first = next((at for at, alert in enumerate(alerts) if alert.at >= due), len(alerts) - 1)
+    fired, last = [first], max(due, alerts[first].at)
+    for at in range(first + 1, len(alerts)):
+        if alerts[at].at - last >= min(after.cooldown, alerts[at - 1].cooldown_most) - EARLY_S:
+            fired.append(at)
+            last = alerts[at].at
+    return fired
