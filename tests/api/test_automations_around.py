@@ -79,6 +79,43 @@ def test_the_war_room_suggests_what_has_worked_on_this_host(service):
     assert service.transact(warroom.section, {**incident, "monitor_id": "gone"}, now) == {}
 
 
+def test_the_war_room_ranks_by_what_helped_against_this_and_not_in_general(service):
+    from opsapp.automations.engine.warroom import Outage, helped, suggestion
+    from opsapp.automations.resources import automations_of
+
+    made = {}
+    for name, general in (("often", 30), ("here", 2)):
+        body = {"name": name, "type": "script", "params": {"script": "x"}}
+        made[name] = service.otto.post_json("/api/automations", body).json["id"]
+        for _ in range(general):
+            run = service.otto.post(f"/api/automations/{made[name]}/run").json
+            service.transact(begun, run["run_id"], service.clock.now())
+            service.transact(ended, run["run_id"], "done")
+        if name == "often":
+            service.clock.advance(7200)
+    now = service.clock.now()
+    outages = [Outage(now - 7300, now - 5000, True), Outage(now - 60, now + 60, True)]
+
+    def look(root):
+        return [suggestion(root, automations_of(root)[made[name]], outages) for name in ("often", "here")]
+
+    often, here = service.transact(look)
+    assert (often["runs"], often["tried_here"], often["helped_here"]) == (30, 30, 0)
+    assert (here["runs"], here["tried_here"], here["helped_here"]) == (2, 2, 2)
+    assert here["score"] > often["score"]
+
+    def unknown(root):
+        run = next(iter(runs_of(root).values()))
+        goes_on = Outage(run.started, run.started + 60, False)  # or was closed by a person
+        return helped(run, []), helped(run, [goes_on])
+
+    assert service.transact(unknown) == (None, None)
+
+
+def begun(root, run_id, now):
+    runs_of(root)[run_id].started = now
+
+
 def ended(root, run_id, status):
     from opsapp.automations.engine import flow
 

@@ -137,6 +137,8 @@ def test_what_is_written_in_clear_is_hidden():
 
 def test_the_rank_of_what_has_worked():
     assert ranking.at_least(0, 0) == ranking.at_least(0, 5) == 0.0
+    assert ranking.for_condition(3, 3, 0, 9) == ranking.at_least(3, 3)
+    assert ranking.for_condition(0, 0, 8, 8) == ranking.at_least(8, 8) / 2
     assert 0.7 < ranking.at_least(10, 10) < 0.8 < ranking.at_least(100, 100) < 1
     assert runs.succeeded(["done", "failed", "lost"]) == "lost"
     assert runs.succeeded(["done", "done"]) == "done"

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from opsapp.agents import engine as agents
 from opsapp.automations.logic import ranking
-from opsapp.automations.resources import Automation, automations_of, runs_of
-from opsapp.monitoring.resources import monitors_of
+from opsapp.automations.resources import Automation, Run, automations_of, runs_of
+from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.tree.root import Root
 
 MOST = 10
 LOOKED_AT = 50  # of the newest runs of each
 BEFORE_S = 3600
+SUCCEEDED, FAILED = ("done",), ("failed", "timeout", "lost")
+SOON_S = 600.0  # an outage that ends so soon after a run was ended by it, as far as anybody can tell
 
 
 def section(root: Root, incident: Mapping[str, Any], now: float) -> dict[str, list[Any]]:
@@ -24,7 +26,9 @@ def section(root: Root, incident: Mapping[str, Any], now: float) -> dict[str, li
     host = next((each for each in agents.hosts(root) if each.agent_id == monitor.settings["agent_id"]), None)
     tags = {*monitor.settings["tags"], *(host.tags if host else ())}
     found = [each for each in automations_of(root).values() if concerns(each, host, tags)]
-    suggested = sorted((suggestion(root, each) for each in found), key=lambda row: (-row["score"], row["name"]))
+    outages = outages_of(root, incident["monitor_id"], now)
+    rows = [suggestion(root, each, outages) for each in found]
+    suggested = sorted(rows, key=lambda row: (-row["score"], row["name"]))
     since, until = incident["started"] - BEFORE_S, incident.get("resolved") or now
     events = [event for each in found for event in _events(root, each, since, until)]
     return {"suggested_automations": suggested[:MOST], "events": events}
@@ -40,11 +44,28 @@ def concerns(automation: Automation, host: Any, tags: set[str]) -> bool:
     return params.get("agent_id") == host.agent_id or params.get("hostname") in (host.hostname, host.label)
 
 
-def suggestion(root: Root, automation: Automation) -> dict[str, Any]:
-    """With what its runs have shown: `score` is what at least may be expected of it, not the bare rate."""
-    statuses = [runs_of(root)[run_id].status for run_id in automation.history.newest(LOOKED_AT)]
-    good = statuses.count("done")
-    tried = good + sum(statuses.count(bad) for bad in ("failed", "timeout", "lost"))
+class Outage(NamedTuple):
+    started: float
+    ended: float
+    resolved: bool  # the monitor came back by then
+
+
+def outages_of(root: Root, monitor_id: str, now: float) -> list[Outage]:
+    """The newest ones of a monitor."""
+    incidents = incidents_of(root)
+    ids = list(incidents.by_monitor.get(monitor_id, ()))[-LOOKED_AT:]
+    found = [incidents[each] for each in ids]
+    return [Outage(one.started, one.resolved or now, bool(one.resolved) and not one.closed_because) for one in found]
+
+
+def suggestion(root: Root, automation: Automation, outages: Sequence[Outage]) -> dict[str, Any]:
+    """With what its runs have shown. `score` is what at least may be expected of it against this: by what came of the
+    monitor's outages in which it ran; else half of what its runs promise in general."""
+    runs = [runs_of(root)[run_id] for run_id in automation.history.newest(LOOKED_AT)]
+    results = [result for run in runs if (result := helped(run, outages)) is not None]
+    statuses = [run.status for run in runs]
+    good = sum(status in SUCCEEDED for status in statuses)
+    tried = good + sum(status in FAILED for status in statuses)
     return {
         "id": automation.id,
         "name": automation.name,
@@ -52,8 +73,20 @@ def suggestion(root: Root, automation: Automation) -> dict[str, Any]:
         "runs": tried,
         "succeeded": good,
         "success_rate": round(100 * good / tried, 2) if tried else None,
-        "score": round(ranking.at_least(good, tried), 4),
+        "tried_here": len(results),
+        "helped_here": sum(results),
+        "score": round(ranking.for_condition(sum(results), len(results), good, tried), 4),
     }
+
+
+def helped(run: Run, outages: Sequence[Outage]) -> bool | None:
+    """Whether an outage ended soon after a run that it had asked for; None where it ran in none, or nobody can tell."""
+    if run.started is None or run.status not in (*SUCCEEDED, *FAILED):
+        return None
+    during = next((outage for outage in outages if outage.started <= run.started <= outage.ended), None)
+    if during is None or not (during.resolved or during.ended - run.started > SOON_S):
+        return None
+    return run.status in SUCCEEDED and during.resolved and during.ended - run.started <= SOON_S
 
 
 def _events(root: Root, automation: Automation, since: float, until: float) -> list[dict[str, Any]]:

@@ -15,3 +15,8 @@ def at_least(good: int, tried: int) -> float:
     middle = rate + weight / 2
     spread = Z * sqrt(rate * (1 - rate) / tried + weight / (4 * tried))
     return max(0.0, (middle - spread) / (1 + weight))
+
+
+def for_condition(helped: int, tried_here: int, good: int, tried: int) -> float:
+    """What is to be expected against this very condition. Where it was never tried, a general success counts half."""
+    return at_least(helped, tried_here) if tried_here else at_least(good, tried) / 2

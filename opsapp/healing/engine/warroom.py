@@ -31,7 +31,7 @@ def section(root: Root, incident: Mapping[str, Any], now: float) -> dict[str, li
         "heals": heals,
         "events": _events(heals),
         "dependencies": _dependencies(healing, names, causes_of(root, names, now)),
-        "suggested_automations": _helped(ledger, rows.values()),
+        "suggested_automations": _helped(ledger, rows.values(), incident["monitor_name"]),
     }
 
 
@@ -93,9 +93,16 @@ def _dependencies(healing: Any, names: list[str], causes: Mapping[str, str]) -> 
     ]
 
 
-def _helped(ledger: Any, rows: Any) -> list[dict[str, Any]]:
-    """Actions that were tried for these conditions, best first by the lower bound of their success."""
-    tried = {(row["action_type"], row["condition"]) for row in rows if row["action_type"]}
-    found = [effectiveness(action, condition, *ledger.statistics(action, condition)) for action, condition in tried]
-    measured = [one for one in found if one["total"]]
-    return sorted(measured, key=lambda one: (-(one["lower_bound"] or 0), one["action_type"]))
+def _helped(ledger: Any, rows: Any, monitor_name: str) -> list[dict[str, Any]]:
+    """Actions that were tried, best first by the lower bound of their success against this condition: what was tried
+    for the monitor itself counts whole, what was tried for something else of its host half."""
+    tried = {(row["action_type"], row["condition"]): False for row in rows if row["action_type"]}
+    tried |= {(row["action_type"], row["condition"]): True
+              for row in rows if row["action_type"] and row["target"] == monitor_name}  # fmt: skip
+    found = []
+    for (action, condition), own in tried.items():
+        measured = effectiveness(action, condition, *ledger.statistics(action, condition))
+        if measured["total"]:
+            score = (measured["lower_bound"] or 0) / (100 if own else 200)
+            found.append({**measured, "score": round(score, 4)})
+    return sorted(found, key=lambda one: (-one["score"], one["action_type"]))

@@ -24,6 +24,7 @@ def context(node: Node, root: Root, incident: Incident, *, secrets: bool) -> dic
         for name, found in section(root, record, now).items():
             sections[name] += found
     sections["events"].sort(key=lambda event: event["time"])
+    sections["suggested_automations"].sort(key=lambda row: -row.get("score", 0))
     entries = watch_of(node).entries(root)
     own = entries.get(incident.monitor_id)
     return {
