@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass, field, fields
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
-from opsapp.wire.urls import web_problem
+from opsapp.wire.urls import is_plain_abroad, web_problem
 from opsapp.wire.version import VERSION
 
 from .local import Backup, Certificate, Instance, Wrong, read_backups, read_certificates, read_instances
@@ -42,6 +42,7 @@ class Config:
     key: str
     state_dir: str
     key_file: str = ""
+    allow_plain_http: bool = False    # to a server on another machine
     allow_paths: Tuple[str, ...] = ("/",)
     deny_paths: Tuple[str, ...] = SECRET_FILES
     viewer_paths: Tuple[str, ...] = ("/var/log",)
@@ -80,6 +81,8 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--key-file", metavar="FILE", help="file with the agent key (or OPSAPP_AGENT_KEY)")
     made.add_argument("--state", metavar="DIR", dest="state_dir", help="journal, spool and lock live here")
     made.add_argument("--config", metavar="FILE", help="JSON file with any of these and path rules")
+    made.add_argument("--allow-plain-http", action="store_true",
+                      help="take a server on another machine without TLS: its network can read key and commands")
     made.add_argument("--once", action="store_true", help="report once by polling, do what the answer asks, leave")
     made.add_argument("--check", action="store_true", help="report once by polling, do nothing else, leave")
     made.add_argument("--guard", type=int, metavar="PID", help=argparse.SUPPRESS)
@@ -140,7 +143,7 @@ def _complete(given: Dict[str, Any]) -> Config:
     for name in ("server", "agent_id"):
         if not isinstance(given.get(name), str) or not given[name]:
             raise ConfigError(f"{name} is missing: give it as a flag, in the environment or in the config file")
-    _check_server(given["server"])
+    _check_server(given["server"], given.get("allow_plain_http", False))
     given["server"] = given["server"].rstrip("/")
     if "key" not in given:
         given["key"] = read_key(given.get("key_file"))
@@ -169,10 +172,16 @@ def _check_names(name: str, value: Any) -> Tuple[str, ...]:
     return tuple(value)
 
 
-def _check_server(url: str) -> None:
+def _check_server(url: str, allow_plain: Any) -> None:
     wrong = web_problem(url, credentials=False)
     if wrong:
         raise ConfigError(f"server must be an http or https URL: it {wrong}")
+    if not isinstance(allow_plain, bool):
+        raise ConfigError("allow_plain_http must be true or false")
+    if is_plain_abroad(url) and not allow_plain:
+        raise ConfigError(f"the server {url} is on another machine and has no TLS: whoever is on the network in "
+                          "between could read this agent's key and send it commands. Use https. If you trust that "
+                          "network, give --allow-plain-http, or allow_plain_http in the config file")
 
 
 def read_key(path: Optional[str]) -> str:

@@ -4,23 +4,26 @@
 #   --user NAME   run as this user (made if missing) instead of the configured one (agents.run_as, root by default);
 #                 an agent that is not root cannot restart services
 #   --no-start    install only
+#   --allow-plain-http   take a server on another machine without TLS; its network can read the key and all commands
 #   --root DIR    put the files below DIR and start nothing (for images)
 set -eu
 umask 022
 
 SERVER=@SERVER@
+PLAIN=@PLAIN@
 AGENT_SHA256=@SHA256@
 AGENT_ID=${OPSAPP_AGENT_ID:-@AGENT_ID@}
 AGENT_KEY=${OPSAPP_AGENT_KEY:-@AGENT_KEY@}
 unset OPSAPP_AGENT_KEY
 
-ROOT=${OPSAPP_ROOT:-}; RUN_AS=@RUN_AS@; START=yes; UNINSTALL=no
+ROOT=${OPSAPP_ROOT:-}; RUN_AS=@RUN_AS@; START=yes; UNINSTALL=no; ALLOW_PLAIN=
 [ -z "$ROOT" ] || START=no
 while [ $# -gt 0 ]; do
     case $1 in
         --uninstall) UNINSTALL=yes ;;
         --user) RUN_AS=$2; shift ;;
         --no-start) START=no ;;
+        --allow-plain-http) ALLOW_PLAIN=" --allow-plain-http" ;;
         --root) ROOT=$2; START=no; shift ;;
         *) echo "unknown option $1" >&2; exit 2 ;;
     esac
@@ -80,6 +83,8 @@ uninstall() {
 }
 if [ $UNINSTALL = yes ]; then uninstall; exit 0; fi
 
+[ "$PLAIN" = no ] || [ -n "$ALLOW_PLAIN" ] || fail "the server $SERVER is on another machine and has no TLS: whoever is on the network in between could read the agent's key and send it commands. Use https (web.base_url of the service). If you trust that network, give --allow-plain-http"
+
 PYTHON=
 for each in python3 python3.13 python3.12 python3.11 python3.10 python3.9; do
     if have "$each" && "$each" -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; then
@@ -129,7 +134,7 @@ if [ "$RUN_AS" != root ] && [ -z "$ROOT" ]; then
     chown -R "$RUN_AS" "$STATE"
 fi
 
-COMMAND="$PYTHON -I /usr/local/lib/opsapp-agent/opsapp-agent.pyz --server $SERVER --id $AGENT_ID --key-file /etc/opsapp-agent/key --state /var/lib/opsapp-agent --config /etc/opsapp-agent/agent.json"
+COMMAND="$PYTHON -I /usr/local/lib/opsapp-agent/opsapp-agent.pyz --server $SERVER --id $AGENT_ID --key-file /etc/opsapp-agent/key --state /var/lib/opsapp-agent --config /etc/opsapp-agent/agent.json$ALLOW_PLAIN"
 
 put() { # the file of standard input, only if it differs; says whether it did
     cat >"$1.new"

@@ -209,3 +209,4 @@ class Deploy(Body):
     ssh_key = colander.SchemaNode(PATH)
     label = colander.SchemaNode(name_text(), missing=None)
     host_key = colander.SchemaNode(HOST_KEY, missing=None)
+    allow_plain_http = colander.SchemaNode(Flag(), missing=False)

@@ -37,6 +37,20 @@ def is_name(name: str) -> bool:
         return False
 
 
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine by its very name: nobody else can listen in between."""
+    try:
+        return ipaddress.ip_address(host.partition("%")[0]).is_loopback
+    except ValueError:
+        return host.rstrip(".").lower() == "localhost"
+
+
+def is_plain_abroad(url: str) -> bool:
+    """Whether what is sent to this address crosses a network that anybody on the way can read."""
+    parts = urlsplit(url)
+    return parts.scheme == "http" and not is_loopback(parts.hostname or "")
+
+
 def web_problem(url: str, credentials: bool = True) -> Optional[str]:
     """Why this is no http or https address, or None. Credentials within it may be unwelcome."""
     wrong = text_problem(url)

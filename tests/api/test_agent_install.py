@@ -6,6 +6,8 @@ import subprocess
 import pytest
 from webtest import TestApp
 
+from opsapp.agents.engine.installing import script
+
 SCRIPT = "/api/agents/install-script"
 
 
@@ -115,3 +117,24 @@ def test_a_failed_deployment_names_its_step_and_leaves_no_agent(service):
     assert (answer["code"], answer["step"]) == ("deploy_failed", "key_file")
     assert service.vera.get("/api/agents").json == []
     service.otto.post_json("/api/agents/deploy", body, status=403)
+
+
+@pytest.mark.parametrize(("server", "options", "status"), [
+    ("http://10.0.0.1:6080", (), 1), ("http://10.0.0.1:6080", ("--allow-plain-http",), 0),
+    ("http://127.0.0.1:1", (), 0), ("https://ops.example", (), 0)])  # fmt: skip
+def test_a_server_abroad_without_tls_is_refused_by_the_script(service, made, tmp_path, server, options, status):
+    text = script(server, made["agent_id"], made["key"], "root")
+    done = install(text, tmp_path, service, *options, OPSAPP_INIT="systemd")
+    assert (done.returncode, "has no TLS" in done.stderr) == (status, bool(status)), done.stderr
+    unit = tmp_path / "root/etc/systemd/system/opsapp-agent.service"
+    assert unit.exists() == (not status)
+    assert status or ("--allow-plain-http" in unit.read_text()) == bool(options)
+
+
+def test_a_server_abroad_without_tls_is_not_deployed_to_unless_asked(service):
+    service.node.config["web"]["base_url"] = "http://ops.example:6080"
+    body = {"host": "127.0.0.1", "ssh_user": "ops", "ssh_port": 1, "ssh_key": "/none"}
+    refused = service.ada.post_json("/api/agents/deploy", body, status=422)
+    assert "ops.example" in refused.json["fields"]["allow_plain_http"]
+    told = service.ada.post_json("/api/agents/deploy", {**body, "allow_plain_http": True}, status=502)
+    assert told.json["step"] == "key_file"

@@ -28,7 +28,8 @@ ExecStart={start}
 WantedBy=multi-user.target
 """
 TIMES = ("atime", "mtime", "ctime", "crtime")
-QUICK = {"lookout_s": 0.5, "service_check_s": 0.3, "container_check_s": 5, "retry_first_s": 0.2, "retry_most_s": 1}
+QUICK = {"allow_plain_http": True,
+         "lookout_s": 0.5, "service_check_s": 0.3, "container_check_s": 5, "retry_first_s": 0.2, "retry_most_s": 1}
 
 
 def make_container(host, name, *options):

@@ -24,7 +24,8 @@ Description=opsapp agent
 StartLimitIntervalSec=0
 [Service]
 Environment=OPSAPP_SERVER={url} OPSAPP_AGENT_ID={id}
-ExecStart=/usr/bin/python3 /opt/opsapp/agent.pyz --key-file /opt/opsapp/key --state /var/lib/opsapp
+ExecStart=/usr/bin/python3 /opt/opsapp/agent.pyz --key-file /opt/opsapp/key --state /var/lib/opsapp \
+ --allow-plain-http
 Restart=always
 RestartSec=0.2
 [Install]

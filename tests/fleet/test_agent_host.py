@@ -32,7 +32,7 @@ def server(lab):
 def box(host, server):
     host.write("/opt/opsapp/opsapp-agent.pyz", agent_file().data)
     host.write("/etc/opsapp/key", KEY, 0o600)
-    host.write("/etc/opsapp/agent.json", '{"retry_first_s": 0.2, "retry_most_s": 2}')
+    host.write("/etc/opsapp/agent.json", '{"allow_plain_http": true, "retry_first_s": 0.2, "retry_most_s": 2}')
     host.write("/etc/systemd/system/opsapp-agent.service", UNIT.format(url=server.url))
     host.exec("systemctl", "daemon-reload")
     host.exec("systemctl", "enable", "--now", "opsapp-agent")
@@ -140,7 +140,7 @@ def test_a_plain_user_may_run_it(server, host):
     host.write("/home/plain/key", KEY)
     host.exec("sh", "-c", "chown plain /home/plain/key; runuser -u plain -- setsid -f python3 -I -S "
               f"/opt/opsapp/opsapp-agent.pyz --server {server.url} --id a1 --key-file /home/plain/key "
-              "--state /home/plain/state > /dev/null 2>&1")
+              "--state /home/plain/state --allow-plain-http > /dev/null 2>&1")
     until(server.session, 30, what="a session")
     assert finished(server, server.command("shell", command="id -un"))["output"] == "plain\n"
     until(lambda: server.reports and state(server, "nginx") == "active", 30)

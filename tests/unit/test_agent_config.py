@@ -20,16 +20,17 @@ def key(tmp_path):
 
 def flags(key, tmp_path, *more):
     state = str(tmp_path / "s")
-    return ["--server", "http://ops.example:8080/", "--id", "a1", "--key-file", key, "--state", state, *more]
+    return ["--server", "https://ops.example:8080/", "--id", "a1", "--key-file", key, "--state", state, *more]
 
 
 def test_flags_win_over_environment_over_file(key, tmp_path):
     file = tmp_path / "agent.json"
-    file.write_text(json.dumps({"server": "http://file", "agent_id": "from-file", "key_file": key, "interval_s": 5}))
-    config = load(["--config", str(file), "--state", str(tmp_path)], {"OPSAPP_SERVER": "http://env"})
-    assert (config.server, config.agent_id, config.key, config.interval_s) == ("http://env", "from-file", "sesame", 5)
-    config = load(flags(key, tmp_path, "--config", str(file)), {"OPSAPP_SERVER": "http://env", "OPSAPP_AGENT_KEY": "k"})
-    assert (config.server, config.agent_id, config.key) == ("http://ops.example:8080", "a1", "sesame")
+    file.write_text(json.dumps({"server": "https://file", "agent_id": "from-file", "key_file": key, "interval_s": 5}))
+    config = load(["--config", str(file), "--state", str(tmp_path)], {"OPSAPP_SERVER": "https://env"})
+    assert (config.server, config.agent_id, config.key, config.interval_s) == ("https://env", "from-file", "sesame", 5)
+    environ = {"OPSAPP_SERVER": "https://env", "OPSAPP_AGENT_KEY": "k"}
+    config = load(flags(key, tmp_path, "--config", str(file)), environ)
+    assert (config.server, config.agent_id, config.key) == ("https://ops.example:8080", "a1", "sesame")
 
 
 def test_the_agents_own_secrets_are_denied(key, tmp_path):
@@ -59,11 +60,11 @@ def test_mistakes_in_the_file_are_told(key, tmp_path, content, said):
 
 
 @pytest.mark.parametrize(("argv", "said"), [
-    (["--id", "a1"], "server is missing"), (["--server", "http://x"], "agent_id is missing"),
+    (["--id", "a1"], "server is missing"), (["--server", "https://x"], "agent_id is missing"),
     (["--server", "ftp://x", "--id", "a"], "http"),
     (["--server", "http://[::1", "--id", "a"], "is not a URL"), (["--server", "http://x:70000", "--id", "a"], "URL"),
-    (["--server", "http://me:pw@x", "--id", "a"], "credentials"), (["--server", "http://x", "--id", "a"], "no key"),
-    (["--server", "http://x", "--id", "a", "--key-file", "/no/such"], "cannot read the key"),
+    (["--server", "http://me:pw@x", "--id", "a"], "credentials"), (["--server", "https://x", "--id", "a"], "no key"),
+    (["--server", "https://x", "--id", "a", "--key-file", "/no/such"], "cannot read the key"),
     (["--config", "/no/such"], "cannot read"),
 ])
 def test_mistakes_in_the_flags_are_told(argv, said):
@@ -80,7 +81,7 @@ def test_no_way_of_writing_a_path_leads_into_what_is_denied(tmp_path_factory, pa
     (root / "link").symlink_to(root / "a")
     key = root / "key"
     key.write_text("k")
-    argv = ["--server", "http://x", "--id", "a", "--key-file", str(key), "--state", str(root / "secret")]
+    argv = ["--server", "https://x", "--id", "a", "--key-file", str(key), "--state", str(root / "secret")]
     rules = PathRules(load(argv, {}))
     path = str(root) + "/" + "/".join(parts)
     try:
@@ -97,3 +98,19 @@ def test_backing_off_doubles_with_jitter_up_to_a_bound():
     assert all(30 <= wait <= 60 for wait in waits[6:])
     backoff.reset()
     assert backoff.next() <= 1
+
+
+def test_a_server_abroad_without_tls_is_refused_unless_it_is_allowed(key, tmp_path):
+    argv = ["--server", "http://10.0.0.1:6080", "--id", "a", "--key-file", key, "--state", str(tmp_path)]
+    with pytest.raises(ConfigError, match=r"has no TLS.*--allow-plain-http"):
+        load(argv, {})
+    assert load([*argv, "--allow-plain-http"], {}).allow_plain_http is True
+    file = tmp_path / "agent.json"
+    for allowed, wrong in ((True, None), (False, "has no TLS"), ("yes", "must be true or false")):
+        file.write_text(json.dumps({"allow_plain_http": allowed}))
+        if wrong is None:
+            assert load([*argv, "--config", str(file)], {}).server == "http://10.0.0.1:6080"
+        else:
+            with pytest.raises(ConfigError, match=wrong):
+                load([*argv, "--config", str(file)], {})
+    assert load(["--server", "http://localhost:6080", *argv[2:]], {}).allow_plain_http is False

@@ -2,7 +2,7 @@
 
 import pytest
 
-from opsapp.wire.urls import web_problem
+from opsapp.wire.urls import is_plain_abroad, web_problem
 
 GOOD = [
     "http://a.example",
@@ -34,3 +34,15 @@ def test_what_cannot_be_called_is_refused(url):
 
 def test_credentials_may_be_unwelcome():
     assert web_problem("https://user:password@a.example/", credentials=False) == "must not hold credentials"
+
+
+@pytest.mark.parametrize(
+    ("url", "plain"),
+    [
+        ("http://ops.example/", True), ("HTTP://10.0.0.1:6080", True), ("http://[fd00::1]/", True), ("http://", True),
+        ("http://localhost.example/", True), ("https://ops.example/", False), ("http://localhost:6080", False),
+        ("http://LOCALHOST./", False), ("http://127.8.0.1/", False), ("http://[::1]:80/", False),
+    ],
+)  # fmt: skip
+def test_what_others_on_the_way_can_read(url, plain):
+    assert is_plain_abroad(url) == plain

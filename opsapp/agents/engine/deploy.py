@@ -196,7 +196,9 @@ def remember(target: Target, key: paramiko.PKey) -> None:
         file.write(f"{name} {key.get_name()} {key.get_base64()}\n")
 
 
-def deploy(target: Target, server: str, agent_id: str, key: str, run_as: str) -> None:
+def deploy(
+    target: Target, server: str, agent_id: str, key: str, run_as: str, *, allow_plain_http: bool = False
+) -> None:
     """Install and start the agent on the host, or say which step failed. Blocks; for a lane."""
     with connected(target) as host:
         host.become_root()
@@ -210,7 +212,9 @@ def deploy(target: Target, server: str, agent_id: str, key: str, run_as: str) ->
                 host.run("upload", f"chown {shlex.quote(target.user)} {shlex.quote(where)}")
             host.put("upload", agent_file().data, f"{where}/opsapp-agent.pyz")
             host.put("upload", script(server, agent_id, key, run_as).encode(), f"{where}/install.sh")
-            host.run("install", f"OPSAPP_AGENT_FILE={where}/opsapp-agent.pyz sh {where}/install.sh", INSTALL_S)
+            option = " --allow-plain-http" if allow_plain_http else ""
+            install = f"OPSAPP_AGENT_FILE={where}/opsapp-agent.pyz sh {where}/install.sh{option}"
+            host.run("install", install, INSTALL_S)
         finally:
             with contextlib.suppress(Problem):  # the step that failed is what counts
                 host.run("clean up", f"rm -rf {shlex.quote(where)}")

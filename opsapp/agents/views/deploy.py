@@ -11,12 +11,18 @@ from pyramid.view import view_config
 from opsapp.agents import resources, schemas
 from opsapp.agents.engine import lifecycle
 from opsapp.agents.resources import Agents
+from opsapp.lib.problems import Invalid
 from opsapp.runtime.node import Node
 from opsapp.tree.acl import Permission
 from opsapp.tree.root import Root
 from opsapp.web.answers import Deferred
+from opsapp.wire.urls import is_plain_abroad
 
 AT_ONCE = 10
+PLAIN = (
+    "must be true for {}, which has no TLS: whoever is on the network in between could read the agent's key and send "
+    "it commands. Better set web.base_url to an https address."
+)
 
 
 @view_config(
@@ -32,6 +38,8 @@ def deploy(context: Agents, request: Request) -> Any:
     """Installs the agent on a host over SSH; answers once its service is started."""
     node, body = request.node, request.valid_body
     server = (node.config["web"]["base_url"] or request.host_url).rstrip("/")
+    if is_plain_abroad(server) and not body["allow_plain_http"]:
+        raise Invalid({"allow_plain_http": PLAIN.format(server)})
     return Deferred(lambda: (200, {}, carry_out(node, body, server)))
 
 
@@ -52,7 +60,7 @@ def _install(body: dict[str, Any], known: str | None, server: str, agent_id: str
     from opsapp.agents.engine import deploy as engine
 
     target = engine.Target(body["host"], body["ssh_user"], body["ssh_port"], body["ssh_key"], body["host_key"], known)
-    engine.deploy(target, server, agent_id, key, run_as)
+    engine.deploy(target, server, agent_id, key, run_as, allow_plain_http=body["allow_plain_http"])
 
 
 def _forget(root: Root, agent_id: str) -> None:
