@@ -24,6 +24,8 @@ from opsapp.lib.problems import Invalid
 from opsapp.notify.logic.delivering import without_address
 from opsapp.runtime.node import Node
 
+from .outbound import denied_networks, kept_from
+
 log = logging.getLogger(__name__)
 
 
@@ -179,12 +181,14 @@ def in_every_form(secrets: Iterable[str]) -> list[str]:
 def send(node: Node, letter: Letter, timeout: float, landed: Callable[[], None]) -> Outcome:
     """The outcome, or after `timeout` that it is late. `landed` is called (on the hub, if there is one) when the
     thread has come to its end, however late."""
+    denied = denied_networks(node)
     if node.hub.is_here():
-        return _send_from_the_hub(node, letter, timeout, landed)
+        return _send_from_the_hub(node, letter, timeout, landed, denied)
     answered: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
 
     def work() -> None:
-        outcome = hand_over(letter, timeout)
+        with kept_from(denied):
+            outcome = hand_over(letter, timeout)
         landed()
         answered.put(outcome)
 
@@ -195,11 +199,15 @@ def send(node: Node, letter: Letter, timeout: float, landed: Callable[[], None])
         return _late(timeout)
 
 
-def _send_from_the_hub(node: Node, letter: Letter, timeout: float, landed: Callable[[], None]) -> Outcome:
+def _send_from_the_hub(
+    node: Node, letter: Letter, timeout: float, landed: Callable[[], None], denied: tuple[str, ...]
+) -> Outcome:
     answered = AsyncResult()
 
     def work() -> None:
-        node.post(_arrived, answered, hand_over(letter, timeout), landed)
+        with kept_from(denied):
+            outcome = hand_over(letter, timeout)
+        node.post(_arrived, answered, outcome, landed)
 
     _thread(work)
     try:
