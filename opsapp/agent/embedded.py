@@ -240,8 +240,9 @@ class Embedded:
 def main(argv: Optional[List[str]] = None) -> int:
     """`embedded FD`: the connected socket; the working directory is where the journal lives."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s %(message)s")
-    handle = int((sys.argv[1:] if argv is None else argv)[0])
-    os.set_inheritable(handle, False)
+    handle = os.dup(int((sys.argv[1:] if argv is None else argv)[0]))    # a copy that programs do not inherit
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)    # where systemd has put the socket
     os.umask(0o077)
     # Handled, not ignored: what is ignored stays so in the programs. The service ends us by closing the socket.
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -255,3 +256,7 @@ def main(argv: Optional[List[str]] = None) -> int:
         time.sleep(0.05)
     Embedded(channel, ".").run()
     return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

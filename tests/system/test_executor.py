@@ -3,14 +3,17 @@
 import os
 import pwd
 import re
+import shutil
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.support.automations import ended, make, record, run, script
 from tests.support.client import Client
-from tests.support.process import Serve
+from tests.support.process import ROOT, Serve
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.system
@@ -139,6 +142,36 @@ def test_a_script_of_an_operator_reads_no_secret_where_the_executor_has_a_user_o
         assert (state.stat().st_uid, state.stat().st_mode & 0o777) == (pwd.getpwnam("nobody").pw_uid, 0o700)
         webhook = make(serve, "script", {"script": "id -u"})
         assert ended(serve, run(serve, webhook))["output"].strip() == str(pwd.getpwnam("nobody").pw_uid)
+
+
+@pytest.mark.skipif(shutil.which("systemd-socket-activate") is None, reason="systemd-socket-activate")
+def test_systemd_may_start_it_for_a_service_that_is_not_root(tmp_path):
+    """As the units of the guide have it: one executor for each connection to a socket."""
+    path, state, own = tmp_path / "executor.sock", tmp_path / "state", pwd.getpwuid(os.geteuid()).pw_name
+    state.mkdir()
+    command = [sys.executable, "-m", "opsapp.agent.embedded", "0"]
+    manager = subprocess.Popen(
+        ["systemd-socket-activate", "--accept", "--inetd", f"--listen={path}", f"--setenv=PYTHONPATH={ROOT}", *command],
+        cwd=state,
+        env={"PATH": os.environ["PATH"]},
+    )
+    try:
+        until(path.exists, what="the socket")
+        with Serve(tmp_path / "serve", config={"executor": {"user": own, "socket": str(path)}}) as serve:
+            assert ended(serve, run(serve, script(serve, "echo on")))["output"] == "on\n"
+            run_id, pids = lasting(serve, tmp_path)
+            serve.kill()
+            until(lambda: not any(map(alive, pids)), what="the end of the script and its children")
+            serve.start()
+            assert ended(serve, run_id)["status"] == "lost"
+            assert ended(serve, run(serve, script(serve, "echo again")))["output"] == "again\n"
+        with Serve(tmp_path / "other", config={"executor": {"user": "daemon", "socket": str(path)}}) as serve:
+            found = ended(serve, run(serve, script(serve, "id")), timeout=60)
+            assert (found["status"], found["output"]) == ("failed", "")
+            assert "does not run as daemon" in found["reason"]
+    finally:
+        manager.terminate()
+        manager.wait(20)
 
 
 def test_without_the_user_nothing_runs_rather_than_as_the_services_own(tmp_path):
