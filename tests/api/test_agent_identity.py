@@ -104,3 +104,29 @@ def test_an_agent_with_later_policies_than_a_restored_store_knows_is_given_the_s
     assert service.read(lambda root: policies_of(root, box.id)["policies"]) == [{**POLICY}]
     service.node.transact(lambda root: catch_up(root, agents_of(root)[box.id], None))
     assert box.report(policy_version=42).get("policies") is None
+
+
+def test_a_report_that_waited_on_the_host_is_as_old_as_it_says(service, box):
+    """One from before a restart of ours, which arrives after the verdict on a heal: what it says was so before."""
+
+    def seen():
+        return service.node.series.live.get(f"agent:{box.id}")["service.nginx.state"]
+
+    ahead = 86400.0
+    now = service.clock.now()
+    box.report(time=now + ahead, services={"nginx": "active"})
+    assert seen() == ("active", now)
+    service.clock.advance(20)
+    box.report(time=now + ahead + 5, services={"nginx": "failed"})
+    assert seen() == ("failed", now + 5)
+    service.clock.advance(20)
+    box.report(services={"nginx": "active"})
+    assert seen() == ("active", now + 40), "one that does not say when it was measured"
+
+
+def test_a_clock_that_was_set_back_does_not_make_readings_old(service, box):
+    box.report(time=service.clock.now() + 3600, services={"nginx": "active"})
+    service.clock.advance(20)
+    box.report(time=service.clock.now(), services={"nginx": "active"})
+    assert service.node.series.live.get(f"agent:{box.id}")["service.nginx.state"] == ("active", service.clock.now())
+    assert box.seen()["clock_skew_s"] == 0

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from opsapp.agents.logic import changed_profile, kept_values, live_values, skew_of
+from opsapp.agents.logic import by_our_clock, changed_profile, kept_values, live_values, skew_of
 from opsapp.runtime.node import Node
 
 from .directory import Facts, directory_of
@@ -27,6 +27,7 @@ STREAM_S = 5.0
 MOST_NAMES = 10_000  # of one agent; a report carries fewer
 FEW_NAMES = 200
 FEW_CLOCKS = 8
+MOST_LATE_S = 60.0  # a live message does not take longer: agents keep older ones as history
 OLD_NAME_S = 3600.0
 WATCHED_FOR_S = 60.0  # what another node said of its readers counts so long
 
@@ -162,18 +163,24 @@ class Memory:
         heard = self.heard.setdefault(agent_id, Heard(at))
         report = self._words.slim(report)
         heard.at, heard.report = max(heard.at, at), report
-        self.note_clock(agent_id, report.get("time"), at)
         values = self._words.shared(live_values(report))
-        self.node.series.live.update(subject(agent_id), values, at)
+        measured = self.note_clock(agent_id, report.get("time"), at)
+        self.node.series.live.update(subject(agent_id), values, measured)
         self._forget_old_names(agent_id, len(values), at)
         self.node.wake("live")
         for watcher in tuple(self._watchers.get(agent_id, ())):
             watcher(report, at)
 
-    def note_clock(self, agent_id: str, said: float | None, at: float) -> None:
-        """What the host's clock showed in a message that came at `at`."""
-        if said is not None:
-            self.heard.setdefault(agent_id, Heard(0.0)).ahead.append(said - at)
+    def note_clock(self, agent_id: str, said: float | None, at: float) -> float:
+        """What the host's clock showed when it began a message that came at `at`; when that was by our clock. A message
+        that waited, while we were restarted for one, says what was."""
+        if said is None:
+            return at
+        heard = self.heard.setdefault(agent_id, Heard(0.0))
+        if heard.ahead and said - at < max(heard.ahead) - MOST_LATE_S:  # somebody has set the clock back
+            heard.ahead.clear()
+        heard.ahead.append(said - at)
+        return by_our_clock(said, self.skew(agent_id), at)
 
     def skew(self, agent_id: str) -> float | None:
         """By how many seconds the host's clock is ahead of ours; None while nobody knows."""
