@@ -79,6 +79,11 @@ class AgentKey(Body):
     status = colander.SchemaNode(Text())
 
 
+class Deployed(AgentKey):
+    replaced = colander.SchemaNode(Flag())
+    same_machine = colander.SchemaNode(ListOf(Text()))
+
+
 class Done(Body):
     status = colander.SchemaNode(Choice("updated", "deleted", "revoked"))
 

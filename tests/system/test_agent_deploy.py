@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from opsapp.agent.metrics import machine_id
 from tests.support.process import Process, Serve, free_port
 
 SSHD = shutil.which("sshd", path="/usr/sbin:/usr/bin") or ""
@@ -104,6 +105,28 @@ def test_a_host_is_deployed_once_its_key_is_vouched_for(serve, sshd):
     assert again.status == 200, "a key that was vouched for is known"
     whole_line = deploy(serve, sshd, label="line", host_key=sshd.public("host").strip())
     assert whole_line.status == 200
+
+
+def test_a_machine_that_is_deployed_to_twice_keeps_its_record(serve, sshd, tmp_path):
+    known = {"host_key": sshd.fingerprint()}
+    first = deploy(serve, sshd, label="first", **known).json
+    agent, key = f"/api/agents/{first['agent_id']}", {"X-Agent-Key": first["key"]}
+    machine = {"machine_id": machine_id(), "hostname": socket.gethostname(), "os": "Debian 12"}
+    assert serve.client().request("POST", f"{agent}/report", machine, headers=key).status == 200
+    second = deploy(serve, sshd, label="second", **known).json
+    assert (second["agent_id"], second["replaced"], second["same_machine"]) == (first["agent_id"], True, [])
+    seen = serve.admin.get(agent)
+    assert (seen["label"], seen["hostname"], seen["hostname_conflict"]) == ("second", machine["hostname"], False)
+    assert serve.client().request("POST", f"{agent}/report", machine, headers=key).status == 401
+    fresh = {"X-Agent-Key": second["key"]}
+    assert serve.client().request("POST", f"{agent}/report", machine, headers=fresh).status == 200
+    blocked = tmp_path / "root-is-a-file"
+    blocked.write_text("")
+    with Sshd(tmp_path / "full", SetEnv=f"OPSAPP_ROOT={blocked} OPSAPP_INIT=systemd") as full:
+        assert deploy(serve, full, label="third", host_key=full.fingerprint()).json["step"] == "install"
+    back = serve.client().request("POST", f"{agent}/report", machine, headers=fresh)
+    assert back.status == 200, "its key counts again"
+    assert serve.admin.get(agent)["label"] == "second"
 
 
 def test_each_failure_names_its_step(serve, sshd):

@@ -39,6 +39,11 @@ SPACE = """for place in /tmp /usr /var /etc; do
     echo "no space left below $place: $4 KiB are free, 4096 are needed" >&2
     exit 1
 done"""
+MACHINE = """for each in /etc/machine-id /var/lib/dbus/machine-id /proc/sys/kernel/hostname; do
+    said=
+    [ ! -r "$each" ] || read -r said < "$each" || true
+    echo "$said"
+done"""  # with nothing but a shell: a host that lacks more is told so by another step
 TOLD = 600  # characters of what a failing step wrote
 
 
@@ -51,6 +56,13 @@ class Target(NamedTuple):
     key_file: str
     host_key: str | None
     known_hosts: str | None
+
+
+class Machine(NamedTuple):
+    """Which machine it is, as its agent says it; empty when the host does not know."""
+
+    machine_id: str
+    hostname: str
 
 
 def failed(step: str, message: str) -> UpstreamFailed:
@@ -194,6 +206,15 @@ def remember(target: Target, key: paramiko.PKey) -> None:
     path = Path(target.known_hosts or "")
     with path.open("a", encoding="ascii") as file:
         file.write(f"{name} {key.get_name()} {key.get_base64()}\n")
+
+
+def identify(target: Target) -> Machine:
+    """Which machine is there. Blocks; for a lane."""
+    with connected(target) as host:
+        host.become_root()
+        said = [line.strip() for line in host.run("login", MACHINE).splitlines()]
+    ids = [each for each in said[:2] if each and each != "uninitialized"]
+    return Machine(ids[0][:64] if ids else "", said[2] if len(said) > 2 else "")
 
 
 def deploy(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from opsapp.agents import resources
-from opsapp.agents.resources import Agent, add_agent, remove_agent, replace_key
+from opsapp.agents.resources import Agent, add_agent, agents_on, remove_agent, replace_key
 from opsapp.runtime.events import emit
 from opsapp.runtime.wakes import after_commit, node_of, wake_after_commit
 from opsapp.series import erasing
@@ -20,6 +22,42 @@ def create(root: Root, label: str, tags: list[str]) -> tuple[str, str]:
     agent_id, key = add_agent(root, label, tags, node_of(root._p_jar).clock.now())
     touched(root, agent_id)
     return agent_id, key
+
+
+class Enrolled(NamedTuple):
+    """An agent that is about to be installed on a host. `before`: its (label, key's digest) where the record was there
+    already; `others`: further records of the same machine."""
+
+    agent_id: str
+    key: str
+    before: tuple[str, str] | None
+    others: tuple[str, ...]
+
+
+def enrol(root: Root, label: str | None, host: str, machine_id: str, hostname: str) -> Enrolled:
+    """The record for a machine that is deployed to: the one that it has, with a new key, or a new one. Two records of
+    one machine would make its name ambiguous, and stop its heals."""
+    present = sorted(agents_on(root, machine_id, hostname), key=lambda agent: agent.state.last_seen or 0.0)
+    if not present:
+        agent_id, key = create(root, label or host, [])
+        said = {name: value for name, value in (("machine_id", machine_id), ("hostname", hostname)) if value}
+        reports.note_host(root, resources.find_agent(root, agent_id), said, "")
+        return Enrolled(agent_id, key, None, ())
+    agent = present[-1]
+    before = (agent.label, agent.key_digest)
+    agent.label = label or agent.label
+    return Enrolled(agent.id, rotate_key(root, agent), before, tuple(one.id for one in present[:-1]))
+
+
+def give_up(root: Root, enrolled: Enrolled) -> None:
+    """It could not be installed: no record is left of it, or the earlier one as it was."""
+    agent = resources.find_agent(root, enrolled.agent_id)
+    if enrolled.before is None:
+        delete(root, agent)
+        return
+    agent.label, digest = enrolled.before
+    resources.put_key_back(root, agent, digest)
+    touched(root, agent.id, key_digest=digest)
 
 
 def rotate_key(root: Root, agent: Agent) -> str:

@@ -29,12 +29,14 @@ __all__ = [
     "add_agent",
     "agent_named",
     "agents_of",
+    "agents_on",
     "conflicting",
     "find_agent",
     "find_by_key",
     "keep_index",
     "keep_outcome",
     "outcomes_wait",
+    "put_key_back",
     "remove_agent",
     "rename_host",
     "replace_key",
@@ -96,6 +98,20 @@ def add_agent(root: Root, label: str, tags: list[str], now: float) -> tuple[str,
     agents_of(root)[agent_id] = Agent(label, tags, digest(key), now)
     root.system[KEYS][digest(key)] = agent_id
     return agent_id, key
+
+
+def agents_on(root: Root, machine_id: str, hostname: str) -> list[Agent]:
+    """The agents of one machine. Copies of a machine share its id, and have names of their own."""
+    named = [agents_of(root)[agent_id] for agent_id in root.system[HOSTNAMES].get(hostname, ())]
+    return [agent for agent in named if machine_id and agent.profile.get("machine_id") == machine_id]
+
+
+def put_key_back(root: Root, agent: Agent, key_digest: str) -> None:
+    """The key that it had before counts again, and no other; none when it had none."""
+    revoke_key(root, agent)
+    if key_digest:
+        agent.key_digest = key_digest
+        root.system[KEYS][key_digest] = agent.id
 
 
 def replace_key(root: Root, agent: Agent) -> str:

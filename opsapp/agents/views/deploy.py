@@ -8,13 +8,12 @@ from typing import Any
 from pyramid.request import Request
 from pyramid.view import view_config
 
-from opsapp.agents import resources, schemas
+from opsapp.agents import schemas
 from opsapp.agents.engine import lifecycle
 from opsapp.agents.resources import Agents
 from opsapp.lib.problems import Invalid
 from opsapp.runtime.node import Node
 from opsapp.tree.acl import Permission
-from opsapp.tree.root import Root
 from opsapp.web.answers import Deferred
 from opsapp.wire.urls import is_plain_abroad
 
@@ -31,7 +30,7 @@ PLAIN = (
     request_method="POST",
     permission=Permission.administer,
     body=schemas.Deploy,
-    returns=schemas.AgentKey,
+    returns=schemas.Deployed,
     audit="agent.deploy",
 )
 def deploy(context: Agents, request: Request) -> Any:
@@ -44,27 +43,43 @@ def deploy(context: Agents, request: Request) -> Any:
 
 
 def carry_out(node: Node, body: dict[str, Any], server: str) -> dict[str, Any]:
-    """The record, then the host; a host that it does not come to leaves no record."""
-    agent_id, key = node.transact(lifecycle.create, body["label"] or body["host"], [])
+    """Which machine it is, its record, then the program; a host that it does not come to leaves no new record."""
+    lane, known = node.lane("deploy", AT_ONCE), known_hosts(node)
+    machine = lane.run(_identify, body, known)
+    enrolled = node.transact(lifecycle.enrol, body["label"], body["host"], *machine)
     run_as = node.config["agents"]["run_as"]
     try:
-        node.lane("deploy", AT_ONCE).run(_install, body, known_hosts(node), server, agent_id, key, run_as)
+        lane.run(_install, body, known, server, enrolled.agent_id, enrolled.key, run_as)
     except BaseException:
-        node.transact(_forget, agent_id)
+        node.transact(lifecycle.give_up, enrolled)
         raise
-    return {"agent_id": agent_id, "key": key, "status": "deployed"}
+    return {
+        "agent_id": enrolled.agent_id,
+        "key": enrolled.key,
+        "status": "deployed",
+        "replaced": enrolled.before is not None,
+        "same_machine": list(enrolled.others),
+    }
 
 
-def _install(body: dict[str, Any], known: str | None, server: str, agent_id: str, key: str, run_as: str) -> None:
+def _identify(body: dict[str, Any], known: str | None) -> tuple[str, str]:
     """In the lane, and the SSH client is loaded there: a start would take a tenth longer by it."""
     from opsapp.agents.engine import deploy as engine
 
-    target = engine.Target(body["host"], body["ssh_user"], body["ssh_port"], body["ssh_key"], body["host_key"], known)
-    engine.deploy(target, server, agent_id, key, run_as, allow_plain_http=body["allow_plain_http"])
+    return engine.identify(_target(body, known))
 
 
-def _forget(root: Root, agent_id: str) -> None:
-    lifecycle.delete(root, resources.find_agent(root, agent_id))
+def _install(body: dict[str, Any], known: str | None, server: str, agent_id: str, key: str, run_as: str) -> None:
+    from opsapp.agents.engine import deploy as engine
+
+    plain = body["allow_plain_http"]
+    engine.deploy(_target(body, known), server, agent_id, key, run_as, allow_plain_http=plain)
+
+
+def _target(body: dict[str, Any], known: str | None) -> Any:
+    from opsapp.agents.engine import deploy as engine
+
+    return engine.Target(body["host"], body["ssh_user"], body["ssh_port"], body["ssh_key"], body["host_key"], known)
 
 
 def known_hosts(node: Node) -> str | None:
