@@ -103,7 +103,7 @@ def test_an_admin_unlocks(serve):
     assert serve.admin.post(f"/api/users/{name}/unlock") == {"status": "ok"}
     assert Browser(serve).sign_in(name) == 303
     entries = serve.admin.get("/api/audit?action=user.unlock")
-    assert [(each["username"], each["target"]) for each in entries] == [("admin", name)]
+    assert [each["username"] for each in entries if each["target"] == name] == ["admin"]
     assert serve.admin.request("POST", "/api/users/nobody-here/unlock", {}).status == 404
 
 
@@ -116,4 +116,4 @@ def test_the_command_line_unlocks(serve):
     assert (done.returncode, done.stdout) == (0, f"unlocked {name}\n"), done.stderr
     serve.start()
     assert Browser(serve).sign_in(name) == 303
-    assert serve.admin.get("/api/audit?action=user.unlock")[0]["target"] == name
+    assert name in [each["target"] for each in serve.admin.get("/api/audit?action=user.unlock")]
