@@ -1,7 +1,8 @@
 """One rule into the host's firewall, by whichever program keeps it, and that very rule out again.
 
 A rule carries a mark of its own as its comment, so that undoing it takes away nothing else. It is not made permanent:
-a reboot ends it. Must not: touch anybody else's rules; read rule text.
+a reboot ends it. A rule that accepts something has failed where another chain still drops it. Must not: change or
+remove anybody else's rules.
 """
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ import re
 import secrets
 from typing import Any, Dict, List
 
+from .basechains import HOOKS, base_chains, droppers, obstacle
 from .native import Context, Ran, done, failed
 from .services import ask
 
@@ -33,19 +35,56 @@ def look_again(before: dict, _params: Dict[str, Any], _host: Any) -> dict:
 
 
 def _listing(tool: str) -> str:
-    argvs = {"nft": [["nft", "--handle", "list", "table", *TABLE]],
+    argvs = {"nft": [["nft", "--handle", "list", "ruleset"]],
              "iptables": [["iptables", "-S"], ["ip6tables", "-S"]],
              "ufw": [["ufw", "status", "verbose"]], "firewall-cmd": [["firewall-cmd", "--list-rich-rules"]]}
     return "".join(said for code, said in map(ask, argvs.get(tool, [])) if code == 0)
 
 
-# ---- nftables: a table of our own, so that nobody else's rules are touched
+# ---- nftables: a table of our own; to accept something, a rule in every chain that could drop it
 def add_nft_rule(context: Context) -> Ran:
-    rule, chain = context.params["rule"], "input" if context.params["rule"]["direction"] == "in" else "output"
+    rule, mark = context.params["rule"], context.state["mark"]
+    chain = HOOKS[rule["direction"]]
     hook = f"{{ type filter hook {chain} priority -10 ; policy accept ; }}"
-    return _all(context, [
-        ["nft", "add", "table", *TABLE], ["nft", "add", "chain", *TABLE, chain, hook],
-        ["nft", "add", "rule", *TABLE, chain, *nft_words(rule), "comment", f'"{context.state["mark"]}"']])
+    places = [(*TABLE, chain)]
+    made = _all(context, [["nft", "add", "table", *TABLE], ["nft", "add", "chain", *TABLE, chain, hook]])
+    if made.status != "done":
+        return made
+    if rule["action"] == "accept":
+        try:
+            others = droppers(rule, base_chains())
+        except OSError as error:
+            return failed(str(error))
+        places += [(each.family, each.table, each.name) for each in others if (each.family, each.table) != TABLE]
+    # The newest decides: it comes before the rules that are there.
+    words = [*nft_words(rule), "comment", f'"{mark}"']
+    ran = _all(context, [["nft", "insert", "rule", *place, *words] for place in places])
+    return _opened(ran, rule, mark) if rule["action"] == "accept" and ran.status == "done" else ran
+
+
+def _opened(ran: Ran, rule: Dict[str, Any], mark: str) -> Ran:
+    """Whether what was accepted passes now. A rule that does not open anything is no success."""
+    try:
+        why = obstacle(rule, mark, base_chains())
+    except OSError as error:
+        why = str(error)
+    return failed(f"not_reachable: {why}", ran.output) if why else ran
+
+
+def _beside(tool: str, rule: Dict[str, Any], ran: Ran) -> Ran:
+    why = _foreign(tool, rule) if rule["action"] == "accept" and ran.status == "done" else ""
+    return failed(why, ran.output) if why else ran
+
+
+def _foreign(tool: str, rule: Dict[str, Any]) -> str:
+    """A chain of others that drops by default, which a rule made with this tool leaves as it is; "" without one."""
+    own = {"firewall-cmd": ("firewalld",), "ufw": ("filter",), "iptables": ("filter",)}[tool]
+    try:
+        chains = base_chains()
+    except OSError:
+        return ""    # there is no nftables beside it
+    closed = [chain for chain in droppers(rule, chains) if chain.table not in own and chain.policy == "drop"]
+    return f"not_reachable: {closed[0]} drops by default" if closed else ""
 
 
 def nft_words(rule: Dict[str, Any]) -> List[str]:
@@ -63,19 +102,24 @@ def nft_words(rule: Dict[str, Any]) -> List[str]:
 
 
 def _remove_nft(context: Context) -> Ran:
+    table: List[str] = []
     chain, wanted = "", []
     for line in _listing("nft").splitlines():
-        match = re.match(r"\s*chain (\S+) {", line)
-        chain = match.group(1) if match else chain
+        begins = re.match(r"(table) (\S+ \S+) {|\s*(chain) (\S+) {", line)
+        if begins and begins.group(1):
+            table = begins.group(2).split()
+        elif begins:
+            chain = begins.group(4)
         handle = re.search(r"# handle (\d+)$", line)
         if context.state["mark"] in line and handle:
-            wanted.append(["nft", "delete", "rule", *TABLE, chain, "handle", handle.group(1)])
+            wanted.append(["nft", "delete", "rule", *table, chain, "handle", handle.group(1)])
     return _all(context, wanted)
 
 
 # ---- iptables
 def add_iptables_rule(context: Context) -> Ran:
-    return _all(context, iptables(context.params["rule"], context.state["mark"], "-I", _has_ip6tables()))
+    rule = context.params["rule"]
+    return _beside("iptables", rule, _all(context, iptables(rule, context.state["mark"], "-I", _has_ip6tables())))
 
 
 def _remove_iptables(context: Context) -> Ran:
@@ -110,7 +154,8 @@ def add_ufw_rule(context: Context) -> Ran:
     rule = context.params["rule"]
     if rule["protocol"] == "icmp":
         return failed("ufw has no rules for icmp")
-    return _all(context, [["ufw", "prepend", *ufw_words(rule), "comment", context.state["mark"]]])
+    argv = ["ufw", "prepend", *ufw_words(rule), "comment", context.state["mark"]]
+    return _beside("ufw", rule, _all(context, [argv]))
 
 
 def ufw_words(rule: Dict[str, Any]) -> List[str]:
@@ -124,7 +169,8 @@ def add_firewalld_rule(context: Context) -> Ran:
     rule = context.params["rule"]
     if rule["direction"] == "out":
         return failed("firewalld has no rich rules for what leaves")
-    return _all(context, [["firewall-cmd", f"--add-rich-rule={rich}"] for rich in _rich(rule)])
+    argvs = [["firewall-cmd", f"--add-rich-rule={rich}"] for rich in _rich(rule)]
+    return _beside("firewall-cmd", rule, _all(context, argvs))
 
 
 def _rich(rule: Dict[str, Any]) -> List[str]:

@@ -1,4 +1,6 @@
 """Actions that can cut a host off, on a real host: they work, they are brought back, and nobody has to come for it."""
+import socket
+
 import pytest
 
 from tests.support.waiting import until
@@ -22,6 +24,61 @@ def test_a_firewall_rule_is_added_and_taken_out_again(box):
     assert "dport 81 " in rules(box)
     box.undo("firewall_rule_add", other)
     assert "dport" not in rules(box)
+
+
+CLOSED = """table inet guard {
+ chain input { type filter hook input priority 0; policy drop;
+  ct state established,related accept
+  tcp dport 22 accept
+  iif lo accept
+  jump more
+ }
+ chain more { tcp dport 80 reject; }
+}
+"""
+
+
+def reaches(box, port=80):
+    """Whether a connection from outside the host comes about."""
+    try:
+        socket.create_connection((box.host.address, port), 2).close()
+    except OSError:
+        return False
+    return True
+
+
+def test_an_accepting_rule_makes_the_port_reachable_and_its_undoing_closes_it_again(box):
+    rule = {"direction": "in", "action": "accept", "protocol": "tcp", "port": 80}
+    box.host.write("/root/guard.nft", CLOSED)
+    assert reaches(box)
+    box.sh("nft -f /root/guard.nft")
+    try:
+        before = box.sh("nft list table inet guard")
+        assert not reaches(box)
+        done = box.do("firewall_rule_add", rule=rule)
+        assert reaches(box)
+        box.undo("firewall_rule_add", done)
+        assert not reaches(box)
+        assert box.sh("nft list table inet guard") == before
+        refused = box.heal("execute", "firewall_rule_add", "other", rule={**rule, "source": "192.0.2.0/24"})
+        assert refused["status"] == "done"
+        assert not reaches(box)
+    finally:
+        box.sh("nft delete table inet guard; nft delete table inet opsapp; true")
+
+
+def test_an_accepting_rule_that_opens_nothing_has_failed_and_is_gone(box):
+    box.host.write("/root/early.nft", "table inet early {\n chain pre { type filter hook prerouting priority 0;"
+                   " policy drop; ct state established,related accept; iif lo accept; tcp dport != 80 accept; }\n}\n")
+    box.sh("nft -f /root/early.nft")
+    try:
+        rule = {"direction": "in", "action": "accept", "protocol": "tcp", "port": 80}
+        failed = box.heal("execute", "firewall_rule_add", "early", rule=rule)
+        assert (failed["status"], failed["reason"], failed["data"]["undone"]) == (
+            "failed", "not_reachable: chain pre of table inet early drops by default at prerouting", True)
+        assert "dport 80" not in rules(box)
+    finally:
+        box.sh("nft delete table inet early")
 
 
 def test_a_rule_that_cuts_the_agent_off_is_undone_by_itself(box):
