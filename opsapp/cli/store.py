@@ -104,9 +104,9 @@ def restore_store(asked: argparse.Namespace) -> None:
         files = _files(settings)
         make_data_directory(settings | store_settings(settings))
         given_out = max(fencing.newest_token(path) for path in files)
-        aside = backup.restore(Path(asked.directory), files)
-        for path in files:
-            fencing.keep_ahead(path, given_out, time.time())
+        aside = backup.restore(
+            Path(asked.directory), files, lambda copy: fencing.keep_ahead(copy, given_out, time.time())
+        )
     print("restored")
     for path in aside:
         print(f"what was there is now {path}: delete it once it is not needed")

@@ -10,7 +10,7 @@ import contextlib
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -70,9 +70,12 @@ def whole_until(path: Path) -> int:
             raise Conflict(f"{path.name} is damaged: {problem}") from problem
 
 
-def restore(directory: Path, files: list[Path]) -> list[Path]:
+def restore(
+    directory: Path, files: list[Path], prepare: Callable[[Path], object] = lambda _copy: None
+) -> list[Path]:
     """Put the copies in the place of the files. Nothing is touched unless all copies are whole and no server runs; what
-    was in their place is set aside, and its new names are the answer. Should it break off while names change, whoever
+    was in their place is set aside, and its new names are the answer. `prepare` is called with each copy before it
+    takes its place. Should it break off while names change, whoever
     opens the store next does the rest."""
     copies = {path: directory / path.name for path in files}
     missing = [copy.name for copy in copies.values() if not copy.exists()]
@@ -84,7 +87,9 @@ def restore(directory: Path, files: list[Path]) -> list[Path]:
             if whole_until(copy) != copy.stat().st_size:
                 raise Conflict(f"{copy.name} is cut off in the middle of a transaction")
         for path, copy in copies.items():  # all of what takes long before anything changes
-            _copy(copy, path.with_name(path.name + PARTIAL))
+            partial = path.with_name(path.name + PARTIAL)
+            _copy(copy, partial)
+            prepare(partial)
         aside = _names_aside(files)
         embedded.begin_restore(files, aside)
         embedded.finish_restore(files)

@@ -269,7 +269,7 @@ def take_back_pack(path: Path) -> None:
 
 def _clean(path: Path) -> None:
     """Delete what a pack or a restore left behind, and what was cut off long ago."""
-    for ending in (".old", ".pack", PARTIAL):
+    for ending in (".old", ".pack", PARTIAL, *(PARTIAL + each for each in (".lock", ".index", ".tmp"))):
         path.with_name(path.name + ending).unlink(missing_ok=True)
     for kept in path.parent.glob(f"{path.name}.tr[0-9]*"):
         if kept.stat().st_mtime < time.time() - CUT_KEPT_S:

@@ -4,6 +4,7 @@ import os
 import random
 import shutil
 import struct
+import time
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from persistent.TimeStamp import TimeStamp
 from ZODB.FileStorage.format import TRANS_HDR, TRANS_HDR_LEN
 
 from opsapp.lib.problems import Conflict
-from opsapp.runtime import backup, sealing
+from opsapp.runtime import backup, fencing, leases, sealing
 from tests.support.app import Service
 
 GARBAGE = random.Random(1).randbytes(2000)
@@ -185,6 +186,29 @@ def test_a_restore_that_was_killed_is_finished_or_was_not_begun(opsapp, data, tm
         assert aside == ([newer[name]] if restored else [])
     assert not list(data.glob("*.partial"))
     assert not list(data.glob("*.restore"))
+
+
+@pytest.mark.parametrize("step", [4, 6])
+def test_a_restore_that_was_killed_gives_out_newer_tokens_too(opsapp, data, tmp_path, step):
+    """Of a store whose clock was ahead: hosts refuse every heal with an older fencing token."""
+
+    def change(fn):
+        service = Service(data, **{"opsapp.data": str(data)})
+        service.transact(fn)
+        service.close()
+
+    ahead = int(time.time() * 1000) + 10**9
+    change(lambda root: leases.beat(root, "somebody", ["healing"], {}, time.time()) and None)
+    assert opsapp("backup", tmp_path / "copy", "--data", data)[0] == 0
+    change(lambda root: setattr(root.system["leases"]["healing"], "token", ahead))
+    assert fencing.newest_token(data / "main.fs") == ahead
+    with pytest.MonkeyPatch.context() as patched:
+        killed_at(patched, step)
+        with pytest.raises(Killed):
+            opsapp("restore", tmp_path / "copy", "--data", data)
+    assert "admin" in users(opsapp, data)
+    assert list(data.glob("main.fs.before-*"))
+    assert fencing.newest_token(data / "main.fs") >= ahead
 
 
 def test_a_restore_that_was_killed_is_finished_before_the_next_one(opsapp, data, tmp_path):
