@@ -200,7 +200,7 @@ class Offline:
             said = (answer.ran.reason if answer.ran else None) or "the action failed"
             return {"reason": f"{said}; undone", "outcome": "rolled_back"} if (answer.data or {}).get("undone") else {
                 "reason": said}
-        self._stop.wait(max(action.settle, policy["settle_s"] or 0))
+        self._stop.wait(action.settle if policy["settle_s"] is None else max(action.least_settle, policy["settle_s"]))
         after = readings(self._measure())
         verdict = condition.evaluate(after)
         seen = {key: after[key] for key in condition.names if key in after}

@@ -60,6 +60,7 @@ class Action(NamedTuple):
     rollback: Optional[str] = None        # how that state is brought back; None: cannot be reversed
     timeout: int = 60
     settle: float = 5.0
+    least_settle: float = 0.0    # a rule may not wait for less: the action answers before its effect is there
     where: str = "host"
     shell: bool = False                   # its purpose is a shell: the only actions whose text one may read
     armed_s: Optional[float] = None       # it can cut the host off: undone after this long unless confirmed
@@ -229,7 +230,7 @@ _TABLE = (
     Action("iis_app_pool_recycle", MEDIUM, {"pool": need(_NAME)}, target_param="pool", snapshot="host"),
     Action("wsl_restart", MEDIUM, _none, snapshot="host"),
     # ---- high: always with an approval
-    Action("host_reboot", HIGH, _none, snapshot="host", timeout=60, settle=180.0),
+    Action("host_reboot", HIGH, _none, snapshot="host", timeout=60, settle=180.0, least_settle=180.0),
     Action("vm_restart", HIGH, {"vm_id": need(_NAME), "platform": may(choice("libvirt", "proxmox"))},
            target_param="vm_id", snapshot="vm", timeout=300),
     Action("vm_migrate", HIGH, {"vm_id": need(_NAME), "target_node": need(_HOST)}, target_param="vm_id",

@@ -202,14 +202,15 @@ def test_a_request_that_a_person_rejects_tells_nobody(ward):
 
 
 def test_what_an_agent_could_not_heal_alone_is_told(ward):
-    from .test_healing_edges import local
+    from .test_healing_edges import local, own
 
     here = ward().turn().at("execute")
+    own(here, "verified")  # what agents claim counts beside what the service saw itself
     local(here, outcome="failed", verified=0, escalated=True)
     assert kinds(here) == []
     local(here, outcome_id="o2", outcome="failed", verified=0, escalation_step=1)
     assert kinds(here) == ["heal.unresolved"]
-    assert (here.trust().failed, here.trust().executions) == (1, 1)
+    assert (here.trust().verified, here.trust().failed, here.trust().executions) == (1, 1, 2)
 
 
 def test_every_step_of_the_default_rules_can_run():

@@ -283,10 +283,10 @@ def settle_of(flow: Flow, case: Case) -> float:
 
 
 def settle_for(flow: Flow, case: Case, action: Action) -> float:
-    """A rule may wait for longer than its action needs, and never for less: a host that is just about to reboot still
-    looks as it did."""
+    """The rule's, or the action's own. Not less than the action needs: a host that is about to reboot still looks as it
+    did."""
     wanted = flow.world.rules.get(case.fields["rule_id"], {}).get("settle_s")
-    return action.settle if wanted is None else max(action.settle, seconds(wanted))
+    return action.settle if wanted is None else max(action.least_settle, seconds(wanted))
 
 
 def begin_manual_rollback(flow: Flow, event: dict[str, Any]) -> None:
