@@ -100,6 +100,7 @@ class AgentRow(Body):
     tags = colander.SchemaNode(ListOf(Text()))
     hostname_conflict = colander.SchemaNode(Flag())
     clone_detected_at = colander.SchemaNode(Nullable(Whole(0)))
+    unreadable = colander.SchemaNode(Text(), missing=colander.drop)
 
 
 class AgentDetail(AgentRow):

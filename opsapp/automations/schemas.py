@@ -218,6 +218,7 @@ class AutomationRow(Body):
     last_run = colander.SchemaNode(Nullable(Whole()))
     last_status = colander.SchemaNode(Nullable(Choice(*STATUSES)))
     next_run = colander.SchemaNode(Nullable(Whole()))
+    unreadable = colander.SchemaNode(Text(), missing=colander.drop)
 
 
 class AutomationRecord(AutomationRow):

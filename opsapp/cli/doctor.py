@@ -20,7 +20,7 @@ from zc.lockfile import LockError, LockFile
 from opsapp import app
 from opsapp.agents.engine import executor
 from opsapp.lib.problems import Problem
-from opsapp.runtime import backup, embedded, sealing
+from opsapp.runtime import backup, embedded, inspecting, sealing
 from opsapp.runtime.settings import store_settings
 from opsapp.tree import evolve
 from opsapp.tree.root import KEY
@@ -140,6 +140,7 @@ def _store(settings: dict[str, Any]) -> Iterator[Finding]:
             yield Finding(OK, "store", f"{path.name} is whole for {backup.whole_until(path)} bytes")
         else:
             yield _whole(path)
+        yield from (Finding(FAIL, "store", f"{path.name}: damaged: {each}") for each in inspecting.damaged(path))
     if any(_is_held(path) for path in files):
         return
     config = app.configure(settings)

@@ -26,8 +26,7 @@ from opsapp.web.fields import (
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.conditions import MAX_LENGTH, ConditionError, parse
 
-# The words of `logic`, which schemas may not import; a test holds them equal.
-LEVELS = ("observation", "dry-run", "notify", "approve", "execute")
+LEVELS = ("observation", "dry-run", "notify", "approve", "execute")  # as in `logic`; a test holds all of these equal
 SEVERITIES = ("info", "warning", "error", "critical")
 SOURCES = ("alert", "prediction", "anomaly", "agent", "chaos", "test")
 RULE_READ_ONLY = ("id", "source", "created_at", "updated_at")
@@ -131,6 +130,7 @@ class RuleRecord(RuleBody):
     targets = colander.SchemaNode(Anything())
     settle_s = colander.SchemaNode(Nullable(Number()))
     verify_timeout_s = colander.SchemaNode(Nullable(Number()))
+    unreadable = colander.SchemaNode(Text(), missing=colander.drop)
 
 
 class Created(Body):

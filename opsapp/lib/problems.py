@@ -129,6 +129,18 @@ class StoreFull(StoreAway):
         super().__init__("The disk of the store is full. Nothing was changed.")
 
 
+class Unreadable(Problem):
+    """One object of the store is damaged."""
+
+    code = "unreadable"
+
+    def __init__(self, what: str, reason: str):
+        super().__init__(
+            f"{what} cannot be read: its object in the store is damaged ({reason}). Everything else works. `opsapp "
+            "doctor` names all damaged objects; a backup from before has it."
+        )
+
+
 class OutcomeUnknown(Unavailable):
     """The commit broke off: it may have been stored or not. Ask before you repeat."""
 

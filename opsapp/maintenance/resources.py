@@ -7,10 +7,13 @@ from typing import Any
 from opsapp.lib.problems import Conflict
 from opsapp.maintenance import logic
 from opsapp.maintenance.logic import HEALING, MAINTENANCE, Plan
+from opsapp.runtime.projection import readable
 from opsapp.runtime.wakes import node_of
+from opsapp.tree.damage import Damage
 from opsapp.tree.folder import Facet, Folder, Record
 from opsapp.tree.root import Root
 
+KIND = "window"
 TIMES = ("start", "end", "recurring")
 
 
@@ -30,9 +33,9 @@ class Windows(Folder):
             raise KeyError(name)
         return child
 
-    def of_family(self, cls: type) -> list[Any]:
-        """Windows of one family, in the order in which they were made."""
-        found = [one for one in self.values() if isinstance(one, cls)]
+    def of_family(self, cls: type, damaged: list[Damage] | None = None) -> list[Any]:
+        """Windows of one family, in the order in which they were made; what cannot be read of any goes to `damaged`."""
+        found = [one for _, one in readable(self, KIND, damaged) if isinstance(one, cls)]
         return sorted(found, key=lambda one: (one.fields["created_at"], one.__name__))
 
 
@@ -164,7 +167,7 @@ def windows_of(root: Root) -> Windows:
 def plans_of(root: Root) -> list[Plan]:
     """Every window as the transaction behind `root` sees it. A tree from before this room was made has none."""
     store, zone = root["api"].get("maintenance"), zone_of(root)
-    return [] if store is None else [one.plan(zone) for one in store.values()]
+    return [] if store is None else [window.plan(zone) for _, window in readable(store, KIND)]
 
 
 def zone_of(root: Root) -> str:

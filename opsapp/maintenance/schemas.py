@@ -74,6 +74,7 @@ class WindowRecord(Body):
     created_by = colander.SchemaNode(Text())
     created_at = colander.SchemaNode(Whole(0))
     source = colander.SchemaNode(Choice("api", "yaml"))
+    unreadable = colander.SchemaNode(Text(), missing=colander.drop)
 
 
 READ_ONLY = ("id", "active", "next_start", "next_end", "created_by", "created_at", "source", "status")

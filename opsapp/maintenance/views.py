@@ -8,12 +8,28 @@ from pyramid.request import Request
 from pyramid.view import view_config
 
 from opsapp.tree.acl import Permission
+from opsapp.tree.damage import Damage
 from opsapp.web.fields import Paging
 from opsapp.web.paging import page_of
 
 from . import schemas
 from .engine import healing_windows, windows
 from .resources import HealingWindow, HealingWindows, Window, Windows, zone_of
+
+UNREAD: dict[str, Any] = {
+    "start": "",
+    "end": "",
+    "recurring": None,
+    "scope": [],
+    "autonomy_override": "disabled",
+    "enabled": False,
+    "active": False,
+    "next_start": None,
+    "next_end": None,
+    "created_by": "",
+    "created_at": 0,
+    "source": "api",
+}
 
 
 def plain(request: Request, window: Window, **more: Any) -> dict[str, Any]:
@@ -31,7 +47,9 @@ def plain(request: Request, window: Window, **more: Any) -> dict[str, Any]:
 def listing(context: Windows, request: Request) -> Any:
     """All windows, oldest first; `active` true or false chooses."""
     wanted = request.valid_query["active"]
-    rows = [plain(request, window) for window in context.of_family(Window)]
+    damaged: list[Damage] = []
+    rows = [plain(request, window) for window in context.of_family(Window, damaged)]
+    rows += [damage.row(**UNREAD) for damage in damaged if damage.id]
     return page_of(request, [row for row in rows if wanted is None or row["active"] == wanted])
 
 

@@ -63,6 +63,7 @@ class Monitor(Record):
     """/api/monitoring/endpoints/{id}. `settings` is replaced whole; `revision` tells a check of older settings."""
 
     url = "/api/monitoring/endpoints/{monitor_id}"
+    loads_with = ("state",)
 
     def __init__(self, settings: dict[str, Any], series: int, now: float):
         self.settings = settings

@@ -142,6 +142,7 @@ class MonitorRecord(Body):
     incident_id = colander.SchemaNode(Nullable(ID))
     created_at = colander.SchemaNode(Whole())
     push_url = colander.SchemaNode(Nullable(Text()), missing=ABSENT)
+    unreadable = colander.SchemaNode(Text(), missing=ABSENT)
 
 
 class MonitorList(AsOf, Paging):

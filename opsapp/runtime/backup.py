@@ -20,9 +20,11 @@ from ZODB.fsIndex import fsIndex
 
 from opsapp.lib.problems import Conflict
 
-from . import embedded
+from . import embedded, inspecting
 from .embedded import PARTIAL
 from .settings import FILE
+
+NAMED = 20  # damaged objects in a message
 
 
 def files_of(settings: dict[str, Any]) -> list[Path]:
@@ -44,9 +46,19 @@ def save(files: list[Path], directory: Path) -> list[tuple[str, int]]:
         _copy(path, partial)
         end = whole_until(partial)
         os.truncate(partial, end)
+        _refuse_damaged(path, partial)
         partial.replace(target)
         copied.append((path.name, end))
     return copied
+
+
+def _refuse_damaged(path: Path, copy: Path) -> None:
+    """A copy of it would one day be taken for a good one, and older copies be thrown away."""
+    found = inspecting.damaged(copy)
+    if found:
+        copy.unlink()
+        more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+        raise Conflict(f"{path.name} has damaged objects, so no copy was made: {'; '.join(found[:NAMED])}{more}")
 
 
 def _copy(path: Path, target: Path) -> None:

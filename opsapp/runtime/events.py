@@ -17,7 +17,8 @@ from BTrees.LOBTree import LOBTree
 from BTrees.OOBTree import OOBTree
 from persistent import Persistent
 
-from .damage import is_damage, reason_of
+from opsapp.tree.damage import is_damage, reason_of
+
 from .wakes import node_of, wake_after_commit
 
 if TYPE_CHECKING:

@@ -17,12 +17,14 @@ import logging
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from opsapp.tree.damage import Damage, is_damage, keys_of, load, reason_of
 
 from . import events
 from .clock import Clock
-from .damage import Damage, is_damage, reason_of
+from .wakes import node_of
 
 if TYPE_CHECKING:
     from opsapp.tree.root import Root
@@ -178,12 +180,47 @@ class Projection(ABC, Generic[Item]):
         self._read_at = self._clock.monotonic()
 
 
+def names_of(root: Root, tree: Any, kind: str) -> list[str]:
+    """The keys of a B-tree; a part of it that cannot be read is noted at the node and hides no other."""
+    names, broken = keys_of(tree)
+    lost = [Damage(f"part of the list of {kind}s", "", "", reason) for reason in broken]
+    node_of(root._p_jar).projections.note(f"list of {kind}s", lost)
+    return names
+
+
+def readable(folder: Any, kind: str, damaged: list[Damage] | None = None) -> Iterator[tuple[str, Any]]:
+    """The children of a folder one by one, each loaded. What cannot be read goes into `damaged` and is noted at the
+    node, where health and people hear of it."""
+    names, broken = keys_of(folder.tree)
+    found = [Damage(f"part of the list of {kind}s", "", "", reason) for reason in broken]
+    for name in names:
+        try:
+            child = load(folder.get(name))
+        except Exception as problem:
+            if not is_damage(problem):
+                raise
+            found.append(Damage(kind, name, "", reason_of(problem)))
+            continue
+        yield name, child
+    if damaged is not None:
+        damaged.extend(found)
+    connection: Any = folder._p_jar
+    if connection is not None and connection.before is None:
+        node_of(connection).projections.note(kind, found)
+
+
 class Projections:
     """All of this node, and the step that moves those which no other step moves."""
 
     def __init__(self, node: Node):
         self.node = node
         self._by_name: dict[str, Projection[Any]] = {}
+        self._noted: dict[str, list[Damage]] = {}  # by kind: of what is no projection
+
+    def note(self, kind: str, damaged: list[Damage]) -> None:
+        """What was found when all of a kind were read last."""
+        if damaged or self._noted.get(kind):
+            self._noted[kind] = damaged
 
     def add(self, name: str, projection: Projection[Any]) -> None:
         self._by_name[name] = projection
@@ -213,7 +250,9 @@ class Projections:
 
     def damaged(self) -> list[Damage]:
         """What could not be read when it was tried last."""
-        return [damage for projection in tuple(self._by_name.values()) for damage in projection.damaged.values()]
+        found = [damage for projection in tuple(self._by_name.values()) for damage in projection.damaged.values()]
+        found += [damage for noted in tuple(self._noted.values()) for damage in noted]
+        return list({(damage.kind, damage.id): damage for damage in found}.values())
 
 
 def start(node: Node) -> None:

@@ -13,6 +13,8 @@ from typing import Any, ClassVar
 from BTrees.OOBTree import OOBTree
 from persistent import Persistent
 
+from .damage import loaded
+
 RESERVED: set[str] = set()
 
 
@@ -53,6 +55,7 @@ class Record(Persistent):
 
     url: ClassVar[str]
     facets: ClassVar[dict[str, type]] = {}
+    loads_with: ClassVar[tuple[str, ...]] = ()  # attributes that are objects of their own, and are loaded with it
     __parent__: Any = None
     __name__: str = ""
 
@@ -73,7 +76,7 @@ class Folder(Persistent):
 
     def __getitem__(self, name: str) -> Any:
         child = self._children.get(name)
-        return facet_of(self, name) if child is None else child
+        return facet_of(self, name) if child is None else loaded(child, f"{type(child).__name__} {name}")
 
     def __setitem__(self, name: str, child: Any) -> None:
         if name in RESERVED:
@@ -95,6 +98,11 @@ class Folder(Persistent):
 
     def __bool__(self) -> bool:
         return True
+
+    @property
+    def tree(self) -> Any:
+        """The B-tree of the children."""
+        return self._children
 
     def get(self, name: str, default: Any = None) -> Any:
         """A child (never a facet), or the default."""

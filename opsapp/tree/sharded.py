@@ -23,6 +23,9 @@ class ShardedTree(Persistent):
     def __init__(self) -> None:
         self._parts = tuple(OOBTree() for _ in range(PARTS))
 
+    def parts(self) -> tuple[Any, ...]:
+        return self._parts
+
     def _part(self, key: str) -> Any:
         return self._parts[zlib.crc32(key.encode()) % PARTS]
 

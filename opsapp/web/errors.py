@@ -15,10 +15,13 @@ from pyramid.request import Request
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 from transaction.interfaces import TransientError
+from ZODB.FileStorage.format import CorruptedError
+from ZODB.POSException import POSKeyError, StateLoadError
 from zope.interface import Interface
 
 from opsapp.lib import problems
 from opsapp.runtime.store import AWAY
+from opsapp.tree.damage import reason_of
 
 from .asked import Asked, BodyWanted
 from .jsontext import dumps
@@ -86,6 +89,8 @@ def problem_of(error: BaseException) -> problems.Problem:
     if isinstance(error, UnicodeDecodeError):
         return problems.Malformed("The address is not valid UTF-8.")
     log.error("unforeseen error", exc_info=error)
+    if isinstance(error, POSKeyError | StateLoadError | CorruptedError):
+        return problems.Unreadable("A part of this", reason_of(error))
     return problems.Problem("Something went wrong here. It has been logged.", code="internal_error")
 
 

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 from opsapp.agents.logic import usable_tools
 from opsapp.agents.resources import Agent, AgentState, agents_of
 from opsapp.runtime.clock import Clock
-from opsapp.runtime.damage import load
 from opsapp.runtime.events import Event, emit
 from opsapp.runtime.node import Node
-from opsapp.runtime.projection import Projection
+from opsapp.runtime.projection import Projection, names_of
+from opsapp.tree.damage import load
 from opsapp.tree.root import Root
 
 KEY = "opsapp.agents.directory"
@@ -89,7 +89,7 @@ class Directory(Projection[Facts]):
         return event.data["agent_id"] if event.kind == CHANGED else None
 
     def ids(self, root: Root) -> Iterable[str]:
-        return agents_of(root)
+        return names_of(root, agents_of(root).tree, self.kind)
 
     def read(self, root: Root, item_id: str) -> Facts | None:
         agent = agents_of(root).get(item_id)

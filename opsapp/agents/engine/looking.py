@@ -8,10 +8,24 @@ from opsapp.agents import logic
 from opsapp.agents.resources import Agent, AgentState, agents_of, conflicting, whole
 from opsapp.runtime.node import Node
 from opsapp.runtime.wakes import node_of
+from opsapp.tree.damage import NAMELESS
 from opsapp.tree.root import Root
 
 from .directory import Facts, directory_of, facts_of, lives_elsewhere
 from .memory import memory_of, subject
+
+UNREAD: dict[str, Any] = {
+    "label": NAMELESS,
+    "hostname": "",
+    "ip": "",
+    "os": "",
+    "version": "",
+    "status": "offline",
+    "last_seen": None,
+    "tags": (),
+    "hostname_conflict": False,
+    "clone_detected_at": None,
+}
 
 
 class HostFacts(NamedTuple):
@@ -81,7 +95,11 @@ def rows(root: Root) -> list[dict[str, Any]]:
     node = node_of(root._p_jar)
     directory = directory_of(node)
     found = sorted(directory.all(root), key=lambda facts: (facts.label, facts.id))
-    return [row(node, facts, directory.shares_name(facts)) for facts in found]
+    rows = [row(node, facts, directory.shares_name(facts)) for facts in found]
+    lost = {each: damage.reason for each, damage in directory.damaged.items()}
+    known = {facts.id for facts in found}
+    unread = [{**UNREAD, "id": each, "unreadable": why} for each, why in lost.items() if each not in known]
+    return unread + [each | {"unreadable": lost[each["id"]]} if each["id"] in lost else each for each in rows]
 
 
 def row(node: Node, facts: Facts, shares_name: bool) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opsapp.agents.resources import agents_of
+from opsapp.runtime.projection import readable
 from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
 
@@ -21,5 +22,5 @@ class AgentScope:
         return {facts.id for facts in agents if name in (facts.id, facts.hostname, facts.label)}
 
     def names(self, root: Root) -> Iterator[tuple[str, list[str]]]:
-        for agent_id, agent in agents_of(root).items():
+        for agent_id, agent in readable(agents_of(root), "agent"):
             yield agent_id, [name for name in (agent.label, agent.hostname) if name]

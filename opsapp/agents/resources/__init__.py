@@ -8,6 +8,7 @@ from BTrees.OOBTree import OOBTree
 
 from opsapp.lib.ids import digest, new_id, new_token
 from opsapp.lib.problems import Conflict, NotFound
+from opsapp.runtime.projection import readable
 from opsapp.runtime.sealing import Reseal
 from opsapp.tree.root import Root
 
@@ -86,7 +87,7 @@ def agent_named(root: Root, name: str) -> Agent:
     if name in agents:
         return agents[name]
     found = list(root.system[HOSTNAMES].get(name, ()))
-    found = found or [agent.id for agent in agents.values() if agent.label == name]
+    found = found or [agent_id for agent_id, agent in readable(agents, "agent") if agent.label == name]
     if len(found) > 1:
         raise Conflict(f"Several agents are called {name}: use the id.", code="ambiguous_host")
     return find_agent(root, found[0] if found else name)

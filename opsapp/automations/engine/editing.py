@@ -13,6 +13,7 @@ from opsapp.lib.ids import digest, new_id, new_token
 from opsapp.lib.problems import Conflict, Invalid
 from opsapp.notify.resources import channels_of
 from opsapp.runtime.events import emit
+from opsapp.runtime.projection import readable
 from opsapp.runtime.sealing import seal_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
@@ -20,6 +21,7 @@ from opsapp.tree.root import Root
 from . import approving, flow
 from .scheduling import CHANGED
 
+KIND = "automation"
 PLACE = "#"  # in an export the n-th automation of the list is called "#n"
 Params = Callable[[str, Any], dict[str, Any]]
 
@@ -169,7 +171,8 @@ def update(root: Root, automation: Automation, changes: Mapping[str, Any], param
 def remove(root: Root, automation: Automation, now: float) -> None:
     """With what it still had to run: what waits in the queue is ended by whoever works it, for that may be much. Its
     past runs stay, for whoever knows their ids."""
-    users = [each.name for each in automations_of(root).values() if automation.id in each.definition.children]
+    others = (each for _, each in readable(automations_of(root), KIND))
+    users = [each.name for each in others if automation.id in each.definition.children]
     if users:
         raise Conflict("It is part of " + ", ".join(sorted(users)[:5]) + ".", code="in_use")
     board, automation_id = board_of(root), automation.id

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from itertools import islice
 
-from opsapp.automations.resources import Run, automations_of, runs_of
+from opsapp.automations.resources import Run, automations_of, runs_of, standing_of
 from opsapp.runtime.node import Node
 from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
@@ -31,7 +31,7 @@ def trim(root: Root, first: str = "") -> str | None:
     most, dropped = node_of(root._p_jar).config["retention"]["runs"]["per_automation"], 0
     ids = list(islice(automations_of(root).keys(first), PAGE + 1))
     for automation_id in ids[:PAGE]:
-        history = automations_of(root)[automation_id].history
+        history = standing_of(root, automation_id).history
         surplus = min(len(history) - most, PAGE)
         dropped += sum(_drop(root, run_id) for run_id in list(islice(history, max(0, surplus))))
         if dropped >= PAGE:
@@ -43,9 +43,8 @@ def _drop(root: Root, run_id: str) -> bool:
     run: Run | None = runs_of(root).get(run_id)
     if run is None or not run.is_over:
         return False
-    automation = automations_of(root).get(run.automation_id)
-    if automation is not None:
-        automation.history.discard(run_id)
+    if run.automation_id in automations_of(root):
+        standing_of(root, run.automation_id).history.discard(run_id)
     del runs_of(root)[run_id]
     return True
 

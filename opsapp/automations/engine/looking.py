@@ -8,14 +8,28 @@ from typing import Any
 from opsapp.automations.logic import settings as meaning
 from opsapp.automations.logic.runs import FINAL
 from opsapp.automations.resources import Automation, Run, automations_of, board_of, runs_of
+from opsapp.runtime.projection import readable
+from opsapp.tree.damage import Damage
 from opsapp.tree.root import Root
 
 from . import approving, editing, flow, scheduling
 
+UNREAD: dict[str, Any] = {
+    "type": "notification",
+    "icon": "",
+    "schedule": None,
+    "enabled": False,
+    "last_run": None,
+    "last_status": None,
+    "next_run": None,
+}
+
 
 def rows(root: Root, text: str | None) -> list[dict[str, Any]]:
     """By name; with `text` those that have it in their name or description."""
-    found = sorted(automations_of(root).values(), key=lambda each: (each.name.lower(), each.id))
+    damaged: list[Damage] = []
+    readable_ones = [each for _, each in readable(automations_of(root), editing.KIND, damaged)]
+    found = sorted(readable_ones, key=lambda each: (each.name.lower(), each.id))
     if text:
         wanted = text.lower()
         found = [
@@ -23,7 +37,8 @@ def rows(root: Root, text: str | None) -> list[dict[str, Any]]:
             for each in found
             if wanted in each.name.lower() or wanted in each.definition.settings["description"].lower()
         ]
-    return [row(root, each) for each in found]
+    unread = [] if text else [damage.row(**UNREAD) for damage in damaged if damage.id]
+    return unread + [row(root, each) for each in found]
 
 
 def row(root: Root, automation: Automation) -> dict[str, Any]:

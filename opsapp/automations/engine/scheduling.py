@@ -17,12 +17,12 @@ from opsapp.automations.resources import Plan, automations_of, board_of, standin
 from opsapp.lib import cron
 from opsapp.lib.problems import Conflict, Invalid
 from opsapp.notify.engine import tell
-from opsapp.runtime.damage import is_damage
 from opsapp.runtime.events import Event
 from opsapp.runtime.leases import check
 from opsapp.runtime.node import Node
-from opsapp.runtime.projection import Projection
+from opsapp.runtime.projection import Projection, names_of
 from opsapp.runtime.wakes import node_of
+from opsapp.tree.damage import is_damage
 from opsapp.tree.root import Root
 
 from . import flow
@@ -139,7 +139,7 @@ class Scheduler(Projection[Row]):
         return event.data["id"] if event.kind == CHANGED else None
 
     def ids(self, root: Root) -> Iterable[str]:
-        return automations_of(root).plans
+        return names_of(root, automations_of(root).plans, self.kind)
 
     def read(self, root: Root, item_id: str) -> Row | None:
         return read(root, item_id)

@@ -9,7 +9,10 @@ from opsapp.agents import engine as agents
 from opsapp.automations.logic import ranking
 from opsapp.automations.resources import Automation, Run, automations_of, runs_of
 from opsapp.monitoring.resources import incidents_of, monitors_of
+from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
+
+from .editing import KIND
 
 MOST = 10
 LOOKED_AT = 50  # of the newest runs of each
@@ -25,7 +28,7 @@ def section(root: Root, incident: Mapping[str, Any], now: float) -> dict[str, li
         return {}
     host = next((each for each in agents.hosts(root) if each.agent_id == monitor.settings["agent_id"]), None)
     tags = {*monitor.settings["tags"], *(host.tags if host else ())}
-    found = [each for each in automations_of(root).values() if concerns(each, host, tags)]
+    found = [each for _, each in readable(automations_of(root), KIND) if concerns(each, host, tags)]
     outages = outages_of(root, incident["monitor_id"], now)
     rows = [suggestion(root, each, outages) for each in found]
     suggested = sorted(rows, key=lambda row: (-row["score"], row["name"]))

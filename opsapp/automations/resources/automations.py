@@ -119,6 +119,7 @@ class Automation(Record):
     """/api/automations/{automation_id}"""
 
     url = "/api/automations/{automation_id}"
+    loads_with = ("definition",)
 
     def __init__(self, definition: Definition, by: str, now: float):
         self.definition = definition

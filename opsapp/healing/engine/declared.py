@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from opsapp.healing.resources import healing_of
-from opsapp.healing.resources.rules import drop_rule, put_rule
+from opsapp.healing.resources.rules import TRUST, drop_rule, put_rule
+from opsapp.runtime.projection import readable
 from opsapp.runtime.wakes import node_of
+from opsapp.tree.damage import Damage
 from opsapp.tree.root import Root
 
 RULE_DEFAULTS: dict[str, Any] = {
@@ -116,11 +118,17 @@ def declare(root: Root, config: Mapping[str, Any]) -> None:
     if settings["default_rules"]:
         for rule_id, fields in DEFAULT_RULES.items():
             wanted.setdefault(rule_id, ("default", complete({"initial_level": "notify", **fields})))
-    for rule_id, rule in list(healing["rules"].items()):
+    damaged: list[Damage] = []
+    rules = dict(readable(healing["rules"], "rule", damaged))
+    dict(readable(healing["trust"], TRUST, damaged))  # a rule without its trust is as good as lost
+    lost = {damage.id for damage in damaged}
+    for rule_id, rule in rules.items():
         if rule.source != "api" and rule_id not in wanted:
             drop_rule(root, rule_id)
     for rule_id, (source, fields) in wanted.items():
-        present = healing["rules"].get(rule_id)
+        if rule_id in lost:
+            continue  # it stays as it is until the store is restored
+        present = rules.get(rule_id)
         if present is None or present.source != "api":
             put_rule(root, rule_id, fields, source=source, now=now)
     healing["dependencies"].declare(settings["dependencies"], "yaml")

@@ -61,6 +61,8 @@ def _sick(root: Root, healing: Healing, components: list[dict[str, Any]], now: f
     key = sealing.trouble(root)
     if key is not None:
         reasons.append(key)
+    damaged = node_of(root._p_jar).projections.damaged()
+    reasons += [f"{damage} cannot be read: its object in the store is damaged" for damage in damaged]
     reasons += _braked(healing, world_now(root))
     agents = [place for place in reach_of(root).places(root) if place.is_agent]
     away = sum(1 for place in agents if not place.online)

@@ -6,7 +6,9 @@ from typing import Any
 
 from opsapp.healing.logic.thresholds import Thresholds
 from opsapp.healing.resources import healing_of
+from opsapp.healing.resources.rules import TRUST
 from opsapp.lib.problems import NotFound
+from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
 
 from .surroundings import graph_shown
@@ -14,11 +16,11 @@ from .world import failing_of
 
 
 def trust(root: Root, at: int, thresholds: Thresholds) -> list[dict[str, Any]]:
-    return [state.plain(at, thresholds) for state in healing_of(root)["trust"].values()]
+    return [state.plain(at, thresholds) for _, state in readable(healing_of(root)["trust"], TRUST)]
 
 
 def rules(root: Root) -> list[dict[str, Any]]:
-    return [rule.plain() for rule in healing_of(root)["rules"].values()]
+    return [rule.plain() for _, rule in readable(healing_of(root)["rules"], "rule")]
 
 
 def rule(root: Root, rule_id: str) -> dict[str, Any]:

@@ -15,11 +15,12 @@ from opsapp.agents.resources import outcomes_wait
 from opsapp.healing.logic.thresholds import thresholds_of
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import Case, case_of
-from opsapp.healing.resources.rules import IRuleReader
+from opsapp.healing.resources.rules import TRUST, IRuleReader
 from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.world import World
 from opsapp.lib.problems import Problem
 from opsapp.runtime import leases
+from opsapp.runtime.projection import readable
 from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
 
@@ -212,7 +213,7 @@ def snapshot(root: Root, with_pasts: bool, known: tuple[Any, ...] = ()) -> dict[
         "places": reach_of(root).places(root),
         "paused": healing.paused,
         "version": version,
-        "rules": [] if version == known else [rule.plain() for rule in rules.values()],
+        "rules": [] if version == known else [rule.plain() for _, rule in readable(rules, "rule")],
         "pasts": _pasts(healing.book) if with_pasts else {},
     }
 
@@ -306,7 +307,7 @@ def drop_case(root: Root, now: float, places: Places, failing: Mapping[str, Any]
 def govern(root: Root, now: float) -> None:
     """Trust, each minute: triggers grow old, ceilings and evidence may have changed."""
     healing, promotion = healing_of(root), thresholds_of(node_of(root._p_jar).config["healing"]).promotion
-    for state in healing["trust"].values():
+    for _, state in readable(healing["trust"], TRUST):
         trust, change = governor.evaluate(state.trust, now, promotion)
         if change is not None or now - state.trust.last_evaluated >= 30:
             state.become(root, trust, cause=change.cause if change else "edit", now=now)

@@ -16,6 +16,7 @@ from opsapp.healing.logic import rules as logic
 from opsapp.healing.logic.forecast import DAY, Forecast, Point
 from opsapp.healing.resources import Healing, healing_of
 from opsapp.runtime import leases
+from opsapp.runtime.projection import readable
 from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
 from opsapp.wire.conditions import Comparison, Condition, Literal, Name, parse, split
@@ -87,7 +88,7 @@ def step(node: Node) -> bool:
 
 
 def subjects(root: Root) -> tuple[list[Place], dict[str, dict[str, Any]]]:
-    rules = {name: rule.plain() for name, rule in healing_of(root)["rules"].items()}
+    rules = {name: rule.plain() for name, rule in readable(healing_of(root)["rules"], "rule")}
     return [place for place in reach_of(root).places(root) if place.is_agent], rules
 
 

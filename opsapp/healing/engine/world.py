@@ -13,8 +13,10 @@ from opsapp.healing.logic.graph import Graph
 from opsapp.healing.logic.thresholds import thresholds_of
 from opsapp.healing.logic.windows import Window
 from opsapp.healing.resources import Healing, healing_of
+from opsapp.healing.resources.rules import TRUST
 from opsapp.healing.stages.world import SERVER, Host, Reading, World
 from opsapp.monitoring.resources import Incident, incidents_of
+from opsapp.runtime.projection import readable
 from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
 from opsapp.wire.conditions import parse
@@ -42,13 +44,14 @@ def build(root: Root, now: float, places: Places, failing: Mapping[str, Any]) ->
     healing, node = healing_of(root), node_of(root._p_jar)
     settings, graph = settings_of(node), healing["dependencies"].graph()
     failing = {target: rules for target, rules in failing.items() if places.holds(target)}
+    trust = {name: state.trust for name, state in readable(healing["trust"], TRUST)}  # no rule acts without its own
     sight: Sight | None = node.registry.queryUtility(ISight)
-    rules = {name: rule.plain() for name, rule in healing["rules"].items()}
+    rules = {name: rule.plain() for name, rule in readable(healing["rules"], "rule") if name in trust}
     knowledge = None if sight is None else Knowledge(sight, places, rules, now)
     return World(
         now=now,
         rules=rules,
-        trust={name: state.trust for name, state in healing["trust"].items()},
+        trust=trust,
         settings=settings,
         thresholds=thresholds_of(settings),
         graph=graph,

@@ -16,6 +16,7 @@ from opsapp.runtime.wakes import after_commit, node_of
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
 
+TRUST = "trust of a rule"  # what people call it
 FIELDS = (
     "condition",
     "severity",

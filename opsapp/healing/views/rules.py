@@ -12,14 +12,35 @@ from opsapp.healing.engine import past
 from opsapp.healing.engine.declared import complete
 from opsapp.healing.logic.soundness import incomplete
 from opsapp.healing.logic.thresholds import thresholds_of
-from opsapp.healing.resources.rules import Rule, Rules, TrustBook, TrustState, drop_rule, put_rule, require_free
+from opsapp.healing.resources.rules import TRUST, Rule, Rules, TrustBook, TrustState, drop_rule, put_rule, require_free
 from opsapp.healing.stages import trust as governor
 from opsapp.lib.ids import new_id
 from opsapp.lib.problems import Conflict
+from opsapp.runtime.projection import readable
 from opsapp.tree.acl import Permission
+from opsapp.tree.damage import Damage
 from opsapp.web.fields import AsOf
 
 from . import page
+
+UNREAD: dict[str, Any] = {
+    "condition": "",
+    "severity": "warning",
+    "action": None,
+    "escalation_chain": [],
+    "targets": None,
+    "for": 0,
+    "settle_s": None,
+    "verify_timeout_s": None,
+    "cooldown_s": 0,
+    "trust_ceiling": "observation",
+    "initial_level": "observation",
+    "enabled": False,
+    "description": "",
+    "source": "api",
+    "created_at": 0,
+    "updated_at": 0,
+}
 
 
 @view_config(
@@ -35,7 +56,9 @@ def rules(context: Rules, request: Request) -> Any:
     at = request.valid_query["as_of"]
     if at is not None:
         return page(request, request.node.transact_at(at, past.rules))
-    return page(request, [rule.plain() for rule in context.values()])
+    damaged: list[Damage] = []
+    rows = [rule.plain() for _, rule in readable(context, "rule", damaged)]
+    return page(request, [{**UNREAD, "id": each.id, "unreadable": each.reason} for each in damaged if each.id] + rows)
 
 
 @view_config(
@@ -117,7 +140,7 @@ def trust(context: TrustBook, request: Request) -> Any:
     if at is not None:
         return page(request, request.node.transact_at(at, past.trust, at, thresholds))
     now = request.node.clock.now()
-    return page(request, [state.plain(now, thresholds) for state in context.values()])
+    return page(request, [state.plain(now, thresholds) for _, state in readable(context, TRUST)])
 
 
 @view_config(

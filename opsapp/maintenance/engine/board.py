@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from zope.interface import Interface
 
 from opsapp.maintenance.logic import HEALING, Active, Plan, current, steady_until
-from opsapp.maintenance.resources import HealingWindow, windows_of, zone_of
-from opsapp.runtime.damage import load
+from opsapp.maintenance.resources import KIND, HealingWindow, windows_of, zone_of
 from opsapp.runtime.events import Event, emit
-from opsapp.runtime.projection import Projection
+from opsapp.runtime.projection import Projection, names_of
 from opsapp.runtime.wakes import after_commit, node_of
+from opsapp.tree.damage import load
 from opsapp.tree.root import Root
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class _Active(NamedTuple):
 
 
 class Board(Projection[Plan]):
-    kind = "window"
+    kind = KIND
 
     def __init__(self, node: Node):
         super().__init__(node.clock)
@@ -58,7 +58,7 @@ class Board(Projection[Plan]):
 
     def ids(self, root: Root) -> Iterable[str]:
         store = root["api"].get("maintenance")  # a tree from before this room was made has none
-        return () if store is None else store
+        return () if store is None else names_of(root, store.tree, self.kind)
 
     def read(self, root: Root, item_id: str) -> Plan | None:
         window = windows_of(root).get(item_id)

@@ -6,7 +6,7 @@ from typing import Any
 
 from opsapp.monitoring.engine.register import Entry, searched
 from opsapp.monitoring.engine.watch import watch_of
-from opsapp.monitoring.logic.settings import without_secrets
+from opsapp.monitoring.logic.settings import complete, without_secrets
 from opsapp.monitoring.logic.state import shown
 from opsapp.monitoring.logic.uptime import percent
 from opsapp.runtime.node import Node
@@ -16,6 +16,21 @@ UPTIME_AGE_S = 30.0
 UNKNOWN_AGE_S = 1.0
 COUNTING = {"up", "down", "degraded"}
 DAY_MS = 86_400_000
+
+UNREAD: dict[str, Any] = {
+    "status": "unknown",
+    "response_time_ms": None,
+    "last_check": None,
+    "uptime_24h": None,
+    "since": 0,
+    "cause": "",
+    "flapping": False,
+    "cert_days": None,
+    "phases": None,
+    "protocol": None,
+    "incident_id": None,
+    "created_at": 0,
+}
 
 
 def page(node: Node, root: Root, query: dict[str, Any], *, secrets: bool) -> tuple[list[dict[str, Any]], int]:
@@ -33,7 +48,19 @@ def page(node: Node, root: Root, query: dict[str, Any], *, secrets: bool) -> tup
         found = [entry for entry in found if current_status(node, entry, now) == status]
     chosen = cut(found, query)
     measure_uptime(node, root, chosen, now)
-    return [record(node, entry, now, secrets=secrets) for entry in chosen], len(found)
+    shown = [record(node, entry, now, secrets=secrets) for entry in chosen]
+    lost = unread(node) if not (words or tag or status) else []
+    room = None if query["limit"] is None else max(0, query["limit"] - len(shown))
+    after = max(0, query["offset"] - len(found))
+    return shown + lost[after:][:room], len(found) + len(lost)
+
+
+def unread(node: Node) -> list[dict[str, Any]]:
+    """Monitors that this node has never been able to read: all but the id and the reason are placeholders."""
+    register = watch_of(node).register
+    settings = complete({"type": "http", "url": "", "enabled": False})
+    lost = [damage for each, damage in register.damaged.items() if each not in register.entries]
+    return [damage.row(**{**settings, **UNREAD, "name": ""}) for damage in lost]
 
 
 def _holds(entry: Entry, words: list[str]) -> bool:
@@ -76,6 +103,9 @@ def record(node: Node, entry: Entry, now: float, *, secrets: bool) -> dict[str, 
         "incident_id": entry.incident_id,
         "created_at": entry.created_at,
     }
+    damage = watch_of(node).register.damaged.get(entry.id)
+    if damage is not None:  # what this node remembers of it
+        whole |= {"status": "unknown", "unreadable": damage.reason}
     if entry.push_token:
         whole["push_url"] = f"/api/monitoring/push/{entry.push_token}"
     return whole if secrets else without_secrets(whole)

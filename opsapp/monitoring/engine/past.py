@@ -9,6 +9,7 @@ from opsapp.monitoring.engine.listing import cut
 from opsapp.monitoring.engine.register import searched
 from opsapp.monitoring.logic.settings import without_secrets
 from opsapp.monitoring.resources import Monitor, monitors_of
+from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
 
 
@@ -17,7 +18,7 @@ def page(then: Root, query: dict[str, Any], secrets: bool) -> tuple[list[dict[st
     words, tag, status = query["q"].casefold().split(), query["tag"], query["status"]
     found = [
         monitor
-        for monitor in monitors_of(then).values()
+        for _, monitor in readable(monitors_of(then), "monitor")
         if (tag is None or tag in monitor.settings["tags"])
         and (status is None or monitor.state.status == status)
         and all(word in searched(monitor.settings) for word in words)

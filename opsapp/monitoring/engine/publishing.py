@@ -12,6 +12,7 @@ from opsapp.monitoring.interfaces import IPublicWindows, IRootCauses
 from opsapp.monitoring.logic import statuspage
 from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.runtime.node import Node
+from opsapp.runtime.projection import readable
 from opsapp.series.rollup import DAY, FINE
 from opsapp.tree.root import Root
 
@@ -42,7 +43,7 @@ def status_document_at(node: Node, root: Root, at: int, *, everything: bool) -> 
 
 def _published_then(then: Root, node: Node, at: int, only: set[str] | None) -> tuple[list[dict[str, Any]], ...]:
     """Over the tree of that time; `only` these monitors."""
-    published = [monitor for monitor in monitors_of(then).values() if TAG in monitor.settings["tags"]]
+    published = [each for _, each in readable(monitors_of(then), "monitor") if TAG in each.settings["tags"]]
     published = [monitor for monitor in published if only is None or monitor.id in only]
     published.sort(key=lambda monitor: (monitor.settings["name"].casefold(), monitor.id))
     names = {monitor.id: monitor.settings["name"] for monitor in published}

@@ -18,10 +18,10 @@ from opsapp.monitoring.logic.state import Rules, Standing
 from opsapp.monitoring.probes.outcome import Outcome, ProbeTarget
 from opsapp.monitoring.resources import Monitor, monitors_of
 from opsapp.runtime.clock import Clock
-from opsapp.runtime.damage import load
 from opsapp.runtime.events import Event
-from opsapp.runtime.projection import Projection
+from opsapp.runtime.projection import Projection, names_of
 from opsapp.series.live import Live
+from opsapp.tree.damage import load
 from opsapp.tree.root import Root
 
 _TARGET = (
@@ -58,7 +58,7 @@ class Stored(NamedTuple):
 
 
 def stored(monitor: Monitor) -> Stored:
-    state = load(load(monitor).state)
+    state = load(monitor).state
     return Stored(
         monitor.id,
         monitor.created_at,
@@ -218,7 +218,7 @@ class Register(Projection[Stored]):
         return event.data["id"] if event.kind == "monitor" else None
 
     def ids(self, root: Root) -> Iterable[str]:
-        return monitors_of(root)
+        return names_of(root, monitors_of(root).tree, self.kind)
 
     def read(self, root: Root, item_id: str) -> Stored | None:
         monitor = monitors_of(root).get(item_id)

@@ -12,6 +12,7 @@ from opsapp.maintenance.engine import board_of, upcoming
 from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.resources import monitors_of
 from opsapp.runtime.node import Node
+from opsapp.runtime.projection import readable
 from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
 
@@ -35,7 +36,7 @@ class MonitorScope:
         return {entry.id for entry in tuple(entries.values()) if name in (entry.id, entry.settings["name"])}
 
     def names(self, root: Root) -> Iterator[tuple[str, list[str]]]:
-        for each, monitor in monitors_of(root).items():
+        for each, monitor in readable(monitors_of(root), "monitor"):
             yield each, [monitor.settings["name"]]
 
 

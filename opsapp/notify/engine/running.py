@@ -11,7 +11,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from opsapp.notify.resources import deliveries_of
 from opsapp.runtime.node import Node
 
-from . import routing
+from . import damage, routing
 from .sending import ISender, Sender
 from .settings import LEASE, QUEUE, SENDING, options
 
@@ -27,6 +27,7 @@ def prepare(node: Node) -> None:
 def start(node: Node) -> None:
     node.supervisor.add("notify-routing", partial(routing.step, node), every=EVERY_S, wake=(QUEUE,), lease=LEASE)
     node.supervisor.add("notify-sending", sender_of(node).step, every=EVERY_S, wake=(SENDING,), lease=LEASE)
+    node.supervisor.add("notify-damage", partial(damage.step, node), every=damage.EVERY_S)
     node.supervisor.add("notify-purge", partial(purge, node), every=3600.0, lease="housekeeping")
 
 

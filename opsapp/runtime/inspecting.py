@@ -1,0 +1,150 @@
+"""Looking for damaged objects in the file of an embedded store: each one is loaded as the service would load it.
+
+Lives here: reading every current record, and naming what cannot be read. A text whose letters were overwritten by
+others still reads well, so nobody can see that. Must not: write, or need the lock of the store.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from persistent import Persistent
+from ZODB._compat import PersistentUnpickler
+from ZODB.broken import Broken, find_global
+from ZODB.FileStorage import FileStorage
+from ZODB.utils import u64
+
+from opsapp.tree.damage import is_damage, reason_of
+
+
+class Referred(NamedTuple):
+    """An object that another one names: its class, and its key where a B-tree holds it."""
+
+    oid: bytes
+    cls: Any
+    key: str | None
+
+
+class Record(NamedTuple):
+    cls: Any
+    state: Any
+    refers: list[Referred]
+
+
+def damaged(path: Path) -> list[str]:
+    """What cannot be read of the store in this file, each by the name under which it is kept, and why."""
+    storage = FileStorage(str(path), read_only=True)
+    try:
+        broken = _broken(storage)
+        names = _names(storage, broken.keys()) if broken else {}
+        return [f"{names.get(oid, 'an object')} (0x{u64(oid):x}): {reason}" for oid, reason in sorted(broken.items())]
+    finally:
+        storage.close()
+
+
+def _broken(storage: Any) -> dict[bytes, str]:
+    broken: dict[bytes, str] = {}
+    for oid in storage._index:
+        try:
+            record = read(storage.load(oid)[0])
+            _revive(record)
+        except Exception as problem:
+            if not is_damage(problem):
+                raise
+            broken[oid] = reason_of(problem)
+            continue
+        broken.update({each.oid: "it is missing" for each in record.refers if each.oid not in storage._index})
+    return broken
+
+
+def read(data: bytes) -> Record:
+    """A record: two pickles, of the class and of the state. What it names is stood in for by a bare object."""
+    refers: list[Referred] = []
+    stands_for: dict[int, Referred] = {}
+
+    def persistent_load(reference: Any) -> Any:
+        oid, cls = _of(reference)
+        bare = Persistent() if cls is None else cls.__new__(cls)
+        if oid is not None:
+            stands_for[id(bare)] = Referred(oid, cls, None)
+            kept.append(bare)
+        return bare
+
+    kept: list[Any] = []  # so that no id is used twice
+    unpickler = PersistentUnpickler(_class_of, persistent_load, io.BytesIO(data))
+    meta, state = unpickler.load(), unpickler.load()
+    keys = dict(_keyed(state))
+    for number, referred in stands_for.items():
+        refers.append(referred._replace(key=keys.get(number)))
+    return Record(meta[0] if isinstance(meta, tuple) else meta, state, refers)
+
+
+def _class_of(module: str, name: str) -> Any:
+    found = find_global(module, name)
+    if isinstance(found, type) and issubclass(found, Broken):
+        raise TypeError(f"there is no class {module}.{name}")
+    return found
+
+
+def _of(reference: Any) -> tuple[bytes | None, Any]:
+    """The id and the class that a reference names; no id where it leads into another database, or is a weak one."""
+    if isinstance(reference, tuple):
+        return reference[0], reference[1]
+    if isinstance(reference, list):
+        return None, None
+    if len(reference) != 8:
+        raise ValueError("a reference is no object id")
+    return reference, None
+
+
+def _keyed(state: Any) -> Iterable[tuple[int, str]]:
+    """(id of the bare object, key) of what a bucket of a B-tree holds under texts."""
+    while isinstance(state, tuple) and len(state) in (1, 2) and isinstance(state[0], tuple):
+        state = state[0]
+    if isinstance(state, tuple):
+        for key, value in zip(state[::2], state[1::2], strict=False):
+            if isinstance(key, str) and isinstance(value, Persistent):
+                yield id(value), key
+
+
+def _revive(record: Record) -> None:
+    cls = record.cls[0] if isinstance(record.cls, tuple) else record.cls
+    item = cls.__new__(cls)
+    if record.state is not None:
+        item.__setstate__(record.state)
+
+
+def _names(storage: Any, oids: Iterable[bytes]) -> dict[bytes, str]:
+    """`Monitor 4f2a…`, or `State of Monitor 4f2a…` for what only another object holds."""
+    held: dict[bytes, tuple[str, str | None, bytes]] = {}  # class, key, by whom
+    wanted = set(oids)
+    for _ in range(2):  # those that are damaged, then who holds them
+        holders: set[bytes] = set()
+        for oid in storage._index:
+            for each in _referred(storage, oid):
+                if each.oid in wanted and each.oid not in held:
+                    held[each.oid] = (each.cls.__name__ if each.cls else "object", each.key, oid)
+                    holders.add(oid)
+        wanted = holders
+
+    def name(oid: bytes, further: int = 2) -> str:
+        if oid not in held:
+            return f"object 0x{u64(oid):x}"
+        cls, key, holder = held[oid]
+        if key is not None:
+            return f"{cls} {key}"
+        return f"{cls} of {name(holder, further - 1)}" if further else cls
+
+    return {oid: name(oid) for oid in oids}
+
+
+def _referred(storage: Any, oid: bytes) -> list[Referred]:
+    try:
+        return read(storage.load(oid)[0]).refers
+    except Exception as problem:
+        if not is_damage(problem):
+            raise
+        return []

@@ -1,0 +1,121 @@
+"""What a damaged object of the store is, as against a store that fails for a moment.
+
+A record whose bytes were overwritten cannot be loaded, or loads as something else than was stored. That stays as it is
+and must cost no more than the object itself. A store that is away, a conflict or a full disk passes: it is tried again.
+"""
+
+from __future__ import annotations
+
+import errno
+import struct
+import zlib
+from pickle import UnpicklingError
+from typing import Any, NamedTuple
+
+from BTrees.OOBTree import OOBTree
+from transaction.interfaces import TransientError
+from ZEO.Exceptions import ClientDisconnected
+from ZODB.broken import Broken
+from ZODB.FileStorage.FileStorage import CorruptedError
+from ZODB.POSException import POSKeyError, StateLoadError
+
+from opsapp.lib.problems import Problem, Unreadable
+
+from .sharded import ShardedTree
+
+PASSING = (TransientError, ClientDisconnected, Problem, MemoryError)
+MARKS = (
+    POSKeyError,
+    StateLoadError,
+    CorruptedError,
+    UnpicklingError,
+    EOFError,
+    ArithmeticError,
+    AttributeError,
+    ImportError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    AssertionError,
+    SystemError,
+    struct.error,
+    zlib.error,
+)
+NAMELESS = "(cannot be read)"
+
+
+class Damage(NamedTuple):
+    """One object that cannot be read. `name` is what it was called when it was read last, where that is known."""
+
+    kind: str  # monitor, agent, …
+    id: str
+    name: str
+    reason: str
+
+    def row(self, **others: Any) -> dict[str, Any]:
+        """As an entry of a list; `others` are placeholders for the fields that every entry has."""
+        return {**others, "id": self.id, "name": self.name or NAMELESS, "unreadable": self.reason}
+
+    def __str__(self) -> str:
+        return " ".join(word for word in (self.kind, self.name, self.id and f"({self.id})") if word)
+
+
+def is_damage(problem: BaseException) -> bool:
+    """Whether reading the same object again will fail again, while others can be read."""
+    if isinstance(problem, OSError):
+        return problem.errno == errno.EIO
+    if isinstance(problem, Unreadable):
+        return True
+    return isinstance(problem, MARKS) and not isinstance(problem, PASSING)
+
+
+def load(item: Any) -> Any:
+    """The item with its state read, and with the objects that it is nothing without (`loads_with` of its class). Of a
+    class that is not there ZODB makes a stand-in without behaviour: that is damage too."""
+    if isinstance(item, Broken):
+        raise TypeError(f"its class {type(item).__module__}.{type(item).__name__} is not there")
+    item._p_activate()
+    for name in getattr(type(item), "loads_with", ()):
+        part = getattr(item, name)
+        if part is not None:
+            load(part)
+    return item
+
+
+def loaded(item: Any, what: str) -> Any:
+    """The same for who has asked for this one item: damage is a problem that the caller is told."""
+    try:
+        return load(item)
+    except Exception as problem:
+        if not is_damage(problem):
+            raise
+        raise Unreadable(what, reason_of(problem)) from problem
+
+
+def reason_of(problem: BaseException) -> str:
+    return f"{type(problem).__name__}: {problem}"[:200]
+
+
+def keys_of(tree: Any) -> tuple[list[str], list[str]]:
+    """The keys of a B-tree as far as its buckets can be read, and why the others cannot."""
+    keys: list[str] = []
+    broken: list[str] = []
+    for part in tree.parts() if isinstance(tree, ShardedTree) else (tree,):
+        _gather(part, keys, broken)
+    return sorted(keys), broken
+
+
+def _gather(node: Any, keys: list[str], broken: list[str]) -> None:
+    try:
+        state = load(node).__getstate__()
+    except Exception as problem:
+        if not is_damage(problem):
+            raise
+        broken.append(reason_of(problem))
+        return
+    if isinstance(node, OOBTree) and state is not None and len(state) == 2:
+        for child in state[0][::2]:  # between them are the keys that part them
+            _gather(child, keys, broken)
+    else:
+        keys.extend(node.keys())
