@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 KEY, WHOSE = "opsapp.executor", "opsapp.executor.whose"
 READY_S = 30.0  # a former executor may need its time to end what it had under way
 STOP_S = 8.0
-REAP_S = 10.0
+REAP_S = 5.0
 LOST = "the executor ended while it ran"
 Result = dict[str, Any]
 
@@ -275,7 +275,10 @@ class Executor:
                 gevent.sleep(0.02)
         self._stopping = True
         if self._sock is not None:
-            self._sock.shutdown(gevent.socket.SHUT_RDWR)
+            try:
+                self._sock.shutdown(gevent.socket.SHUT_RDWR)
+            except OSError as gone:
+                log.info("the executor had ended already: %s", gone)
             self._reader.join(REAP_S)
         if self._place is not None:
             launching.remove(self._place, self._data)
