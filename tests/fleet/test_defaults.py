@@ -1,0 +1,73 @@
+"""With the settings that opsapp comes with, on server and agent: no wait is shortened, and the brake is on."""
+import pytest
+
+from tests.fleet.care import SERVICE, Ward
+from tests.fleet.healed import promote
+from tests.support.process import Serve
+from tests.support.waiting import until
+
+pytestmark = pytest.mark.timeout(900)
+DEFAULT = {"lookout_s": 15, "service_check_s": 1, "container_check_s": 120, "retry_first_s": 1, "retry_most_s": 60}
+
+
+@pytest.fixture(scope="module")
+def ward(lab, tmp_path_factory):
+    host = lab.host()
+    try:
+        with Serve(tmp_path_factory.mktemp("server"), config={}, host=lab.address) as serve:
+            yield Ward(host, serve, **DEFAULT)
+    finally:
+        lab.remove(host)
+
+
+def ends(ward, rule, target, outcome, timeout):
+    def last():
+        return [entry for entry in ward.ledger(rule, target) if entry["outcome"] == outcome]
+
+    try:
+        return until(last, timeout, every=0.5, what=f"{outcome} of {rule}")[-1]
+    except AssertionError as missed:
+        raise AssertionError(f"{missed}: {ward.why(rule, target)}\n{ward.log()}") from None
+
+
+def test_a_stopped_service_is_started_again(ward):
+    host = ward.host
+    until(lambda: ward.metrics()["services"].get("nginx") == "active", 60, what="nginx in a report")
+    promote(ward.api, "default-service")
+    host.exec("systemctl", "stop", "nginx")
+    heal = ends(ward, "default-service", f"{host.name}/nginx", "verified", 60)
+    assert (heal["action_type"], heal["trust_level"]) == ("restart_service", "execute")
+    assert host.exec("systemctl", "is-active", "nginx").stdout == "active\n"
+
+
+def test_a_crash_loop_is_told(ward):
+    host = ward.host
+    more = "Restart=always\nRestartSec=1"
+    host.write("/etc/systemd/system/looper.service", SERVICE.format(start="/bin/false", more=more))
+    host.exec("systemctl", "daemon-reload")
+    host.exec("systemctl", "start", "looper")
+    before = ward.commands()
+    ends(ward, "default-crash-loop", f"{host.name}/looper", "notified", 60)
+    assert ward.commands() == before
+    host.exec("systemctl", "stop", "looper")
+
+
+def test_a_host_that_needs_a_reboot_is_rebooted_once_somebody_has_approved_it(ward):
+    """As far as a container can: the lab starts it again as a machine's firmware would."""
+    host = ward.host
+    boot = host.exec("cat", "/proc/1/stat").stdout.rpartition(")")[2].split()[19]
+    rule = ward.api.post("/api/healing/rules", {
+        "condition": "reboot_required == 1", "initial_level": "notify", "action": {"type": "host_reboot"}})["id"]
+    promote(ward.api, rule)
+    host.exec("touch", "/run/reboot-required")
+    (asked,) = until(lambda: ward.api.get("/api/approvals"), 90, what="a request for the reboot")
+    assert (asked["risk"], asked["status"]) == ("high", "pending")
+    ward.api.post(f"/api/approvals/{asked['request_id']}/approve", {})
+    until(lambda: host.nspawn.poll() is not None, 120, what="the reboot")
+    host.kill()
+    host.start()
+    heal = ends(ward, rule, host.name, "verified", 300)
+    assert heal["action_type"] == "host_reboot"
+    assert host.exec("cat", "/proc/1/stat").stdout.rpartition(")")[2].split()[19] != boot
+    assert len([one for one in ward.commands() if one["params"]["phase"] == "execute"
+                and one["params"]["action_type"] == "host_reboot"]) == 1
