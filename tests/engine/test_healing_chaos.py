@@ -170,6 +170,18 @@ def test_what_the_pipeline_made_of_it_is_told(ward):
     assert [one["passed"] for one in here.node.transact(injecting.seen, names, last)] == [True] * 3
 
 
+def test_a_fault_is_waited_for_whose_injection_is_still_under_way(ward):
+    """Its heal may be over before the command that broke it: stopping a container takes its time."""
+    rule = {"id": "web", "condition": "service.chaos_web.failed == 1", "action": {"type": "restart_service"}}
+    here = ward(rule, places=[guinea_pig()]).report(service__chaos_web__state="active").turn()
+    last, name = injected(here)
+    here.report(service__chaos_web__state="inactive").turn().turn(5)
+    assert {entry["state"] for entry in here.ledger} == {"final"}
+    assert not here.node.transact(injecting.settled, [name], last)
+    answer_shell(here)
+    assert here.node.transact(injecting.settled, [name], last)
+
+
 def injected(here, fault="unit"):
     values = {"agent:a1": dict(here.node.series.live.get("agent:a1"))}
     last, [name], _ = here.node.transact(injecting.inject, "capability_mismatch", fault, values, 120)

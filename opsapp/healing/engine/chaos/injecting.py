@@ -155,10 +155,12 @@ def _shell(root: Root, agent_id: str, command: str) -> str:
 
 
 def settled(root: Root, names: list[str], last: int) -> bool:
-    """Whether each host's fault has led to an entry, and all of them have ended."""
+    """Whether each host has said how its fault's injection ended, and the fault has led to entries that all have ended.
+    A container may be healed while the command that stops it still waits for it."""
     rows = [healing_of(root).injections.rows[name] for name in names]
     found = [_entries(root, row, last) for row in rows]
-    return all(one and all(entry["state"] == "final" for entry in one) for one in found)
+    answered = all(reach_of(root).answer(root, row["agent_id"], row["command_id"]) is not None for row in rows)
+    return answered and all(one and all(entry["state"] == "final" for entry in one) for one in found)
 
 
 def seen(root: Root, names: list[str], last: int) -> Found:
