@@ -41,12 +41,22 @@ class Groups(Persistent):
         """What is open in a group is found by its own key and by its name, and so is the root cause."""
         if self.homes is None:
             self.homes = OOBTree()
-        before, now = _handles(self.groups.get(key)), _handles(group)
-        for handle in before - now:
-            if self.homes.get(handle) == key:
-                del self.homes[handle]
-        for handle in now - before:
-            self.homes[handle] = key
+        before, now = _open_in(self.groups.get(key)), _open_in(group)
+        grown = now[: len(before)] == before  # as in a storm, where thousands are open
+        for own, name in () if grown else set(before).difference(now):
+            self._leave(KEY + own, key)
+            self._leave(NAME + name, key)
+        for own, name in now[len(before) :] if grown else set(now).difference(before):
+            self.homes[KEY + own] = self.homes[NAME + name] = key
+        root = (group or self.groups.get(key, {})).get("root")
+        if root and now:
+            self.homes[NAME + root] = key
+        elif root:
+            self._leave(NAME + root, key)
+
+    def _leave(self, handle: str, key: str) -> None:
+        if self.homes is not None and self.homes.get(handle) == key:
+            del self.homes[handle]
 
     def put(self, key: str, group: Group, every_s: float) -> None:
         self._off_the_agenda(key)
@@ -77,12 +87,8 @@ class Groups(Persistent):
             self.agenda.remove((present["look_at"], key))
 
 
-def _handles(group: Group | None) -> set[str]:
-    members = (group or {}).get("open", ())
-    if group is None or not members:
-        return set()
-    names = {name for _, name in members} | ({group["root"]} if group.get("root") else set())
-    return {KEY + key for key, _ in members} | {NAME + name for name in names}
+def _open_in(group: Group | None) -> tuple[tuple[str, str], ...]:
+    return tuple((group or {}).get("open", ()))
 
 
 def family_of(key: str) -> str:
