@@ -7,6 +7,8 @@ from opsapp.agents.engine.policies import catch_up, policies_of
 from opsapp.agents.resources import agents_of
 from tests.api.test_agents import Polling
 
+pytestmark = pytest.mark.attack
+
 STEP = {"action": "restart_service", "params": {"service": "nginx"}}
 POLICY = {"rule_id": "nginx", "condition": 'service.nginx.state == "failed"', "settle_s": 0, "steps": [STEP]}
 

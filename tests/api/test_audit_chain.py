@@ -9,6 +9,8 @@ from opsapp.audit.resources.log import FOLD, Block, Kept
 from opsapp.lib import chains
 from opsapp.runtime import chainkey
 
+pytestmark = pytest.mark.attack
+
 VERIFY = "/api/audit/verify"
 
 

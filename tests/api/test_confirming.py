@@ -9,6 +9,8 @@ from opsapp.auth import resources as auth
 from opsapp.auth.cookies import SESSION
 from opsapp.auth.resources import keys
 
+pytestmark = pytest.mark.attack
+
 PASSWORD = "a sound password"
 NEW_USER = {"username": "grace", "password": PASSWORD, "role": "viewer"}
 PROTECTED = [

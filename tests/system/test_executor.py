@@ -16,7 +16,7 @@ from tests.support.client import Client
 from tests.support.process import ROOT, Serve
 from tests.support.waiting import until
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.system, pytest.mark.attack]
 SYSTEM_PYTHON = "/usr/bin/python3"  # another user may be unable to read the one that runs the tests
 OTTO = "a long enough word"
 

@@ -12,7 +12,7 @@ from opsapp.runtime import peers, sealing
 from tests.support.client import Client
 from tests.support.process import Serve, Zeo
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.system, pytest.mark.attack]
 WORD = "a long enough word"
 
 
