@@ -30,6 +30,9 @@ class ApprovalKind(Protocol):
     def gone(self, root: Root, approval: Approval) -> str | None:
         """Why the request has lost its ground (the condition is gone, the plan is another), or None."""
 
+    def own(self, root: Root, approval: Approval, name: str) -> str | None:
+        """What this person has had to do with what is asked for, so that somebody else has to approve it, or None."""
+
     def decided(self, root: Root, approval: Approval) -> None:
         """It is decided: go on, or give up."""
 
@@ -56,17 +59,22 @@ def kind_of(root: Root, approval: Approval) -> ApprovalKind:
     return node_of(root._p_jar).registry.getUtility(IApprovalKind, approval.kind)
 
 
+def own_of(root: Root, approval: Approval, name: str) -> str | None:
+    """What makes it this person's own request, or None."""
+    if name == approval.requested_by:
+        return "Nobody approves a request of their own."
+    return kind_of(root, approval).own(root, approval, name)
+
+
 def decide(root: Root, request_id: str, voter: Voter, vote: str, comment: str | None, now: float) -> dict[str, Any]:
     """One vote. Lapsed when the time is up, or when the ground of the request is gone."""
     approval = root["api"]["approvals"][request_id]
     if approval.status != "pending":
         raise Conflict(f"This request is already {approval.status}.", code="already_decided")
+    own, approving = own_of(root, approval, voter.name), vote == "approve"
+    strict = node_of(root._p_jar).config["approvals"]["strict"]
     refusal = logic.may_decide(
-        voter.name,
-        voter.role,
-        approvers=approval.approvers,
-        requested_by=approval.requested_by,
-        approving=vote == "approve",
+        voter.name, voter.role, approvers=approval.approvers, own=own, approving=approving, strict=strict
     )
     if refusal:
         raise Forbidden(refusal)

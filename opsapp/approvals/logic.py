@@ -14,16 +14,14 @@ def plan_hash(plan: Mapping[str, Any]) -> str:
 
 
 def may_decide(
-    name: str, role: str | None, *, approvers: Sequence[str], requested_by: str, approving: bool
+    name: str, role: str | None, *, approvers: Sequence[str], own: str | None, approving: bool, strict: bool
 ) -> str | None:
-    """Why this person may not decide, or None. Everybody but an admin needs another's eyes on an own request."""
-    if role == "admin":
-        return None
-    if approvers and name not in approvers:
+    """Why this person may not decide, or None. `own` says what makes the request this person's own; somebody else has
+    to approve it then, but for an admin, unless that is `strict` too."""
+    is_admin = role == "admin"
+    if approvers and not is_admin and name not in approvers:
         return "You are not among this request's approvers."
-    if approving and name == requested_by:
-        return "Nobody approves a request of their own."
-    return None
+    return own if approving and (strict or not is_admin) else None
 
 
 def settled(votes: Sequence[Mapping[str, Any]], quorum: int) -> str | None:

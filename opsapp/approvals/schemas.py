@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import colander
 
-from opsapp.web.fields import Anything, Body, Choice, Nullable, Number, Paging, Text, Whole
+from opsapp.web.fields import Anything, Body, Choice, Flag, Nullable, Number, Paging, Text, Whole
 
 STATUSES = ("pending", "approved", "rejected", "expired", "withdrawn")
 
@@ -51,3 +51,4 @@ class ApprovalsSection(Body):
     """`approvals` of the YAML file."""
 
     expiry_s = colander.SchemaNode(Number(1, 30 * 86400), missing=3600)
+    strict = colander.SchemaNode(Flag(), missing=False)

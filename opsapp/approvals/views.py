@@ -69,10 +69,11 @@ def reject(context: Approval, request: Request) -> Any:
 def _decide(context: Approval, request: Request, vote: str) -> Any:
     name, now = context.__name__, request.node.clock.now()
     voter = engine.Voter(request.caller.name, request.caller.role)
+    own = engine.own_of(request.root, context, voter.name) is not None
     try:
         answer = engine.decide(request.root, name, voter, vote, request.valid_body["comment"], now)
     except engine.Lapsed as lapsed:
         request.after_abort(engine.lapse, name, lapsed.status, lapsed.why, now)
         raise
-    request.audit(f"approval.{vote}", name, after=answer)
+    request.audit(f"approval.{vote}", name, after=answer | ({"own_request": True} if own else {}))
     return answer

@@ -233,8 +233,6 @@ class AutomationRecord(AutomationRow):
     approvers = colander.SchemaNode(ListOf(Text()))
     quorum = colander.SchemaNode(Whole())
     inputs = colander.SchemaNode(ListOf(MapOf(Anything())))
-    webhook_token = colander.SchemaNode(Text(), missing=colander.drop)
-    webhook_url = colander.SchemaNode(Text(), missing=colander.drop)
     created_at = colander.SchemaNode(Whole())
     created_by = colander.SchemaNode(Text())
     updated_at = colander.SchemaNode(Whole())
@@ -249,6 +247,11 @@ class AutomationList(Paging):
 class Created(Body):
     id = colander.SchemaNode(Text())
     status = colander.SchemaNode(Choice("created"))
+
+
+class AutomationCreated(Created):
+    webhook_token = colander.SchemaNode(Text())
+    webhook_url = colander.SchemaNode(Text())
 
 
 class Updated(Body):

@@ -206,9 +206,11 @@ def test_inputs(service):
 
 
 def test_the_webhook(service):
-    automation = create(service.otto, inputs=[{"name": "ref", "default": "main"}])
-    assert "webhook_token" not in service.vera.get(f"/api/automations/{automation}").json
-    token = service.otto.get(f"/api/automations/{automation}").json["webhook_token"]
+    made = service.otto.post_json("/api/automations", {**SCRIPT, "inputs": [{"name": "ref", "default": "main"}]}).json
+    automation, token = made["id"], made["webhook_token"]
+    assert made["webhook_url"] == f"/api/automations/webhook/{token}"
+    for who in (service.vera, service.otto, service.ada):
+        assert token not in who.get(f"/api/automations/{automation}").text
     path = f"/api/automations/webhook/{token}"
     run = service.anonymous.post_json(path, {"ref": "dev"}).json
     record = run_of(service.vera, run["run_id"])

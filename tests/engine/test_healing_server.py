@@ -191,13 +191,19 @@ def test_what_needs_a_snapshot_or_the_agents_own_code_is_not_done_on_the_server(
 
 def automated(ward, action="automation", **changes):
     """A rule that starts an automation, and what became of it."""
+    here, _ = prepared(ward, action, **changes)
+    return here.at("execute").report(**FAILED).turn().turn(5)
+
+
+def prepared(ward, action="automation", **changes):
+    """A rule that starts an automation, and the automation's id."""
     here = ward()
     made = here.service.ada.post_json(
         "/api/automations", {"name": "mend", "type": "webhook", "params": {"url": "http://127.0.0.1:9/"}, **changes}
     ).json["id"]
     key = {"automation": "automation_id", "run_playbook": "playbook_id"}[action]
     here.node.transact(here._only, [rule(action, **{key: made})])
-    return here.at("execute").report(**FAILED).turn().turn(5)
+    return here, made
 
 
 def runs(here):
@@ -243,3 +249,46 @@ def test_an_automation_that_is_not_there_fails_the_step(ward):
 def test_a_playbook_always_asks(ward):
     here = automated(ward, "run_playbook")
     assert (here.ledger[0]["outcome"], runs(here)) == ("awaiting_approval", [])
+
+
+def test_an_automation_that_was_edited_after_the_request_is_not_run(ward):
+    here, automation = prepared(ward)
+    here.at("approve").report(**FAILED).turn().turn(5)
+    [request] = here.service.vera.get("/api/approvals").json
+    assert set(request["plan"]["automation"]) == {automation}
+    here.service.ada.put_json(f"/api/automations/{automation}", {"params": {"url": "http://127.0.0.1:8/"}})
+    here.service.ada.post_json(f"/api/approvals/{request['request_id']}/approve", {}, status=409)
+    assert runs(here) == []
+
+
+def test_editing_an_automation_edits_the_rules_that_run_it(ward):
+    here, automation = prepared(ward)
+    here.at("execute")
+    part = here.service.ada.get(f"/api/automations/{automation}").json
+    here.service.ada.put_json(f"/api/automations/{automation}", {"description": part["description"]})
+    assert here.trust().current_level == "execute"
+    here.service.ada.put_json(f"/api/automations/{automation}", {"params": {"url": "http://127.0.0.1:8/"}})
+    assert here.trust().current_level == "notify"
+    here.report(**FAILED).turn().turn(5)
+    assert runs(here) == []
+
+
+def test_what_an_automation_is_made_of_counts_too(ward):
+    here, automation = prepared(ward)
+    whole = {"name": "whole", "type": "composite", "params": {"automations": [automation]}}
+    outer = here.service.ada.post_json("/api/automations", whole).json["id"]
+    body = {"action": {"type": "automation", "params": {"automation_id": outer}}}
+    here.service.ada.put_json("/api/healing/rules/nginx", body)
+    here.at("execute")
+    here.service.ada.put_json(f"/api/automations/{automation}", {"params": {"url": "http://127.0.0.1:8/"}})
+    assert here.trust().current_level == "notify"
+
+
+def test_who_wrote_the_automation_does_not_approve_the_heal_that_runs_it(ward):
+    here, automation = prepared(ward)
+    here.service.otto.put_json(f"/api/automations/{automation}", {"params": {"url": "http://127.0.0.1:7/"}})
+    here.at("approve").report(**FAILED).turn().turn(5)
+    [request] = here.service.vera.get("/api/approvals").json
+    path = f"/api/approvals/{request['request_id']}/approve"
+    here.service.otto.post_json(path, {}, status=403)
+    assert here.service.ada.post_json(path, {}).json["status"] == "approved"

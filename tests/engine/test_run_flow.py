@@ -4,6 +4,7 @@ import pytest
 
 from opsapp.approvals.engine import expire
 from opsapp.automations.engine import carrying, housekeeping, request_run, run_state
+from opsapp.automations.engine.approving import accepted
 from opsapp.automations.engine.carrying import recover, take_up
 from opsapp.automations.engine.programs import Ended
 from opsapp.automations.logic.runs import STATUSES
@@ -202,6 +203,7 @@ def test_an_approved_run_runs(desk):
 
 def test_a_quorum_of_named_people(desk):
     automation = desk.make(requires_approval=True, approvers=["otto", "olga"], quorum=2)
+    desk.service.transact(accepted, automation)  # its author decides too: somebody else has agreed to it before
     run = desk.run(automation, who="ada")
     assert decide(desk, run["request_id"], who="otto")["status"] == "pending"
     assert decide(desk, run["request_id"], who="otto", status=409)["code"] == "already_voted"

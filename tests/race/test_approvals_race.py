@@ -16,6 +16,9 @@ class Kind:
     def gone(self, root, approval):
         return None
 
+    def own(self, root, approval, name):
+        return None
+
     def decided(self, root, approval):
         root.system["test-decided"] = (*root.system.get("test-decided", ()), approval.status)
 

@@ -134,7 +134,7 @@ def test_nobody_who_calls_a_webhook_adds_a_word_to_the_script(serve, tmp_path):
     """The caller has no credential but the address, and the author has put the placeholder into quotes."""
     text = 'echo "hello {{input:who}}"; printf "<%s>" "$(printf %s {{input:who}})"; tr "\\0" " " < /proc/$$/cmdline'
     automation = script(serve, text, inputs=[{"name": "who"}])
-    token = serve.admin.get(f"/api/automations/{automation}")["webhook_token"]
+    token = serve.admin.post(f"/api/automations/{automation}/webhook-token")["webhook_token"]
     evil = f'"; touch {tmp_path}/in; $(touch {tmp_path}/in) `touch {tmp_path}/in` \' #'
     answer = serve.client().post(f"/api/automations/webhook/{token}", {"who": evil})
     record = ended(serve, answer["run_id"])

@@ -18,8 +18,16 @@ from opsapp.approvals import logic
     ],
 )
 def test_who_may_decide(name, role, approvers, approving, refused):
-    said = logic.may_decide(name, role, approvers=approvers, requested_by="vic", approving=approving)
+    own = "It is yours." if name == "vic" else None
+    said = logic.may_decide(name, role, approvers=approvers, own=own, approving=approving, strict=False)
     assert (said is not None) is refused
+
+
+def test_an_admin_may_not_either_where_it_is_strict():
+    ask = {"approvers": ("olga",), "own": "It is yours.", "strict": True}
+    assert logic.may_decide("vic", "admin", approving=True, **ask) == "It is yours."
+    assert logic.may_decide("vic", "admin", approving=False, **ask) is None
+    assert logic.may_decide("ada", "admin", approving=True, **ask | {"own": None}) is None
 
 
 def votes(*words):

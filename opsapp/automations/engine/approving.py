@@ -8,7 +8,7 @@ from opsapp.approvals import engine as approvals
 from opsapp.approvals import resources
 from opsapp.approvals.resources import Approval
 from opsapp.automations.logic import settings as meaning
-from opsapp.automations.resources import Automation, Run, automations_of, runs_of
+from opsapp.automations.resources import Automation, Run, automations_of, digests, runs_of, with_parts
 from opsapp.lib.problems import Conflict
 from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
@@ -52,14 +52,22 @@ def plan(run: Run) -> dict[str, Any]:
 
 def uses(root: Root, automation: Automation) -> dict[str, str]:
     """Every automation that this one is made of, at any depth: id -> digest."""
-    found: dict[str, str] = {}
-    waiting = list(automation.definition.children)
-    while waiting:
-        other = automations_of(root).get(waiting.pop())
-        if other is not None and other.id not in found:
-            found[other.id] = other.definition.digest
-            waiting += other.definition.children
-    return found
+    return {each: made for each, made in digests(root, automation.id).items() if each != automation.id}
+
+
+def written_by(root: Root, automation_id: str, name: str) -> str | None:
+    """What this person has had to do with an automation since it was last approved, or None."""
+    mine = [each.name for each in with_parts(root, automation_id) if name in each.authors]
+    if not mine:
+        return None
+    return f"You have written or edited {mine[0]!r}, or made its webhook token: somebody else has to approve it."
+
+
+def accepted(root: Root, automation_id: str) -> None:
+    """People have agreed to it as it is: from here on those count who change it."""
+    for automation in with_parts(root, automation_id):
+        if automation.authors:
+            automation.authors = ()
 
 
 def ground_gone(root: Root, run: Run | None, plan_hash: str) -> str | None:
@@ -104,6 +112,10 @@ class RunApproval:
     def gone(self, root: Root, approval: Approval) -> str | None:
         return ground_gone(root, runs_of(root).get(approval.about["run_id"]), approval.plan_hash)
 
+    def own(self, root: Root, approval: Approval, name: str) -> str | None:
+        run = runs_of(root).get(approval.about["run_id"])
+        return None if run is None else written_by(root, run.automation_id, name)
+
     def decided(self, root: Root, approval: Approval) -> None:
         """It goes on, or comes to its end, in the transaction of the decision."""
         run = runs_of(root).get(approval.about["run_id"])
@@ -111,6 +123,7 @@ class RunApproval:
             return
         now = node_of(root._p_jar).clock.now()
         if approval.status == "approved":
+            accepted(root, run.automation_id)
             _go_on(root, run, now)
         elif approval.status == "withdrawn":
             flow.end(root, run, "cancelled", now, reason=approval.comment or "withdrawn")

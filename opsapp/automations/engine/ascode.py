@@ -73,7 +73,8 @@ def create(node: Node, root: Root, fields: dict[str, Any]) -> str:
 
 
 def update(node: Node, root: Root, each: str, fields: dict[str, Any]) -> None:
-    editing.update(root, automations_of(root)[each], _with_ids(root, fields), _checked_already, node.clock.now())
+    editor, now = editing.Editor(BY, is_admin=True), node.clock.now()  # whoever may apply a file is an admin
+    editing.update(root, automations_of(root)[each], _with_ids(root, fields), _checked_already, editor, now)
 
 
 def delete(node: Node, root: Root, each: str) -> None:

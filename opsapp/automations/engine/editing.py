@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from opsapp.agents.resources import agents_of
+from opsapp.automations.interfaces import IAutomationEdited
 from opsapp.automations.logic import filling, workflow
 from opsapp.automations.logic import settings as meaning
 from opsapp.automations.resources import Automation, Definition, automations_of, board_of, runs_of
 from opsapp.lib.ids import digest, new_id, new_token
-from opsapp.lib.problems import Conflict, Invalid
+from opsapp.lib.problems import Conflict, Forbidden, Invalid
 from opsapp.notify.resources import channels_of
 from opsapp.runtime.events import emit
 from opsapp.runtime.projection import readable
-from opsapp.runtime.sealing import seal_of
-from opsapp.runtime.wakes import wake_after_commit
+from opsapp.runtime.wakes import node_of, wake_after_commit
 from opsapp.tree.root import Root
 
 from . import approving, flow
@@ -136,36 +136,60 @@ def _child_problems(root: Root, kind: str, params: Mapping[str, Any], own_id: st
     return {}
 
 
-def create(root: Root, settings: dict[str, Any], by: str, now: float) -> Automation:
+class Editor(NamedTuple):
+    """Who changes an automation."""
+
+    name: str
+    is_admin: bool
+
+
+class Made(NamedTuple):
+    """A new automation and the token of its webhook, which is shown this once."""
+
+    automation: Automation
+    token: str
+
+    @property
+    def id(self) -> str:
+        return self.automation.id
+
+
+def create(root: Root, settings: dict[str, Any], by: str, now: float) -> Made:
     automation = Automation(Definition(settings, now), by, now)
     automations_of(root)[new_id()] = automation
-    new_webhook_token(root, automation)
+    token = new_webhook_token(root, automation, by)
     _changed(root, automation.id)
-    return automation
+    return Made(automation, token)
 
 
-def new_webhook_token(root: Root, automation: Automation) -> str:
-    """The old one is worth nothing from the commit on."""
+def new_webhook_token(root: Root, automation: Automation, by: str) -> str:
+    """The old one is worth nothing from the commit on. Only its digest is kept."""
     index = board_of(root).webhooks
     index.pop(automation.token_digest, None)
     token = new_token()
     automation.token_digest = digest(token)
-    automation.token_sealed = seal_of(root).seal(token, f"webhook:{automation.id}")
+    automation.add_author(by)
     index[automation.token_digest] = automation.id
     return token
 
 
-def webhook_token(root: Root, automation: Automation) -> str:
-    return seal_of(root).open(automation.token_sealed, f"webhook:{automation.id}")
-
-
-def update(root: Root, automation: Automation, changes: Mapping[str, Any], params: Params, now: float) -> None:
+def update(
+    root: Root, automation: Automation, changes: Mapping[str, Any], params: Params, editor: Editor, now: float
+) -> None:
     """Keys left out keep their value. Runs that were asked for before keep the settings of then."""
+    if not editor.is_admin and meaning.loosens_gate(automation.definition.settings, changes):
+        raise Forbidden(
+            "Only an admin may take the approval away, change who approves, or let fewer people do.",
+            code="gate_loosened",
+        )
     values = {**automation.definition.settings, **changes}
     if "type" in changes and "icon" not in changes and changes["type"] != automation.definition.kind:
         values["icon"] = None
     if automation.redefine(whole(root, values, params, automation.id), now):
+        automation.add_author(editor.name)
         _changed(root, automation.id)
+        for _, edited in node_of(root._p_jar).registry.getUtilitiesFor(IAutomationEdited):
+            edited(root, automation.id, now)
 
 
 def remove(root: Root, automation: Automation, now: float) -> None:

@@ -55,17 +55,12 @@ def row(root: Root, automation: Automation) -> dict[str, Any]:
 
 
 def record(root: Root, automation: Automation, *, secrets: bool) -> dict[str, Any]:
-    """All of one. The webhook token and what is written in clear into headers is for those who may change it."""
+    """All of one. What is written in clear into headers is for those who may change it."""
     settings = automation.definition.settings
     shown = settings if secrets else meaning.without_secrets(settings)
-    token = {}
-    if secrets:
-        given = editing.webhook_token(root, automation)
-        token = {"webhook_token": given, "webhook_url": f"/api/automations/webhook/{given}"}
     return {
         **row(root, automation),
         **{name: value for name, value in shown.items() if name not in ("name", "type", "icon", "schedule", "enabled")},
-        **token,
         "created_at": int(automation.created_at),
         "created_by": automation.created_by,
         "updated_at": int(automation.definition.made_at),

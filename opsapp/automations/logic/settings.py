@@ -95,6 +95,16 @@ def digest(settings: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
 
 
+def loosens_gate(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> bool:
+    """Whether fewer people, or others, have to agree to a run after these changes. Where anybody who may operate could
+    approve, naming some of them is no loosening."""
+    after = {**settings, **changes}
+    if not settings["requires_approval"]:
+        return False
+    others = bool(settings["approvers"]) and set(after["approvers"]) != set(settings["approvers"])
+    return not after["requires_approval"] or others or after["quorum"] < settings["quorum"]
+
+
 def credentials_of(url: str) -> str | None:
     """What stands before the @ of an address."""
     found = _CREDENTIALS.match(url)

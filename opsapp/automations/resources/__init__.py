@@ -14,6 +14,8 @@ from .automations import (
     Templates,
     WebhookAddress,
     Webhooks,
+    digests,
+    with_parts,
 )
 from .board import KEY, Board, board_of
 from .plans import Plan
@@ -39,6 +41,7 @@ __all__ = [
     "Webhooks",
     "automations_of",
     "board_of",
+    "digests",
     "gather_standings",
     "index_runs",
     "reseal",
@@ -47,6 +50,7 @@ __all__ = [
     "secrets_of",
     "set_up",
     "standing_of",
+    "with_parts",
 ]
 
 

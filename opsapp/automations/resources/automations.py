@@ -120,11 +120,13 @@ class Automation(Record):
 
     url = "/api/automations/{automation_id}"
     loads_with = ("definition",)
+    authors: tuple[str, ...] = ()  # who wrote it, edited it or made its token since a run of it was last approved
 
     def __init__(self, definition: Definition, by: str, now: float):
         self.definition = definition
         self.created_at = now
         self.created_by = by
+        self.authors = (by,)
         self.token_sealed = ""
         self.token_digest = ""
 
@@ -148,6 +150,10 @@ class Automation(Record):
     def waiting(self) -> Waiting:
         return self.state.waiting
 
+    def add_author(self, name: str) -> None:
+        if name not in self.authors:
+            self.authors = (*self.authors, name)
+
     def redefine(self, settings: dict[str, Any], now: float) -> bool:
         """Whether anything is another now."""
         made = Definition(settings, now)
@@ -156,6 +162,23 @@ class Automation(Record):
         self.definition = made
         self.__parent__.plan(self)
         return True
+
+
+def with_parts(root: Any, automation_id: str) -> list[Automation]:
+    """The automation and all that it is made of, at any depth; empty when there is none."""
+    known: dict[str, Automation] = {}
+    waiting = [automation_id]
+    while waiting:
+        automation = root["api"]["automations"].get(waiting.pop())
+        if automation is not None and automation.id not in known:
+            known[automation.id] = automation
+            waiting += automation.definition.children
+    return list(known.values())
+
+
+def digests(root: Any, automation_id: str) -> dict[str, str]:
+    """What it does, exactly: the digest of each of these by its id."""
+    return {automation.id: automation.definition.digest for automation in with_parts(root, automation_id)}
 
 
 def automation_of_webhook(root: Any, token_digest: str) -> Automation | None:

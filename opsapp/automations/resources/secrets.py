@@ -79,8 +79,6 @@ def reveal(root: Root, names: Iterable[str]) -> dict[str, str]:
 
 
 def reseal(root: Root, reseal: Reseal) -> None:
-    """`opsapp rekey`: secrets and webhook tokens."""
+    """`opsapp rekey`: secrets."""
     for secret in root["api"]["secrets"].values():
         secret.sealed = reseal(secret.sealed, f"secret:{secret.name}")
-    for automation in root["api"]["automations"].values():
-        automation.token_sealed = reseal(automation.token_sealed, f"webhook:{automation.__name__}")

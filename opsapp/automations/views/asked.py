@@ -56,6 +56,11 @@ def require_author(request: Request, *settings: Mapping[str, Any]) -> None:
         executor.require_author(request.node, is_admin=bool(request.has_permission(Permission.administer)))
 
 
+def webhook(token: str) -> dict[str, str]:
+    """The token, for whoever has made it."""
+    return {"webhook_token": token, "webhook_url": f"/api/automations/webhook/{token}"}
+
+
 def inputs(request: Request, automation: Automation) -> dict[str, Any]:
     """The run's inputs: `{"inputs": {…}}`, or the body's own keys."""
     body = read_object(request, optional=True)

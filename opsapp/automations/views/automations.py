@@ -38,17 +38,17 @@ def list_automations(context: Automations, request: Request) -> Any:
     body=schemas.AutomationSettings,
     also=asked.also_wrong,
     audit="automation.create",
-    returns=schemas.Created,
+    returns=schemas.AutomationCreated,
     creates=True,
     renderer="json",
 )
 def create_automation(context: Automations, request: Request) -> Any:
-    """A new automation."""
+    """A new automation. The token of its webhook is shown this once."""
     asked.require_author(request, request.valid_body)
     settings = editing.whole(request.root, request.valid_body, asked.params)
     made = editing.create(request.root, settings, request.caller.name, request.node.clock.now())
     request.audit("automation.create", made.id, after=without_secrets(settings))
-    return {"id": made.id, "status": "created"}
+    return {"id": made.id, "status": "created", **asked.webhook(made.token)}
 
 
 @view_config(
@@ -80,7 +80,8 @@ def update_automation(context: Automation, request: Request) -> Any:
     present = context.definition.settings
     asked.require_author(request, present, {**present, **request.valid_body})
     before = without_secrets(present)
-    editing.update(request.root, context, request.valid_body, asked.params, request.node.clock.now())
+    editor = editing.Editor(request.caller.name, request.caller.role == "admin")
+    editing.update(request.root, context, request.valid_body, asked.params, editor, request.node.clock.now())
     request.audit("automation.update", context.id, before=before, after=without_secrets(context.definition.settings))
     return {"status": "updated"}
 
@@ -129,10 +130,10 @@ def run_automation(context: Automation, request: Request) -> Any:
     renderer="json",
 )
 def replace_webhook_token(context: Automation, request: Request) -> Any:
-    """A new token; the old one is refused from now on."""
-    token = editing.new_webhook_token(request.root, context)
+    """A new token, shown this once; the old one is refused from now on."""
+    token = editing.new_webhook_token(request.root, context, request.caller.name)
     request.audit("automation.webhook_token", context.id)
-    return {"webhook_token": token, "webhook_url": f"/api/automations/webhook/{token}"}
+    return asked.webhook(token)
 
 
 def may_operate(request: Request) -> bool:

@@ -86,7 +86,7 @@ def get_template(context: Template, request: Request) -> Any:
     permission=Permission.operate,
     body=RAW,
     audit="automation.apply_template",
-    returns=schemas.Created,
+    returns=schemas.AutomationCreated,
     creates=True,
     renderer="json",
 )
@@ -100,7 +100,7 @@ def apply_template(context: Template, request: Request) -> Any:
     settings = editing.whole(request.root, sound, asked.params)
     made = editing.create(request.root, settings, request.caller.name, request.node.clock.now())
     request.audit("automation.apply_template", made.id, after=without_secrets(settings))
-    return {"id": made.id, "status": "created"}
+    return {"id": made.id, "status": "created", **asked.webhook(made.token)}
 
 
 def found(context: Template) -> dict[str, Any]:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from opsapp.approvals.engine import IApprovalKind
 from opsapp.audit.interfaces import IAnchored
+from opsapp.automations.interfaces import IAutomationEdited
+from opsapp.healing.resources.rules import automation_edited
 from opsapp.maintenance.interfaces import IWindowEnded
 from opsapp.monitoring.interfaces import IRootCauses, IWarRoomSection
 from opsapp.notify.interfaces import ICauses
@@ -29,6 +31,7 @@ def includeme(config: Any) -> None:
     config.registry.registerUtility(Fleet(), IReach)
     config.registry.registerUtility(telling.cause_of, ICauses)
     config.registry.registerUtility(telling.causes_of, IRootCauses)
+    config.registry.registerUtility(automation_edited, IAutomationEdited, "healing")
     config.registry.registerUtility(warroom.section, IWarRoomSection, "healing")
     config.registry.registerUtility(anchoring.audited, IAnchored)
     config.registry.registerUtility(windows.source, IWindowSource, "maintenance")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from opsapp.approvals.resources import Approval
+from opsapp.automations.engine.approving import accepted, written_by
 from opsapp.healing.resources import healing_of
 from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
@@ -17,8 +18,16 @@ class HealApproval:
     def gone(self, root: Root, approval: Approval) -> str | None:
         """The plan and its preconditions, checked again at the click."""
         case = healing_of(root).book.cases.get(approval.about["case_id"])
-        return "the case is gone" if case is None else ground_gone(case.fields, approval, world_now(root))
+        return "the case is gone" if case is None else ground_gone(case.fields, approval, world_now(root), root)
+
+    def own(self, root: Root, approval: Approval, name: str) -> str | None:
+        """The healing asks; but somebody may have written the automation that it would run."""
+        found = (written_by(root, automation_id, name) for automation_id in approval.plan.get("automation", ()))
+        return next((why for why in found if why is not None), None)
 
     def decided(self, root: Root, approval: Approval) -> None:
         """The pipeline goes on with the case; the view itself performs nothing."""
+        if approval.status == "approved":
+            for automation_id in approval.plan.get("automation", ()):
+                accepted(root, automation_id)
         healing_of(root).book.arrived(root, approval.__name__, node_of(root._p_jar).clock.now())

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from opsapp.automations.engine import request_run, run_state
+from opsapp.healing.logic.rules import RUNS
 from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.stages.world import SERVER
 from opsapp.lib.problems import Problem
@@ -19,7 +20,6 @@ from opsapp.wire.actions import ACTIONS, Action
 from .deeds import QUEUE
 from .reach import Reach
 
-RUNS = {"automation": "automation_id", "run_playbook": "playbook_id"}
 GOES_ON = ("pending_approval", "queued", "running")
 # A host that an armed action cut off is back when its timer has run out, its agent has given up the dead connection,
 # and its back-off has passed.

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from opsapp.approvals import resources as approvals
 from opsapp.approvals.resources import Approval
+from opsapp.automations.resources import digests
 from opsapp.healing.logic.levels import behaviour
+from opsapp.healing.logic.rules import RUNS
 from opsapp.healing.resources.cases import Case
 from opsapp.healing.stages import execution, planning
 from opsapp.healing.stages.planning import Plan
 from opsapp.healing.stages.trust import effective
 from opsapp.healing.stages.world import World
+from opsapp.tree.root import Root
 
 from . import acting, telling, turns
 
@@ -32,7 +35,7 @@ def ask(flow: Flow, case: Case, plan: Plan) -> None:
         flow.root,
         kind="heal",
         subject=case.fields["target"],
-        plan=approval_plan(case.fields, plan, flow.world),
+        plan=approval_plan(case.fields, plan, flow.world, flow.root),
         risk=plan.choice.action.risk,
         reason=f"{case.fields['rule_id']}: {case.fields['condition']}",
         requested_by="healing",
@@ -66,7 +69,7 @@ def _carry_out(flow: Flow, case: Case, approval: Approval) -> None:
     """Approved: it is done if what people agreed to still stands, once it is the case's turn."""
     if turns.stands_in_line(flow, case, approval.plan["host"] or ""):
         return
-    gone = ground_gone(case.fields, approval, flow.world)
+    gone = ground_gone(case.fields, approval, flow.world, flow.root)
     plan = planning.plan(case.plain(), flow.world) if gone is None else None
     if plan is not None:
         found = turns.look(flow, case, plan)
@@ -111,10 +114,14 @@ def _unwanted(case: Mapping[str, Any], approval: Approval, world: World) -> str 
     return None if behaviour(level, approval.risk) in ("request_approval", "execute") else f"level {level} by now"
 
 
-def approval_plan(case: Mapping[str, Any], plan: Plan, world: World) -> dict[str, Any]:
-    """What is approved, and bound by its hash: the deed, where, why, and under which definition of the rule."""
+def approval_plan(case: Mapping[str, Any], plan: Plan, world: World, root: Root) -> dict[str, Any]:
+    """What is approved, and bound by its hash: the deed, where, why, and under which definition of the rule. Of an
+    automation also what it does now, and what it is made of."""
     choice, host = plan.choice, plan.host
+    param = RUNS.get(choice.action.name) if choice else None
+    automation = {"automation": digests(root, choice.params[param])} if choice and param else {}
     return {
+        **automation,
         "action": choice.action.name if choice else None,
         "params": choice.params if choice else {},
         "step": choice.step.position if choice else None,
@@ -128,7 +135,7 @@ def approval_plan(case: Mapping[str, Any], plan: Plan, world: World) -> dict[str
     }
 
 
-def ground_gone(case: Mapping[str, Any], approval: Any, world: World) -> str | None:
+def ground_gone(case: Mapping[str, Any], approval: Any, world: World, root: Root) -> str | None:
     """Why an approval no longer stands: rule gone, paused, condition known false, another plan, a host that is away."""
     if case["state"] != "awaiting_approval" or case["rule_id"] not in world.rules:
         return "the case or its rule is gone"
@@ -141,6 +148,6 @@ def ground_gone(case: Mapping[str, Any], approval: Any, world: World) -> str | N
     plan = planning.plan(case, world)
     if plan.would not in ("request_approval", "execute"):
         return f"the plan has changed: {plan.reason or plan.would}"
-    if approvals.plan_hash(approval_plan(case, plan, world)) != approval.plan_hash:
+    if approvals.plan_hash(approval_plan(case, plan, world, root)) != approval.plan_hash:
         return "the plan has changed"
     return None

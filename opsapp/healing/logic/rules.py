@@ -28,9 +28,21 @@ def steps(rule: Mapping[str, Any]) -> list[Step]:
     return [Step(0, action["type"], dict(action.get("params") or {}))] if action.get("type") else []
 
 
-def definition(rule: Mapping[str, Any]) -> str:
-    """A hash of what the rule does: evidence gathered under another definition says nothing about it."""
+RUNS = {"automation": "automation_id", "run_playbook": "playbook_id"}  # actions that run an automation: its parameter
+
+
+def automations_in(rule: Mapping[str, Any]) -> list[str]:
+    """The ids of the automations that the rule runs."""
+    done = [(step.action, step.params) for step in steps(rule)]
+    return sorted({params[RUNS[action]] for action, params in done if action in RUNS and RUNS[action] in params})
+
+
+def definition(rule: Mapping[str, Any], automations: Mapping[str, str] | None = None) -> str:
+    """A hash of what the rule does: evidence gathered under another definition says nothing about it. `automations`
+    that it runs, and what those are made of, belong to it: id -> digest."""
     parts = [rule["condition"], rule.get("action"), rule.get("escalation_chain"), rule.get("targets")]
+    if automations:
+        parts.append(dict(automations))
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from zope.interface import Interface
 
+from opsapp.automations.resources import digests
 from opsapp.healing.logic import rules as logic
 from opsapp.healing.logic.levels import lowest
 from opsapp.healing.logic.thresholds import Thresholds, thresholds_of
@@ -130,7 +131,7 @@ def put_rule(root: Root, rule_id: str, fields: dict[str, Any], *, source: str, n
         return rule
     healing["rules"].touch(root)
     healing.book.review(root, rule_id, now)
-    ceiling, definition = fields["trust_ceiling"], logic.definition(fields)
+    ceiling, definition = fields["trust_ceiling"], definition_of(root, fields)
     state = healing["trust"].get(rule_id)
     if state is None:
         level = lowest(fields["initial_level"], ceiling)
@@ -138,6 +139,26 @@ def put_rule(root: Root, rule_id: str, fields: dict[str, Any], *, source: str, n
     else:
         state.become(root, redefine(state.trust, definition, ceiling, now), cause="edit", now=now)
     return rule
+
+
+def definition_of(root: Root, fields: dict[str, Any]) -> str:
+    """What the rule does, with what the automations do that it runs."""
+    found: dict[str, str] = {}
+    for automation_id in logic.automations_in(fields):
+        found |= digests(root, automation_id)
+    return logic.definition(fields, found)
+
+
+def automation_edited(root: Root, automation_id: str, now: float) -> None:
+    """An automation that a rule runs, at any depth, does something else: that is an edit of the rule."""
+    healing = root["api"]["healing"]
+    for rule_id, rule in healing["rules"].items():
+        used = logic.automations_in(rule.fields)
+        if any(automation_id in digests(root, each) for each in used):
+            state, definition = healing["trust"][rule_id], definition_of(root, rule.fields)
+            trust = redefine(state.trust, definition, rule.fields["trust_ceiling"], now)
+            state.become(root, trust, cause="edit", now=now)
+            healing.book.review(root, rule_id, now)
 
 
 def drop_rule(root: Root, rule_id: str) -> None:

@@ -199,6 +199,13 @@ AUTOMATIONS = (
                 acts=(
                     RUN,
                     Act(
+                        "token",
+                        "New webhook token",
+                        "POST /api/automations/{id}/webhook-token",
+                        shows=True,
+                        then="The token is shown this once; the old one is refused from now on.",
+                    ),
+                    Act(
                         "disable",
                         "Disable",
                         "PUT /api/automations/{id}",
