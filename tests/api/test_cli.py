@@ -6,11 +6,13 @@ import sys
 
 import pytest
 import yaml
+from ZODB.FileStorage import FileStorage
 
 from opsapp.app import configure
 from opsapp.cli.asking import TOKEN
 from opsapp.healing.resources import healing_of
 from tests.support.app import Service
+from tests.support.damage import overwrite
 from tests.support.waitress import listening
 
 FILE = """\
@@ -231,3 +233,18 @@ def test_the_doctor_looks_at_a_store_in_use(opsapp, tmp_path, monkeypatch):
     service.close()
     assert "is open in another process" in out
     assert f"{url} answers: ok" in out
+
+
+def test_the_doctor_names_a_damaged_object_and_backup_keeps_no_copy_of_it(opsapp, place, file, tmp_path):
+    assert opsapp("apply", file, *place)[0] == 0
+    storage = FileStorage(str(tmp_path / "data" / "main.fs"), read_only=True)
+    oid = next(oid for oid in storage._index if b"resources\nMonitor\n" in storage.load(oid)[0][:60])
+    storage.close()
+    overwrite(tmp_path / "data" / "main.fs", oid, 0.5)
+    code, out, _ = opsapp("doctor", *place)
+    assert code == 1
+    assert "FAIL  store: main.fs: damaged: Monitor " in out
+    code, _, err = opsapp("backup", *place, tmp_path / "copies")
+    assert code == 1
+    assert "main.fs has damaged objects, so no copy was made: Monitor " in err
+    assert not list((tmp_path / "copies").glob("main.fs*"))
