@@ -131,8 +131,8 @@ def test_containers(box):
 
 
 def test_cleaning(box):
-    with care.old_disk(box.host, "/mnt/tmp", ("a/x", 1), ("a/held", 1)):
-        box.sh("cp -p /mnt/tmp/a/x /mnt/tmp/a/copy; setsid -f sleep 4711 < /mnt/tmp/a/held > /dev/null 2>&1")
+    with care.old_disk(box.host, "/mnt/tmp", ("a/x", 1), ("a/held", 1), ("b/source", 1)):
+        box.sh("cp -p /mnt/tmp/b/source /mnt/tmp/a/copy; setsid -f sleep 4711 < /mnt/tmp/a/held > /dev/null 2>&1")
         until(lambda: box.sh("pgrep -x -f 'sleep 4711' || true"), what="the process that holds a file open")
         box.do("temp_cleanup", path="/mnt/tmp")
         assert box.sh("ls /mnt/tmp/a").split() == ["copy", "held"]
