@@ -20,6 +20,7 @@ def includeme(config):
     config.add_evolve_step("automations-1", "opsapp.automations.resources.set_up")
     config.add_evolve_step("automations-2-standing", "opsapp.automations.resources.gather_standings")
     config.add_evolve_step("automations-3-ended", "opsapp.automations.resources.index_runs")
+    config.add_evolve_step("automations-4-secrets", "opsapp.automations.resources.allow_secrets_in_use")
     config.add_section("automations", AutomationsSection)
     config.add_section("automations.limits", Limits)
     config.add_section("retention.runs", RunsRetention)

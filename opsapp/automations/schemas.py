@@ -341,6 +341,16 @@ class RunAfter(Body):
 class NewSecret(Body):
     name = colander.SchemaNode(SECRET_NAME)
     value = colander.SchemaNode(Text(1, 20_000))
+    allowed_for = colander.SchemaNode(ListOf(Text(1, 64), 1000, unique=True), missing=())
+
+
+class SecretUse(Body):
+    automation_id = colander.SchemaNode(Text(1, 64))
+
+
+class SecretUses(Body):
+    allowed_for = colander.SchemaNode(ListOf(Text()))
+    lapsed = colander.SchemaNode(ListOf(Text()))
 
 
 class SecretValue(Body):
@@ -350,6 +360,8 @@ class SecretValue(Body):
 class SecretRecord(Body):
     id = colander.SchemaNode(Text())
     name = colander.SchemaNode(Text())
+    allowed_for = colander.SchemaNode(ListOf(Text()))
+    lapsed = colander.SchemaNode(ListOf(Text()))
     created_at = colander.SchemaNode(Whole())
     updated_at = colander.SchemaNode(Whole())
     updated_by = colander.SchemaNode(Text())

@@ -123,6 +123,8 @@ ROWS = {
     "GET /api/secrets/{secret_id}": ADMIN,
     "PUT /api/secrets/{secret_id}": ADMIN,
     "DELETE /api/secrets/{secret_id}": ADMIN,
+    "POST /api/secrets/{secret_id}/allow": ADMIN,
+    "DELETE /api/secrets/{secret_id}/allow": ADMIN,
     # healing
     "GET /api/healing/actions": VIEWER,
     "GET /api/healing/capabilities/{hostname}": VIEWER,

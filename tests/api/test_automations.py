@@ -17,6 +17,19 @@ def create(client, **changes):
     return client.post_json("/api/automations", {**SCRIPT, **changes}).json["id"]
 
 
+HARMLESS = {"script": {"script": "true"}, "webhook": {"url": "http://127.0.0.1/"},
+            "notification": {"title": "so", "message": "so"}}  # fmt: skip
+
+
+def with_secrets(service, params, **changes):
+    """An automation that uses secrets, each of which an admin has allowed it."""
+    made = create(service.ada, **{**changes, "params": HARMLESS[changes.get("type", "script")]})
+    for secret in service.ada.get("/api/secrets").json:
+        service.ada.post_json(f"/api/secrets/{secret['name']}/allow", {"automation_id": made})
+    service.ada.put_json(f"/api/automations/{made}", {"params": params})
+    return made
+
+
 def later(service, *values, **changes):
     service.clock.advance(1)
     return create(service.otto, *values, **changes)
@@ -121,7 +134,9 @@ def test_what_is_wrong_is_named(service, changes, field):
     ["{{secret:hook}}", "{{ secret:base }}/a?b=c", "https://münchen.example/ä", "https://{{input:a}}:{{input:a}}/{{input:a}}"],
 )
 def test_an_address_with_places_is_judged_as_it_will_be(service, url):
-    create(service.otto, type="webhook", params={"url": url}, inputs=[{"name": "a"}] if "input:" in url else [])
+    for name in ("hook", "base"):
+        service.ada.post_json("/api/secrets", {"name": name, "value": "https://hook.example/"})
+    with_secrets(service, {"url": url}, type="webhook", inputs=[{"name": "a"}] if "input:" in url else [])
 
 
 def test_null_in_a_put_keeps_what_it_cannot_mean(service):
@@ -291,7 +306,7 @@ def test_secrets_are_written_and_never_read(service):
     service.ada.put_json("/api/secrets/deploy", {"value": "open barley"})
     assert [each["name"] for each in service.ada.get("/api/secrets").json] == ["deploy"]
     service.otto.get("/api/secrets", status=403)
-    automation = create(service.otto, params={"script": "echo {{secret:deploy}}"})
+    automation = with_secrets(service, {"script": "echo {{secret:deploy}}"})
     run_id = service.otto.post(f"/api/automations/{automation}/run").json["run_id"]
     (job,) = take(service)
     assert job["work"]["script"] == 'echo "${OPSAPP_SECRET_deploy}"'
@@ -381,7 +396,7 @@ def test_a_run_that_is_over_at_once_was_running_when_it_was_asked_for(service, k
 
 def test_a_secret_in_a_message_is_not_in_the_runs_output(service):
     service.ada.post_json("/api/secrets", {"name": "deploy", "value": "open sesame"})
-    made = create(service.otto, type="notification", params={"title": "it is {{secret:deploy}}", "message": "so"})
+    made = with_secrets(service, {"title": "it is {{secret:deploy}}", "message": "so"}, type="notification")
     run_id = service.otto.post_json(f"/api/automations/{made}/run").json["run_id"]
     take(service)
     assert run_of(service.otto, run_id)["output"] == "it is [secret]\nso\n"

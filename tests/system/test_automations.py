@@ -157,8 +157,9 @@ def test_secrets_reach_the_script_and_nothing_else(serve):
     assert "it is [secret] indeed" in record["output"]
     exported = serve.admin.request("GET", "/api/automations/export").body
     assert value.encode() not in exported
-    missing = ended(serve, run(serve, script(serve, "echo {{secret:nobody}}")))
-    assert (missing["status"], missing["reason"]) == ("failed", "there is no secret nobody")
+    serve.admin.call("DELETE", "/api/secrets/deploy")
+    missing = ended(serve, run(serve, automation))
+    assert (missing["status"], missing["reason"]) == ("failed", "there is no secret deploy")
 
 
 def test_a_webhook_is_called_and_its_answer_kept(serve, receiver):

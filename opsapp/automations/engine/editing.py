@@ -9,7 +9,7 @@ from opsapp.agents.resources import agents_of
 from opsapp.automations.interfaces import IAutomationEdited
 from opsapp.automations.logic import filling, workflow
 from opsapp.automations.logic import settings as meaning
-from opsapp.automations.resources import Automation, Definition, automations_of, board_of, runs_of
+from opsapp.automations.resources import Automation, Definition, automations_of, board_of, runs_of, secrets_of, unusable
 from opsapp.lib.ids import digest, new_id, new_token
 from opsapp.lib.problems import Conflict, Forbidden, Invalid
 from opsapp.notify.resources import channels_of
@@ -68,7 +68,23 @@ def problems_of(
         wrong["quorum"] = "is more than the approvers"
     if params_are_sound:
         wrong.update(_script_problems(kind, params))
+        wrong.update(_secret_problems(root, params, own_id))
     return wrong | _input_problems(settings)
+
+
+def _secret_problems(root: Root, params: Mapping[str, Any], own_id: str | None) -> dict[str, str]:
+    """A secret is for the automations that an admin has allowed. Whoever changes something else is not stopped by one
+    that has been taken back since."""
+    present = automations_of(root).get(own_id) if own_id else None
+    if present is not None and present.definition.params == plain(params):
+        return {}
+    used = {name for kind_of, name in filling.places(params) if kind_of == "secret"}
+    refused = unusable(root, used, own_id)
+    if not refused:
+        return {}
+    name = refused[0]
+    said = f"the secret {name} is not allowed for this automation: once it is there, an admin allows it"
+    return {"params": f"{said} with POST /api/secrets/{name}/allow"}
 
 
 def _script_problems(kind: str, params: Mapping[str, Any]) -> dict[str, str]:
@@ -187,6 +203,9 @@ def update(
         values["icon"] = None
     if automation.redefine(whole(root, values, params, automation.id), now):
         automation.add_author(editor.name)
+        if not editor.is_admin:
+            for secret in secrets_of(root).values():
+                secret.lapse(automation.id)
         _changed(root, automation.id)
         for _, edited in node_of(root._p_jar).registry.getUtilitiesFor(IAutomationEdited):
             edited(root, automation.id, now)
@@ -204,6 +223,8 @@ def remove(root: Root, automation: Automation, now: float) -> None:
     board.webhooks.pop(automation.token_digest, None)
     board.calls.pop(automation_id, None)
     del automations_of(root)[automation_id]  # first of all, so that nothing of it begins any more
+    for secret in secrets_of(root).values():
+        secret.take_back(automation_id)
     for run in [*approving.waiting_for(root, automation_id), *([current] if current is not None else [])]:
         flow.cancel(root, run, by="", why="the automation was deleted", now=now)
     _changed(root, automation_id)

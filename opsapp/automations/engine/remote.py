@@ -13,7 +13,7 @@ from opsapp.agents.engine import HostFacts
 from opsapp.automations.logic import settings
 from opsapp.automations.logic.filling import Missing, Values, places
 from opsapp.automations.logic.runs import readable, succeeded
-from opsapp.automations.resources import Run, board_of, reveal, runs_of
+from opsapp.automations.resources import Run, board_of, forbidden, reveal, runs_of
 from opsapp.lib.masking import MASK, masked
 from opsapp.lib.problems import Conflict, Invalid, NotFound, Unavailable
 from opsapp.notify.engine import Confidential, tell
@@ -29,12 +29,20 @@ LONGEST_COMMAND = 3600
 
 
 def values(root: Root, run: Run, params: dict[str, Any]) -> tuple[Values, list[str]]:
-    """What the params' places are filled with, and the secrets among that."""
+    """What the params' places are filled with, and the secrets among that. Missing as well for a secret that the
+    automation may not use."""
+    refused = forbidden(root, names_of_secrets(params), run.automation_id)
+    if refused:
+        raise Missing(f"the secret {refused[0]} is not allowed for this automation")
+    secrets = _secrets(root, params)
+    return Values(run.inputs, secrets), list(secrets.values())
+
+
+def _secrets(root: Root, params: dict[str, Any]) -> dict[str, str]:
     try:
-        secrets = reveal(root, names_of_secrets(params))
+        return reveal(root, names_of_secrets(params))
     except Unavailable as closed:  # sealed with a key that is not here
         raise Missing(closed.message) from None
-    return Values(run.inputs, secrets), list(secrets.values())
 
 
 def names_of_secrets(params: dict[str, Any]) -> set[str]:
@@ -139,8 +147,7 @@ def _take_answers(root: Root, run: Run, now: float) -> bool:
 
 def _write_answer(root: Root, run: Run, label: str, answer: dict[str, Any], several: bool, now: float) -> None:
     try:
-        _, secrets = values(root, run, run.definition.params)
-        text = masked(readable(answer["output"] or ""), secrets)
+        text = masked(readable(answer["output"] or ""), list(_secrets(root, run.definition.params).values()))
     except Missing as closed:
         text = f"[not shown, for its secrets cannot be found in it: {closed}]"
     if several:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from opsapp.automations.logic.filling import places
 from opsapp.tree.root import Root
 
 from .automations import (
@@ -20,7 +21,7 @@ from .automations import (
 from .board import KEY, Board, board_of
 from .plans import Plan
 from .runs import Output, Run, Runs, index_ended
-from .secrets import Secret, Secrets, reseal, reveal
+from .secrets import Secret, Secrets, allow_what_is_used, forbidden, reseal, reveal, unusable
 from .standing import Standing, gather
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "automations_of",
     "board_of",
     "digests",
+    "forbidden",
     "gather_standings",
     "index_runs",
     "reseal",
@@ -50,6 +52,7 @@ __all__ = [
     "secrets_of",
     "set_up",
     "standing_of",
+    "unusable",
     "with_parts",
 ]
 
@@ -69,6 +72,19 @@ def gather_standings(root: Root) -> None:
 def index_runs(root: Root) -> None:
     """Evolve step: runs by how they ended."""
     index_ended(runs_of(root), board_of(root).queue)
+
+
+def allow_secrets_in_use(root: Root) -> None:
+    """Evolve step: an automation that uses a secret already may go on doing so."""
+    allow_what_is_used(
+        root,
+        (
+            (name, automation.id)
+            for automation in automations_of(root).values()
+            for kind, name in places(automation.definition.params)
+            if kind == "secret"
+        ),
+    )
 
 
 def standing_of(root: Root, automation_id: str) -> Standing:

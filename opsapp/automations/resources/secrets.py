@@ -15,9 +15,12 @@ from opsapp.tree.root import Root
 
 
 class Secret(Record):
-    """/api/secrets/{secret_id}"""
+    """/api/secrets/{secret_id}. `allowed_for` are ids of the automations that may use it; those in `lapsed` were edited
+    by somebody who is no admin, and wait for one."""
 
     url = "/api/secrets/{secret_id}"
+    allowed_for: tuple[str, ...] = ()
+    lapsed: tuple[str, ...] = ()
 
     def __init__(self, name: str, by: str, now: float):
         self.name = name
@@ -29,11 +32,27 @@ class Secret(Record):
         self.sealed = seal_of(root).seal(value, f"secret:{self.name}")
         self.updated_at, self.updated_by = now, by
 
+    def allow(self, automation_id: str) -> None:
+        self.take_back(automation_id)
+        self.allowed_for = (*self.allowed_for, automation_id)
+
+    def take_back(self, automation_id: str) -> None:
+        self.allowed_for = tuple(each for each in self.allowed_for if each != automation_id)
+        self.lapsed = tuple(each for each in self.lapsed if each != automation_id)
+
+    def lapse(self, automation_id: str) -> None:
+        """Its permission holds again when an admin confirms it."""
+        if automation_id in self.allowed_for:
+            self.take_back(automation_id)
+            self.lapsed = (*self.lapsed, automation_id)
+
     def plain(self) -> dict[str, Any]:
         """All that anybody is shown."""
         return {
             "id": self.__name__,
             "name": self.name,
+            "allowed_for": list(self.allowed_for),
+            "lapsed": list(self.lapsed),
             "created_at": int(self.created_at),
             "updated_at": int(self.updated_at),
             "updated_by": self.updated_by,
@@ -76,6 +95,32 @@ def reveal(root: Root, names: Iterable[str]) -> dict[str, str]:
     folder, seal = root["api"]["secrets"], seal_of(root)
     found = {name: folder.named(name) for name in names}
     return {name: seal.open(secret.sealed, f"secret:{name}") for name, secret in found.items() if secret is not None}
+
+
+def unusable(root: Root, names: Iterable[str], automation_id: str | None) -> list[str]:
+    """Secrets that this automation may not be written with; a new one (None) may be written with none."""
+    folder = root["api"]["secrets"]
+    found = ((name, folder.named(name)) for name in names)
+    return sorted(
+        name
+        for name, secret in found
+        if secret is None or automation_id is None or automation_id not in (*secret.allowed_for, *secret.lapsed)
+    )
+
+
+def forbidden(root: Root, names: Iterable[str], automation_id: str) -> list[str]:
+    """Of those that there are, the ones that no run of this automation may have now."""
+    folder = root["api"]["secrets"]
+    found = ((name, folder.named(name)) for name in names)
+    return sorted(name for name, secret in found if secret is not None and automation_id not in secret.allowed_for)
+
+
+def allow_what_is_used(root: Root, used: Iterable[tuple[str, str]]) -> None:
+    """Evolve step: (secret's name, automation's id) of those that use one."""
+    for name, automation_id in used:
+        secret = root["api"]["secrets"].named(name)
+        if secret is not None:
+            secret.allow(automation_id)
 
 
 def reseal(root: Root, reseal: Reseal) -> None:
