@@ -71,7 +71,8 @@ def test_a_permission_is_taken_back(service, secret):
     service.otto.put_json(f"/api/automations/{made}", {"enabled": False})  # what else it is may be changed
     service.ada.delete(secret)
     service.otto.put_json(f"/api/automations/{made}", {"enabled": True})
-    service.otto.put_json(f"/api/automations/{made}", {"params": {"script": "echo {{secret:deploy}} again"}}, status=422)
+    again = {"params": {"script": "echo {{secret:deploy}} again"}}
+    service.otto.put_json(f"/api/automations/{made}", again, status=422)
 
 
 def test_who_may_allow(service, secret):

@@ -76,7 +76,8 @@ def _secret_problems(root: Root, params: Mapping[str, Any], own_id: str | None) 
     """A secret is for the automations that an admin has allowed. Whoever changes something else is not stopped by one
     that has been taken back since."""
     present = automations_of(root).get(own_id) if own_id else None
-    if present is not None and present.definition.params == plain(params):
+    given = plain({name: value for name, value in params.items() if value is not None})
+    if present is not None and present.definition.params == given:
         return {}
     used = {name for kind_of, name in filling.places(params) if kind_of == "secret"}
     refused = unusable(root, used, own_id)
