@@ -1,6 +1,5 @@
 """The service away: a real agent heals alone under the policies that it was given, and the ledger learns of it once."""
 
-import os
 import time
 
 import pytest
@@ -34,12 +33,6 @@ def config(place):
     }
 
 
-def put_old(place):
-    (place / "old").write_text("x")
-    os.utime(place / "old", (1, 1))
-    return place / "old"
-
-
 def test_killed_the_agent_heals_alone_and_back_the_ledger_has_it_exactly_once(tmp_path):
     place = tmp_path / "rubbish"
     place.mkdir()
@@ -55,9 +48,9 @@ def test_killed_the_agent_heals_alone_and_back_the_ledger_has_it_exactly_once(tm
                 return [row for row in rows if row["source"] == source and row["state"] == "final"]
 
             until(lambda: [row for row in entries("alert") if row["action_type"]], 30, what="the service's own end")
-            old = put_old(place)
+            done = agent.state / "outcomes.jsonl"
             server.kill()
-            until(lambda: not old.exists(), 30, what="the agent's heal")
+            until(lambda: done.exists() and '"did":"done"' in done.read_text(), 30, what="the agent's heal")
             server.start()
             [entry] = until(lambda: entries("agent"), 30, what="the agent's outcome in the ledger")
             assert (entry["action_type"], entry["outcome"], entry["action_success"]) == ("temp_cleanup", "failed", 1)
