@@ -1,13 +1,14 @@
 """Rules over what is reported: which (rule, target) has become known true. Evaluated as reports and checks arrive.
 
 Only subjects that something arrived for are looked at, and those with a condition that holds or is about to (`for`,
-cooldown, resume). What fires is committed to the inbox before it is forgotten here.
+cooldown, resume). What fires is committed to the inbox before it is forgotten here. A host may report thousands of
+services: a look at one stops when its time on the hub is used up, and goes on there in the next step.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -44,6 +45,14 @@ class Past(NamedTuple):
     unsure_until: float = 0.0  # its act may still be working until then, and nobody can tell
 
 
+class Look(NamedTuple):
+    """A look at one subject. Each of `events` is a piece of it that was done: what fires, or None."""
+
+    subject: str
+    place: Place | None
+    events: Iterator[dict[str, Any] | None]
+
+
 class Alerts:
     """One node's evaluation. `past(rule_id, target)` reads a snapshot of the case book."""
 
@@ -54,6 +63,7 @@ class Alerts:
         self.of_monitors: set[str] = set()  # what rules name of a monitor, among others
         self.watching = Watching()
         self.dirty: set[str] = set()
+        self.begun: Look | None = None  # at a place that may be dirty again since
         self.paused = False
         self.restored: set[tuple[str, str]] = set()  # (rule, target) of cases from before this process
         self.past: Callable[[str, str], Past | None] = lambda *_: None
@@ -67,6 +77,9 @@ class Alerts:
         for key in [key for key in self.watching.watches if key[0] in gone]:
             self.watching.forget(key)
         self.rules = compiled
+        if self.begun is not None:
+            self.dirty.add(self.begun.subject)
+            self.begun = None
         names = {name for one in compiled for name in one.condition.names}
         self.of_monitors = {name.removeprefix("monitor.") for name in names}
         self.dirty.update(self.sight.places)
@@ -95,43 +108,71 @@ class Alerts:
             self.dirty.add(subject)
 
     def step(self, now: float, budget_s: float = BUDGET_S) -> list[dict[str, Any]]:
-        """The events that fire now. Stops after its budget, because the hub waits; what is left stays dirty."""
+        """The events that fire now. Stops after its budget, because the hub waits; the next step goes on there."""
         self.dirty.update(self.watching.due(now))
         begun = time.monotonic()
         fired: list[dict[str, Any]] = []
-        while self.dirty and time.monotonic() - begun < budget_s:
-            subject = self.dirty.pop()
-            place = self.sight.places.get(subject)
-            if place is None:
-                for key in self.watching.of(subject):
-                    self.watching.forget(key)
-            else:
-                fired.extend(self._look_at(place, now))
+        while self.is_behind() and time.monotonic() - begun < budget_s:
+            look = self._take_up(now)
+            for event in look.events:
+                if event is not None:
+                    fired.append(event)
+                if time.monotonic() - begun >= budget_s:
+                    self.begun = look
+                    break
         return fired
+
+    def is_behind(self) -> bool:
+        """Whether there is anything that was not compared with all rules yet."""
+        return bool(self.dirty) or self.begun is not None
+
+    def unseen(self) -> frozenset[str]:
+        """The subjects of which that is so."""
+        return frozenset(self.dirty if self.begun is None else {*self.dirty, self.begun.subject})
+
+    def _take_up(self, now: float) -> Look:
+        """The look at which the last step stopped, unless its place is another one by now; or a look at the next."""
+        look, self.begun = self.begun, None
+        if look is not None and self.sight.places.get(look.subject) == look.place:
+            return look
+        subject = self.dirty.pop() if look is None else look.subject
+        self.dirty.discard(subject)
+        place = self.sight.places.get(subject)
+        if place is not None:
+            return Look(subject, place, self._look_at(place, now))
+        for key in self.watching.of(subject):
+            self.watching.forget(key)
+        return Look(subject, None, iter(()))
 
     def failing(self) -> dict[str, frozenset[str]]:
         return self.watching.failing()
 
-    def _look_at(self, place: Place, now: float) -> Iterable[dict[str, Any]]:
+    def _look_at(self, place: Place, now: float) -> Iterator[dict[str, Any] | None]:
         samples = self.sight.samples(place.subject)
+        yield None
         for one in self.rules:
             if applies(one.rule, place):
                 yield from self._look_by(one, place, samples, now)
 
-    def _look_by(self, one: Compiled, place: Place, samples: Mapping[str, Any], now: float) -> Iterable[dict[str, Any]]:
-        if one.condition.family is None:
-            bound = {"": one.condition}
-        elif not place.is_agent:  # a monitor has no services, containers or mounts
-            return
-        else:
-            bound = {name: bind(one.condition, name) for name in one.condition.bindings(samples)}
-            for key in self.watching.of(place.subject):
-                if key[0] == one.rule_id and key[2] not in bound:  # no longer reported
-                    self.watching.forget(key)
-        for name, condition in bound.items():
-            event = self._watch((one.rule_id, place.subject, name), one, condition, place, samples, now)
-            if event is not None:
-                yield event
+    def _look_by(
+        self, one: Compiled, place: Place, samples: Mapping[str, Any], now: float
+    ) -> Iterator[dict[str, Any] | None]:
+        names = [""]
+        if one.condition.family is not None:
+            if not place.is_agent:  # a monitor has no services, containers or mounts
+                return
+            names = one.condition.bindings(samples)
+            self._keep_only(one.rule_id, place.subject, frozenset(names))
+        yield None
+        for name in names:
+            condition = bind(one.condition, name) if name else one.condition
+            yield self._watch((one.rule_id, place.subject, name), one, condition, place, samples, now)
+
+    def _keep_only(self, rule_id: str, subject: str, names: Collection[str]) -> None:
+        """Forget what is no longer reported."""
+        for key in self.watching.of(subject):
+            if key[0] == rule_id and key[2] not in names:
+                self.watching.forget(key)
 
     def _watch(
         self,

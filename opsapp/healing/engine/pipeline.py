@@ -89,12 +89,12 @@ class HealingEngine:
         self.refresh()
         events = self.alerts.step(self.node.clock.now())
         until = self.node.clock.monotonic() + BATCH_S
-        while self.alerts.dirty and len(events) < EVENTS_AT_ONCE and self.node.clock.monotonic() < until:
+        while self.alerts.is_behind() and len(events) < EVENTS_AT_ONCE and self.node.clock.monotonic() < until:
             self.node.hub.breathe()  # a storm: fewer and larger transactions, and nobody waits for them
             events += self.alerts.step(self.node.clock.now())
         if events:
             self.node.transact(submit, events)
-        return bool(events) or bool(self.alerts.dirty)
+        return bool(events) or self.alerts.is_behind()
 
     def refresh(self) -> None:
         """Every two seconds, or when there is news: places, rules, kill switch, and once what became of earlier cases.
@@ -127,7 +127,7 @@ class HealingEngine:
             return False
         self.refresh()
         begun = self.node.clock.monotonic()
-        self.sight.unseen = frozenset(self.alerts.dirty)  # before what fails is read: what is in neither was seen well
+        self.sight.unseen = self.alerts.unseen()  # before what fails is read: what is in neither was seen well
         places, failing = self.places, self.alerts.failing()
         now = self.node.clock.now()
         try:
