@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import Any
+from typing import Any, cast
 
 import colander
 from pyramid.security import NO_PERMISSION_REQUIRED
@@ -25,6 +25,7 @@ NEEDS = {
     Permission.report: "agent",
     NO_PERMISSION_REQUIRED: "public",
 }
+DOCUMENT = "opsapp.openapi"  # where the registry keeps it
 ERROR = {"$ref": "#/components/schemas/Error"}
 
 
@@ -73,6 +74,13 @@ def endpoints(registry: Any) -> list[Endpoint]:
 
 
 def document(registry: Any) -> dict[str, Any]:
+    """The whole document. Made once: the views do not change while the service runs, and anybody may ask for it."""
+    if DOCUMENT not in registry:
+        registry[DOCUMENT] = _document(registry)
+    return cast("dict[str, Any]", registry[DOCUMENT])
+
+
+def _document(registry: Any) -> dict[str, Any]:
     paths: dict[str, Any] = {}
     for endpoint in endpoints(registry):
         if endpoint.path.startswith(("/api", "/metrics")):

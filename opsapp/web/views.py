@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import colander
+from pyramid.renderers import render
 from pyramid.request import Request
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
@@ -21,6 +22,8 @@ from . import ascode, eventstream, metrics, openapi
 from .answers import Deferred, Stream
 from .fields import Body, Choice, MapOf, Nullable, Text, Whole
 from .sse import CONTENT_TYPE, last_event_id
+
+DOCS = "opsapp.docs"  # the page of the API document, in the registry
 
 
 class StatusFacet(Facet):
@@ -92,11 +95,14 @@ def openapi_document(context: Api, request: Request) -> dict[str, Any]:
     request_method="GET",
     permission=NO_PERMISSION_REQUIRED,
     returns="text/html",
-    renderer="opsapp.web:templates/docs.jinja2",
 )
-def docs(context: Api, request: Request) -> dict[str, Any]:
+def docs(context: Api, request: Request) -> Response:
     """The API document for people."""
-    return {"document": openapi.document(request.registry)}
+    registry = request.registry
+    if DOCS not in registry:  # writing it takes 20 ms, and anybody may ask for it
+        found = {"document": openapi.document(registry)}
+        registry[DOCS] = render("opsapp.web:templates/docs.jinja2", found, request)
+    return Response(registry[DOCS])
 
 
 @view_config(context=Api, name="stream", request_method="GET", permission=Permission.view, returns=CONTENT_TYPE)

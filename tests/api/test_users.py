@@ -1,5 +1,7 @@
 """Users, their passwords and sessions, as the API shows them."""
 
+import sys
+
 import pytest
 
 from opsapp.auth import engine, resources
@@ -199,17 +201,37 @@ def test_the_first_admin_has_the_password_of_the_environment_and_is_made_once(se
     assert service.read(lambda root: list(resources.users_of(root))) == ["admin"]
 
 
-def test_a_first_admin_without_a_password_gets_a_random_one_in_a_private_file(tmp_path, monkeypatch, capsys):
+def first_start(tmp_path, monkeypatch, **settings):
     from tests.support.app import Service
 
     monkeypatch.delenv("OPSAPP_ADMIN_PASSWORD", raising=False)
-    service = Service(tmp_path, **{"opsapp.data": str(tmp_path)})
+    return Service(tmp_path, **settings)
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_first_admin_without_a_password_gets_a_random_one_in_a_private_file(
+    tmp_path, monkeypatch, capsys, caplog, terminal
+):
+    """Standard output that is no terminal is a log: it names the file."""
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
+    service = first_start(tmp_path, monkeypatch, **{"opsapp.data": str(tmp_path)})
     try:
         kept = tmp_path / "admin-password"
         assert kept.stat().st_mode & 0o777 == 0o600
         password = kept.read_text().strip()
-        assert password in capsys.readouterr().out
+        assert (password in capsys.readouterr().out) == terminal
+        assert str(kept) in caplog.text
+        assert password not in caplog.text
         assert login(service, "admin", password)["role"] == "admin"
+    finally:
+        service.close()
+
+
+def test_no_admin_is_made_whose_password_nobody_could_learn(tmp_path, monkeypatch, caplog):
+    service = first_start(tmp_path, monkeypatch)
+    try:
+        assert service.read(lambda root: list(resources.users_of(root))) == []
+        assert "OPSAPP_ADMIN_PASSWORD" in caplog.text
     finally:
         service.close()
 

@@ -85,6 +85,8 @@ HOSTILE = {
     "blanks in a header": ("GET", "/api/agents", ["X:" + " " * 30_000 + "\x01"], None),
     "words and blanks in a header": ("GET", "/api/agents", ["X: " + "a " * 15_000 + "\x01"], None),
     "header lines": ("GET", "/api/agents", [f"X-{n}: {'a' * 200}" for n in range(95)], None),
+    "the API document": ("GET", "/api/openapi.json", [], None),
+    "the API document for people": ("GET", "/api/docs", [], None),
     "tags": ("GET", "/api/status/public", ["If-None-Match: " + '"a",' * 7000], None),
     "languages and types": ("GET", "/login", ["Accept: " + "a/b;q=0.1," * 1500], None),
     "ranges": ("GET", "/api/agents/agent.pyz", ["Range: bytes=" + "0-0," * 7000], None),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import secrets
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -151,12 +152,15 @@ def make_first_admin(node: Node) -> None:
     """With no user in the store: an `admin`, its password from the environment or random."""
     if node.transact(_has_users):
         return
-    given = os.environ.get("OPSAPP_ADMIN_PASSWORD")
+    given, data = os.environ.get("OPSAPP_ADMIN_PASSWORD"), node.registry.settings.get("opsapp.data")
+    if not (given or data or sys.stdout.isatty()):
+        log.warning("there is no user: start with OPSAPP_ADMIN_PASSWORD set, or with a data directory for the password")
+        return
     if given and password_problem(given, "admin"):
         log.warning("the first admin's password from the environment %s: change it", password_problem(given, "admin"))
     password = given or secrets.token_urlsafe(15)
     if node.transact(_add_first_admin, hash_password(node, password)) and not given:
-        _tell(password, node.registry.settings.get("opsapp.data"))
+        _tell(password, data)
 
 
 def _has_users(root: Root) -> bool:
@@ -172,11 +176,14 @@ def _add_first_admin(root: Root, password_hash: str) -> bool:
 
 
 def _tell(password: str, data: str | None) -> None:
-    """Print the first password once, and keep it in a file that only the owner reads, beside the data."""
-    print(f"First admin: user admin, password {password}", flush=True)  # noqa: T201 - meant for the person who starts it
+    """Keep the first password in a file beside the data that only the owner reads, and print it to a terminal.
+    What is not a terminal is a log, which others read and which is kept: it gets the name of the file only."""
     if data:
-        path = Path(data) / "admin-password"
+        path = Path(data).absolute() / "admin-password"
         path.unlink(missing_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w") as file:
             file.write(password + "\n")
+        log.warning("the first user is admin, and its password is in %s", path)
+    if sys.stdout.isatty():
+        print(f"First admin: user admin, password {password}", flush=True)  # noqa: T201 - meant for the person who starts it
