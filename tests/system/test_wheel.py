@@ -9,6 +9,7 @@ import zipfile
 import pytest
 
 from tests.support.process import ROOT, Serve
+from tests.support.wheel import build
 
 pytestmark = pytest.mark.system
 ELSEWHERE = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
@@ -16,17 +17,7 @@ ELSEWHERE = {name: value for name, value in os.environ.items() if name != "PYTHO
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """Built from a copy, so that nothing a checkout has lying about can get in or be left behind."""
-    copy = tmp_path_factory.mktemp("source")
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    for name in listed.split("\0")[:-1]:
-        if (ROOT / name).is_file():
-            (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            (copy / name).write_bytes((ROOT / name).read_bytes())
-    pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*pip, "-w", copy / "out", copy], check=True)
-    (made,) = (copy / "out").glob("opsapp-*.whl")
-    return made
+    return build(tmp_path_factory.mktemp("wheel"))
 
 
 def test_it_carries_every_file_of_the_package(wheel):
