@@ -121,8 +121,10 @@ def test_an_operator_does_not_become_admin_by_a_script_where_the_executor_shares
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="another user for the executor needs root")
 @pytest.mark.skipif(not Path(SYSTEM_PYTHON).exists(), reason=f"{SYSTEM_PYTHON} is not there")
-def test_a_script_of_an_operator_reads_no_secret_where_the_executor_has_a_user_of_its_own(tmp_path):
-    config = {"executor": {"user": "nobody", "python": SYSTEM_PYTHON}}
+@pytest.mark.parametrize("python", [SYSTEM_PYTHON, None])
+def test_a_script_of_an_operator_reads_no_secret_where_the_executor_has_a_user_of_its_own(tmp_path, python):
+    """Without a named interpreter too, wherever the service's own is."""
+    config = {"executor": {"user": "nobody", "python": python}}
     with Serve(tmp_path / "serve", config=config) as serve:
         otto = operator(serve)
         text = (

@@ -6,6 +6,7 @@ installation. In native threads: it makes directories and processes. Must not: t
 
 from __future__ import annotations
 
+import logging
 import os
 import pwd
 import shutil
@@ -13,15 +14,18 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from opsapp.agents.zipapp import agent_file
 from opsapp.lib.problems import Unavailable
 
+log = logging.getLogger(__name__)
+
 # -I -S: nothing of the environment, of the working directory or of other packages has a say in what is imported.
 BOOT = "import sys; sys.path.insert(0, sys.argv.pop(1)); from opsapp.agent.embedded import main; sys.exit(main())"
+OF_THE_SYSTEM = ("/usr/local/bin/python3", "/usr/bin/python3")
 KEPT = ("LANG", "LC_ALL", "TZ")
 
 
@@ -90,8 +94,9 @@ def launch(who: Whose, place: Path, section: Mapping[str, Any]) -> Launched:
             switch = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
             handles.append(_code_in_memory())
             code = f"/proc/self/fd/{handles[-1]}"
-        child = subprocess.Popen(
-            [section["python"] or sys.executable, "-I", "-S", "-c", BOOT, code, str(theirs.fileno())],
+        child = _started(
+            _interpreters(who, section["python"]),
+            ["-I", "-S", "-c", BOOT, code, str(theirs.fileno())],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             cwd=place,  # before the user is another one, who may not come here
@@ -108,6 +113,24 @@ def launch(who: Whose, place: Path, section: Mapping[str, Any]) -> Launched:
         for handle in handles[1:]:
             os.close(handle)
     return Launched(ours, child)
+
+
+def _interpreters(who: Whose, given: str | None) -> Sequence[str]:
+    """That of the service may be in a home directory that another user cannot enter; the agent's code runs on any."""
+    if given or who.shared:
+        return [given or sys.executable]
+    return [sys.executable, *OF_THE_SYSTEM]
+
+
+def _started(interpreters: Sequence[str], words: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
+    """The process, by the first interpreter that its user may run."""
+    *others, last = interpreters
+    for interpreter in others:
+        try:
+            return subprocess.Popen([interpreter, *words], **how)
+        except (PermissionError, FileNotFoundError) as problem:
+            log.info("the executor cannot be started by %s: %s", interpreter, problem.strerror)
+    return subprocess.Popen([last, *words], **how)
 
 
 def _connected(path: str) -> socket.socket:
