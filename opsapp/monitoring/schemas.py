@@ -90,7 +90,11 @@ class MonitorSettings(Body):
 class NewMonitor(MonitorSettings):
     """A monitor that is made: what its type needs must be there. (A change is judged over the stored record.)"""
 
-    across = staticmethod(problems)
+    @staticmethod
+    def across(sound: dict[str, Any]) -> dict[str, str]:
+        if "type" in sound or "url" in sound:
+            return problems(sound)
+        return {"url": "is required for every type but push", **problems(sound)}
 
 
 class Created(Body):

@@ -22,8 +22,10 @@ def asked(office, **params):
     service = office.service
     service.ada.post_json("/api/secrets", {"name": "deploy", "value": SECRET})
     params = {"title": "it is {{secret:deploy}}", "message": "say {{secret:deploy}} twice"} | params
-    body = {"name": "x", "type": "notification", "params": params}
-    made = service.otto.post_json("/api/automations", body).json["id"]
+    body = {"name": "x", "type": "notification", "params": {"title": "so", "message": "so"}}
+    made = service.ada.post_json("/api/automations", body).json["id"]
+    service.ada.post_json("/api/secrets/deploy/allow", {"automation_id": made})
+    service.ada.put_json(f"/api/automations/{made}", {"params": params})
     return service.otto.post_json(f"/api/automations/{made}/run").json["run_id"]
 
 

@@ -7,12 +7,14 @@ import pytest
 from opsapp.approvals.engine import Voter, decide, expire
 from opsapp.automations.engine import request_run
 from opsapp.automations.engine.carrying import finish, take_up
-from opsapp.automations.engine.editing import update
+from opsapp.automations.engine.editing import Editor, update
 from opsapp.automations.engine.programs import Ended
 from opsapp.automations.resources import automations_of, board_of, runs_of
 from opsapp.lib.problems import Conflict
 from tests.race.test_approvals_race import together
 from tests.support.app import Service
+
+EDITOR = Editor("ada", is_admin=True)
 
 
 @pytest.fixture
@@ -37,7 +39,7 @@ def test_twenty_clicks_an_expiry_and_an_edit_make_one_outcome(service, attempt):
         return node.transact(decide, run["request_id"], voter, "approve" if n % 2 else "reject", None, now)["status"]
 
     def edit(root):
-        update(root, automations_of(root)[automation], {"timeout": 9}, lambda kind, params: params, now)
+        update(root, automations_of(root)[automation], {"timeout": 9}, lambda kind, params: params, EDITOR, now)
 
     together(
         *[lambda n=n: click(n) for n in range(20)],

@@ -79,8 +79,6 @@ def problems(settings: dict[str, Any]) -> dict[str, str]:
         wrong = url_problem(kind, url or "")
         if wrong:
             found["url"] = wrong
-    elif not url:
-        found["url"] = "is required for every type but push"
     if "interval" in settings and "timeout" in settings and settings["timeout"] >= settings["interval"]:
         found["timeout"] = "must be less than the interval"
     if kind == "keyword" and not settings.get("keyword"):
