@@ -25,7 +25,7 @@ from .resources import Approval, Approvals
 def listing(context: Approvals, request: Request) -> Any:
     """What waits for a decision; with `status`, what was decided."""
     chosen = context.of_status(request.valid_query["status"])
-    return [context[request_id].plain() for request_id in page_of(request, chosen)]
+    return request.shown([context[request_id].plain() for request_id in page_of(request, chosen)])
 
 
 @view_config(
@@ -33,7 +33,7 @@ def listing(context: Approvals, request: Request) -> Any:
 )
 def show(context: Approval, request: Request) -> Any:
     """One request, with its plan and its votes."""
-    return context.plain()
+    return request.shown(context.plain())
 
 
 @view_config(

@@ -16,7 +16,6 @@ from opsapp.lib.problems import Conflict, Invalid
 from opsapp.tree.root import Root
 
 CREATE, UPDATE, DELETE = "create", "update", "delete"
-HIDDEN = "***"  # stands where an export leaves a secret out; applied again, it keeps the secret that is stored
 
 
 class Stored(NamedTuple):
@@ -172,12 +171,3 @@ def export(root: Root, node: Any, kinds: Iterable[Kind]) -> dict[str, list[dict[
         kind.name: [kind.actions.shown(thing.fields) for thing in kind.actions.stored(node, root) if thing.owned]
         for kind in kinds
     }
-
-
-def kept(field: str, given: Any, present: Any) -> Any:
-    """For `complete`: a value, or the stored one where the document has HIDDEN in its place."""
-    if given != HIDDEN:
-        return given
-    if present is None:
-        raise Invalid({field: f"{HIDDEN} stands for a secret that an export left out: write it in"})
-    return present

@@ -2,6 +2,8 @@
 
 A view says `body=Schema` (with `partial=True` for a PUT and `read_only=(…)` for keys it ignores), `query=Schema`,
 `returns=Schema`, `creates=True`; `body=RAW` leaves the body alone. All of it is recorded for `web.openapi`.
+`stored=fn(context)` gives the stored fields of what a PUT changes: what was not shown of them, and comes back as `***`,
+keeps its value (`opsapp.lib.addresses`).
 What only the store or the clock can tell of a body is told by `also=fn(context, request, sound)`, mistakes by field, in
 one answer with those that the schema finds.
 """
@@ -19,6 +21,7 @@ from pyramid.request import Request
 from pyramid.response import Response
 from pyramid.viewderivers import INGRESS
 
+from opsapp.lib.addresses import restored
 from opsapp.lib.problems import Invalid, Malformed, TooLarge, UnsupportedType
 
 from .fields import Body, Flag, ListOf, Nullable, Number, Query, Whole, fields_of, takes_null
@@ -61,10 +64,15 @@ def body_deriver(view: View, info: Any) -> View:
     schema = (wanted or NoBody)()
     partial = bool(info.options.get("partial"))
     read_only = frozenset(info.options.get("read_only") or ())
+    stored: Callable[[Any], dict[str, Any]] = info.options.get("stored") or (lambda context: {})
     also: Callable[..., dict[str, str]] = info.options.get("also") or (lambda context, request, sound: {})
 
     def wrapped(context: Any, request: Request) -> Any:
         values = read_object(request, optional=not wanted or not any(child.required for child in schema.children))
+        known = stored(context)
+        values = {
+            name: restored(value, known[name], name) if name in known else value for name, value in values.items()
+        }
         sound, wrong = judge(schema, values, partial=partial, read_only=read_only)
         refuse(also(context, request, sound) | wrong)
         request.valid_body = sound
@@ -73,7 +81,7 @@ def body_deriver(view: View, info: Any) -> View:
     return wrapped
 
 
-body_deriver.options = ("body", "partial", "read_only", "also")  # type: ignore[attr-defined]
+body_deriver.options = ("body", "partial", "read_only", "stored", "also")  # type: ignore[attr-defined]
 
 
 def query_deriver(view: View, info: Any) -> View:

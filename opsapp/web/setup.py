@@ -109,6 +109,7 @@ def set_up(config: Configurator) -> None:
     config.include("opsapp.web.errors")
     config.include("opsapp.web.tweens")
     config.include("opsapp.web.paths")
+    config.include("opsapp.web.shown")
     config.include("opsapp.web.idempotency")
     config.include("opsapp.web.metrics")
     config.include("pyramid_jinja2")

@@ -161,11 +161,11 @@ def test_credentials_in_the_address_of_a_webhook_are_secrets(service):
     made = service.ada.get("/api/automations").json[0]["id"]
     assert service.otto.get(f"/api/automations/{made}").json["params"]["url"] == call["params"]["url"]
     seen = service.vera.get(f"/api/automations/{made}").json["params"]["url"]
-    assert seen == "https://[hidden]@example.test/a?b=c"
-    assert service.vera.get("/api/automations/export").json[0]["params"]["url"] == "https://example.test/a?b=c"
+    assert seen == "https://***@example.test/a?***"
+    assert service.vera.get("/api/automations/export").json[0]["params"]["url"] == seen
     exported = service.ada.get("/api/export")
     assert "hidden" not in exported.text
-    assert "https://***@example.test/a?b=c" in exported.text
+    assert seen in exported.text
     assert apply(service, exported.json)["unchanged"] == 1
     assert "hidden" not in service.ada.get("/api/audit").text
 

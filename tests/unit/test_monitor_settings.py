@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from opsapp.monitoring.logic.quorum import decide
-from opsapp.monitoring.logic.settings import TYPES, complete, options, problems, url_problem, without_secrets
+from opsapp.monitoring.logic.settings import TYPES, complete, for_viewers, options, problems, searched, url_problem
 
 URLISH = st.one_of(
     st.text(),
@@ -71,7 +71,12 @@ def test_a_quorum_is_never_of_fewer(seen, quorum):
         assert True in seen
 
 
-def test_without_secrets():
+def test_what_viewers_see():
     record = {"headers": {"A": "b"}, "url": "http://u:p@h:1/x?y", "push_url": "/p"}
-    assert without_secrets(record) == {"headers": {"A": "***"}, "url": "http://***@h:1/x?y", "push_url": None}
-    assert without_secrets({"headers": {}, "url": "http://h/"}) == {"headers": {}, "url": "http://h/"}
+    assert for_viewers(record) == {"headers": {"A": "***"}, "url": "http://***@h:1/x?***", "push_url": None}
+    assert for_viewers({"headers": {}, "url": "http://h/"}) == {"headers": {}, "url": "http://h/"}
+
+
+def test_words_are_looked_for_in_what_all_may_see():
+    settings = {"name": "Shop", "url": "http://u:p@h:1/x?y", "tags": ["A"]}
+    assert searched(settings) == "shop http://***@h:1/x?*** a"

@@ -27,7 +27,7 @@ from . import page
 )
 def commands(context: Commands, request: Request) -> Any:
     """The last 100, newest first. Older ones are not kept: asked for by its id, such a command may be 404."""
-    return [command.plain() for command in page(request, context.latest())]
+    return request.shown([command.plain() for command in page(request, context.latest())])
 
 
 @view_config(
@@ -56,7 +56,7 @@ def ask(context: Commands, request: Request) -> Any:
 )
 def command(context: Command, request: Request) -> Any:
     """One command, if it is one of the agent's last 100; an older one may be gone (404)."""
-    return context.plain()
+    return request.shown(context.plain())
 
 
 @view_config(

@@ -10,6 +10,7 @@ from persistent import Persistent
 
 from opsapp.audit.logic import without_secrets
 from opsapp.lib import chains
+from opsapp.lib.addresses import public
 from opsapp.lib.ids import new_id
 from opsapp.runtime.chainkey import chain_key
 from opsapp.runtime.wakes import node_of
@@ -71,8 +72,8 @@ def record(
         "target": target,
         "result": result,
         "reason": reason,
-        "before": without_secrets(before),
-        "after": without_secrets(after),
+        "before": without_secrets(public(before)),
+        "after": without_secrets(public(after)),
     }
     log.append(json.loads(json.dumps(entry, default=str)), key)  # as it is read later: links are made of the same
 

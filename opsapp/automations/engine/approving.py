@@ -7,8 +7,8 @@ from typing import Any
 from opsapp.approvals import engine as approvals
 from opsapp.approvals import resources
 from opsapp.approvals.resources import Approval
-from opsapp.automations.logic import settings as meaning
 from opsapp.automations.resources import Automation, Run, automations_of, digests, runs_of, with_parts
+from opsapp.lib.addresses import public
 from opsapp.lib.problems import Conflict
 from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
@@ -40,7 +40,7 @@ def request(root: Root, run: Run, automation: Automation, now: float) -> str:
 
 def plan(run: Run) -> dict[str, Any]:
     """What is approved is exactly this: the definition, those that it is made of, and the inputs."""
-    shown = meaning.without_secrets(run.settings)
+    shown = public(run.settings)
     return {
         "automation_id": run.automation_id,
         "definition": run.definition.digest,

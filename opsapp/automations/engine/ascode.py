@@ -7,8 +7,9 @@ from typing import Any
 
 from opsapp.automations.logic import settings as meaning
 from opsapp.automations.resources import automations_of
+from opsapp.lib.addresses import public, restored
 from opsapp.lib.problems import Invalid
-from opsapp.runtime.ascode import HIDDEN, Stored, kept
+from opsapp.runtime.ascode import Stored
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 
@@ -41,30 +42,12 @@ def stored(_node: Node, root: Root) -> Iterator[Stored]:
 
 def complete(_node: Node, _root: Root, given: dict[str, Any], present: dict[str, Any] | None) -> dict[str, Any]:
     fields = {**given, "icon": given["icon"] or meaning.ICONS[given["type"]], "schedule": given["schedule"] or None}
-    before = present["params"] if present else {}
-    params: dict[str, Any] = dict(given["params"])
-    for name in ("headers", "env"):
-        if params.get(name):
-            known = before.get(name) or {}
-            params[name] = {key: kept(f"params.{name}", value, known.get(key)) for key, value in params[name].items()}
-    if meaning.credentials_of(params.get("url") or "") == HIDDEN:
-        known = meaning.credentials_of(before.get("url") or "")
-        params["url"] = meaning.with_credentials(params["url"], kept("params.url", HIDDEN, known))
-    fields["params"] = {name: value for name, value in params.items() if value is not None}
+    fields = {name: restored(value, (present or {}).get(name), name) for name, value in fields.items()}
+    fields["params"] = {name: value for name, value in fields["params"].items() if value is not None}
     return editing.plain(fields)
 
 
-def shown(fields: dict[str, Any]) -> dict[str, Any]:
-    clean = meaning.without_secrets(fields)
-    params: dict[str, Any] = {
-        name: {key: HIDDEN if text == meaning.HIDDEN else text for key, text in value.items()}
-        if name in ("headers", "env")
-        else value
-        for name, value in clean["params"].items()
-    }
-    if meaning.credentials_of(params.get("url") or "") == meaning.HIDDEN:
-        params["url"] = meaning.with_credentials(params["url"], HIDDEN)
-    return {**clean, "params": params}
+shown = public
 
 
 def create(node: Node, root: Root, fields: dict[str, Any]) -> str:

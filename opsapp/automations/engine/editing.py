@@ -10,6 +10,7 @@ from opsapp.automations.interfaces import IAutomationEdited
 from opsapp.automations.logic import filling, workflow
 from opsapp.automations.logic import settings as meaning
 from opsapp.automations.resources import Automation, Definition, automations_of, board_of, runs_of, secrets_of, unusable
+from opsapp.lib.addresses import public
 from opsapp.lib.ids import digest, new_id, new_token
 from opsapp.lib.problems import Conflict, Forbidden, Invalid
 from opsapp.notify.resources import channels_of
@@ -247,7 +248,7 @@ def export(root: Root, hostname_of: Callable[[str], str]) -> list[dict[str, Any]
 
 
 def _exported(automation: Automation, places: dict[str, str], hostname_of: Callable[[str], str]) -> dict[str, Any]:
-    settings = meaning.without_secrets(automation.definition.settings, drop=True)
+    settings = public(automation.definition.settings)
     kind, params = settings["type"], settings["params"]
     params = meaning.with_children(kind, params, [places[each] for each in meaning.children(kind, params)])
     if params.get("agent_id"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import chain
 from typing import Any
 
-from opsapp.automations.logic import settings as meaning
 from opsapp.automations.logic.runs import FINAL
 from opsapp.automations.resources import Automation, Run, automations_of, board_of, runs_of
 from opsapp.runtime.projection import readable
@@ -14,6 +13,7 @@ from opsapp.tree.root import Root
 
 from . import approving, editing, flow, scheduling
 
+IN_A_ROW = ("name", "type", "icon", "schedule", "enabled")
 UNREAD: dict[str, Any] = {
     "type": "notification",
     "icon": "",
@@ -47,20 +47,19 @@ def row(root: Root, automation: Automation) -> dict[str, Any]:
     following = scheduling.next_of(root, automation.id, plan, flow.node_of(root._p_jar).clock.now())
     return {
         "id": automation.id,
-        **{name: settings[name] for name in ("name", "type", "icon", "schedule", "enabled")},
+        **{name: settings[name] for name in IN_A_ROW},
         "last_run": flow.whole(state.last_run),
         "last_status": state.last_status,
         "next_run": None if following is None else int(following.at),
     }
 
 
-def record(root: Root, automation: Automation, *, secrets: bool) -> dict[str, Any]:
-    """All of one. What is written in clear into headers is for those who may change it."""
+def record(root: Root, automation: Automation) -> dict[str, Any]:
+    """All of one."""
     settings = automation.definition.settings
-    shown = settings if secrets else meaning.without_secrets(settings)
     return {
         **row(root, automation),
-        **{name: value for name, value in shown.items() if name not in ("name", "type", "icon", "schedule", "enabled")},
+        **{name: value for name, value in settings.items() if name not in IN_A_ROW},
         "created_at": int(automation.created_at),
         "created_by": automation.created_by,
         "updated_at": int(automation.definition.made_at),

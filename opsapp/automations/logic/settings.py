@@ -1,10 +1,9 @@
-"""What an automation is made of: its types, where each is carried out, its defaults, what of it is secret."""
+"""What an automation is made of: its types, where each is carried out, its defaults."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -29,11 +28,6 @@ ICONS = {
 HERE = ("script", "service_control", "webhook")  # by a node of this service, when no agent is named
 PROGRAMS = ("script", "service_control")
 PARENTS = ("composite", "workflow")
-HIDDEN = "[hidden]"
-_SECRET_NAME = re.compile(r"(?i)authorization|cookie|token|secret|passw|api[-_]?key|credential")
-
-
-_CREDENTIALS = re.compile(r"(?i)(https?://)([^/?#]*)@")
 
 
 def place(kind: str, params: Mapping[str, Any]) -> str:
@@ -103,30 +97,3 @@ def loosens_gate(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> boo
         return False
     others = bool(settings["approvers"]) and set(after["approvers"]) != set(settings["approvers"])
     return not after["requires_approval"] or others or after["quorum"] < settings["quorum"]
-
-
-def credentials_of(url: str) -> str | None:
-    """What stands before the @ of an address."""
-    found = _CREDENTIALS.match(url)
-    return found[2] if found else None
-
-
-def with_credentials(url: str, credentials: str | None) -> str:
-    return _CREDENTIALS.sub(lambda found: found[1] + (f"{credentials}@" if credentials else ""), url, count=1)
-
-
-def without_secrets(settings: Mapping[str, Any], *, drop: bool = False) -> dict[str, Any]:
-    """The settings without what was written in clear into headers, environment and address; `{{secret:…}}` may be
-    seen."""
-    params = dict(settings["params"])
-    for name in ("headers", "env"):
-        if params.get(name):
-            kept = {key: _shown(key, value) for key, value in params[name].items()}
-            params[name] = {key: value for key, value in kept.items() if not (drop and value == HIDDEN)}
-    if "{{secret:" not in (credentials_of(params.get("url") or "") or "{{secret:"):
-        params["url"] = with_credentials(params["url"], None if drop else HIDDEN)
-    return {**settings, "params": params}
-
-
-def _shown(name: str, value: str) -> str:
-    return HIDDEN if _SECRET_NAME.search(name) and "{{secret:" not in value else value

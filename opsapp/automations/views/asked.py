@@ -13,6 +13,7 @@ from opsapp.automations import schemas
 from opsapp.automations.engine import editing
 from opsapp.automations.logic import settings as meaning
 from opsapp.automations.resources import Automation
+from opsapp.lib.addresses import without_hidden
 from opsapp.lib.problems import Invalid, Malformed, TooLarge
 from opsapp.tree.acl import Permission
 from opsapp.web.derivers import read_object, require_plain_json
@@ -80,7 +81,8 @@ def webhook_inputs(request: Request, automation: Automation) -> dict[str, Any]:
 
 
 def listed(request: Request) -> tuple[dict[int, dict[str, Any]], dict[str, str]]:
-    """A JSON array of automations as an export gives it: the entries that are sound, and what is wrong with others."""
+    """A JSON array of automations as an export gives it: the entries that are sound, and what is wrong with others.
+    What the export did not show is left out."""
     if (request.content_length or 0) > IMPORT_LIMIT:
         raise TooLarge(f"The list is larger than {IMPORT_LIMIT} bytes.")
     raw = request.body
@@ -98,7 +100,7 @@ def _checked(values: list[Any]) -> tuple[dict[int, dict[str, Any]], dict[str, st
     schema, found, wrong = schemas.AutomationSettings(), {}, {}
     for n, value in enumerate(values):
         try:
-            found[n] = schema.deserialize(value)
+            found[n] = schema.deserialize(without_hidden(value))
         except colander.Invalid as invalid:
             wrong.update({f"{n}.{name}" if name else str(n): said for name, said in fields_of(invalid).items()})
     return found, wrong

@@ -9,7 +9,6 @@ from pyramid.view import view_config
 
 from opsapp.automations import schemas
 from opsapp.automations.engine import editing, looking, request_run
-from opsapp.automations.logic.settings import without_secrets
 from opsapp.automations.resources import Automation, Automations
 from opsapp.tree.acl import Permission
 from opsapp.web.derivers import RAW
@@ -28,7 +27,7 @@ from . import asked
 )
 def list_automations(context: Automations, request: Request) -> Any:
     """All automations."""
-    return page_of(request, looking.rows(request.root, request.valid_query["q"]))
+    return request.shown(page_of(request, looking.rows(request.root, request.valid_query["q"])))
 
 
 @view_config(
@@ -47,7 +46,7 @@ def create_automation(context: Automations, request: Request) -> Any:
     asked.require_author(request, request.valid_body)
     settings = editing.whole(request.root, request.valid_body, asked.params)
     made = editing.create(request.root, settings, request.caller.name, request.node.clock.now())
-    request.audit("automation.create", made.id, after=without_secrets(settings))
+    request.audit("automation.create", made.id, after=settings)
     return {"id": made.id, "status": "created", **asked.webhook(made.token)}
 
 
@@ -60,7 +59,7 @@ def create_automation(context: Automations, request: Request) -> Any:
 )
 def get_automation(context: Automation, request: Request) -> Any:
     """One automation."""
-    return looking.record(request.root, context, secrets=may_operate(request))
+    return request.shown(looking.record(request.root, context))
 
 
 @view_config(
@@ -70,6 +69,7 @@ def get_automation(context: Automation, request: Request) -> Any:
     body=schemas.AutomationSettings,
     also=asked.also_wrong,
     partial=True,
+    stored=lambda automation: automation.definition.settings,
     read_only=schemas.READ_ONLY,
     audit="automation.update",
     returns=schemas.Updated,
@@ -79,10 +79,10 @@ def update_automation(context: Automation, request: Request) -> Any:
     """Changes what is given, and leaves the rest."""
     present = context.definition.settings
     asked.require_author(request, present, {**present, **request.valid_body})
-    before = without_secrets(present)
+    before = present
     editor = editing.Editor(request.caller.name, request.caller.role == "admin")
     editing.update(request.root, context, request.valid_body, asked.params, editor, request.node.clock.now())
-    request.audit("automation.update", context.id, before=before, after=without_secrets(context.definition.settings))
+    request.audit("automation.update", context.id, before=before, after=context.definition.settings)
     return {"status": "updated"}
 
 
@@ -96,7 +96,7 @@ def update_automation(context: Automation, request: Request) -> Any:
 )
 def delete_automation(context: Automation, request: Request) -> Any:
     """The automation is gone; a run that waits or is under way is cancelled."""
-    request.audit("automation.delete", context.id, before=without_secrets(context.definition.settings))
+    request.audit("automation.delete", context.id, before=context.definition.settings)
     editing.remove(request.root, context, request.node.clock.now())
     return {"status": "deleted"}
 
@@ -134,8 +134,3 @@ def replace_webhook_token(context: Automation, request: Request) -> Any:
     token = editing.new_webhook_token(request.root, context, request.caller.name)
     request.audit("automation.webhook_token", context.id)
     return asked.webhook(token)
-
-
-def may_operate(request: Request) -> bool:
-    """Whether the caller may see tokens, and credentials in headers."""
-    return bool(request.has_permission(Permission.operate))

@@ -45,7 +45,9 @@ def list_runs_of_automation(context: Automation, request: Request) -> Any:
 @view_config(context=Run, request_method="GET", permission=Permission.view, returns=schemas.RunRecord, renderer="json")
 def get_run(context: Run, request: Request) -> Any:
     """One run with its output."""
-    return looking.run_record(request.root, context)
+    record = looking.run_record(request.root, context)
+    output = {"output": record.pop("output")}  # what the program wrote is as it wrote it, here and in the stream
+    return request.shown(record) | output
 
 
 @view_config(
@@ -77,4 +79,4 @@ def page(request: Request, automation: Automation | None) -> Any:
     query = request.valid_query
     found, count = looking.page(request.root, automation, query["status"], query["limit"], query["offset"])
     request.response.headers["X-Total-Count"] = str(count)
-    return found
+    return request.shown(found)

@@ -11,7 +11,6 @@ from opsapp.agents import engine as agents
 from opsapp.automations import schemas
 from opsapp.automations.engine import editing
 from opsapp.automations.logic import templates
-from opsapp.automations.logic.settings import without_secrets
 from opsapp.automations.resources import Automations, Template, Templates
 from opsapp.lib.problems import NotFound
 from opsapp.tree.acl import Permission
@@ -99,7 +98,7 @@ def apply_template(context: Template, request: Request) -> Any:
     asked.require_author(request, sound)
     settings = editing.whole(request.root, sound, asked.params)
     made = editing.create(request.root, settings, request.caller.name, request.node.clock.now())
-    request.audit("automation.apply_template", made.id, after=without_secrets(settings))
+    request.audit("automation.apply_template", made.id, after=settings)
     return {"id": made.id, "status": "created", **asked.webhook(made.token)}
 
 

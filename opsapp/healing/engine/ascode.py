@@ -8,6 +8,7 @@ from typing import Any
 
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import drop_rule, put_rule
+from opsapp.lib.addresses import public, restored
 from opsapp.runtime.ascode import Stored
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
@@ -20,12 +21,12 @@ def stored(_node: Node, root: Root) -> Iterator[Stored]:
         yield Stored(rule.__name__, {"id": rule.__name__, **rule.fields}, rule.source == "api")
 
 
-def complete(_node: Node, _root: Root, given: dict[str, Any], _present: dict[str, Any] | None) -> dict[str, Any]:
-    return {"id": given["id"], **declared.complete(given)}
+def complete(_node: Node, _root: Root, given: dict[str, Any], present: dict[str, Any] | None) -> dict[str, Any]:
+    fields = {"id": given["id"], **declared.complete(given)}
+    return {name: restored(value, (present or {}).get(name), name) for name, value in fields.items()}
 
 
-def shown(fields: dict[str, Any]) -> dict[str, Any]:
-    return fields
+shown = public
 
 
 def create(node: Node, root: Root, fields: dict[str, Any]) -> str:

@@ -35,7 +35,7 @@ def ledger(context: Ledger, request: Request) -> Any:
     query = request.valid_query
     total, rows = context.page(query["rule_id"], query["target"], query["limit"], query["offset"])
     request.response.headers["X-Total-Count"] = str(total)
-    return rows
+    return request.shown(rows)
 
 
 @view_config(
@@ -77,7 +77,7 @@ def effectiveness(context: Healing, request: Request) -> Any:
 )
 def suggestions(context: Suggestions, request: Request) -> Any:
     """What people should look at."""
-    return page(request, context.active())
+    return request.shown(page(request, context.active()))
 
 
 @view_config(
@@ -124,7 +124,7 @@ def confirm(context: Suggestion, request: Request) -> Any:
 )
 def case(context: CaseView, request: Request) -> Any:
     """One case: what it took in, its plan, and why it went as it did."""
-    return context.plain()
+    return request.shown(context.plain())
 
 
 @view_config(

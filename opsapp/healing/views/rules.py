@@ -55,10 +55,11 @@ def rules(context: Rules, request: Request) -> Any:
     """All rules."""
     at = request.valid_query["as_of"]
     if at is not None:
-        return page(request, request.node.transact_at(at, past.rules))
+        return request.shown(page(request, request.node.transact_at(at, past.rules)))
     damaged: list[Damage] = []
     rows = [rule.plain() for _, rule in readable(context, "rule", damaged)]
-    return page(request, [{**UNREAD, "id": each.id, "unreadable": each.reason} for each in damaged if each.id] + rows)
+    unread = [{**UNREAD, "id": each.id, "unreadable": each.reason} for each in damaged if each.id]
+    return request.shown(page(request, unread + rows))
 
 
 @view_config(
@@ -92,8 +93,8 @@ def rule(context: Rule, request: Request) -> Any:
     """One rule."""
     at = request.valid_query["as_of"]
     if at is not None:
-        return request.node.transact_at(at, past.rule, context.__name__)
-    return context.plain()
+        return request.shown(request.node.transact_at(at, past.rule, context.__name__))
+    return request.shown(context.plain())
 
 
 @view_config(
@@ -102,6 +103,7 @@ def rule(context: Rule, request: Request) -> Any:
     permission=Permission.administer,
     body=schemas.RuleBody,
     partial=True,
+    stored=lambda rule: rule.fields,
     also=lambda rule, request, sound: incomplete({**rule.fields, **sound}),
     read_only=schemas.RULE_READ_ONLY,
     returns=schemas.Status,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import urlsplit
 
+from opsapp.lib.addresses import public, restored
 from opsapp.lib.problems import Invalid
 from opsapp.monitoring.logic.settings import complete as with_defaults
-from opsapp.monitoring.logic.settings import options, problems, without_secrets
+from opsapp.monitoring.logic.settings import options, problems
 from opsapp.monitoring.resources import monitors_of
-from opsapp.runtime.ascode import HIDDEN, Stored, kept
+from opsapp.runtime.ascode import Stored
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 
@@ -24,27 +24,14 @@ def stored(_node: Node, root: Root) -> Iterator[Stored]:
 
 def complete(node: Node, _root: Root, given: dict[str, Any], present: dict[str, Any] | None) -> dict[str, Any]:
     fields = with_defaults(given, options(node.config)["defaults"])
-    fields["url"] = _with_credentials(fields["url"], present["url"] if present else None)
-    before = present["headers"] if present else {}
-    fields["headers"] = {
-        name: kept(f"headers.{name}", value, before.get(name)) for name, value in fields["headers"].items()
-    }
+    fields = {name: restored(value, (present or {}).get(name), name) for name, value in fields.items()}
     wrong = problems(fields)
     if wrong:
         raise Invalid(wrong)
     return fields
 
 
-def _with_credentials(url: str, present: str | None) -> str:
-    parts = urlsplit(url)
-    if not parts.netloc.startswith(f"{HIDDEN}@"):
-        return url
-    known = urlsplit(present or "").netloc.rpartition("@")[0] or None
-    credentials = kept("url", HIDDEN, known)
-    return parts._replace(netloc=f"{credentials}@{parts.netloc.rpartition('@')[2]}").geturl()
-
-
-shown = without_secrets
+shown = public
 
 
 def create(node: Node, root: Root, fields: dict[str, Any]) -> str:

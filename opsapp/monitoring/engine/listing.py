@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from opsapp.monitoring.engine.register import Entry, searched
+from opsapp.monitoring.engine.register import Entry
 from opsapp.monitoring.engine.watch import watch_of
-from opsapp.monitoring.logic.settings import complete, without_secrets
+from opsapp.monitoring.logic.settings import complete, for_viewers, searched
 from opsapp.monitoring.logic.state import shown
 from opsapp.monitoring.logic.uptime import percent
 from opsapp.runtime.node import Node
@@ -108,7 +108,7 @@ def record(node: Node, entry: Entry, now: float, *, secrets: bool) -> dict[str, 
         whole |= {"status": "unknown", "unreadable": damage.reason}
     if entry.push_token:
         whole["push_url"] = f"/api/monitoring/push/{entry.push_token}"
-    return whole if secrets else without_secrets(whole)
+    return whole if secrets else for_viewers(whole)
 
 
 def current_status(node: Node, entry: Entry, now: float) -> str:

@@ -6,8 +6,7 @@ from typing import Any
 
 from opsapp.lib.problems import NotFound
 from opsapp.monitoring.engine.listing import cut
-from opsapp.monitoring.engine.register import searched
-from opsapp.monitoring.logic.settings import without_secrets
+from opsapp.monitoring.logic.settings import for_viewers, searched
 from opsapp.monitoring.resources import Monitor, monitors_of
 from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
@@ -55,4 +54,4 @@ def record(monitor: Monitor, *, secrets: bool) -> dict[str, Any]:
     }
     if monitor.push_token:
         whole["push_url"] = f"/api/monitoring/push/{monitor.push_token}"
-    return whole if secrets else without_secrets(whole)
+    return whole if secrets else for_viewers(whole)

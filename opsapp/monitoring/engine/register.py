@@ -162,9 +162,7 @@ class Entry:
     def shown_phases(self) -> dict[str, float] | None:
         if not self.phase_names:
             return None
-        return {
-            name: round(value, 2) for name, value in zip(self.phase_names, array("f", self.phases), strict=True)
-        }
+        return {name: round(value, 2) for name, value in zip(self.phase_names, array("f", self.phases), strict=True)}
 
 
 class Settings(Mapping[str, Any]):
@@ -189,11 +187,6 @@ class Settings(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return 2 + len(self._rest)
-
-
-def searched(settings: Mapping[str, Any]) -> str:
-    """What the words of a query are looked for in."""
-    return f"{settings['name']} {settings['url']} {' '.join(settings['tags'])}".casefold()
 
 
 def by_name(entry: Entry) -> tuple[str, str]:

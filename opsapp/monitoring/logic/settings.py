@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from opsapp.lib.addresses import public, public_text
 from opsapp.lib.networks import METADATA_NETWORKS
 from opsapp.wire.jsonpath import parse_path
 from opsapp.wire.urls import is_host, is_name, text_problem
@@ -50,6 +52,7 @@ OPTIONS: dict[str, Any] = {
     "max_checks": 1000,
     "defaults": {"interval": 60, "timeout": 10, "retries": 2},
 }
+WITH_ADDRESSES = ("url", "headers", "cause", "keyword", "expected_value")  # the others of a record can hold none
 _AGENT = re.compile(r"agent://[A-Za-z0-9]{1,64}/?")
 _PORT_NEEDED = {"tcp", "tls"}
 _WEB = {"http", "keyword", "json"}
@@ -141,10 +144,13 @@ def path_problem(path: str | None) -> str | None:
     return None
 
 
-def without_secrets(record: dict[str, Any]) -> dict[str, Any]:
-    """The record as a viewer sees it: no credentials in headers or URL, no push address."""
-    shown = record | {"headers": {name: "***" for name in record["headers"]}}
-    parts = urlsplit(record["url"])
-    if "@" in parts.netloc:
-        shown["url"] = parts._replace(netloc="***@" + parts.netloc.rpartition("@")[2]).geturl()
-    return shown | ({"push_url": None} if "push_url" in record else {})
+def for_viewers(record: dict[str, Any]) -> dict[str, Any]:
+    """The record as a viewer sees it: the public part of its addresses, no headers, no push address."""
+    shown = public({name: record[name] for name in WITH_ADDRESSES if name in record})
+    return record | shown | ({"push_url": None} if "push_url" in record else {})
+
+
+def searched(settings: Mapping[str, Any]) -> str:
+    """What the words of a query are looked for in: nothing that a viewer may not see, for whoever may search for it
+    piece by piece knows it in the end."""
+    return f"{settings['name']} {public_text(settings['url'])} {' '.join(settings['tags'])}".casefold()

@@ -10,7 +10,6 @@ from pyramid.view import view_config
 from opsapp.monitoring import schemas
 from opsapp.monitoring.engine import changes, warroom
 from opsapp.monitoring.resources import Incident, Incidents
-from opsapp.monitoring.views.monitors import may_operate
 from opsapp.tree.acl import Permission
 from opsapp.web.fields import Paging
 
@@ -28,7 +27,7 @@ def list_incidents(context: Incidents, request: Request) -> list[dict[str, Any]]
     query = request.valid_query
     incidents, count = context.page(query["status"], query["monitor_id"], query["limit"], query["offset"])
     request.response.headers["X-Total-Count"] = str(count)
-    return [incident.record(request.node.clock.now()) for incident in incidents]
+    return request.shown([incident.record(request.node.clock.now()) for incident in incidents])
 
 
 @view_config(
@@ -36,7 +35,7 @@ def list_incidents(context: Incidents, request: Request) -> list[dict[str, Any]]
 )
 def get_incident(context: Incident, request: Request) -> dict[str, Any]:
     """One incident with its updates."""
-    return context.record(request.node.clock.now())
+    return request.shown(context.record(request.node.clock.now()))
 
 
 @view_config(
@@ -99,4 +98,4 @@ def add_update(context: Incident, request: Request) -> dict[str, Any]:
 )  # fmt: skip
 def war_room(context: Incident, request: Request) -> dict[str, Any]:
     """All that bears on an incident, in one answer."""
-    return warroom.context(request.node, request.root, context, secrets=may_operate(request))
+    return request.shown(warroom.context(request.node, request.root, context, secrets=request.may_edit))

@@ -11,7 +11,7 @@ from pyramid.view import view_config
 from opsapp.lib.problems import NotFound
 from opsapp.monitoring import schemas
 from opsapp.monitoring.engine import changes, listing, past, pushes
-from opsapp.monitoring.logic.settings import complete, options, without_secrets
+from opsapp.monitoring.logic.settings import complete, options
 from opsapp.monitoring.resources import Monitor, Monitors, PushAddress
 from opsapp.tree.acl import Permission
 from opsapp.web.derivers import RAW
@@ -28,7 +28,7 @@ from opsapp.web.fields import AsOf
 )
 def list_monitors(context: Monitors, request: Request) -> list[dict[str, Any]]:
     """Answered from memory, however many there are; as of a time, from the tree of that time."""
-    query, secrets = request.valid_query, may_operate(request)
+    query, secrets = request.valid_query, request.may_edit
     if query["as_of"] is not None:
         records, count = request.node.transact_at(query["as_of"], past.page, query, secrets)
     else:
@@ -53,7 +53,7 @@ def create_monitor(context: Monitors, request: Request) -> dict[str, Any]:
     node = request.node
     settings = complete(request.valid_body, options(node.config)["defaults"])
     monitor_id = changes.create(request.root, settings, node.series.numbers.take()[0], node.clock.now())
-    request.audit("monitor.create", monitor_id, after=without_secrets(settings))
+    request.audit("monitor.create", monitor_id, after=settings)
     return {"id": monitor_id, "status": "created"}
 
 
@@ -69,8 +69,8 @@ def get_monitor(context: Monitor, request: Request) -> dict[str, Any]:
     """One monitor."""
     at = request.valid_query["as_of"]
     if at is not None:
-        return request.node.transact_at(at, past.one, context.id, may_operate(request))
-    return listing.one(request.node, request.root, context.id, secrets=may_operate(request))
+        return request.node.transact_at(at, past.one, context.id, request.may_edit)
+    return listing.one(request.node, request.root, context.id, secrets=request.may_edit)
 
 
 @view_config(
@@ -80,6 +80,7 @@ def get_monitor(context: Monitor, request: Request) -> dict[str, Any]:
     body=schemas.MonitorSettings,
     also=lambda monitor, request, sound: changes.misfits(request.root, monitor, sound),
     partial=True,
+    stored=lambda monitor: monitor.settings,
     audit="monitor.update",
     read_only=schemas.READ_ONLY,
     returns=schemas.Updated,
@@ -87,9 +88,9 @@ def get_monitor(context: Monitor, request: Request) -> dict[str, Any]:
 )
 def update_monitor(context: Monitor, request: Request) -> dict[str, Any]:
     """Changes what is given, and leaves the rest."""
-    before = without_secrets(context.settings)
+    before = context.settings
     changes.update(request.root, context, request.valid_body, request.node.clock.now())
-    request.audit("monitor.update", context.id, before=before, after=without_secrets(context.settings))
+    request.audit("monitor.update", context.id, before=before, after=context.settings)
     return {"status": "updated"}
 
 
@@ -104,7 +105,7 @@ def update_monitor(context: Monitor, request: Request) -> dict[str, Any]:
 def delete_monitor(context: Monitor, request: Request) -> dict[str, Any]:
     """The monitor is gone with its history."""
     changes.delete(request.root, context, request.node.clock.now())
-    request.audit("monitor.delete", context.id, before=without_secrets(context.settings))
+    request.audit("monitor.delete", context.id, before=context.settings)
     return {"status": "deleted"}
 
 
@@ -123,8 +124,3 @@ def take_push(context: PushAddress, request: Request) -> dict[str, Any]:
         raise NotFound("There is nothing here.")
     request.node.spawn(pushes.called, request.node, context.monitor_id)
     return {"status": "ok"}
-
-
-def may_operate(request: Request) -> bool:
-    """Whether the caller may see credentials in headers, URLs and push addresses."""
-    return bool(request.has_permission(Permission.operate))

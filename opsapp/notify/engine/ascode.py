@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from opsapp.lib.addresses import HIDDEN, restored
 from opsapp.notify.resources import channels_of
-from opsapp.runtime.ascode import HIDDEN, Stored, kept
+from opsapp.runtime.ascode import Stored
 from opsapp.runtime.node import Node
 from opsapp.runtime.sealing import seal_of
 from opsapp.tree.root import Root
@@ -22,7 +23,7 @@ def stored(_node: Node, root: Root) -> Iterator[Stored]:
 
 
 def complete(_node: Node, _root: Root, given: dict[str, Any], present: dict[str, Any] | None) -> dict[str, Any]:
-    url = kept("url", given["url"], present["url"] if present else None)
+    url = restored(given["url"], present["url"] if present else None, "url")
     if present is None or url != present["url"]:
         service_of(url)
     return {**channels.fields_of(given), "url": url}

@@ -1,0 +1,188 @@
+"""What of an address, and of what is sent to it, may be shown to viewers, in an export and in the audit record.
+
+Of an address that is its scheme, host, port and path. Its user name, password, query and fragment are HIDDEN, wherever
+in a text it stands; so are the values of `headers` and of a `body`, the password of a connection string
+(`host=db password=x`) and the variables of `env` whose names say that they are secret. `{{secret:name}}` may be seen:
+it is only a name.
+
+`restored` is the way back: HIDDEN that comes back from a reader keeps the value that is stored.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict, deque
+from collections.abc import Mapping
+from typing import Any
+
+from .problems import Invalid
+
+HIDDEN = "***"
+WHOLE = ("headers", "body")  # fields of which every value is hidden
+JSON_TEXTS = ("action_params",)  # of the ledger: an object, written as text
+
+_SECRET_NAME = re.compile(r"(?i)authorization|cookie|token|secret|passw|api[-_]?key|credential")
+_ONE_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}://\S*")
+# In a text: an address, or the password of a connection string. `$` begins the name of a variable.
+_SPOT = re.compile(
+    r"(?i)(?P<address>[a-z][a-z0-9+.-]{0,30}://[^\s\"'<>`]*)"
+    r"|(?P<name>(?:password|passwd|pwd)=)(?P<value>'[^']*'|\"[^\"$]*\"|[^\s;&\"'$][^\s;&\"']*)"
+)
+_PLACE = r"\{\{(?:secret|input|event):[^{}]*\}\}"
+_ONLY_PLACES = re.compile(rf"(?i)(?:(?:bearer|basic|token) )?(?:{_PLACE})+")
+_PLACES_IN_QUERY = re.compile(rf"\?(?:(?:[\w.\[\]-]+=)?(?:{_PLACE})+(?:&|$))+")
+_PLACES_AS_USER = re.compile(rf"(?:{_PLACE})(?::{_PLACE})?")
+
+
+def public_address(url: str) -> str:
+    """The address without its user name, password, query and fragment."""
+    scheme, mark, rest = url.partition("://")
+    credentials, host, rest = _at_the_user(rest)
+    if credentials and not _PLACES_AS_USER.fullmatch(credentials):
+        credentials = HIDDEN
+    begin = re.search(r"[?#]", rest)
+    if begin and not _PLACES_IN_QUERY.fullmatch(rest[begin.start() :]):
+        rest = rest[: begin.end()] + HIDDEN
+    return f"{scheme}{mark}{credentials}{host}{rest}"
+
+
+def _at_the_user(rest: str) -> tuple[str, str, str]:
+    """What stands before the host, the sign between them, and the rest. A password may hold characters that end the
+    name of a host: what follows a colon and is no port is one, if there is an @ behind it."""
+    authority = re.match(r"[^/?#]*", rest)
+    assert authority is not None  # the pattern fits an empty text too
+    host = authority[0]
+    port = host.rpartition("@")[2].rpartition("]")[2].partition(":")[2]
+    is_password = "@" not in host and port and not port.isdecimal() and not _ONLY_PLACES.fullmatch(port)
+    end = rest.rfind("@") if is_password else host.rfind("@")
+    return ("", "", rest) if end < 0 else (rest[:end], "@", rest[end + 1 :])
+
+
+def public_text(text: str) -> str:
+    """The text with nothing but the public part of every address in it."""
+    if "://" not in text and "=" not in text:
+        return text
+    return public_address(text) if _ONE_ADDRESS.fullmatch(text) else _SPOT.sub(_public_spot, text)
+
+
+def _public_spot(spot: re.Match[str]) -> str:
+    if spot["address"] is not None:
+        return public_address(spot["address"])
+    return spot[0] if _ONLY_PLACES.fullmatch(spot["value"]) else spot["name"] + HIDDEN
+
+
+def public(value: Any) -> Any:
+    """A JSON value with the public part of all that is in it."""
+    if isinstance(value, str):
+        return public_text(value)
+    if isinstance(value, Mapping):
+        return {name: _public_field(name, each) for name, each in value.items()}
+    return [public(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _public_field(name: str, value: Any) -> Any:
+    if name in WHOLE:
+        return _hidden_values(value)
+    if name in JSON_TEXTS and isinstance(value, str):
+        return json.dumps(public(json.loads(value)), sort_keys=True)
+    if name == "env" and isinstance(value, Mapping):
+        return {key: _hidden(each) if _SECRET_NAME.search(key) else public(each) for key, each in value.items()}
+    return public(value)
+
+
+def _hidden_values(value: Any) -> Any:
+    """The names of an object may be seen."""
+    return {name: _hidden(each) for name, each in value.items()} if isinstance(value, Mapping) else _hidden(value)
+
+
+def _hidden(value: Any) -> Any:
+    nothing = value is None or value == "" or (isinstance(value, str) and _ONLY_PLACES.fullmatch(value))
+    return value if nothing else HIDDEN
+
+
+# -- the way back
+
+
+def restored(given: Any, stored: Any, field: str) -> Any:
+    """What was given, with the stored value in every place that is HIDDEN; Invalid where none is known. `field` is its
+    path, for the mistake."""
+    if isinstance(given, str):
+        return _restored_text(given, stored, field)
+    if isinstance(given, Mapping):
+        fields = stored if isinstance(stored, Mapping) else {}
+        return {name: restored(each, fields.get(name), f"{field}.{name}") for name, each in given.items()}
+    if isinstance(given, list | tuple):
+        elements = stored if isinstance(stored, list | tuple) else ()
+        return [
+            restored(each, _same(each, elements, n), f"{field}.{n}") if _hides(each) else each
+            for n, each in enumerate(given)
+        ]
+    return given
+
+
+def _hides(value: Any) -> bool:
+    if isinstance(value, str):
+        return HIDDEN in value
+    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    return any(_hides(each) for each in parts)
+
+
+def _same(given: Any, stored: Any, place: int) -> Any:
+    """The stored element that is shown as this one, wherever it has moved; else the one in its place."""
+    known = stored[place] if place < len(stored) else None
+    return next((each for each in (known, *stored) if public(each) == given), known)
+
+
+def _restored_text(given: str, stored: Any, field: str) -> Any:
+    if HIDDEN not in given or given == stored:
+        return given
+    if given == HIDDEN:
+        if stored is None:
+            raise _unknown(field)
+        return stored
+    known: dict[str, deque[str]] = defaultdict(deque)
+    for spot in _spots(stored) if isinstance(stored, str) else ():
+        known[public_text(spot)].append(spot)
+    text, end = "", 0
+    for start, spot in _placed(given):
+        if HIDDEN in spot:
+            if not known[spot]:
+                raise _unknown(field)
+            found = known[spot].popleft()
+            text, end = text + given[end:start] + found, start + len(spot)
+    return text + given[end:]
+
+
+def _spots(text: str) -> list[str]:
+    return [spot for _, spot in _placed(text)]
+
+
+def _placed(text: str) -> list[tuple[int, str]]:
+    """Where in the text something may be hidden, and what stands there."""
+    if _ONE_ADDRESS.fullmatch(text):
+        return [(0, text)]
+    return [(spot.start(), spot[0]) for spot in _SPOT.finditer(text)]
+
+
+def _unknown(field: str) -> Invalid:
+    return Invalid({field: f"{HIDDEN} stands for a secret that was not shown: write it in"})
+
+
+def without_hidden(value: Any) -> Any:
+    """A value in which nothing is HIDDEN any more: addresses lose what was, fields and elements go. For a copy that
+    nothing is stored for."""
+    if isinstance(value, str):
+        return _without_hidden_text(value)
+    if isinstance(value, Mapping):
+        return {name: without_hidden(each) for name, each in value.items() if each != HIDDEN}
+    return [without_hidden(each) for each in value if each != HIDDEN] if isinstance(value, list) else value
+
+
+def _without_hidden_text(text: str) -> str:
+    parts, end = [], 0
+    for start, spot in _placed(text):
+        bare = spot.replace(f"{HIDDEN}@", "").replace(f"?{HIDDEN}", "").replace(f"#{HIDDEN}", "")
+        parts += [text[end:start], bare.replace(f"={HIDDEN}", "=")]
+        end = start + len(spot)
+    return "".join(parts) + text[end:]
