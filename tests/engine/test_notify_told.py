@@ -1,5 +1,7 @@
 """What the rooms tell people: incidents, agents, approvals; and what one root cause makes of many."""
 
+import pickle
+
 import pytest
 
 from opsapp.agents.engine import reports
@@ -9,7 +11,7 @@ from opsapp.approvals.resources import request
 from opsapp.healing.resources import healing_of
 from opsapp.notify.engine import routing, tell
 from opsapp.notify.resources import deliveries_of, inbox
-from opsapp.notify.resources.groups import groups_of
+from opsapp.notify.resources.groups import count_open, groups_of
 from opsapp.wire.messages import check_report
 from tests.support.monitoring import DOWN, UP, Lookout
 
@@ -161,3 +163,56 @@ def test_what_hangs_on_a_host_that_is_away_is_one_message_with_it(service, looko
     lookout.run(90)
     service.vera.get("/api/agents")  # the memory of agents follows the store
     assert [(cause, events) for _, _, cause, events in routed(service, 5)] == [("box-1", 5)]
+
+
+def begins(root, name, now, phase="begins"):
+    kind = "incident.opened" if phase == "begins" else "incident.resolved"
+    tell(root, now, key=f"incident:{name}", kind=kind, severity="critical", title=f"{name} {phase}", text="",
+         target=name, phase=phase, name=name)  # fmt: skip
+
+
+def members_of(root):
+    return sorted(own for _, own in groups_of(root).members)
+
+
+def test_a_group_of_many_is_stored_as_a_group_of_few(service, lookout):
+    """What one more member costs does not grow with those that there are."""
+    [db] = hanging(service, lookout, [], "db")
+    entries = [{"target": f"x{n}", "type": "service", "depends_on": ["db"]} for n in range(600)]
+    service.transact(lambda root: healing_of(root)["dependencies"].declare([{"target": "db"}, *entries], "api"))
+    lookout.sees[db] = DOWN
+    lookout.run(90)
+    routed(service, 6)
+    sizes = []
+    for some in (range(300), range(300, 600)):
+        service.transact(lambda root, some=some: [begins(root, f"x{n}", service.clock.now()) for n in some])
+        routed(service, 6)
+        assert len(routed(service, 61)) == 1
+        groups = service.read(lambda root: dict(groups_of(root).groups))
+        assert {group["open"] for group in groups.values()} == {1 + some.stop}
+        sizes.append(len(pickle.dumps(groups)))
+    assert abs(sizes[1] - sizes[0]) < 50
+    service.transact(lambda root: [begins(root, f"x{n}", service.clock.now(), "over") for n in range(600)])
+    lookout.sees[db] = UP
+    lookout.run(61)
+    assert [title for _, title, *_ in routed(service, 61)] == ["db is down", "db is up again"]
+    assert service.read(lambda root: (members_of(root), list(groups_of(root).homes))) == ([], [])
+
+
+def test_what_is_open_in_a_store_of_an_older_version_is_known(service):
+    service.transact(begins, "db", service.clock.now())
+    routed(service, 6)
+
+    def older(root):
+        groups = groups_of(root)
+        group = groups.get("incident:db")
+        groups.groups["incident:db"] = {**group, "open": (("incident:db", "db"), ("incident:m1", "m1"))}
+        groups.groups["breaker:x"] = {name: value for name, value in group.items() if name != "open"}
+        del groups.homes, groups.members
+
+    service.transact(older)
+    service.transact(count_open)
+    service.transact(count_open)  # twice is once
+    assert service.read(members_of) == ["incident:db", "incident:m1"]
+    assert service.read(lambda root: groups_of(root).home(name="m1")) == "incident:db"
+    assert service.read(lambda root: groups_of(root).get("breaker:x")["open"]) == 0

@@ -42,7 +42,9 @@ def route(root: Root, now: float) -> bool:
     for row in rows:
         key = _key_of(groups, row)
         group = gathered.get(key) or groups.get(key)
-        gathered[key] = grouping.gather(group, row, now, wait_s, every_s)
+        before = groups.before(key, group, row["key"])
+        gathered[key] = grouping.gather(group, row, before, now, wait_s, every_s)
+        groups.note(key, row)
     for key, group in gathered.items():
         _keep(root, groups, key, group, every_s)
     due = list(groups.due(now, GROUPS_AT_ONCE))
@@ -109,7 +111,7 @@ def _move(
     """What fails for another's sake is told with it."""
     group, home = groups.get(key), groups.get(rightful)
     assert group is not None
-    groups.drop(key)
+    groups.move(key, rightful)
     if home is None:
         moved = {**group, "told": None, "due": now, "root": cause}
     else:

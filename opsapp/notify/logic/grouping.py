@@ -8,17 +8,17 @@
 
 So a key never has more than one message in `every_s`, and a storm of one kind has one message, however many its rows.
 
-A row may say that something `begins` or is `over`, or `also` tells of what may have begun already. What has begun in a
-group and is not over is `open`. As long as anything is, a further beginning is no news unless it is more severe, and an
-end is told when it is the last one, in the words of the root cause if that has said any. So what has one root cause has
-one message when it begins and one when it is over.
+A row may say that something `begins` or is `over`, or `also` tells of what may have begun already. A group counts what
+has begun in it and is not over as `open`; whoever stores the group knows which. As long as anything is open, a further
+beginning is no news unless it is more severe, and an end is told when it is the last one, in the words of the root
+cause if that has said any. So what has one root cause has one message when it begins and one when it is over.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import rank
 
@@ -27,37 +27,44 @@ BEGINS, ALSO, OVER = "begins", "also", "over"
 PHASES = ("", BEGINS, ALSO, OVER)
 WORDS = ("title", "text", "severity", "tags", "target")
 Group = dict[str, Any]
-Members = tuple[tuple[str, str], ...]
 
 
-def gather(group: Group | None, row: Mapping[str, Any], now: float, wait_s: float, every_s: float) -> Group:
+class Before(NamedTuple):
+    """What was open in a group before a row: whether that which the row is about was, and how many others."""
+
+    own: bool = False
+    others: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.others + self.own
+
+
+NOTHING = Before()
+
+
+def gather(
+    group: Group | None, row: Mapping[str, Any], before: Before, now: float, wait_s: float, every_s: float
+) -> Group:
     """The group with one more row in it."""
-    before: Members = tuple(group.get("open", ())) if group else ()
-    after = _members(before, row)
-    found = _with(group, row, before, after, now, wait_s, every_s)
-    return {**found, "open": after}
-
-
-def _members(before: Members, row: Mapping[str, Any]) -> Members:
-    """What is open with this row: pairs of a row's own key and the name of what it is about."""
-    others = tuple(member for member in before if member[0] != row.get("key"))
-    if row.get("phase") == BEGINS:
-        return (*others, (row["key"], row["name"]))
-    return others if row.get("phase") == OVER else before
+    after = before.total
+    if row.get("phase") in (BEGINS, OVER):
+        after = before.others + (row["phase"] == BEGINS)
+    return {**_with(group, row, before, after, now, wait_s, every_s), "open": after}
 
 
 def _with(
     group: Group | None,
     row: Mapping[str, Any],
-    before: Members,
-    after: Members,
+    before: Before,
+    after: int,
     now: float,
     wait_s: float,
     every_s: float,
 ) -> Group:
-    if group is not None and before and _begins_again(group, row, before, now, every_s):
+    if group is not None and before.own and _begins_again(group, row, now, every_s):
         return {**_begun(row, now, row.get("at", now) + wait_s), "root": group.get("root")}
-    if group is not None and before:
+    if group is not None and before.total:
         is_root = row.get("name") == group.get("root")
         if row.get("phase") == OVER and after:  # others of the same root cause are not over yet
             return {**_counted(group, row, now), **({"end": {name: row[name] for name in WORDS}} if is_root else {})}
@@ -76,10 +83,10 @@ def _with(
     return _settled(_joined(group, row, now))
 
 
-def _begins_again(group: Group, row: Mapping[str, Any], before: Members, now: float, every_s: float) -> bool:
+def _begins_again(group: Group, row: Mapping[str, Any], now: float, every_s: float) -> bool:
     """Whether what is open here begins once more: its end was told to nobody, as in a maintenance window."""
-    known = row.get("phase") == BEGINS and any(key == row.get("key") for key, _ in before)
-    return known and group["due"] is None and bool(group["told"]["at"] + every_s <= now)
+    told_long_ago = group["due"] is None and bool(group["told"]["at"] + every_s <= now)
+    return row.get("phase") == BEGINS and told_long_ago
 
 
 def _said(group: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -110,9 +117,9 @@ def agenda(group: Mapping[str, Any], every_s: float) -> float:
 
 def join(group: Group, other: Mapping[str, Any], now: float, wait_s: float, every_s: float) -> Group:
     """What another key has gathered (`other`) belongs to this group after all: both have the same root cause."""
-    before, more_open = tuple(group.get("open", ())), tuple(other.get("open", ()))
+    before, more_open = Before(others=group.get("open", 0)), other.get("open", 0)
     row = {**other, "phase": BEGINS if more_open else "", "name": other.get("root")}
-    after = (*before, *(member for member in more_open if member not in before))
+    after = before.total + more_open  # nothing is open in two groups
     joined = {**_with(group, row, before, after, now, wait_s, every_s), "open": after}
     more = other["events"] - 1
     if joined["due"] is None:

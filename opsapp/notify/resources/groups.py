@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
-from opsapp.notify.logic.grouping import Group, agenda
+from opsapp.notify.logic.grouping import BEGINS, OVER, Before, Group, agenda
 from opsapp.tree.root import Root
 
 GROUPS = "notify-groups"
 KEY, NAME = "key ", "name "
+LAST = "\U0010ffff"  # sorts after every key
 
 
 class Groups(Persistent):
-    """`groups`: key -> group; `agenda`: (time, key); `targets`: `family:target` -> key of the group about it; `homes`:
-    own key of a row, or name of a thing, that is open in a group -> key of that group."""
+    """`groups`: key -> group; `agenda`: (time, key); `targets`: `family:target` -> key of the group about it.
 
-    homes: OOBTree | None = None  # stores of an older version have none
+    What is open: `members`, (key of the group, own key of a row) -> name of the thing; `homes`, own key of a row, or
+    name of a thing -> key of the group in which it is open. A group may have thousands of members; none of them is
+    looked at when another one comes or goes.
+    """
 
     def __init__(self) -> None:
         self.groups = OOBTree()
         self.agenda = OOTreeSet()
         self.targets = OOBTree()
+        self.homes = OOBTree()
+        self.members = OOBTree()
 
     def get(self, key: str) -> Group | None:
         return self.groups.get(key)
@@ -34,33 +40,45 @@ class Groups(Persistent):
 
     def home(self, key: str = "", name: str = "") -> str | None:
         """The key of the group in which a row, or what is called so, is open."""
-        homes = self.homes or {}
-        return homes.get(KEY + key) or homes.get(NAME + name)
+        return self.homes.get(KEY + key) or self.homes.get(NAME + name)
 
-    def _house(self, key: str, group: Group | None) -> None:
-        """What is open in a group is found by its own key and by its name, and so is the root cause."""
-        if self.homes is None:
-            self.homes = OOBTree()
-        before, now = _open_in(self.groups.get(key)), _open_in(group)
-        grown = now[: len(before)] == before  # as in a storm, where thousands are open
-        for own, name in () if grown else set(before).difference(now):
-            self._leave(KEY + own, key)
-            self._leave(NAME + name, key)
-        for own, name in now[len(before) :] if grown else set(now).difference(before):
-            self.homes[KEY + own] = self.homes[NAME + name] = key
-        root = (group or self.groups.get(key, {})).get("root")
-        if root and now:
-            self.homes[NAME + root] = key
-        elif root:
-            self._leave(NAME + root, key)
+    def before(self, key: str, group: Group | None, own: str) -> Before:
+        """What is open in a group before a row of this own key joins it."""
+        known = (key, own) in self.members
+        return Before(known, (group or {}).get("open", 0) - known)
+
+    def note(self, key: str, row: Mapping[str, Any]) -> None:
+        """What begins with a row is open in this group, what is over is not."""
+        if row.get("phase") == BEGINS:
+            self._enter(key, row["key"], row["name"])
+        elif row.get("phase") == OVER and (key, row["key"]) in self.members:
+            self._leave(KEY + row["key"], key)
+            self._leave(NAME + self.members.pop((key, row["key"])), key)
+
+    def move(self, key: str, rightful: str) -> None:
+        """What is open in a group is open in another one from now on; the group itself is no more."""
+        for place in list(self.members.keys((key, ""), (key, LAST))):
+            self._enter(rightful, place[1], self.members.pop(place))
+        self.drop(key)
+
+    def _enter(self, key: str, own: str, name: str) -> None:
+        self.members[key, own] = name
+        self.homes[KEY + own] = self.homes[NAME + name] = key
 
     def _leave(self, handle: str, key: str) -> None:
-        if self.homes is not None and self.homes.get(handle) == key:
+        if self.homes.get(handle) == key:
             del self.homes[handle]
+
+    def _name_root(self, key: str, group: Group) -> None:
+        """The root cause of what is open leads to its group too."""
+        if group.get("root") and group.get("open"):
+            self.homes[NAME + group["root"]] = key
+        elif group.get("root"):
+            self._leave(NAME + group["root"], key)
 
     def put(self, key: str, group: Group, every_s: float) -> None:
         self._off_the_agenda(key)
-        self._house(key, group)
+        self._name_root(key, group)
         group = {**group, "look_at": agenda(group, every_s)}
         self.groups[key] = group
         self.agenda.add((group["look_at"], key))
@@ -69,8 +87,8 @@ class Groups(Persistent):
 
     def drop(self, key: str) -> None:
         self._off_the_agenda(key)
-        self._house(key, None)
         group = self.groups.pop(key)
+        self._name_root(key, {**group, "open": 0})
         place = f"{family_of(key)}:{group['target']}"
         if self.targets.get(place) == key:
             del self.targets[place]
@@ -78,17 +96,13 @@ class Groups(Persistent):
     def due(self, now: float, most: int) -> Iterator[str]:
         """Keys of groups to be looked at."""
         return iter(
-            [key for (_, key), _ in zip(self.agenda.keys(None, (now, "\U0010ffff")), range(most), strict=False)]
+            [key for (_, key), _ in zip(self.agenda.keys(None, (now, LAST)), range(most), strict=False)]
         )
 
     def _off_the_agenda(self, key: str) -> None:
         present = self.groups.get(key)
         if present is not None:
             self.agenda.remove((present["look_at"], key))
-
-
-def _open_in(group: Group | None) -> tuple[tuple[str, str], ...]:
-    return tuple((group or {}).get("open", ()))
 
 
 def family_of(key: str) -> str:
@@ -98,6 +112,21 @@ def family_of(key: str) -> str:
 
 def set_up(root: Root) -> None:
     root.system[GROUPS] = Groups()
+
+
+def count_open(root: Root) -> None:
+    """Evolve step: what is open in a group is kept beside it. An older group has none, or pairs in itself."""
+    groups = groups_of(root)
+    known = list(groups.groups.items())
+    if "members" in groups.__dict__:
+        return
+    groups.homes, groups.members = OOBTree(), OOBTree()
+    for key, group in known:
+        pairs = group.get("open", ())
+        groups.groups[key] = group = {**group, "open": len(pairs)}
+        for own, name in pairs:
+            groups._enter(key, own, name)
+        groups._name_root(key, group)
 
 
 def groups_of(root: Root) -> Groups:
