@@ -22,7 +22,7 @@ from .config import Config
 from .executor import Executor
 from .outcomes import Outcomes
 from .reporter import Reporter
-from .session import Session, accept
+from .session import FEATURES, Session, accept
 from .spool import Spool
 from .streams import Streams
 from .transport import Answer, TransportError, parse_url, request
@@ -217,7 +217,7 @@ class Link:
         self._retry_after = 0.0
         results, outcomes = self._results(), self._outcomes.waiting()
         body = dumps({**report, "held": self._executor.journal.held(), "results": results, "outcomes": outcomes,
-                      "policy_version": self.policy_version()})
+                      "policy_version": self.policy_version(), "features": FEATURES})
         try:
             answer, ip = request(self._address, "POST", self._path("report"), self._config.key, body=body)
             if answer.status != 200:

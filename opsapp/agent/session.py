@@ -12,6 +12,7 @@ from typing import Any, Callable, Dict, Optional
 from opsapp.wire import messages
 from opsapp.wire.fields import WireError
 from opsapp.wire.frames import CLOSE_BAD_MESSAGE, PING_S, PROTOCOL, SILENCE_S, unpack_chunk
+from opsapp.wire.policies import BY_KEY
 from opsapp.wire.version import VERSION
 
 from .executor import Executor
@@ -27,7 +28,7 @@ from .websocket import Closed, WebSocket
 log = logging.getLogger("session")
 WELCOME_S = 15.0
 AGAIN_S = 60.0          # a result that was not thanked for by then is sent again
-FEATURES = ["probe"]
+FEATURES = ["probe", BY_KEY]
 REPORTS_MOST = 4        # unacknowledged at once
 SPOOLED_EVERY_S = 0.005  # after days away there are thousands, and a server cuts off who sends too fast
 

@@ -45,6 +45,7 @@ _STATE = text(64)
 _percent = may(number(0, 1e6))
 _PROTECTED = may(listing(text(255, low=1), 1000))    # processes never to be acted upon, beside the agent's own list
 _count = may(number(0))
+_FEATURES = may(listing(text(32), 50), [])    # what the agent understands beyond the first protocol
 
 PLACE = text(80, low=1, pattern=r"[0-9]+:[0-9]+:[0-9]+")    # in a file: device, inode, byte behind the line
 
@@ -131,12 +132,13 @@ REPORT: Dict[str, Field] = {
     "held": may(listing(nested(HELD), 5000)),
     "capabilities": may(json_object(131072)),
     "policy_version": may(integer(0)),     # of the policies that the agent holds
+    "features": _FEATURES,
 }
 
 # A unit that ought to run (enabled, or active before) and does not is "failed", however politely it was stopped.
 SERVICE_STATES = ("active", "failed", "inactive", "activating", "deactivating", "reloading", "unknown")
 
-# policies.check_bundle looks into it, with the agent's key.
+# policies.check_bundle looks into it, with the secret made from the agent's key.
 SIGNED_POLICIES: Dict[str, Field] = {"bundle": need(json_object(400000)), "signature": need(_SHA256)}
 
 POLL_ANSWER: Dict[str, Field] = {
@@ -183,7 +185,7 @@ MESSAGES: Dict[str, Message] = {
         "policy_version": may(integer(0), 0),
         "time": may(number(0)),                # what the host's clock shows
         "capabilities": may(json_object(131072)),
-        "features": may(listing(text(32), 50), []),    # what it understands beyond the first protocol
+        "features": _FEATURES,
     }),
     "welcome": Message(SERVER, {
         "protocol": need(integer(1, 1000)),

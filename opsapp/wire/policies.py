@@ -1,6 +1,8 @@
 """Heal policies for agents: what a host may do alone while the server is away. Signed, expiring, with a budget.
 
-The signature is an HMAC-SHA256 with the SHA-256 of the agent's key, which is all that the server keeps of that key.
+The signature is an HMAC-SHA256 with a secret made from the agent's key. The server stores only the SHA-256 of that key,
+so whoever reads the store cannot sign: the server makes the secret when the agent shows its key, and stores it nowhere.
+Agents that do not name the feature BY_KEY are older: for them the SHA-256 of the key is the secret.
 Must not: decide which rules a host gets, or act.
 """
 from __future__ import annotations
@@ -28,6 +30,8 @@ from .fields import (
     text,
 )
 
+BY_KEY = "policies-by-key"    # the feature of agents that accept no other signature than the one with `secret_of`
+_PURPOSE = b"opsapp heal policies"
 _ID = text(64, low=1, pattern=r"[A-Za-z0-9_.:-]+")
 
 
@@ -66,7 +70,8 @@ BUNDLE: Dict[str, Field] = {
 
 
 def secret_of(key: str) -> str:
-    return hashlib.sha256(key.encode("utf-8")).hexdigest()
+    """What signs the policies of the agent with this key. It cannot be made from the key's SHA-256."""
+    return hmac.new(key.encode("utf-8"), _PURPOSE, hashlib.sha256).hexdigest()
 
 
 def sign(bundle: Dict[str, Any], secret: str) -> str:

@@ -3,10 +3,12 @@
 import pytest
 
 from opsapp.agents.engine import give_policies, policies_of
+from opsapp.agents.resources import find_agent
 from opsapp.healing.engine import offline
 from opsapp.healing.engine.pipeline import IHealingEngine
 from opsapp.lib.problems import Invalid
-from opsapp.wire.policies import check_bundle, secret_of
+from opsapp.wire.fields import WireError
+from opsapp.wire.policies import BY_KEY, check_bundle, secret_of
 from tests.api.test_agents import Polling
 
 RULE = {"rule_id": "nginx", "condition": 'service.nginx.state == "failed"', "steps": [{"action": "restart_service"}]}
@@ -28,7 +30,7 @@ def give(service, box, *policies):
 def test_an_agent_gets_what_is_newer_than_what_it_holds(service, box):
     assert give(service, box, RULE) == 1
     assert "policies" not in box.report()  # it does not say that it holds any: an agent of before
-    answer = box.report(policy_version=0)
+    answer = box.report(policy_version=0, features=[BY_KEY])
     bundle = check_bundle(**answer["policies"], secret=secret_of(box.key), agent_id=box.id)
     assert (answer["policy_version"], bundle["version"], bundle["budget"]) == (1, 1, 3)
     assert [policy["rule_id"] for policy in bundle["policies"]] == ["nginx"]
@@ -45,7 +47,19 @@ def test_other_policies_are_a_newer_version_and_none_is_an_answer_too(service, b
 def test_a_rotated_key_signs_what_was_given_before(service, box):
     give(service, box, RULE)
     box.key = service.ada.post_json(f"{box.path}/key", {}).json["key"]
-    check_bundle(**box.report(policy_version=0)["policies"], secret=secret_of(box.key), agent_id=box.id)
+    signed = box.report(policy_version=0, features=[BY_KEY])["policies"]
+    check_bundle(**signed, secret=secret_of(box.key), agent_id=box.id)
+
+
+@pytest.mark.attack
+def test_what_the_store_holds_signs_for_agents_of_before_only(service, box):
+    give(service, box, RULE)
+    held = service.read(lambda root: find_agent(root, box.id).key_digest)
+    old, new = box.report(policy_version=0), box.report(policy_version=0, features=["probe", BY_KEY])
+    assert check_bundle(**old["policies"], secret=held, agent_id=box.id)["version"] == 1
+    with pytest.raises(WireError, match="not signed"):
+        check_bundle(**new["policies"], secret=held, agent_id=box.id)
+    assert "features" not in box.seen()["metrics"]
 
 
 def test_what_the_agent_would_refuse_is_not_given(service, box):

@@ -4,6 +4,7 @@ import pytest
 
 from opsapp.agents import engine
 from opsapp.agents.engine import reports, sweep
+from opsapp.agents.engine.policies import shown_key
 from opsapp.agents.resources import add_agent, find_agent
 from opsapp.lib.problems import Invalid, NotFound
 from opsapp.runtime.events import read_since
@@ -26,7 +27,8 @@ def agent(service):
 
 def report(service, agent, **more):
     said = {**REPORT, **more}
-    return service.transact(lambda root: reports.take_poll(root, find_agent(root, agent), said, ip="10.0.0.1"))
+    key = shown_key("k" * 64)
+    return service.transact(lambda root: reports.take_poll(root, find_agent(root, agent), said, key=key, ip="10.0.0.1"))
 
 
 def send(service, agent, **more):

@@ -6,6 +6,7 @@ import pytest
 
 from opsapp.agents.engine import reports
 from opsapp.agents.engine.lifecycle import create
+from opsapp.agents.engine.policies import shown_key
 from opsapp.agents.resources import agents_of
 from opsapp.approvals.resources import request
 from opsapp.healing.resources import healing_of
@@ -151,7 +152,7 @@ def test_what_hangs_on_a_host_that_is_away_is_one_message_with_it(service, looko
     said = check_report({"hostname": "box-1", "os": "Debian 12", "held": []})
 
     def away(root):
-        reports.take_poll(root, agents_of(root)[host], said, ip="10.0.0.1")
+        reports.take_poll(root, agents_of(root)[host], said, key=shown_key("k" * 64), ip="10.0.0.1")
         names = [f"m{n}" for n in range(5)]
         healing_of(root)["dependencies"].declare(
             [{"target": name, "type": "monitor", "depends_on": ["box-1"]} for name in names], "api"

@@ -1,5 +1,5 @@
 """The real agent healing alone while its server is away, and telling of it once and in order."""
-import os
+import hashlib
 import time
 
 import pytest
@@ -12,13 +12,14 @@ from tests.support.waiting import until
 pytestmark = pytest.mark.system
 
 
-def signed(place, key=KEY, **more):
-    """Always something to do: clean `place`. It never helps, so each heal ends `failed`."""
+def signed(place, secret=None, **more):
+    """Signed with this secret, or else as the service does it. There is always something to do: clean `place`. It never
+    helps, so each heal ends `failed`."""
     bundle = {"agent_id": "a1", "version": 1, "issued_at": time.time(), "expires_at": time.time() + 3600,
               "offline_after_s": 1.0, "budget": 3, "policies": [
                   {"rule_id": "disk-full", "condition": "disk_percent >= 0", "cooldown_s": 0.2, "settle_s": 0,
                    "steps": [{"action": "temp_cleanup", "params": {"path": str(place), "max_age_hours": 24}}]}], **more}
-    return {"bundle": bundle, "signature": sign(bundle, secret_of(key))}
+    return {"bundle": bundle, "signature": sign(bundle, secret or secret_of(KEY))}
 
 
 @pytest.fixture
@@ -32,22 +33,26 @@ def server():
 def place(tmp_path):
     made = tmp_path / "tmp"
     made.mkdir()
-    (made / "old").write_text("x")
-    os.utime(made / "old", (1, 1))
     return made
+
+
+def heals(agent, did):
+    """How many heals the agent has noted on its disk as `begun` or `done`."""
+    noted = agent.state / "outcomes.jsonl"
+    return noted.read_text().count(f'"did":"{did}"') if noted.exists() else 0
 
 
 @pytest.mark.parametrize("websocket", [True, False], ids=["session", "polling"])
 def test_it_heals_only_while_it_is_alone(server, place, tmp_path, websocket):
     server.websocket, server.policies = websocket, signed(place)
-    with AgentProcess(tmp_path, server, interval_s=0.5):
+    with AgentProcess(tmp_path, server, interval_s=0.5) as agent:
         until((tmp_path / "state" / "policies.json").exists, 30, what="the policies on the disk")
         count = len(server.reports)
         until(lambda: len(server.reports) > count + 8, 30)
-        assert (place / "old").exists()
+        assert heals(agent, "begun") == 0
         assert server.outcomes == []
         server.stop()
-        until(lambda: not (place / "old").exists(), 30, what="the heal")
+        until(lambda: heals(agent, "done"), 30, what="the heal")
         time.sleep(3)    # room for more heals than the budget allows
         server.start()
         until(lambda: len(server.outcomes) >= 3, 30, what="the outcomes")
@@ -61,11 +66,17 @@ def test_it_heals_only_while_it_is_alone(server, place, tmp_path, websocket):
     assert told[0]["policy_version"] == 1
 
 
-def test_policies_signed_by_somebody_else_are_refused(server, place, tmp_path):
-    server.policies = signed(place, key="somebody else's")
-    with AgentProcess(tmp_path, server) as agent:
-        agent.online()
-        until(lambda: any(one["type"] == "refuse" and one["of"] == "policies" for one in server.messages))
+SECRETS = {"another-key": secret_of("somebody else's"), "store": hashlib.sha256(KEY.encode()).hexdigest()}
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("websocket", [True, False], ids=["session", "polling"])
+@pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
+def test_policies_signed_by_somebody_else_are_refused(server, place, tmp_path, secret, websocket):
+    """By somebody with a key of their own, or with what the service's store holds of this agent's key."""
+    server.websocket, server.policies = websocket, signed(place, secret)
+    with AgentProcess(tmp_path, server, interval_s=0.5) as agent:
+        until(lambda: "not signed with this agent's key" in agent.told() + repr(server.messages), what="the refusal")
         assert not (agent.state / "policies.json").exists()
 
 
@@ -76,7 +87,7 @@ def test_a_kill_while_it_heals_alone_is_told_as_lost(server, place, tmp_path):
     with AgentProcess(tmp_path, server, interval_s=0.5) as agent:
         until((agent.state / "policies.json").exists, 30)
         server.stop()
-        until(lambda: not (place / "old").exists(), 30, what="the heal")
+        until(lambda: heals(agent, "begun"), 30, what="the heal")
         agent.kill()
         server.start()
         agent.start()

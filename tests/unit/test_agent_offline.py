@@ -1,4 +1,6 @@
 """Healing alone: what is signed, when it acts, what it tells, and that it stays within its budget."""
+import hashlib
+import json
 import time
 from types import SimpleNamespace
 
@@ -221,6 +223,18 @@ def test_policies_survive_a_restart_and_a_foreign_one_does_not_get_in(made, tmp_
         again.take(foreign, sign(foreign, secret_of(KEY)))
     kept = (tmp_path / "policies.json").read_text()
     (tmp_path / "policies.json").write_text(kept.replace('"budget":5', '"budget":500'))
+    assert made()[0].bundle is None
+
+
+@pytest.mark.attack
+def test_who_knows_what_the_service_stores_of_the_key_signs_nothing(made, tmp_path):
+    stored = hashlib.sha256(KEY.encode()).hexdigest()
+    forged = bundle(version=9)
+    offline, _, _ = made(given=bundle())
+    with pytest.raises(WireError, match="not signed"):
+        offline.take(forged, sign(forged, stored))
+    assert offline.version == 1
+    (tmp_path / "policies.json").write_text(json.dumps({"bundle": forged, "signature": sign(forged, stored)}))
     assert made()[0].bundle is None
 
 

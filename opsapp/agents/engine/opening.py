@@ -20,14 +20,16 @@ Offered = tuple[list[dict[str, Any]], list[str]]
 Opened = tuple[int, Offered, dict[str, Any] | None]
 
 
-def open_session(root: Root, agent_id: str, key_digest: str, session: str, hello: Mapping[str, Any], ip: str) -> Opened:
+def open_session(
+    root: Root, agent_id: str, key: policies.ShownKey, session: str, hello: Mapping[str, Any], ip: str
+) -> Opened:
     """The agent is here, on this node, on this machine: its number among the agent's sessions, the commands that wait
     for it, and its policies where it holds older ones.
 
     What it holds is put against what it should hold: see `Commands.reconcile`.
     """
     agent = agents_of(root).get(agent_id)
-    if agent is None or agent.key_digest != key_digest:
+    if agent is None or agent.key_digest != key.digest:
         raise Unauthenticated("The key has been replaced or revoked.")
     node, state = node_of(root._p_jar), agent.state
     now = node.clock.now()
@@ -43,7 +45,8 @@ def open_session(root: Root, agent_id: str, key_digest: str, session: str, hello
     offered = agent.commands.offer(session, now, again=True, store=store_id(root), machine=state.machine_id)
     commands.settle(root, agent, ended=bool(ended))
     policies.catch_up(root, agent, hello["policy_version"])
-    return state.session_number, offered, policies.newer_than(agent, hello["policy_version"])
+    secret = key.secret_for(hello["features"])
+    return state.session_number, offered, policies.newer_than(agent, hello["policy_version"], secret)
 
 
 def close_session(root: Root, agent_id: str, session: str) -> None:

@@ -1,26 +1,43 @@
 """What agents may heal alone: a bundle per agent, kept here and signed on its way out. Transactions only.
 
-It is signed when it is sent, with what the record knows of the agent's key by then, so that a key that was rotated
-since is no obstacle. The agent names the version that it holds in its hello and in its reports; whatever is newer here
-is sent: in the session that is open, at the next hello, or with the answer to a poll.
+It is signed when it is sent, with a secret made from the key that the agent shows with its session or poll. The store
+has that key's digest only, so whoever reads the store cannot sign. The agent names the version that it holds in its
+hello and in its reports; whatever is newer here is sent: in the session that is open, at the next hello, or with the
+answer to a poll.
 Must not: decide which rules a host gets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from opsapp.agents.resources import Agent, Policies, agents_of, find_agent
+from opsapp.lib.ids import digest
 from opsapp.lib.problems import Invalid
 from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
-from opsapp.wire.fields import WireError
-from opsapp.wire.policies import check_bundle, sign
+from opsapp.wire.fields import WireError, record
+from opsapp.wire.policies import BUNDLE, BY_KEY, secret_of, sign
 
 from .directory import touched
 
 MOST_VERSION = 2**50
+
+
+class ShownKey(NamedTuple):
+    """What is kept, in memory only, of the key that an agent shows."""
+
+    digest: str
+    secret: str  # signs its policies
+
+    def secret_for(self, features: Collection[str]) -> str:
+        """An agent of before knows the signature with the digest only."""
+        return self.secret if BY_KEY in features else self.digest
+
+
+def shown_key(key: str) -> ShownKey:
+    return ShownKey(digest(key), secret_of(key))
 
 
 def give_policies(
@@ -49,7 +66,7 @@ def give_policies(
         "policies": [dict(policy) for policy in policies],
     }
     try:
-        check_bundle(bundle, sign(bundle, agent.key_digest), agent.key_digest, agent_id)
+        record(bundle, BUNDLE, what="policies")
     except WireError as wrong:
         raise Invalid(wrong.fields or {"policies": str(wrong)}) from None
     agent.policies = Policies(bundle, () if agent.policies is None else agent.policies.earlier())
@@ -85,15 +102,15 @@ def version_of(agent: Agent) -> int:
     return 0 if agent.policies is None else agent.policies.bundle["version"]
 
 
-def newer_than(agent: Agent, held: int | None) -> dict[str, Any] | None:
-    """{bundle, signature} when the agent holds an older version than this node knows."""
+def newer_than(agent: Agent, held: int | None, secret: str) -> dict[str, Any] | None:
+    """{bundle, signature}, signed with `secret`, when the agent holds an older version than this node knows."""
     if agent.policies is None or version_of(agent) <= (held or 0):
         return None
     bundle = agent.policies.bundle
-    return {"bundle": bundle, "signature": sign(bundle, agent.key_digest)}
+    return {"bundle": bundle, "signature": sign(bundle, secret)}
 
 
-def waiting_policies(root: Root, agent_id: str, held: int) -> dict[str, Any] | None:
+def waiting_policies(root: Root, agent_id: str, held: int, secret: str) -> dict[str, Any] | None:
     """The same for a session that is open."""
     agent = agents_of(root).get(agent_id)
-    return None if agent is None else newer_than(agent, held)
+    return None if agent is None else newer_than(agent, held, secret)

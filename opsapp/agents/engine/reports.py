@@ -177,7 +177,9 @@ def owner(node: Node) -> str:
     return f"{node.name}:{node.boot}"
 
 
-def take_poll(root: Root, agent: Agent, report: Mapping[str, Any], *, ip: str) -> dict[str, Any]:
+def take_poll(
+    root: Root, agent: Agent, report: Mapping[str, Any], *, key: policies.ShownKey, ip: str
+) -> dict[str, Any]:
     """A report by polling: all that is in it, and the answer with what waits for the agent. While a session is open,
     on whichever node, that one has the commands, and another machine is a clone."""
     node, queue = node_of(root._p_jar), agent.commands
@@ -203,7 +205,8 @@ def take_poll(root: Root, agent: Agent, report: Mapping[str, Any], *, ip: str) -
     policies.catch_up(root, agent, report["policy_version"])
     if ended:
         wake_after_commit(root, commands.RESULTS)
-    return answer(node, agent, sent, cancels, report["policy_version"])
+    said = answer(node, agent, sent, cancels)
+    return said if report["policy_version"] is None else {**said, **further(node, agent, report, key)}
 
 
 def refuse_clone(agent: Agent, machine: str, connected: bool) -> None:
@@ -215,20 +218,19 @@ def refuse_clone(agent: Agent, machine: str, connected: bool) -> None:
         raise Clone("Another machine is connected with this key.")
 
 
-def answer(
-    node: Node, agent: Agent, sent: list[dict[str, Any]], cancels: list[str], held: int | None
-) -> dict[str, Any]:
-    """What a poll is answered. An agent that says which policies it holds knows further fields."""
-    said = {
+def answer(node: Node, agent: Agent, sent: list[dict[str, Any]], cancels: list[str]) -> dict[str, Any]:
+    """What every poll is answered."""
+    return {
         "status": "ok",
         "interval": memory_of(node).interval_of(agent.id),
         "commands": sent,
         "cancel": cancels[:100],
         "policy_version": policies.version_of(agent),
     }
-    if held is None:
-        return said
-    protected, newer = memory_of(node).protected, policies.newer_than(agent, held)
-    said["time"] = node.clock.now()
-    said |= {} if protected is None else {"protected_processes": protected}
-    return said if newer is None else {**said, "policies": newer}
+
+
+def further(node: Node, agent: Agent, report: Mapping[str, Any], key: policies.ShownKey) -> dict[str, Any]:
+    """What the answer has beside that for an agent that says which policies it holds."""
+    newer = policies.newer_than(agent, report["policy_version"], key.secret_for(report["features"]))
+    said = {"time": node.clock.now(), "protected_processes": memory_of(node).protected, "policies": newer}
+    return {name: value for name, value in said.items() if value is not None}

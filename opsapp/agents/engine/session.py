@@ -58,10 +58,10 @@ class Line(Protocol):
 class Session:
     """One open session."""
 
-    def __init__(self, sessions: Sessions, agent_id: str, key_digest: str, line: Line, ip: str):
+    def __init__(self, sessions: Sessions, agent_id: str, key: policies.ShownKey, line: Line, ip: str):
         self.id = new_id()
         self.agent_id = agent_id
-        self.key_digest = key_digest
+        self.key = key
         self.machine_id = ""
         self.number = 0
         self.policy_version = 0  # that it holds, or is being sent
@@ -144,7 +144,8 @@ class Session:
 
     def _renew_policies(self) -> None:
         try:
-            self._hand_over(self._durably(policies.waiting_policies, self.agent_id, self.policy_version))
+            secret = self.key.secret_for(self.features)
+            self._hand_over(self._durably(policies.waiting_policies, self.agent_id, self.policy_version, secret))
         except LineClosed:
             log.debug("policies wait for the next session agent=%s", self.agent_id)
 
@@ -202,7 +203,7 @@ class Session:
     def _welcome(self, hello: dict[str, Any]) -> bool:
         try:
             self.number, offered, given = self._durably(
-                opening.open_session, self.agent_id, self.key_digest, self.id, hello, self._ip
+                opening.open_session, self.agent_id, self.key, self.id, hello, self._ip
             )
         except Unauthenticated:
             return self._turn_away(frames.CLOSE_BAD_KEY, "bad_key")

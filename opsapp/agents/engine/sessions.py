@@ -21,6 +21,7 @@ from . import commands, looking
 from .directory import CHANGED
 from .memory import memory_of
 from .patience import Patience
+from .policies import ShownKey
 from .session import Line, Session
 from .streams import Stream
 
@@ -48,12 +49,12 @@ class Sessions:
         self._outputs: dict[str, list[OutputWatcher]] = {}
         self.patience = Patience(node.clock)
 
-    def serve(self, agent_id: str, key_digest: str, line: Line, ip: str) -> None:
+    def serve(self, agent_id: str, key: ShownKey, line: Line, ip: str) -> None:
         """Hold a session until it ends; in the connection's greenlet."""
         if not self._pushing:
             self._pushing = True
             self.node.supervisor.add("agents-push", self.push, every=PUSH_EVERY_S, wake=(commands.QUEUE,))
-        Session(self, agent_id, key_digest, line, ip).run()
+        Session(self, agent_id, key, line, ip).run()
 
     def admit(self, session: Session) -> bool:
         """Take its place among the live ones, from an older session of the same machine if need be. False: a clone."""
@@ -117,7 +118,7 @@ class Sessions:
             return
         if event.data.get("deleted"):
             gevent.spawn(session.deleted, event.data["unfinished"])
-        elif event.data.get("key_digest", session.key_digest) != session.key_digest:
+        elif event.data.get("key_digest", session.key.digest) != session.key.digest:
             session.stop(frames.CLOSE_BAD_KEY, "the key was replaced or revoked")
         elif session.number and event.data.get("session_number", 0) > session.number:
             session.stop(frames.CLOSE_TAKEN_OVER, "taken over on another node")

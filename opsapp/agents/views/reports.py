@@ -10,6 +10,7 @@ from pyramid.view import view_config
 from opsapp.agents import schemas
 from opsapp.agents.engine import opening, reports
 from opsapp.agents.engine.memory import memory_of
+from opsapp.agents.engine.policies import shown_key
 from opsapp.agents.resources import Agent
 from opsapp.lib.problems import Invalid
 from opsapp.runtime.wakes import after_commit
@@ -34,9 +35,9 @@ def report(context: Agent, request: Request) -> Any:
         said = check_report(read_object(request, optional=False))
     except WireError as wrong:
         raise Invalid(wrong.fields or {"report": str(wrong)}) from None
-    node = request.node
+    node, key = request.node, shown_key(request.headers["X-Agent-Key"])
     try:
-        answer = reports.take_poll(request.root, context, said, ip=request.client_ip or "")
+        answer = reports.take_poll(request.root, context, said, key=key, ip=request.client_ip or "")
     except reports.Clone:
         request.after_abort(opening.flag_clone, context.id)
         raise

@@ -7,6 +7,7 @@ from typing import Any
 from pyramid.request import Request
 from pyramid.view import view_config
 
+from opsapp.agents.engine.policies import shown_key
 from opsapp.agents.engine.session import LineClosed
 from opsapp.agents.engine.sessions import sessions_of
 from opsapp.agents.resources import Agent
@@ -36,10 +37,10 @@ class SocketLine:
 )
 def session(context: Agent, request: Request) -> Any:
     """A WebSocket for the agent itself: docs/wire.md says what is spoken."""
-    sessions, agent_id, key_digest = sessions_of(request.node), context.id, context.key_digest
+    sessions, agent_id, key = sessions_of(request.node), context.id, shown_key(request.headers["X-Agent-Key"])
     ip = request.client_ip or ""
     return Upgrade(
-        lambda socket: sessions.serve(agent_id, key_digest, SocketLine(socket), ip),
+        lambda socket: sessions.serve(agent_id, key, SocketLine(socket), ip),
         max_message=MAX_TEXT_FRAME,
         ping_every=PING_S,
         idle_after=SILENCE_S,
