@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Any
 
 from opsapp.lib.visible import visible
@@ -13,6 +14,8 @@ ONLINE_INTERVALS = 2
 DEAD_INTERVALS = 20
 NUMBERS = ("cpu_percent", "mem_percent", "disk_percent", "swap_percent", "load1", "load5", "load15", "uptime_s")
 KEPT = ("cpu_percent", "mem_percent", "disk_percent", "swap_percent", "load1", "load5", "load15")
+PRIVATE_LOGS = ("opsapp*", "ssh*", "sudo", "auth", "!*.service")
+UNIT_TYPES = ("service", "socket", "device", "mount", "automount", "swap", "target", "path", "timer", "slice", "scope")
 MOST_DISKS = 32
 KEPT_SILENCES = 50
 STARTS_COUNTED = "starts_counted_s"
@@ -140,3 +143,19 @@ def skew_of(seen: Iterable[float]) -> float | None:
 def by_our_clock(at: float, skew: float | None, now: float) -> float:
     """When it was, by our clock, that a host's clock showed `at`. Nothing that is told of lies in the future."""
     return max(0.0, min(at - (skew or 0.0), now))
+
+
+def is_private_log(unit: str | None, patterns: Sequence[str]) -> bool:
+    """Whether the journal of this unit is for admins alone. A pattern is of the name, with or without `.service`; one
+    that begins with `!` takes in whatever it does not fit. Without a unit it is the whole journal."""
+    if unit is None:
+        return bool(patterns)
+    is_whole = unit.rpartition(".")[2] in UNIT_TYPES
+    whole = unit if is_whole else f"{unit}.service"
+    return any(_fits(whole, pattern) for pattern in patterns)
+
+
+def _fits(whole: str, pattern: str) -> bool:
+    if pattern.startswith("!"):
+        return not fnmatchcase(whole, pattern[1:])
+    return fnmatchcase(whole, pattern) or fnmatchcase(whole.removesuffix(".service"), pattern)

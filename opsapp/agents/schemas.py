@@ -24,7 +24,7 @@ from opsapp.web.fields import (
 from opsapp.wire.commands import COMMANDS, check_params
 from opsapp.wire.fields import WireError
 
-from .logic import STATUSES
+from .logic import PRIVATE_LOGS, STATUSES
 
 ASKED = tuple(sorted(COMMANDS.keys() - {"heal"}))  # heals are for the pipeline alone
 
@@ -49,6 +49,7 @@ class AgentsSection(Body):
     max_file_bytes = colander.SchemaNode(Whole(1, 1 << 40), missing=1 << 30)
     known_hosts = colander.SchemaNode(Nullable(Text(1, 4096)), missing=None)
     run_as = colander.SchemaNode(USER, missing="root")
+    private_logs = colander.SchemaNode(ListOf(Text(1, 255), 1000), missing=PRIVATE_LOGS)
 
 
 class ExecutorSection(Body):

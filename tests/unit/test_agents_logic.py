@@ -61,3 +61,21 @@ def test_times_of_hosts_are_told_by_our_clock():
     assert logic.by_our_clock(86900.0, 86400.0, 1000.0) == 500.0
     assert logic.by_our_clock(5000.0, 0.0, 1000.0) == 1000.0
     assert logic.by_our_clock(5.0, 10.0, 1000.0) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("unit", "patterns", "private"),
+    [
+        (None, ("a",), True),
+        (None, (), False),
+        ("ssh", ("ssh*",), True),
+        ("sudo.service", ("sudo",), True),
+        ("sudo", ("sudo.service",), True),
+        ("nginx", ("ssh*", "!*.service"), False),
+        ("php8.2-fpm", ("!*.service",), False),
+        ("a.timer", ("!*.service",), True),
+        ("a.timer", ("a",), False),
+    ],
+)
+def test_which_logs_are_private(unit, patterns, private):
+    assert logic.is_private_log(unit, patterns) is private

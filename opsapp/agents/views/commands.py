@@ -15,6 +15,7 @@ from opsapp.tree.acl import Permission
 from opsapp.web.fields import Paging
 
 from . import page
+from .journals import require_reader, shown
 
 
 @view_config(
@@ -27,7 +28,7 @@ from . import page
 )
 def commands(context: Commands, request: Request) -> Any:
     """The last 100, newest first. Older ones are not kept: asked for by its id, such a command may be 404."""
-    return request.shown([command.plain() for command in page(request, context.latest())])
+    return [shown(request, command) for command in page(request, context.latest())]
 
 
 @view_config(
@@ -35,6 +36,7 @@ def commands(context: Commands, request: Request) -> Any:
     request_method="POST",
     permission=Permission.operate,
     body=schemas.NewCommand,
+    audit="agent.command",
     returns=schemas.CommandAccepted,
     idempotent=True,
     renderer="json",
@@ -43,6 +45,7 @@ def ask(context: Commands, request: Request) -> Any:
     """A command for the agent; one that is offline gets it when it comes back."""
     kind, params = request.valid_body["type"], dict(request.valid_body["params"] or {})
     if kind == "logs":
+        require_reader(request, params)
         params["role"] = "operator"
     command_id = engine.send_command(
         request.root, context.__parent__.id, kind, params, requested_by=request.caller.name
@@ -56,7 +59,7 @@ def ask(context: Commands, request: Request) -> Any:
 )
 def command(context: Command, request: Request) -> Any:
     """One command, if it is one of the agent's last 100; an older one may be gone (404)."""
-    return request.shown(context.plain())
+    return shown(request, context)
 
 
 @view_config(

@@ -24,6 +24,7 @@ from opsapp.web import peers, sse
 from opsapp.web.answers import Head
 
 from . import held_elsewhere
+from .journals import require_reader
 
 RESUME_LINES = 10_000
 PLACE = re.compile(r"[0-9]{1,20}:[0-9]{1,20}:[0-9]{1,20}")
@@ -126,6 +127,7 @@ def logs(context: StreamFacet, request: Request) -> Any:
     query = request.valid_query
     if query["source"] == "file" and query["path"] is None:
         raise Invalid({"path": "is required"})
+    require_reader(request, query)
     there = held_elsewhere(request, context.__parent__)
     if there:
         return peers.forward(request, there)
