@@ -26,6 +26,7 @@ def includeme(config):
     config.add_evolve_step("healing-6-closed", "opsapp.healing.resources.index_closed")
     config.add_evolve_step("healing-line", "opsapp.healing.resources.add_line")
     config.add_evolve_step("healing-alone", "opsapp.healing.resources.add_alone")
+    config.add_evolve_step("healing-unsure", "opsapp.healing.resources.withdraw_unsure")
     config.add_chain("opsapp.healing.resources.sign_ledger")
     config.add_section("healing", HealingSection)
     config.add_kind("rules", "opsapp.healing.engine.ascode", schema=DeclaredRule, key="id")

@@ -4,6 +4,7 @@ import pytest
 
 from opsapp.auth import resources as auth
 
+pytestmark = pytest.mark.attack
 CALL = {"name": "Call", "type": "webhook", "params": {"url": "http://127.0.0.1:9/"}, "requires_approval": True}
 
 

@@ -35,6 +35,7 @@ def put_back(root, links, head, ended):
         ledger.effect[key] = tally._replace(total=0)
 
 
+@pytest.mark.attack
 def test_a_chain_that_was_put_back_to_an_older_state_is_found(service, tmp_path):
     path = tmp_path / "anchors"
     anchored(service, file=str(path))
@@ -49,6 +50,7 @@ def test_a_chain_that_was_put_back_to_an_older_state_is_found(service, tmp_path)
     assert (found["valid"], "first_bad" in found) == (False, True)
 
 
+@pytest.mark.attack
 def test_an_anchor_that_does_not_fit_is_said(service, tmp_path):
     path = tmp_path / "anchors"
     anchored(service, file=str(path))
@@ -63,6 +65,7 @@ def test_an_anchor_that_does_not_fit_is_said(service, tmp_path):
     assert service.vera.get(VERIFY).json["first_bad"] == 4
 
 
+@pytest.mark.attack
 def test_audit_entries_that_were_noted_and_are_gone_are_missed(service, tmp_path):
     anchored(service, file=str(tmp_path / "anchors"))
     service.ada.post_json("/api/agents", {"label": "box-1"})

@@ -5,7 +5,7 @@ import pytest
 from opsapp.healing.engine import discovery
 from opsapp.healing.engine.replay import Change, change_of, replay
 from opsapp.healing.logic.cofailure import Pair
-from opsapp.healing.resources import healing_of
+from opsapp.healing.resources import healing_of, withdraw_unsure
 from opsapp.healing.resources.cases import case_of
 from opsapp.lib.problems import Invalid
 from opsapp.monitoring.resources import incidents_of, monitors_of
@@ -128,6 +128,22 @@ def fail(here, *agents):
 
 def suggestions(here):
     return here.node.transact(lambda root: healing_of(root)["suggestions"].active())
+
+
+def test_open_suggestions_from_before_directions_were_known_are_withdrawn(cascades):
+    pair = {"target": "db", "depends_on": "web", "support": 6, "confidence": 0.9}
+
+    def before(root):
+        for category, about in (("dependency_candidate", pair), ("dependency_candidate", None), ("anomaly", pair)):
+            healing_of(root)["suggestions"].suggest(
+                category, "info", "?", rule_id="", evidence=f"{category}{about}", now=0, about=about
+            )
+
+    cascades.node.transact(before)
+    discovery.step(cascades.node)
+    cascades.node.transact(withdraw_unsure)
+    left = [(one["category"], one["about"].get("sure", 0) > 0.95) for one in suggestions(cascades)]
+    assert left == [("dependency_candidate", True), ("anomaly", False)]
 
 
 def test_what_fails_together_is_suggested_once_and_confirmed(cascades):

@@ -90,6 +90,7 @@ def test_what_is_asked_of_the_provider(browser, provider):
     assert again["code_challenge"][0] != asked["code_challenge"]
 
 
+@pytest.mark.attack
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -128,6 +129,7 @@ def test_a_refusal_of_the_provider_is_400(service, browser, provider):
     assert (found["result"], found["reason"]) == ("refused", "provider_error")
 
 
+@pytest.mark.attack
 def test_the_state_is_bound_to_the_browser_and_used_once(service, browser, provider):
     back = provider.sign_in(begin(browser))
     assert come_back(TestApp(service.app), back, 400).json["code"] == "bad_state"
@@ -135,6 +137,7 @@ def test_the_state_is_bound_to_the_browser_and_used_once(service, browser, provi
     assert come_back(browser, back, 400).json["code"] == "bad_state"
 
 
+@pytest.mark.attack
 def test_a_used_state_stays_used_even_with_the_cookie(service, browser, provider):
     back = provider.sign_in(begin(browser))
     kept = dict(browser.cookies)
@@ -209,6 +212,7 @@ def test_the_role_may_be_deep_or_at_userinfo(service, browser, provider):
     sign_in(browser, provider, 400)
 
 
+@pytest.mark.attack
 def test_a_local_name_is_never_adopted(service, browser, provider):
     provider.behave(claims=ADMIN | {"preferred_username": "admin"})
     assert sign_in(browser, provider).json["username"] == "admin-2"
@@ -270,6 +274,7 @@ def test_beginning_stores_nothing(service, browser):
     assert service.node.store.db.lastTransaction() == before
 
 
+@pytest.mark.attack
 def test_a_role_that_is_lost_at_the_provider_ends_sessions_and_keys(service, browser, provider):
     service.ada.get("/api/me")  # another admin
     token = sign_in(browser, provider).json["token"]
@@ -293,6 +298,7 @@ def test_a_role_that_is_lost_at_the_provider_ends_sessions_and_keys(service, bro
     assert refused() == [401, 401, 401]
 
 
+@pytest.mark.attack
 def test_a_lower_role_at_the_provider_ends_keys(service, browser, provider):
     service.ada.get("/api/me")
     grace = TestApp(service.app)
@@ -303,6 +309,7 @@ def test_a_lower_role_at_the_provider_ends_keys(service, browser, provider):
     service.anonymous.get("/api/me", headers=key, status=401)
 
 
+@pytest.mark.attack
 def test_somebody_whom_an_admin_disabled_stays_so(service, browser, provider):
     sign_in(browser, provider)
     service.ada.put_json("/api/users/grace", {"disabled": True})
@@ -312,6 +319,7 @@ def test_somebody_whom_an_admin_disabled_stays_so(service, browser, provider):
     assert sign_in(browser, provider, 403).json["code"] == "user_disabled"
 
 
+@pytest.mark.attack
 def test_the_last_admin_who_loses_the_role_is_signed_out_and_stays_admin(service, browser, provider):
     token = sign_in(browser, provider).json["token"]
     service.transact(lambda root: setattr(auth.users_of(root)["admin"], "disabled", True))

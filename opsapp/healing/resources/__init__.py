@@ -203,6 +203,16 @@ def index_closed(root: Root) -> None:
         book.closed = OOTreeSet((closed_at, case_id) for case_id, closed_at in ends if closed_at is not None)
 
 
+def withdraw_unsure(root: Root) -> None:
+    """Evolve step: open suggestions of dependencies that do not say how sure they are may point the wrong way. They are
+    dismissed; what holds is suggested anew."""
+    for suggestion in healing_of(root)["suggestions"].values():
+        fields = suggestion.fields
+        old = fields["category"] == "dependency_candidate" and "sure" not in fields.get("about", {})
+        if old and not fields["dismissed"]:
+            suggestion.dismiss()
+
+
 def sign_ledger(root: Root, key: bytes) -> None:
     """The store has got the key of its chains."""
     healing_of(root)["ledger"].sign(key)

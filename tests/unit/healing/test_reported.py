@@ -7,6 +7,7 @@ from opsapp.healing.stages import reported
 from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.reported import Begun, Terms
 
+pytestmark = pytest.mark.attack
 AWAY = ((100.0, 200.0),)
 TERMS = Terms(budget=2, window_s=3600.0)
 
