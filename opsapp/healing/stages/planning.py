@@ -179,12 +179,16 @@ def preflight(choice: Choice | None, host: Host | None, no_host: str) -> tuple[C
     return reachable, capable
 
 
+# What takes no tool is done by the agent's code, on any host that has an agent. The service itself has none of it.
+AGENTS_CODE = "the agent's own code, which the service itself does not have: run an agent on this machine"
+
+
 def _capability(action: Action, host: Host) -> Check:
     if host.usable is None:
         return Check("capability", True, "the agent looks for its tools itself")
     handler = host.handler(action)
     if handler is None:
-        return Check("capability", False, f"looked for {', '.join(action.tools()) or 'any handler'}")
+        return Check("capability", False, f"looked for {', '.join(action.tools()) or AGENTS_CODE}")
     return Check("capability", True, f"by {', '.join(handler.tools)}")
 
 

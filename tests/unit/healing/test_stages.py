@@ -285,7 +285,8 @@ def test_where_a_heal_runs(action, agent_id, hosts, host, why):
         ),
         (
             {"rules": {"nginx-down": rule(action={"type": "clear_cache", "target": "server"})}},
-            "no_capable_handler: looked for any handler",
+            "no_capable_handler: looked for the agent's own code, which the service itself does not have: "
+            "run an agent on this machine",
         ),
         (
             {"rules": {"nginx-down": rule(action={"type": "sfc_scan"})}},
@@ -294,7 +295,8 @@ def test_where_a_heal_runs(action, agent_id, hosts, host, why):
         (
             {"rules": {"nginx-down": rule(action={"type": "nice_adjust", "params": {"pid": 7, "priority": 5},
                                                   "target": "server"})}},
-            "no_capable_handler: looked for any handler",
+            "no_capable_handler: looked for the agent's own code, which the service itself does not have: "
+            "run an agent on this machine",
         ),
     ],
 )
