@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from zope.interface import Interface
 
 
@@ -12,8 +14,24 @@ class ISilence(Interface):
         """Whether nothing is to be told of this target (an id or a name of a monitor or an agent) now."""
 
 
-class ICauses(Interface):
-    """Utility: what a target's failure comes from."""
+class Failure(NamedTuple):
+    """A target that has failed. `since`: when that was found, if its message can wait."""
 
-    def __call__(root, target, now):
-        """The name of the failed target above this one that is the root cause, or None: it is its own."""
+    target: str
+    since: float | None = None
+
+
+class Cause(NamedTuple):
+    """What a failure comes from: `name` is the failed target above it that is the root cause; None: it is its own.
+    `wait`: what it hangs on was not measured since, or may have failed, so that another cause may come to light."""
+
+    name: str | None = None
+    wait: bool = False
+
+
+class ICauses(Interface):
+    """Utility: what failures come from."""
+
+    def __call__(root, failures, now):
+        """{failure: its Cause}; a failure that hangs on nothing may be left out. What has to be measured before a
+        failure that can wait is understood is measured after the commit."""

@@ -6,7 +6,7 @@ import yaml
 from opsapp.notify.engine import courier, routing, sending, tell
 from opsapp.notify.engine.courier import Outcome
 from opsapp.notify.engine.running import purge, sender_of
-from opsapp.notify.interfaces import ICauses, ISilence
+from opsapp.notify.interfaces import Cause, ICauses, ISilence
 from opsapp.notify.logic.delivering import STATUSES
 from opsapp.notify.resources import channels_of, deliveries_of, inbox
 from opsapp.notify.resources.deliveries import index_all
@@ -336,7 +336,7 @@ class TestRootCauses:
         """Everything depends on the router."""
         office.channel()
         office.node.registry.registerUtility(
-            lambda root, target, now: "router" if target != "router" else None, ICauses
+            lambda root, failures, now: {each: Cause("router") for each in failures if each.target != "router"}, ICauses
         )
 
     def test_what_fails_for_anothers_sake_is_told_with_it(self, office):

@@ -9,6 +9,7 @@ from opsapp.agents.engine.lifecycle import create
 from opsapp.agents.engine.policies import shown_key
 from opsapp.agents.resources import agents_of
 from opsapp.approvals.resources import request
+from opsapp.healing.engine.pipeline import IHealingEngine
 from opsapp.healing.resources import healing_of
 from opsapp.notify.engine import routing, tell
 from opsapp.notify.resources import deliveries_of, inbox
@@ -217,3 +218,65 @@ def test_what_is_open_in_a_store_of_an_older_version_is_known(service):
     assert service.read(members_of) == ["incident:db", "incident:m1"]
     assert service.read(lambda root: groups_of(root).home(name="m1")) == "incident:db"
     assert service.read(lambda root: groups_of(root).get("breaker:x")["open"]) == 0
+
+
+# -- dependants that are found down before their root cause -----------------------------------------------------------
+
+
+def pass_time(service, lookout, seconds):
+    """Checks are made and messages leave while the time passes."""
+    for _ in range(seconds):
+        lookout.run(1)
+        told = routed(service)
+    return told
+
+
+@pytest.fixture
+def late(service, lookout):
+    """Three monitors that hang on `db`, whose own check is an hour away; and one that hangs on nothing."""
+    db, *monitors = hanging(service, lookout, ["m0", "m1", "m2"], "db")
+    service.otto.put_json(f"/api/monitoring/endpoints/{db}", {"interval": 3600})
+    alone = lookout.add(name="alone")
+    lookout.sees.update(dict.fromkeys([db, *monitors, alone], UP))
+    lookout.run(61)
+    return db, monitors, alone
+
+
+def test_what_is_found_down_before_its_root_cause_waits_for_it(service, lookout, late):
+    db, monitors, alone = late
+    lookout.sees.update(dict.fromkeys([db, *monitors, alone], DOWN))
+    told = pass_time(service, lookout, 180)
+    assert [(title, cause, events) for _, title, cause, events in told] == [
+        ("alone is down", None, 1), ("db is down", None, 4)]  # fmt: skip
+    lookout.sees.update(dict.fromkeys([db, *monitors], UP))
+    told = pass_time(service, lookout, 3700)
+    assert [title for _, title, _, _ in told[2:]] == ["db is up again"]
+
+
+def delays(service, lookout, seconds):
+    """How long after it was known each failure was told."""
+    since = {}
+    for _ in range(seconds):
+        pass_time(service, lookout, 1)
+        messages = service.read(lambda root: [one.fields for one in deliveries_of(root).messages.values()])
+        for fields in messages:
+            since.setdefault(fields["title"], service.clock.now() - fields["first_at"])
+    return since
+
+
+def test_what_hangs_on_something_that_is_well_is_told_when_that_was_measured(service, lookout, late):
+    _, monitors, alone = late
+    lookout.sees.update({monitors[0]: DOWN, alone: DOWN})
+    found = delays(service, lookout, 120)
+    assert (found["m0 is down"], found["alone is down"]) == (pytest.approx(5, abs=1), pytest.approx(5, abs=1))
+
+
+@pytest.mark.parametrize(("wait", "waited"), [(0, 5), (15, 15)])
+def test_what_cannot_be_measured_is_not_waited_for_longer_than_is_configured(service, lookout, late, wait, waited):
+    _, monitors, alone = late
+    service.node.config["healing"]["cause_wait_s"] = wait
+    engine = service.node.registry.getUtility(IHealingEngine)
+    engine._recheck = lambda subject: None  # it does not answer
+    lookout.sees.update({monitors[0]: DOWN, alone: DOWN})
+    found = delays(service, lookout, 120)
+    assert (found["m0 is down"], found["alone is down"]) == (pytest.approx(waited, abs=2), pytest.approx(5, abs=1))

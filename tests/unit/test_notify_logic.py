@@ -147,6 +147,13 @@ class TestGrouping:
         group = gather(group, self.over("a"), 2)
         assert (group["title"], group["events"], group["open"]) == ("db is down", 3, 1)
 
+    def test_only_a_beginning_that_nobody_was_told_of_waits_for_its_root_cause(self):
+        group = gather(None, self.begins(), 0)
+        assert grouping.may_wait(group)
+        assert grouping.postponed(group, 5)["due"] == 5 + grouping.LOOK_AGAIN_S
+        assert not grouping.may_wait(grouping.told(group, "m", 5))
+        assert not grouping.may_wait(gather(None, row(), 0))
+
     def test_joining_adds_up(self):
         home = gather(None, row(), 0)
         other = gather(gather(None, row(title="B"), 0), row(title="C"), 1)

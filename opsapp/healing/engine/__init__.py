@@ -12,7 +12,7 @@ from opsapp.maintenance.interfaces import IWindowEnded
 from opsapp.monitoring.interfaces import IRootCauses, IWarRoomSection
 from opsapp.notify.interfaces import ICauses
 
-from . import anchoring, deeds, discovery, predicting, telling, warroom, windows
+from . import anchoring, causes, deeds, discovery, predicting, warroom, windows
 from .approving import HealApproval
 from .chaos import injecting
 from .chaos.injecting import revert_due
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 def includeme(config: Any) -> None:
     config.registry.registerUtility(HealApproval(), IApprovalKind, "heal")
     config.registry.registerUtility(Fleet(), IReach)
-    config.registry.registerUtility(telling.cause_of, ICauses)
-    config.registry.registerUtility(telling.causes_of, IRootCauses)
+    config.registry.registerUtility(causes.causes, ICauses)
+    config.registry.registerUtility(causes.causes_of, IRootCauses)
     config.registry.registerUtility(automation_edited, IAutomationEdited, "healing")
     config.registry.registerUtility(warroom.section, IWarRoomSection, "healing")
     config.registry.registerUtility(anchoring.audited, IAnchored)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -145,9 +145,7 @@ class HealingEngine:
             self.alerts.closed(rule_id, target)
         for subject in dict.fromkeys(worked.rechecks):
             self._recheck(subject)
-        for subject in dict.fromkeys(worked.above):
-            if not self.sight.is_asked(subject, now):
-                self._recheck(subject)
+        self.measure(dict.fromkeys(worked.above))
         return worked.done > 0
 
     def _one_by_one(self, now: float, places: Places, failing: Mapping[str, Any]) -> Worked:
@@ -171,6 +169,12 @@ class HealingEngine:
                 rechecks, above = total.rechecks + done.rechecks, total.above + done.above
                 total = Worked(total.done + done.done, total.pasts | done.pasts, rechecks, above)
         return total
+
+    def measure(self, subjects: Iterable[str]) -> None:
+        """Have agents and monitors that others hang on measured, unless they are asked already."""
+        for subject in subjects:
+            if not self.sight.is_asked(subject, self.node.clock.now()):
+                self._recheck(subject)
 
     def _recheck(self, subject: str) -> None:
         def done(began: float) -> None:

@@ -66,6 +66,19 @@ class Places(list[Place]):
                 found.setdefault(name, []).append(place.subject)
         return {name: tuple(subjects) for name, subjects in found.items()}
 
+    def named(self, target: str) -> Place | None:
+        """The agent or monitor that a target is, or is on."""
+        return self._by_name.get(target.partition("/")[0])
+
+    def in_graph(self, target: str) -> str:
+        """What a target is called in the graph, which may be named by an id."""
+        place, (_, slash, part) = self.named(target), target.partition("/")
+        return target if place is None else f"{place.name}{slash}{part}"
+
+    @cached_property
+    def _by_name(self) -> dict[str, Place]:
+        return {name: place for place in reversed(self) for name in place.names}
+
     @cached_property
     def called(self) -> frozenset[str]:
         return frozenset(place.name for place in self)

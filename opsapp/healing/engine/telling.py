@@ -5,23 +5,14 @@ Written in the transaction that makes it true. Must not: decide whether somethin
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from opsapp.healing.logic.graph import Graph
 from opsapp.healing.logic.levels import PREDICTIVE_SOURCES
-from opsapp.healing.resources import healing_of
 from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.planning import Plan
 from opsapp.healing.stages.trust import Change
-from opsapp.monitoring.resources import incidents_of
 from opsapp.notify.engine import tell
-from opsapp.runtime.wakes import node_of
-from opsapp.tree.root import Root
-
-from .reach import reach_of
-from .settings import settings_of
-from .world import failing_of
 
 if TYPE_CHECKING:
     from .flow import Flow
@@ -99,34 +90,3 @@ def _tell(
 
 def _severity(case: Mapping[str, Any]) -> str:
     return SEVERITY.get(case["severity"], "warning")
-
-
-def cause_of(root: Root, target: str, now: float) -> str | None:
-    """An `ICauses`: the failed target above this one, by the graph. A target may be named by an id. Unlike healing this
-    asks for no rule: a host that is away and a monitor with an open incident have failed."""
-    return causes_of(root, (target,), now).get(target)
-
-
-def causes_of(root: Root, targets: Collection[str], now: float) -> dict[str, str]:
-    """An `IRootCauses`: the same of many at once, those that have one."""
-    graph = healing_of(root)["dependencies"].graph()
-    asked = targets if graph.nodes else [target for target in targets if "/" in target]
-    if not asked:
-        return {}
-    failing = _failing(root, graph, now)
-    found = {target: graph.suppressor(_name_of(root, target), failing) for target in asked}
-    return {target: one[0] for target, one in found.items() if one is not None}
-
-
-def _failing(root: Root, graph: Graph, now: float) -> set[str]:
-    places, incidents = reach_of(root).places(root), incidents_of(root)
-    window = settings_of(node_of(root._p_jar))["absorption_window_s"]
-    failing = failing_of(root, places, graph.nodes, {}, now, window)
-    failing |= {incidents[each].monitor_name for each in incidents.open}
-    return failing | {place.name for place in places if place.is_agent and not place.online}
-
-
-def _name_of(root: Root, target: str) -> str:
-    host, slash, part = target.partition("/")
-    place = next((one for one in reach_of(root).places(root) if host in one.names), None)
-    return target if place is None else f"{place.name}{slash}{part}"

@@ -10,8 +10,8 @@ from opsapp.healing.stages.ledger import effectiveness
 from opsapp.monitoring.resources import monitors_of
 from opsapp.tree.root import Root
 
+from .causes import causes_of
 from .reach import reach_of
-from .telling import causes_of
 
 MOST = 50
 BEFORE_S = 3600

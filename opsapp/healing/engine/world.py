@@ -94,11 +94,11 @@ def failing_of(
     if places is not None:  # what was deleted has not failed, whatever its last case came to
         found = {target for target in found if places.holds(target)}
     if named:
-        found.update(name for names in _down(root) for name in names if name in named)
+        found.update(name for names in down(root) for name in names if name in named)
     return found
 
 
-def _down(root: Root) -> list[tuple[str, str]]:
+def down(root: Root) -> list[tuple[str, str]]:
     """(name, id) of each monitor with an open incident. That never changes of one, and thousands may be open while
     transactions follow each other: each is read once per process."""
     incidents, db = incidents_of(root), root._p_jar.db()

@@ -172,7 +172,7 @@ def correlate(case: Mapping[str, Any], world: World) -> Correlated:
     measured = [at for at in (case.get("measured_at"), reading.measured_at) if at is not None]
     about = {**case, "measured_at": max(measured, default=None)}
     above = look_above(about, case["opened_at"], world)
-    held, why = _held_for(above, world.now - case["opened_at"], world)
+    held, why = held_for(above, world.now - case["opened_at"], world)
     if held:
         return Correlated("hold", leader, reason=why, due=world.now + LOOK_AGAIN_S, ask=above.unmeasured)
     if above.cause is not None:
@@ -180,8 +180,8 @@ def correlate(case: Mapping[str, Any], world: World) -> Correlated:
     return Correlated("plan", leader, root=case["target"])
 
 
-def _held_for(above: Above, waited: float, world: World) -> tuple[bool, str]:
-    """Whether a case waits for what it hangs on, and why."""
+def held_for(above: Above, waited: float, world: World) -> tuple[bool, str]:
+    """Whether what `waited` so long goes on waiting for what it hangs on, and why."""
     if above.unmeasured and waited < world.settings["cause_wait_s"]:
         return True, f"{above.unmeasured[0]} is being measured"
     if above.doubtful and waited < MOST_DOUBT_S:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from opsapp.notify.interfaces import ICauses
+from opsapp.notify.interfaces import Cause, Failure, ICauses
 from opsapp.notify.logic import delivering, grouping, quiet
+from opsapp.notify.logic.grouping import Group
 from opsapp.notify.resources import channels_of, deliveries_of, inbox
 from opsapp.notify.resources.confidential import SEALED
 from opsapp.notify.resources.deliveries import Deliveries
@@ -38,7 +40,7 @@ def route(root: Root, now: float) -> bool:
     node, groups, settings = node_of(root._p_jar), groups_of(root), options(node_of(root._p_jar))
     wait_s, every_s = settings["group_wait_s"], settings["group_s"]
     rows = inbox.take(root, ROWS_AT_ONCE)
-    gathered: dict[str, grouping.Group] = {}
+    gathered: dict[str, Group] = {}
     for row in rows:
         key = _key_of(groups, row)
         group = gathered.get(key) or groups.get(key)
@@ -48,8 +50,10 @@ def route(root: Root, now: float) -> bool:
     for key, group in gathered.items():
         _keep(root, groups, key, group, every_s)
     due = list(groups.due(now, GROUPS_AT_ONCE))
+    asked = [groups.get(key) for key in dict.fromkeys((*gathered, *due))]
+    causes = _causes(root, node, asked, now)
     for key in due:
-        _look_at(root, node, groups, key, now, settings)
+        _look_at(root, node, groups, key, causes, now, settings)
     return bool(rows or due)
 
 
@@ -65,7 +69,7 @@ def _key_of(groups: Groups, row: dict[str, Any]) -> str:
     return as_cause if groups.get(as_cause) is not None else row["key"]
 
 
-def _keep(root: Root, groups: Groups, key: str, group: grouping.Group, every_s: float) -> None:
+def _keep(root: Root, groups: Groups, key: str, group: Group, every_s: float) -> None:
     """What was absorbed counts for the message that it would have repeated."""
     if group["absorbed"] and group["told"] is not None:
         message = deliveries_of(root).messages.get(group["told"]["message_id"])
@@ -75,7 +79,15 @@ def _keep(root: Root, groups: Groups, key: str, group: grouping.Group, every_s: 
     groups.put(key, group, every_s)
 
 
-def _look_at(root: Root, node: Node, groups: Groups, key: str, now: float, settings: dict[str, Any]) -> None:
+def _look_at(
+    root: Root,
+    node: Node,
+    groups: Groups,
+    key: str,
+    causes: Mapping[Failure, Cause],
+    now: float,
+    settings: dict[str, Any],
+) -> None:
     group = groups.get(key)
     if group is None:
         return
@@ -83,20 +95,28 @@ def _look_at(root: Root, node: Node, groups: Groups, key: str, now: float, setti
         groups.drop(key)
         return
     every_s = settings["group_s"]
-    cause = _cause(root, node, group, now)
-    if cause is not None and key != (rightful := _rightful(groups, key, cause)):
-        _move(root, groups, key, rightful, cause, now, settings)
-        return
-    message_id = _publish(root, node, key, group, cause, now, settings)
-    groups.put(key, grouping.told(group, message_id, now), every_s)
+    cause = causes.get(_failure(group), Cause())
+    if cause.name is not None and key != (rightful := _rightful(groups, key, cause.name)):
+        _move(root, groups, key, rightful, cause.name, now, settings)
+    elif cause.wait:
+        groups.put(key, grouping.postponed(group, now), every_s)
+    else:
+        message_id = _publish(root, node, key, group, cause.name, now, settings)
+        groups.put(key, grouping.told(group, message_id, now), every_s)
 
 
-def _cause(root: Root, node: Node, group: grouping.Group, now: float) -> str | None:
+def _causes(root: Root, node: Node, asked: Iterable[Group | None], now: float) -> Mapping[Failure, Cause]:
+    """For all groups at once: the graph and what has failed are read once. What has only just been gathered is asked
+    for too, so that what it hangs on is measured while it gathers."""
     causes = node.registry.queryUtility(ICauses)
-    if causes is None or group["target"] is None:
-        return None
-    found = causes(root, group["target"], now)
-    return None if found == group["target"] else found
+    waiting = [group for group in asked if group is not None and group["due"] is not None]
+    failures = {_failure(group) for group in waiting if group["target"] is not None}
+    found: Mapping[Failure, Cause] = causes(root, failures, now) if causes is not None and failures else {}
+    return {failure: cause for failure, cause in found.items() if cause.name != failure.target}
+
+
+def _failure(group: Group) -> Failure:
+    return Failure(group["target"], group["first_at"] if grouping.may_wait(group) else None)
 
 
 def _rightful(groups: Groups, key: str, cause: str) -> str:
@@ -120,7 +140,7 @@ def _move(
 
 
 def _publish(
-    root: Root, node: Node, key: str, group: grouping.Group, cause: str | None, now: float, settings: dict[str, Any]
+    root: Root, node: Node, key: str, group: Group, cause: str | None, now: float, settings: dict[str, Any]
 ) -> str:
     """A message, and a delivery for every channel that takes it."""
     names = ("kind", "severity", "title", "text", "tags", "target", "first_at", "last_at", "events", "titles")

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 from . import rank
 
 TITLES = 10
+LOOK_AGAIN_S = 2.0  # how often a group that waits for its root cause is looked at
 BEGINS, ALSO, OVER = "begins", "also", "over"
 PHASES = ("", BEGINS, ALSO, OVER)
 WORDS = ("title", "text", "severity", "tags", "target")
@@ -125,6 +126,16 @@ def join(group: Group, other: Mapping[str, Any], now: float, wait_s: float, ever
     if joined["due"] is None:
         return {**joined, "absorbed": joined["absorbed"] + more}
     return {**joined, "events": joined["events"] + more, "titles": _titles(joined["titles"], other["titles"])}
+
+
+def may_wait(group: Mapping[str, Any]) -> bool:
+    """Whether its message may wait until its root cause is known: something begins, and nothing was told of it."""
+    return group["told"] is None and bool(group.get("open"))
+
+
+def postponed(group: Mapping[str, Any], now: float) -> Group:
+    """It waits until its root cause is known."""
+    return {**group, "due": now + LOOK_AGAIN_S}
 
 
 def told(group: Mapping[str, Any], message_id: str, now: float) -> Group:

@@ -1,0 +1,88 @@
+"""What failures come from, by the graph of dependencies, for whoever tells people of them.
+
+Must not: decide; `stages.correlation` does, by the same rules as for cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from opsapp.healing.logic.graph import Graph
+from opsapp.healing.resources import healing_of
+from opsapp.healing.stages import correlation
+from opsapp.healing.stages.world import World
+from opsapp.notify.interfaces import Cause, Failure
+from opsapp.runtime.wakes import after_commit, node_of
+from opsapp.tree.root import Root
+
+from . import world
+from .pipeline import HealingEngine, IHealingEngine
+from .reach import Places, reach_of
+from .settings import settings_of
+
+
+def causes_of(root: Root, targets: Collection[str], now: float) -> dict[str, str]:
+    """An `IRootCauses`: the failed target above each of these, by the graph; those that have one. A target may be named
+    by an id. Unlike healing this asks for no rule: a host that is away and a monitor with an open incident have failed.
+    """
+    graph = healing_of(root)["dependencies"].graph()
+    asked = _hanging(graph, targets)
+    if not asked:
+        return {}
+    places = reach_of(root).places(root)
+    failing = _failing(root, places, graph, now)
+    found = {target: graph.suppressor(places.in_graph(target), failing) for target in asked}
+    return {target: one[0] for target, one in found.items() if one is not None}
+
+
+def causes(root: Root, failures: Collection[Failure], now: float) -> dict[Failure, Cause]:
+    """An `ICauses`."""
+    graph = healing_of(root)["dependencies"].graph()
+    hanging = set(_hanging(graph, [failure.target for failure in failures]))
+    if not hanging:
+        return {}
+    places = reach_of(root).places(root)
+    seen = world.build(root, now, places, {})
+    seen = replace(seen, failing=_failing(root, places, graph, now))
+    asked: set[str] = set()
+    found: dict[Failure, Cause] = {}
+    for failure in failures:
+        if failure.target in hanging:
+            found[failure], unmeasured = _cause(failure, seen, places)
+            asked.update(subject for name in unmeasured for subject in places.measuring(name))
+    _measure(root, asked)
+    return found
+
+
+def _cause(failure: Failure, seen: World, places: Places) -> tuple[Cause, tuple[str, ...]]:
+    """The cause, and what has to be measured before it is known."""
+    place = places.named(failure.target)
+    about = {"target": places.in_graph(failure.target), "subject": place and place.subject}
+    since = seen.now if failure.since is None else failure.since
+    above = correlation.look_above(about, since, seen)
+    name = None if above.cause is None else above.cause.name
+    if failure.since is None:
+        return Cause(name), ()
+    held, _ = correlation.held_for(above, seen.now - since, seen)
+    return Cause(name, held), above.unmeasured if held else ()
+
+
+def _measure(root: Root, subjects: Collection[str]) -> None:
+    """Have what others hang on measured, once this is committed."""
+    node = node_of(root._p_jar)
+    engine: HealingEngine | None = node.registry.queryUtility(IHealingEngine)
+    if engine is not None and subjects:
+        after_commit(root, node.post, engine.measure, sorted(subjects))
+
+
+def _hanging(graph: Graph, targets: Collection[str]) -> Collection[str]:
+    """Those that may hang on something: without a graph only what is on a host."""
+    return targets if graph.nodes else [target for target in targets if "/" in target]
+
+
+def _failing(root: Root, places: Places, graph: Graph, now: float) -> set[str]:
+    window = settings_of(node_of(root._p_jar))["absorption_window_s"]
+    failing = world.failing_of(root, places, graph.nodes, {}, now, window)
+    failing.update(name for name, _ in world.down(root))
+    return failing | {place.name for place in places if place.is_agent and not place.online}
