@@ -205,12 +205,15 @@ def index_closed(root: Root) -> None:
 
 def withdraw_unsure(root: Root) -> None:
     """Evolve step: open suggestions of dependencies that do not say how sure they are may point the wrong way. They are
-    dismissed; what holds is suggested anew."""
-    for suggestion in healing_of(root)["suggestions"].values():
-        fields = suggestion.fields
-        old = fields["category"] == "dependency_candidate" and "sure" not in fields.get("about", {})
-        if old and not fields["dismissed"]:
-            suggestion.dismiss()
+    withdrawn; what holds is suggested anew."""
+    suggestions = healing_of(root)["suggestions"]
+    suggestions.withdraw(
+        {
+            suggested["id"]
+            for suggested in suggestions.active()
+            if suggested["category"] == "dependency_candidate" and "sure" not in suggested.get("about", {})
+        }
+    )
 
 
 def sign_ledger(root: Root, key: bytes) -> None:

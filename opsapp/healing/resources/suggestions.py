@@ -60,6 +60,13 @@ class Suggestions(Folder):
         )
         return True
 
+    def withdraw(self, ids: set[int]) -> None:
+        """Dismiss these and forget what they were about: the same may be suggested again."""
+        for number in ids:
+            self[str(number)].dismiss()
+        for key in [key for key, number in self.evidence.items() if number in ids]:
+            del self.evidence[key]
+
     def active(self) -> list[dict[str, Any]]:
         found = [one.plain() for one in self.values() if not one.fields["dismissed"]]
         return sorted(found, key=lambda one: -one["id"])
