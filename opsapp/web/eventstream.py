@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
 
 from opsapp.runtime.events import Event
 from opsapp.runtime.node import Node
 
-from .jsontext import dumps
+from .shown import public_json
 from .sse import Feed
 
 
-def feed(node: Node, after: str | None, shown: Callable[[Any], Any]) -> Feed:
-    """What came after the event `after`, as far as it is remembered, and everything from now on. `shown` takes out of
-    an event what its reader may not see."""
+def feed(node: Node, after: str | None, *, whole: bool) -> Feed:
+    """What came after the event `after`, as far as it is remembered, and everything from now on: with `whole` as it
+    is, else without what viewers may not see."""
     stop: list[Callable[[], None]] = []
 
     def hand_on(feed: Feed, event: Event) -> None:
         if not event.kind.startswith("_"):
-            data = shown(event.data)
-            text = event.text if data is event.data else dumps(data)
-            feed.put(text, event=event.kind, id=event.id)
+            feed.put(event.text if whole else public_json(event.text), event=event.kind, id=event.id)
 
     def opening(feed: Feed) -> None:
         for event in node.events.since(after):

@@ -21,7 +21,6 @@ from opsapp.wire.version import VERSION
 from . import ascode, eventstream, metrics, openapi
 from .answers import Deferred, Stream
 from .fields import Body, Choice, MapOf, Nullable, Text, Whole
-from .shown import what_is_shown
 from .sse import CONTENT_TYPE, last_event_id
 
 DOCS = "opsapp.docs"  # the page of the API document, in the registry
@@ -109,7 +108,7 @@ def docs(context: Api, request: Request) -> Response:
 @view_config(context=Api, name="stream", request_method="GET", permission=Permission.view, returns=CONTENT_TYPE)
 def stream(context: Api, request: Request) -> Stream:
     """Server-sent events of everything that is committed; Last-Event-ID resumes."""
-    feed = eventstream.feed(request.node, last_event_id(request.headers, request.GET), what_is_shown(request))
+    feed = eventstream.feed(request.node, last_event_id(request.headers, request.GET), whole=request.may_edit)
     return Stream(feed, content_type=CONTENT_TYPE)
 
 
