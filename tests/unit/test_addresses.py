@@ -121,6 +121,11 @@ def test_the_same_address_twice_keeps_each_its_own():
     assert restored(public_text(stored) + "\ntrue", stored, "script") == stored + "\ntrue"
 
 
+def test_what_is_added_beside_a_hidden_part_is_taken_as_it_is():
+    given = "curl https://new.test/?a https://h.test/?***"
+    assert restored(given, "curl https://h.test/?b", "script") == "curl https://new.test/?a https://h.test/?b"
+
+
 @pytest.mark.parametrize(
     ("given", "stored", "field"),
     [
