@@ -18,8 +18,8 @@ cd {place}
 echo "$*" >> calls
 sleep 0.05
 case "$*" in
-  "add rule"*) echo "$* # handle $(wc -l < calls)" >> rules;;
-  "--handle list table"*) echo 'table inet opsapp {{'; echo ' chain input {{'; cat rules 2>/dev/null; echo '}} }}';;
+  "add rule"*|"insert rule"*) echo "$* # handle $(wc -l < calls)" >> rules;;
+  "--handle list "*) echo 'table inet opsapp {{'; echo ' chain input {{'; cat rules 2>/dev/null; echo '}} }}';;
   "delete rule"*) for last; do :; done; grep -v "# handle $last\\$" rules > kept; mv kept rules;;
 esac
 exit 0
@@ -50,7 +50,8 @@ class Wall:
 
     def added(self):
         path = self.place / "calls"
-        return sum(line.startswith("add rule") for line in path.read_text().splitlines()) if path.exists() else 0
+        calls = path.read_text().splitlines() if path.exists() else []
+        return sum(call.startswith(("add rule", "insert rule")) for call in calls)
 
 
 @pytest.fixture

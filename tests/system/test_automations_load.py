@@ -22,7 +22,8 @@ def memory(serve):
 @pytest.mark.crash
 @pytest.mark.timeout(600)
 def test_a_thousand_queued_runs_and_fifty_readers(tmp_path):
-    with Serve(tmp_path) as serve:
+    config = {"web": {"limits": {"streams_per_user": READERS}}}  # all of them are one admin's
+    with Serve(tmp_path, config) as serve:
         gate = tmp_path / "gate"
         slow = script(serve, f"while [ ! -e {gate} ]; do sleep 0.1; done; seq 1 {LINES}")
         first = run(serve, slow)
