@@ -31,6 +31,8 @@ TIMES = ("atime", "mtime", "ctime", "crtime")
 QUICK = {"allow_plain_http": True,
          "lookout_s": 0.5, "service_check_s": 0.3, "container_check_s": 5, "retry_first_s": 0.2, "retry_most_s": 1}
 
+DEFAULT = {"lookout_s": 15, "service_check_s": 1, "container_check_s": 120, "retry_first_s": 1, "retry_most_s": 60}
+
 
 def make_container(host, name, *options):
     """A running container of an image that the host makes itself."""
@@ -98,6 +100,25 @@ class Ward:
     def ledger(self, rule, target):
         entries = self.api.get(f"/api/healing/ledger?rule_id={rule}&target={self.host.name}&limit=1000")
         return sorted((entry for entry in entries if entry["target"] == target), key=lambda entry: entry["id"])
+
+    def ended(self, rule, target, outcome, timeout, after=0):
+        """The newest entry with this outcome, waited for. `after` is the id of an entry that is known already."""
+        def found():
+            return [one for one in self.ledger(rule, target) if one["outcome"] == outcome and one["id"] > after]
+
+        try:
+            return until(found, timeout, every=0.5, what=f"{outcome} of {rule}")[-1]
+        except AssertionError as missed:
+            raise AssertionError(f"{missed}: {self.why(rule, target)}\n{self.log()}") from None
+
+    def run(self, *names):
+        """Units that run until somebody stops them, each in a report as active."""
+        for name in names:
+            self.host.write(f"/etc/systemd/system/{name}.service", SERVICE.format(start="/bin/sleep infinity", more=""))
+        self.host.exec("systemctl", "daemon-reload")
+        self.host.exec("systemctl", "enable", "--now", *names)
+        until(lambda: all(self.metrics()["services"].get(name) == "active" for name in names), 90, every=0.5,
+              what=f"{names} in a report")
 
     def why(self, rule, target):
         """For a failure: the story so far."""

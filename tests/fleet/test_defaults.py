@@ -1,13 +1,12 @@
 """With the settings that opsapp comes with, on server and agent: no wait is shortened, and the brake is on."""
 import pytest
 
-from tests.fleet.care import SERVICE, Ward
+from tests.fleet.care import DEFAULT, SERVICE, Ward
 from tests.fleet.healed import promote
 from tests.support.process import Serve
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.timeout(900)
-DEFAULT = {"lookout_s": 15, "service_check_s": 1, "container_check_s": 120, "retry_first_s": 1, "retry_most_s": 60}
 
 
 @pytest.fixture(scope="module")
@@ -20,22 +19,12 @@ def ward(lab, tmp_path_factory):
         lab.remove(host)
 
 
-def ends(ward, rule, target, outcome, timeout):
-    def last():
-        return [entry for entry in ward.ledger(rule, target) if entry["outcome"] == outcome]
-
-    try:
-        return until(last, timeout, every=0.5, what=f"{outcome} of {rule}")[-1]
-    except AssertionError as missed:
-        raise AssertionError(f"{missed}: {ward.why(rule, target)}\n{ward.log()}") from None
-
-
 def test_a_stopped_service_is_started_again(ward):
     host = ward.host
     until(lambda: ward.metrics()["services"].get("nginx") == "active", 60, what="nginx in a report")
     promote(ward.api, "default-service")
     host.exec("systemctl", "stop", "nginx")
-    heal = ends(ward, "default-service", f"{host.name}/nginx", "verified", 60)
+    heal = ward.ended("default-service", f"{host.name}/nginx", "verified", 60)
     assert (heal["action_type"], heal["trust_level"]) == ("restart_service", "execute")
     assert host.exec("systemctl", "is-active", "nginx").stdout == "active\n"
 
@@ -47,7 +36,7 @@ def test_a_crash_loop_is_told(ward):
     host.exec("systemctl", "daemon-reload")
     host.exec("systemctl", "start", "looper")
     before = ward.commands()
-    ends(ward, "default-crash-loop", f"{host.name}/looper", "notified", 60)
+    ward.ended("default-crash-loop", f"{host.name}/looper", "notified", 60)
     assert ward.commands() == before
     host.exec("systemctl", "stop", "looper")
 
@@ -66,7 +55,7 @@ def test_a_host_that_needs_a_reboot_is_rebooted_once_somebody_has_approved_it(wa
     until(lambda: host.nspawn.poll() is not None, 120, what="the reboot")
     host.kill()
     host.start()
-    heal = ends(ward, rule, host.name, "verified", 300)
+    heal = ward.ended(rule, host.name, "verified", 300)
     assert heal["action_type"] == "host_reboot"
     assert host.exec("cat", "/proc/1/stat").stdout.rpartition(")")[2].split()[19] != boot
     assert len([one for one in ward.commands() if one["params"]["phase"] == "execute"

@@ -44,6 +44,20 @@ def free_port(host="127.0.0.1"):
         return port  # the lock stays open, and goes with the process
 
 
+def opsapp(*arguments, typed="", **env):
+    """The `opsapp` command, until it has ended: whatever its exit code, it never ends with a traceback."""
+    done = subprocess.run(
+        [sys.executable, "-m", "opsapp.cli", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=60 * PATIENCE,
+        input=typed,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **env},
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
 class Process:
     """A child process with its output in a file; subclasses say the command and when it is ready."""
 

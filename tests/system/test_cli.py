@@ -1,7 +1,6 @@
 """The `opsapp` command in processes of its own: exit codes, messages for people, never a traceback."""
 
 import json
-import os
 import stat
 import subprocess
 import sys
@@ -9,21 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.process import opsapp
+
 pytestmark = pytest.mark.system
 INI = str(Path(__file__).resolve().parents[2] / "development.ini")
-
-
-def opsapp(*arguments, typed="", **env):
-    done = subprocess.run(
-        [sys.executable, "-m", "opsapp.cli", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        input=typed,
-        env=os.environ | env,
-    )
-    assert "Traceback" not in done.stderr, done.stderr
-    return done
 
 
 def test_init_makes_a_store_that_only_the_owner_reads(tmp_path):

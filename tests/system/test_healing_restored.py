@@ -1,15 +1,12 @@
 """After a restore, or on a copy of the store's files, hosts are healed as before: they can tell that it is the latest
 service of this store."""
 
-import os
 import shutil
-import subprocess
-import sys
 
 import pytest
 
 from tests.support.agent_process import EnrolledAgent
-from tests.support.process import ROOT, Serve
+from tests.support.process import Serve, opsapp
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.system
@@ -43,16 +40,6 @@ def config(place):
     }
 
 
-def opsapp(*words):
-    subprocess.run(
-        [sys.executable, "-m", "opsapp.cli", *map(str, words)],
-        check=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        timeout=60,
-    )
-
-
 @pytest.fixture
 def place(tmp_path):
     found = tmp_path / "rubbish"
@@ -79,14 +66,14 @@ def test_restored_the_service_heals_the_hosts_that_have_seen_newer_heals(tmp_pat
         agent.online()
         server.admin.post("/api/healing/trust/clean/promote", {"level": "execute"})
         heal(server)
-        opsapp("backup", copy, "--data", server.data)
+        assert opsapp("backup", copy, "--data", server.data).returncode == 0
         for _ in range(3):  # each start has a newer token, which the host remembers
             server.stop()
             server.start()
             agent.online()
             heal(server)
         server.stop()
-        opsapp("restore", copy, "--data", server.data)
+        assert opsapp("restore", copy, "--data", server.data).returncode == 0
         server.start()
         agent.online()
         heal(server)
