@@ -156,9 +156,10 @@ def _shell(root: Root, agent_id: str, command: str) -> str:
 
 def settled(root: Root, names: list[str], last: int) -> bool:
     """Whether each host has said how its fault's injection ended, and the fault has led to entries that all have ended.
-    A container may be healed while the command that stops it still waits for it."""
+    A container may be healed while the command that stops it still waits for it. An entry that was withdrawn is about
+    an earlier failure, for this fault has not ended: what it leads to is still to come."""
     rows = [healing_of(root).injections.rows[name] for name in names]
-    found = [_entries(root, row, last) for row in rows]
+    found = [[entry for entry in _entries(root, row, last) if entry.get("outcome") != "withdrawn"] for row in rows]
     answered = all(reach_of(root).answer(root, row["agent_id"], row["command_id"]) is not None for row in rows)
     return answered and all(one and all(entry["state"] == "final" for entry in one) for one in found)
 
