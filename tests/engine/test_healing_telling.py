@@ -3,6 +3,7 @@
 import pytest
 
 from opsapp.healing.engine.causes import causes_of
+from opsapp.healing.resources import healing_of
 from opsapp.notify.resources import inbox
 from tests.support.hosts import place
 
@@ -78,3 +79,58 @@ def test_what_a_root_cause_suppresses_tells_nobody_and_has_a_cause(ward):
     now = here.clock.now()
     found = here.node.transact(causes_of, ("shop", "w", "db", "unheard-of"), now)
     assert found == {"shop": "db", "w": "db"}
+
+
+# -- what people were told of is over -----------------------------------------------------------------
+
+BUSY = {"id": "nginx", "condition": "cpu_percent > 90", "severity": "error", "action": {"type": "clear_cache"}}
+OVER = ("heal.resolved", "heal:box-1", "critical")
+
+
+def busy(here, level):
+    here.at(level).report(cpu_percent=95).turn().turn(5)
+    return told(here)
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["same process", "after a restart"])
+def test_people_who_were_told_of_a_hosts_condition_are_told_that_it_is_over_once(ward, again):
+    here = ward(BUSY)
+    assert busy(here, "notify") == [("heal.notified", "heal:box-1", "critical")]
+    if again:
+        here.restart().turn(1)
+    for value in (96, 20, 30):
+        here.clock.advance(1)
+        here.report(cpu_percent=value).turn()
+    assert told(here) == [OVER]
+    assert here.node.transact(lambda root: list(healing_of(root).book.told)) == []
+
+
+def test_a_question_that_is_not_needed_any_more_is_over(ward):
+    here = ward(BUSY)
+    assert busy(here, "approve") == [("heal.approval", "heal:box-1", "warning")]
+    here.clock.advance(1)
+    here.report(cpu_percent=20).turn().turn(1).turn(30).turn(30)
+    assert told(here) == [("heal.resolved", "heal:box-1", "warning")]
+
+
+def test_what_a_heal_has_verified_is_not_told_as_over_and_what_it_has_not_is(ward):
+    here = ward({**BUSY, "action": {"type": "service_dependency_restart", "params": {"service": "nginx"}}})
+    busy(here, "execute")
+    here.heal(cpu_percent=20)
+    assert here.ledger[-1]["outcome"] == "verified"
+    assert told(here) == []
+    here.turn(700)
+    busy(here, "execute")
+    here.heal(cpu_percent=95)
+    assert told(here) == [("heal.unresolved", "heal:box-1", "critical")]
+    here.clock.advance(1)
+    here.report(cpu_percent=20).turn()
+    assert told(here) == [OVER]
+
+
+def test_nobody_is_told_the_end_of_what_nobody_was_told(ward):
+    here = ward(BUSY)
+    assert busy(here, "observation") == []
+    here.clock.advance(1)
+    here.report(cpu_percent=20).turn()
+    assert told(here) == []

@@ -27,6 +27,9 @@ RESUMED_S = 5.0  # what fired while paused fires again after a resume, unless it
 RETRY_S = 0.25  # before a watch whose time has come, and that could not fire, is looked at again
 
 
+OVER = "over"  # the kind of an event that says that what has fired is known false again
+
+
 class Compiled(NamedTuple):
     """A rule made ready: its condition read once."""
 
@@ -202,6 +205,8 @@ class Alerts:
         else:
             due = (watch.fired_at or now) + cooldown if watch.announced else (watch.true_since or now) + hold
             self.watching.keep(key, watch, target, max(due, now + RETRY_S))
+        if again and not watch.announced and place.is_agent and past is not None and past.outcome != "verified":
+            return {"kind": OVER, "rule_id": one.rule_id, "condition": str(condition), "target": target, "at": now}
         if not fires:
             return None
         return {

@@ -21,7 +21,7 @@ from opsapp.healing.stages.world import World
 from opsapp.tree.root import Root
 
 from . import acting, advice, consent, ground, telling, turns
-from .alerts import Past
+from .alerts import OVER, Past
 from .reach import Places, Reach
 
 WAIT_S = 0.5
@@ -60,6 +60,9 @@ class Flow:
         if event.get("kind") == "rollback":
             acting.begin_manual_rollback(self, event)
             return
+        if event.get("kind") == OVER:
+            self._end_told(event)
+            return
         if event.get("early") and self._is_suppressed(event):
             return  # as its last one was, and its cooldown is not over: no alert yet
         self.book.last_event_at = int(event["at"])
@@ -78,6 +81,13 @@ class Flow:
         else:
             self.end_event(case_of(event), event["rule_id"], found.outcome or "", found.reason, 1)
             self._forget(event["rule_id"], event["target"], found.outcome or "", found.reason)
+
+    def _end_told(self, event: Mapping[str, Any]) -> None:
+        """A condition is known false. A case of its rule that is at work says itself what came of it."""
+        cases = [case.fields for case in self.book.open_cases(event["target"])]
+        own = [case for case in cases if event["rule_id"] in case["events"]]
+        if all(case["state"] == "awaiting_approval" for case in own):
+            telling.over(self, event)
 
     def _take_in(self, case: Case, event: dict[str, Any], reason: str) -> None:
         """The case stands for the event: as one of its own while it acts, as one more entry when it does not."""
@@ -323,6 +333,10 @@ class Flow:
         self._end_others(case)
         unsure_until = self._unsure_until(case, outcome)
         self.book.close(case, outcome, reason, self.now, unsure_until)
+        if outcome == "verified":  # that was a heal, which tells what came of it itself
+            self.book.forget_told(case.fields["rule_id"], case.fields["target"])
+        elif self.world.reading(case.fields).verdict is False:
+            telling.over(self, case.fields)
         for rule_id in case.fields["events"]:
             past = Past(case.fields["opened_at"], outcome, reason, False, unsure_until)
             self.pasts[rule_id, case.fields["target"]] = past

@@ -25,7 +25,7 @@ from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
 
 from . import advice, asking, offline, world
-from .alerts import Alerts, Past, compile_rules
+from .alerts import OVER, Alerts, Past, compile_rules
 from .flow import Flow, Worked
 from .local import report_local
 from .reach import IReach, Places, reach_of
@@ -293,7 +293,7 @@ def drop_event(root: Root, now: float, places: Places, failing: Mapping[str, Any
     for event in flow.book.take(1):
         if event.get("kind") == "rollback":
             flow.healing.answers[event["request"]] = None
-        else:
+        elif event.get("kind") != OVER:
             flow.end_event(case_of(event), event["rule_id"], "suppressed", why, 1)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from opsapp.healing.logic.levels import PREDICTIVE_SOURCES
+from opsapp.healing.stages import ending
 from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.planning import Plan
 from opsapp.healing.stages.trust import Change
@@ -53,6 +54,15 @@ def unresolved(flow: Flow, case: Mapping[str, Any], outcome: str, reason: str) -
           f"{_what(case)} It was not resolved: {reason or outcome}.")  # fmt: skip
 
 
+def over(flow: Flow, about: Mapping[str, Any]) -> None:
+    """The condition is known false again. As severe as what people were told of it, to reach the same ones."""
+    rule_id, target = about["rule_id"], about["target"]
+    severity = flow.book.forget_told(rule_id, target)
+    if severity is not None:
+        text = f"Rule {rule_id}: {about['condition']} no longer holds on {target}."
+        _say(flow, target, "heal.resolved", severity, f"{target}: over", text)
+
+
 def _what(case: Mapping[str, Any]) -> str:
     """What the rule has found. What is only predicted does not hold yet, and says so itself."""
     found = case.get("note") or f"{case['condition']} holds on {case['target']}."
@@ -84,8 +94,14 @@ def _call_somebody(flow: Flow, key: str, kind: str, title: str, text: str) -> No
 def _tell(
     flow: Flow, case: Mapping[str, Any], kind: str, severity: str, title: str, text: str, phase: str = ""
 ) -> None:
-    tell(flow.root, flow.now, key=f"heal:{case['target']}", kind=kind, severity=severity, title=title, text=text,
-         tags=("healing",), target=case["target"], phase=phase, name=case["target"])  # fmt: skip
+    _say(flow, case["target"], kind, severity, title, text, phase)
+    if ending.has_end(case):
+        flow.book.note_told(case["rule_id"], case["target"], severity)
+
+
+def _say(flow: Flow, target: str, kind: str, severity: str, title: str, text: str, phase: str = "") -> None:
+    tell(flow.root, flow.now, key=f"heal:{target}", kind=kind, severity=severity, title=title, text=text,
+         tags=("healing",), target=target, phase=phase, name=target)  # fmt: skip
 
 
 def _severity(case: Mapping[str, Any]) -> str:

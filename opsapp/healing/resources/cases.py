@@ -45,6 +45,9 @@ class Case(Persistent):
 class CaseBook(Persistent):
     """All cases, and the queue of those that are due: (time, id)."""
 
+    # (rule, target) of which people were told something and not that it is over -> how severe that was
+    told: OOBTree | None = None  # stores of an older version have none
+
     def __init__(self) -> None:
         self.cases = OOBTree()
         self.due = OOTreeSet()
@@ -81,9 +84,9 @@ class CaseBook(Persistent):
         return taken
 
     def events(self) -> Iterator[dict[str, Any]]:
-        """What waits to be received, without what a person asked for."""
+        """Alerts that wait to be received: neither what a person asked for nor what is over."""
         for tree in self.inbox.values():
-            yield from (event for event in tree.values() if event.get("kind") != "rollback")
+            yield from (event for event in tree.values() if not event.get("kind"))
 
     # -- the queue
 
@@ -154,6 +157,15 @@ class CaseBook(Persistent):
         for rule_id in case.fields["events"]:
             self.last_of[rule_id, target] = (case.fields["opened_at"], outcome, reason, unsure_until)
 
+    def note_told(self, rule_id: str, target: str, severity: str) -> None:
+        if self.told is None:
+            self.told = OOBTree()
+        self.told[rule_id, target] = severity
+
+    def forget_told(self, rule_id: str, target: str) -> str | None:
+        """How severe that was of which people were told, if they were."""
+        return None if self.told is None else self.told.pop((rule_id, target), None)
+
     # -- looking
 
     def on_target(self, target: str) -> list[dict[str, Any]]:
@@ -206,6 +218,7 @@ class CaseBook(Persistent):
             if self.last_on.get(case.fields["target"]) == case_id:
                 del self.last_on[case.fields["target"]]
                 self.note_end(case, "verified")
+                self.forget_told(case.fields["rule_id"], case.fields["target"])
         return len(old) == limit
 
 

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from opsapp.healing.logic.levels import PREDICTIVE_SOURCES
+
 # Nobody has decided, and the condition is not known to be gone. `notified` has a message of its own.
 UNRESOLVED = ("failed", "rolled_back", "inconclusive", "lost", "skipped", "expired")
 # How the reasons begin of what was withdrawn because it is over, or because a person changed something.
@@ -18,3 +23,9 @@ def tells(outcome: str, reason: str) -> bool:
     if outcome == "suppressed":
         return reason.startswith(INTERNAL)
     return outcome in UNRESOLVED
+
+
+def has_end(case: Mapping[str, Any]) -> bool:
+    """Whether people who are told of a case are told when its condition is over, too. A monitor's incident tells its
+    own end, and what is only predicted has not begun."""
+    return str(case.get("subject") or "").startswith("agent:") and case["source"] not in PREDICTIVE_SOURCES

@@ -2,7 +2,7 @@
 
 import pytest
 
-from opsapp.healing.stages.ending import tells
+from opsapp.healing.stages.ending import has_end, tells
 from opsapp.healing.stages.ledger import OUTCOMES
 
 
@@ -31,3 +31,16 @@ def test_what_was_withdrawn_is_told_unless_it_is_over_or_a_person_knows(reason, 
 def test_what_failed_inside_is_told():
     assert tells("suppressed", "internal_error: KeyError: x")
     assert not tells("suppressed", "root cause db: depends on db")
+
+
+@pytest.mark.parametrize(
+    ("case", "told"),
+    [
+        ({"subject": "agent:a1", "source": "alert"}, True),
+        ({"subject": "agent:a1", "source": "prediction"}, False),
+        ({"subject": "monitor:m1", "source": "alert"}, False),
+        ({"subject": None, "source": "alert"}, False),
+    ],
+)
+def test_whose_end_is_told(case, told):
+    assert has_end(case) is told
