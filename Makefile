@@ -36,7 +36,8 @@ lint: test-venv ## style, import rules, types, and the house rules of tests/unit
 	@$(PYTEST) -n 0 tests/unit/test_house.py
 
 system: test-venv ## real server and agent processes over real sockets; no root, no network
-	@$(PYTEST) -n $(WORKERS) tests/system -m "not soak and not crash" $(ARGS)
+	@$(PYTEST) -n $(WORKERS) tests/system -m "not soak and not crash and not alone" $(ARGS)
+	@$(if $(ARGS),,$(PYTEST) -n 0 tests/system -m "alone and not soak and not crash")
 
 attack: test-venv ## what a hostile client or person tries, on a running server, and the HTTP parser against others
 	@$(PYTEST) -n $(WORKERS) tests/unit tests/api tests/engine tests/system -m "attack and not soak" $(ARGS)

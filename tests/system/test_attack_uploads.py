@@ -90,6 +90,7 @@ def measured(serve, key, agent_id, rounds):
     return {name: percentile(taken) for name, taken in times.items()}
 
 
+@pytest.mark.alone
 def test_a_thousand_slow_uploads_from_ten_addresses_hold_nobody_up(serve):
     """At most 250 ms at the 99th percentile, or twice what this machine takes when nobody disturbs it."""
     agent = serve.admin.post("/api/agents", {"label": "polled"})

@@ -37,7 +37,8 @@ def test_no_projection_loses_a_change_while_the_server_is_away(tmp_path, monkeyp
                     assert each.projection.behind or not number
                 zeo.start()
                 for service in (here, other):
-                    until(lambda node=service.node: is_connected(node.store.db), 60, what="connected")
+                    stores = service.node.store.databases.values()
+                    until(lambda stores=stores: all(map(is_connected, stores)), 60, what="connected")
                 for each in followed:
                     until(lambda each=each, name=name: caught_up(each) == name, 60, what=f"{name} is taken")
         finally:
