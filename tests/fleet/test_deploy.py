@@ -174,7 +174,7 @@ def test_what_goes_wrong_on_a_host_is_told_with_its_step(server, host, key):
     host.exec("rm", "/fill")
     host.exec("sh", "-c", "rm /etc/ssh/ssh_host_*; ssh-keygen -A; systemctl restart ssh", timeout=60)
     changed = ask(serve, host, key)
-    assert (changed.status, changed.json["code"]) == (409, "host_key_unknown")
+    assert (changed.status, changed.json["code"]) == (409, "host_key_changed")  # it was confirmed above, and kept
     host.kill()
     assert step()[0] == "connect"
     assert serve.admin.get("/api/agents") == []  # none of them has left a record
