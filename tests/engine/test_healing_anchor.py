@@ -6,7 +6,6 @@ import pytest
 
 from opsapp.healing.engine import anchoring
 from opsapp.healing.resources import healing_of
-from opsapp.lib.problems import UpstreamFailed
 from tests.engine.test_healing_ledger import fill
 from tests.support.receiver import Receiver
 
@@ -76,7 +75,7 @@ def test_audit_entries_that_were_noted_and_are_gone_are_missed(service, tmp_path
     assert service.ada.get("/api/audit/verify").json["valid"] is False
 
 
-def test_an_anchor_is_sent_to_a_url(service):
+def test_an_anchor_is_sent_to_a_url_and_a_refusal_is_told(service, caplog):
     receiver = Receiver()
     try:
         anchored(service, url=receiver.url("anchors").replace("json://", "http://"))
@@ -84,10 +83,16 @@ def test_an_anchor_is_sent_to_a_url(service):
         anchoring.step(service.node)
         assert [sent["entries"] for sent in receiver.messages] == [2]
         receiver.status = 500
-        with pytest.raises(UpstreamFailed):
-            anchoring.step(service.node)
+        assert anchoring.step(service.node) is False
+        assert "the ledger's anchor was not written" in caplog.text
     finally:
         receiver.close()
+
+
+def test_a_file_that_cannot_be_written_stops_nothing(service, tmp_path, caplog):
+    anchored(service, file=str(tmp_path / "missing" / "anchors"))
+    assert anchoring.step(service.node) is False
+    assert "the ledger's anchor was not written" in caplog.text
 
 
 def test_without_an_anchor_nothing_is_written(service):

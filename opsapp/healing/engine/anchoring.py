@@ -5,6 +5,7 @@ cannot follow. A file has a line an anchor and is read by `verify`; a URL is sen
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,8 @@ from opsapp.tree.root import Root
 
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node
+
+log = logging.getLogger(__name__)
 
 TIMEOUT_S = 20.0
 READ_BACK = 4 << 20  # bytes of the file's end
@@ -47,15 +50,19 @@ def settings(node: Node) -> dict[str, Any] | None:
 
 
 def step(node: Node) -> bool:
-    """On the hub: a file is written in a lane's thread."""
+    """On the hub: a file is written in a lane's thread. A place that takes no anchor is told in the log: it is no
+    reason for the service to stop, as a step that goes on failing is."""
     wanted = settings(node)
     if wanted is None:
         return False
     line = json.dumps(node.transact(_present, int(node.clock.now()))._asdict())
-    if wanted["file"]:
-        node.lane("anchors", 1).run(_append, wanted["file"], line)
-    else:
-        _send(Caller(node), wanted["url"], line)
+    try:
+        if wanted["file"]:
+            node.lane("anchors", 1).run(_append, wanted["file"], line)
+        else:
+            _send(Caller(node), wanted["url"], line)
+    except (OSError, ValueError, UpstreamFailed) as problem:  # ValueError: no request can be made of the URL
+        log.error("the ledger's anchor was not written: %s", problem)
     return False
 
 
