@@ -29,8 +29,9 @@ coverage: test-venv ## the portable test suite with branch coverage, processes i
 	@$(PYTEST) -n $(WORKERS) tests/unit tests/api tests/engine tests/race tests/system -m "not soak" \
 	  --timeout 360 --cov --cov-report=term $(if $(ARGS),--cov-fail-under=0) $(ARGS)
 
-lint: test-venv ## style, import rules, types, and the house rules of tests/unit/test_house.py
+lint: test-venv ## style, format, import rules, types, and the house rules of tests/unit/test_house.py
 	@$(BIN)/ruff check -q .
+	@$(BIN)/ruff format -q --check .
 	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/mypy
 	@$(PYTEST) -n 0 tests/unit/test_house.py

@@ -1,4 +1,5 @@
 """Package metadata. Tool settings live in pyproject.toml; tested versions in requirements/."""
+
 import pathlib
 import re
 

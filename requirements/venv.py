@@ -5,6 +5,7 @@ usage: python3 requirements/venv.py [run | test]      (test: with what the tests
 A .venv that is a link is shared between checkouts: it gets what is missing, but never this checkout itself,
 which the Makefile puts on PYTHONPATH instead.
 """
+
 import ast
 import hashlib
 import json
@@ -67,8 +68,17 @@ def make_venv():
 
 
 def pip(*words):
-    command = [str(VENV / "bin/python"), "-m", "pip", "install", "-q", "--disable-pip-version-check",
-               "--no-input", "--no-deps", *words]
+    command = [
+        str(VENV / "bin/python"),
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        "--disable-pip-version-check",
+        "--no-input",
+        "--no-deps",
+        *words,
+    ]
     if subprocess.run(command, env={**os.environ, "PIP_ROOT_USER_ACTION": "ignore"}).returncode:
         sys.exit("the installation failed; the lines above say why")
 
@@ -77,8 +87,9 @@ def install_locked(level):
     """What is not there in the version that is locked, from files whose hashes are: nothing else is taken."""
     blocks = locked(level)
     texts = [block.partition("\\")[0].strip() for block in blocks]
-    seek = subprocess.run([str(VENV / "bin/python"), "-c", SEEK], input=json.dumps(texts), stdout=subprocess.PIPE,
-                          text=True, check=True)
+    seek = subprocess.run(
+        [str(VENV / "bin/python"), "-c", SEEK], input=json.dumps(texts), stdout=subprocess.PIPE, text=True, check=True
+    )
     missing = [blocks[number] for number in json.loads(seek.stdout)]
     if missing:
         with tempfile.TemporaryDirectory() as place:

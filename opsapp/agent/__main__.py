@@ -1,4 +1,5 @@
 """python -m opsapp.agent: the same program as the zipapp."""
+
 import sys
 
 from opsapp.agent.main import main

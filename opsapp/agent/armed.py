@@ -4,6 +4,7 @@ A record on the disk comes before the action, so the undoing survives the agent'
 the timer cannot both win: the record's state decides, and it is on the disk before anything follows from it.
 Must not: know how an action is undone (heal.py does), or whether it helped (the server does).
 """
+
 from __future__ import annotations
 
 import logging
@@ -20,15 +21,16 @@ log = logging.getLogger("armed")
 ARMED, UNDOING, CONFIRMED, UNDONE, UNDO_FAILED = "armed", "undoing", "confirmed", "undone", "undo_failed"
 OPEN = (ARMED, UNDOING)
 KEEP_MOST = 200
-AGAIN_S = 10.0      # an undoing that failed is tried again
+AGAIN_S = 10.0  # an undoing that failed is tried again
 ATTEMPTS = 30
 
 Undo = Callable[[dict], bool]
 
 
 class Armed:
-    def __init__(self, directory: str, clock: Callable[[], float] = time.time,
-                 monotonic: Callable[[], float] = time.monotonic):
+    def __init__(
+        self, directory: str, clock: Callable[[], float] = time.time, monotonic: Callable[[], float] = time.monotonic
+    ):
         self.undo: Undo = lambda record: False
         self._directory = os.path.join(directory, "armed")
         self._clock = clock
@@ -37,15 +39,24 @@ class Armed:
         self._look = threading.Event()
         self._stopping = False
         self._records: Dict[str, dict] = {}
-        self._due: Dict[str, float] = {}       # by the monotonic clock: the other one may be set
+        self._due: Dict[str, float] = {}  # by the monotonic clock: the other one may be set
         os.makedirs(self._directory, mode=0o700, exist_ok=True)
         self._load()
 
     # ---- what a heal says
     def arm(self, heal_id: str, action_type: str, snapshot: dict, seconds: float) -> None:
         """On the disk when this returns; OSError when it cannot be, and then nothing may be done."""
-        self._put({"heal_id": heal_id, "action_type": action_type, "snapshot": snapshot, "state": ARMED,
-                   "seconds": seconds, "undo_at": self._clock() + seconds, "attempts": 0})
+        self._put(
+            {
+                "heal_id": heal_id,
+                "action_type": action_type,
+                "snapshot": snapshot,
+                "state": ARMED,
+                "seconds": seconds,
+                "undo_at": self._clock() + seconds,
+                "attempts": 0,
+            }
+        )
 
     def postpone(self, heal_id: str, seconds: float) -> None:
         """The action is done: its time begins now. Not when it is being undone already."""
@@ -72,8 +83,11 @@ class Armed:
     def waiting(self) -> List[dict]:
         """What is armed, for the report."""
         with self._lock:
-            return [{"heal_id": name, "action_type": one["action_type"], "state": one["state"],
-                     "undo_at": one["undo_at"]} for name, one in self._records.items() if one["state"] in OPEN]
+            return [
+                {"heal_id": name, "action_type": one["action_type"], "state": one["state"], "undo_at": one["undo_at"]}
+                for name, one in self._records.items()
+                if one["state"] in OPEN
+            ]
 
     # ---- the timer
     def run(self) -> None:
@@ -104,7 +118,7 @@ class Armed:
         log.warning("nobody confirmed %s (%s): undoing it", record["action_type"], heal_id)
         try:
             undone = self.undo(record)
-        except Exception:    # whatever a handler does, the next one must have its turn
+        except Exception:  # whatever a handler does, the next one must have its turn
             log.exception("undoing %s failed", heal_id)
             undone = False
         if undone:

@@ -2,6 +2,7 @@
 
 Must not: ask a second time while a question is under way.
 """
+
 from __future__ import annotations
 
 import threading
@@ -19,8 +20,9 @@ class Silent(OSError):
 class Asked(Generic[T]):
     """A question that is asked again and again, and for how long it has had no answer."""
 
-    def __init__(self, question: Callable[[], T], patience_s: float = PATIENCE_S,
-                 monotonic: Callable[[], float] = time.monotonic):
+    def __init__(
+        self, question: Callable[[], T], patience_s: float = PATIENCE_S, monotonic: Callable[[], float] = time.monotonic
+    ):
         self._question = question
         self._patience_s = patience_s
         self._monotonic = monotonic

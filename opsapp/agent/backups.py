@@ -3,6 +3,7 @@
 The sets are the operator's (local.py). A newest backup that cannot be found out is unknown, never fresh.
 Must not: delete anything.
 """
+
 from __future__ import annotations
 
 import glob

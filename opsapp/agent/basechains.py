@@ -2,6 +2,7 @@
 
 Must not: change a rule.
 """
+
 from __future__ import annotations
 
 import json
@@ -48,10 +49,22 @@ def base_chains() -> List[Chain]:
         raise OSError(f"nft does not list its rules: {said.strip()[:200]}")
     rules = [row["rule"] for row in rows if "rule" in row]
     chains = [row["chain"] for row in rows if "hook" in row.get("chain", {})]
-    return [Chain(each["family"], each["table"], each["name"], each["hook"], each.get("policy", "accept"),
-                  [rule for rule in rules if (rule["family"], rule["table"], rule["chain"]) == (
-                      each["family"], each["table"], each["name"])])
-            for each in chains if each.get("type") in ("filter", "route")]
+    return [
+        Chain(
+            each["family"],
+            each["table"],
+            each["name"],
+            each["hook"],
+            each.get("policy", "accept"),
+            [
+                rule
+                for rule in rules
+                if (rule["family"], rule["table"], rule["chain"]) == (each["family"], each["table"], each["name"])
+            ],
+        )
+        for each in chains
+        if each.get("type") in ("filter", "route")
+    ]
 
 
 def families(rule: Dict[str, Any]) -> List[str]:
@@ -64,8 +77,11 @@ def families(rule: Dict[str, Any]) -> List[str]:
 
 def droppers(rule: Dict[str, Any], chains: List[Chain]) -> List[Chain]:
     """The chains that could drop what a rule accepts."""
-    return [chain for chain in chains if chain.hook == HOOKS[rule["direction"]] and chain.family in families(rule)
-            and chain.may_drop]
+    return [
+        chain
+        for chain in chains
+        if chain.hook == HOOKS[rule["direction"]] and chain.family in families(rule) and chain.may_drop
+    ]
 
 
 def obstacle(rule: Dict[str, Any], mark: str, chains: List[Chain]) -> str:

@@ -2,6 +2,7 @@
 
 Must not: change anything on the host; take longer than BUDGET_S.
 """
+
 from __future__ import annotations
 
 import logging
@@ -29,15 +30,19 @@ class Tool(NamedTuple):
     attempt: Tuple[str, ...]
     version: Tuple[str, ...] = ("--version",)
     accept: Tuple[int, ...] = (0,)
-    needs: str = ""         # a path without which it cannot work
-    said: str = ""          # what the attempt's output must match
+    needs: str = ""  # a path without which it cannot work
+    said: str = ""  # what the attempt's output must match
 
 
 _V = ("--version",)
 TOOLS: Dict[str, Tool] = {
     # service managers
-    "systemctl": Tool(("is-system-running",), accept=(0, 1), needs="/run/systemd/system",
-                      said=r"running|degraded|starting|maintenance|stopping|initializing"),
+    "systemctl": Tool(
+        ("is-system-running",),
+        accept=(0, 1),
+        needs="/run/systemd/system",
+        said=r"running|degraded|starting|maintenance|stopping|initializing",
+    ),
     "service": Tool(_V, needs="/etc/init.d"),
     "rc-service": Tool(("--list",), needs="/run/openrc"),
     "sv": Tool((), accept=(0, 1, 100), version=(), needs="/run/runit"),
@@ -54,38 +59,84 @@ TOOLS: Dict[str, Tool] = {
     # packages
     "apt-get": Tool(("check", "--quiet"), accept=(0, 100)),
     "unattended-upgrade": Tool(("--help",), version=()),
-    "dnf": Tool(_V), "yum": Tool(_V), "zypper": Tool(_V), "apk": Tool(_V), "pacman": Tool(_V), "snap": Tool(_V),
+    "dnf": Tool(_V),
+    "yum": Tool(_V),
+    "zypper": Tool(_V),
+    "apk": Tool(_V),
+    "pacman": Tool(_V),
+    "snap": Tool(_V),
     # logs, files, disks
-    "logrotate": Tool(_V), "find": Tool(("/", "-maxdepth", "0")), "tar": Tool(_V), "rsync": Tool(_V),
-    "df": Tool(("/",)), "zpool": Tool(("list",), version=("version",)), "zfs": Tool(("list",), version=("version",)),
-    "btrfs": Tool(("filesystem", "show"), accept=(0, 1)), "mdadm": Tool(("--detail", "--scan")),
-    "smartctl": Tool(("--scan",)), "fsck": Tool(("-N",), accept=(0,), version=("--version",)),
+    "logrotate": Tool(_V),
+    "find": Tool(("/", "-maxdepth", "0")),
+    "tar": Tool(_V),
+    "rsync": Tool(_V),
+    "df": Tool(("/",)),
+    "zpool": Tool(("list",), version=("version",)),
+    "zfs": Tool(("list",), version=("version",)),
+    "btrfs": Tool(("filesystem", "show"), accept=(0, 1)),
+    "mdadm": Tool(("--detail", "--scan")),
+    "smartctl": Tool(("--scan",)),
+    "fsck": Tool(("-N",), accept=(0,), version=("--version",)),
     # network
-    "ip": Tool(("link", "show"), version=("-V",)), "iptables": Tool(("-S",)), "nft": Tool(("list", "tables")),
-    "ufw": Tool(("status",), said=r"Status: active"), "firewall-cmd": Tool(("--state",)),
+    "ip": Tool(("link", "show"), version=("-V",)),
+    "iptables": Tool(("-S",)),
+    "nft": Tool(("list", "tables")),
+    "ufw": Tool(("status",), said=r"Status: active"),
+    "firewall-cmd": Tool(("--state",)),
     "resolvectl": Tool(("status", "--no-pager")),
-    "systemd-resolve": Tool(("--statistics",)), "nscd": Tool(("-g",)), "wg": Tool(("show",)),
+    "systemd-resolve": Tool(("--statistics",)),
+    "nscd": Tool(("-g",)),
+    "wg": Tool(("show",)),
     "wg-quick": Tool((), accept=(0, 1)),
-    "networkctl": Tool(("list", "--no-pager")), "tailscale": Tool(("status",), version=("version",)),
+    "networkctl": Tool(("list", "--no-pager")),
+    "tailscale": Tool(("status",), version=("version",)),
     "nmcli": Tool(("general", "status")),
     "ping": Tool(("-c", "1", "-W", "1", "127.0.0.1"), version=("-V",)),
-    "curl": Tool(_V), "ethtool": Tool(_V), "ifup": Tool(_V), "chronyc": Tool(("tracking",)),
+    "curl": Tool(_V),
+    "ethtool": Tool(_V),
+    "ifup": Tool(_V),
+    "chronyc": Tool(("tracking",)),
     # name servers
-    "unbound-control": Tool(("status",), version=()), "rndc": Tool(("status",), version=()),
-    "rec_control": Tool(("ping",), version=("--version",)), "pihole": Tool(("status",), version=("version",)),
+    "unbound-control": Tool(("status",), version=()),
+    "rndc": Tool(("status",), version=()),
+    "rec_control": Tool(("ping",), version=("--version",)),
+    "pihole": Tool(("status",), version=("version",)),
     # Windows, from its Linux subsystem
-    **{name: Tool(("/?",), version=(), accept=(0, 1)) for name in (
-        "wevtutil.exe", "sfc.exe", "usoclient.exe", "chkdsk.exe", "chkntfs.exe", "schtasks.exe", "appcmd.exe",
-        "pnputil.exe", "gpupdate.exe", "repadmin.exe")},
+    **{
+        name: Tool(("/?",), version=(), accept=(0, 1))
+        for name in (
+            "wevtutil.exe",
+            "sfc.exe",
+            "usoclient.exe",
+            "chkdsk.exe",
+            "chkntfs.exe",
+            "schtasks.exe",
+            "appcmd.exe",
+            "pnputil.exe",
+            "gpupdate.exe",
+            "repadmin.exe",
+        )
+    },
     "wsl.exe": Tool(("--status",), version=()),
     # shells, processes, the rest
-    "sh": Tool(("-c", "exit 0"), version=()), "bash": Tool(("-c", "exit 0")),
-    "python3": Tool(("-I", "-S", "-c", "pass")), "ps": Tool(("-p", "1"), version=("--version",)),
-    "kill": Tool(("-0", "{pid}"), version=()), "renice": Tool(_V), "sysctl": Tool(("-n", "kernel.ostype")),
-    "sudo": Tool(("-n", "true")), "certbot": Tool(_V), "acme.sh": Tool(_V), "dehydrated": Tool(_V),
-    "samba-gpupdate": Tool(("--help",), version=()), "restic": Tool(("version",), version=("version",)),
-    "borg": Tool(_V), "ansible-playbook": Tool(_V), "crontab": Tool(("-l",), accept=(0, 1), version=()),
-    "shutdown": Tool(("--help",), version=("--version",)), "openssl": Tool(("version",), version=("version",)),
+    "sh": Tool(("-c", "exit 0"), version=()),
+    "bash": Tool(("-c", "exit 0")),
+    "python3": Tool(("-I", "-S", "-c", "pass")),
+    "ps": Tool(("-p", "1"), version=("--version",)),
+    "kill": Tool(("-0", "{pid}"), version=()),
+    "renice": Tool(_V),
+    "sysctl": Tool(("-n", "kernel.ostype")),
+    "sudo": Tool(("-n", "true")),
+    "certbot": Tool(_V),
+    "acme.sh": Tool(_V),
+    "dehydrated": Tool(_V),
+    "samba-gpupdate": Tool(("--help",), version=()),
+    "restic": Tool(("version",), version=("version",)),
+    "borg": Tool(_V),
+    "ansible-playbook": Tool(_V),
+    "crontab": Tool(("-l",), accept=(0, 1), version=()),
+    "shutdown": Tool(("--help",), version=("--version",)),
+    "openssl": Tool(("version",), version=("version",)),
 }
 
 
@@ -111,10 +162,15 @@ class Capabilities:
         found = {name: try_tool(name, min(TRY_S, deadline - time.monotonic())) for name in TOOLS}
         release = os_release()
         manifest = {
-            "os": platform.system().lower(), "distro": release.get("ID", ""),
-            "distro_version": release.get("VERSION_ID", ""), "kernel": platform.release(),
-            "init_system": init_system(), "is_wsl": "microsoft" in platform.release().lower(),
-            "is_container": in_container(), "capabilities": found, "probed_at": int(self._clock()),
+            "os": platform.system().lower(),
+            "distro": release.get("ID", ""),
+            "distro_version": release.get("VERSION_ID", ""),
+            "kernel": platform.release(),
+            "init_system": init_system(),
+            "is_wsl": "microsoft" in platform.release().lower(),
+            "is_container": in_container(),
+            "capabilities": found,
+            "probed_at": int(self._clock()),
         }
         with self._lock:
             self._found = dict(found)
@@ -123,7 +179,7 @@ class Capabilities:
 
 
 def try_tool(name: str, seconds: float) -> dict:
-    program, *part = name.split()      # "docker compose" is a part of docker
+    program, *part = name.split()  # "docker compose" is a part of docker
     path = shutil.which(program) or shutil.which(program, path="/usr/local/sbin:/usr/sbin:/sbin")
     if not path:
         return {"available": False, "usable": False, "version": None}

@@ -4,6 +4,7 @@ A path is cleaned only if one of its own directories is named like a temporary p
 file systems never entered. Where a mount is named, only what lies on it is cleaned. Must not: delete a directory that
 is not empty, anything young, or what a process holds open.
 """
+
 from __future__ import annotations
 
 import os
@@ -16,9 +17,9 @@ from .mounts import NOTHING, has_journal, lies_on, no_mount, nothing
 from .native import Context, Ran, done, failed
 
 TEMPORARY = {"tmp", "temp", ".tmp", "cache", ".cache", "var-tmp", "spool-tmp"}
-NO_TEMPORARY = {"/var/cache"}    # named like one, and full of what programs want to find again
+NO_TEMPORARY = {"/var/cache"}  # named like one, and full of what programs want to find again
 TEMP_AGE_H = 24.0
-VAR_TMP_AGE_H = 30 * 24.0        # what is meant to survive a reboot
+VAR_TMP_AGE_H = 30 * 24.0  # what is meant to survive a reboot
 LOG_AGE_H = 7 * 24.0
 CORE_AGE_H = 24.0
 _ROTATED = (".gz", ".xz", ".bz2", ".zst", ".old", ".1", ".2", ".3", ".4", ".5", ".6", ".7", ".8", ".9")
@@ -83,8 +84,14 @@ def clean_disk(context: Context) -> Ran:
 
 def clean_storage(context: Context) -> Ran:
     """Named parts of the host's storage; all the safe ones when none is named."""
-    known = {"temp": _swept("temp"), "logs": _swept("logs"), "cores": _swept("cores", "crashes"), "packages": _packages,
-             "journal": _journal, "images": _images}
+    known = {
+        "temp": _swept("temp"),
+        "logs": _swept("logs"),
+        "cores": _swept("cores", "crashes"),
+        "packages": _packages,
+        "journal": _journal,
+        "images": _images,
+    }
     wanted = context.params["targets"] or ["temp", "logs", "cores", "packages", "journal"]
     unknown = [name for name in wanted if name not in known]
     if unknown:
@@ -124,8 +131,11 @@ def _temporary(mount: str) -> List[Place]:
 
 def _hours(path: str, asked: float) -> float:
     """The age from which files of a path may go: what is asked for, but never less than its place keeps them."""
-    longer = [place.hours for place in PLACES["temp"] if place.hours > TEMP_AGE_H
-              and os.path.commonpath((path, place.path)) == place.path]
+    longer = [
+        place.hours
+        for place in PLACES["temp"]
+        if place.hours > TEMP_AGE_H and os.path.commonpath((path, place.path)) == place.path
+    ]
     return max([asked, *longer])
 
 
@@ -143,8 +153,12 @@ def _packages(context: Context) -> Ran:
     mount = context.params["mount"]
     if not lies_on("/var/cache", mount):
         return nothing(mount, "no package cache lies there")
-    for argv in (["apt-get", "clean"], ["dnf", "clean", "all"], ["zypper", "--non-interactive", "clean", "--all"],
-                 ["apk", "cache", "clean"]):
+    for argv in (
+        ["apt-get", "clean"],
+        ["dnf", "clean", "all"],
+        ["zypper", "--non-interactive", "clean", "--all"],
+        ["apk", "cache", "clean"],
+    ):
         if context.capabilities.usable(argv[0]):
             return context.run(argv)
     return done("no package manager works here: nothing to clean")
@@ -189,7 +203,7 @@ def _sweep(path: str, hours: float, wanted: Callable[[str], bool], held: Set[Ino
             try:
                 os.unlink(name, dir_fd=handle)
             except OSError:
-                continue    # in the meantime gone, or immutable: the count tells what was really freed
+                continue  # in the meantime gone, or immutable: the count tells what was really freed
             files += 1
             size += about.st_blocks * 512
     return path, files, size
@@ -200,13 +214,14 @@ def _old_files(path: str, before: float) -> Iterator[Tuple[str, int, os.stat_res
     links."""
     device = os.stat(path).st_dev
     for _root, directories, names, handle in os.fwalk(path, follow_symlinks=False, onerror=None):
-        directories[:] = [name for name in directories
-                          if not name.startswith(_LEAVE) and _device(name, handle) == device]
+        directories[:] = [
+            name for name in directories if not name.startswith(_LEAVE) and _device(name, handle) == device
+        ]
         for name in names:
             try:
                 about = os.stat(name, dir_fd=handle, follow_symlinks=False)
             except OSError:
-                continue    # gone meanwhile, or in a directory that may be listed and no more
+                continue  # gone meanwhile, or in a directory that may be listed and no more
             if stat.S_ISREG(about.st_mode) and about.st_nlink == 1 and newest(about, name, handle) < before:
                 yield name, handle, about
 

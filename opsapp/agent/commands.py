@@ -2,6 +2,7 @@
 
 Must not: keep state. heal.py holds heals, update.py the self-update.
 """
+
 from __future__ import annotations
 
 import os
@@ -80,12 +81,26 @@ def service(task: Task, capabilities: Capabilities) -> Answer:
 
 def process_list(task: Task) -> Answer:
     keys = {"cpu": lambda each: -each["ticks"], "memory": lambda each: -each["rss"], "pid": lambda each: each["pid"]}
-    chosen = sorted(processes(), key=keys[task.params["sort"]])[:task.params["limit"]]
-    rows = [{"pid": each["pid"], "ppid": each["ppid"], "name": each["name"], "state": each["state"],
-             "user": _user(each["pid"]), "nice": each["nice"], "rss_bytes": each["rss"],
-             "cpu_s": round(each["ticks"] / _TICKS, 2), "command": _command_line(each["pid"])} for each in chosen]
-    lines = "".join(f"{row['pid']:>8} {row['user']:<12} {row['cpu_s']:>10} {row['rss_bytes'] // 1024:>10} "
-                    f"{row['command'] or row['name']}\n" for row in rows)
+    chosen = sorted(processes(), key=keys[task.params["sort"]])[: task.params["limit"]]
+    rows = [
+        {
+            "pid": each["pid"],
+            "ppid": each["ppid"],
+            "name": each["name"],
+            "state": each["state"],
+            "user": _user(each["pid"]),
+            "nice": each["nice"],
+            "rss_bytes": each["rss"],
+            "cpu_s": round(each["ticks"] / _TICKS, 2),
+            "command": _command_line(each["pid"]),
+        }
+        for each in chosen
+    ]
+    lines = "".join(
+        f"{row['pid']:>8} {row['user']:<12} {row['cpu_s']:>10} {row['rss_bytes'] // 1024:>10} "
+        f"{row['command'] or row['name']}\n"
+        for row in rows
+    )
     return Answer(Ran("done", 0, lines.encode("utf-8", "replace")), {"processes": rows})
 
 
@@ -94,8 +109,18 @@ def logs(task: Task, capabilities: Capabilities, rules: PathRules) -> Answer:
     if params["source"] == "journald":
         if not capabilities.usable("journalctl"):
             return Answer(Ran("failed", None, b"", "no_capable_handler: journalctl does not work here"))
-        return Answer(_run(task, ["journalctl", "--no-pager", "--output=short-iso", f"--lines={params['lines']}",
-                                  f"--unit={params['unit']}"]))
+        return Answer(
+            _run(
+                task,
+                [
+                    "journalctl",
+                    "--no-pager",
+                    "--output=short-iso",
+                    f"--lines={params['lines']}",
+                    f"--unit={params['unit']}",
+                ],
+            )
+        )
     try:
         with rules.open_for_reading(params["path"], params["role"]) as file:
             return Answer(Ran("done", 0, tail(file, params["lines"])))
@@ -117,8 +142,14 @@ def tail(file, lines: int) -> bytes:
 
 
 def _run(task: Task, argv: List[str]) -> Ran:
-    return run(argv, task.params["timeout"], task.cancel, env=task.params.get("env"), on_start=task.on_start,
-               on_output=task.on_output)
+    return run(
+        argv,
+        task.params["timeout"],
+        task.cancel,
+        env=task.params.get("env"),
+        on_start=task.on_start,
+        on_output=task.on_output,
+    )
 
 
 def _command_line(pid: int) -> str:

@@ -2,6 +2,7 @@
 
 Must not: read anything after the start; keep the key anywhere but in memory and its own file.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -15,18 +16,61 @@ from opsapp.wire.version import VERSION
 
 from .local import Backup, Certificate, Instance, Wrong, read_backups, read_certificates, read_instances
 
-SECRET_FILES = ("/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/ssl/private",
-                "*/.ssh/id_*", "/etc/ssh/ssh_host_*_key", "*.pem", "*.key",
-                "/proc/*/environ", "/proc/*/mem", "/proc/kcore")
-PROTECTED = ("init", "systemd", "systemd-journal", "systemd-logind", "systemd-udevd", "dbus-daemon", "dbus-broker",
-             "sshd", "postgres", "mysqld", "mariadbd", "mongod", "redis-server", "valkey-server", "etcd", "influxd",
-             "clickhouse-serv", "runzeo", "opsapp", "opsapp-agent", "pserve", "containerd", "dockerd", "conmon")
+SECRET_FILES = (
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/ssl/private",
+    "*/.ssh/id_*",
+    "/etc/ssh/ssh_host_*_key",
+    "*.pem",
+    "*.key",
+    "/proc/*/environ",
+    "/proc/*/mem",
+    "/proc/kcore",
+)
+PROTECTED = (
+    "init",
+    "systemd",
+    "systemd-journal",
+    "systemd-logind",
+    "systemd-udevd",
+    "dbus-daemon",
+    "dbus-broker",
+    "sshd",
+    "postgres",
+    "mysqld",
+    "mariadbd",
+    "mongod",
+    "redis-server",
+    "valkey-server",
+    "etcd",
+    "influxd",
+    "clickhouse-serv",
+    "runzeo",
+    "opsapp",
+    "opsapp-agent",
+    "pserve",
+    "containerd",
+    "dockerd",
+    "conmon",
+)
 _NUMBERS = {  # name: (lowest, highest)
-    "interval_s": (0.2, 3600), "service_check_s": (0.2, 3600), "container_check_s": (1, 3600),
+    "interval_s": (0.2, 3600),
+    "service_check_s": (0.2, 3600),
+    "container_check_s": (1, 3600),
     "container_removed_s": (60, 30 * 86400),
-    "capability_check_s": (10, 7 * 86400), "max_file_bytes": (1, 2**50), "spool_bytes": (65536, 2**40),
-    "reserve_bytes": (0, 2**30), "start_expiry_s": (1, 7 * 86400), "retry_first_s": (0.05, 600),
-    "retry_most_s": (0.1, 3600), "update_trial_s": (1, 3600), "busy_limit": (1, 64), "lookout_s": (0.2, 3600),
+    "capability_check_s": (10, 7 * 86400),
+    "max_file_bytes": (1, 2**50),
+    "spool_bytes": (65536, 2**40),
+    "reserve_bytes": (0, 2**30),
+    "start_expiry_s": (1, 7 * 86400),
+    "retry_first_s": (0.05, 600),
+    "retry_most_s": (0.1, 3600),
+    "update_trial_s": (1, 3600),
+    "busy_limit": (1, 64),
+    "lookout_s": (0.2, 3600),
 }
 _LISTS = ("allow_paths", "deny_paths", "viewer_paths")
 
@@ -42,35 +86,35 @@ class Config:
     key: str
     state_dir: str
     key_file: str = ""
-    allow_plain_http: bool = False    # to a server on another machine
+    allow_plain_http: bool = False  # to a server on another machine
     allow_paths: Tuple[str, ...] = ("/",)
     deny_paths: Tuple[str, ...] = SECRET_FILES
     viewer_paths: Tuple[str, ...] = ("/var/log",)
     max_file_bytes: int = 2**30
-    protected_processes: Tuple[str, ...] = PROTECTED    # never ended or reniced, whatever the server asks
-    websocket: bool = True            # false: poll only
-    ca_file: str = ""                 # PEM of the authorities to trust, instead of the system's
-    interval_s: float = 15            # until the server says otherwise
-    service_check_s: float = 1.0      # how often unit states are looked at for a change
+    protected_processes: Tuple[str, ...] = PROTECTED  # never ended or reniced, whatever the server asks
+    websocket: bool = True  # false: poll only
+    ca_file: str = ""  # PEM of the authorities to trust, instead of the system's
+    interval_s: float = 15  # until the server says otherwise
+    service_check_s: float = 1.0  # how often unit states are looked at for a change
     container_check_s: float = 120
-    container_removed_s: float = 3600    # how long a container that is gone is reported as removed
+    container_removed_s: float = 3600  # how long a container that is gone is reported as removed
     capability_check_s: float = 6 * 3600
-    start_expiry_s: float = 3600      # an accepted command that could not start for so long never does
+    start_expiry_s: float = 3600  # an accepted command that could not start for so long never does
     spool_bytes: int = 16 * 2**20
-    reserve_bytes: int = 2**20        # kept aside on the disk, so that a full one can be healed
+    reserve_bytes: int = 2**20  # kept aside on the disk, so that a full one can be healed
     retry_first_s: float = 1.0
     retry_most_s: float = 60.0
     update_trial_s: float = 60.0
-    busy_limit: int = 8               # commands at once
-    lookout_s: float = 15             # between looks at name resolution, tunnels and backups
-    dns_names: Tuple[str, ...] = ()   # what must be resolvable; none: some name server must answer
-    vpn_interfaces: Tuple[str, ...] = ()    # tunnels beside those that are found
+    busy_limit: int = 8  # commands at once
+    lookout_s: float = 15  # between looks at name resolution, tunnels and backups
+    dns_names: Tuple[str, ...] = ()  # what must be resolvable; none: some name server must answer
+    vpn_interfaces: Tuple[str, ...] = ()  # tunnels beside those that are found
     backups: Mapping[str, Backup] = field(default_factory=dict)
     certificates: Mapping[str, Certificate] = field(default_factory=dict)
-    instances: Mapping[str, Instance] = field(default_factory=dict)    # media servers
+    instances: Mapping[str, Instance] = field(default_factory=dict)  # media servers
     once: bool = False
     check: bool = False
-    guard: int = 0                    # of an update: the process to watch
+    guard: int = 0  # of an update: the process to watch
     key_from_environment: bool = False
 
 
@@ -81,8 +125,11 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--key-file", metavar="FILE", help="file with the agent key (or OPSAPP_AGENT_KEY)")
     made.add_argument("--state", metavar="DIR", dest="state_dir", help="journal, spool and lock live here")
     made.add_argument("--config", metavar="FILE", help="JSON file with any of these and path rules")
-    made.add_argument("--allow-plain-http", action="store_true",
-                      help="take a server on another machine without TLS: its network can read key and commands")
+    made.add_argument(
+        "--allow-plain-http",
+        action="store_true",
+        help="take a server on another machine without TLS: its network can read key and commands",
+    )
     made.add_argument("--once", action="store_true", help="report once by polling, do what the answer asks, leave")
     made.add_argument("--check", action="store_true", help="report once by polling, do nothing else, leave")
     made.add_argument("--guard", type=int, metavar="PID", help=argparse.SUPPRESS)
@@ -179,9 +226,11 @@ def _check_server(url: str, allow_plain: Any) -> None:
     if not isinstance(allow_plain, bool):
         raise ConfigError("allow_plain_http must be true or false")
     if is_plain_abroad(url) and not allow_plain:
-        raise ConfigError(f"the server {url} is on another machine and has no TLS: whoever is on the network in "
-                          "between could read this agent's key and send it commands. Use https. If you trust that "
-                          "network, give --allow-plain-http, or allow_plain_http in the config file")
+        raise ConfigError(
+            f"the server {url} is on another machine and has no TLS: whoever is on the network in "
+            "between could read this agent's key and send it commands. Use https. If you trust that "
+            "network, give --allow-plain-http, or allow_plain_http in the config file"
+        )
 
 
 def read_key(path: Optional[str]) -> str:

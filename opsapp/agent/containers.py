@@ -3,6 +3,7 @@
 A container that ran and is no longer there is "removed" for a while, also after a restart of the agent. Those that end
 by being removed (--rm) and those that a cluster replaces under new names are not missed. Must not: change anything.
 """
+
 from __future__ import annotations
 
 import json
@@ -21,28 +22,29 @@ from .services import ask
 log = logging.getLogger("containers")
 RUNTIMES = ("podman", "docker")
 REMOVED = "removed"
-REMOVED_AFTER_S = 30.0      # one that is made anew (an update, compose) is gone for a moment
+REMOVED_AFTER_S = 30.0  # one that is made anew (an update, compose) is gone for a moment
 RETRY_S = 10.0
 MOST_KNOWN = 2000
 RUNNING = ("running", "paused", "restarting", "stopping")
-REPLACED_BY = ("com.docker.swarm.task", "io.kubernetes.pod")    # labels of those that a cluster makes and removes
+REPLACED_BY = ("com.docker.swarm.task", "io.kubernetes.pod")  # labels of those that a cluster makes and removes
 
 
 class Container(NamedTuple):
     name: str
     state: str
-    lasting: Optional[bool]      # whether somebody misses it when it is gone; None: the list does not say
+    lasting: Optional[bool]  # whether somebody misses it when it is gone; None: the list does not say
 
 
 class Containers:
     """Keeps the last answer until it is too old or told that something changed."""
 
-    def __init__(self, config: Config, monotonic: Callable[[], float] = time.monotonic,
-                 clock: Callable[[], float] = time.time):
+    def __init__(
+        self, config: Config, monotonic: Callable[[], float] = time.monotonic, clock: Callable[[], float] = time.time
+    ):
         self._every_s, self._keep_s = config.container_check_s, config.container_removed_s
         self._monotonic, self._clock = monotonic, clock
         self._asked = {name: Asked(partial(self._list, name), monotonic=monotonic) for name in RUNTIMES}
-        self._states: Dict[str, Dict[str, str]] = {}       # of each runtime that answered
+        self._states: Dict[str, Dict[str, str]] = {}  # of each runtime that answered
         self._due = float("-inf")
         self._known = Known(os.path.join(config.state_dir, "containers.json"), self._keep_s)
 
@@ -115,22 +117,30 @@ class Known:
 
     def removed(self, now: float) -> Dict[str, str]:
         """Those that are gone for good: looked for again after the time that a replacement takes."""
-        settled = (name for name, row in self._rows.items() if row["gone_at"] is not None
-                   and row["gone_at"] + REMOVED_AFTER_S <= self._looked_at
-                   and now - row["gone_at"] <= self._keep_s)
+        settled = (
+            name
+            for name, row in self._rows.items()
+            if row["gone_at"] is not None
+            and row["gone_at"] + REMOVED_AFTER_S <= self._looked_at
+            and now - row["gone_at"] <= self._keep_s
+        )
         return dict.fromkeys(settled, REMOVED)
 
     def settles(self, now: float) -> bool:
         """Whether it is time to look again for one that is gone."""
-        return any(row["gone_at"] is not None and self._looked_at < row["gone_at"] + REMOVED_AFTER_S <= now
-                   for row in self._rows.values())
+        return any(
+            row["gone_at"] is not None and self._looked_at < row["gone_at"] + REMOVED_AFTER_S <= now
+            for row in self._rows.values()
+        )
 
     def _load(self) -> Dict[str, Dict[str, Any]]:
         try:
             with open(self._path, encoding="utf-8") as file:
                 rows = json.load(file)
-            return {name: {key: row[key] for key in ("runtime", "lasting", "ran_at", "gone_at")}
-                    for name, row in rows.items()}
+            return {
+                name: {key: row[key] for key in ("runtime", "lasting", "ran_at", "gone_at")}
+                for name, row in rows.items()
+            }
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -190,6 +200,6 @@ def parse(said: str) -> List[Container]:
 
 def _lasting(row: Dict[str, Any]) -> Optional[bool]:
     labels = row.get("Labels") or ()
-    if any(label in labels for label in REPLACED_BY):      # docker: one text, podman: names and values
+    if any(label in labels for label in REPLACED_BY):  # docker: one text, podman: names and values
         return False
     return not row["AutoRemove"] if isinstance(row.get("AutoRemove"), bool) else None

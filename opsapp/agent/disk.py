@@ -3,6 +3,7 @@
 A full disk is when an agent is needed most, and it does nothing that it cannot write down first: `reserve` is room that
 it has taken beforehand. Must not: know what is written.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -16,8 +17,8 @@ from typing import Iterator, List, Optional
 log = logging.getLogger("disk")
 PIECE = 65536
 FULL = (errno.ENOSPC, errno.EDQUOT)
-LARGEST = 2 * PIECE    # what is larger waits for room: it would leave none for the small records
-ROOMY = 4              # a disk that has not so many times as much to give keeps it
+LARGEST = 2 * PIECE  # what is larger waits for room: it would leave none for the small records
+ROOMY = 4  # a disk that has not so many times as much to give keeps it
 
 
 class Reserve:
@@ -51,7 +52,7 @@ class Reserve:
             if not held:
                 return False
             os.unlink(os.path.join(self._place, held[-1]))
-            sync_directory(self._place)    # some file systems hand out what was freed only after that
+            sync_directory(self._place)  # some file systems hand out what was freed only after that
             return True
 
     def _held(self) -> List[str]:
@@ -87,7 +88,7 @@ class Reserve:
             os.close(handle)
 
 
-reserve = Reserve()    # of this process, which has one state directory
+reserve = Reserve()  # of this process, which has one state directory
 
 
 def write_whole(path: str, data: bytes, mode: int = 0o600) -> None:
@@ -183,7 +184,7 @@ def _write_all(handle: int, data: bytes, vital: bool = True) -> None:
     view = memoryview(data)
     while view:
         try:
-            view = view[os.write(handle, view):]
+            view = view[os.write(handle, view) :]
         except OSError as error:
             if not vital or error.errno not in FULL or not reserve.give(len(view)):
                 raise
@@ -197,6 +198,6 @@ def take_lock(state_dir: str) -> Optional[int]:
     except BlockingIOError:
         os.close(handle)
         return None
-    with contextlib.suppress(OSError):    # for people only: on a full disk it is the lock that counts
+    with contextlib.suppress(OSError):  # for people only: on a full disk it is the lock that counts
         os.ftruncate(handle, os.write(handle, f"{os.getpid()}\n".encode()))
     return handle

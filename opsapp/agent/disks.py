@@ -3,6 +3,7 @@
 Remote ones are not asked. A local one may hang as well: a disk that dies, a mount below a dead remote one, a file
 system in a process that stands still. Must not: wait for one longer than ONE_S, or for it again.
 """
+
 from __future__ import annotations
 
 import logging
@@ -15,9 +16,34 @@ from .proc import maybe
 
 log = logging.getLogger("disks")
 ONE_S, ALL_S = 3.0, 6.0
-_PSEUDO = {"proc", "sysfs", "devtmpfs", "devpts", "cgroup", "cgroup2", "pstore", "bpf", "securityfs", "debugfs",
-           "tracefs", "mqueue", "hugetlbfs", "configfs", "fusectl", "autofs", "binfmt_misc", "rpc_pipefs", "nsfs",
-           "squashfs", "efivarfs", "ramfs", "iso9660", "fuse.lxcfs", "fuse.gvfsd-fuse", "fuse.portal"}
+_PSEUDO = {
+    "proc",
+    "sysfs",
+    "devtmpfs",
+    "devpts",
+    "cgroup",
+    "cgroup2",
+    "pstore",
+    "bpf",
+    "securityfs",
+    "debugfs",
+    "tracefs",
+    "mqueue",
+    "hugetlbfs",
+    "configfs",
+    "fusectl",
+    "autofs",
+    "binfmt_misc",
+    "rpc_pipefs",
+    "nsfs",
+    "squashfs",
+    "efivarfs",
+    "ramfs",
+    "iso9660",
+    "fuse.lxcfs",
+    "fuse.gvfsd-fuse",
+    "fuse.portal",
+}
 _REMOTE = {"nfs", "nfs4", "cifs", "smb3", "fuse.sshfs", "9p", "afs", "ceph", "glusterfs", "fuse.glusterfs"}
 
 
@@ -59,10 +85,10 @@ class Disks:
             thread.join(ONE_S)
             asking.over = True
             passed = asking.passed
-            for mount in left[passed:passed + 1]:
+            for mount in left[passed : passed + 1]:
                 log.warning("%s hangs: how full it is is unknown", mount.place)
                 self._hanging[mount] = thread
-            left = left[passed + 1:]
+            left = left[passed + 1 :]
             yield from asking.told[:]
 
 
@@ -80,7 +106,7 @@ class Asking:
             if self.over:
                 return
             try:
-                if not os.path.isfile(mount.place):    # a file bound over another (containers do this with /etc/hosts)
+                if not os.path.isfile(mount.place):  # a file bound over another (containers do this with /etc/hosts)
                     self.told.append((mount, os.statvfs(mount.place)))
             except OSError as error:
                 log.debug("%s: %s", mount.place, error)

@@ -5,6 +5,7 @@ service's environment. It takes `program` commands, streams what they write, and
 service closes the socket, or is killed, every program ends and so does this process.
 Must not: know what a program is for; keep anything that a command holds, for commands carry secrets.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -33,13 +34,13 @@ from .outputs import Outputs
 from .processes import Group, Manner, Ran, end_orphans, run
 
 log = logging.getLogger("executor")
-AT_ONCE = 2000              # threads; the service bounds what it asks for
-LOOK_S = 30.0               # between looks for what killed processes left
-LOCK_S = 20.0               # how long a former executor may take to end
-HURRY_S = 1.0               # between TERM and KILL once the service is gone
-STREAMED = 5 * 2**20        # bytes of a program's output that are handed on; a run keeps fewer
-KEPT = 64 * 1024            # of the output in a result
-LIMITED = 'ulimit -c 0; {limits} exec "$@"'    # a shell sets the limits and becomes the program
+AT_ONCE = 2000  # threads; the service bounds what it asks for
+LOOK_S = 30.0  # between looks for what killed processes left
+LOCK_S = 20.0  # how long a former executor may take to end
+HURRY_S = 1.0  # between TERM and KILL once the service is gone
+STREAMED = 5 * 2**20  # bytes of a program's output that are handed on; a run keeps fewer
+KEPT = 64 * 1024  # of the output in a result
+LIMITED = 'ulimit -c 0; {limits} exec "$@"'  # a shell sets the limits and becomes the program
 
 
 class Gone(OSError):
@@ -94,7 +95,8 @@ class Programs:
         params = task.params
         group: List[Group] = []
         refused = params["action_type"] and protection.refusal(
-            params["action_type"], params["params"], set(PROTECTED) | set(params["protected"]))
+            params["action_type"], params["params"], set(PROTECTED) | set(params["protected"])
+        )
         if refused:
             return Answer(Ran("failed", None, b"", refused))
 
@@ -129,9 +131,16 @@ class Programs:
             if params["script"] is None and shutil.which(argv[0], path=env.get("PATH")) is None:
                 return Ran("failed", None, output, "No such file or directory"), argv[0]
             manner = Manner(directory, params["umask"], min(params["grace"], self.grace_most))
-            ran = run(["/bin/sh", "-c", LIMITED.format(limits=limits), "opsapp-run", *argv],
-                      max(0.001, deadline - time.monotonic()), task.cancel, env=env, on_start=started,
-                      on_output=task.on_output, limit=STREAMED, manner=manner)
+            ran = run(
+                ["/bin/sh", "-c", LIMITED.format(limits=limits), "opsapp-run", *argv],
+                max(0.001, deadline - time.monotonic()),
+                task.cancel,
+                env=env,
+                on_start=started,
+                on_output=task.on_output,
+                limit=STREAMED,
+                manner=manner,
+            )
             output = (output + ran.output)[:KEPT]
             if ran.status != "done":
                 break
@@ -151,16 +160,31 @@ class Embedded:
         self.channel = channel
         self.programs = Programs()
         self.journal = Stubs(directory, time.time())
-        self.executor = Executor(self.journal, {"program": self.programs}, busy_limit=AT_ONCE, start_expiry_s=3600,
-                                 tell=self._wake, output=self._output, started=self._started)
+        self.executor = Executor(
+            self.journal,
+            {"program": self.programs},
+            busy_limit=AT_ONCE,
+            start_expiry_s=3600,
+            tell=self._wake,
+            output=self._output,
+            started=self._started,
+        )
         self._outputs = Outputs(lambda name, seq, data: self._say("output", command_id=name, seq=seq, data=data))
         self._ready = threading.Event()
         self._told: Set[str] = set()
 
     def run(self) -> None:
         self._clear()
-        self._say("hello", protocol=PROTOCOL, agent_id="server", machine_id="server", version=VERSION,
-                  hostname=socket.gethostname()[:253] or "server", pid=os.getpid(), features=[f"uid:{os.geteuid()}"])
+        self._say(
+            "hello",
+            protocol=PROTOCOL,
+            agent_id="server",
+            machine_id="server",
+            version=VERSION,
+            hostname=socket.gethostname()[:253] or "server",
+            pid=os.getpid(),
+            features=[f"uid:{os.geteuid()}"],
+        )
         threading.Thread(target=self._tell, daemon=True, name="results").start()
         threading.Thread(target=self._look, daemon=True, name="leftovers").start()
         try:
@@ -227,7 +251,7 @@ class Embedded:
                     self._say("result", id=name, result=result)
 
     def _say(self, kind: str, **fields: Any) -> None:
-        with contextlib.suppress(OSError):    # the reader meets the same, and ends
+        with contextlib.suppress(OSError):  # the reader meets the same, and ends
             self.channel.send(messages.encode(kind, **fields))
 
     def _look(self) -> None:
@@ -240,9 +264,9 @@ class Embedded:
 def main(argv: Optional[List[str]] = None) -> int:
     """`embedded FD`: the connected socket; the working directory is where the journal lives."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s %(message)s")
-    handle = os.dup(int((sys.argv[1:] if argv is None else argv)[0]))    # a copy that programs do not inherit
+    handle = os.dup(int((sys.argv[1:] if argv is None else argv)[0]))  # a copy that programs do not inherit
     nothing = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nothing, 0)    # where systemd has put the socket
+    os.dup2(nothing, 0)  # where systemd has put the socket
     os.umask(0o077)
     # Handled, not ignored: what is ignored stays so in the programs. The service ends us by closing the socket.
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):

@@ -3,6 +3,7 @@
 podman keeps the command that made a container; docker keeps what came of it, which its engine takes back as it is.
 Must not: stop, remove or start anything.
 """
+
 from __future__ import annotations
 
 import http.client
@@ -14,8 +15,8 @@ from typing import Any, Dict, List, Tuple
 from .services import ask
 
 PATIENCE_S = 60.0
-SHORT = 12                                            # an id's first characters: what docker names things by itself
-OWN = ("default", "bridge", "host", "none", "")       # networks in which a container has no names or addresses to keep
+SHORT = 12  # an id's first characters: what docker names things by itself
+OWN = ("default", "bridge", "host", "none", "")  # networks in which a container has no names or addresses to keep
 KEPT = ("IPAMConfig", "Links", "DriverOpts")
 
 
@@ -34,13 +35,16 @@ def described(found: Dict[str, Any]) -> Dict[str, Any]:
     """What the engine wants to hear for a container like the inspected one."""
     config, host = dict(found.get("Config") or {}), dict(found.get("HostConfig") or {})
     if found["Id"].startswith(config.get("Hostname") or "-") or str(host.get("NetworkMode")).startswith("container:"):
-        config.pop("Hostname", None)                  # nobody chose it
+        config.pop("Hostname", None)  # nobody chose it
     config.pop("MacAddress", None)
     held = {mount.split(":")[1] for mount in host.get("Binds") or [] if ":" in mount}
     held |= {mount.get("Target") for mount in host.get("Mounts") or []}
-    volumes = [f"{mount['Name']}:{mount['Destination']}" for mount in found.get("Mounts") or []
-               if mount.get("Type") == "volume" and mount["Destination"] not in held]
-    host["Binds"] = [*(host.get("Binds") or []), *volumes]       # volumes without a name hold data too
+    volumes = [
+        f"{mount['Name']}:{mount['Destination']}"
+        for mount in found.get("Mounts") or []
+        if mount.get("Type") == "volume" and mount["Destination"] not in held
+    ]
+    host["Binds"] = [*(host.get("Binds") or []), *volumes]  # volumes without a name hold data too
     body = {**config, "HostConfig": host}
     mode = str(host.get("NetworkMode") or "")
     networks = networks_of(found)
@@ -66,8 +70,9 @@ def connecting(found: Dict[str, Any], name: str) -> List[List[str]]:
         if network != (found.get("HostConfig") or {}).get("NetworkMode"):
             flags = [word for alias in about["Aliases"] for word in ("--alias", alias)]
             address = (about.get("IPAMConfig") or {}).get("IPv4Address")
-            commands.append(["docker", "network", "connect", *flags, *(["--ip", address] if address else []),
-                             network, name])
+            commands.append(
+                ["docker", "network", "connect", *flags, *(["--ip", address] if address else []), network, name]
+            )
     return commands
 
 
@@ -79,8 +84,12 @@ def create(name: str, found: Dict[str, Any]) -> Tuple[bool, str]:
         return False, f"the engine is at no socket of this host: {said.strip()[:200]}"
     link = _Socket(path)
     try:
-        link.request("POST", "/containers/create?" + urllib.parse.urlencode({"name": name}),
-                     json.dumps(described(found)), {"Content-Type": "application/json"})
+        link.request(
+            "POST",
+            "/containers/create?" + urllib.parse.urlencode({"name": name}),
+            json.dumps(described(found)),
+            {"Content-Type": "application/json"},
+        )
         answer = link.getresponse()
         return answer.status == 201, answer.read().decode("utf-8", "replace")[:2000]
     except (OSError, http.client.HTTPException) as error:

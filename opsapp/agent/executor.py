@@ -2,6 +2,7 @@
 
 Must not: know the session. It calls `tell` (something is ready to be sent) and `output` (for those who watch).
 """
+
 from __future__ import annotations
 
 import collections
@@ -17,14 +18,14 @@ from .journal import ACCEPTED, STARTED, Journal
 from .processes import Cancel, Group, Ran, end_orphans
 
 log = logging.getLogger("executor")
-HEAL_THREADS = 2       # of their own, so that long shells do not keep a heal waiting
+HEAL_THREADS = 2  # of their own, so that long shells do not keep a heal waiting
 DISK_RETRY_S = 2.0
 
 
 class Answer(NamedTuple):
     """What a handler makes of a command."""
 
-    ran: Optional[Ran]    # None: it goes on in the next agent process, which will settle it
+    ran: Optional[Ran]  # None: it goes on in the next agent process, which will settle it
     data: Optional[dict] = None
 
 
@@ -50,9 +51,18 @@ Handler = Callable[[Task], Answer]
 
 
 class Executor:
-    def __init__(self, journal: Journal, handlers: Dict[str, Handler], *, busy_limit: int, start_expiry_s: float,
-                 tell: Callable[[], None], output: Callable[[str, bytes], None],
-                 started: Callable[[str, float], None], clock: Callable[[], float] = time.time):
+    def __init__(
+        self,
+        journal: Journal,
+        handlers: Dict[str, Handler],
+        *,
+        busy_limit: int,
+        start_expiry_s: float,
+        tell: Callable[[], None],
+        output: Callable[[str, bytes], None],
+        started: Callable[[str, float], None],
+        clock: Callable[[], float] = time.time,
+    ):
         self.journal = journal
         self.handlers = handlers
         self.output = output
@@ -155,7 +165,7 @@ class Executor:
             return
         task = Task(command, params, self)
         with self._wake:
-            if self._stopping:    # taken from its lane a moment before: whoever held it lets it go on from there
+            if self._stopping:  # taken from its lane a moment before: whoever held it lets it go on from there
                 self._waiting[lane].appendleft(command)
                 task.cancel.close()
                 return
@@ -164,7 +174,7 @@ class Executor:
             log.info("command %s begins: %s", name, told(task))
             try:
                 self.journal.start(name, began)
-            except OSError as error:    # what cannot be written down is not done
+            except OSError as error:  # what cannot be written down is not done
                 self._finish(name, Ran("failed", None, b"", f"no_space: {error.strerror}"), None, began)
                 return
             self._started(name, began)
@@ -193,21 +203,29 @@ class Executor:
     def _handle(self, task: Task) -> Answer:
         try:
             return self.handlers[task.type](task)
-        except Exception as error:   # whatever a handler does, the command must come to an end
+        except Exception as error:  # whatever a handler does, the command must come to an end
             log.exception("command %s failed inside the agent", task.id)
             return Answer(Ran("failed", None, b"", f"agent error: {type(error).__name__}: {error}"))
 
     def _finish(self, name: str, ran: Ran, data: Optional[dict], began: float) -> None:
         output, truncated = clean_output(ran.output)
-        result = {"command_id": name, "status": ran.status, "exit_code": ran.exit_code, "output": output,
-                  "truncated": truncated, "reason": (ran.reason or "")[:2000] or None, "started_at": began,
-                  "finished_at": self._clock(), "data": data}
+        result = {
+            "command_id": name,
+            "status": ran.status,
+            "exit_code": ran.exit_code,
+            "output": output,
+            "truncated": truncated,
+            "reason": (ran.reason or "")[:2000] or None,
+            "started_at": began,
+            "finished_at": self._clock(),
+            "data": data,
+        }
         while True:
             try:
                 self.journal.finish(name, result, self._clock())
                 log.info("command %s is %s %s", name, ran.status, result["reason"] or "")
                 break
-            except OSError as error:   # a full disk must not lose a result: wait for room
+            except OSError as error:  # a full disk must not lose a result: wait for room
                 log.error("result of %s cannot be written: %s", name, error)
                 time.sleep(DISK_RETRY_S)
         self._tell()

@@ -2,6 +2,7 @@
 
 Must not: delete anything.
 """
+
 from __future__ import annotations
 
 import os
@@ -9,7 +10,7 @@ import struct
 from functools import lru_cache
 from typing import Any, Optional, Set, Tuple
 
-Inode = Tuple[int, int]     # device, number
+Inode = Tuple[int, int]  # device, number
 _AT_SYMLINK_NOFOLLOW = 0x100
 _STATX_BTIME = 0x800
 _STATX_SIZE = 256
@@ -66,7 +67,7 @@ def held_open() -> Set[Inode]:
             try:
                 names = os.listdir(f"/proc/{pid}/{what}")
             except OSError:
-                continue    # it has ended, or is another user's
+                continue  # it has ended, or is another user's
             found.update(inode for inode in (_inode(f"/proc/{pid}/{what}/{name}") for name in names) if inode)
     return found
 

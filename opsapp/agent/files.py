@@ -2,6 +2,7 @@
 
 Must not: hold more than the window in memory, leave half a file behind, follow a link out of the allowed paths.
 """
+
 from __future__ import annotations
 
 import collections
@@ -21,7 +22,7 @@ from .streams import Ended, Stream, explain
 from .websocket import WebSocket
 
 _CREDIT_STEP = 4 * CHUNK
-DIGEST_S = 5.0        # of reading a file ahead for its hash; who asks waits for it
+DIGEST_S = 5.0  # of reading a file ahead for its hash; who asks waits for it
 SETTLED_S = 2.0
 DIGESTS_MOST = 64
 MADE_UP_MOST = 4 * 1024 * 1024
@@ -52,8 +53,15 @@ class FileGet(Stream):
             raise Ended("bad_request", "the offset is behind the file's end")
         end = size if length is None else min(size, offset + length)
         whole = self._digest_of(file, about, size) if self.params["digest"] else None
-        self.say("opened", size=size, mtime=about.st_mtime, offset=offset, length=end - offset,
-                 path=self.params["path"], sha256=whole)
+        self.say(
+            "opened",
+            size=size,
+            mtime=about.st_mtime,
+            offset=offset,
+            length=end - offset,
+            path=self.params["path"],
+            sha256=whole,
+        )
         file.seek(offset)
         digest, place = hashlib.sha256(), offset
         while place < end:
@@ -98,7 +106,7 @@ def _contents(file: Any, about: os.stat_result) -> Tuple[Any, int]:
     data = b""
     while len(data) <= MADE_UP_MOST:
         piece = file.read(CHUNK)
-        if not piece:    # None: it would wait for more (/proc/kmsg)
+        if not piece:  # None: it would wait for more (/proc/kmsg)
             return io.BytesIO(data), len(data)
         data += piece
     raise Ended("too_large", f"what the kernel tells here has more than {MADE_UP_MOST} bytes")
@@ -164,8 +172,9 @@ class FilePut(Stream):
     def _store(self, directory: int, name: str) -> None:
         mode, owner = self._like_before(directory, name)
         temporary = f".opsapp-{secrets.token_hex(8)}.part"
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600,
-                         dir_fd=directory)
+        handle = os.open(
+            temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=directory
+        )
         kept = False
         try:
             self.say("opened", path=self.params["path"])
@@ -197,7 +206,7 @@ class FilePut(Stream):
             digest.update(piece)
             view = memoryview(piece)
             while view:
-                view = view[os.write(handle, view):]
+                view = view[os.write(handle, view) :]
             owed += len(piece)
             if owed >= _CREDIT_STEP:
                 self._granted += owed

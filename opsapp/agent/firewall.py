@@ -4,6 +4,7 @@ A rule carries a mark of its own as its comment, so that undoing it takes away n
 a reboot ends it. A rule that accepts something has failed where another chain still drops it. Must not: change or
 remove anybody else's rules.
 """
+
 from __future__ import annotations
 
 import re
@@ -15,14 +16,18 @@ from .native import Context, Ran, done, failed
 from .services import ask
 
 TABLE = ("inet", "opsapp")
-TOOLS = ("ufw", "firewall-cmd", "nft", "iptables")     # in the order of the action's handlers
+TOOLS = ("ufw", "firewall-cmd", "nft", "iptables")  # in the order of the action's handlers
 
 
 def take_firewall(params: Dict[str, Any], host: Any) -> dict:
     """The mark that the new rule will have, and the rules as they are."""
     tool = next((name for name in TOOLS if host.capabilities.usable(name)), "")
-    return {"mark": f"opsapp-{secrets.token_hex(6)}", "tool": tool, "rule": params["rule"],
-            "rules": _listing(tool)[:20000]}
+    return {
+        "mark": f"opsapp-{secrets.token_hex(6)}",
+        "tool": tool,
+        "rule": params["rule"],
+        "rules": _listing(tool)[:20000],
+    }
 
 
 def look_again(before: dict, _params: Dict[str, Any], _host: Any) -> dict:
@@ -35,9 +40,12 @@ def look_again(before: dict, _params: Dict[str, Any], _host: Any) -> dict:
 
 
 def _listing(tool: str) -> str:
-    argvs = {"nft": [["nft", "--handle", "list", "ruleset"]],
-             "iptables": [["iptables", "-S"], ["ip6tables", "-S"]],
-             "ufw": [["ufw", "status", "verbose"]], "firewall-cmd": [["firewall-cmd", "--list-rich-rules"]]}
+    argvs = {
+        "nft": [["nft", "--handle", "list", "ruleset"]],
+        "iptables": [["iptables", "-S"], ["ip6tables", "-S"]],
+        "ufw": [["ufw", "status", "verbose"]],
+        "firewall-cmd": [["firewall-cmd", "--list-rich-rules"]],
+    }
     return "".join(said for code, said in map(ask, argvs.get(tool, [])) if code == 0)
 
 
@@ -82,7 +90,7 @@ def _foreign(tool: str, rule: Dict[str, Any]) -> str:
     try:
         chains = base_chains()
     except OSError:
-        return ""    # there is no nftables beside it
+        return ""  # there is no nftables beside it
     closed = [chain for chain in droppers(rule, chains) if chain.table not in own and chain.policy == "drop"]
     return f"not_reachable: {closed[0]} drops by default" if closed else ""
 
@@ -144,8 +152,9 @@ def iptables(rule: Dict[str, Any], mark: str, verb: str, both: bool) -> List[Lis
         words += ["-d", rule["destination"]] if rule["destination"] else []
         words += ["--dport", str(rule["port"])] if rule["port"] else []
         chain = "INPUT" if rule["direction"] == "in" else "OUTPUT"
-        found.append([program, "-w", verb, chain, *words, "-m", "comment", "--comment", mark,
-                      "-j", rule["action"].upper()])
+        found.append(
+            [program, "-w", verb, chain, *words, "-m", "comment", "--comment", mark, "-j", rule["action"].upper()]
+        )
     return found
 
 

@@ -3,6 +3,7 @@
 Capabilities say which tools work; these questions say whose interface, unit or machine it is.
 Must not: change anything.
 """
+
 from __future__ import annotations
 
 import os
@@ -52,16 +53,19 @@ FITS: Dict[str, Fits] = {
     "openvpn": lambda params, host: bool(vpn.openvpn_units(params["interface"])),
     "tailscale": lambda params, host: params["interface"].startswith("tailscale"),
     "nm_connection": lambda params, host: _says(
-        "nmcli", "--get-values", "connection.id", "connection", "show", "id", params["interface"]),
+        "nmcli", "--get-values", "connection.id", "connection", "show", "id", params["interface"]
+    ),
     "nm_device": lambda params, host: _of_network_manager(params["nic"]),
     "networkd_link": lambda params, host: _of_networkd(params["interface"]),
     "networkd_nic": lambda params, host: _of_networkd(params["nic"]),
     "link_exists": lambda params, host: _link_exists(params["interface"]),
     "nic_exists": lambda params, host: _link_exists(params["nic"]),
     "zfs_snapshot": lambda params, host: _says(
-        "zfs", "list", "-H", "-t", "snapshot", f"{params['target']}@{params['snapshot']}"),
-    "btrfs_snapshot": lambda params, host: params["target"].startswith("/") and _says(
-        "btrfs", "subvolume", "show", params["target"]),
+        "zfs", "list", "-H", "-t", "snapshot", f"{params['target']}@{params['snapshot']}"
+    ),
+    "btrfs_snapshot": lambda params, host: (
+        params["target"].startswith("/") and _says("btrfs", "subvolume", "show", params["target"])
+    ),
     "virsh_domain": lambda params, host: _says("virsh", "domstate", params["target"]),
     "vm_number": lambda params, host: params["target"].isdigit(),
     "libvirt": lambda params, host: params["platform"] in (None, "libvirt"),
@@ -72,6 +76,7 @@ FITS: Dict[str, Fits] = {
     "logs_elsewhere": lambda params, host: not mounts.has_rotated_logs(params["mount"]),
     "renew_hook": lambda params, host: params["domain"] in host.config.certificates,
     "resolved_owns_names": lambda params, host: os.path.realpath(RESOLV_CONF).startswith("/run/systemd/resolve/"),
-    "resolv_conf_is_a_file": lambda params, host: os.path.isfile(RESOLV_CONF) and not os.path.realpath(
-        RESOLV_CONF).startswith("/run/systemd/resolve/"),
+    "resolv_conf_is_a_file": lambda params, host: (
+        os.path.isfile(RESOLV_CONF) and not os.path.realpath(RESOLV_CONF).startswith("/run/systemd/resolve/")
+    ),
 }

@@ -5,6 +5,7 @@ file, which keeps its place until then, is run with `--guard PID`: when the tria
 is gone, it ends what is left of the new version, and starts the old one unless a service manager does.
 Must not: act on a process that is not the one it was given.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -26,7 +27,7 @@ NOTE = "update.json"
 WATCHING = b"watching\n"
 LOOK_S = 0.2
 END_S = 10.0
-MANAGER_S = 10.0      # a service manager starts the agent again within that
+MANAGER_S = 10.0  # a service manager starts the agent again within that
 
 
 @contextlib.contextmanager
@@ -61,7 +62,7 @@ def watch(state_dir: str, pid: int, trial_s: float, start: List[str], env: Dict[
     began = start_time(pid)
     os.write(1, WATCHING)
     os.close(1)
-    deadline = time.monotonic() + 1.25 * trial_s + 2.0    # the new version's own judgement comes first
+    deadline = time.monotonic() + 1.25 * trial_s + 2.0  # the new version's own judgement comes first
     while time.monotonic() < deadline and lives(pid, began):
         note = read_note(state_dir)
         if note is None or note["state"] == RETURNED:

@@ -2,6 +2,7 @@
 
 At-most-once comes from the journal (one command id a phase), fencing from the token. Must not: decide whether to heal.
 """
+
 from __future__ import annotations
 
 import logging
@@ -23,25 +24,42 @@ from .processes import Cancel, Group, Ran, run
 from .snapshots import KINDS, Host, Snapshots
 
 NATIVE: Dict[str, Step] = {
-    "kill_process": native.kill_process, "renice": native.renice, "restore_priority": native.restore_priority,
-    "drop_caches": native.drop_caches, "relieve_memory": native.relieve_memory,
+    "kill_process": native.kill_process,
+    "renice": native.renice,
+    "restore_priority": native.restore_priority,
+    "drop_caches": native.drop_caches,
+    "relieve_memory": native.relieve_memory,
     "restart_with_dependencies": native.restart_with_dependencies,
-    "clean_temp": cleaning.clean_temp, "clean_disk": cleaning.clean_disk, "clean_storage": cleaning.clean_storage,
-    "no_journal_there": mounts.no_journal_there, "no_logs_there": mounts.no_logs_there,
-    "recreate": recreate.recreate, "scale": recreate.scale, "restore_limits": recreate.restore_limits,
+    "clean_temp": cleaning.clean_temp,
+    "clean_disk": cleaning.clean_disk,
+    "clean_storage": cleaning.clean_storage,
+    "no_journal_there": mounts.no_journal_there,
+    "no_logs_there": mounts.no_logs_there,
+    "recreate": recreate.recreate,
+    "scale": recreate.scale,
+    "restore_limits": recreate.restore_limits,
     "pull_image": recreate.pull_image,
-    "bounce_link": network.bounce_link, "restore_link": network.restore_link,
-    "restart_openvpn": network.restart_openvpn, "restore_tunnel": network.restore_tunnel,
-    "failover_nameserver": network.failover_nameserver, "failover_resolved": network.failover_resolved,
+    "bounce_link": network.bounce_link,
+    "restore_link": network.restore_link,
+    "restart_openvpn": network.restart_openvpn,
+    "restore_tunnel": network.restore_tunnel,
+    "failover_nameserver": network.failover_nameserver,
+    "failover_resolved": network.failover_resolved,
     "restore_resolver": network.restore_resolver,
-    "add_nft_rule": firewall.add_nft_rule, "add_iptables_rule": firewall.add_iptables_rule,
-    "add_ufw_rule": firewall.add_ufw_rule, "add_firewalld_rule": firewall.add_firewalld_rule,
+    "add_nft_rule": firewall.add_nft_rule,
+    "add_iptables_rule": firewall.add_iptables_rule,
+    "add_ufw_rule": firewall.add_ufw_rule,
+    "add_firewalld_rule": firewall.add_firewalld_rule,
     "remove_rule": firewall.remove_rule,
-    "rollback_btrfs": storage.rollback_btrfs, "schedule_fsck": storage.schedule_fsck,
-    "restore_fsck": storage.restore_fsck, "renew_certificate": storage.renew_certificate,
+    "rollback_btrfs": storage.rollback_btrfs,
+    "schedule_fsck": storage.schedule_fsck,
+    "restore_fsck": storage.restore_fsck,
+    "renew_certificate": storage.renew_certificate,
     "restart_project": storage.restart_project,
-    "trigger_backup": backups.trigger, "verify_backup": backups.verify,
-    "clean_media_queue": media.clean_media_queue, "scan_media_library": media.scan_media_library,
+    "trigger_backup": backups.trigger,
+    "verify_backup": backups.verify,
+    "clean_media_queue": media.clean_media_queue,
+    "scan_media_library": media.scan_media_library,
 }
 
 
@@ -63,8 +81,15 @@ class LocalStep:
 
 
 class Healer:
-    def __init__(self, journal: Journal, host: Host, snapshots: Snapshots, armed: Armed, measure: Callable[[], dict],
-                 soon: Callable[[], None]):
+    def __init__(
+        self,
+        journal: Journal,
+        host: Host,
+        snapshots: Snapshots,
+        armed: Armed,
+        measure: Callable[[], dict],
+        soon: Callable[[], None],
+    ):
         self._journal = journal
         self._armed = armed
         armed.undo = self._undo
@@ -76,7 +101,7 @@ class Healer:
 
     def __call__(self, task: Task) -> Answer:
         """A phase that the server asks for."""
-        looks = task.params["phase"] == "measure"    # that has no effect on the host: whoever asks may know
+        looks = task.params["phase"] == "measure"  # that has no effect on the host: whoever asks may know
         if not (looks or self._journal.admit(task.params["token"], task.store)):
             return _refused("stale_token", {"newest": self._journal.newest(task.store)})
         return self.perform(task)
@@ -86,8 +111,12 @@ class Healer:
         if task.params["phase"] == "measure":
             return Answer(Ran("done", 0, b""), {"phase": "measure", "report": self._measure()})
         action = ACTIONS[task.params["action_type"]]
-        phase = {"snapshot": self._snapshot, "execute": self._execute, "rollback": self._rollback,
-                 "confirm": self._confirm}[task.params["phase"]]
+        phase = {
+            "snapshot": self._snapshot,
+            "execute": self._execute,
+            "rollback": self._rollback,
+            "confirm": self._confirm,
+        }[task.params["phase"]]
         with self._one:
             answer = phase(task, action)
         self._soon()
@@ -127,8 +156,9 @@ class Healer:
             ran, data["steps"] = self._steps(task, action, handler.argv(params), state)
         return Answer(ran, data)
 
-    def _armed_steps(self, task: Any, action: Action, steps: List[List[str]],
-                     snapshot: Dict[str, Any]) -> Tuple[Ran, List[Dict[str, Any]], Dict[str, Any]]:
+    def _armed_steps(
+        self, task: Any, action: Action, steps: List[List[str]], snapshot: Dict[str, Any]
+    ) -> Tuple[Ran, List[Dict[str, Any]], Dict[str, Any]]:
         """The record of the undoing first; what fails half-way is undone at once."""
         heal_id = task.params["heal_id"]
         wanted = float(task.params.get("arm_s") or action.armed_s or 0)
@@ -173,8 +203,9 @@ class Healer:
             self._armed.settle(task.params["heal_id"], UNDONE)
         return Answer(ran, {"restored": now is not None, "steps": steps, "state": now})
 
-    def _restore(self, task: Any, action: Action,
-                 snapshot: Dict[str, Any]) -> Tuple[Ran, List[Dict[str, Any]], Optional[dict]]:
+    def _restore(
+        self, task: Any, action: Action, snapshot: Dict[str, Any]
+    ) -> Tuple[Ran, List[Dict[str, Any]], Optional[dict]]:
         """Back to a snapshot, unless things are so already; the state then, None when it is not back."""
         kind, before = KINDS[action.rollback or ""], snapshot["state"]
         assert kind.restore is not None
@@ -185,10 +216,13 @@ class Healer:
             return Ran("done", 0, b""), [], before
         ran, steps = self._steps(task, action, kind.restore(before), before, params)
         now = kind.now(before, params, self._host)
-        if kind.same(before, now):    # what counts; the timer may have been a moment faster, and the steps have failed
+        if kind.same(before, now):  # what counts; the timer may have been a moment faster, and the steps have failed
             return ran._replace(status="done", reason=None), steps, now
-        return (ran._replace(status="failed", reason="the state was not restored") if ran.status == "done" else ran,
-                steps, None)
+        return (
+            ran._replace(status="failed", reason="the state was not restored") if ran.status == "done" else ran,
+            steps,
+            None,
+        )
 
     def _confirm(self, task: Any, action: Action) -> Answer:
         """Keep an armed change for good. One that the timer has undone, or is undoing, stays undone."""
@@ -197,8 +231,9 @@ class Healer:
             return Answer(Ran("done", 0, b"", f"{action.name} had armed nothing"), {"armed": False, "kept": False})
         if state == CONFIRMED:
             return Answer(Ran("done", 0, b""), {"armed": False, "kept": True})
-        return _refused(f"undone: nobody confirmed {action.name} in time", {"armed": False, "kept": False,
-                                                                            "state": state})
+        return _refused(
+            f"undone: nobody confirmed {action.name} in time", {"armed": False, "kept": False, "state": state}
+        )
 
     # ---- inside
     def _take(self, task: Any, action: Action) -> Tuple[Optional[dict], Optional[str]]:
@@ -212,17 +247,36 @@ class Healer:
             state = KINDS[action.snapshot].take(task.params["params"], self._host)
         except (OSError, ValueError, KeyError, IndexError) as error:
             return None, str(error)
-        snapshot = {"kind": action.snapshot, "taken_at": time.time(), "action_type": action.name,
-                    "params": task.params["params"], "state": state}
+        snapshot = {
+            "kind": action.snapshot,
+            "taken_at": time.time(),
+            "action_type": action.name,
+            "params": task.params["params"],
+            "state": state,
+        }
         self._snapshots.save(task.params["heal_id"], snapshot)
         return snapshot, None
 
-    def _steps(self, task: Any, action: Action, steps: List[List[str]], state: Dict[str, Any],
-               params: Optional[Dict[str, Any]] = None) -> Tuple[Ran, List[Dict[str, Any]]]:
+    def _steps(
+        self,
+        task: Any,
+        action: Action,
+        steps: List[List[str]],
+        state: Dict[str, Any],
+        params: Optional[Dict[str, Any]] = None,
+    ) -> Tuple[Ran, List[Dict[str, Any]]]:
         """Argument lists and native steps in order, until one fails; all within one time-out."""
         deadline = time.monotonic() + (task.params["timeout"] or action.timeout)
-        context = Context(params or task.params["params"], state, self._host.capabilities, task.cancel, deadline,
-                          self._host.protected, self._host.config, task.on_start)
+        context = Context(
+            params or task.params["params"],
+            state,
+            self._host.capabilities,
+            task.cancel,
+            deadline,
+            self._host.protected,
+            self._host.config,
+            task.on_start,
+        )
         done: List[Dict[str, Any]] = []
         output = b""
         ran = Ran("done", 0, b"")
@@ -232,9 +286,14 @@ class Healer:
             if argv[0].startswith("@"):
                 ran = NATIVE[argv[0][1:]](context)
             else:
-                ran = run(argv, max(0.1, deadline - time.monotonic()), task.cancel, on_start=task.on_start,
-                          on_output=task.on_output)
-            output = (output + ran.output)[:OUTPUT_LIMIT + 1]
+                ran = run(
+                    argv,
+                    max(0.1, deadline - time.monotonic()),
+                    task.cancel,
+                    on_start=task.on_start,
+                    on_output=task.on_output,
+                )
+            output = (output + ran.output)[: OUTPUT_LIMIT + 1]
             done.append({"argv": [part[:1000] for part in argv], "exit_code": ran.exit_code, "status": ran.status})
             if ran.status != "done" and not (may_fail and ran.status == "failed"):
                 break

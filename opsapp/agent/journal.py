@@ -5,6 +5,7 @@ its id before it is acknowledged, "started" before a process is made, the result
 file of its own under results/ until the server has thanked for it; ids stay known for KEEP_S.
 Must not: run or send anything.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -44,7 +45,7 @@ class Journal:
         os.makedirs(self.results, mode=0o700, exist_ok=True)
         self._lock = threading.RLock()
         self._entries: Dict[str, Entry] = {}
-        self._tokens: Dict[str, int] = {}    # the newest fencing token of each service, the latest service last
+        self._tokens: Dict[str, int] = {}  # the newest fencing token of each service, the latest service last
         self._lines = Lines(os.path.join(directory, "journal.jsonl"))
         for line in self._lines:
             self._replay(line)
@@ -54,8 +55,11 @@ class Journal:
     # ---- reading
     def held(self) -> List[dict]:
         with self._lock:
-            return [{"command_id": name, "state": "finished" if entry.state == FINISHED else "running"}
-                    for name, entry in self._entries.items() if entry.state != THANKED]
+            return [
+                {"command_id": name, "state": "finished" if entry.state == FINISHED else "running"}
+                for name, entry in self._entries.items()
+                if entry.state != THANKED
+            ]
 
     def unthanked(self) -> List[str]:
         with self._lock:
@@ -171,7 +175,7 @@ class Journal:
         try:
             said = loads(line)
         except WireError:
-            return    # one line damaged by the disk: the others still count
+            return  # one line damaged by the disk: the others still count
         did, name = said.get("did"), said.get("id")
         if did == "token":
             store = said.get("store", "")

@@ -3,6 +3,7 @@
 A program carries in its environment who started it. Once that process is gone, nobody would end what is left.
 Must not: know commands.
 """
+
 from __future__ import annotations
 
 import os
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Dict, Iterable, Iterator, Set, Tuple
 
 RUN, OWNER = "OPSAPP_RUN_ID", "OPSAPP_RUN_SERVER"
-DIRECTORY = "opsapp-run"    # .owner.run-random
+DIRECTORY = "opsapp-run"  # .owner.run-random
 
 
 def marks(run: str) -> Dict[str, str]:
@@ -72,7 +73,7 @@ def _kill(pids: Iterable[int]) -> int:
         try:
             os.kill(pid, signal.SIGKILL)
             found += 1
-        except (ProcessLookupError, PermissionError):    # gone meanwhile, or it has become another user's
+        except (ProcessLookupError, PermissionError):  # gone meanwhile, or it has become another user's
             continue
     return found
 

@@ -2,6 +2,7 @@
 
 Must not: know what commands do.
 """
+
 from __future__ import annotations
 
 import logging
@@ -29,11 +30,11 @@ from .transport import Answer, TransportError, parse_url, request
 from .websocket import Closed, WebSocket
 
 log = logging.getLogger("link")
-STEADY_S = 10.0            # a session that lasted this long ends the back-off
-SESSION_FIRST_S = 5.0      # between attempts at a session while polling works
+STEADY_S = 10.0  # a session that lasted this long ends the back-off
+SESSION_FIRST_S = 5.0  # between attempts at a session while polling works
 SESSION_MOST_S = 300.0
 SPOOLED_PER_POLL = 20
-RESULTS_ROOM = MAX_POLL_BODY - 300_000    # the rest is the report's
+RESULTS_ROOM = MAX_POLL_BODY - 300_000  # the rest is the report's
 
 
 class Backoff:
@@ -56,8 +57,9 @@ class Backoff:
 
 
 class Link:
-    def __init__(self, config: Config, executor: Executor, reporter: Reporter, spool: Spool, streams: Streams,
-                 outcomes: Outcomes):
+    def __init__(
+        self, config: Config, executor: Executor, reporter: Reporter, spool: Spool, streams: Streams, outcomes: Outcomes
+    ):
         self.session: Optional[Session] = None
         self.connected_once = threading.Event()
         self._config = config
@@ -148,9 +150,18 @@ class Link:
             ws = WebSocket(self._address, self._path("session"), self._config.key)
             try:
                 self._reporter.ip = ws.local_ip
-                session = Session(ws, self._hello(), executor=self._executor, reporter=self._reporter,
-                                  spool=self._spool, streams=self._streams, outcomes=self._outcomes,
-                                  policies=self.policies, protect=self.protect, server_time=self.server_time)
+                session = Session(
+                    ws,
+                    self._hello(),
+                    executor=self._executor,
+                    reporter=self._reporter,
+                    spool=self._spool,
+                    streams=self._streams,
+                    outcomes=self._outcomes,
+                    policies=self.policies,
+                    protect=self.protect,
+                    server_time=self.server_time,
+                )
                 self.session = session
                 self._ws = ws
                 session.run(lambda: self._stopping or self._welcome(session))
@@ -216,8 +227,16 @@ class Link:
         """One report with all that waits. True when the server took it; then its answer has been seen to."""
         self._retry_after = 0.0
         results, outcomes = self._results(), self._outcomes.waiting()
-        body = dumps({**report, "held": self._executor.journal.held(), "results": results, "outcomes": outcomes,
-                      "policy_version": self.policy_version(), "features": FEATURES})
+        body = dumps(
+            {
+                **report,
+                "held": self._executor.journal.held(),
+                "results": results,
+                "outcomes": outcomes,
+                "policy_version": self.policy_version(),
+                "features": FEATURES,
+            }
+        )
         try:
             answer, ip = request(self._address, "POST", self._path("report"), self._config.key, body=body)
             if answer.status != 200:
@@ -294,10 +313,17 @@ class Link:
 
     def _hello(self) -> Dict[str, Any]:
         reporter = self._reporter
-        return {"agent_id": self._config.agent_id, "machine_id": reporter.machine_id,
-                "boot_id": reporter.metrics.boot_id, "hostname": socket.gethostname(), "os": reporter.metrics.os,
-                "pid": os.getpid(), "held": self._executor.journal.held(),
-                "policy_version": self.policy_version(), "time": time.time()}
+        return {
+            "agent_id": self._config.agent_id,
+            "machine_id": reporter.machine_id,
+            "boot_id": reporter.metrics.boot_id,
+            "hostname": socket.gethostname(),
+            "os": reporter.metrics.os,
+            "pid": os.getpid(),
+            "held": self._executor.journal.held(),
+            "policy_version": self.policy_version(),
+            "time": time.time(),
+        }
 
 
 def _no_policies(_bundle: Any, _signature: str) -> None:

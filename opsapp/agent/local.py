@@ -2,6 +2,7 @@
 
 Must not: run or reach anything. backups.py and media.py do.
 """
+
 from __future__ import annotations
 
 import os
@@ -23,12 +24,12 @@ class Backup(NamedTuple):
     """One set: how old it is (`files`, `newest` or a restic repository), how it is made and how it is proved."""
 
     name: str
-    files: str = ""                       # a glob pattern: the newest match is the newest backup
-    newest: Tuple[str, ...] = ()          # a program that prints when the newest backup was made (epoch seconds)
-    unit: str = ""                        # a systemd unit that makes it
-    run: Tuple[str, ...] = ()             # or a program
+    files: str = ""  # a glob pattern: the newest match is the newest backup
+    newest: Tuple[str, ...] = ()  # a program that prints when the newest backup was made (epoch seconds)
+    unit: str = ""  # a systemd unit that makes it
+    run: Tuple[str, ...] = ()  # or a program
     verify: Tuple[str, ...] = ()
-    restic: str = ""                      # or a restic repository: all three by restic
+    restic: str = ""  # or a restic repository: all three by restic
     password_file: str = ""
     paths: Tuple[str, ...] = ()
 

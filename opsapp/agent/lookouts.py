@@ -2,6 +2,7 @@
 
 Reports carry what the last look saw; one that is too old is left out: unknown. Must not: change anything.
 """
+
 from __future__ import annotations
 
 import logging
@@ -14,9 +15,9 @@ from .config import Config
 from .vpn import Tunnels
 
 log = logging.getLogger("lookouts")
-OLD_AFTER = 3        # looks; as for everything else that conditions read
+OLD_AFTER = 3  # looks; as for everything else that conditions read
 SLACK_S = 10.0
-PATIENCE_S = 20.0    # how long a look is waited for
+PATIENCE_S = 20.0  # how long a look is waited for
 
 
 class Lookouts:
@@ -29,8 +30,10 @@ class Lookouts:
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._kinds: List[Tuple[str, Callable[[], Dict[str, float]]]] = [
-            ("dns", self._dns), ("vpn", self._vpn),
-            *((f"backup {name}", lambda name=name: self._backup(name)) for name in sorted(config.backups))]
+            ("dns", self._dns),
+            ("vpn", self._vpn),
+            *((f"backup {name}", lambda name=name: self._backup(name)) for name in sorted(config.backups)),
+        ]
 
     def run(self) -> None:
         """Until stop(): the thread's body."""
@@ -78,7 +81,7 @@ class Lookouts:
         began = self._monotonic()
         try:
             seen = kind()
-        except OSError as error:    # leaves nothing behind but what was seen before, until that is too old
+        except OSError as error:  # leaves nothing behind but what was seen before, until that is too old
             log.warning("%s: %s", name, error)
             return
         with self._lock:

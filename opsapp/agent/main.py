@@ -2,6 +2,7 @@
 
 Exit codes: 0 stopped as asked, 1 failed (--once without an answer), 2 wrong use, 3 another agent holds the state.
 """
+
 from __future__ import annotations
 
 import dataclasses
@@ -51,7 +52,7 @@ class Agent:
     def __init__(self, config: Config, argv: List[str]):
         self.config = config
         self.restarting = False
-        self.program: Optional[str] = None    # to restart into; None: the same
+        self.program: Optional[str] = None  # to restart into; None: the same
         self.updater = Updater(config, argv, self._restart)
         reserve.use(os.path.join(config.state_dir, "reserve"), config.reserve_bytes)
         rules = PathRules(config)
@@ -63,19 +64,38 @@ class Agent:
         self.outcomes = Outcomes(config.state_dir)
         self.armed = Armed(config.state_dir)
         protected = Protected(config.state_dir, config.protected_processes)
-        healer = table["heal"] = Healer(self.journal, Host(self.capabilities, protected.names, config),
-                               Snapshots(config.state_dir), self.armed, self._measure, self.reporter.soon)
+        healer = table["heal"] = Healer(
+            self.journal,
+            Host(self.capabilities, protected.names, config),
+            Snapshots(config.state_dir),
+            self.armed,
+            self._measure,
+            self.reporter.soon,
+        )
         table["update"] = self.updater
-        self.updater.executor = self.executor = Executor(self.journal, table, busy_limit=config.busy_limit,
-                                 start_expiry_s=config.start_expiry_s, tell=self._tell, output=self._output,
-                                 started=self._started)
+        self.updater.executor = self.executor = Executor(
+            self.journal,
+            table,
+            busy_limit=config.busy_limit,
+            start_expiry_s=config.start_expiry_s,
+            tell=self._tell,
+            output=self._output,
+            started=self._started,
+        )
         streams = Streams(self._stream_kinds(rules))
         self.link = Link(config, self.executor, self.reporter, self.spool, streams, self.outcomes)
         clock = ServerClock(os.path.join(config.state_dir, "server-clock.json"), self.reporter.metrics.boot_id)
         self.link.server_time = clock.heard
-        self.offline = Offline(config, healer, self.outcomes, measure=lambda: self.reporter.measure("measure"),
-                               recent=self.reporter.recent, silent_for=self.link.silent_for, tell=self._tell,
-                               server_time=clock.now)
+        self.offline = Offline(
+            config,
+            healer,
+            self.outcomes,
+            measure=lambda: self.reporter.measure("measure"),
+            recent=self.reporter.recent,
+            silent_for=self.link.silent_for,
+            tell=self._tell,
+            server_time=clock.now,
+        )
         self.link.policies = self.offline.take
         self.link.protect = protected.take
         self.link.on_key_refused = self._key_refused
@@ -89,8 +109,9 @@ class Agent:
         end_left(self.config.state_dir)
         self.executor.recover(but=update["command_id"] if update else None)
         if update:
-            threading.Thread(target=self.updater.judge, args=(update, self.link.connected_once.wait), daemon=True,
-                             name="update").start()
+            threading.Thread(
+                target=self.updater.judge, args=(update, self.link.connected_once.wait), daemon=True, name="update"
+            ).start()
         threading.Thread(target=self.armed.run, daemon=True, name="armed").start()
         if self.config.once:
             self.reporter.lookouts.look_now()
@@ -167,7 +188,7 @@ class Agent:
             self.reporter.run()
         except Exception:
             log.exception("the reporter died")
-            os._exit(70)     # half an agent is worse than none: the service manager starts a whole one
+            os._exit(70)  # half an agent is worse than none: the service manager starts a whole one
 
     def _keep_house(self) -> None:
         while not self._stopping.wait(HOUSEKEEPING_S):
@@ -192,8 +213,11 @@ class Agent:
 
 
 def main(argv: Optional[List[str]] = None) -> int:
-    logging.basicConfig(stream=sys.stderr, level=os.environ.get("OPSAPP_AGENT_LOG", "INFO").upper(),
-                        format="%(levelname)s %(name)s %(message)s")
+    logging.basicConfig(
+        stream=sys.stderr,
+        level=os.environ.get("OPSAPP_AGENT_LOG", "INFO").upper(),
+        format="%(levelname)s %(name)s %(message)s",
+    )
     argv = sys.argv[1:] if argv is None else argv
     try:
         config = load(argv, os.environ)
@@ -227,10 +251,10 @@ def main(argv: Optional[List[str]] = None) -> int:
 def guard(config: Config, argv: List[str]) -> int:
     """Watch over an update, as the old version."""
     place = argv.index("--guard")
-    argv = argv[:place] + argv[place + 2:]
+    argv = argv[:place] + argv[place + 2 :]
     env = dict(os.environ)
     if config.key_file and "OPSAPP_AGENT_KEY" in env:
-        del env["OPSAPP_AGENT_KEY"]    # it was handed over for us alone
+        del env["OPSAPP_AGENT_KEY"]  # it was handed over for us alone
     return watch(config.state_dir, config.guard, config.update_trial_s, restart_argv(argv), env)
 
 

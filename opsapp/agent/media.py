@@ -3,6 +3,7 @@
 Which there are, the operator says (local.py). A key is read from its file for each call and sent in a header, never in
 an address or an argument. Must not: delete media; touch a download that is on its way.
 """
+
 from __future__ import annotations
 
 import json
@@ -17,7 +18,8 @@ CALL_S = 30.0
 MOST_BYTES = 8 * 2**20
 _HEADER = {"jellyfin": "X-Emby-Token", "emby": "X-Emby-Token", "plex": "X-Plex-Token"}
 _SCANS: Dict[str, Tuple[str, str, Optional[dict]]] = {
-    "jellyfin": ("POST", "/Library/Refresh", None), "emby": ("POST", "/Library/Refresh", None),
+    "jellyfin": ("POST", "/Library/Refresh", None),
+    "emby": ("POST", "/Library/Refresh", None),
     "plex": ("GET", "/library/sections/all/refresh", None),
     "sonarr": ("POST", "/api/v3/command", {"name": "RescanSeries"}),
     "radarr": ("POST", "/api/v3/command", {"name": "RescanMovie"}),
@@ -64,8 +66,13 @@ def _stuck(said: Any) -> List[int]:
     rows = said.get("records") if isinstance(said, dict) else None
     if not isinstance(rows, list):
         raise Refused("the queue cannot be read")
-    return [row["id"] for row in rows if isinstance(row, dict) and isinstance(row.get("id"), int)
-            and (row.get("trackedDownloadStatus") in _STUCK or row.get("status") == "failed")]
+    return [
+        row["id"]
+        for row in rows
+        if isinstance(row, dict)
+        and isinstance(row.get("id"), int)
+        and (row.get("trackedDownloadStatus") in _STUCK or row.get("status") == "failed")
+    ]
 
 
 def _call(instance: Instance, method: str, path: str, body: Optional[dict]) -> Any:
@@ -103,5 +110,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 def _unknown(context: Context) -> Ran:
     known = ", ".join(sorted(context.config.instances)) or "none"
-    return failed(f"no_capable_handler: this agent's configuration has no instance "
-                  f"{context.params['instance_id']!r} (it has: {known})")
+    return failed(
+        f"no_capable_handler: this agent's configuration has no instance "
+        f"{context.params['instance_id']!r} (it has: {known})"
+    )

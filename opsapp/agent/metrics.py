@@ -2,6 +2,7 @@
 
 Must not: start a process, block on a dead file system.
 """
+
 from __future__ import annotations
 
 import os
@@ -46,10 +47,22 @@ class Metrics:
             metrics["tx_bytes_s"] = sum(each["tx_bytes"] for name, each in network.items() if name != "lo")
         metrics["reboot_required"] = float(os.path.exists("/run/reboot-required"))
         found = {
-            "hostname": socket.gethostname(), "os": self.os, "kernel": self.kernel, "arch": self.arch,
-            "boot_id": self.boot_id, "cpu_percent": self.rates.cpu_percent(), "mem_percent": mem, "swap_percent": swap,
-            "disk_percent": disks.get("/"), "disks": disks, "uptime_s": _uptime(), **_load(), "metrics": metrics,
-            "network": network, "temperatures": _temperatures(), "top_processes": top,
+            "hostname": socket.gethostname(),
+            "os": self.os,
+            "kernel": self.kernel,
+            "arch": self.arch,
+            "boot_id": self.boot_id,
+            "cpu_percent": self.rates.cpu_percent(),
+            "mem_percent": mem,
+            "swap_percent": swap,
+            "disk_percent": disks.get("/"),
+            "disks": disks,
+            "uptime_s": _uptime(),
+            **_load(),
+            "metrics": metrics,
+            "network": network,
+            "temperatures": _temperatures(),
+            "top_processes": top,
         }
         return {name: value for name, value in found.items() if value is not None}
 
@@ -61,14 +74,21 @@ class Metrics:
             self._processes = {(each["pid"], each["started"]): each["ticks"] for each in seen}
             self._processes_at = now
         share = {}
-        for each in seen if known and spent >= SPAN_S else ():    # one that is new has begun meanwhile, from nothing
+        for each in seen if known and spent >= SPAN_S else ():  # one that is new has begun meanwhile, from nothing
             past = before.get((each["pid"], each["started"]), 0)
             share[each["pid"]] = round(100 * (each["ticks"] - past) / _TICKS / spent, 1)
         by_cpu = sorted(seen, key=lambda each: -share[each["pid"]])[:TOP] if share else []
         by_memory = sorted(seen, key=lambda each: -each["rss"])[:TOP]
         chosen = {each["pid"]: each for each in by_cpu + by_memory}
-        top = [{"pid": each["pid"], "name": each["name"], "rss_bytes": each["rss"],
-                **({"cpu_percent": share[each["pid"]]} if share else {})} for each in chosen.values()]
+        top = [
+            {
+                "pid": each["pid"],
+                "name": each["name"],
+                "rss_bytes": each["rss"],
+                **({"cpu_percent": share[each["pid"]]} if share else {}),
+            }
+            for each in chosen.values()
+        ]
         zombies = sum(each["state"] == "Z" for each in seen)
         return top, {"processes": float(len(seen)), "zombies": float(zombies)}
 

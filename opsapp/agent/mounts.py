@@ -2,6 +2,7 @@
 
 Must not: change anything.
 """
+
 from __future__ import annotations
 
 import os

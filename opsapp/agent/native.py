@@ -3,6 +3,7 @@
 A step gets the action's parameters and the state recorded before it, and answers like a program that ran.
 Must not: touch a protected process, a kernel thread, or the agent and its ancestors.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -26,10 +27,10 @@ class Context(NamedTuple):
     """What a native step may use."""
 
     params: Dict[str, Any]
-    state: Dict[str, Any]          # of the snapshot; {} when there is none
+    state: Dict[str, Any]  # of the snapshot; {} when there is none
     capabilities: Capabilities
     cancel: Cancel
-    deadline: float                # monotonic
+    deadline: float  # monotonic
     protected: Set[str]
     config: Config
     on_start: Callable[[Group], None]
@@ -59,14 +60,18 @@ def untouchable(protected: Set[str]) -> Callable[[dict], bool]:
         own.add(pid)
         pid = parents.get(pid, 0)
     below = {os.getpid()}
-    while True:    # what the agent itself has started just now
+    while True:  # what the agent itself has started just now
         found = {child for child, parent in parents.items() if parent in below} - below
         if not found:
             break
         below |= found
     own |= below
-    return lambda each: (each["pid"] <= 2 or each["ppid"] == 2 or each["pid"] in own
-                         or is_protected(each["pid"], each["name"], protected))
+    return lambda each: (
+        each["pid"] <= 2
+        or each["ppid"] == 2
+        or each["pid"] in own
+        or is_protected(each["pid"], each["name"], protected)
+    )
 
 
 def top_process(by: str, protected: Set[str]) -> Optional[dict]:
@@ -126,7 +131,7 @@ def threads(pid: int) -> Dict[str, Dict[str, int]]:
     found = {}
     for task in os.listdir(f"/proc/{pid}/task"):
         parts = (maybe(f"/proc/{pid}/task/{task}/stat") or "").rpartition(")")[2].split()
-        if len(parts) > 19:    # else it has just ended
+        if len(parts) > 19:  # else it has just ended
             found[task] = {"started": int(parts[19]), "nice": int(parts[16])}
     return found
 
@@ -158,12 +163,15 @@ def set_priorities(pid: int, name: str, wanted: Callable[[str, int], int]) -> Ra
     changed: Set[str] = set()
     try:
         for _ in range(RENICE_LOOKS):
-            wrong = {thread: priority for thread, about in threads(pid).items()
-                     if (priority := wanted(thread, about["started"])) != about["nice"]}
+            wrong = {
+                thread: priority
+                for thread, about in threads(pid).items()
+                if (priority := wanted(thread, about["started"])) != about["nice"]
+            }
             if not wrong:
                 return done(f"{name} ({pid}): {len(changed)} threads have another priority now")
             for thread, priority in wrong.items():
-                with contextlib.suppress(ProcessLookupError):    # it has ended
+                with contextlib.suppress(ProcessLookupError):  # it has ended
                     os.setpriority(os.PRIO_PROCESS, int(thread), priority)
                     changed.add(thread)
     except OSError as error:

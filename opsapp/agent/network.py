@@ -2,6 +2,7 @@
 
 All of them can cut the host off, so all of them are armed (armed.py). Must not: touch the loopback.
 """
+
 from __future__ import annotations
 
 import ipaddress
@@ -18,7 +19,7 @@ from .proc import maybe
 from .services import ask
 
 CARRIER_S = 5.0
-_FLAGS = {"linkdown", "dead", "pervasive", "offload", "notify"}    # `ip route` shows these and does not take them
+_FLAGS = {"linkdown", "dead", "pervasive", "offload", "notify"}  # `ip route` shows these and does not take them
 
 
 class Unseen(OSError):
@@ -33,8 +34,11 @@ def take_link(params: Dict[str, Any], _host: Any) -> dict:
     if code != 0:
         raise Unseen(f"ip address show {nic}: {said.strip()[:200]}")
     about = json.loads(said)[0]
-    addresses = [f"{one['local']}/{one['prefixlen']}" for one in about.get("addr_info", [])
-                 if one.get("scope") != "link" and "local" in one]
+    addresses = [
+        f"{one['local']}/{one['prefixlen']}"
+        for one in about.get("addr_info", [])
+        if one.get("scope") != "link" and "local" in one
+    ]
     return {"nic": nic, "up": "UP" in about.get("flags", []), "addresses": addresses, "routes": _routes(nic)}
 
 
@@ -49,9 +53,14 @@ def _routes(nic: str) -> List[str]:
 
 
 def link_is_back(before: dict, now: dict) -> bool:
-    return (before["up"] == now["up"] and set(before["addresses"]) <= set(now["addresses"])
-            and (not before["up"] or {_route_key(one) for one in before["routes"]}
-                 <= {_route_key(one) for one in now["routes"]}))
+    return (
+        before["up"] == now["up"]
+        and set(before["addresses"]) <= set(now["addresses"])
+        and (
+            not before["up"]
+            or {_route_key(one) for one in before["routes"]} <= {_route_key(one) for one in now["routes"]}
+        )
+    )
 
 
 def _route_key(route: str) -> Tuple[str, ...]:
@@ -82,9 +91,13 @@ def restore_link(context: Context) -> Ran:
 
 def _put_back(context: Context, before: Dict[str, Any], success: str) -> Ran:
     now = take_link({"nic": before["nic"]}, None)
-    wanted = [["ip", "address", "add", address, "brd", "+", "dev", before["nic"]] if "." in address
-              else ["ip", "address", "add", address, "dev", before["nic"]]
-              for address in before["addresses"] if address not in now["addresses"]]
+    wanted = [
+        ["ip", "address", "add", address, "brd", "+", "dev", before["nic"]]
+        if "." in address
+        else ["ip", "address", "add", address, "dev", before["nic"]]
+        for address in before["addresses"]
+        if address not in now["addresses"]
+    ]
     if before["up"]:
         present = {_route_key(route) for route in now["routes"]}
         missing = [route for route in before["routes"] if _route_key(route) not in present]
@@ -127,8 +140,9 @@ def restore_tunnel(context: Context) -> Ran:
 def take_resolver(_params: Dict[str, Any], host: Any) -> dict:
     text = maybe(resolver.RESOLV_CONF)
     state: Dict[str, Any] = {"resolv_conf": text, "links": {}}
-    if os.path.realpath(resolver.RESOLV_CONF).startswith("/run/systemd/resolve/") \
-            and host.capabilities.usable("resolvectl"):
+    if os.path.realpath(resolver.RESOLV_CONF).startswith("/run/systemd/resolve/") and host.capabilities.usable(
+        "resolvectl"
+    ):
         state["links"] = resolved_servers()
     return state
 
@@ -138,8 +152,10 @@ def resolved_servers() -> Dict[str, List[str]]:
     code, said = ask(["resolvectl", "--no-pager", "dns"])
     if code != 0:
         raise Unseen(f"resolvectl dns: {said.strip()[:200]}")
-    return {match.group(1): match.group(2).split()
-            for match in re.finditer(r"^Link \d+ \((.+?)\):[ \t]*(.*)$", said, re.MULTILINE)}
+    return {
+        match.group(1): match.group(2).split()
+        for match in re.finditer(r"^Link \d+ \((.+?)\):[ \t]*(.*)$", said, re.MULTILINE)
+    }
 
 
 def resolver_is_back(before: dict, now: dict) -> bool:

@@ -4,6 +4,7 @@ The same action table, condition language, snapshots and checks as when the serv
 policies only, within the budget, one heal at a time, unknown is never true.
 Must not: act on anything but this host.
 """
+
 from __future__ import annotations
 
 import logging
@@ -14,9 +15,10 @@ import time
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 from opsapp.wire.actions import ACTIONS
-from opsapp.wire.conditions import Condition, key_of, parse
+from opsapp.wire.conditions import Condition, parse
 from opsapp.wire.fields import WireError, dumps, loads
 from opsapp.wire.policies import check_bundle, secret_of
+from opsapp.wire.readings import key_of
 from opsapp.wire.restarts import crash_looping, restarts
 
 from .config import Config
@@ -57,17 +59,27 @@ def readings(report: dict) -> Dict[str, Any]:
     for name, state in (report.get("services") or {}).items():
         count = restarts(starts.get(name), counted_s)
         lately = {"state": state, "restarts_5m": count, "crash_looping": crash_looping(state, count)}
-        found.update((key_of("service", name, attribute), value) for attribute, value in lately.items()
-                     if value is not None)
+        found.update(
+            (key_of("service", name, attribute), value) for attribute, value in lately.items() if value is not None
+        )
         if state in ("active", "reloading", "inactive", "failed"):
             found[key_of("service", name, "failed")] = int(state == "failed")
     return found
 
 
 class Offline:
-    def __init__(self, config: Config, healer: Healer, outcomes: Outcomes, *, measure: Callable[[], dict],
-                 recent: Callable[[float], dict], silent_for: Callable[[], float], tell: Callable[[], None],
-                 server_time: Callable[[], float] = time.time):
+    def __init__(
+        self,
+        config: Config,
+        healer: Healer,
+        outcomes: Outcomes,
+        *,
+        measure: Callable[[], dict],
+        recent: Callable[[float], dict],
+        silent_for: Callable[[], float],
+        tell: Callable[[], None],
+        server_time: Callable[[], float] = time.time,
+    ):
         self.bundle: Optional[dict] = None
         self._path = os.path.join(config.state_dir, "policies.json")
         self._config = config
@@ -129,8 +141,9 @@ class Offline:
         try:
             with open(self._path, "rb") as file:
                 kept = loads(file.read())
-            self.bundle = check_bundle(kept["bundle"], kept["signature"], secret_of(self._config.key),
-                                       self._config.agent_id)
+            self.bundle = check_bundle(
+                kept["bundle"], kept["signature"], secret_of(self._config.key), self._config.agent_id
+            )
         except FileNotFoundError:
             return
         except (OSError, WireError, KeyError, TypeError) as error:
@@ -139,7 +152,7 @@ class Offline:
     def _may(self, bundle: dict, policy: dict, key: Tuple[str, str], now: float) -> bool:
         if self._silent_for() < bundle["offline_after_s"]:
             return False
-        if now - self._outcomes.last(*key) < policy["cooldown_s"]:    # also after a restart of this agent
+        if now - self._outcomes.last(*key) < policy["cooldown_s"]:  # also after a restart of this agent
             return False
         if self._outcomes.since(now - bundle["budget_window_s"]) >= bundle["budget"]:
             log.warning("the heal budget is used up: %s on %s is left alone", *key)
@@ -153,7 +166,7 @@ class Offline:
             outcome = {**self._begin(policy, name, condition, report, position), "case_id": case_id}
             try:
                 self._outcomes.begin(outcome)
-            except OSError as error:    # what cannot be written down is not done
+            except OSError as error:  # what cannot be written down is not done
                 log.error("%s on %s is left alone: %s", step["action"], name or "the host", error)
                 return
             began = time.monotonic()
@@ -183,11 +196,24 @@ class Offline:
         params = ACTIONS[step["action"]].complete(step["params"], name or None)
         assert self.bundle is not None
         values = readings(report)
-        return {"outcome_id": secrets.token_hex(8), "rule_id": policy["rule_id"], "condition": str(condition),
-                "target": f"{host}/{name}" if name else host, "action_type": step["action"], "action_params": params,
-                "escalation_step": position, "action_success": 0, "verified": 0, "outcome": "failed", "reason": None,
-                "duration_s": 0, "created_at": time.time(), "policy_version": self.bundle["version"],
-                "metrics_before": {key: values[key] for key in condition.names if key in values}, "metrics_after": {}}
+        return {
+            "outcome_id": secrets.token_hex(8),
+            "rule_id": policy["rule_id"],
+            "condition": str(condition),
+            "target": f"{host}/{name}" if name else host,
+            "action_type": step["action"],
+            "action_params": params,
+            "escalation_step": position,
+            "action_success": 0,
+            "verified": 0,
+            "outcome": "failed",
+            "reason": None,
+            "duration_s": 0,
+            "created_at": time.time(),
+            "policy_version": self.bundle["version"],
+            "metrics_before": {key: values[key] for key in condition.names if key in values},
+            "metrics_after": {},
+        }
 
     def _step(self, policy: dict, name: str, condition: Condition, outcome: dict) -> dict:
         action = ACTIONS[outcome["action_type"]]
@@ -198,22 +224,32 @@ class Offline:
         answer = self._phase("execute", outcome, params)
         if answer.ran is None or answer.ran.status != "done":
             said = (answer.ran.reason if answer.ran else None) or "the action failed"
-            return {"reason": f"{said}; undone", "outcome": "rolled_back"} if (answer.data or {}).get("undone") else {
-                "reason": said}
+            return (
+                {"reason": f"{said}; undone", "outcome": "rolled_back"}
+                if (answer.data or {}).get("undone")
+                else {"reason": said}
+            )
         self._stop.wait(action.settle if policy["settle_s"] is None else max(action.least_settle, policy["settle_s"]))
         after = readings(self._measure())
         verdict = condition.evaluate(after)
         seen = {key: after[key] for key in condition.names if key in after}
         if verdict is False:
-            if action.armed_s:    # nobody else is there who could say that we can still be reached
+            if action.armed_s:  # nobody else is there who could say that we can still be reached
                 self._phase("confirm", outcome, params)
             return {"action_success": 1, "verified": 1, "outcome": "verified", "metrics_after": seen}
         if verdict is None and not action.armed_s:
-            return {"action_success": 1, "outcome": "inconclusive", "reason": "not known afterwards",
-                    "metrics_after": seen}
+            return {
+                "action_success": 1,
+                "outcome": "inconclusive",
+                "reason": "not known afterwards",
+                "metrics_after": seen,
+            }
         # What may have cut this host off is not kept on a guess: its timer would take it back anyway.
-        known = {"outcome": "inconclusive", "reason": "not known afterwards"} if verdict is None else {
-            "reason": "the condition still holds"}
+        known = (
+            {"outcome": "inconclusive", "reason": "not known afterwards"}
+            if verdict is None
+            else {"reason": "the condition still holds"}
+        )
         found = {"action_success": 1, "metrics_after": seen, **known}
         if action.reversible:
             back = self._phase("rollback", outcome, params)
@@ -223,12 +259,20 @@ class Offline:
         return found
 
     def _phase(self, phase: str, outcome: dict, params: dict) -> Answer:
-        task = LocalTask({"heal_id": f"alone.{outcome['outcome_id']}", "phase": phase, "params": params,
-                          "action_type": outcome["action_type"], "snapshot": None, "timeout": None},
-                         lambda group: self._outcomes.process(outcome["outcome_id"], group))
+        task = LocalTask(
+            {
+                "heal_id": f"alone.{outcome['outcome_id']}",
+                "phase": phase,
+                "params": params,
+                "action_type": outcome["action_type"],
+                "snapshot": None,
+                "timeout": None,
+            },
+            lambda group: self._outcomes.process(outcome["outcome_id"], group),
+        )
         try:
             return self._healer.perform(task)
-        except Exception as error:    # whatever a handler does, the heal must come to an end
+        except Exception as error:  # whatever a handler does, the heal must come to an end
             log.exception("a heal failed inside the agent")
             return Answer(Ran("failed", None, b"", f"agent error: {type(error).__name__}: {error}"))
         finally:

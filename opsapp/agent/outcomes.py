@@ -2,6 +2,7 @@
 
 Must not: heal. They are told to the server once each and in order.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -17,25 +18,25 @@ from .processes import Group, end_orphans
 
 log = logging.getLogger("outcomes")
 BEGUN, DONE, THANKED, PROCESS, PAST = "begun", "done", "thanked", "process", "past"
-MOST_PAST, PAST_S = 1000, 7 * 86400.0    # heals that are remembered after they were told, for budget and cooldowns
+MOST_PAST, PAST_S = 1000, 7 * 86400.0  # heals that are remembered after they were told, for budget and cooldowns
 
 
 class Begun(NamedTuple):
     at: float
     rule_id: str
-    name: str    # of the service, container or mount; empty for the host itself
+    name: str  # of the service, container or mount; empty for the host itself
 
 
 class Outcomes:
     def __init__(self, directory: str):
         self._lock = threading.Lock()
         self._lines = Lines(os.path.join(directory, "outcomes.jsonl"))
-        self._kept: Dict[str, dict] = {}     # in order of their beginning
+        self._kept: Dict[str, dict] = {}  # in order of their beginning
         self._state: Dict[str, str] = {}
         self._groups: Dict[str, Group] = {}  # of those begun: what a kill would leave running
-        self._begun: List[Begun] = []        # thanked for or not: they are spent all the same
+        self._begun: List[Begun] = []  # thanked for or not: they are spent all the same
         for line in self._lines:
-            with contextlib.suppress(WireError):    # a line damaged by the disk: the others still count
+            with contextlib.suppress(WireError):  # a line damaged by the disk: the others still count
                 self._replay(loads(line))
         self._lose_open()
 
@@ -63,7 +64,7 @@ class Outcomes:
                 if not self._kept:
                     self._forget_old()
                     self._lines.replace([dumps({"did": PAST, "begun": self._begun})] if self._begun else [])
-            except OSError as error:    # told again, or written shorter next time
+            except OSError as error:  # told again, or written shorter next time
                 log.warning("it cannot be noted that the server has outcome %s: %s", name, error)
 
     def waiting(self, most: int = 50) -> List[dict]:
@@ -84,8 +85,9 @@ class Outcomes:
     def last(self, rule_id: str, name: str) -> float:
         """When a heal by this rule of this thing began last."""
         with self._lock:
-            return max((one.at for one in self._begun if (one.rule_id, one.name) == (rule_id, name)),
-                       default=float("-inf"))
+            return max(
+                (one.at for one in self._begun if (one.rule_id, one.name) == (rule_id, name)), default=float("-inf")
+            )
 
     def close(self) -> None:
         self._lines.close()

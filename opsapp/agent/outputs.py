@@ -2,6 +2,7 @@
 
 Must not: keep what a result keeps; this is for the moment only.
 """
+
 from __future__ import annotations
 
 import codecs
@@ -63,4 +64,4 @@ class Outputs:
         text, writing.waiting, writing.sent_at = writing.waiting, "", self._clock()
         for start in range(0, len(text), PIECE):
             writing.seq += 1
-            self._send(name, writing.seq, text[start:start + PIECE])
+            self._send(name, writing.seq, text[start : start + PIECE])

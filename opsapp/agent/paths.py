@@ -3,6 +3,7 @@
 A path is judged by what it really is: every symlink is resolved, the opened file's own name is judged again, so that a
 link swapped in between gains nothing. Must not: read or write contents.
 """
+
 from __future__ import annotations
 
 import fnmatch

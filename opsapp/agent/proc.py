@@ -2,6 +2,7 @@
 
 Must not: judge what it reads.
 """
+
 from __future__ import annotations
 
 import os
@@ -35,7 +36,16 @@ def processes() -> List[dict]:
         parts = tail.split()
         if len(parts) < 22:
             continue
-        found.append({"pid": int(name), "name": head.partition("(")[2], "state": parts[0], "ppid": int(parts[1]),
-                      "ticks": int(parts[11]) + int(parts[12]), "nice": int(parts[16]), "started": int(parts[19]),
-                      "rss": int(parts[21]) * _PAGE})
+        found.append(
+            {
+                "pid": int(name),
+                "name": head.partition("(")[2],
+                "state": parts[0],
+                "ppid": int(parts[1]),
+                "ticks": int(parts[11]) + int(parts[12]),
+                "nice": int(parts[16]),
+                "started": int(parts[19]),
+                "rss": int(parts[21]) * _PAGE,
+            }
+        )
     return found

@@ -3,6 +3,7 @@
 A program waits at a gate until its process group is known to whoever must be able to stop it, should we be killed.
 Must not: read a string through a shell; know commands or results.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -18,7 +19,7 @@ from typing import Callable, Dict, List, NamedTuple, Optional
 from opsapp.wire.frames import OUTPUT_LIMIT
 
 TERM_GRACE_S = 2.0
-DRAIN_S = 0.2         # after the program has ended: a daemon it left behind may hold its output open for ever
+DRAIN_S = 0.2  # after the program has ended: a daemon it left behind may hold its output open for ever
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _PROC_FIELDS_AFTER_COMM = 19
 # The gate: a shell that turns into the program on a word from us. If we are killed before, it reads the end of the pipe
@@ -27,16 +28,16 @@ _GATE = ("/bin/sh", "-c", 'read -r go || exit 125; exec "$@" </dev/null', "opsap
 
 
 class Ran(NamedTuple):
-    status: str                 # done, failed, timeout, cancelled
+    status: str  # done, failed, timeout, cancelled
     exit_code: Optional[int]
-    output: bytes               # at most OUTPUT_LIMIT + 1 bytes: the last one says that there was more
+    output: bytes  # at most OUTPUT_LIMIT + 1 bytes: the last one says that there was more
     reason: Optional[str] = None
 
 
 class Group(NamedTuple):
     """A process group as one agent leaves it to the next."""
 
-    pid: int           # of its leader
+    pid: int  # of its leader
     started: int
     boot: str
 
@@ -74,7 +75,7 @@ class Manner(NamedTuple):
 
     cwd: str = "/"
     umask: int = 0o022
-    grace: float = TERM_GRACE_S    # between TERM and KILL
+    grace: float = TERM_GRACE_S  # between TERM and KILL
 
 
 def environment(more: Optional[Dict[str, str]] = None) -> Dict[str, str]:
@@ -88,10 +89,17 @@ def environment(more: Optional[Dict[str, str]] = None) -> Dict[str, str]:
     return kept
 
 
-def run(argv: List[str], timeout: float, cancel: Cancel, *, env: Optional[Dict[str, str]] = None,
-        on_start: Optional[Callable[[Group], None]] = None,
-        on_output: Optional[Callable[[bytes], None]] = None, limit: int = OUTPUT_LIMIT,
-        manner: Optional[Manner] = None) -> Ran:
+def run(
+    argv: List[str],
+    timeout: float,
+    cancel: Cancel,
+    *,
+    env: Optional[Dict[str, str]] = None,
+    on_start: Optional[Callable[[Group], None]] = None,
+    on_output: Optional[Callable[[bytes], None]] = None,
+    limit: int = OUTPUT_LIMIT,
+    manner: Optional[Manner] = None,
+) -> Ran:
     """Run `argv` to its end, or end its whole process group at the time-out or when cancelled."""
     deadline = time.monotonic() + timeout
     manner = manner or Manner(grace=TERM_GRACE_S)
@@ -117,19 +125,28 @@ def run(argv: List[str], timeout: float, cancel: Cancel, *, env: Optional[Dict[s
         reader.close()
 
 
-def _start(argv: List[str], env: Dict[str, str], manner: Manner,
-           on_start: Optional[Callable[[Group], None]]) -> "subprocess.Popen[bytes]":
+def _start(
+    argv: List[str], env: Dict[str, str], manner: Manner, on_start: Optional[Callable[[Group], None]]
+) -> "subprocess.Popen[bytes]":
     """The program, let go once `on_start` has returned; whatever that raises, nothing has begun."""
     _find(argv[0], env)
-    child = subprocess.Popen([*_GATE, *argv], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                             cwd=manner.cwd, env=env, start_new_session=True, umask=manner.umask)
+    child = subprocess.Popen(
+        [*_GATE, *argv],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        cwd=manner.cwd,
+        env=env,
+        start_new_session=True,
+        umask=manner.umask,
+    )
     gate, out = child.stdin, child.stdout
     assert gate is not None
     assert out is not None
     try:
         if on_start:
             on_start(Group(child.pid, start_time(child.pid), boot_id()))
-        with contextlib.suppress(BrokenPipeError):    # ended from outside already: its exit code tells
+        with contextlib.suppress(BrokenPipeError):  # ended from outside already: its exit code tells
             os.write(gate.fileno(), b"go\n")
     except BaseException:
         gate.close()
@@ -220,8 +237,9 @@ class _Reader:
         self.child.stdout.close()  # type: ignore[union-attr]
 
 
-def end_group(child: "subprocess.Popen[bytes]", reader: Optional[_Reader] = None,
-              grace: Optional[float] = None) -> None:
+def end_group(
+    child: "subprocess.Popen[bytes]", reader: Optional[_Reader] = None, grace: Optional[float] = None
+) -> None:
     """TERM to the whole group, KILL after a grace to whatever is left of it."""
     signal_group(child.pid, signal.SIGTERM)
     until = time.monotonic() + (TERM_GRACE_S if grace is None else grace)
@@ -283,7 +301,7 @@ def end_orphans(group: Group) -> bool:
     leader = start_time(group.pid)
     if not group.pid or not group.started or (leader and leader != group.started) or not group_alive(group.pid):
         return False
-    if group.boot != boot_id():    # the number is somebody else's since the host was restarted
+    if group.boot != boot_id():  # the number is somebody else's since the host was restarted
         return False
     signal_group(group.pid, signal.SIGTERM)
     until = time.monotonic() + TERM_GRACE_S
@@ -312,7 +330,7 @@ def end_marked(name: str, value: str) -> int:
                 if wanted not in file.read().split(b"\0"):
                     continue
             os.kill(int(pid), signal.SIGKILL)
-        except OSError:    # gone meanwhile, or another user's, which is none of ours
+        except OSError:  # gone meanwhile, or another user's, which is none of ours
             continue
         found += 1
     return found

@@ -2,6 +2,7 @@
 
 Must not: ever let the server take a name off the agent's own list.
 """
+
 from __future__ import annotations
 
 import logging

@@ -3,6 +3,7 @@
 Names come from the configuration (`protected_processes`), built-in ones included. A service or container is protected
 by its name, by the usual names of a protected program, and by what its main process is. Must not: act.
 """
+
 from __future__ import annotations
 
 import os
@@ -14,24 +15,39 @@ from .services import ask
 
 # unit and container names that a protected program usually goes by
 ALIASES = {
-    "sshd": {"ssh", "sshd"}, "postgres": {"postgres", "postgresql"}, "mysqld": {"mysql", "mysqld"},
-    "mariadbd": {"mariadb", "mysql"}, "mongod": {"mongod", "mongodb", "mongo"},
+    "sshd": {"ssh", "sshd"},
+    "postgres": {"postgres", "postgresql"},
+    "mysqld": {"mysql", "mysqld"},
+    "mariadbd": {"mariadb", "mysql"},
+    "mongod": {"mongod", "mongodb", "mongo"},
     "redis-server": {"redis", "redis-server"},
-    "valkey-server": {"valkey", "valkey-server"}, "influxd": {"influxdb"}, "dbus-daemon": {"dbus"},
-    "dbus-broker": {"dbus", "dbus-broker"}, "clickhouse-serv": {"clickhouse-server", "clickhouse"},
-    "systemd-journal": {"systemd-journald"}, "dockerd": {"docker"},
+    "valkey-server": {"valkey", "valkey-server"},
+    "influxd": {"influxdb"},
+    "dbus-daemon": {"dbus"},
+    "dbus-broker": {"dbus", "dbus-broker"},
+    "clickhouse-serv": {"clickhouse-server", "clickhouse"},
+    "systemd-journal": {"systemd-journald"},
+    "dockerd": {"docker"},
 }
 
 
 # of the host itself: a container with an init of its own is no reason to leave it alone
-OF_THE_HOST = {"init", "systemd", "systemd-journal", "systemd-logind", "systemd-udevd", "dbus-daemon", "dbus-broker",
-               "conmon"}
+OF_THE_HOST = {
+    "init",
+    "systemd",
+    "systemd-journal",
+    "systemd-logind",
+    "systemd-udevd",
+    "dbus-daemon",
+    "dbus-broker",
+    "conmon",
+}
 
 
 def refusal(action_type: str, params: Dict[str, Any], protected: Set[str]) -> Optional[str]:
     """Why this action is not done at all; None when nothing speaks against it."""
     if action_type == "service_reset_failed":
-        return None     # it touches a mark in the service manager, not the service
+        return None  # it touches a mark in the service manager, not the service
     if params.get("service"):
         return _service(params["service"], protected)
     if params.get("container"):
@@ -45,7 +61,7 @@ def names(protected: Set[str]) -> Set[str]:
 
 def is_named(name: str, protected: Set[str]) -> bool:
     """`postgresql@15-main.service` is postgresql."""
-    plain = name[:-len(".service")] if name.endswith(".service") else name
+    plain = name[: -len(".service")] if name.endswith(".service") else name
     return bool({plain, plain.partition("@")[0]} & names(protected))
 
 

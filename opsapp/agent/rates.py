@@ -3,6 +3,7 @@
 Right after another look the figures would be noise, mostly of the agent's own making: then they are unknown, or those
 of a longer span. Must not: be asked from two threads at once.
 """
+
 from __future__ import annotations
 
 import collections
@@ -16,9 +17,9 @@ KEPT = 16
 
 
 class Look(NamedTuple):
-    at: float    # monotonic
-    cpu: Optional[Tuple[float, float]]              # busy, all
-    net: Dict[str, Tuple[float, float]]             # received, sent
+    at: float  # monotonic
+    cpu: Optional[Tuple[float, float]]  # busy, all
+    net: Dict[str, Tuple[float, float]]  # received, sent
 
 
 class Rates:
@@ -60,9 +61,14 @@ class Rates:
         spent, before = self._now.at - self._base.at, self._base.net
         if spent <= 0:
             return {}
-        return {name: {"rx_bytes": round(max(0.0, rx - before[name][0]) / spent, 1),
-                       "tx_bytes": round(max(0.0, tx - before[name][1]) / spent, 1)}
-                for name, (rx, tx) in self._now.net.items() if name in before}
+        return {
+            name: {
+                "rx_bytes": round(max(0.0, rx - before[name][0]) / spent, 1),
+                "tx_bytes": round(max(0.0, tx - before[name][1]) / spent, 1),
+            }
+            for name, (rx, tx) in self._now.net.items()
+            if name in before
+        }
 
 
 def _cpu_times() -> Optional[Tuple[float, float]]:

@@ -2,6 +2,7 @@
 
 Must not: remove a container before another one runs in its place.
 """
+
 from __future__ import annotations
 
 import os

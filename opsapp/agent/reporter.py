@@ -2,6 +2,7 @@
 
 Must not: send. It puts reports into the spool and calls `tell`.
 """
+
 from __future__ import annotations
 
 import logging
@@ -25,10 +26,17 @@ from .spool import Spool
 
 log = logging.getLogger("reporter")
 STREAM_S = 5.0
-LOOKS = 2             # after processes changed: their end is seen a little before systemd has noted it
-PATIENCE = 30         # further looks, one a check, while a unit is between two states
-MOST = {"metrics": 2000, "services": 4000, "starts": 4000, "containers": 2000, "disks": 500, "temperatures": 500,
-        "network": 200}
+LOOKS = 2  # after processes changed: their end is seen a little before systemd has noted it
+PATIENCE = 30  # further looks, one a check, while a unit is between two states
+MOST = {
+    "metrics": 2000,
+    "services": 4000,
+    "starts": 4000,
+    "containers": 2000,
+    "disks": 500,
+    "temperatures": 500,
+    "network": 200,
+}
 NAME_MOST = 255
 BETWEEN = {"activating", "deactivating", "reloading"}
 
@@ -37,7 +45,7 @@ class Reporter:
     def __init__(self, config: Config, spool: Spool, capabilities: Capabilities, tell: Callable[[], None]):
         self.lookouts = Lookouts(config)
         self.interval = config.interval_s
-        self.machine_id = machine_id() or socket.gethostname()    # the same in every message
+        self.machine_id = machine_id() or socket.gethostname()  # the same in every message
         self.ip: Optional[str] = None
         self.metrics = Metrics()
         self.services = Services(config.state_dir, self.metrics.boot_id)
@@ -179,16 +187,22 @@ class Reporter:
             units = self._units()
             self._services_known = True
         except NoManager:
-            self._manager = False    # told by the capabilities
+            self._manager = False  # told by the capabilities
         except OSError as error:
             log.warning("service states are unknown: %s", error)
         containers = self._containers.states()
         # A crash loop is one change, not one at each of its starts.
         looping = {name for name, count in units.starts.items() if count >= LOOP_STARTS}
-        self._plain = ({name: "looping" if name in looping else state for name, state in units.states.items()},
-                       containers)
-        return {"services": units.states, "starts": units.starts, "starts_counted_s": units.counted_s,
-                "containers": containers}
+        self._plain = (
+            {name: "looping" if name in looping else state for name, state in units.states.items()},
+            containers,
+        )
+        return {
+            "services": units.states,
+            "starts": units.starts,
+            "starts_counted_s": units.counted_s,
+            "containers": containers,
+        }
 
 
 def bounded(report: dict) -> dict:

@@ -2,6 +2,7 @@
 
 Must not: change anything; go through the C library's resolver, whose time-outs nobody can bound.
 """
+
 from __future__ import annotations
 
 import re

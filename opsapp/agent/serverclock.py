@@ -3,6 +3,7 @@
 The last time that the server said is kept with the time since this machine's boot, which no change of the host's clock
 moves; after a boot, with the difference between the two clocks.
 """
+
 from __future__ import annotations
 
 import logging
@@ -14,7 +15,7 @@ from opsapp.wire.fields import WireError, dumps, loads
 from .disk import write_whole
 
 log = logging.getLogger("clock")
-UNSURE_S = 1.0    # a difference that is not worth a write
+UNSURE_S = 1.0  # a difference that is not worth a write
 
 
 def since_boot() -> float:
@@ -22,8 +23,14 @@ def since_boot() -> float:
 
 
 class ServerClock:
-    def __init__(self, path: str, boot_id: str, *, wall: Callable[[], float] = time.time,
-                 running: Callable[[], float] = since_boot):
+    def __init__(
+        self,
+        path: str,
+        boot_id: str,
+        *,
+        wall: Callable[[], float] = time.time,
+        running: Callable[[], float] = since_boot,
+    ):
         self._path = path
         self._boot_id = boot_id
         self._wall = wall
@@ -32,8 +39,9 @@ class ServerClock:
 
     def heard(self, server: Optional[float]) -> None:
         """The server has just said what time it is."""
-        if server is None or (self._kept and self._kept["boot_id"] == self._boot_id
-                              and abs(self.now() - server) < UNSURE_S):
+        if server is None or (
+            self._kept and self._kept["boot_id"] == self._boot_id and abs(self.now() - server) < UNSURE_S
+        ):
             return
         self._kept = {"server": server, "running": self._running(), "wall": self._wall(), "boot_id": self._boot_id}
         try:

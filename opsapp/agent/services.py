@@ -4,6 +4,7 @@ A unit that ought to run (enabled, or seen active since the boot) and is not act
 One-shot units and those started on demand (bus, socket, timer) are only "failed" when systemd says so.
 Must not: change anything.
 """
+
 from __future__ import annotations
 
 import json
@@ -19,19 +20,45 @@ from .starts import Starts
 
 log = logging.getLogger("services")
 ASK_TIMEOUT_S = 15
-_PROPERTIES = ("Id", "LoadState", "ActiveState", "UnitFileState", "Type", "ConditionResult", "BusName", "TriggeredBy",
-               "Job", "NRestarts", "InvocationID")
+_PROPERTIES = (
+    "Id",
+    "LoadState",
+    "ActiveState",
+    "UnitFileState",
+    "Type",
+    "ConditionResult",
+    "BusName",
+    "TriggeredBy",
+    "Job",
+    "NRestarts",
+    "InvocationID",
+)
 _ENABLED = {"enabled", "enabled-runtime", "linked", "linked-runtime", "generated"}
 _CGROUPS = ("/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/systemd/system.slice", "/sys/fs/cgroup/unified/system.slice")
-_SCOPES = ("/sys/fs/cgroup/machine.slice", "/sys/fs/cgroup/systemd/machine.slice", "/sys/fs/cgroup/docker",
-           "/sys/fs/cgroup/systemd/docker", "/sys/fs/cgroup/systemd/libpod_parent", "/sys/fs/cgroup/libpod_parent")
+_SCOPES = (
+    "/sys/fs/cgroup/machine.slice",
+    "/sys/fs/cgroup/systemd/machine.slice",
+    "/sys/fs/cgroup/docker",
+    "/sys/fs/cgroup/systemd/docker",
+    "/sys/fs/cgroup/systemd/libpod_parent",
+    "/sys/fs/cgroup/libpod_parent",
+)
 
 
 def ask(argv: List[str], timeout: float = ASK_TIMEOUT_S) -> Tuple[int, str]:
     """Exit code and output of a question to a local tool; code -1 when it could not be asked."""
     try:
-        done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              timeout=timeout, env=environment(), cwd="/", start_new_session=True, check=False)
+        done = subprocess.run(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=timeout,
+            env=environment(),
+            cwd="/",
+            start_new_session=True,
+            check=False,
+        )
     except (OSError, subprocess.SubprocessError) as error:
         return -1, f"{type(error).__name__}: {error}"
     return done.returncode, done.stdout.decode("utf-8", "replace")
@@ -56,9 +83,9 @@ class NoManager(OSError):
 class Look(NamedTuple):
     """The units of a host at one moment."""
 
-    states: Dict[str, str]                # name without .service: state
-    starts: Dict[str, int]                # those that have started within the last minutes: how often
-    counted_s: Optional[float] = None     # for how long starts have been counted; None: nobody counts them
+    states: Dict[str, str]  # name without .service: state
+    starts: Dict[str, int]  # those that have started within the last minutes: how often
+    counted_s: Optional[float] = None  # for how long starts have been counted; None: nobody counts them
 
 
 class Services:
@@ -85,7 +112,7 @@ class Services:
         states = self.states()
         if self.init != "systemd":
             return Look(states, {})
-        starts = {name[:-len(".service")]: count for name, count in self._starts.counts().items()}
+        starts = {name[: -len(".service")]: count for name, count in self._starts.counts().items()}
         return Look(states, starts, self._starts.counted_s())
 
     def fingerprint(self) -> Tuple:
@@ -100,7 +127,7 @@ class Services:
         units = _show(["--all", "*.service"])
         names = {unit["Id"] for unit in units}
         away = sorted(name for name in self._active_once if name not in names)
-        if away:    # systemd forgets a stopped unit that nothing refers to; asking by name loads it again
+        if away:  # systemd forgets a stopped unit that nothing refers to; asking by name loads it again
             units += _show(["--", *away])
         return self.judge(units)
 
@@ -120,7 +147,7 @@ class Services:
                 self._active_once.discard(name)
             state = self._state(name, unit)
             if state != "inactive" or _wanted(unit):
-                states[name[:-len(".service")]] = state
+                states[name[: -len(".service")]] = state
         if self._active_once != before:
             self._remember()
         return states
@@ -166,8 +193,11 @@ def _stays(unit: Dict[str, str]) -> bool:
 
 def _wanted(unit: Dict[str, str]) -> bool:
     """Whether an inactive unit is enabled for running always."""
-    return (unit.get("UnitFileState") in ("enabled", "enabled-runtime") and unit.get("Type") not in ("oneshot", "dbus")
-            and unit.get("ConditionResult") != "no")
+    return (
+        unit.get("UnitFileState") in ("enabled", "enabled-runtime")
+        and unit.get("Type") not in ("oneshot", "dbus")
+        and unit.get("ConditionResult") != "no"
+    )
 
 
 def _show(which: List[str]) -> List[Dict[str, str]]:
@@ -202,8 +232,14 @@ def _openrc() -> Dict[str, str]:
 
 
 def parse_openrc(said: str) -> Dict[str, str]:
-    words = {"started": "active", "stopped": "failed", "crashed": "failed", "starting": "activating",
-             "stopping": "deactivating", "inactive": "inactive"}
+    words = {
+        "started": "active",
+        "stopped": "failed",
+        "crashed": "failed",
+        "starting": "activating",
+        "stopping": "deactivating",
+        "inactive": "inactive",
+    }
     states: Dict[str, str] = {}
     runlevel = ""
     for line in said.splitlines():
@@ -216,7 +252,7 @@ def parse_openrc(said: str) -> Dict[str, str]:
             word = rest.rpartition("[")[2].split("]")[0].split()
             state = words.get(word[0] if word else "", "unknown")
             if state == "failed" and word[0] == "stopped" and runlevel not in ("default", "boot"):
-                continue    # belongs to no runlevel that is up
+                continue  # belongs to no runlevel that is up
             states.setdefault(name, state)
     return states
 

@@ -2,6 +2,7 @@
 
 Must not: reconnect (link.py does), run commands (executor.py does).
 """
+
 from __future__ import annotations
 
 import logging
@@ -27,16 +28,27 @@ from .websocket import Closed, WebSocket
 
 log = logging.getLogger("session")
 WELCOME_S = 15.0
-AGAIN_S = 60.0          # a result that was not thanked for by then is sent again
+AGAIN_S = 60.0  # a result that was not thanked for by then is sent again
 FEATURES = ["probe", BY_KEY]
-REPORTS_MOST = 4        # unacknowledged at once
+REPORTS_MOST = 4  # unacknowledged at once
 SPOOLED_EVERY_S = 0.005  # after days away there are thousands, and a server cuts off who sends too fast
 
 
 class Session:
-    def __init__(self, ws: WebSocket, hello: Dict[str, Any], *, executor: Executor, reporter: Reporter,
-                 spool: Spool, streams: Streams, outcomes: Outcomes, policies: Callable[[Any, str], None],
-                 protect: Callable[[Optional[list]], None], server_time: Callable[[Optional[float]], None]):
+    def __init__(
+        self,
+        ws: WebSocket,
+        hello: Dict[str, Any],
+        *,
+        executor: Executor,
+        reporter: Reporter,
+        spool: Spool,
+        streams: Streams,
+        outcomes: Outcomes,
+        policies: Callable[[Any, str], None],
+        protect: Callable[[Optional[list]], None],
+        server_time: Callable[[Optional[float]], None],
+    ):
         self.welcomed = False
         self._ws = ws
         self._hello = hello
@@ -86,8 +98,7 @@ class Session:
     # ---- the owner's thread
     def run(self, stopping: Callable[[], bool]) -> None:
         """Until it ends (Closed), or until `stopping`."""
-        self._ws.send(messages.encode("hello", protocol=PROTOCOL, version=VERSION, features=FEATURES,
-                                      **self._hello))
+        self._ws.send(messages.encode("hello", protocol=PROTOCOL, version=VERSION, features=FEATURES, **self._hello))
         began = time.monotonic()
         try:
             while not stopping():
@@ -130,7 +141,7 @@ class Session:
                 break
             try:
                 self._report(report)
-            except WireError as error:    # our own mistake: one report less, not the session
+            except WireError as error:  # our own mistake: one report less, not the session
                 log.error("a report cannot be sent: %s", error)
         if self._spooled is None and now >= self._spooled_next:
             old = self._spool.oldest()
@@ -224,7 +235,7 @@ class Session:
         if message["of"] == "hello":
             raise Closed(CLOSE_BAD_MESSAGE, message["code"])
         if message["id"]:
-            self._on_ack(message)    # it will never take it: give it up
+            self._on_ack(message)  # it will never take it: give it up
 
     def _on_command(self, message: dict) -> None:
         name, command = message["id"], message["command"]
@@ -244,8 +255,9 @@ class Session:
         try:
             self._policies(message["bundle"], message["signature"])
         except (WireError, OSError) as error:
-            self._ws.send(messages.encode("refuse", id=message["id"], of="policies", code="refused",
-                                          message=str(error)))
+            self._ws.send(
+                messages.encode("refuse", id=message["id"], of="policies", code="refused", message=str(error))
+            )
             return
         self._ws.send(messages.encode("ack", id=message["id"], of="policies"))
 

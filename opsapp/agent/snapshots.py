@@ -3,6 +3,7 @@
 Each kind has `take(params) → state` and, where there is a way back, `restore(state) → argument lists` and
 `same(before, now)`, by which a restored state is checked. Must not: run the action.
 """
+
 from __future__ import annotations
 
 import os
@@ -21,8 +22,18 @@ from .recreate import limits
 from .services import ask, parse_show
 
 KEEP_MOST = 500
-UNIT = ("Id", "LoadState", "ActiveState", "SubState", "UnitFileState", "MainPID", "NRestarts", "Result",
-        "ActiveEnterTimestamp", "ExecMainStatus")
+UNIT = (
+    "Id",
+    "LoadState",
+    "ActiveState",
+    "SubState",
+    "UnitFileState",
+    "MainPID",
+    "NRestarts",
+    "Result",
+    "ActiveEnterTimestamp",
+    "ExecMainStatus",
+)
 
 
 class Unknown(OSError):
@@ -39,7 +50,7 @@ class Host(NamedTuple):
 
 class Kind(NamedTuple):
     take: Callable[[Dict[str, Any], Host], dict]
-    restore: Optional[Callable[[dict], List[List[str]]]] = None    # argument lists or native steps
+    restore: Optional[Callable[[dict], List[List[str]]]] = None  # argument lists or native steps
     same: Callable[[dict, dict], bool] = lambda before, now: before == now
     # how the state is looked at again; None: as it was taken
     again: Optional[Callable[[dict, Dict[str, Any], Host], dict]] = None
@@ -83,8 +94,11 @@ def take_unit(params: Dict[str, Any], host: Host) -> dict:
         if code != 0 or not units:
             raise Unknown(f"systemctl show {name}: {said.strip()[:200]}")
         return {"service": name, **units[0]}
-    for tool, argv in (("rc-service", ["rc-service", name, "status"]), ("sv", ["sv", "status", name]),
-                       ("service", ["service", name, "status"])):
+    for tool, argv in (
+        ("rc-service", ["rc-service", name, "status"]),
+        ("sv", ["sv", "status", name]),
+        ("service", ["service", name, "status"]),
+    ):
         if capabilities.usable(tool):
             code, said = ask(argv)
             return {"service": name, "status_code": code, "status": said.strip()[:500]}
@@ -105,9 +119,14 @@ def take_limits(params: Dict[str, Any], host: Host) -> dict:
 
 def _container(found: dict, name: str) -> dict:
     state, host, config = (found.get(part) or {} for part in ("State", "HostConfig", "Config"))
-    return {"container": name, "id": found.get("Id"), "image": found.get("ImageName") or config.get("Image"),
-            "status": str(state.get("Status") or "").lower(), "pid": state.get("Pid"),
-            "restart_policy": (host.get("RestartPolicy") or {}).get("Name")}
+    return {
+        "container": name,
+        "id": found.get("Id"),
+        "image": found.get("ImageName") or config.get("Image"),
+        "status": str(state.get("Status") or "").lower(),
+        "pid": state.get("Pid"),
+        "restart_policy": (host.get("RestartPolicy") or {}).get("Name"),
+    }
 
 
 def restore_container(state: dict) -> List[List[str]]:
@@ -128,8 +147,13 @@ def take_process(params: Dict[str, Any], host: Host) -> dict:
         found = next((each for each in processes() if each["pid"] == params["pid"]), None)
     if found is None:
         raise Unknown("there is no such process")
-    return {"pid": found["pid"], "name": found["name"], "nice": found["nice"], "started": found["started"],
-            "threads": threads(found["pid"])}
+    return {
+        "pid": found["pid"],
+        "name": found["name"],
+        "nice": found["nice"],
+        "started": found["started"],
+        "threads": threads(found["pid"]),
+    }
 
 
 def take_disk(_params: Dict[str, Any], _host: Host) -> dict:
@@ -156,25 +180,39 @@ def _same_priorities(before: dict, now: dict) -> bool:
     """Threads come and go: those that were there are compared."""
     old, new = before.get("threads", {}), now["threads"]
     left = {thread: about for thread, about in old.items() if new.get(thread, {}).get("started") == about["started"]}
-    return (before["started"] == now["started"] and before["nice"] == now["nice"]
-            and all(new[thread] == about for thread, about in left.items()))
+    return (
+        before["started"] == now["started"]
+        and before["nice"] == now["nice"]
+        and all(new[thread] == about for thread, about in left.items())
+    )
 
 
 KINDS: Dict[str, Kind] = {
     "unit": Kind(take_unit),
-    "container": Kind(take_container, restore_container,
-                      lambda before, now: before["status"] == now["status"] and before["id"] == now["id"]),
-    "limits": Kind(take_limits, lambda state: [["@restore_limits"]],
-                   lambda before, now: before["id"] == now["id"] and _alike(before["limits"], now["limits"])),
+    "container": Kind(
+        take_container,
+        restore_container,
+        lambda before, now: before["status"] == now["status"] and before["id"] == now["id"],
+    ),
+    "limits": Kind(
+        take_limits,
+        lambda state: [["@restore_limits"]],
+        lambda before, now: before["id"] == now["id"] and _alike(before["limits"], now["limits"]),
+    ),
     "process": Kind(take_process, lambda state: [["@restore_priority"]], _same_priorities),
     "disk": Kind(take_disk),
     "memory": Kind(take_memory),
     "link": Kind(network.take_link, lambda state: [["@restore_link"]], network.link_is_back),
-    "tunnel": Kind(network.take_tunnel, lambda state: [["@restore_tunnel"]],
-                   lambda before, now: before["up"] == now["up"]),
+    "tunnel": Kind(
+        network.take_tunnel, lambda state: [["@restore_tunnel"]], lambda before, now: before["up"] == now["up"]
+    ),
     "resolver": Kind(network.take_resolver, lambda state: [["@restore_resolver"]], network.resolver_is_back),
-    "firewall": Kind(firewall.take_firewall, lambda state: [["@remove_rule"]],
-                     lambda before, now: not now["present"], firewall.look_again),
+    "firewall": Kind(
+        firewall.take_firewall,
+        lambda state: [["@remove_rule"]],
+        lambda before, now: not now["present"],
+        firewall.look_again,
+    ),
     "fsck": Kind(storage.take_fsck, lambda state: [["@restore_fsck"]]),
     "certificate": Kind(storage.take_certificate),
     "project": Kind(storage.take_project),

@@ -3,6 +3,7 @@
 The oldest metrics are dropped first. Results and outcomes never pass here: they have files of their own.
 Must not: send anything.
 """
+
 from __future__ import annotations
 
 import collections
@@ -19,8 +20,22 @@ log = logging.getLogger("spool")
 LIVE_MOST = 8
 SPOOL_EVERY_S = 60.0
 # What a spooled report keeps: history is made of numbers; the rest was only of use at the time.
-_KEPT = ("hostname", "os", "time", "cpu_percent", "mem_percent", "disk_percent", "swap_percent", "uptime_s", "load1",
-         "load5", "load15", "disks", "services", "containers")
+_KEPT = (
+    "hostname",
+    "os",
+    "time",
+    "cpu_percent",
+    "mem_percent",
+    "disk_percent",
+    "swap_percent",
+    "uptime_s",
+    "load1",
+    "load5",
+    "load15",
+    "disks",
+    "services",
+    "containers",
+)
 
 
 class Spool:
@@ -31,7 +46,7 @@ class Spool:
         self._lines = Lines(os.path.join(directory, "spool.jsonl"))
         self._mark = os.open(os.path.join(directory, "spool.mark"), os.O_RDWR | os.O_CREAT, 0o600)
         said = os.pread(self._mark, 32, 0)
-        self._sent = min(int(said), self._lines.size) if said.isdigit() else 0    # bytes at the front, delivered
+        self._sent = min(int(said), self._lines.size) if said.isdigit() else 0  # bytes at the front, delivered
         self._kept_at = 0.0
 
     def put(self, report: dict) -> None:
@@ -64,7 +79,7 @@ class Spool:
                 try:
                     return loads(line)
                 except WireError:
-                    self._advance(len(line))    # damaged on the disk
+                    self._advance(len(line))  # damaged on the disk
             return None
 
     def delivered(self) -> None:
@@ -72,7 +87,7 @@ class Spool:
             if self._sent < self._lines.size:
                 try:
                     self._advance(len(self._lines.at(self._sent)))
-                except OSError as error:    # it is told again after a restart: history, and at its own time
+                except OSError as error:  # it is told again after a restart: history, and at its own time
                     log.warning("what was delivered cannot be noted: %s", error)
 
     def close(self) -> None:

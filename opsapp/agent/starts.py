@@ -4,6 +4,7 @@ What systemd restarts by itself is counted by its own counter (NRestarts), so th
 Other starts are counted only of units that are meant to run all the time: a timer may start its unit every minute.
 Must not: ask the host.
 """
+
 from __future__ import annotations
 
 import collections
@@ -25,12 +26,12 @@ class Starts:
         self._monotonic = monotonic
         self._began = monotonic()
         self._seen: Dict[str, Seen] = {}
-        self._recent: Dict[str, Deque[Tuple[float, int]]] = {}     # unit: (when it was seen, starts)
+        self._recent: Dict[str, Deque[Tuple[float, int]]] = {}  # unit: (when it was seen, starts)
 
     def note(self, unit: Dict[str, str], lasting: bool) -> None:
         """One unit, as systemd shows it now. `lasting`: it is meant to run all the time."""
         name, number = unit["Id"], unit.get("NRestarts", "")
-        if not number.isdigit():      # an old systemd does not count
+        if not number.isdigit():  # an old systemd does not count
             return
         now, before = Seen(int(number), unit.get("InvocationID", "")), self._seen.get(name)
         self._seen[name] = now

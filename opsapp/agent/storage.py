@@ -2,6 +2,7 @@
 
 Must not: remove what it replaces; a subvolume that is rolled back stays beside the new one.
 """
+
 from __future__ import annotations
 
 import os
@@ -108,8 +109,17 @@ def take_project(params: Dict[str, Any], host: Any) -> dict:
         if host.capabilities.usable(tool):
             found: Dict[str, str] = {}
             for label in _LABELS:
-                code, said = ask([tool, "ps", "--all", "--filter", f"label={label}={params['project']}",
-                                  "--format", "{{json .}}" if tool == "docker" else "json"])
+                code, said = ask(
+                    [
+                        tool,
+                        "ps",
+                        "--all",
+                        "--filter",
+                        f"label={label}={params['project']}",
+                        "--format",
+                        "{{json .}}" if tool == "docker" else "json",
+                    ]
+                )
                 found.update((each.name, each.state) for each in (parse(said) if code == 0 else ()))
             return {"project": params["project"], "containers": found}
     raise OSError("no container runtime works here")
@@ -118,9 +128,12 @@ def take_project(params: Dict[str, Any], host: Any) -> dict:
 # ---- what only has to be told
 def take_host(_params: Dict[str, Any], _host: Any) -> dict:
     """For actions that change nothing that could be named: where the host stood before."""
-    return {"boot_id": (maybe("/proc/sys/kernel/random/boot_id") or "").strip(), "load": os.getloadavg()[0],
-            "uptime_s": float((maybe("/proc/uptime") or "0").split()[0]),
-            "mdstat": (maybe("/proc/mdstat") or "")[:2000]}
+    return {
+        "boot_id": (maybe("/proc/sys/kernel/random/boot_id") or "").strip(),
+        "load": os.getloadavg()[0],
+        "uptime_s": float((maybe("/proc/uptime") or "0").split()[0]),
+        "mdstat": (maybe("/proc/mdstat") or "")[:2000],
+    }
 
 
 def take_packages(_params: Dict[str, Any], host: Any) -> dict:

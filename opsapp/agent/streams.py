@@ -2,6 +2,7 @@
 
 Must not: outlive the session, block the thread that owns the socket, hold a file in memory.
 """
+
 from __future__ import annotations
 
 import errno
@@ -129,7 +130,7 @@ class Streams:
             return
         stream = self._open.get(number)
         if stream is None:
-            return    # it has ended meanwhile: its `closed` is on the way
+            return  # it has ended meanwhile: its `closed` is on the way
         if kind == "credit":
             stream.grant(message["bytes"])
         elif kind == "close":
@@ -170,7 +171,7 @@ class Streams:
             self._close(stream, ended)
         except TransportError as error:
             self._close(stream, Ended("gone", str(error)))
-        except Exception as error:   # one stream must not take the others along
+        except Exception as error:  # one stream must not take the others along
             log.exception("stream %s failed inside the agent", stream.number)
             self._close(stream, Ended("io_error", f"{type(error).__name__}: {error}"))
 
@@ -196,8 +197,18 @@ def explain(error: OSError) -> Ended:
     """How a file system error is told to the reader."""
     if isinstance(error, NotAllowed):
         return Ended("not_allowed", str(error))
-    codes = {errno.ENOENT: "not_found", errno.ENOTDIR: "not_found", errno.EACCES: "not_allowed",
-             errno.EPERM: "not_allowed", errno.ELOOP: "not_allowed", errno.ENOSPC: "no_space", errno.EDQUOT: "no_space",
-             errno.EISDIR: "bad_request", errno.EROFS: "not_allowed", errno.ENAMETOOLONG: "bad_request",
-             errno.EFBIG: "too_large", errno.ENXIO: "bad_request"}
+    codes = {
+        errno.ENOENT: "not_found",
+        errno.ENOTDIR: "not_found",
+        errno.EACCES: "not_allowed",
+        errno.EPERM: "not_allowed",
+        errno.ELOOP: "not_allowed",
+        errno.ENOSPC: "no_space",
+        errno.EDQUOT: "no_space",
+        errno.EISDIR: "bad_request",
+        errno.EROFS: "not_allowed",
+        errno.ENAMETOOLONG: "bad_request",
+        errno.EFBIG: "too_large",
+        errno.ENXIO: "bad_request",
+    }
     return Ended(codes.get(error.errno or 0, "io_error"), error.strerror or str(error))

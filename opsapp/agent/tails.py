@@ -4,6 +4,7 @@ What a killed agent left of them is ended by the next one, which knows it by a m
 A reader that is too slow loses lines and is told how many: a log must never hold up the host.
 Must not: leave a process behind.
 """
+
 from __future__ import annotations
 
 import json
@@ -33,7 +34,7 @@ class LogTail(Stream):
         self._state_dir = state_dir
         self._rules = rules
         self._dropped = 0
-        self._told: Optional[str] = None    # the place of the last line that was sent
+        self._told: Optional[str] = None  # the place of the last line that was sent
 
     def run(self) -> None:
         try:
@@ -46,12 +47,25 @@ class LogTail(Stream):
 
     # ---- journald
     def _follow_journal(self) -> None:
-        argv = ["journalctl", "--follow", "--no-pager", "--quiet", "--output=json",
-                "--output-fields=MESSAGE,SYSLOG_IDENTIFIER,_PID", f"--lines={self.params['lines']}"]
+        argv = [
+            "journalctl",
+            "--follow",
+            "--no-pager",
+            "--quiet",
+            "--output=json",
+            "--output-fields=MESSAGE,SYSLOG_IDENTIFIER,_PID",
+            f"--lines={self.params['lines']}",
+        ]
         if self.params["unit"]:
             argv.append(f"--unit={self.params['unit']}")
-        child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                                 env=environment({MARK: whose(self._state_dir)}), start_new_session=True)
+        child = subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment({MARK: whose(self._state_dir)}),
+            start_new_session=True,
+        )
         try:
             self.say("opened")
             self._read(child)
@@ -70,7 +84,7 @@ class LogTail(Stream):
             if not data:
                 raise Ended("end", "the journal's reader ended")
             *whole, rest = (rest + data).split(b"\n")
-            rest = rest[-LINE_MOST * 4:]
+            rest = rest[-LINE_MOST * 4 :]
             self._emit([entry for entry in map(journal_entry, whole) if entry])
         raise Ended("left")
 
@@ -84,7 +98,7 @@ class LogTail(Stream):
             while not self.left.wait(FOLLOW_S):
                 rest = self._new_lines(file, rest)
                 if os.fstat(file.fileno()).st_size < file.tell():
-                    file.seek(0)    # emptied in place, and half a line of before with it
+                    file.seek(0)  # emptied in place, and half a line of before with it
                     rest = b""
                 elif self._replaced(file):
                     rest = self._new_lines(file, rest)
@@ -163,12 +177,12 @@ class LogTail(Stream):
     # ---- sending
     def _emit(self, entries: List[dict]) -> None:
         for start in range(0, len(entries), BATCH):
-            batch = entries[start:start + BATCH]
+            batch = entries[start : start + BATCH]
             if self._dropped:
                 said = f"[{self._dropped} lines were dropped: the reader is too slow]"
                 batch = [{"line": said, **({"place": self._told} if self._told else {})}, *batch]
             if not self.take_credit(sum(len(entry["line"]) + 1 for entry in batch)):
-                self._dropped += len(entries[start:start + BATCH])
+                self._dropped += len(entries[start : start + BATCH])
                 continue
             self._dropped, self._told = 0, batch[-1].get("place")
             self.say("lines", lines=batch)
@@ -193,7 +207,7 @@ def journal_entry(line: bytes) -> Optional[dict]:
     except ValueError:
         return None
     message = said.get("MESSAGE")
-    if isinstance(message, list):    # what is not UTF-8 comes as a list of bytes
+    if isinstance(message, list):  # what is not UTF-8 comes as a list of bytes
         message = bytes(message).decode("utf-8", "replace")
     name, pid = said.get("SYSLOG_IDENTIFIER"), said.get("_PID")
     label = f"{name}[{pid}]: " if name and pid else f"{name}: " if name else ""

@@ -2,6 +2,7 @@
 
 Must not: retry, keep state, know messages.
 """
+
 from __future__ import annotations
 
 import socket
@@ -25,7 +26,7 @@ class Address(NamedTuple):
     host: str
     port: int
     tls: bool
-    prefix: str     # path of the base URL, without a slash at its end
+    prefix: str  # path of the base URL, without a slash at its end
     ca_file: str
 
     @property
@@ -78,15 +79,21 @@ def tls_context(ca_file: str = "") -> Any:
     return context
 
 
-def request(address: Address, method: str, path: str, key: str, *, body: bytes = b"",
-            most: int = ANSWER_MOST) -> Tuple[Answer, str]:
+def request(
+    address: Address, method: str, path: str, key: str, *, body: bytes = b"", most: int = ANSWER_MOST
+) -> Tuple[Answer, str]:
     """One request on a connection of its own; the answer and the local address it went out from."""
     sock = connect(address)
     try:
         sock.settimeout(ANSWER_S)
         connection = h11.Connection(h11.CLIENT)
-        headers = [("Host", address.authority), ("User-Agent", f"opsapp-agent/{VERSION}"), ("X-Agent-Key", key),
-                   ("Accept", "application/json"), ("Connection", "close")]
+        headers = [
+            ("Host", address.authority),
+            ("User-Agent", f"opsapp-agent/{VERSION}"),
+            ("X-Agent-Key", key),
+            ("Accept", "application/json"),
+            ("Connection", "close"),
+        ]
         if body:
             headers += [("Content-Type", "application/json"), ("Content-Length", str(len(body)))]
         sent = connection.send(h11.Request(method=method, target=address.prefix + path, headers=headers)) or b""

@@ -9,6 +9,7 @@ the old one after, is ended by it.
 What is under way is written in update.json, so that a kill at any point ends in one of the two versions.
 Must not: run a file whose hash was not asked for.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -89,8 +90,16 @@ class Updater:
             if not why and not self.executor.hold(task.id, IDLE_S):
                 why = "busy: other commands did not end in time"
             if not why:
-                self._try({"state": TRIAL, "command_id": task.id, "from": VERSION, "to": task.params["version"],
-                           "sha256": task.params["sha256"], "place": path})
+                self._try(
+                    {
+                        "state": TRIAL,
+                        "command_id": task.id,
+                        "from": VERSION,
+                        "to": task.params["version"],
+                        "sha256": task.params["sha256"],
+                        "place": path,
+                    }
+                )
                 return Answer(None)
         except (OSError, TransportError) as error:
             why = str(error)
@@ -98,8 +107,13 @@ class Updater:
         return _failed(why)
 
     def _fetch(self, fresh: str, sha256: str) -> None:
-        answer, _ = request(parse_url(self._config.server, self._config.ca_file), "GET", "/api/agents/agent.pyz",
-                            self._config.key, most=FILE_MOST)
+        answer, _ = request(
+            parse_url(self._config.server, self._config.ca_file),
+            "GET",
+            "/api/agents/agent.pyz",
+            self._config.key,
+            most=FILE_MOST,
+        )
         if answer.status != 200:
             raise TransportError(f"the server answered {answer.status} for the agent file")
         if hashlib.sha256(answer.body).hexdigest() != sha256:
@@ -112,10 +126,19 @@ class Updater:
         told = run([*start, "--version"], TELL_S, task.cancel, limit=4096)
         if told.output.decode("utf-8", "replace").split()[-1:] != [task.params["version"]]:
             return f"the new file does not say it is version {task.params['version']}"
-        env = {"OPSAPP_SERVER": self._config.server, "OPSAPP_AGENT_ID": self._config.agent_id,
-               "OPSAPP_AGENT_KEY": self._config.key}    # flags win over it, and some agents have nothing else
-        reached = run([*start, "--check"], max(TELL_S, self._config.update_trial_s), task.cancel, env=env, limit=65536,
-                      on_start=task.on_start)
+        env = {
+            "OPSAPP_SERVER": self._config.server,
+            "OPSAPP_AGENT_ID": self._config.agent_id,
+            "OPSAPP_AGENT_KEY": self._config.key,
+        }  # flags win over it, and some agents have nothing else
+        reached = run(
+            [*start, "--check"],
+            max(TELL_S, self._config.update_trial_s),
+            task.cancel,
+            env=env,
+            limit=65536,
+            on_start=task.on_start,
+        )
         if reached.status == "done":
             return None
         said = reached.output.decode("utf-8", "replace").split("\n")
@@ -128,7 +151,7 @@ class Updater:
         try:
             self._post_guard()
         except OSError:
-            os.unlink(self._note)    # the guard leaves, if there is one
+            os.unlink(self._note)  # the guard leaves, if there is one
             raise
         self._restart(fresh_of(note["place"]))
 
@@ -136,8 +159,13 @@ class Updater:
         """This version, watching over the new one from outside. OSError unless it says that it does."""
         start = restart_argv(self._argv)
         env = {**os.environ, "OPSAPP_AGENT_KEY": self._config.key}
-        guard = subprocess.Popen([*start, "--guard", str(os.getpid())], stdin=subprocess.DEVNULL,
-                                 stdout=subprocess.PIPE, env=env, start_new_session=True)
+        guard = subprocess.Popen(
+            [*start, "--guard", str(os.getpid())],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            env=env,
+            start_new_session=True,
+        )
         assert guard.stdout is not None
         with guard.stdout as said:
             ready, _, _ = select.select([said], [], [], TELL_S)
@@ -177,7 +205,7 @@ class Updater:
                 log.error("not connected in time: back to version %s", note["from"])
                 self._write({**note, "state": RETURNED})
                 self._restart(note["place"])
-        elif own_sha256() == note["sha256"]:    # killed between taking the place and telling it
+        elif own_sha256() == note["sha256"]:  # killed between taking the place and telling it
             self._end(note, Ran("done", 0, f"now version {VERSION}\n".encode()))
         elif note["state"] == TRIAL and note.get("left"):
             self._resume(note)
@@ -191,7 +219,7 @@ class Updater:
         except OSError as error:
             log.error("the new version cannot take the old one's place: %s", error)
             return False
-        sys.argv[0] = note["place"]    # what a later restart starts
+        sys.argv[0] = note["place"]  # what a later restart starts
         return True
 
     def _resume(self, note: dict) -> None:

@@ -3,6 +3,7 @@
 A tunnel ought to be up when the operator names it, when its unit is enabled (wg-quick, openvpn), or when it has been
 there since the agent began. Must not: change anything; tell keys.
 """
+
 from __future__ import annotations
 
 import fcntl
@@ -21,7 +22,7 @@ from .services import ask
 NET = "/sys/class/net"
 WANTS = "/etc/systemd/system/*.wants"
 OPENVPN = ("/etc/openvpn/client/{}.conf", "/etc/openvpn/{}.conf", "/etc/openvpn/server/{}.conf")
-HANDSHAKE_S = 180.0     # a WireGuard session without a new handshake for longer than this is dead
+HANDSHAKE_S = 180.0  # a WireGuard session without a new handshake for longer than this is dead
 _IFF_UP, _IFF_RUNNING, _IFF_TUN = 0x1, 0x40, 0x1
 _SIOCGIFFLAGS = 0x8913
 
@@ -112,10 +113,13 @@ def openvpn_device(name: str) -> Optional[str]:
 def openvpn_units(interface: str) -> List[str]:
     """The units whose configuration is called so or makes this interface."""
     found = []
-    for unit, pattern in (("openvpn-client", "/etc/openvpn/client/*.conf"), ("openvpn", "/etc/openvpn/*.conf"),
-                          ("openvpn-server", "/etc/openvpn/server/*.conf")):
+    for unit, pattern in (
+        ("openvpn-client", "/etc/openvpn/client/*.conf"),
+        ("openvpn", "/etc/openvpn/*.conf"),
+        ("openvpn-server", "/etc/openvpn/server/*.conf"),
+    ):
         for path in sorted(glob.glob(pattern)):
-            name = os.path.basename(path)[:-len(".conf")]
+            name = os.path.basename(path)[: -len(".conf")]
             if interface in (name, openvpn_device(name)):
                 found.append(f"{unit}@{name}.service")
     return found

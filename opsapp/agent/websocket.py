@@ -2,6 +2,7 @@
 
 Must not: know messages. Whole text and binary frames go to `on_text` and `on_binary` in the owner's thread.
 """
+
 from __future__ import annotations
 
 import collections
@@ -33,8 +34,8 @@ from .transport import Address, TransportError, connect
 
 log = logging.getLogger("websocket")
 HANDSHAKE_S = 15.0
-SEND_STALL_S = 30.0        # no byte of what is queued could leave for so long: the connection is dead
-QUEUE_BYTES = 512 * 1024   # file senders wait above this
+SEND_STALL_S = 30.0  # no byte of what is queued could leave for so long: the connection is dead
+QUEUE_BYTES = 512 * 1024  # file senders wait above this
 
 
 class Refused(TransportError):
@@ -95,15 +96,15 @@ class WebSocket:
                 raise TransportError("the session does not take more")
 
     def wake(self) -> None:
-        with self._room:     # under the lock: a closed handle's number may be somebody else's by now
+        with self._room:  # under the lock: a closed handle's number may be somebody else's by now
             if not self._closed:
-                with contextlib.suppress(BlockingIOError):    # awake already
+                with contextlib.suppress(BlockingIOError):  # awake already
                     os.write(self._wake_write, b"x")
 
     # ---- the owner's thread
     def turn(self, seconds: float) -> None:
         """Move what can be moved, for at most `seconds` of waiting; Closed when the connection has ended."""
-        for event in self._ws.events():    # what came along with the answer to the upgrade
+        for event in self._ws.events():  # what came along with the answer to the upgrade
             self._on_event(event)
         self._fill()
         if self._pending():
@@ -151,8 +152,9 @@ class WebSocket:
     # ---- inside
     def _shake_hands(self, address: Address, path: str, key: str) -> None:
         self._sock.settimeout(HANDSHAKE_S)
-        asked = Request(host=address.authority, target=address.prefix + path,
-                        extra_headers=[(b"X-Agent-Key", key.encode())])
+        asked = Request(
+            host=address.authority, target=address.prefix + path, extra_headers=[(b"X-Agent-Key", key.encode())]
+        )
         deadline = time.monotonic() + HANDSHAKE_S
         try:
             self._sock.sendall(self._ws.send(asked))

@@ -56,7 +56,7 @@ class Voter(NamedTuple):
 
 
 def kind_of(root: Root, approval: Approval) -> ApprovalKind:
-    return node_of(root._p_jar).registry.getUtility(IApprovalKind, approval.kind)
+    return node_of(root).registry.getUtility(IApprovalKind, approval.kind)
 
 
 def own_of(root: Root, approval: Approval, name: str) -> str | None:
@@ -72,7 +72,7 @@ def decide(root: Root, request_id: str, voter: Voter, vote: str, comment: str | 
     if approval.status != "pending":
         raise Conflict(f"This request is already {approval.status}.", code="already_decided")
     own, approving = own_of(root, approval, voter.name), vote == "approve"
-    strict = node_of(root._p_jar).config["approvals"]["strict"]
+    strict = node_of(root).config["approvals"]["strict"]
     refusal = logic.may_decide(
         voter.name, voter.role, approvers=approval.approvers, own=own, approving=approving, strict=strict
     )

@@ -10,14 +10,7 @@ import colander
 from opsapp.automations.logic import filling
 from opsapp.automations.logic import inputs as given_inputs
 from opsapp.automations.logic.runs import STATUSES
-from opsapp.automations.logic.settings import (
-    CONCURRENCY,
-    INPUT_TYPES,
-    METHODS,
-    SERVICE_ACTIONS,
-    SEVERITIES,
-    TYPES,
-)
+from opsapp.automations.logic.settings import CONCURRENCY, INPUT_TYPES, METHODS, SERVICE_ACTIONS, SEVERITIES, TYPES
 from opsapp.lib import cron
 from opsapp.web.fields import (
     Anything,

@@ -96,9 +96,7 @@ def _apply_here(asked: argparse.Namespace, document: dict[str, Any]) -> dict[str
         node.stop()
 
 
-def _apply(
-    root: Any, node: Any, kinds: Any, entries: Any, mistakes: Any, prune: bool, dry_run: bool
-) -> dict[str, Any]:
+def _apply(root: Any, node: Any, kinds: Any, entries: Any, mistakes: Any, prune: bool, dry_run: bool) -> dict[str, Any]:
     changes, unchanged = ascode.apply(root, node, kinds, entries, mistakes, prune=prune)
     for change in changes:
         note(root, SHELL, change.action, change.id, before=change.before, after=change.after)

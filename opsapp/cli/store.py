@@ -25,9 +25,7 @@ def add_commands(commands: Any) -> None:
     )
     add_options(init)
     init.set_defaults(run=init_store)
-    pack = commands.add_parser(
-        "pack", help="drop the store's past; with --url, a running server does it"
-    )
+    pack = commands.add_parser("pack", help="drop the store's past; with --url, a running server does it")
     asking.add_options(pack)
     pack.add_argument("--days", type=int, default=1, help="keep the history of so many days (default 1)")
     add_options(pack)

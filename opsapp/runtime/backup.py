@@ -82,9 +82,7 @@ def whole_until(path: Path) -> int:
             raise Conflict(f"{path.name} is damaged: {problem}") from problem
 
 
-def restore(
-    directory: Path, files: list[Path], prepare: Callable[[Path], object] = lambda _copy: None
-) -> list[Path]:
+def restore(directory: Path, files: list[Path], prepare: Callable[[Path], object] = lambda _copy: None) -> list[Path]:
     """Put the copies in the place of the files. Nothing is touched unless all copies are whole and no server runs; what
     was in their place is set aside, and its new names are the answer. `prepare` is called with each copy before it
     takes its place. Should it break off while names change, whoever

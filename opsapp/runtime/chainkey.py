@@ -29,7 +29,7 @@ def prepare(node: Node) -> None:
 
 def _make(root: Root) -> None:
     """In one transaction: the key is made, and what is there by then is signed with it."""
-    registry = node_of(root._p_jar).registry
+    registry = node_of(root).registry
     seal = registry[REGISTRY_KEY]
     if root.system.get(NAME) is None and seal.present is not None:
         root.system[NAME] = seal.seal(secrets.token_hex(32), PURPOSE)
@@ -39,7 +39,7 @@ def _make(root: Root) -> None:
 
 def chain_key(root: Any) -> bytes:
     """The key, or nothing where it cannot be opened: what is linked then fails `verify` later."""
-    node = node_of(root._p_jar)
+    node = node_of(root)
     sealed = root.system.get(NAME)
     if sealed is None:
         return b""

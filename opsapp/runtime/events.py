@@ -70,13 +70,13 @@ def emit(root: Root, kind: str, data: dict[str, Any]) -> None:
     try:
         batch = txn.data(_BATCH)
     except KeyError:
-        batch = _begin_batch(root, connection)
+        batch = _begin_batch(root)
         txn.set_data(_BATCH, batch)
     batch.rows += ((kind, data),)
 
 
-def _begin_batch(root: Root, connection: Any) -> Batch:
-    node = node_of(connection)
+def _begin_batch(root: Root) -> Batch:
+    node = node_of(root)
     outbox = root.system["outbox"]
     tree = outbox.get(node.writer())
     if tree is None:

@@ -71,7 +71,7 @@ def release(root: Root, owner: str) -> None:
 def check(root: Root, name: str) -> int:
     """In a transaction that acts under a lease: its token, or Conflict. A takeover meanwhile fails the commit."""
     lease = root.system["leases"].get(name)
-    owner = node_of(root._p_jar).leases.owner
+    owner = node_of(root).leases.owner
     if lease is None or lease.owner != owner:
         raise Conflict(f"this node does not hold the lease {name!r}", code="lease_lost")
     root._p_jar.readCurrent(lease)

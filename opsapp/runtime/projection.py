@@ -184,7 +184,7 @@ def names_of(root: Root, tree: Any, kind: str) -> list[str]:
     """The keys of a B-tree; a part of it that cannot be read is noted at the node and hides no other."""
     names, broken = keys_of(tree)
     lost = [Damage(f"part of the list of {kind}s", "", "", reason) for reason in broken]
-    node_of(root._p_jar).projections.note(f"list of {kind}s", lost)
+    node_of(root).projections.note(f"list of {kind}s", lost)
     return names
 
 
@@ -206,7 +206,7 @@ def readable(folder: Any, kind: str, damaged: list[Damage] | None = None) -> Ite
         damaged.extend(found)
     connection: Any = folder._p_jar
     if connection is not None and connection.before is None:
-        node_of(connection).projections.note(kind, found)
+        node_of(folder).projections.note(kind, found)
 
 
 class Projections:

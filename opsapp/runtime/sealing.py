@@ -135,7 +135,7 @@ def seal_of(root: Any) -> Seal:
     the transaction meets a conflict: so nothing comes to be sealed with a key that is about to go.
     """
     connection = root._p_jar
-    seal = node_of(connection).registry[REGISTRY_KEY]
+    seal = node_of(root).registry[REGISTRY_KEY]
     if connection.before is None:
         system = connection.root()[KEY].system
         connection.readCurrent(system)
@@ -175,7 +175,7 @@ def prepare(node: Node) -> None:
 
 def trouble(root: Any) -> str | None:
     """What is wrong with this node's master key, in words; None when nothing is."""
-    return _trouble(node_of(root._p_jar).registry[REGISTRY_KEY], root.system.get(CHECK))
+    return _trouble(node_of(root).registry[REGISTRY_KEY], root.system.get(CHECK))
 
 
 def _trouble(seal: Seal, known: str | None) -> str | None:

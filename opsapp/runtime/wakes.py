@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from persistent import Persistent
+
 if TYPE_CHECKING:
     from opsapp.tree.root import Root
 
@@ -19,13 +21,15 @@ def bind(db: Any, node: Node) -> None:
     db.opsapp_node = node
 
 
-def node_of(connection: Any) -> Node:
+def node_of(resource: Persistent) -> Node:
+    """The node that has opened the database of this resource: the root, or anything stored below it."""
+    connection: Any = resource._p_jar
     return connection.db().opsapp_node
 
 
 def wake_after_commit(root: Root, *names: str) -> None:
     """Wake the workers of these queues once the present transaction is committed."""
-    after_commit(root, node_of(root._p_jar).wake, *names)
+    after_commit(root, node_of(root).wake, *names)
 
 
 def after_commit(root: Root, fn: Callable[..., Any], *values: Any) -> None:

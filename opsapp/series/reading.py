@@ -47,9 +47,7 @@ class Reading:
             found += roll_up(_fit(self.rows(number, edge, end), width), (edge, end), width, carry)
         return merge(found, width)
 
-    def totals(
-        self, start: int, end: int, numbers: Collection[int], *, percentiles: bool = False
-    ) -> dict[int, Rollup]:
+    def totals(self, start: int, end: int, numbers: Collection[int], *, percentiles: bool = False) -> dict[int, Rollup]:
         """{number: one bucket over [start, end)} of those series that were seen. `start` is rounded down to the hour;
         `end` is the present. Without `percentiles` the p95 may be None: it costs more than all the rest."""
         wanted, start = set(numbers), start - start % HOUR

@@ -29,11 +29,7 @@ PAGE_CSP = (
 
 _SAME = (("X-Opsapp-Version", VERSION), ("X-Content-Type-Options", "nosniff"))
 _ALWAYS = frozenset({"x-request-id", "x-opsapp-version", "x-content-type-options"})
-_PAGE = (
-    ("Content-Security-Policy", PAGE_CSP),
-    ("Referrer-Policy", "same-origin"),
-    ("X-Frame-Options", "DENY"),
-)
+_PAGE = (("Content-Security-Policy", PAGE_CSP), ("Referrer-Policy", "same-origin"), ("X-Frame-Options", "DENY"))
 _NO_STORE, _NO_CACHE = ("Cache-Control", "no-store"), ("Cache-Control", "no-cache")
 _JSON = frozenset(
     ("Content-Type", kind)

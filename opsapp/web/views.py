@@ -89,13 +89,7 @@ def openapi_document(context: Api, request: Request) -> dict[str, Any]:
     return openapi.document(request.registry)
 
 
-@view_config(
-    context=Api,
-    name="docs",
-    request_method="GET",
-    permission=NO_PERMISSION_REQUIRED,
-    returns="text/html",
-)
+@view_config(context=Api, name="docs", request_method="GET", permission=NO_PERMISSION_REQUIRED, returns="text/html")
 def docs(context: Api, request: Request) -> Response:
     """The API document for people."""
     registry = request.registry
@@ -170,12 +164,7 @@ def apply(context: Api, request: Request) -> dict[str, Any]:
 
 
 @view_config(
-    context=Api,
-    name="export",
-    request_method="GET",
-    permission=Permission.administer,
-    returns=None,
-    renderer="json",
+    context=Api, name="export", request_method="GET", permission=Permission.administer, returns=None, renderer="json"
 )
 def export(context: Api, request: Request) -> dict[str, Any]:
     """Everything that can be written as code, without ids and secrets: a document for POST /api/apply."""

@@ -6,6 +6,7 @@ Must not: run anything.
 `where` says who performs an action: "host" (an agent) or "server" (the service itself). An action with `armed_s` can
 cut its host off: the agent undoes it by itself that long after it was done, unless the server has confirmed it.
 """
+
 from __future__ import annotations
 
 import ipaddress
@@ -41,31 +42,34 @@ _SIZE = text(16, low=1, pattern=r"[0-9]+(\.[0-9]+)?[bkmgtBKMGT]?")
 _HOST = text(253, low=1, pattern=r"[A-Za-z0-9_\[:][A-Za-z0-9_.:\]-]*")
 _URL = text(2048, low=8, pattern=r"https?://[^\s]+", also=web_problem)
 _COMMAND = text(65536, low=1)
-_FIREWALL_RULE = nested({
-    "direction": need(choice("in", "out")),
-    "action": need(choice("drop", "reject", "accept")),
-    "protocol": may(choice("tcp", "udp", "icmp", "any"), "any"),
-    "port": may(integer(1, 65535)),
-    "source": may(text(64, low=2, pattern=r"[0-9a-fA-F.:/]+")),
-    "destination": may(text(64, low=2, pattern=r"[0-9a-fA-F.:/]+")),
-}, unknown="refuse")
+_FIREWALL_RULE = nested(
+    {
+        "direction": need(choice("in", "out")),
+        "action": need(choice("drop", "reject", "accept")),
+        "protocol": may(choice("tcp", "udp", "icmp", "any"), "any"),
+        "port": may(integer(1, 65535)),
+        "source": may(text(64, low=2, pattern=r"[0-9a-fA-F.:/]+")),
+        "destination": may(text(64, low=2, pattern=r"[0-9a-fA-F.:/]+")),
+    },
+    unknown="refuse",
+)
 
 
 class Action(NamedTuple):
     name: str
     risk: str
     params: Dict[str, Field]
-    target_param: Optional[str] = None    # filled from the event's target when it is left out
-    snapshot: Optional[str] = None        # which state the agent records before it acts: "unit", "container", ...
-    rollback: Optional[str] = None        # how that state is brought back; None: cannot be reversed
+    target_param: Optional[str] = None  # filled from the event's target when it is left out
+    snapshot: Optional[str] = None  # which state the agent records before it acts: "unit", "container", ...
+    rollback: Optional[str] = None  # how that state is brought back; None: cannot be reversed
     timeout: int = 60
     settle: float = 5.0
-    least_settle: float = 0.0    # a rule may not wait for less: the action answers before its effect is there
+    least_settle: float = 0.0  # a rule may not wait for less: the action answers before its effect is there
     where: str = "host"
-    shell: bool = False                   # its purpose is a shell: the only actions whose text one may read
-    armed_s: Optional[float] = None       # it can cut the host off: undone after this long unless confirmed
-    either: Tuple[str, ...] = ()          # each may be left out, but one of them is due
-    handlers: Tuple[Handler, ...] = ()    # of ways.py
+    shell: bool = False  # its purpose is a shell: the only actions whose text one may read
+    armed_s: Optional[float] = None  # it can cut the host off: undone after this long unless confirmed
+    either: Tuple[str, ...] = ()  # each may be left out, but one of them is due
+    handlers: Tuple[Handler, ...] = ()  # of ways.py
 
     @property
     def reversible(self) -> bool:
@@ -114,8 +118,9 @@ class Action(NamedTuple):
             return False
         return True
 
-    def choose(self, usable: Callable[[str], bool],
-               fits: Callable[[Handler], bool] = lambda handler: True) -> Optional[Handler]:
+    def choose(
+        self, usable: Callable[[str], bool], fits: Callable[[Handler], bool] = lambda handler: True
+    ) -> Optional[Handler]:
         """The first handler whose tools are all usable on the host, and which fits what is asked for."""
         for handler in self.handlers:
             if all(usable(tool) for tool in handler.tools) and fits(handler):
@@ -129,13 +134,22 @@ class Action(NamedTuple):
     def describe(self) -> dict:
         """Plain values for a listing."""
         return {
-            "name": self.name, "risk": self.risk, "where": self.where, "reversible": self.reversible,
-            "implemented": self.implemented, "timeout": self.timeout, "settle_s": self.settle,
+            "name": self.name,
+            "risk": self.risk,
+            "where": self.where,
+            "reversible": self.reversible,
+            "implemented": self.implemented,
+            "timeout": self.timeout,
+            "settle_s": self.settle,
             "params": {name: field.describe() for name, field in self.params.items()},
-            "target_param": self.target_param, "either": list(self.either), "snapshot": self.snapshot,
+            "target_param": self.target_param,
+            "either": list(self.either),
+            "snapshot": self.snapshot,
             "armed_s": self.armed_s,
-            "handlers": [{"tools": list(handler.tools), "steps": [list(step) for step in handler.steps],
-                          "when": handler.when} for handler in self.handlers],
+            "handlers": [
+                {"tools": list(handler.tools), "steps": [list(step) for step in handler.steps], "when": handler.when}
+                for handler in self.handlers
+            ],
         }
 
 
@@ -180,50 +194,110 @@ _TABLE = (
     _of_container("container_pause", LOW, rollback="container", settle=2.0),
     _of_container("container_image_pull", LOW, timeout=600),
     Action("process_kill", LOW, _process, snapshot="process", either=_process_given),
-    Action("nice_adjust", LOW, {**_process, "priority": may(integer(-20, 19), 10)}, snapshot="process",
-           rollback="process", settle=2.0, either=_process_given),
+    Action(
+        "nice_adjust",
+        LOW,
+        {**_process, "priority": may(integer(-20, 19), 10)},
+        snapshot="process",
+        rollback="process",
+        settle=2.0,
+        either=_process_given,
+    ),
     Action("log_rotate", LOW, {"mount": may(_PATH)}, target_param="mount", snapshot="disk", timeout=300),
-    Action("temp_cleanup", LOW, {"path": may(_PATH), "max_age_hours": may(number(1, 8760), 24), "mount": may(_PATH)},
-           target_param="mount", snapshot="disk", timeout=300),
+    Action(
+        "temp_cleanup",
+        LOW,
+        {"path": may(_PATH), "max_age_hours": may(number(1, 8760), 24), "mount": may(_PATH)},
+        target_param="mount",
+        snapshot="disk",
+        timeout=300,
+    ),
     Action("clear_cache", LOW, _none, snapshot="memory", settle=2.0),
     Action("flush_dns", LOW, _none, snapshot="resolver", settle=2.0),
     Action("dns_cache_clear", LOW, _instance, target_param="instance_id", snapshot="resolver"),
-    Action("journal_vacuum", LOW, {"max_size": may(_SIZE, "200M"), "mount": may(_PATH)}, target_param="mount",
-           snapshot="disk", timeout=300),
+    Action(
+        "journal_vacuum",
+        LOW,
+        {"max_size": may(_SIZE, "200M"), "mount": may(_PATH)},
+        target_param="mount",
+        snapshot="disk",
+        timeout=300,
+    ),
     Action("package_cache_clean", LOW, _none, snapshot="disk", timeout=300),
     Action("disk_cleanup", LOW, {"mount": may(_PATH, "/")}, target_param="mount", snapshot="disk", timeout=300),
-    Action("webhook", LOW, {"url": need(_URL), "method": may(choice("GET", "POST", "PUT"), "POST"),
-                            "body": may(json_object())}, where="server", timeout=30),
+    Action(
+        "webhook",
+        LOW,
+        {"url": need(_URL), "method": may(choice("GET", "POST", "PUT"), "POST"), "body": may(json_object())},
+        where="server",
+        timeout=30,
+    ),
     Action("event_log_clear", LOW, {"log": may(_NAME, "Application")}, snapshot="host"),
     Action("sfc_scan", LOW, _none, snapshot="host", timeout=3600),
     Action("windows_update_check", LOW, _none, snapshot="host", timeout=600),
     # ---- medium: automatic, and people are told
     _of_container("container_recreate", MEDIUM, timeout=300),
     _of_service("service_dependency_restart", MEDIUM, timeout=180),
-    Action("storage_cleanup", MEDIUM, {"targets": may(listing(_NAME, 32), []), "mount": may(_PATH)},
-           target_param="mount", snapshot="disk", timeout=600),
+    Action(
+        "storage_cleanup",
+        MEDIUM,
+        {"targets": may(listing(_NAME, 32), []), "mount": may(_PATH)},
+        target_param="mount",
+        snapshot="disk",
+        timeout=600,
+    ),
     Action("cert_renew", MEDIUM, {"domain": need(_HOST)}, target_param="domain", snapshot="certificate", timeout=600),
-    Action("vpn_reconnect", MEDIUM, {"interface": need(_NIC)}, target_param="interface", snapshot="tunnel",
-           rollback="tunnel", timeout=90, armed_s=180),
+    Action(
+        "vpn_reconnect",
+        MEDIUM,
+        {"interface": need(_NIC)},
+        target_param="interface",
+        snapshot="tunnel",
+        rollback="tunnel",
+        timeout=90,
+        armed_s=180,
+    ),
     Action("zfs_scrub", MEDIUM, {"pool": need(_NAME)}, target_param="pool", snapshot="host"),
     Action("btrfs_scrub", MEDIUM, {"mount": need(_PATH)}, target_param="mount", snapshot="disk"),
-    Action("backup_verify", MEDIUM, {"backup_set": need(_NAME)}, target_param="backup_set", snapshot="backup",
-           timeout=3600),
+    Action(
+        "backup_verify", MEDIUM, {"backup_set": need(_NAME)}, target_param="backup_set", snapshot="backup", timeout=3600
+    ),
     Action("media_queue_cleanup", MEDIUM, _instance, target_param="instance_id", snapshot="host"),
     Action("media_library_scan", MEDIUM, _instance, target_param="instance_id", snapshot="host"),
-    Action("network_interface_restart", MEDIUM, {"nic": need(_NIC)}, target_param="nic", snapshot="link",
-           rollback="link", timeout=60, armed_s=180),
-    Action("compose_restart", MEDIUM, {"project": need(_NAME)}, target_param="project", snapshot="project",
-           timeout=300),
+    Action(
+        "network_interface_restart",
+        MEDIUM,
+        {"nic": need(_NIC)},
+        target_param="nic",
+        snapshot="link",
+        rollback="link",
+        timeout=60,
+        armed_s=180,
+    ),
+    Action(
+        "compose_restart", MEDIUM, {"project": need(_NAME)}, target_param="project", snapshot="project", timeout=300
+    ),
     Action("memory_pressure_relief", MEDIUM, _none, snapshot="memory", settle=2.0),
-    Action("scale_container", MEDIUM,
-           {**_container, "cpu_limit": may(number(0.01, 1024)), "mem_limit": may(_SIZE)},
-           target_param="container", snapshot="limits", rollback="limits", settle=2.0,
-           either=("cpu_limit", "mem_limit")),
+    Action(
+        "scale_container",
+        MEDIUM,
+        {**_container, "cpu_limit": may(number(0.01, 1024)), "mem_limit": may(_SIZE)},
+        target_param="container",
+        snapshot="limits",
+        rollback="limits",
+        settle=2.0,
+        either=("cpu_limit", "mem_limit"),
+    ),
     Action("trigger_backup", MEDIUM, {"source": need(_NAME)}, target_param="source", snapshot="backup", timeout=3600),
     Action("automation", MEDIUM, {"automation_id": need(_NAME)}, where="server", timeout=3600),
-    Action("agent_command", MEDIUM, {"hostname": may(_HOST), "command": need(_COMMAND)}, target_param="hostname",
-           snapshot="host", shell=True),
+    Action(
+        "agent_command",
+        MEDIUM,
+        {"hostname": may(_HOST), "command": need(_COMMAND)},
+        target_param="hostname",
+        snapshot="host",
+        shell=True,
+    ),
     Action("chkdsk", MEDIUM, {"drive": may(text(2, low=2, pattern="[A-Za-z]:"), "C:")}, snapshot="host", timeout=3600),
     Action("fsck_schedule", MEDIUM, _none, snapshot="fsck", rollback="fsck"),
     Action("scheduled_task_repair", MEDIUM, {"task": need(_NAME)}, target_param="task", snapshot="timer"),
@@ -231,21 +305,60 @@ _TABLE = (
     Action("wsl_restart", MEDIUM, _none, snapshot="host"),
     # ---- high: always with an approval
     Action("host_reboot", HIGH, _none, snapshot="host", timeout=60, settle=180.0, least_settle=180.0),
-    Action("vm_restart", HIGH, {"vm_id": need(_NAME), "platform": may(choice("libvirt", "proxmox"))},
-           target_param="vm_id", snapshot="vm", timeout=300),
-    Action("vm_migrate", HIGH, {"vm_id": need(_NAME), "target_node": need(_HOST)}, target_param="vm_id",
-           snapshot="vm", timeout=3600),
+    Action(
+        "vm_restart",
+        HIGH,
+        {"vm_id": need(_NAME), "platform": may(choice("libvirt", "proxmox"))},
+        target_param="vm_id",
+        snapshot="vm",
+        timeout=300,
+    ),
+    Action(
+        "vm_migrate",
+        HIGH,
+        {"vm_id": need(_NAME), "target_node": need(_HOST)},
+        target_param="vm_id",
+        snapshot="vm",
+        timeout=3600,
+    ),
     Action("package_security_patch", HIGH, _none, snapshot="packages", timeout=3600),
-    Action("snapshot_rollback", HIGH, {"target": need(_NAME), "snapshot": need(_NAME)}, target_param="target",
-           snapshot="host", timeout=1800),
-    Action("firewall_rule_add", HIGH, {"rule": need(_FIREWALL_RULE)}, snapshot="firewall", rollback="firewall",
-           settle=2.0, armed_s=180),
-    Action("raid_rebuild", HIGH, {"array": need(_PATH), "disk": need(_PATH)}, target_param="array", snapshot="host",
-           timeout=600),
+    Action(
+        "snapshot_rollback",
+        HIGH,
+        {"target": need(_NAME), "snapshot": need(_NAME)},
+        target_param="target",
+        snapshot="host",
+        timeout=1800,
+    ),
+    Action(
+        "firewall_rule_add",
+        HIGH,
+        {"rule": need(_FIREWALL_RULE)},
+        snapshot="firewall",
+        rollback="firewall",
+        settle=2.0,
+        armed_s=180,
+    ),
+    Action(
+        "raid_rebuild",
+        HIGH,
+        {"array": need(_PATH), "disk": need(_PATH)},
+        target_param="array",
+        snapshot="host",
+        timeout=600,
+    ),
     Action("run_playbook", HIGH, {"playbook_id": need(_NAME)}, where="server", timeout=3600),
     Action("run", HIGH, {"command": need(_COMMAND)}, snapshot="host", shell=True, timeout=300),
-    Action("failover_dns", HIGH, {"primary": need(_HOST), "secondary": need(_HOST)}, target_param="primary",
-           snapshot="resolver", rollback="resolver", settle=2.0, armed_s=180),
+    Action(
+        "failover_dns",
+        HIGH,
+        {"primary": need(_HOST), "secondary": need(_HOST)},
+        target_param="primary",
+        snapshot="resolver",
+        rollback="resolver",
+        settle=2.0,
+        armed_s=180,
+    ),
     Action("driver_rollback", HIGH, {"device": need(_NAME)}, target_param="device", snapshot="host"),
     Action("group_policy_refresh", HIGH, _none, snapshot="host"),
     Action("ad_replication_force", HIGH, _none, snapshot="host"),

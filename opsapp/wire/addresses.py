@@ -1,4 +1,5 @@
 """Which addresses may be reached on a user's behalf. Pure: it judges addresses, it resolves none."""
+
 from __future__ import annotations
 
 import functools

@@ -3,6 +3,7 @@
 Lives here: the command table, states, the record forms of command and result, the cutting of output.
 Must not: run anything.
 """
+
 from __future__ import annotations
 
 import re
@@ -33,7 +34,7 @@ ABSOLUTE_PATH = text(4096, low=1, pattern=r"/[^\0]*")
 
 OPEN_STATES = ("queued", "delivered", "running")
 FINAL_STATES = ("done", "failed", "timeout", "expired", "lost", "cancelled")
-RESULT_STATES = ("done", "failed", "timeout", "cancelled", "lost")   # what an agent may say
+RESULT_STATES = ("done", "failed", "timeout", "cancelled", "lost")  # what an agent may say
 HEAL_PHASES = ("snapshot", "execute", "rollback", "confirm", "measure")
 SERVICE_ACTIONS = ("start", "stop", "restart", "reload", "enable", "disable", "status")
 
@@ -47,11 +48,7 @@ COMMANDS: Dict[str, Dict[str, Field]] = {
         # With an interpreter, `command` is a script that is handed to it as a file; without one, /bin/sh -c reads it.
         "interpreter": may(text(255, low=1, pattern=r"[A-Za-z0-9/._+-]+")),
     },
-    "service": {
-        "service": need(SERVICE_NAME),
-        "action": need(choice(*SERVICE_ACTIONS)),
-        "timeout": _TIMEOUT,
-    },
+    "service": {"service": need(SERVICE_NAME), "action": need(choice(*SERVICE_ACTIONS)), "timeout": _TIMEOUT},
     "process_list": {
         "sort": may(choice("cpu", "memory", "pid"), "cpu"),
         "limit": may(integer(1, 1000), 100),
@@ -74,7 +71,7 @@ COMMANDS: Dict[str, Dict[str, Field]] = {
         "params": may(json_object(65536), {}),
         "snapshot": may(json_object(262144)),
         "timeout": may(integer(1, 3600)),
-        "arm_s": may(number(1, 86400)),     # of an armed action: when it is undone unless confirmed
+        "arm_s": may(number(1, 86400)),  # of an armed action: when it is undone unless confirmed
     },
     "update": {
         "version": need(text(64, low=1, pattern=r"[A-Za-z0-9.+_-]+")),
@@ -86,19 +83,19 @@ COMMANDS: Dict[str, Dict[str, Field]] = {
 # What the service asks of its own executor, and of no agent: a program of an automation, or the steps of an action.
 OWN_COMMANDS: Dict[str, Dict[str, Field]] = {
     "program": {
-        "name": need(ID),                   # of the run or deed, for the environment and the names of directories
-        "steps": need(listing(listing(text(65536), 1000), 100)),    # argument lists, in order until one fails
-        "script": may(text(262144)),        # becomes a file, whose path is put at the end of the last step
+        "name": need(ID),  # of the run or deed, for the environment and the names of directories
+        "steps": need(listing(listing(text(65536), 1000), 100)),  # argument lists, in order until one fails
+        "script": may(text(262144)),  # becomes a file, whose path is put at the end of the last step
         "env": may(mapping(text(32768), 256, text(128, low=1, pattern=r"[A-Za-z_][A-Za-z0-9_]*")), {}),
         "timeout": need(number(0.01, 86400)),
-        "grace": may(number(0, 60), 2.0),   # between TERM and KILL
-        "limits": may(mapping(integer(0), 10), {}),     # flags of ulimit
+        "grace": may(number(0, 60), 2.0),  # between TERM and KILL
+        "limits": may(mapping(integer(0), 10), {}),  # flags of ulimit
         "umask": may(integer(0, 0o777), 0o077),
-        "output": may(boolean(), False),    # whether the result has the output: what is streamed needs no copy
-        "action_type": may(choice(*sorted(ACTIONS))),   # with it, what is protected is not touched
+        "output": may(boolean(), False),  # whether the result has the output: what is streamed needs no copy
+        "action_type": may(choice(*sorted(ACTIONS))),  # with it, what is protected is not touched
         "params": may(json_object(65536), {}),
         "protected": may(listing(text(255, low=1), 1000), []),
-    },
+    }
 }
 
 # On the way type and params are only bounded: an agent answers what it does not know with a failed result, so that
@@ -107,7 +104,7 @@ COMMAND: Dict[str, Field] = {
     "command_id": need(ID),
     "type": need(text(64, low=1)),
     "params": may(json_object(400000), {}),
-    "store": may(ID),         # which service asks: a heal's token is compared with those of the same one
+    "store": may(ID),  # which service asks: a heal's token is compared with those of the same one
 }
 
 RESULT: Dict[str, Field] = {

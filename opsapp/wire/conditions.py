@@ -14,6 +14,7 @@ A middle part `*` stands for every service, container or mount (`service.*.faile
 once for each of them, through `bind`. A reading that is missing, too old, not a number where one is due, or NaN makes
 its comparison unknown (None): never true, never false.
 """
+
 from __future__ import annotations
 
 import math
@@ -23,25 +24,33 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple, Optional, Union
 
+from .readings import FAMILIES, Lookup, key_of, split
+
 MAX_LENGTH = 2000
 MAX_DEPTH = 32
 MAX_COMPARISONS = 100
-STALE_AFTER_INTERVALS = 3
-FAMILIES = ("service", "container", "disk", "vpn", "backup")
 
 Verdict = Optional[bool]
-Lookup = Callable[[str], Any]
 
 OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
-    "==": operator.eq, "!=": operator.ne, ">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
-TOKEN = re.compile(r"""
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "<": operator.lt,
+    "<=": operator.le,
+}
+TOKEN = re.compile(
+    r"""
     (?P<space>\s+)
   | (?P<operator>==|!=|>=|<=|>|<)
   | (?P<bracket>[()])
   | (?P<number>[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![\w.]))
   | (?P<text>"[^"\x00-\x1f]*"|'[^'\x00-\x1f]*')
   | (?P<name>[^\W\d](?:[^\s"'()<>=!,;&|\x00-\x1f]|(?<=\.)"[^"\x00-\x1f]+"(?=\.))*)
-""", re.VERBOSE)
+""",
+    re.VERBOSE,
+)
 
 
 class ConditionError(ValueError):
@@ -66,6 +75,7 @@ class Subject(NamedTuple):
 
 
 # -- the tree ---------------------------------------------------------------------------------------------------------
+
 
 class Name(NamedTuple):
     key: str
@@ -103,7 +113,7 @@ class Not(NamedTuple):
 
 
 class Several(NamedTuple):
-    word: str           # "and" or "or"
+    word: str  # "and" or "or"
     parts: tuple[Any, ...]
 
     def __str__(self) -> str:
@@ -158,32 +168,6 @@ class Condition:
         return f"Condition({self.text!r})"
 
 
-# -- names and readings -----------------------------------------------------------------------------------------------
-
-def split(key: str) -> tuple[str, str, str]:
-    """`disk./var.percent` is ("disk", "/var", "percent"); a name without a middle part has "" there."""
-    family, dot, rest = key.partition(".")
-    middle, dot, attribute = rest.rpartition(".")
-    return (family, middle, attribute) if dot else (family, "", rest)
-
-
-def key_of(family: str, name: str, attribute: str) -> str:
-    """The one spelling of a reading's name: systemd's suffix is left out for services."""
-    if family == "service" and name.endswith(".service"):
-        name = name[:-len(".service")]
-    return f"{family}.{name}.{attribute}"
-
-
-def fresh(samples: Mapping[str, tuple[Any, float]], now: float, interval: float) -> Lookup:
-    """Readings by name, where one that is older than three intervals does not exist. Samples are (value, time)."""
-    oldest = now - STALE_AFTER_INTERVALS * interval
-
-    def lookup(name: str) -> Any:
-        sample = samples.get(name)
-        return None if sample is None or sample[1] < oldest else sample[0]
-    return lookup
-
-
 def _comparable(left: Any, right: Any, symbol: str) -> bool:
     """Numbers with numbers, text with text for equality only, NaN with nothing."""
     if isinstance(left, str) and isinstance(right, str):
@@ -196,6 +180,7 @@ def _number(value: Any) -> bool:
 
 
 # -- reading text -----------------------------------------------------------------------------------------------------
+
 
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Condition:
@@ -327,6 +312,7 @@ def _checked(token: Token) -> str:
 
 # -- walking the tree -------------------------------------------------------------------------------------------------
 
+
 def _names(tree: Any) -> list[str]:
     if isinstance(tree, Comparison):
         return [side.key for side in (tree.left, tree.right) if isinstance(side, Name)]
@@ -365,9 +351,10 @@ def _compile(tree: Any) -> Callable[[Lookup], Verdict]:
         def negate(get: Lookup) -> Verdict:
             verdict = inner(get)
             return None if verdict is None else not verdict
+
         return negate
     parts = tuple(_compile(part) for part in tree.parts)
-    settles = tree.word == "or"         # one True settles an `or`, one False an `and`
+    settles = tree.word == "or"  # one True settles an `or`, one False an `and`
 
     def several(get: Lookup) -> Verdict:
         verdict: Verdict = not settles
@@ -378,6 +365,7 @@ def _compile(tree: Any) -> Callable[[Lookup], Verdict]:
             if found is None:
                 verdict = None
         return verdict
+
     return several
 
 
@@ -388,6 +376,7 @@ def _compile_comparison(tree: Comparison) -> Callable[[Lookup], Verdict]:
     def comparison(get: Lookup) -> Verdict:
         a, b = left(get), right(get)
         return compare(a, b) if _comparable(a, b, symbol) else None
+
     return comparison
 
 

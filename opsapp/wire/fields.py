@@ -3,6 +3,7 @@
 Lives here: the small checks that messages, commands and actions are described with.
 Must not: know any message; coerce ("7" is no integer, true is no number).
 """
+
 from __future__ import annotations
 
 import json
@@ -50,12 +51,17 @@ def may(check: Check, default: Any = None) -> Field:
 def _telling(check: Check, kind: str, **bounds: Any) -> Check:
     """The check, which says what it takes."""
     told = {"type": kind, **{name: value for name, value in bounds.items() if value is not None}}
-    setattr(check, "told", told)    # noqa: B010 (a function has no such attribute for the type checker)
+    setattr(check, "told", told)  # noqa: B010 (a function has no such attribute for the type checker)
     return check
 
 
-def text(limit: int = 255, low: int = 0, pattern: Optional[str] = None, nul: bool = False,
-         also: Callable[[str], Optional[str]] = lambda value: None) -> Check:
+def text(
+    limit: int = 255,
+    low: int = 0,
+    pattern: Optional[str] = None,
+    nul: bool = False,
+    also: Callable[[str], Optional[str]] = lambda value: None,
+) -> Check:
     """`also` says what else is wrong with a text that is right so far, or None."""
     matcher = re.compile(pattern) if pattern else None
 

@@ -3,6 +3,7 @@
 Lives here: sizes and limits both sides keep, the binary chunk header, close codes.
 Must not: know what messages mean (messages.py), touch sockets.
 """
+
 from __future__ import annotations
 
 import struct
@@ -11,24 +12,24 @@ from typing import NamedTuple
 from .fields import WireError
 
 PROTOCOL = 1
-OUTPUT_LIMIT = 1024 * 1024          # of one command, in bytes of UTF-8
-MAX_TEXT_FRAME = 2 * OUTPUT_LIMIT + 512 * 1024   # cleaned output at most doubles in JSON
-MAX_POLL_BODY = 1024 * 1024         # the server's limit for any body
+OUTPUT_LIMIT = 1024 * 1024  # of one command, in bytes of UTF-8
+MAX_TEXT_FRAME = 2 * OUTPUT_LIMIT + 512 * 1024  # cleaned output at most doubles in JSON
+MAX_POLL_BODY = 1024 * 1024  # the server's limit for any body
 CHUNK = 64 * 1024
-WINDOW = 1024 * 1024                # bytes of one stream that may be under way unacknowledged
+WINDOW = 1024 * 1024  # bytes of one stream that may be under way unacknowledged
 MAX_BINARY_FRAME = 16 + 4 * CHUNK
 PING_S = 20.0
-SILENCE_S = 50.0                    # nothing heard for this long: the session is dead
-MAX_STREAMS = 16                    # open at once in one session
+SILENCE_S = 50.0  # nothing heard for this long: the session is dead
+MAX_STREAMS = 16  # open at once in one session
 
 CLOSE_BAD_MESSAGE = 4400
-CLOSE_BAD_KEY = 4401                # wrong, rotated or revoked key
-CLOSE_CLONE = 4409                  # another live session of this key from another machine
-CLOSE_TAKEN_OVER = 4410             # a newer session of the same machine took over
+CLOSE_BAD_KEY = 4401  # wrong, rotated or revoked key
+CLOSE_CLONE = 4409  # another live session of this key from another machine
+CLOSE_TAKEN_OVER = 4410  # a newer session of the same machine took over
 CLOSE_TOO_FAST = 4429
-CLOSE_GOING_AWAY = 1001             # this node stops: come back, perhaps to another one
+CLOSE_GOING_AWAY = 1001  # this node stops: come back, perhaps to another one
 
-LENGTH = struct.Struct(">I")         # before each message between the service and its own executor
+LENGTH = struct.Struct(">I")  # before each message between the service and its own executor
 _HEADER = struct.Struct(">BBHIQ")
 _KIND_CHUNK = 1
 
@@ -55,4 +56,4 @@ def unpack_chunk(frame: bytes) -> Chunk:
         raise WireError("unknown kind of binary frame", "bad_frame")
     if offset >= 2**63:
         raise WireError("offset out of range", "bad_frame")
-    return Chunk(stream, offset, bytes(frame[_HEADER.size:]))
+    return Chunk(stream, offset, bytes(frame[_HEADER.size :]))

@@ -3,19 +3,12 @@
 Lives here: each message's sender, fields and whether it is acknowledged; encode and decode; the report.
 Must not: keep state, touch sockets. What a message leads to is decided by whoever reads it.
 """
+
 from __future__ import annotations
 
 from typing import Any, Dict, NamedTuple, Optional
 
-from .commands import (
-    ABSOLUTE_PATH,
-    COMMAND,
-    HELD,
-    ID,
-    RESULT,
-    SERVICE_NAME,
-    check_result,
-)
+from .commands import ABSOLUTE_PATH, COMMAND, HELD, ID, RESULT, SERVICE_NAME, check_result
 from .fields import (
     Field,
     WireError,
@@ -43,30 +36,42 @@ _STREAM = need(integer(1, 2**32 - 1))
 _SHORT = may(text(255))
 _STATE = text(64)
 _percent = may(number(0, 1e6))
-_PROTECTED = may(listing(text(255, low=1), 1000))    # processes never to be acted upon, beside the agent's own list
+_PROTECTED = may(listing(text(255, low=1), 1000))  # processes never to be acted upon, beside the agent's own list
 _count = may(number(0))
-_FEATURES = may(listing(text(32), 50), [])    # what the agent understands beyond the first protocol
+_FEATURES = may(listing(text(32), 50), [])  # what the agent understands beyond the first protocol
 
-PLACE = text(80, low=1, pattern=r"[0-9]+:[0-9]+:[0-9]+")    # in a file: device, inode, byte behind the line
+PLACE = text(80, low=1, pattern=r"[0-9]+:[0-9]+:[0-9]+")  # in a file: device, inode, byte behind the line
 
 STREAM_KINDS = ("file_get", "file_put", "logs", "metrics")
-STREAM_ENDS = ("end", "left", "not_found", "not_allowed", "too_large", "bad_hash", "bad_request", "busy", "no_space",
-               "io_error", "unsupported", "gone")
+STREAM_ENDS = (
+    "end",
+    "left",
+    "not_found",
+    "not_allowed",
+    "too_large",
+    "bad_hash",
+    "bad_request",
+    "busy",
+    "no_space",
+    "io_error",
+    "unsupported",
+    "gone",
+)
 
 OUTCOME: Dict[str, Field] = {
     "outcome_id": need(ID),
-    "case_id": may(ID),                     # the steps of one heal have the same
+    "case_id": may(ID),  # the steps of one heal have the same
     "rule_id": need(ID),
     "condition": may(text(4096), ""),
     "target": may(text(512), ""),
     "action_type": may(text(64)),
     "action_params": may(json_object(65536), {}),
     "escalation_step": may(integer(0, 1000), 0),
-    "escalated": may(boolean(), False),     # a further step of the same heal followed, and stands for the event
+    "escalated": may(boolean(), False),  # a further step of the same heal followed, and stands for the event
     "action_success": may(integer(0, 1), 0),
     "verified": may(integer(0, 1), 0),
     "outcome": need(text(64, low=1)),
-    "verdict": may(choice("inconclusive")),     # rolled back without anybody knowing whether it had helped
+    "verdict": may(choice("inconclusive")),  # rolled back without anybody knowing whether it had helped
     "reason": may(text(2000)),
     "duration_s": may(number(0), 0),
     "created_at": need(number(0)),
@@ -112,14 +117,21 @@ REPORT: Dict[str, Field] = {
     "disk_percent": _percent,
     "swap_percent": _percent,
     "uptime_s": may(integer(0)),
-    "load1": _count, "load5": _count, "load15": _count,
-    "version": _SHORT, "ip": _SHORT, "kernel": _SHORT, "arch": _SHORT, "machine_id": _SHORT, "boot_id": _SHORT,
+    "load1": _count,
+    "load5": _count,
+    "load15": _count,
+    "version": _SHORT,
+    "ip": _SHORT,
+    "kernel": _SHORT,
+    "arch": _SHORT,
+    "machine_id": _SHORT,
+    "boot_id": _SHORT,
     "time": may(number(0)),
     "reason": may(choice("interval", "change", "stream", "measure", "start", "spooled")),
     "metrics": may(mapping(number(), 2000, sparse=True), {}),
     "services": may(mapping(_STATE, 4000, sparse=True), {}),
-    "starts": may(mapping(integer(0), 4000, sparse=True), {}),    # units that started in the last 5 minutes: how often
-    "starts_counted_s": may(number(0)),    # for how long they have been counted; missing: nobody counts them
+    "starts": may(mapping(integer(0), 4000, sparse=True), {}),  # units that started in the last 5 minutes: how often
+    "starts_counted_s": may(number(0)),  # for how long they have been counted; missing: nobody counts them
     "failed_units": may(listing(text(255), 1000), []),
     "containers": may(mapping(_STATE, 2000, sparse=True), {}),
     "disks": may(mapping(number(0, 1e6), 500, sparse=True), {}),
@@ -131,7 +143,7 @@ REPORT: Dict[str, Field] = {
     "outcomes": may(listing(nested(OUTCOME), 200), []),
     "held": may(listing(nested(HELD), 5000)),
     "capabilities": may(json_object(131072)),
-    "policy_version": may(integer(0)),     # of the policies that the agent holds
+    "policy_version": may(integer(0)),  # of the policies that the agent holds
     "features": _FEATURES,
 }
 
@@ -149,7 +161,7 @@ POLL_ANSWER: Dict[str, Field] = {
     "policy_version": may(integer(0), 0),
     "time": may(number(0)),
     "protected_processes": _PROTECTED,
-    "policies": may(nested(SIGNED_POLICIES)),    # when the report named an older policy_version
+    "policies": may(nested(SIGNED_POLICIES)),  # when the report named an older policy_version
 }
 
 
@@ -172,34 +184,42 @@ def check_poll_answer(value: Any) -> dict:
 
 MESSAGES: Dict[str, Message] = {
     # ---- the session itself
-    "hello": Message(AGENT, {
-        "protocol": need(integer(1, 1000)),
-        "agent_id": need(ID),
-        "machine_id": need(text(64, low=1)),
-        "boot_id": may(text(64), ""),
-        "hostname": need(text(253, low=1)),
-        "os": may(text(255), ""),
-        "version": need(text(64, low=1)),
-        "pid": may(integer(1), None),
-        "held": may(listing(nested(HELD), 5000), []),
-        "policy_version": may(integer(0), 0),
-        "time": may(number(0)),                # what the host's clock shows
-        "capabilities": may(json_object(131072)),
-        "features": _FEATURES,
-    }),
-    "welcome": Message(SERVER, {
-        "protocol": need(integer(1, 1000)),
-        "interval": need(number(0.05, 3600)),
-        "policy_version": may(integer(0), 0),
-        "time": may(number(0)),
-        "protected_processes": _PROTECTED,
-    }),
+    "hello": Message(
+        AGENT,
+        {
+            "protocol": need(integer(1, 1000)),
+            "agent_id": need(ID),
+            "machine_id": need(text(64, low=1)),
+            "boot_id": may(text(64), ""),
+            "hostname": need(text(253, low=1)),
+            "os": may(text(255), ""),
+            "version": need(text(64, low=1)),
+            "pid": may(integer(1), None),
+            "held": may(listing(nested(HELD), 5000), []),
+            "policy_version": may(integer(0), 0),
+            "time": may(number(0)),  # what the host's clock shows
+            "capabilities": may(json_object(131072)),
+            "features": _FEATURES,
+        },
+    ),
+    "welcome": Message(
+        SERVER,
+        {
+            "protocol": need(integer(1, 1000)),
+            "interval": need(number(0.05, 3600)),
+            "policy_version": may(integer(0), 0),
+            "time": may(number(0)),
+            "protected_processes": _PROTECTED,
+        },
+    ),
     "settings": Message(SERVER, {"interval": need(number(0.05, 3600)), "protected_processes": _PROTECTED}),
     "ping": Message(BOTH, {"id": need(ID)}),
     "pong": Message(BOTH, {"id": need(ID)}),
     "ack": Message(BOTH, {"id": need(ID), "of": need(text(32, low=1))}),
-    "refuse": Message(BOTH, {"id": may(ID), "of": need(text(32, low=1)), "code": need(text(64, low=1)),
-                             "message": may(text(2000), "")}),
+    "refuse": Message(
+        BOTH,
+        {"id": may(ID), "of": need(text(32, low=1)), "code": need(text(64, low=1)), "message": may(text(2000), "")},
+    ),
     # ---- what the agent says
     "report": Message(AGENT, {"id": need(ID), "report": need(check_report)}, acked=True),
     "result": Message(AGENT, {"id": need(ID), "result": need(check_result)}, acked=True),
@@ -213,27 +233,66 @@ MESSAGES: Dict[str, Message] = {
     "cancel": Message(SERVER, {"id": need(ID)}, acked=True),
     "policies": Message(SERVER, {"id": need(ID), **SIGNED_POLICIES}, acked=True),
     # ---- streams: files, logs, metrics
-    "open": Message(SERVER, {"stream": _STREAM, "kind": need(choice(*STREAM_KINDS)),
-                             "params": may(json_object(65536), {})}),
-    "opened": Message(AGENT, {"stream": _STREAM, "size": may(integer(0)), "mtime": may(number(0)),
-                              "offset": may(integer(0), 0), "length": may(integer(0)), "path": may(text(4096)),
-                              "sha256": may(_SHA256)}),
+    "open": Message(
+        SERVER, {"stream": _STREAM, "kind": need(choice(*STREAM_KINDS)), "params": may(json_object(65536), {})}
+    ),
+    "opened": Message(
+        AGENT,
+        {
+            "stream": _STREAM,
+            "size": may(integer(0)),
+            "mtime": may(number(0)),
+            "offset": may(integer(0), 0),
+            "length": may(integer(0)),
+            "path": may(text(4096)),
+            "sha256": may(_SHA256),
+        },
+    ),
     "credit": Message(BOTH, {"stream": _STREAM, "bytes": need(integer(1, 2**31))}),
-    "lines": Message(AGENT, {"stream": _STREAM, "lines": need(listing(nested({
-        "time": may(number(0)), "line": need(text(65536, nul=True)), "place": may(PLACE)}), 1000))}),
+    "lines": Message(
+        AGENT,
+        {
+            "stream": _STREAM,
+            "lines": need(
+                listing(
+                    nested({"time": may(number(0)), "line": need(text(65536, nul=True)), "place": may(PLACE)}), 1000
+                )
+            ),
+        },
+    ),
     "finish": Message(BOTH, {"stream": _STREAM, "size": need(integer(0)), "sha256": need(_SHA256)}),
-    "closed": Message(AGENT, {"stream": _STREAM, "code": need(choice(*STREAM_ENDS)), "message": may(text(2000), ""),
-                              "path": may(text(4096)), "size": may(integer(0)), "sha256": may(_SHA256)}),
+    "closed": Message(
+        AGENT,
+        {
+            "stream": _STREAM,
+            "code": need(choice(*STREAM_ENDS)),
+            "message": may(text(2000), ""),
+            "path": may(text(4096)),
+            "size": may(integer(0)),
+            "sha256": may(_SHA256),
+        },
+    ),
     "close": Message(SERVER, {"stream": _STREAM}),
 }
 
 _ROLE = may(choice("viewer", "operator"), "operator")
 STREAM_PARAMS: Dict[str, Dict[str, Field]] = {
-    "file_get": {"path": need(ABSOLUTE_PATH), "role": _ROLE, "offset": may(integer(0), 0), "length": may(integer(0)),
-                 "digest": may(boolean(), False)},
+    "file_get": {
+        "path": need(ABSOLUTE_PATH),
+        "role": _ROLE,
+        "offset": may(integer(0), 0),
+        "length": may(integer(0)),
+        "digest": may(boolean(), False),
+    },
     "file_put": {"path": need(ABSOLUTE_PATH), "size": may(integer(0))},
-    "logs": {"source": may(choice("journald", "file"), "journald"), "unit": may(SERVICE_NAME),
-             "path": may(ABSOLUTE_PATH), "role": _ROLE, "lines": may(integer(0, 10000), 100), "after": may(PLACE)},
+    "logs": {
+        "source": may(choice("journald", "file"), "journald"),
+        "unit": may(SERVICE_NAME),
+        "path": may(ABSOLUTE_PATH),
+        "role": _ROLE,
+        "lines": may(integer(0, 10000), 100),
+        "after": may(PLACE),
+    },
     "metrics": {},
 }
 

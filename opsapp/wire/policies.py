@@ -5,6 +5,7 @@ so whoever reads the store cannot sign: the server makes the secret when the age
 Agents that do not name the feature BY_KEY are older: for them the SHA-256 of the key is the secret.
 Must not: decide which rules a host gets, or act.
 """
+
 from __future__ import annotations
 
 import hashlib
@@ -30,7 +31,7 @@ from .fields import (
     text,
 )
 
-BY_KEY = "policies-by-key"    # the feature of agents that accept no other signature than the one with `secret_of`
+BY_KEY = "policies-by-key"  # the feature of agents that accept no other signature than the one with `secret_of`
 _PURPOSE = b"opsapp heal policies"
 _ID = text(64, low=1, pattern=r"[A-Za-z0-9_.:-]+")
 
@@ -63,7 +64,7 @@ BUNDLE: Dict[str, Field] = {
     "issued_at": need(number(0)),
     "expires_at": need(number(0)),
     "offline_after_s": need(number(0.1, 86400)),
-    "budget": need(integer(0, 10000)),          # heals within budget_window_s: this host's share
+    "budget": need(integer(0, 10000)),  # heals within budget_window_s: this host's share
     "budget_window_s": may(number(1, 86400), 3600),
     "policies": need(listing(nested(POLICY), 500)),
 }

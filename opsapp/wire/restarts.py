@@ -3,13 +3,14 @@
 Lives here: the window, the limit, and both readings. Server and agent read them with this one module.
 Must not: count starts; the agent does (opsapp/agent/starts.py).
 """
+
 from __future__ import annotations
 
 from typing import Optional
 
 WINDOW_S = 300.0
-LOOP_STARTS = 5         # so many starts within the window are a crash loop
-STOPPED = ("failed", "inactive")     # the service manager starts it no more
+LOOP_STARTS = 5  # so many starts within the window are a crash loop
+STOPPED = ("failed", "inactive")  # the service manager starts it no more
 
 
 def restarts(starts: Optional[int], counted_s: Optional[float]) -> Optional[int]:

@@ -2,6 +2,7 @@
 
 Must not: resolve a name, or judge where an address leads (addresses.py).
 """
+
 from __future__ import annotations
 
 import ipaddress
@@ -11,7 +12,7 @@ from urllib.parse import urlsplit
 
 _LABEL = r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _HOST = re.compile(rf"{_LABEL}(\.{_LABEL})*\.?")
-_INVISIBLE = ("\u200b", "\u2060", "\ufeff")    # IDNA drops them: the host would not be the one that is read
+_INVISIBLE = ("\u200b", "\u2060", "\ufeff")  # IDNA drops them: the host would not be the one that is read
 
 
 def text_problem(url: str) -> Optional[str]:

@@ -6,6 +6,7 @@ name begins with "-" may fail without ending the chain. `when` names a question 
 and these parameters (opsapp/agent/fits.py): whose interface it is, which platform was asked for.
 Must not: run anything; name a shell, but for the actions whose purpose is one.
 """
+
 from __future__ import annotations
 
 import re
@@ -60,11 +61,18 @@ WAYS: Dict[str, Tuple[Handler, ...]] = {
     "process_kill": (_own("kill_process"),),
     "nice_adjust": (_own("renice"),),
     "scheduled_task_repair": (
-        _way("systemctl", ("-systemctl", "reset-failed", "--", "{task}.service", "{task}.timer"),
-             ("systemctl", "enable", "--now", "--", "{task}.timer"), ("systemctl", "restart", "--", "{task}.timer"),
-             when="timer"),
-        _way("schtasks.exe", ("schtasks.exe", "/Change", "/TN", "{task}", "/ENABLE"),
-             ("schtasks.exe", "/Run", "/TN", "{task}")),
+        _way(
+            "systemctl",
+            ("-systemctl", "reset-failed", "--", "{task}.service", "{task}.timer"),
+            ("systemctl", "enable", "--now", "--", "{task}.timer"),
+            ("systemctl", "restart", "--", "{task}.timer"),
+            when="timer",
+        ),
+        _way(
+            "schtasks.exe",
+            ("schtasks.exe", "/Change", "/TN", "{task}", "/ENABLE"),
+            ("schtasks.exe", "/Run", "/TN", "{task}"),
+        ),
     ),
     # ---- containers
     "restart_container": _container_ways(("restart", "{container}")),
@@ -133,8 +141,11 @@ WAYS: Dict[str, Tuple[Handler, ...]] = {
         _way("rndc", ("rndc", "flush")),
         _way("rec_control", ("rec_control", "wipe-cache", ".$")),
         _way("pihole", ("pihole", "restartdns", "reload")),
-        _way("systemctl", ("systemctl", "kill", "--signal=HUP", "--kill-who=main", "--", "{instance_id}"),
-             when="dnsmasq_unit"),
+        _way(
+            "systemctl",
+            ("systemctl", "kill", "--signal=HUP", "--kill-who=main", "--", "{instance_id}"),
+            when="dnsmasq_unit",
+        ),
     ),
     "failover_dns": (
         _own("failover_resolved", "resolvectl", when="resolved_owns_names"),
@@ -144,8 +155,12 @@ WAYS: Dict[str, Tuple[Handler, ...]] = {
         _way("wg-quick", ("-wg-quick", "down", "{interface}"), ("wg-quick", "up", "{interface}"), when="wg_quick"),
         _own("restart_openvpn", "systemctl", when="openvpn"),
         _way("tailscale", ("-tailscale", "down"), ("tailscale", "up"), when="tailscale"),
-        _way("nmcli", ("-nmcli", "connection", "down", "id", "{interface}"),
-             ("nmcli", "connection", "up", "id", "{interface}"), when="nm_connection"),
+        _way(
+            "nmcli",
+            ("-nmcli", "connection", "down", "id", "{interface}"),
+            ("nmcli", "connection", "up", "id", "{interface}"),
+            when="nm_connection",
+        ),
         _way("networkctl", ("networkctl", "reconfigure", "{interface}"), when="networkd_link"),
         _way("ip", ("ip", "link", "set", "dev", "{interface}", "up"), when="link_exists"),
     ),
@@ -185,8 +200,9 @@ WAYS: Dict[str, Tuple[Handler, ...]] = {
     "iis_app_pool_recycle": (_way("appcmd.exe", ("appcmd.exe", "recycle", "apppool", "/apppool.name:{pool}")),),
     "wsl_restart": (_way("wsl.exe", ("wsl.exe", "--shutdown")),),
     "driver_rollback": (
-        _way("pnputil.exe", ("pnputil.exe", "/delete-driver", "{device}", "/uninstall"),
-             ("pnputil.exe", "/scan-devices")),
+        _way(
+            "pnputil.exe", ("pnputil.exe", "/delete-driver", "{device}", "/uninstall"), ("pnputil.exe", "/scan-devices")
+        ),
     ),
     "group_policy_refresh": (
         _way("gpupdate.exe", ("gpupdate.exe", "/force")),

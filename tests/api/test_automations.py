@@ -98,10 +98,7 @@ def test_the_life_of_an_automation(service):
         ({"params": {"script": "print('{{secret:x}}')", "interpreter": "python3"}}, "params.script"),
         ({"params": {"script": "#!/usr/bin/perl\nprint '{{secret:x}}';"}}, "params.script"),
         ({"params": {"script": "echo {{event:x}}"}}, "params"),
-        (
-            {"type": "agent_command", "params": {"command": "echo '{{secret:x}}'", "hostname": "box"}},
-            "params.command",
-        ),
+        ({"type": "agent_command", "params": {"command": "echo '{{secret:x}}'", "hostname": "box"}}, "params.command"),
         ({"type": "service_control", "params": {"service": "-x", "action": "start"}}, "params.service"),
         ({"type": "service_control", "params": {"service": "x", "action": "kill"}}, "params.action"),
         ({"type": "agent_command", "params": {"command": "x"}}, "params.agent_id"),
@@ -131,7 +128,12 @@ def test_what_is_wrong_is_named(service, changes, field):
 
 @pytest.mark.parametrize(
     "url",
-    ["{{secret:hook}}", "{{ secret:base }}/a?b=c", "https://münchen.example/ä", "https://{{input:a}}:{{input:a}}/{{input:a}}"],
+    [
+        "{{secret:hook}}",
+        "{{ secret:base }}/a?b=c",
+        "https://münchen.example/ä",
+        "https://{{input:a}}:{{input:a}}/{{input:a}}",
+    ],
 )
 def test_an_address_with_places_is_judged_as_it_will_be(service, url):
     for name in ("hook", "base"):

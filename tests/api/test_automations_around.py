@@ -119,7 +119,7 @@ def begun(root, run_id, now):
 def ended(root, run_id, status):
     from opsapp.automations.engine import flow
 
-    flow.end(root, runs_of(root)[run_id], status, node_of(root._p_jar).clock.now(), for_good=True)
+    flow.end(root, runs_of(root)[run_id], status, node_of(root).clock.now(), for_good=True)
 
 
 def test_scripts_that_the_configuration_forbids_later_do_not_run(service):

@@ -29,8 +29,10 @@ rules:
 
 def test_a_command_without_the_servers_file_leaves_what_it_declares(opsapp, tmp_path, file):
     declared = tmp_path / "opsapp.yaml"
-    declared.write_text("healing: {default_rules: false, rules: [{id: kept, condition: cpu_percent > 99,"
-                        " severity: info, action: {type: flush_dns}}]}")
+    declared.write_text(
+        "healing: {default_rules: false, rules: [{id: kept, condition: cpu_percent > 99,"
+        " severity: info, action: {type: flush_dns}}]}"
+    )
     settings = {"opsapp.data": str(tmp_path / "other"), "opsapp.config": str(declared)}
     Service(tmp_path / "other", **settings).close()
     for command in (("user", "list"), ("export",), ("apply", file), ("status-export", tmp_path / "www")):

@@ -1,4 +1,5 @@
 """The example file shows every key there is, each with the value that holds when it is left out."""
+
 from pathlib import Path
 
 import yaml

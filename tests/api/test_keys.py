@@ -32,9 +32,7 @@ def test_no_key_is_above_its_maker(service, who, role):
     service.client(who).post_json("/api/keys", {"name": "x", "role": role}, status=403)
 
 
-@pytest.mark.parametrize(
-    "body", [{}, {"name": ""}, {"role": "x"}, {"expires_at": "x"}, {"expires_at": 5}, {"id": "x"}]
-)
+@pytest.mark.parametrize("body", [{}, {"name": ""}, {"role": "x"}, {"expires_at": "x"}, {"expires_at": 5}, {"id": "x"}])
 def test_bad_keys(service, body):
     base = {} if body == {} else {"name": "ci", "role": "viewer"}
     service.ada.post_json("/api/keys", base | body, status=422)

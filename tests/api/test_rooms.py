@@ -335,9 +335,7 @@ def test_an_agents_key_is_shown_once(service):
     key = shown.html.find("dt", string="key").find_next("dd").text.strip()
     assert len(key) == 64
     command = shown.html.select_one("pre").text
-    assert command == (
-        f"printf 'X-Agent-Key: {key}' | curl -fsS -H @- http://localhost/api/agents/install-script | sh"
-    )
+    assert command == (f"printf 'X-Agent-Key: {key}' | curl -fsS -H @- http://localhost/api/agents/install-script | sh")
     script = service.anonymous.get("/api/agents/install-script", headers={"X-Agent-Key": key}).text
     assert script.startswith("#!/bin/sh")
     assert service.anonymous.get(f"/api/agents/install-script?key={key}").text == script

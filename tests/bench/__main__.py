@@ -1,4 +1,5 @@
 """`python -m tests.bench [NAME…]`: runs the benches (all, or those named) and prints one table."""
+
 import argparse
 import importlib
 import pkgutil

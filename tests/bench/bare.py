@@ -2,6 +2,7 @@
 
 Its listener has TCP_NODELAY, which gevent leaves out and which costs nine tenths of the rate: no straw man.
 """
+
 import sys
 
 from gevent import socket

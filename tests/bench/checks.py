@@ -1,4 +1,5 @@
 """Checks of http monitors with results stored: rate, CPU, lateness, memory, and the list of them all."""
+
 import os
 import subprocess
 import tempfile

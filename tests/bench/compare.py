@@ -5,6 +5,7 @@ COMPARE_TARGETS and COMPARE_INTERVAL set the load, COMPARE_WINDOW for how long e
 memory with each minute of its first ten. Needs nginx-light, and for their part two more Debian packages, which
 `apt-get install --no-install-recommends` brings (docs/guide/monitoring.md says how without starting their services).
 """
+
 import json
 import os
 import shutil

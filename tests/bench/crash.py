@@ -1,4 +1,5 @@
 """kill -9 under a stream of writes: how long the start afterwards takes, until the first answer."""
+
 import tempfile
 import threading
 

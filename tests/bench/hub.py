@@ -1,4 +1,5 @@
 """How late the hub is while 500 checks a second run, 50 clients read and one waits for a slow deferred answer."""
+
 import contextlib
 import re
 import tempfile

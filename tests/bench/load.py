@@ -1,4 +1,5 @@
 """A load of HTTP clients on keep-alive connections, greenlets of this process; the server measured is another one."""
+
 import time
 from typing import NamedTuple
 

@@ -1,4 +1,5 @@
 """GET /api/me of one client while 50 others log in at once: password hashes must not hold anybody else up."""
+
 import tempfile
 import threading
 import time

@@ -1,4 +1,5 @@
 """GET /api/me and a list of 1,000 agents at 64 connections, one process, beside a bare Pyramid view on gevent."""
+
 import sys
 import tempfile
 import time

@@ -2,6 +2,7 @@
 
 Every 5 ms a greenlet notes by how much it was woken late; once a second the samples go to the file $OPSAPP_STALLS.
 """
+
 import os
 import time
 

@@ -54,12 +54,7 @@ def test_each_change_of_state_is_told_once(service, node, agent):
         service.clock.advance(seconds)
         sweep.step(node)
     report(service, agent)
-    assert statuses(service) == [
-        ("pending", "online"),
-        ("online", "offline"),
-        ("offline", "dead"),
-        ("dead", "online"),
-    ]
+    assert statuses(service) == [("pending", "online"), ("online", "offline"), ("offline", "dead"), ("dead", "online")]
 
 
 @pytest.mark.parametrize("off", [-86_400, 0, 86_400])

@@ -98,8 +98,7 @@ def test_only_so_many_days_and_nothing_is_written(past, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("rules", "dependencies"),
-    [(None, None), (None, [{"target": "db", "depends_on": ["unheard-of"]}])],
+    ("rules", "dependencies"), [(None, None), (None, [{"target": "db", "depends_on": ["unheard-of"]}])]
 )
 def test_a_policy_that_could_not_be_declared_is_refused(past, rules, dependencies):
     with pytest.raises(Invalid):

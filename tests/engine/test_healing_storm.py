@@ -47,9 +47,7 @@ def test_a_storm_with_one_root_cause_is_one_heal(ward, first):
 def test_500_targets_failing_at_once_meet_the_brake(ward):
     """40 % may be sick: of 1,000 targets 500 fail, so nothing acts, everything is told, and somebody is called."""
     here = ward(
-        DOWN,
-        places=[place(f"h{n}", f"a{n}") for n in range(1000)],
-        brake={**WIDE, "max_unhealthy_percent": 40},
+        DOWN, places=[place(f"h{n}", f"a{n}") for n in range(1000)], brake={**WIDE, "max_unhealthy_percent": 40}
     ).at("execute", "down")
     for n in range(500):
         here.report(f"agent:a{n}", down=1)
@@ -64,9 +62,7 @@ def test_500_targets_failing_at_once_meet_the_brake(ward):
 
 def test_under_the_limit_it_acts(ward):
     here = ward(
-        DOWN,
-        places=[place(f"h{n}", f"a{n}") for n in range(30)],
-        brake={**WIDE, "max_unhealthy_percent": 40},
+        DOWN, places=[place(f"h{n}", f"a{n}") for n in range(30)], brake={**WIDE, "max_unhealthy_percent": 40}
     ).at("execute", "down")
     for n in range(10):
         here.report(f"agent:a{n}", down=1)

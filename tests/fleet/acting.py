@@ -1,4 +1,5 @@
 """A host whose agent talks to a small server of the test: single actions, asked for directly."""
+
 import itertools
 import json
 
@@ -8,13 +9,16 @@ from tests.support.agent_server import KEY
 from tests.support.waiting import until
 
 CONFIG = {
-    **care.QUICK, "lookout_s": 3600,
+    **care.QUICK,
+    "lookout_s": 3600,
     "backups": {"home": {"files": "/root/backup/*.tar.gz", "run": ["/usr/local/bin/backup"]}},
     "certificates": {"ops.example": {"file": "/root/ops.pem", "run": ["/usr/local/bin/renew"]}},
 }
 BACKUP = "#!/bin/sh\nexec tar -czf /root/backup/new.tar.gz -C /etc hostname passwd\n"
-RENEW = ("#!/bin/sh\nexec openssl req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=ops.example"
-         " -keyout /root/ops.key -out /root/ops.pem\n")
+RENEW = (
+    "#!/bin/sh\nexec openssl req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=ops.example"
+    " -keyout /root/ops.key -out /root/ops.pem\n"
+)
 
 
 class Box:
@@ -32,8 +36,16 @@ class Box:
 
     def heal(self, phase, action, heal_id, given=None, arm_s=None, **params):
         asked = {"snapshot": given, "arm_s": arm_s}
-        name = self.server.command("heal", heal_id=heal_id, token=1, phase=phase, action_type=action, params=params,
-                                   timeout=60, **{key: value for key, value in asked.items() if value is not None})
+        name = self.server.command(
+            "heal",
+            heal_id=heal_id,
+            token=1,
+            phase=phase,
+            action_type=action,
+            params=params,
+            timeout=60,
+            **{key: value for key, value in asked.items() if value is not None},
+        )
         return until(lambda: self.server.result(name), 90, what=f"{phase} of {action}")
 
     def do(self, action, arm_s=None, **params):

@@ -1,4 +1,5 @@
 """A host under care for whole modules: an agent whose looks are frequent, and what the API says of its heals."""
+
 import contextlib
 import json
 import time
@@ -28,18 +29,41 @@ ExecStart={start}
 WantedBy=multi-user.target
 """
 TIMES = ("atime", "mtime", "ctime", "crtime")
-QUICK = {"allow_plain_http": True,
-         "lookout_s": 0.5, "service_check_s": 0.3, "container_check_s": 5, "retry_first_s": 0.2, "retry_most_s": 1}
+QUICK = {
+    "allow_plain_http": True,
+    "lookout_s": 0.5,
+    "service_check_s": 0.3,
+    "container_check_s": 5,
+    "retry_first_s": 0.2,
+    "retry_most_s": 1,
+}
 
 DEFAULT = {"lookout_s": 15, "service_check_s": 1, "container_check_s": 120, "retry_first_s": 1, "retry_most_s": 60}
 
 
 def make_container(host, name, *options):
     """A running container of an image that the host makes itself."""
-    host.exec("sh", "-c", "mkdir -p /root/box/bin; cp /bin/busybox /root/box/bin/; ln -sf busybox /root/box/bin/sleep;"
-              " tar -C /root/box -c . | podman import - localhost/box:1", timeout=90)
-    host.exec("podman", "run", "--detach", "--name", name, "--network", "host", *options, "localhost/box:1",
-              "/bin/sleep", "100000", timeout=60)
+    host.exec(
+        "sh",
+        "-c",
+        "mkdir -p /root/box/bin; cp /bin/busybox /root/box/bin/; ln -sf busybox /root/box/bin/sleep;"
+        " tar -C /root/box -c . | podman import - localhost/box:1",
+        timeout=90,
+    )
+    host.exec(
+        "podman",
+        "run",
+        "--detach",
+        "--name",
+        name,
+        "--network",
+        "host",
+        *options,
+        "localhost/box:1",
+        "/bin/sleep",
+        "100000",
+        timeout=60,
+    )
 
 
 @contextlib.contextmanager
@@ -49,7 +73,7 @@ def old_disk(host, mount, *files):
     place, image = host.dir / "old", host.dir / "old.img"
     for path, size in files:
         (place / path).parent.mkdir(parents=True, exist_ok=True)
-        (place / path).write_bytes(b"x" * (size << 20))    # zeros would take no room
+        (place / path).write_bytes(b"x" * (size << 20))  # zeros would take no room
     with open(image, "wb") as file:
         file.truncate(40 << 20)
     outside("mkfs.ext4", "-q", "-F", "-m", "0", "-d", place, image)
@@ -60,8 +84,9 @@ def old_disk(host, mount, *files):
     device = outside("losetup", "--find", "--show", image).stdout.strip()
     try:
         number = device.removeprefix("/dev/loop")
-        host.exec("sh", "-c", f"mknod -m 600 {device} b 7 {number} 2>/dev/null; mkdir -p {mount};"
-                  f" mount {device} {mount}")
+        host.exec(
+            "sh", "-c", f"mknod -m 600 {device} b 7 {number} 2>/dev/null; mkdir -p {mount}; mount {device} {mount}"
+        )
         yield
         host.exec("umount", mount)
     finally:
@@ -103,6 +128,7 @@ class Ward:
 
     def ended(self, rule, target, outcome, timeout, after=0):
         """The newest entry with this outcome, waited for. `after` is the id of an entry that is known already."""
+
         def found():
             return [one for one in self.ledger(rule, target) if one["outcome"] == outcome and one["id"] > after]
 
@@ -117,13 +143,18 @@ class Ward:
             self.host.write(f"/etc/systemd/system/{name}.service", SERVICE.format(start="/bin/sleep infinity", more=""))
         self.host.exec("systemctl", "daemon-reload")
         self.host.exec("systemctl", "enable", "--now", *names)
-        until(lambda: all(self.metrics()["services"].get(name) == "active" for name in names), 90, every=0.5,
-              what=f"{names} in a report")
+        until(
+            lambda: all(self.metrics()["services"].get(name) == "active" for name in names),
+            90,
+            every=0.5,
+            what=f"{names} in a report",
+        )
 
     def why(self, rule, target):
         """For a failure: the story so far."""
-        lines = [f"{one['action_type']} {one['state']} {one['outcome']} {one['reason']}"
-                 for one in self.ledger(rule, target)]
+        lines = [
+            f"{one['action_type']} {one['state']} {one['outcome']} {one['reason']}" for one in self.ledger(rule, target)
+        ]
         return "; ".join(lines) or "no entry"
 
     def log(self):

@@ -1,4 +1,5 @@
 """Fixtures of the fleet suite: one lab for the session, a fresh host for each test that asks for one."""
+
 import pytest
 
 from tests.support.agent_server import AgentServer

@@ -1,4 +1,5 @@
 """A host with our agent and a counted nginx, and what the API says of its incidents and heals."""
+
 from tests.support.waiting import until
 
 RULE = {

@@ -1,4 +1,5 @@
 """opsapp on a host of the lab, installed as docs/guide/running.md says: a wheel, two users, three units."""
+
 import itertools
 import shutil
 import sys
@@ -34,8 +35,11 @@ class Installed:
         self.configure(f"web: {{base_url: '{MARK}'}}")
         for unit in UNITS.iterdir():
             host.write(f"/etc/systemd/system/{unit.name}", unit.read_text())
-        (service_user,) = [line for line in said("a virtual environment, an ini file, a unit.").splitlines()
-                           if line.startswith("useradd")]
+        (service_user,) = [
+            line
+            for line in said("a virtual environment, an ini file, a unit.").splitlines()
+            if line.startswith("useradd")
+        ]
         host.exec("sh", "-ec", service_user)
         host.exec("sh", "-ec", said("and then:"), timeout=60)
         self.until_ready()
@@ -56,12 +60,23 @@ class Installed:
         pip = Path(sys.modules["pip"].__file__).parent
         shutil.copytree(pip, host.root / "root/pip/pip", ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copyfile(package, host.root / "root" / package.name)
-        host.exec("env", "PYTHONPATH=/root/pip", "/opt/opsapp/bin/python", "-m", "pip", "-q", "install", "--no-index",
-                  "--no-deps", f"/root/{package.name}", timeout=240)
+        host.exec(
+            "env",
+            "PYTHONPATH=/root/pip",
+            "/opt/opsapp/bin/python",
+            "-m",
+            "pip",
+            "-q",
+            "install",
+            "--no-index",
+            "--no-deps",
+            f"/root/{package.name}",
+            timeout=240,
+        )
 
     def configure(self, more):
         text = said("`/etc/opsapp/opsapp.yaml`:") + more + "\n"
-        (self.host.root / "etc/opsapp/opsapp.yaml").write_text(text)    # it keeps its owner and its mode
+        (self.host.root / "etc/opsapp/opsapp.yaml").write_text(text)  # it keeps its owner and its mode
 
     def until_ready(self):
         def ready():

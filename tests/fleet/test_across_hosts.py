@@ -1,4 +1,5 @@
 """Two hosts with the agents' own settings: what one failure outside, or the brake, keeps from being healed on both."""
+
 import contextlib
 import socket
 
@@ -20,9 +21,12 @@ DOWN = {
     "action": {"type": "restart_service", "params": {"service": "nginx"}},
 }
 
-UNITS = {    # one step only: the brake counts every step that acts
-    "id": "units", "condition": "service.*.failed == 1", "initial_level": "notify",
-    "action": {"type": "restart_service"}}
+UNITS = {  # one step only: the brake counts every step that acts
+    "id": "units",
+    "condition": "service.*.failed == 1",
+    "initial_level": "notify",
+    "action": {"type": "restart_service"},
+}
 
 
 @pytest.fixture
@@ -61,11 +65,15 @@ def test_a_failed_external_target_suppresses_the_heals_of_its_site_and_is_told_o
     promote(both[0].api, RULE)
     api, port = both[0].api, free_port()
     uplink = socket.create_server(("127.0.0.1", port))
-    monitor = api.post("/api/monitoring/endpoints", {
-        "name": "uplink", "type": "tcp", "url": f"tcp://127.0.0.1:{port}", "interval": 5, "timeout": 2})["id"]
+    monitor = api.post(
+        "/api/monitoring/endpoints",
+        {"name": "uplink", "type": "tcp", "url": f"tcp://127.0.0.1:{port}", "interval": 5, "timeout": 2},
+    )["id"]
     at_site = [{"target": ward.host.name, "type": "host", "site": "berlin"} for ward in both]
-    api.put("/api/healing/dependencies", {
-        "dependencies": [{"target": "uplink", "type": "external", "site": "berlin"}, *at_site]})
+    api.put(
+        "/api/healing/dependencies",
+        {"dependencies": [{"target": "uplink", "type": "external", "site": "berlin"}, *at_site]},
+    )
     api.post("/api/healing/rules", DOWN)
     promote(api, DOWN["id"])
     for ward in both:
@@ -80,14 +88,17 @@ def test_a_failed_external_target_suppresses_the_heals_of_its_site_and_is_told_o
         assert "uplink" in entry["reason"], entry
         assert ward.commands() == []
         assert ward.host.exec("systemctl", "is-active", "till", check=False).stdout == "inactive\n"
-    entries = until(lambda: [one for one in api.get(f"/api/healing/ledger?rule_id={DOWN['id']}")
-                             if one["state"] == "final"], 60, what="the uplink's own entry")
+    entries = until(
+        lambda: [one for one in api.get(f"/api/healing/ledger?rule_id={DOWN['id']}") if one["state"] == "final"],
+        60,
+        what="the uplink's own entry",
+    )
     assert {one["outcome"] for one in entries} == {"notified"}
     assert len(until(lambda: about(receiver, "uplink"), 30, what="a message")) == 1, receiver.messages
     assert about(receiver, "till") == []
 
     with contextlib.closing(socket.create_server(("127.0.0.1", port))):
-        for ward in both:    # what is still down once the site is reached again is healed
+        for ward in both:  # what is still down once the site is reached again is healed
             ward.ended(RULE, f"{ward.host.name}/till", "verified", 300)
             assert ward.host.exec("systemctl", "is-active", "till").stdout == "active\n"
     failures = [one["title"] for one in about(receiver, "uplink") if "up again" not in one["title"]]
@@ -105,8 +116,9 @@ def test_the_brake_lets_its_number_of_heals_through_on_all_hosts_together(wards,
     stop(both, *units)
 
     def ends():
-        entries = [one for ward in both for unit in units
-                   for one in ward.ledger(UNITS["id"], f"{ward.host.name}/{unit}")]
+        entries = [
+            one for ward in both for unit in units for one in ward.ledger(UNITS["id"], f"{ward.host.name}/{unit}")
+        ]
         settled = {one["target"] for one in entries if one["outcome"] in ("verified", "notified")}
         return entries if len(settled) == len(both) * len(units) else None
 
@@ -120,6 +132,10 @@ def test_the_brake_lets_its_number_of_heals_through_on_all_hosts_together(wards,
     health = api.get("/api/healing/health")
     assert (health["status"], words in health["reasons"]) == ("Degraded", True), health
     until(lambda: about(receiver, "the limit for one fleet is"), 30, what="a person being called")
-    running = {f"{ward.host.name}/{unit}" for ward in both for unit in units
-               if ward.host.exec("systemctl", "is-active", unit, check=False).stdout == "active\n"}
+    running = {
+        f"{ward.host.name}/{unit}"
+        for ward in both
+        for unit in units
+        if ward.host.exec("systemctl", "is-active", unit, check=False).stdout == "active\n"
+    }
     assert running == set(healed)

@@ -1,6 +1,7 @@
 """Heal actions by the real agent on a real Debian host: each does what it says; what can be reversed is brought back.
 
 tests/unit/test_agent_ways.py has what no such host offers; docs/guide/actions.md says which is which."""
+
 import pytest
 
 from tests.fleet import care
@@ -13,8 +14,10 @@ COUNT = "Restart=no\nExecStartPre=/bin/sh -c 'echo %n >> /root/starts'"
 
 def test_services(box):
     box.unit("need.service", f"[Service]\n{COUNT}\nExecStart=/bin/sleep infinity\n")
-    box.unit("main.service", f"[Unit]\nRequires=need.service\nAfter=need.service\n[Service]\n{COUNT}\n"
-             "ExecStart=/bin/sleep infinity\n")
+    box.unit(
+        "main.service",
+        f"[Unit]\nRequires=need.service\nAfter=need.service\n[Service]\n{COUNT}\nExecStart=/bin/sleep infinity\n",
+    )
     box.sh("systemctl start main; systemctl kill -s KILL main")
     until(lambda: box.sh("systemctl is-failed main || true") == "failed")
     assert box.do("service_reset_failed", service="main")["data"]["snapshot"]["state"]["ActiveState"] == "failed"
@@ -37,7 +40,9 @@ def test_a_timer_that_is_dead_runs_again(box):
     box.sh("systemctl start nightly || true")
     box.do("scheduled_task_repair", task="nightly")
     assert box.sh("systemctl is-active nightly.timer; systemctl is-enabled nightly.timer").split() == [
-        "active", "enabled"]
+        "active",
+        "enabled",
+    ]
     assert box.sh("systemctl is-failed nightly.service || true") == "inactive"
 
 
@@ -71,8 +76,10 @@ def test_the_one_on_top_is_never_a_protected_one(box, top):
     """A protected process leads in both; the second is taken."""
     box.host.write("/opt/burn.py", "import sys\nkeep = bytearray(b'x') * (int(sys.argv[1]) << 20)\nwhile True: pass\n")
     box.sh("cp /usr/bin/python3 /opt/postgres; cp /usr/bin/python3 /opt/eager")
-    box.sh("setsid -f nice -n 0 /opt/postgres /opt/burn.py 120 > /dev/null 2>&1;"
-           " setsid -f nice -n 5 /opt/eager /opt/burn.py 60 > /dev/null 2>&1")
+    box.sh(
+        "setsid -f nice -n 0 /opt/postgres /opt/burn.py 120 > /dev/null 2>&1;"
+        " setsid -f nice -n 5 /opt/eager /opt/burn.py 60 > /dev/null 2>&1"
+    )
     try:
         held = lambda: [int(kb) for kb in box.sh("ps -o rss= -C postgres,eager || true").split()]  # noqa: E731
         until(lambda: len(held()) == 2 and min(held()) > 60 << 10, what="both holding their memory")
@@ -117,8 +124,10 @@ def test_containers(box):
     assert state() == ["running", first]
     done = box.do("scale_container", container="web", mem_limit="64m")
     pid = box.sh("podman inspect -f '{{.State.Pid}}' web")
-    limit = f"cat /sys/fs/cgroup/memory$(grep :memory: /proc/{pid}/cgroup | cut -d: -f3)/memory.limit_in_bytes" \
-            f" 2>/dev/null || cat /sys/fs/cgroup$(grep ^0:: /proc/{pid}/cgroup | cut -d: -f3)/memory.max"
+    limit = (
+        f"cat /sys/fs/cgroup/memory$(grep :memory: /proc/{pid}/cgroup | cut -d: -f3)/memory.limit_in_bytes"
+        f" 2>/dev/null || cat /sys/fs/cgroup$(grep ^0:: /proc/{pid}/cgroup | cut -d: -f3)/memory.max"
+    )
     assert box.sh(limit) == str(64 << 20)
     box.undo("scale_container", done)
     assert box.sh(limit) != str(64 << 20)
@@ -158,7 +167,7 @@ def test_cleaning(box):
 
 
 def test_caches_of_the_kernel_are_dropped(box):
-    box.sh("mount -o remount,rw,bind /proc/sys")      # the lab has it read-only
+    box.sh("mount -o remount,rw,bind /proc/sys")  # the lab has it read-only
     try:
         assert box.do("clear_cache")["data"]["snapshot"]["state"]["MemTotal"] > 0
         box.do("memory_pressure_relief")
@@ -193,8 +202,9 @@ def test_backups_are_made_and_proved(box):
     box.sh("mkdir -p /root/backup")
     box.do("trigger_backup", source="home")
     assert "2 entries" in box.do("backup_verify", backup_set="home")["output"]
-    box.sh("head -c 60 /root/backup/new.tar.gz > /root/backup/cut.tar.gz;"
-           " touch -d 'now + 1 min' /root/backup/cut.tar.gz")
+    box.sh(
+        "head -c 60 /root/backup/new.tar.gz > /root/backup/cut.tar.gz; touch -d 'now + 1 min' /root/backup/cut.tar.gz"
+    )
     broken = box.heal("execute", "backup_verify", "broken", backup_set="home")
     assert (broken["status"], "cannot be read" in broken["reason"]) == ("failed", True)
     unknown = box.heal("execute", "trigger_backup", "unknown", source="nobody")
@@ -215,9 +225,11 @@ def test_btrfs_is_scrubbed_and_rolled_back(box):
     device = outside("losetup", "--find", "--show", image).stdout.strip()
     try:
         number = device.removeprefix("/dev/loop")
-        box.sh(f"mknod -m 600 {device} b 7 {number} 2>/dev/null; mkfs.btrfs -q {device}; mkdir -p /mnt/pool;"
-               f" mount {device} /mnt/pool; cd /mnt/pool; btrfs subvolume create data; echo good > data/file;"
-               " btrfs subvolume snapshot -r data daily; echo bad > data/file")
+        box.sh(
+            f"mknod -m 600 {device} b 7 {number} 2>/dev/null; mkfs.btrfs -q {device}; mkdir -p /mnt/pool;"
+            f" mount {device} /mnt/pool; cd /mnt/pool; btrfs subvolume create data; echo good > data/file;"
+            " btrfs subvolume snapshot -r data daily; echo bad > data/file"
+        )
         box.do("btrfs_scrub", mount="/mnt/pool")
         until(lambda: "finished" in box.sh("btrfs scrub status /mnt/pool"), 30)
         box.do("snapshot_rollback", target="/mnt/pool/data", snapshot="daily")

@@ -1,4 +1,5 @@
 """Actions that can cut a host off, on a real host: they work, they are brought back, and nobody has to come for it."""
+
 import socket
 
 import pytest
@@ -6,8 +7,10 @@ import pytest
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.timeout(120)
-DNSMASQ = "[Service]\nExecStart=/usr/sbin/dnsmasq --keep-in-foreground --user=root --no-resolv --no-hosts" \
+DNSMASQ = (
+    "[Service]\nExecStart=/usr/sbin/dnsmasq --keep-in-foreground --user=root --no-resolv --no-hosts"
     " --bind-interfaces --listen-address={} --address=/probe.example/192.0.2.7\n"
+)
 
 
 def rules(box):
@@ -68,14 +71,20 @@ def test_an_accepting_rule_makes_the_port_reachable_and_its_undoing_closes_it_ag
 
 
 def test_an_accepting_rule_that_opens_nothing_has_failed_and_is_gone(box):
-    box.host.write("/root/early.nft", "table inet early {\n chain pre { type filter hook prerouting priority 0;"
-                   " policy drop; ct state established,related accept; iif lo accept; tcp dport != 80 accept; }\n}\n")
+    box.host.write(
+        "/root/early.nft",
+        "table inet early {\n chain pre { type filter hook prerouting priority 0;"
+        " policy drop; ct state established,related accept; iif lo accept; tcp dport != 80 accept; }\n}\n",
+    )
     box.sh("nft -f /root/early.nft")
     try:
         rule = {"direction": "in", "action": "accept", "protocol": "tcp", "port": 80}
         failed = box.heal("execute", "firewall_rule_add", "early", rule=rule)
         assert (failed["status"], failed["reason"], failed["data"]["undone"]) == (
-            "failed", "not_reachable: chain pre of table inet early drops by default at prerouting", True)
+            "failed",
+            "not_reachable: chain pre of table inet early drops by default at prerouting",
+            True,
+        )
         assert "dport 80" not in rules(box)
     finally:
         box.sh("nft delete table inet early")
@@ -83,8 +92,16 @@ def test_an_accepting_rule_that_opens_nothing_has_failed_and_is_gone(box):
 
 def test_a_rule_that_cuts_the_agent_off_is_undone_by_itself(box):
     rule = {"direction": "out", "action": "drop", "protocol": "tcp", "destination": box.host.lab.address}
-    name = box.server.command("heal", heal_id="cut", token=1, phase="execute", action_type="firewall_rule_add",
-                              params={"rule": rule}, timeout=30, arm_s=4)
+    name = box.server.command(
+        "heal",
+        heal_id="cut",
+        token=1,
+        phase="execute",
+        action_type="firewall_rule_add",
+        params={"rule": rule},
+        timeout=30,
+        arm_s=4,
+    )
     until(lambda: box.host.lab.address in rules(box), 30, what="the rule")
     heard = [len(box.server.reports)]
 
@@ -104,8 +121,16 @@ def test_a_rule_that_cuts_the_agent_off_is_undone_by_itself(box):
 
 def test_it_is_undone_after_kill_9_of_the_agent(box):
     rule = {"direction": "out", "action": "drop", "protocol": "tcp", "destination": box.host.lab.address}
-    box.server.command("heal", heal_id="killed", token=1, phase="execute", action_type="firewall_rule_add",
-                       params={"rule": rule}, timeout=30, arm_s=4)
+    box.server.command(
+        "heal",
+        heal_id="killed",
+        token=1,
+        phase="execute",
+        action_type="firewall_rule_add",
+        params={"rule": rule},
+        timeout=30,
+        arm_s=4,
+    )
     until(lambda: box.host.lab.address in rules(box), 30, what="the rule")
     box.sh("systemctl kill -s KILL opsapp-agent")
     until(lambda: box.host.lab.address not in rules(box), 60, what="the rule being gone")

@@ -1,4 +1,5 @@
 """The agent on a real host with systemd: a dead service is seen at once; cut, kill, power loss are survived."""
+
 import time
 
 import pytest
@@ -100,7 +101,7 @@ def test_cut_and_power_loss_lose_and_double_nothing(server, box):
     send(3)
     box.cut()
     send(3)
-    time.sleep(5)    # a silence long enough to be noticed by nobody: TCP just waits
+    time.sleep(5)  # a silence long enough to be noticed by nobody: TCP just waits
     box.mend()
     until(lambda: all(server.result(name) for name in names), 90, what="all results after the cut")
     send(2)
@@ -118,10 +119,22 @@ def test_cut_and_power_loss_lose_and_double_nothing(server, box):
 
 
 def test_a_host_that_is_cut_off_heals_itself_and_tells_later(server, box):
-    bundle = {"agent_id": "a1", "version": 1, "issued_at": time.time(), "expires_at": time.time() + 600,
-              "offline_after_s": 3.0, "budget": 5, "policies": [
-                  {"rule_id": "service-failed", "condition": "service.*.failed == 1", "settle_s": 1,
-                   "steps": [{"action": "service_reset_failed"}, {"action": "restart_service"}]}]}
+    bundle = {
+        "agent_id": "a1",
+        "version": 1,
+        "issued_at": time.time(),
+        "expires_at": time.time() + 600,
+        "offline_after_s": 3.0,
+        "budget": 5,
+        "policies": [
+            {
+                "rule_id": "service-failed",
+                "condition": "service.*.failed == 1",
+                "settle_s": 1,
+                "steps": [{"action": "service_reset_failed"}, {"action": "restart_service"}],
+            }
+        ],
+    }
     server.session().say("policies", id="p1", bundle=bundle, signature=sign(bundle, secret_of(KEY)))
     until(lambda: any(one["type"] == "ack" and one["of"] == "policies" for one in server.messages))
     box.cut()
@@ -132,15 +145,21 @@ def test_a_host_that_is_cut_off_heals_itself_and_tells_later(server, box):
     box.mend()
     until(lambda: len(server.outcomes) >= 2, 90, what="the outcomes")
     assert [(one["target"].split("/")[1], one["action_type"], one["outcome"]) for one in server.outcomes] == [
-        ("nginx", "service_reset_failed", "failed"), ("nginx", "restart_service", "verified")]
+        ("nginx", "service_reset_failed", "failed"),
+        ("nginx", "restart_service", "verified"),
+    ]
 
 
 def test_a_plain_user_may_run_it(server, host):
     host.write("/opt/opsapp/opsapp-agent.pyz", agent_file().data)
     host.write("/home/plain/key", KEY)
-    host.exec("sh", "-c", "chown plain /home/plain/key; runuser -u plain -- setsid -f python3 -I -S "
-              f"/opt/opsapp/opsapp-agent.pyz --server {server.url} --id a1 --key-file /home/plain/key "
-              "--state /home/plain/state --allow-plain-http > /dev/null 2>&1")
+    host.exec(
+        "sh",
+        "-c",
+        "chown plain /home/plain/key; runuser -u plain -- setsid -f python3 -I -S "
+        f"/opt/opsapp/opsapp-agent.pyz --server {server.url} --id a1 --key-file /home/plain/key "
+        "--state /home/plain/state --allow-plain-http > /dev/null 2>&1",
+    )
     until(server.session, 30, what="a session")
     assert finished(server, server.command("shell", command="id -un"))["output"] == "plain\n"
     until(lambda: server.reports and state(server, "nginx") == "active", 30)

@@ -1,4 +1,5 @@
 """Chaos on a real host: what is tagged `chaos` is really broken, healed or not, and whole again at the end."""
+
 import pytest
 
 from tests.fleet.care import SERVICE, Ward

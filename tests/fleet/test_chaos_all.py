@@ -1,4 +1,5 @@
 """All twelve chaos scenarios on a real host: the fault of each is injected, told or healed, and over at the end."""
+
 import pytest
 
 from opsapp.healing.engine.chaos.scenarios import SCENARIOS

@@ -1,5 +1,6 @@
 """The eight chains that come with opsapp, each from a real fault on a real host: at `notify` nothing is touched, at
 `execute` the fault is gone without a person, and the ledger says which step it was."""
+
 import contextlib
 import time
 
@@ -52,8 +53,12 @@ def ward(lab, serve):
     host = lab.host()
     try:
         prepare(host)
-        yield Ward(host, serve, dns_names=["probe.example"], backups={
-            "home": {"files": "/var/backups/home/*.tar.gz", "unit": "backup-home.service"}})
+        yield Ward(
+            host,
+            serve,
+            dns_names=["probe.example"],
+            backups={"home": {"files": "/var/backups/home/*.tar.gz", "unit": "backup-home.service"}},
+        )
     finally:
         lab.remove(host)
 
@@ -68,12 +73,20 @@ def unit(host, name, start, more=""):
 def prepare(host):
     """What the chains are about, all of it well: a service, a container, a resolver, a tunnel, a backup."""
     unit(host, "sleeper", "/bin/sleep infinity")
-    unit(host, "upstream", "/usr/sbin/dnsmasq --keep-in-foreground --port=5300 --no-resolv --no-hosts --user=root"
-         " --address=/probe.example/192.0.2.7")
+    unit(
+        host,
+        "upstream",
+        "/usr/sbin/dnsmasq --keep-in-foreground --port=5300 --no-resolv --no-hosts --user=root"
+        " --address=/probe.example/192.0.2.7",
+    )
     host.write("/etc/systemd/resolved.conf.d/lab.conf", RESOLVED)
     # nobody wakes it by asking for it: what is dead stays dead
-    host.exec("sh", "-c", "rm -f /etc/systemd/system/dbus-org.freedesktop.resolve1.service; systemctl daemon-reload;"
-              " systemctl restart systemd-resolved; echo nameserver 127.0.0.53 > /etc/resolv.conf")
+    host.exec(
+        "sh",
+        "-c",
+        "rm -f /etc/systemd/system/dbus-org.freedesktop.resolve1.service; systemctl daemon-reload;"
+        " systemctl restart systemd-resolved; echo nameserver 127.0.0.53 > /etc/resolv.conf",
+    )
     key = host.exec("wg", "genkey").stdout.strip()
     host.write("/etc/wireguard/wg0.conf", WIREGUARD.format(key=key), 0o600)
     host.exec("systemctl", "enable", "--now", "wg-quick@wg0")
@@ -88,18 +101,26 @@ def walk(ward, rule, target, fault, mended, **more):
     target = f"{ward.host.name}/{target}" if target else ward.host.name
     shown = ward.api.get(f"/api/healing/rules/{rule}")
     assert [level["current_level"] for level in ward.api.get("/api/healing/trust") if level["rule_id"] == rule] == [
-        "notify"]
+        "notify"
+    ]
     ward.api.put(f"/api/healing/rules/{rule}", {**SPED_UP, **more})
     before = len(ward.commands())
     fault()
-    until(lambda: [one for one in ward.ledger(rule, target) if one["outcome"] == "notified"], 60,
-          what=f"a notice of {rule} on {target}")
+    until(
+        lambda: [one for one in ward.ledger(rule, target) if one["outcome"] == "notified"],
+        60,
+        what=f"a notice of {rule} on {target}",
+    )
     assert not mended()
     assert len(ward.commands()) == before
     promote(ward.api, rule)
     try:
-        until(lambda: ward.ledger(rule, target)[-1]["outcome"] == "verified", 60, every=0.2,
-              what=f"a verified heal of {rule}")
+        until(
+            lambda: ward.ledger(rule, target)[-1]["outcome"] == "verified",
+            60,
+            every=0.2,
+            what=f"a verified heal of {rule}",
+        )
     except AssertionError as missed:
         raise AssertionError(f"{missed}: {ward.why(rule, target)}\n{ward.log()}") from None
     finally:
@@ -156,10 +177,17 @@ def test_a_processor_hog_is_killed(ward):
 
 def test_a_full_disk_is_cleaned(ward):
     """Of what may go however young it is: packages that can be had again."""
+
     def fill():
         """To the last block: the agent has none left for what it writes down, but those that it keeps aside."""
-        ward.host.exec("sh", "-c", "mkdir -p /tmp/build; cat /dev/zero > /var/cache/apt/archives/big.deb;"
-                       " while head -c 4096 /dev/zero >> /tmp/build/rest; do :; done", timeout=60, check=False)
+        ward.host.exec(
+            "sh",
+            "-c",
+            "mkdir -p /tmp/build; cat /dev/zero > /var/cache/apt/archives/big.deb;"
+            " while head -c 4096 /dev/zero >> /tmp/build/rest; do :; done",
+            timeout=60,
+            check=False,
+        )
 
     taken = walk(ward, "default-disk", "/", fill, lambda: ward.metrics()["disks"]["/"] < 90)
     assert taken == ["temp_cleanup", "journal_vacuum", "log_rotate", "storage_cleanup"]
@@ -171,46 +199,71 @@ def test_a_full_disk_for_data_is_cleaned_and_no_other(ward):
     ward.host.exec("sh", "-c", "mkdir -p /tmp/mine; echo x > /tmp/mine/file; touch -d '9 days ago' /tmp/mine/file")
     with old_disk(ward.host, "/data", ("tmp/deep/old", 20), ("kept", 1)):
         ward.host.exec("sh", "-c", "cp -p /data/kept /data/tmp/copy")
-        taken = walk(ward, "default-disk", "/data", lambda: ward.host.exec(
-            "sh", "-c", "cat /dev/zero > /data/more; true", check=False), lambda: ward.metrics()["disks"]["/data"] < 90)
+        taken = walk(
+            ward,
+            "default-disk",
+            "/data",
+            lambda: ward.host.exec("sh", "-c", "cat /dev/zero > /data/more; true", check=False),
+            lambda: ward.metrics()["disks"]["/data"] < 90,
+        )
         assert taken == ["temp_cleanup"]
         left = ward.host.exec("find", "/data", "/tmp/mine", "-type", "f").stdout.split()
         assert sorted(left) == ["/data/kept", "/data/more", "/data/tmp/copy", "/tmp/mine/file"]
 
 
 def test_a_failed_unit_is_restarted(ward):
-    taken = walk(ward, "default-service", "sleeper",
-                 lambda: ward.host.exec("systemctl", "kill", "-s", "KILL", "sleeper"),
-                 lambda: ward.host.exec("systemctl", "is-active", "sleeper", check=False).stdout == "active\n")
+    taken = walk(
+        ward,
+        "default-service",
+        "sleeper",
+        lambda: ward.host.exec("systemctl", "kill", "-s", "KILL", "sleeper"),
+        lambda: ward.host.exec("systemctl", "is-active", "sleeper", check=False).stdout == "active\n",
+    )
     assert taken == ["service_reset_failed", "restart_service"]
 
 
 def test_a_dead_container_is_restarted(ward):
     until(lambda: ward.metrics()["containers"].get("web") == "running", 30)
-    taken = walk(ward, "default-container", "web", lambda: ward.host.exec("podman", "kill", "web"),
-                 lambda: ward.host.exec("podman", "inspect", "-f", "{{.State.Running}}", "web").stdout == "true\n")
+    taken = walk(
+        ward,
+        "default-container",
+        "web",
+        lambda: ward.host.exec("podman", "kill", "web"),
+        lambda: ward.host.exec("podman", "inspect", "-f", "{{.State.Running}}", "web").stdout == "true\n",
+    )
     assert taken == ["restart_container"]
 
 
 def test_a_memory_hog_is_killed_when_nothing_milder_helps(ward):
     if ward.host.lab.figures is None:
         pytest.skip("without lxcfs a host does not see its own memory")
-    taken = walk(ward, "default-memory", "", lambda: start(ward, "eater", EATER),
-                 lambda: not alive(ward, "[/]opt/eater.py"))
+    taken = walk(
+        ward, "default-memory", "", lambda: start(ward, "eater", EATER), lambda: not alive(ward, "[/]opt/eater.py")
+    )
     assert taken == ["clear_cache", "memory_pressure_relief", "process_kill"]
 
 
 def test_a_dead_resolver_is_restarted(ward):
     until(lambda: ward.metrics().get("dns_ok") == 1, 30, what="names being resolved")
-    taken = walk(ward, "default-dns", "", lambda: ward.host.exec("systemctl", "stop", "systemd-resolved"),
-                 lambda: ward.metrics().get("dns_ok") == 1)
+    taken = walk(
+        ward,
+        "default-dns",
+        "",
+        lambda: ward.host.exec("systemctl", "stop", "systemd-resolved"),
+        lambda: ward.metrics().get("dns_ok") == 1,
+    )
     assert taken[-1] == "restart_service"
 
 
 def test_a_lost_tunnel_is_brought_back_and_kept(ward):
     until(lambda: ward.metrics().get("vpn.wg0.up") == 1, 30, what="the tunnel in a report")
-    taken = walk(ward, "default-vpn", "wg0", lambda: ward.host.exec("ip", "link", "delete", "wg0"),
-                 lambda: "interface: wg0" in ward.host.exec("wg", "show", check=False).stdout)
+    taken = walk(
+        ward,
+        "default-vpn",
+        "wg0",
+        lambda: ward.host.exec("ip", "link", "delete", "wg0"),
+        lambda: "interface: wg0" in ward.host.exec("wg", "show", check=False).stdout,
+    )
     assert taken == ["vpn_reconnect"]
     assert '"confirmed"' in ward.host.exec("sh", "-c", "cat /var/lib/opsapp/armed/*.json").stdout
 
@@ -219,18 +272,32 @@ def test_what_cut_the_host_off_is_undone_there_and_the_ledger_says_so(ward):
     """A tunnel that takes the agent's way to the server away, once it is up: nobody can confirm it, so its agent undoes
     it, and the heal is rolled back, not unknown."""
     host, address = ward.host, ward.host.lab.address
-    later = (f"PostUp = setsid -f sh -c 'sleep 0.5; ip route replace blackhole {address}' > /dev/null 2>&1\n"
-             f"PostDown = ip route delete blackhole {address}\n")
+    later = (
+        f"PostUp = setsid -f sh -c 'sleep 0.5; ip route replace blackhole {address}' > /dev/null 2>&1\n"
+        f"PostDown = ip route delete blackhole {address}\n"
+    )
     key = host.exec("wg", "genkey").stdout.strip()
     host.write("/etc/wireguard/wg1.conf", WIREGUARD.format(key=key).replace("10.200.0.1", "10.200.1.1") + later, 0o600)
     host.exec("systemctl", "enable", "wg-quick@wg1")
-    rule = ward.api.post("/api/healing/rules", {
-        "condition": "vpn.wg1.up == 0", "severity": "critical", "initial_level": "notify", "settle_s": 1,
-        "verify_timeout_s": 2, "action": {"type": "vpn_reconnect", "params": {"interface": "wg1"}}})["id"]
+    rule = ward.api.post(
+        "/api/healing/rules",
+        {
+            "condition": "vpn.wg1.up == 0",
+            "severity": "critical",
+            "initial_level": "notify",
+            "settle_s": 1,
+            "verify_timeout_s": 2,
+            "action": {"type": "vpn_reconnect", "params": {"interface": "wg1"}},
+        },
+    )["id"]
     try:
         promote(ward.api, rule)
-        (heal,) = until(lambda: [one for one in ward.ledger(rule, f"{host.name}/wg1") if one["outcome"]
-                                 and one["action_type"]], 120, every=0.2, what="the end of the heal")
+        (heal,) = until(
+            lambda: [one for one in ward.ledger(rule, f"{host.name}/wg1") if one["outcome"] and one["action_type"]],
+            120,
+            every=0.2,
+            what="the end of the heal",
+        )
         assert (heal["outcome"], heal["rollback_status"]) == ("rolled_back", "rolled_back"), heal
         assert "blackhole" not in host.exec("ip", "route").stdout
     finally:
@@ -240,7 +307,11 @@ def test_what_cut_the_host_off_is_undone_there_and_the_ledger_says_so(ward):
 
 def test_a_stale_backup_is_made_anew(ward):
     until(lambda: ward.metrics().get("backup.home.age_hours") is not None, 30, what="the backup's age in a report")
-    taken = walk(ward, "default-backup", "home",
-                 lambda: ward.host.exec("touch", "-d", "2 days ago", "/var/backups/home/1.tar.gz"),
-                 lambda: ward.metrics()["backup.home.age_hours"] < 1)
+    taken = walk(
+        ward,
+        "default-backup",
+        "home",
+        lambda: ward.host.exec("touch", "-d", "2 days ago", "/var/backups/home/1.tar.gz"),
+        lambda: ward.metrics()["backup.home.age_hours"] < 1,
+    )
     assert taken == ["trigger_backup"]

@@ -1,4 +1,5 @@
 """With the settings that opsapp comes with, on server and agent: no wait is shortened, and the brake is on."""
+
 import pytest
 
 from tests.fleet.care import DEFAULT, SERVICE, Ward
@@ -45,8 +46,10 @@ def test_a_host_that_needs_a_reboot_is_rebooted_once_somebody_has_approved_it(wa
     """As far as a container can: the lab starts it again as a machine's firmware would."""
     host = ward.host
     boot = host.exec("cat", "/proc/1/stat").stdout.rpartition(")")[2].split()[19]
-    rule = ward.api.post("/api/healing/rules", {
-        "condition": "reboot_required == 1", "initial_level": "notify", "action": {"type": "host_reboot"}})["id"]
+    rule = ward.api.post(
+        "/api/healing/rules",
+        {"condition": "reboot_required == 1", "initial_level": "notify", "action": {"type": "host_reboot"}},
+    )["id"]
     promote(ward.api, rule)
     host.exec("touch", "/run/reboot-required")
     (asked,) = until(lambda: ward.api.get("/api/approvals"), 90, what="a request for the reboot")
@@ -58,5 +61,13 @@ def test_a_host_that_needs_a_reboot_is_rebooted_once_somebody_has_approved_it(wa
     heal = ward.ended(rule, host.name, "verified", 300)
     assert heal["action_type"] == "host_reboot"
     assert host.exec("cat", "/proc/1/stat").stdout.rpartition(")")[2].split()[19] != boot
-    assert len([one for one in ward.commands() if one["params"]["phase"] == "execute"
-                and one["params"]["action_type"] == "host_reboot"]) == 1
+    assert (
+        len(
+            [
+                one
+                for one in ward.commands()
+                if one["params"]["phase"] == "execute" and one["params"]["action_type"] == "host_reboot"
+            ]
+        )
+        == 1
+    )

@@ -33,8 +33,15 @@ def fingerprint(host):
 
 
 def ask(serve, host, key, user="ops", **more):
-    body = {"host": host.address, "ssh_user": user, "ssh_port": 22, "ssh_key": str(key), "label": host.name,
-            "allow_plain_http": True, **more}
+    body = {
+        "host": host.address,
+        "ssh_user": user,
+        "ssh_port": 22,
+        "ssh_key": str(key),
+        "label": host.name,
+        "allow_plain_http": True,
+        **more,
+    }
     return serve.client(token=serve.admin.token, timeout=120).request("POST", "/api/agents/deploy", body)
 
 

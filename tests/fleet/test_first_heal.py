@@ -1,4 +1,5 @@
 """The first heal, on real hosts: nginx dies, the agent restarts it, the service proves that it is up."""
+
 import threading
 
 import pytest

@@ -1,4 +1,5 @@
 """kill -9 of the server or of the agent at any point of a heal: one restart of nginx at most, and a story that ends."""
+
 import random
 import threading
 

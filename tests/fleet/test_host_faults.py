@@ -1,4 +1,5 @@
 """Faults that only real hosts have, told by the default rules: a crash loop, a removed container, a hung manager."""
+
 import os
 import signal
 

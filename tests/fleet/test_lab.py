@@ -1,4 +1,5 @@
 """The lab itself: what the other tests of this suite take for granted."""
+
 import http.client
 import subprocess
 import sys

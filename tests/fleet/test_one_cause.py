@@ -1,4 +1,5 @@
 """One cause, two rules, the settings that opsapp comes with: a host's service is restarted once."""
+
 import pytest
 
 from tests.fleet.healed import Patient, final, promote

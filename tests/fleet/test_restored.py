@@ -1,4 +1,5 @@
 """A restore between heals of a real host, with the settings that opsapp comes with: its agent goes on healing."""
+
 import pytest
 
 from tests.fleet.care import DEFAULT, Ward
@@ -44,7 +45,7 @@ def test_after_a_restore_the_next_heal_is_verified(ward, tmp_path):
     assert saved.returncode == 0, saved.stderr
     heal(ward, "second")
     again(ward)
-    lost = heal(ward, "third")    # the newest that its agent has seen, of a service that is forgotten now
+    lost = heal(ward, "third")  # the newest that its agent has seen, of a service that is forgotten now
     again(ward, restored=tmp_path / "saved")
     assert lost not in [one["id"] for one in ward.ledger(RULE, f"{ward.host.name}/third")]
     heal(ward, "fourth")

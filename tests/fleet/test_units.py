@@ -1,4 +1,5 @@
 """The units of the guide under a real systemd: opsapp runs as one user and its scripts as another; it stops in time."""
+
 import re
 import time
 
@@ -43,8 +44,20 @@ def test_the_service_runs_as_its_own_user_and_is_whole(service):
     assert service.admin.get("/api/me")["username"] == "admin"
     pid = service.show("opsapp", "MainPID")
     assert service.host.exec("ps", "-o", "user=", "-p", pid).stdout.strip() == "opsapp"
-    doctor = service.host.exec("runuser", "-u", "opsapp", "--", "/opt/opsapp/bin/opsapp", "doctor", "--ini",
-                               "/etc/opsapp/opsapp.ini", "--url", "http://127.0.0.1:6080", check=False, timeout=120)
+    doctor = service.host.exec(
+        "runuser",
+        "-u",
+        "opsapp",
+        "--",
+        "/opt/opsapp/bin/opsapp",
+        "doctor",
+        "--ini",
+        "/etc/opsapp/opsapp.ini",
+        "--url",
+        "http://127.0.0.1:6080",
+        check=False,
+        timeout=120,
+    )
     assert doctor.returncode == 0, doctor.stdout
 
 
@@ -55,8 +68,10 @@ def test_systemd_understands_every_line_of_the_units(service):
 
 
 def test_it_watches_from_inside_its_unit(service):
-    monitor = service.admin.post("/api/monitoring/endpoints", {
-        "name": "nginx", "type": "http", "url": "http://127.0.0.1/health", "interval": 5, "timeout": 4})["id"]
+    monitor = service.admin.post(
+        "/api/monitoring/endpoints",
+        {"name": "nginx", "type": "http", "url": "http://127.0.0.1/health", "interval": 5, "timeout": 4},
+    )["id"]
     until(lambda: service.admin.get(f"/api/monitoring/endpoints/{monitor}")["status"] == "up", 60, what="an answer")
 
 
@@ -77,8 +92,9 @@ def test_the_units_leave_little_open(service, unit):
 
 
 def _executors(service):
-    listed = service.host.exec("systemctl", "list-units", "--plain", "--no-legend", "--state=active",
-                               "opsapp-executor@*").stdout
+    listed = service.host.exec(
+        "systemctl", "list-units", "--plain", "--no-legend", "--state=active", "opsapp-executor@*"
+    ).stdout
     return [line.split()[0] for line in listed.splitlines()]
 
 

@@ -1,4 +1,5 @@
 """Many greenlets through few threads: every call is answered, with its own answer, whatever happens to the others."""
+
 import contextvars
 import json
 import threading

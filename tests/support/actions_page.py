@@ -3,6 +3,7 @@
 `python -m tests.support.actions_page` writes it. A state is what the sources of the tests say: performed on a real
 Debian host, against fake tools or servers only, or by the service.
 """
+
 import re
 from pathlib import Path
 
@@ -74,10 +75,16 @@ def page():
     tried, lines = states(), [HEAD]
     for risk in RISKS:
         rows = [action for action in ACTIONS.values() if action.risk == risk]
-        lines += [f"## {risk.capitalize()} risk: {len(rows)}\n",
-                  "| Action | Parameters | Ways | Recorded before | Undone | Tried |", "|---|---|---|---|---|---|"]
-        lines += [f"| `{one.name}` | {parameters(one)} | {ways(one)} | {one.snapshot or ''} | {undone(one)} |"
-                  f" {tried[one.name]} |" for one in rows]
+        lines += [
+            f"## {risk.capitalize()} risk: {len(rows)}\n",
+            "| Action | Parameters | Ways | Recorded before | Undone | Tried |",
+            "|---|---|---|---|---|---|",
+        ]
+        lines += [
+            f"| `{one.name}` | {parameters(one)} | {ways(one)} | {one.snapshot or ''} | {undone(one)} |"
+            f" {tried[one.name]} |"
+            for one in rows
+        ]
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"
 

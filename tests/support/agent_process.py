@@ -1,4 +1,5 @@
 """The real agent program as a process, for tests: built as the zipapp that hosts get, or from the source tree."""
+
 import json
 import os
 import pathlib
@@ -39,9 +40,20 @@ class AgentProcess:
         self.process = None
 
     def argv(self, *more):
-        return [*self._start(), "--server", self.server.url, "--id", "a1",
-                "--key-file", str(self.directory / "key"), "--state", str(self.state),
-                "--config", str(self.directory / "agent.json"), *more]
+        return [
+            *self._start(),
+            "--server",
+            self.server.url,
+            "--id",
+            "a1",
+            "--key-file",
+            str(self.directory / "key"),
+            "--state",
+            str(self.state),
+            "--config",
+            str(self.directory / "agent.json"),
+            *more,
+        ]
 
     def _start(self):
         """The file that hosts get, as they start it; with site where processes are measured, for that begins there."""
@@ -51,8 +63,13 @@ class AgentProcess:
 
     def start(self):
         with open(self.log, "ab") as log:
-            self.process = subprocess.Popen(self.argv(), stdout=log, stderr=log, stdin=subprocess.DEVNULL,
-                                            env={**os.environ, "OPSAPP_AGENT_LOG": "debug"})
+            self.process = subprocess.Popen(
+                self.argv(),
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                env={**os.environ, "OPSAPP_AGENT_LOG": "debug"},
+            )
         return self
 
     def run(self, *more, timeout=60):

@@ -2,6 +2,7 @@
 
 It keeps everything that arrives, gives commands out until they are acknowledged, and can misbehave on purpose.
 """
+
 import collections
 import contextlib
 import hashlib
@@ -27,21 +28,21 @@ KEY = "k" * 64
 
 class AgentServer:
     def __init__(self, interval=15.0, host="127.0.0.1", certificate=None):
-        self.certificate = certificate    # (certificate file, key file): https
+        self.certificate = certificate  # (certificate file, key file): https
         self.interval = interval
         self.key = KEY
-        self.websocket = True          # False: 501 for upgrades
-        self.polls = True              # False: 503 for reports
-        self.thank = True              # False: results are neither acknowledged nor accepted
+        self.websocket = True  # False: 501 for upgrades
+        self.polls = True  # False: 503 for reports
+        self.thank = True  # False: results are neither acknowledged nor accepted
         self.reports, self.results, self.hellos, self.outputs, self.messages = [], [], [], [], []
-        self.acked = set()             # command ids the agent has acknowledged
+        self.acked = set()  # command ids the agent has acknowledged
         self.waiting = collections.OrderedDict()
         self.cancels = []
-        self.requests = []             # (method, path, status)
+        self.requests = []  # (method, path, status)
         self.streams = {}
         self.sessions = set()
         self.agent_file = b""
-        self.outcomes, self.policies = [], None    # policies: {bundle, signature}
+        self.outcomes, self.policies = [], None  # policies: {bundle, signature}
         self.lock = threading.RLock()
         self._numbers = itertools.count(1)
         self._host, self._port = host, 0
@@ -184,8 +185,13 @@ class AgentServer:
                 self.acked.add(one["command_id"])
                 self.waiting.pop(one["command_id"], None)
             self.outcomes += report["outcomes"]
-            answer = {"status": "ok", "interval": self.interval, "commands": list(self.waiting.values()),
-                      "cancel": self.cancels, "policy_version": 0}
+            answer = {
+                "status": "ok",
+                "interval": self.interval,
+                "commands": list(self.waiting.values()),
+                "cancel": self.cancels,
+                "policy_version": 0,
+            }
             self.cancels = []
             if self.policies and (report["policy_version"] or 0) < self.policies["bundle"]["version"]:
                 answer["policies"] = self.policies
@@ -252,7 +258,7 @@ class ServerSession:
             return self.sock.recv(262144)
         while not self.sock.pending() and not select.select([self.sock], [], [], 0.05)[0]:
             pass
-        with self.write:    # a TLS socket is not for two threads at once
+        with self.write:  # a TLS socket is not for two threads at once
             return self.sock.recv(262144)
 
     def _on_event(self, event):
@@ -329,7 +335,7 @@ class ServerSession:
         digest, offset = hashlib.sha256(), 0
         for piece in pieces:
             for start in range(0, len(piece), CHUNK):
-                data = piece[start:start + CHUNK]
+                data = piece[start : start + CHUNK]
                 deadline = time.monotonic() + 30
                 while self.credit[stream] < len(data):
                     if time.monotonic() > deadline or self.ended(stream):

@@ -30,10 +30,7 @@ class Service:
 
     def __init__(self, directory: Any, clock: Any = None, **settings: Any):
         self.clock = clock or FakeClock()
-        uris = {
-            "zodbconn.uri": f"file://{directory}/main.fs",
-            "zodbconn.uri.history": f"file://{directory}/history.fs",
-        }
+        uris = {"zodbconn.uri": f"file://{directory}/main.fs", "zodbconn.uri.history": f"file://{directory}/history.fs"}
         self.app = opsapp_app.main({}, **(uris | {"opsapp.clock": self.clock, "opsapp.node": "box"} | settings))
         self.node = self.app.registry["opsapp.node"]
         # As with executor.user in the configuration: operators may write what runs on the service's machine.

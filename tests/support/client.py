@@ -1,4 +1,5 @@
 """A client of the API on the standard library: one request, one connection, JSON both ways."""
+
 import http.client
 import json
 import urllib.parse

@@ -1,4 +1,5 @@
 """Fake programs on PATH that record how they were called: what a handler does, without the host that it is for."""
+
 import os
 import pathlib
 import threading
@@ -65,8 +66,17 @@ class Bench:
     def phase(self, phase, action, heal_id="h1", given=None, **params):
         if phase != "rollback":
             params = ACTIONS[action].check(params)
-        task = Task({"heal_id": heal_id, "phase": phase, "action_type": action, "params": params, "snapshot": given,
-                     "timeout": 20, "token": 1})
+        task = Task(
+            {
+                "heal_id": heal_id,
+                "phase": phase,
+                "action_type": action,
+                "params": params,
+                "snapshot": given,
+                "timeout": 20,
+                "token": 1,
+            }
+        )
         try:
             return self.healer.perform(task)
         finally:

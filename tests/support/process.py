@@ -1,4 +1,5 @@
 """Real processes for the tests: `opsapp serve` and a ZEO server, started, killed and started again on the same data."""
+
 import fcntl
 import os
 import random

@@ -1,4 +1,5 @@
 """How long the hub keeps a greenlet waiting: a greenlet that ticks every millisecond notes how late each tick was."""
+
 import time
 from typing import NamedTuple
 

@@ -1,4 +1,5 @@
 """opsapp as people install it: the wheel, and what it needs besides, without a network."""
+
 import subprocess
 import sys
 from importlib import metadata
@@ -39,5 +40,8 @@ def dependencies(wheel):
 def _wanted(distribution, extras):
     """What it requires on this machine, with these of its extras."""
     every = map(Requirement, distribution.requires or [])
-    return [one for one in every
-            if one.marker is None or any(one.marker.evaluate({"extra": extra}) for extra in {"", *extras})]
+    return [
+        one
+        for one in every
+        if one.marker is None or any(one.marker.evaluate({"extra": extra}) for extra in {"", *extras})
+    ]

@@ -1,4 +1,5 @@
 """A stream of writes against a server that may die at any moment, and what of it has to be there afterwards."""
+
 import http.client
 import itertools
 import threading

@@ -1,5 +1,6 @@
 """Armed actions by the real agent program, over a fake nft that keeps its rules in a file: confirmed they stay, else
 they go, whoever is killed when; and no rule is ever made twice."""
+
 import os
 import random
 import time
@@ -39,8 +40,11 @@ class Wall:
     def __init__(self, directory):
         self.place = directory / "wall"
         self.place.mkdir()
-        for name, text in (("nft", NFT.format(place=self.place)), ("ufw", "#!/bin/sh\nexit 1\n"),
-                           ("firewall-cmd", "#!/bin/sh\nexit 1\n")):
+        for name, text in (
+            ("nft", NFT.format(place=self.place)),
+            ("ufw", "#!/bin/sh\nexit 1\n"),
+            ("firewall-cmd", "#!/bin/sh\nexit 1\n"),
+        ):
             (self.place / name).write_text(text)
             (self.place / name).chmod(0o755)
 
@@ -70,8 +74,9 @@ def agent(tmp_path, server, wall):
 
 def ask(server, phase, heal_id="h1", **more):
     params = {"rule": RULE} if phase != "rollback" else {}
-    return server.command("heal", heal_id=heal_id, token=1, phase=phase, action_type="firewall_rule_add",
-                          params=params, **more)
+    return server.command(
+        "heal", heal_id=heal_id, token=1, phase=phase, action_type="firewall_rule_add", params=params, **more
+    )
 
 
 def heal(server, phase, heal_id="h1", **more):
@@ -96,9 +101,11 @@ def test_what_is_confirmed_stays(server, wall, tmp_path, websocket):
         until(lambda: server.reports, 30)
         assert heal(server, "execute", arm_s=3, timeout=20)["status"] == "done"
         kept = heal(server, "confirm")
-        assert (kept["status"], kept["data"]) == ("done", {
-            "phase": "confirm", "action_type": "firewall_rule_add", "armed": False, "kept": True})
-        until_then = time.monotonic() + 4     # a second more than the timer had
+        assert (kept["status"], kept["data"]) == (
+            "done",
+            {"phase": "confirm", "action_type": "firewall_rule_add", "armed": False, "kept": True},
+        )
+        until_then = time.monotonic() + 4  # a second more than the timer had
         while time.monotonic() < until_then:
             assert len(wall.rules()) == 1
             time.sleep(0.2)
@@ -131,7 +138,7 @@ def test_kill_9_at_any_point_neither_doubles_nor_forgets(seed, server, wall, tmp
     try:
         until(lambda: server.reports, 30)
         name = ask(server, "execute", arm_s=2, timeout=2)
-        time.sleep(dice.uniform(0, 0.7))      # the seeded point of the kill
+        time.sleep(dice.uniform(0, 0.7))  # the seeded point of the kill
         agent.kill()
         agent.start()
         done = until(lambda: server.result(name), 60, what="the result of the action")
@@ -145,7 +152,7 @@ def test_kill_9_at_any_point_neither_doubles_nor_forgets(seed, server, wall, tmp
             kept = until(lambda: server.result(second), 60, what="the result of the confirmation")
         assert wall.added() <= 1, "the rule was made twice"
         if kept and kept["status"] == "done" and kept["data"]["kept"]:
-            time.sleep(2.5)      # longer than the timer had
+            time.sleep(2.5)  # longer than the timer had
             assert len(wall.rules()) == wall.added()
         elif kept is None or kept["status"] == "failed":
             until(lambda: wall.rules() == [], 30, what="the rule being gone")

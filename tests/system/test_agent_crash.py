@@ -1,4 +1,5 @@
 """kill -9 of the agent at seeded points while commands append to a file: each at most once, each with one result."""
+
 import random
 import time
 
@@ -23,7 +24,7 @@ def server():
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_killed_agent_runs_nothing_twice_and_loses_no_result(seed, server, tmp_path):
     dice = random.Random(seed)
-    server.websocket = seed % 3 != 2        # every third one by polling
+    server.websocket = seed % 3 != 2  # every third one by polling
     marker = tmp_path / "marker"
     agent = AgentProcess(tmp_path, server).start()
     names = []
@@ -31,10 +32,17 @@ def test_a_killed_agent_runs_nothing_twice_and_loses_no_result(seed, server, tmp
         until(lambda: server.reports, 30)
         for _ in range(3):
             for _ in range(dice.randrange(1, 6)):
-                names.append(server.command("shell", command=(
-                    f"sleep {dice.choice((0, 0, 0.05, 0.2))}; echo $N >> {marker}; sleep {dice.choice((0, 0, 0.1))}"),
-                    env={"N": f"n{len(names)}"}))
-            time.sleep(dice.uniform(0, 0.6))    # the seeded point of the kill
+                names.append(
+                    server.command(
+                        "shell",
+                        command=(
+                            f"sleep {dice.choice((0, 0, 0.05, 0.2))}; echo $N >> {marker}; "
+                            f"sleep {dice.choice((0, 0, 0.1))}"
+                        ),
+                        env={"N": f"n{len(names)}"},
+                    )
+                )
+            time.sleep(dice.uniform(0, 0.6))  # the seeded point of the kill
             agent.kill()
             agent.start()
         until(lambda: all(server.result(name) for name in names), 60, what=f"all of {len(names)} results")
@@ -64,7 +72,7 @@ def test_what_a_killed_agent_left_running_is_stopped(server, tmp_path):
         assert result["status"] == "lost"
         assert "stopped" in result["reason"]
         size = marker.stat().st_size
-        time.sleep(0.4)     # nothing may happen in this time
+        time.sleep(0.4)  # nothing may happen in this time
         assert marker.stat().st_size == size
     finally:
         agent.kill()

@@ -1,4 +1,5 @@
 """Files both ways, live logs and live metrics, over a real session with the real agent program."""
+
 import hashlib
 import os
 import random
@@ -29,8 +30,14 @@ def place(tmp_path):
 
 @pytest.fixture
 def agent(tmp_path, server, place):
-    with AgentProcess(tmp_path, server, allow_paths=[str(place)], deny_paths=[str(place / "secret"), "*.key"],
-                      viewer_paths=[str(place / "log")], max_file_bytes=50_000_000) as made:
+    with AgentProcess(
+        tmp_path,
+        server,
+        allow_paths=[str(place)],
+        deny_paths=[str(place / "secret"), "*.key"],
+        viewer_paths=[str(place / "log")],
+        max_file_bytes=50_000_000,
+    ) as made:
         made.online()
         yield made
 
@@ -50,8 +57,13 @@ def ruled(tmp_path_factory):
     (place / "log/escape").symlink_to(place / "data/plain")
     os.mkfifo(place / "data/pipe")
     server = AgentServer(interval=1.0)
-    with AgentProcess(home, server, allow_paths=[str(place)], deny_paths=[str(place / "secret"), "*.key"],
-                      viewer_paths=[str(place / "log")]) as agent:
+    with AgentProcess(
+        home,
+        server,
+        allow_paths=[str(place)],
+        deny_paths=[str(place / "secret"), "*.key"],
+        viewer_paths=[str(place / "log")],
+    ) as agent:
         agent.online()
         yield server, place
     server.stop()
@@ -154,6 +166,7 @@ def test_an_empty_file_and_a_new_name(server, agent, place):
 @pytest.mark.parametrize("spoil", ["hash", "order", "leave", "flood", "size"])
 def test_a_spoiled_upload_leaves_nothing(server, agent, place, spoil):
     from opsapp.wire.frames import Chunk, pack_chunk
+
     session = server.session()
     target = place / "data/target"
     target.write_text("before")
@@ -170,9 +183,14 @@ def test_a_spoiled_upload_leaves_nothing(server, agent, place, spoil):
     elif spoil == "flood":
         for number in range(400):
             session.raw(pack_chunk(Chunk(stream, number * 65536, bytes(65536))))
-    codes = {"hash": ["bad_hash"], "order": ["bad_request"], "leave": ["left"], "flood": ["bad_request", "no_answer"],
-             "size": ["too_large"]}
-    if spoil == "flood":    # written as fast as it comes, or refused: never more than the window in memory
+    codes = {
+        "hash": ["bad_hash"],
+        "order": ["bad_request"],
+        "leave": ["left"],
+        "flood": ["bad_request", "no_answer"],
+        "size": ["too_large"],
+    }
+    if spoil == "flood":  # written as fast as it comes, or refused: never more than the window in memory
         until(lambda: session.ended(stream) or session.credit[stream] > 20_000_000)
         session.say("close", stream=stream)
         ended(server, stream)
@@ -182,23 +200,26 @@ def test_a_spoiled_upload_leaves_nothing(server, agent, place, spoil):
     assert target.read_text() == "before"
 
 
-@pytest.mark.parametrize(("path", "role", "code"), [
-    ("secret/x", "operator", "not_allowed"),
-    ("data/../secret/x", "operator", "not_allowed"),
-    ("data/link", "operator", "not_allowed"),
-    ("data/dirlink/passwd", "operator", "not_allowed"),
-    ("../../../../../../etc/passwd", "operator", "not_allowed"),
-    ("data/my.key", "operator", "not_allowed"),
-    ("data/plain", "viewer", "not_allowed"),
-    ("log/escape", "viewer", "not_allowed"),
-    ("log/../data/plain", "viewer", "not_allowed"),
-    ("data", "operator", "not_allowed"),
-    ("data/pipe", "operator", "not_allowed"),
-    ("data/missing", "operator", "not_found"),
-    ("missing/missing", "operator", "not_found"),
-    ("data/plain", "operator", "end"),
-    ("log/app.log", "viewer", "end"),
-])
+@pytest.mark.parametrize(
+    ("path", "role", "code"),
+    [
+        ("secret/x", "operator", "not_allowed"),
+        ("data/../secret/x", "operator", "not_allowed"),
+        ("data/link", "operator", "not_allowed"),
+        ("data/dirlink/passwd", "operator", "not_allowed"),
+        ("../../../../../../etc/passwd", "operator", "not_allowed"),
+        ("data/my.key", "operator", "not_allowed"),
+        ("data/plain", "viewer", "not_allowed"),
+        ("log/escape", "viewer", "not_allowed"),
+        ("log/../data/plain", "viewer", "not_allowed"),
+        ("data", "operator", "not_allowed"),
+        ("data/pipe", "operator", "not_allowed"),
+        ("data/missing", "operator", "not_found"),
+        ("missing/missing", "operator", "not_found"),
+        ("data/plain", "operator", "end"),
+        ("log/app.log", "viewer", "end"),
+    ],
+)
 def test_the_agent_has_the_last_word_on_paths(ruled, path, role, code):
     server, place = ruled
     stream = server.session().open("file_get", path=f"{place}/{path}", role=role)
@@ -207,11 +228,19 @@ def test_the_agent_has_the_last_word_on_paths(ruled, path, role, code):
         assert server.streams[stream]["size"] == 0
 
 
-@pytest.mark.parametrize(("path", "code"), [
-    ("secret/new", "not_allowed"), ("data/dirlink/new", "not_allowed"), ("data/out", "not_allowed"),
-    ("data/", "bad_request"), ("data", "bad_request"), ("nowhere/new", "not_found"),
-    ("../../new", "not_allowed"), ("data/pipe", "not_allowed"),
-])
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        ("secret/new", "not_allowed"),
+        ("data/dirlink/new", "not_allowed"),
+        ("data/out", "not_allowed"),
+        ("data/", "bad_request"),
+        ("data", "bad_request"),
+        ("nowhere/new", "not_found"),
+        ("../../new", "not_allowed"),
+        ("data/pipe", "not_allowed"),
+    ],
+)
 def test_writing_is_ruled_too(ruled, path, code):
     server, place = ruled
     stream = server.session().open("file_put", path=f"{place}/{path}")
@@ -219,8 +248,9 @@ def test_writing_is_ruled_too(ruled, path, code):
     assert not (place / "secret/y").exists()
 
 
-@pytest.mark.parametrize("params", [
-    {}, {"path": "etc/passwd"}, {"path": "/a\0b"}, {"path": 7}, {"path": "/x", "offset": -1}])
+@pytest.mark.parametrize(
+    "params", [{}, {"path": "etc/passwd"}, {"path": "/a\0b"}, {"path": 7}, {"path": "/x", "offset": -1}]
+)
 def test_bad_parameters_are_a_plain_end(ruled, params):
     server, _ = ruled
     stream = server.session().open("file_get", **params)

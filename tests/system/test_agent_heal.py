@@ -1,4 +1,5 @@
 """Heals by the real agent program: phases, fencing, snapshots, rollback, and what it will not touch."""
+
 import hashlib
 import os
 import subprocess
@@ -45,17 +46,35 @@ def sleeper():
 
 
 def heal(server, phase, action_type=None, heal_id="h1", token=1, snapshot=None, **params):
-    given = {"heal_id": heal_id, "token": token, "phase": phase, "action_type": action_type, "params": params,
-             "snapshot": snapshot}
+    given = {
+        "heal_id": heal_id,
+        "token": token,
+        "phase": phase,
+        "action_type": action_type,
+        "params": params,
+        "snapshot": snapshot,
+    }
     name = server.command("heal", **{key: value for key, value in given.items() if value is not None})
     return until(lambda: server.result(name), 60, what=f"{phase} of {action_type}")
 
 
 def test_every_native_step_of_the_table_exists_and_is_used():
-    named = {step[0][1:] for action in ACTIONS.values() for handler in action.handlers for step in handler.steps
-             if step[0].startswith("@")}
-    restores = {"restore_priority", "restore_limits", "restore_link", "restore_tunnel", "restore_resolver",
-                "restore_fsck", "remove_rule"}
+    named = {
+        step[0][1:]
+        for action in ACTIONS.values()
+        for handler in action.handlers
+        for step in handler.steps
+        if step[0].startswith("@")
+    }
+    restores = {
+        "restore_priority",
+        "restore_limits",
+        "restore_link",
+        "restore_tunnel",
+        "restore_resolver",
+        "restore_fsck",
+        "remove_rule",
+    }
     assert named | restores == set(NATIVE)
 
 
@@ -201,7 +220,11 @@ def test_a_hanging_tool_is_given_up(tmp_path, monkeypatch):
 
 def test_another_process_builds_the_same_agent_file():
     root = os.path.dirname(os.path.dirname(opsapp.__file__))
-    other = subprocess.run([sys.executable, "-c", "import sys; from opsapp.agents import zipapp;"
-                            "sys.stdout.buffer.write(zipapp.build())"], capture_output=True, check=True, cwd="/",
-                           env={"PYTHONPATH": root, "PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo"})
+    other = subprocess.run(
+        [sys.executable, "-c", "import sys; from opsapp.agents import zipapp;sys.stdout.buffer.write(zipapp.build())"],
+        capture_output=True,
+        check=True,
+        cwd="/",
+        env={"PYTHONPATH": root, "PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo"},
+    )
     assert hashlib.sha256(other.stdout).hexdigest() == zipapp.agent_file().sha256

@@ -1,4 +1,5 @@
 """The real agent healing alone while its server is away, and telling of it once and in order."""
+
 import hashlib
 import time
 
@@ -15,10 +16,24 @@ pytestmark = pytest.mark.system
 def signed(place, secret=None, **more):
     """Signed with this secret, or else as the service does it. There is always something to do: clean `place`. It never
     helps, so each heal ends `failed`."""
-    bundle = {"agent_id": "a1", "version": 1, "issued_at": time.time(), "expires_at": time.time() + 3600,
-              "offline_after_s": 1.0, "budget": 3, "policies": [
-                  {"rule_id": "disk-full", "condition": "disk_percent >= 0", "cooldown_s": 0.2, "settle_s": 0,
-                   "steps": [{"action": "temp_cleanup", "params": {"path": str(place), "max_age_hours": 24}}]}], **more}
+    bundle = {
+        "agent_id": "a1",
+        "version": 1,
+        "issued_at": time.time(),
+        "expires_at": time.time() + 3600,
+        "offline_after_s": 1.0,
+        "budget": 3,
+        "policies": [
+            {
+                "rule_id": "disk-full",
+                "condition": "disk_percent >= 0",
+                "cooldown_s": 0.2,
+                "settle_s": 0,
+                "steps": [{"action": "temp_cleanup", "params": {"path": str(place), "max_age_hours": 24}}],
+            }
+        ],
+        **more,
+    }
     return {"bundle": bundle, "signature": sign(bundle, secret or secret_of(KEY))}
 
 
@@ -53,7 +68,7 @@ def test_it_heals_only_while_it_is_alone(server, place, tmp_path, websocket):
         assert server.outcomes == []
         server.stop()
         until(lambda: heals(agent, "done"), 30, what="the heal")
-        time.sleep(3)    # room for more heals than the budget allows
+        time.sleep(3)  # room for more heals than the budget allows
         server.start()
         until(lambda: len(server.outcomes) >= 3, 30, what="the outcomes")
         count = len(server.reports)

@@ -1,4 +1,5 @@
 """The real agent program against a real server: sessions, polling, commands, cancel, time-outs."""
+
 import json
 import pathlib
 import time
@@ -110,13 +111,14 @@ def test_secrets_of_the_agent_do_not_reach_its_commands(server, agent):
 def test_the_time_out_ends_the_whole_group(server, agent, tmp_path):
     agent.online()
     marker = tmp_path / "marker"
-    name = server.command("shell", command=f"(trap '' TERM; while :; do date >> {marker}; sleep 0.1; done) & wait",
-                          timeout=1)
+    name = server.command(
+        "shell", command=f"(trap '' TERM; while :; do date >> {marker}; sleep 0.1; done) & wait", timeout=1
+    )
     result = finished(server, name)
     assert result["status"] == "timeout"
     size = marker.stat().st_size
     assert size
-    time.sleep(0.5)    # nothing may happen in this time: there is no condition to wait for
+    time.sleep(0.5)  # nothing may happen in this time: there is no condition to wait for
     assert marker.stat().st_size == size
 
 
@@ -148,8 +150,9 @@ def test_large_output_is_cut_and_flagged(server, agent):
 
 def test_a_script_goes_to_its_interpreter(server, agent):
     agent.online()
-    result = finished(server, server.command("shell", command="import sys\nprint(sys.argv[0][-7:], '$HOME')",
-                                             interpreter="python3"))
+    result = finished(
+        server, server.command("shell", command="import sys\nprint(sys.argv[0][-7:], '$HOME')", interpreter="python3")
+    )
     assert result["output"] == ".script $HOME\n"
 
 
@@ -235,7 +238,7 @@ def test_a_server_that_goes_away_and_comes_back_gets_the_results(server, agent):
     name = server.command("shell", command="sleep 1; echo late")
     until(lambda: name in server.acked)
     server.stop()
-    time.sleep(2)    # the command ends while nobody listens
+    time.sleep(2)  # the command ends while nobody listens
     server.start()
     assert finished(server, name)["output"] == "late\n"
 
@@ -286,10 +289,19 @@ def test_once_reports_and_leaves(server, tmp_path):
     assert server.result(name)["output"] == "once\n"
 
 
-@pytest.mark.parametrize("frame", [
-    "{", '{"type":"nonsense"}', '{"type":"hello"}', '{"type":"command","id":"x"}', b"\x00", b"\x01" * 40, "[" * 60000,
-    '{"type":"command","id":"x","command":{"command_id":"y","type":"shell","params":{"command":"true"}}}',
-])
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "{",
+        '{"type":"nonsense"}',
+        '{"type":"hello"}',
+        '{"type":"command","id":"x"}',
+        b"\x00",
+        b"\x01" * 40,
+        "[" * 60000,
+        '{"type":"command","id":"x","command":{"command_id":"y","type":"shell","params":{"command":"true"}}}',
+    ],
+)
 def test_what_cannot_be_read_ends_the_session_and_nothing_else(server, agent, frame):
     session = agent.online()
     session.raw(frame)

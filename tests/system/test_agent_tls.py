@@ -1,4 +1,5 @@
 """The agent over https: it checks the certificate, and everything works as without."""
+
 import hashlib
 import random
 
@@ -51,8 +52,11 @@ def test_polling_over_tls(tmp_path):
         server.stop()
 
 
-@pytest.mark.parametrize("how", [{"self_signed": True}, {"names": ("elsewhere.example",)}, {"days": -3.0}],
-                         ids=["self-signed", "misnamed", "expired"])
+@pytest.mark.parametrize(
+    "how",
+    [{"self_signed": True}, {"names": ("elsewhere.example",)}, {"days": -3.0}],
+    ids=["self-signed", "misnamed", "expired"],
+)
 def test_a_wrong_certificate_is_refused(tmp_path, how):
     authority = Authority(tmp_path)
     server = serve(authority, **how)

@@ -1,4 +1,5 @@
 """Self-update of the real agent: pinned by hash, proven first, and undone when the new version does not connect."""
+
 import contextlib
 import fcntl
 import hashlib
@@ -102,12 +103,20 @@ def test_an_agent_that_has_all_from_its_environment_is_updated_too(server, tmp_p
         until(lambda: not beside(agent))
 
 
-@pytest.mark.parametrize(("data", "sha256", "said"), [
-    (variant(), "0" * 64, "bad_hash"),
-    (variant(version="8.8.8"), None, "does not say it is version"),
-    (b"not a program", None, "does not say it is version"),
-    (variant(**{"agent/transport.py": ("socket.create_connection(", "socket.no_such_thing(")}), None, "did not reach"),
-], ids=["hash", "version", "rubbish", "unreachable"])
+@pytest.mark.parametrize(
+    ("data", "sha256", "said"),
+    [
+        (variant(), "0" * 64, "bad_hash"),
+        (variant(version="8.8.8"), None, "does not say it is version"),
+        (b"not a program", None, "does not say it is version"),
+        (
+            variant(**{"agent/transport.py": ("socket.create_connection(", "socket.no_such_thing(")}),
+            None,
+            "did not reach",
+        ),
+    ],
+    ids=["hash", "version", "rubbish", "unreachable"],
+)
 def test_what_is_not_proven_never_takes_over(server, agent, data, sha256, said):
     result = update(server, data, sha256=sha256)
     assert result["status"] == "failed"
@@ -120,8 +129,14 @@ def test_what_is_not_proven_never_takes_over(server, agent, data, sha256, said):
 
 @pytest.mark.parametrize("agent", [2], indirect=True)
 def test_a_version_that_does_not_connect_gives_the_place_back(server, agent):
-    lame = variant(**{"agent/link.py": ("            if self._config.websocket and self._try_session():\n",
-                                        "            if not time.sleep(0.05):\n")})
+    lame = variant(
+        **{
+            "agent/link.py": (
+                "            if self._config.websocket and self._try_session():\n",
+                "            if not time.sleep(0.05):\n",
+            )
+        }
+    )
     result = update(server, lame)
     assert result["status"] == "failed"
     assert "did not connect; back to" in result["reason"]
@@ -160,8 +175,14 @@ def test_a_version_that_hangs_before_it_can_judge_itself_is_ended_and_undone(ser
 
 
 def test_an_agent_that_is_stopped_in_its_trial_stays_stopped(server, agent):
-    lame = variant(**{"agent/link.py": ("            self.connected_once.set()\n            self._session_backoff",
-                                        "            pass\n            self._session_backoff")})
+    lame = variant(
+        **{
+            "agent/link.py": (
+                "            self.connected_once.set()\n            self._session_backoff",
+                "            pass\n            self._session_backoff",
+            )
+        }
+    )
     server.agent_file = lame
     server.command("update", version="9.9.9", sha256=hashlib.sha256(lame).hexdigest())
     until(lambda: server.hellos[-1]["version"] == "9.9.9", 30, what="the new version")
@@ -170,11 +191,11 @@ def test_an_agent_that_is_stopped_in_its_trial_stays_stopped(server, agent):
     until(lambda: not os.path.exists(f"/proc/{guard}"), 30, what="the guard's end")
     assert agent.program.read_bytes() == agent_file().data
     with open(agent.state / "lock") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)    # nobody holds the state: no other agent was started
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nobody holds the state: no other agent was started
     seen = len(server.hellos)
     agent.start()
     until(lambda: "9.9.9" in [hello["version"] for hello in server.hellos[seen:]], 30, what="the trial to go on")
-    assert until(lambda: server.results, 60)[0]["status"] == "failed"    # it still does not see that it is connected
+    assert until(lambda: server.results, 60)[0]["status"] == "failed"  # it still does not see that it is connected
     until(lambda: not beside(agent))
 
 
@@ -218,4 +239,4 @@ def test_a_kill_during_the_trial_ends_in_one_version(server, agent):
     result = until(lambda: server.result(name), 30)
     version = server.hellos[-1]["version"]
     assert (result["status"] == "done") == (version == "9.9.9")
-    until(lambda: not (agent.state / "update.json").exists(), what="the note being gone")    # after the result is told
+    until(lambda: not (agent.state / "update.json").exists(), what="the note being gone")  # after the result is told

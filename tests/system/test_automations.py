@@ -122,7 +122,7 @@ def test_a_script_sees_a_clean_environment_and_its_own_directory(serve):
 def test_inputs_become_one_word_whatever_is_in_them(serve):
     inputs = [{"name": "who"}, {"name": "count", "type": "integer"}]
     automation = script(serve, "printf '<%s>' {{input:who}} {{input:count}}", inputs=inputs)
-    evil = "a b'; echo $(id) \"`id`\" \\"
+    evil = 'a b\'; echo $(id) "`id`" \\'
     assert ended(serve, run(serve, automation, {"who": evil, "count": 7}))["output"] == f"<{evil}><7>"
     assert ended(serve, run(serve, automation, {"inputs": {"who": "x", "count": 1}}))["output"] == "<x><1>"
     refused = serve.admin.request("POST", f"/api/automations/{automation}/run", {"count": "7", "extra": 1})
@@ -135,7 +135,7 @@ def test_nobody_who_calls_a_webhook_adds_a_word_to_the_script(serve, tmp_path):
     text = 'echo "hello {{input:who}}"; printf "<%s>" "$(printf %s {{input:who}})"; tr "\\0" " " < /proc/$$/cmdline'
     automation = script(serve, text, inputs=[{"name": "who"}])
     token = serve.admin.post(f"/api/automations/{automation}/webhook-token")["webhook_token"]
-    evil = f'"; touch {tmp_path}/in; $(touch {tmp_path}/in) `touch {tmp_path}/in` \' #'
+    evil = f"\"; touch {tmp_path}/in; $(touch {tmp_path}/in) `touch {tmp_path}/in` ' #"
     answer = serve.client().post(f"/api/automations/webhook/{token}", {"who": evil})
     record = ended(serve, answer["run_id"])
     assert record["status"] == "done"
@@ -149,7 +149,7 @@ def test_nobody_who_calls_a_webhook_adds_a_word_to_the_script(serve, tmp_path):
 
 
 def test_secrets_reach_the_script_and_nothing_else(serve):
-    value = "s3cr3t word's \"end\""
+    value = 's3cr3t word\'s "end"'
     serve.admin.post("/api/secrets", {"name": "deploy", "value": value})
     automation = script(serve, "printf '%s' {{secret:deploy}} | wc -c; echo it is {{secret:deploy}} indeed")
     record = ended(serve, run(serve, automation))

@@ -1,4 +1,5 @@
 """Two processes on one ZEO server: they see each other's writes at once, and both outlive a restart of the store."""
+
 import threading
 import time
 from types import SimpleNamespace

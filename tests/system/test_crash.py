@@ -1,4 +1,5 @@
 """kill -9 of the server under a stream of writes: every answered write is there, and it comes up again at once."""
+
 import random
 import threading
 

@@ -1,6 +1,7 @@
 """One process under everything at once: checks run, clients read, somebody waits for a slow deferred answer, and nobody
 holds anybody up. On a file and on ZEO, by one URI. The figures are `make bench ARGS=hub`'s; here is what must hold on
 any machine."""
+
 import pytest
 
 from tests.bench.hub import Watched, under_load, watch_everything

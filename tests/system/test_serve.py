@@ -1,4 +1,5 @@
 """The command `opsapp serve` as a process: first start, stop, reload, a second one on the same data, pserve."""
+
 import json
 import signal
 import subprocess

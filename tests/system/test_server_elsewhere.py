@@ -1,6 +1,5 @@
 """The same application under waitress and WebTest: everything answers but sessions, which need the hub."""
 
-
 import pytest
 import webtest
 from webtest.http import StopableWSGIServer

@@ -74,10 +74,7 @@ SMUGGLED = b"GET /api/smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
         (b"GET /api/plain HTTP/1.1\r\n\r\n", "no_host"),
         (head("Host: other"), "repeated_header"),
         (b"GET http://x/api/plain HTTP/1.1\r\n\r\n" + SMUGGLED, "no_host"),
-        (
-            head("Transfer-Encoding: chunked\t", line="POST /api/body HTTP/1.1") + b"0\r\n\r\n" + SMUGGLED,
-            "bad_header",
-        ),
+        (head("Transfer-Encoding: chunked\t", line="POST /api/body HTTP/1.1") + b"0\r\n\r\n" + SMUGGLED, "bad_header"),
         (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", "bad_request_line"),
         (b"\r\n" * 20 + head(), "bad_request_line"),
         (head(line="GET /../etc/passwd HTTP/1.1"), "bad_path"),

@@ -47,11 +47,7 @@ def test_events_reach_a_stream_without_a_hub(service, port):
         reader.until(b"retry")
         body = json.dumps(MONITOR).encode()
         made = raw.get(
-            "/api/monitoring/endpoints",
-            bearer(service.ada),
-            "Content-Type: application/json",
-            method="POST",
-            body=body,
+            "/api/monitoring/endpoints", bearer(service.ada), "Content-Type: application/json", method="POST", body=body
         )
         assert made.status == 201
         assert b"event: monitor" in reader.until(made.json["id"].encode())

@@ -1,4 +1,5 @@
 """The wheel in an empty environment elsewhere: it carries templates and static files, and serves from there."""
+
 import os
 import subprocess
 import sys

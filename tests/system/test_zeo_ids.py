@@ -1,4 +1,5 @@
 """Object ids after a ZEO server was killed: what it had given to a client and not yet stored, it gives again."""
+
 import pytest
 import zodburi
 from persistent.mapping import PersistentMapping

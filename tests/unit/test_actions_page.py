@@ -1,4 +1,5 @@
 """docs/guide/actions.md says what is so."""
+
 from tests.support.actions_page import PAGE, page, states
 
 

@@ -1,4 +1,5 @@
 """Armed records: the timer and a confirmation cannot both win, and a new agent goes on with what it finds."""
+
 import json
 
 import pytest

@@ -1,4 +1,5 @@
 """Questions that may hang: who asks waits a moment, once, and learns for how long there has been no answer."""
+
 import threading
 import time
 

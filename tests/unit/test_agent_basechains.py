@@ -1,4 +1,5 @@
 """What may still drop what a firewall rule accepts: judged from what nft and the old iptables say of a host."""
+
 import json
 
 import pytest
@@ -12,17 +13,20 @@ DROP, ACCEPT = [{"drop": None}], [{"counter": {}}, {"accept": None}]
 
 
 def chain(family="inet", hook="input", policy="accept", *rules):
-    return Chain(family, "guard", "c", hook, policy, [
-        {"expr": expr, "comment": comment} for expr, comment in rules])
+    return Chain(family, "guard", "c", hook, policy, [{"expr": expr, "comment": comment} for expr, comment in rules])
 
 
 def test_the_base_chains_of_a_host_are_read(tmp_path, monkeypatch):
     where = {"family": "ip", "table": "filter"}
-    rows = [{"metainfo": {}}, {"table": {"family": "ip", "name": "filter"}},
-            {"chain": {**where, "name": "INPUT", "type": "filter", "hook": "input", "policy": "drop"}},
-            {"chain": {**where, "name": "plain"}},
-            {"chain": {**where, "name": "nat", "type": "nat", "hook": "input"}},
-            {"rule": {**where, "chain": "INPUT", "expr": ACCEPT}}, {"rule": {**where, "chain": "plain", "expr": DROP}}]
+    rows = [
+        {"metainfo": {}},
+        {"table": {"family": "ip", "name": "filter"}},
+        {"chain": {**where, "name": "INPUT", "type": "filter", "hook": "input", "policy": "drop"}},
+        {"chain": {**where, "name": "plain"}},
+        {"chain": {**where, "name": "nat", "type": "nat", "hook": "input"}},
+        {"rule": {**where, "chain": "INPUT", "expr": ACCEPT}},
+        {"rule": {**where, "chain": "plain", "expr": DROP}},
+    ]
     Bench(tmp_path, monkeypatch, {"nft": f"echo '{json.dumps({'nftables': rows})}'"})
     [found] = base_chains()
     assert (str(found), found.policy, len(found.rules)) == ("chain INPUT of table ip filter", "drop", 1)
@@ -35,36 +39,47 @@ def test_an_nft_that_does_not_say_is_no_empty_host(tmp_path, monkeypatch, script
         base_chains()
 
 
-@pytest.mark.parametrize(("source", "direction", "there", "wanted"), [
-    (None, "in", chain(policy="drop"), True),
-    (None, "in", chain("inet", "input", "accept", (DROP, "")), True),
-    (None, "in", chain("inet", "input", "accept", ([{"jump": {"target": "x"}}], "")), True),
-    (None, "in", chain("inet", "input", "accept", (ACCEPT, "")), False),
-    (None, "in", chain(hook="output", policy="drop"), False),
-    (None, "out", chain(hook="output", policy="drop"), True),
-    ("192.0.2.1", "in", chain("ip6", policy="drop"), False),
-    ("2001:db8::1", "in", chain("ip6", policy="drop"), True),
-    ("192.0.2.1", "in", chain("bridge", policy="drop"), False),
-])
+@pytest.mark.parametrize(
+    ("source", "direction", "there", "wanted"),
+    [
+        (None, "in", chain(policy="drop"), True),
+        (None, "in", chain("inet", "input", "accept", (DROP, "")), True),
+        (None, "in", chain("inet", "input", "accept", ([{"jump": {"target": "x"}}], "")), True),
+        (None, "in", chain("inet", "input", "accept", (ACCEPT, "")), False),
+        (None, "in", chain(hook="output", policy="drop"), False),
+        (None, "out", chain(hook="output", policy="drop"), True),
+        ("192.0.2.1", "in", chain("ip6", policy="drop"), False),
+        ("2001:db8::1", "in", chain("ip6", policy="drop"), True),
+        ("192.0.2.1", "in", chain("bridge", policy="drop"), False),
+    ],
+)
 def test_chains_that_could_drop_it(source, direction, there, wanted):
     assert droppers({**RULE, "source": source, "direction": direction}, [there]) == [there] * wanted
 
 
-@pytest.mark.parametrize(("there", "why"), [
-    (chain("inet", "input", "drop", (ACCEPT, "mine"), (DROP, "")), ""),
-    (chain("inet", "input", "drop", (DROP, ""), (ACCEPT, "mine")), "comes with rules of its own before it"),
-    (chain(hook="prerouting", policy="drop"), "drops by default at prerouting"),
-    (chain("inet", "prerouting", "accept", (DROP, "")), ""),
-])
+@pytest.mark.parametrize(
+    ("there", "why"),
+    [
+        (chain("inet", "input", "drop", (ACCEPT, "mine"), (DROP, "")), ""),
+        (chain("inet", "input", "drop", (DROP, ""), (ACCEPT, "mine")), "comes with rules of its own before it"),
+        (chain(hook="prerouting", policy="drop"), "drops by default at prerouting"),
+        (chain("inet", "prerouting", "accept", (DROP, "")), ""),
+    ],
+)
 def test_what_still_stands_in_the_way(monkeypatch, there, why):
     monkeypatch.setattr(basechains, "LEGACY", {})
     assert obstacle(RULE, "mine", [there]).endswith(why)
     assert bool(obstacle(RULE, "mine", [there])) == bool(why)
 
 
-@pytest.mark.parametrize(("said", "stands"), [
-    ("-P INPUT DROP", True), ("-P INPUT ACCEPT\n-A INPUT -p tcp -j REJECT", True),
-    ("-P INPUT ACCEPT\n-A INPUT -j ACCEPT", False)])
+@pytest.mark.parametrize(
+    ("said", "stands"),
+    [
+        ("-P INPUT DROP", True),
+        ("-P INPUT ACCEPT\n-A INPUT -p tcp -j REJECT", True),
+        ("-P INPUT ACCEPT\n-A INPUT -j ACCEPT", False),
+    ],
+)
 def test_rules_of_the_old_iptables_stand_beside_them(tmp_path, monkeypatch, said, stands):
     names = tmp_path / "ip_tables_names"
     monkeypatch.setattr(basechains, "LEGACY", {str(names): "iptables-legacy"})

@@ -1,4 +1,5 @@
 """Cleaning up on real directories: what goes, and what stays although it is in the way."""
+
 import mmap
 import os
 import socket
@@ -43,9 +44,14 @@ def left(directory):
 def host(tmp_path, monkeypatch):
     """A directory in which every place that is cleaned lies; nothing of this machine is one of them."""
     root = tmp_path / "host"
-    monkeypatch.setattr(cleaning, "PLACES", {
-        part: tuple(Place(f"{root}{place.path}", place.hours, place.wanted) for place in places)
-        for part, places in cleaning.PLACES.items()})
+    monkeypatch.setattr(
+        cleaning,
+        "PLACES",
+        {
+            part: tuple(Place(f"{root}{place.path}", place.hours, place.wanted) for place in places)
+            for part, places in cleaning.PLACES.items()
+        },
+    )
     put(root / "tmp/old")
     put(root / "tmp/young", old=False)
     put(root / "var/tmp/old")
@@ -72,8 +78,14 @@ def test_a_disk_is_cleaned_of_what_may_go_and_of_nothing_else(host, tmp_path, mo
     assert left(tmp_path / "cache") == []
     assert left(tmp_path / "data") == ["old"]
     counts = dict(line.partition(" files, ")[0].split(": ") for line in done.ran.output.decode().splitlines())
-    assert counts == {f"{host}/tmp": "1", f"{host}/var/tmp": "1", f"{host}/var/cache/apt/archives": "1",
-                      f"{host}/var/log": "2", f"{host}/var/lib/systemd/coredump": "1", f"{tmp_path}/cache": "1"}
+    assert counts == {
+        f"{host}/tmp": "1",
+        f"{host}/var/tmp": "1",
+        f"{host}/var/cache/apt/archives": "1",
+        f"{host}/var/log": "2",
+        f"{host}/var/lib/systemd/coredump": "1",
+        f"{tmp_path}/cache": "1",
+    }
 
 
 def test_another_disk_and_what_is_no_disk_are_not_touched(host, tmp_path, monkeypatch):
@@ -81,7 +93,7 @@ def test_another_disk_and_what_is_no_disk_are_not_touched(host, tmp_path, monkey
     before = left(host)
     refused = bench.execute("disk_cleanup", mount=str(host))
     assert (refused.ran.status, refused.ran.reason) == ("failed", f"{host} is no mount point")
-    other = bench.phase("execute", "disk_cleanup", heal_id="h2", mount="/proc")    # nothing of it lies there
+    other = bench.phase("execute", "disk_cleanup", heal_id="h2", mount="/proc")  # nothing of it lies there
     assert other.ran.reason == "nothing_to_do: on /proc, there is no place that may be cleaned"
     assert left(host) == before
 
@@ -90,7 +102,7 @@ def test_storage_is_cleaned_part_by_part(host, tmp_path, monkeypatch):
     bench = Bench(tmp_path, monkeypatch, {"apt-get": "", "journalctl": "echo vacuumed", "podman": ""})
     done = bench.execute("storage_cleanup")
     assert done.ran.status == "done", done
-    assert left(host) == sorted([*KEPT, "var/cache/apt/archives/nginx.deb"])    # the package manager's own affair
+    assert left(host) == sorted([*KEPT, "var/cache/apt/archives/nginx.deb"])  # the package manager's own affair
     assert bench.calls() == [["apt-get", "clean"], ["journalctl", "--vacuum-size=200M"]]
     assert b"journal: done\nvacuumed\n" in done.ran.output
     images = bench.phase("execute", "storage_cleanup", heal_id="h2", targets=["images"])
@@ -98,12 +110,20 @@ def test_storage_is_cleaned_part_by_part(host, tmp_path, monkeypatch):
     assert bench.calls("podman")[-1] == ["podman", "image", "prune", "--force"]
 
 
-@pytest.mark.parametrize(("tools", "targets", "status", "said"), [
-    ({"journalctl": "exit 1"}, ["journal", "logs"], "failed", "journal: exit code 1"),
-    ({}, ["packages", "journal", "images"], "done", "nothing to clean"),
-    ({"apk": ""}, ["packages"], "done", "packages: done"),
-    ({}, ["logs", "attic"], "failed", "unknown targets attic; known are temp, logs, cores, packages, journal, images"),
-])
+@pytest.mark.parametrize(
+    ("tools", "targets", "status", "said"),
+    [
+        ({"journalctl": "exit 1"}, ["journal", "logs"], "failed", "journal: exit code 1"),
+        ({}, ["packages", "journal", "images"], "done", "nothing to clean"),
+        ({"apk": ""}, ["packages"], "done", "packages: done"),
+        (
+            {},
+            ["logs", "attic"],
+            "failed",
+            "unknown targets attic; known are temp, logs, cores, packages, journal, images",
+        ),
+    ],
+)
 def test_a_part_that_cannot_be_cleaned_is_told(host, tools, targets, status, said, tmp_path, monkeypatch):
     done = Bench(tmp_path, monkeypatch, tools).execute("storage_cleanup", targets=targets)
     assert done.ran.status == status
@@ -124,7 +144,7 @@ def test_only_old_plain_files_of_this_place_go(place, tmp_path, monkeypatch):
     for name in ("old", "deep/er/old", "fresh"):
         put(place / name, old=name != "fresh")
     put(place / "read")
-    os.utime(place / "read", (time.time() + LATER, time.time()))    # written long ago, read just now
+    os.utime(place / "read", (time.time() + LATER, time.time()))  # written long ago, read just now
     os.link(put(place / "twice"), tmp_path / "its other name")
     os.symlink(outside, place / "link")
     os.symlink(outside.parent, place / "door")
@@ -139,11 +159,14 @@ def test_only_old_plain_files_of_this_place_go(place, tmp_path, monkeypatch):
     assert outside.exists()
 
 
-@pytest.mark.parametrize(("path", "reason"), [
-    ("/etc", "not_allowed: /etc is not a place for temporary files"),
-    ("{place}/../..", "not_allowed: {place} is not a place for temporary files"),
-    ("{place}/none", "there is no directory {place}/none"),
-])
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("/etc", "not_allowed: /etc is not a place for temporary files"),
+        ("{place}/../..", "not_allowed: {place} is not a place for temporary files"),
+        ("{place}/none", "there is no directory {place}/none"),
+    ],
+)
 def test_only_a_place_for_temporary_files_is_cleaned(place, path, reason, tmp_path, monkeypatch):
     monkeypatch.setattr(cleaning, "TEMPORARY", {"spool"} if "none" in path else set())
     refused = Bench(tmp_path, monkeypatch, {}).execute("temp_cleanup", path=path.format(place=place))
@@ -265,9 +288,13 @@ def data(host, tmp_path, monkeypatch):
 
 
 STEPS = ("temp_cleanup", "journal_vacuum", "log_rotate", "storage_cleanup")
-TOOLS = {"journalctl": "", "apt-get": "", "logrotate": """case "$2" in
+TOOLS = {
+    "journalctl": "",
+    "apt-get": "",
+    "logrotate": """case "$2" in
 --debug) echo 'considering log {log}';;
-esac"""}
+esac""",
+}
 
 
 def tools(log):
@@ -319,7 +346,8 @@ def test_a_cache_of_the_system_is_no_temporary_place(monkeypatch):
     monkeypatch.setattr(os.path, "isdir", lambda path: True)
     monkeypatch.setattr(cleaning, "lies_on", lambda path, mount: True)
     assert [place.path for place in cleaning._of_its_own("/var")] == [
-        f"/var/{name}" for name in (".cache", ".tmp", "spool-tmp", "temp", "var-tmp")]
+        f"/var/{name}" for name in (".cache", ".tmp", "spool-tmp", "temp", "var-tmp")
+    ]
 
 
 def test_images_are_removed_only_where_they_lie(data, tmp_path, monkeypatch):

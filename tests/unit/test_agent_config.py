@@ -1,4 +1,5 @@
 """Configuration and path rules: who wins, what is refused, and that a path is judged by what it is."""
+
 import json
 import os
 
@@ -45,13 +46,21 @@ def test_the_agents_own_secrets_are_denied(key, tmp_path):
     assert rules.check("/var/log/syslog", "viewer")
 
 
-@pytest.mark.parametrize(("content", "said"), [
-    ("{", "not JSON"), ("[]", "object"), ('{"speed": 1}', "unknown keys: speed"), ('{"interval_s": "5"}', "interval_s"),
-    ('{"interval_s": 0}', "interval_s"), ('{"interval_s": true}', "interval_s"),
-    ('{"allow_paths": "/"}', "allow_paths"),
-    ('{"deny_paths": ["etc"]}', "deny_paths"), ('{"protected_processes": [1]}', "protected_processes"),
-    ('{"key": "inline"}', "unknown keys: key"),
-])
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("{", "not JSON"),
+        ("[]", "object"),
+        ('{"speed": 1}', "unknown keys: speed"),
+        ('{"interval_s": "5"}', "interval_s"),
+        ('{"interval_s": 0}', "interval_s"),
+        ('{"interval_s": true}', "interval_s"),
+        ('{"allow_paths": "/"}', "allow_paths"),
+        ('{"deny_paths": ["etc"]}', "deny_paths"),
+        ('{"protected_processes": [1]}', "protected_processes"),
+        ('{"key": "inline"}', "unknown keys: key"),
+    ],
+)
 def test_mistakes_in_the_file_are_told(key, tmp_path, content, said):
     file = tmp_path / "agent.json"
     file.write_text(content)
@@ -59,14 +68,20 @@ def test_mistakes_in_the_file_are_told(key, tmp_path, content, said):
         load(flags(key, tmp_path, "--config", str(file)), {})
 
 
-@pytest.mark.parametrize(("argv", "said"), [
-    (["--id", "a1"], "server is missing"), (["--server", "https://x"], "agent_id is missing"),
-    (["--server", "ftp://x", "--id", "a"], "http"),
-    (["--server", "http://[::1", "--id", "a"], "is not a URL"), (["--server", "http://x:70000", "--id", "a"], "URL"),
-    (["--server", "http://me:pw@x", "--id", "a"], "credentials"), (["--server", "https://x", "--id", "a"], "no key"),
-    (["--server", "https://x", "--id", "a", "--key-file", "/no/such"], "cannot read the key"),
-    (["--config", "/no/such"], "cannot read"),
-])
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["--id", "a1"], "server is missing"),
+        (["--server", "https://x"], "agent_id is missing"),
+        (["--server", "ftp://x", "--id", "a"], "http"),
+        (["--server", "http://[::1", "--id", "a"], "is not a URL"),
+        (["--server", "http://x:70000", "--id", "a"], "URL"),
+        (["--server", "http://me:pw@x", "--id", "a"], "credentials"),
+        (["--server", "https://x", "--id", "a"], "no key"),
+        (["--server", "https://x", "--id", "a", "--key-file", "/no/such"], "cannot read the key"),
+        (["--config", "/no/such"], "cannot read"),
+    ],
+)
 def test_mistakes_in_the_flags_are_told(argv, said):
     with pytest.raises(ConfigError, match=said):
         load(argv, {})

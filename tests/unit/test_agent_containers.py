@@ -1,4 +1,5 @@
 """A container that ran and is gone is removed, for a while; one that somebody makes anew is not."""
+
 import json
 
 import pytest
@@ -68,7 +69,7 @@ def test_it_is_looked_for_again_before_it_is_called_removed(podman, looks, clock
     del podman["web"]
     after(seen, clock, 1)
     clock.now += 12
-    podman["web"] = "running"      # made anew, and nothing was noticed of it
+    podman["web"] = "running"  # made anew, and nothing was noticed of it
     assert seen.states() == {}
     clock.now += 19
     assert seen.states() == {"web": "running"}
@@ -105,7 +106,7 @@ def test_a_runtime_that_does_not_answer_has_removed_nothing(podman, looks, clock
     assert seen.states() == {}
     assert after(seen, clock, 60) == {}
     del podman["error"]
-    clock.now += 10      # asked again soon, not at the next regular look
+    clock.now += 10  # asked again soon, not at the next regular look
     assert seen.states() == {"web": "running"}
 
 
@@ -125,9 +126,16 @@ def test_state_that_cannot_be_read_is_told_and_forgotten(podman, looks, tmp_path
     assert "containers.json" in caplog.text
 
 
-ROWS = [{"Names": ["web"], "State": "running", "AutoRemove": False}, {"Names": ["job"], "State": "running",
-        "AutoRemove": True}, {"Names": ["pod"], "State": "running", "AutoRemove": False,
-                              "Labels": {"io.kubernetes.pod.name": "x", "io.kubernetes.pod": "y"}}]
+ROWS = [
+    {"Names": ["web"], "State": "running", "AutoRemove": False},
+    {"Names": ["job"], "State": "running", "AutoRemove": True},
+    {
+        "Names": ["pod"],
+        "State": "running",
+        "AutoRemove": False,
+        "Labels": {"io.kubernetes.pod.name": "x", "io.kubernetes.pod": "y"},
+    },
+]
 
 
 def test_podman_says_which_ones_are_missed(tmp_path, monkeypatch):
@@ -137,10 +145,16 @@ def test_podman_says_which_ones_are_missed(tmp_path, monkeypatch):
 
 def test_docker_is_asked_for_each_new_one(tmp_path, monkeypatch):
     lines = [json.dumps({"Names": name, "State": "running", "Labels": "a=b"}) for name in ("web", "job")]
-    bench = Bench(tmp_path, monkeypatch, {"docker": f"""case "$2" in
+    bench = Bench(
+        tmp_path,
+        monkeypatch,
+        {
+            "docker": f"""case "$2" in
 ps) printf '%s\\n' '{lines[0]}' '{lines[1]}';;
 inspect) case "$8" in web) echo false;; *) echo true;; esac;;
-esac"""})
+esac"""
+        },
+    )
     monkeypatch.setattr(containers, "RUNTIMES", ("docker",))
     seen = Containers(Config("http://x", "a" * 16, "k", str(tmp_path)))
     assert seen.states() == {"web": "running", "job": "running"}

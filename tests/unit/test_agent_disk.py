@@ -1,4 +1,5 @@
 """A full disk: the small records on which everything depends have room that was kept aside; nothing else has it."""
+
 import errno
 import os
 from types import SimpleNamespace

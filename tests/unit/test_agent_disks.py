@@ -1,4 +1,5 @@
 """How full file systems are: this host's own, and none that hangs holds the others up."""
+
 import os
 import threading
 import types
@@ -30,7 +31,7 @@ def test_only_disks_of_this_host_are_measured(monkeypatch):
     monkeypatch.setattr(disks, "maybe", lambda path: MOUNTS)
     monkeypatch.setattr(os, "statvfs", statvfs)
     used, inodes = Disks().look()
-    assert used == {"/": 75.0, "/data old": 75.0, "/tmp": 75.0}    # of what is for everybody: 60 of 80
+    assert used == {"/": 75.0, "/data old": 75.0, "/tmp": 75.0}  # of what is for everybody: 60 of 80
     assert inodes == {"/": 75.0, "/data old": 75.0}
 
 

@@ -1,4 +1,5 @@
 """container_recreate with docker: its engine is asked over a real socket, its program is a recorded fake."""
+
 import http.server
 import json
 import socketserver

@@ -1,4 +1,5 @@
 """Commands that do not simply run: held for an update, cancelled, too late, wrong, or with no room for their result."""
+
 import threading
 import time
 
@@ -18,8 +19,15 @@ class Host:
         self.go, self.begun, self.now = {}, [], time.time()
         self.journal = Journal(str(directory), self.now)
         settings = {"busy_limit": 2, "start_expiry_s": 60, **more}
-        self.executor = Executor(self.journal, {"shell": self._shell}, tell=lambda: None, output=lambda *_: None,
-                                 started=lambda *_: None, clock=lambda: self.now, **settings)
+        self.executor = Executor(
+            self.journal,
+            {"shell": self._shell},
+            tell=lambda: None,
+            output=lambda *_: None,
+            started=lambda *_: None,
+            clock=lambda: self.now,
+            **settings,
+        )
 
     def _shell(self, task):
         self.begun.append(task.id)
@@ -69,7 +77,7 @@ def test_what_was_just_taken_up_when_an_update_holds_everything_runs_when_it_is_
     monkeypatch.setattr(host.executor, "_refuse", until_it_is_held)
     monkeypatch.setattr(wake, "wait_for", until_it_is_back)
     host.submit("late")
-    assert host.executor.hold("update", 0.3) is False    # "long" runs still
+    assert host.executor.hold("update", 0.3) is False  # "long" runs still
     monkeypatch.undo()
     host.begins("late")
     host.go["late"].set()
@@ -120,11 +128,14 @@ def test_cancelled_before_it_began_and_while_it_runs(tmp_path):
     host.journal.close()
 
 
-@pytest.mark.parametrize(("kind", "params", "reason"), [
-    ("shell", {"timeout": "long"}, "bad_params: "),
-    ("dance", {}, "bad_params: this agent knows no command 'dance'"),
-    ("shell", {"command": "fail"}, "agent error: RuntimeError: boom"),
-])
+@pytest.mark.parametrize(
+    ("kind", "params", "reason"),
+    [
+        ("shell", {"timeout": "long"}, "bad_params: "),
+        ("dance", {}, "bad_params: this agent knows no command 'dance'"),
+        ("shell", {"command": "fail"}, "agent error: RuntimeError: boom"),
+    ],
+)
 def test_a_command_that_cannot_be_done_comes_to_an_end(host, kind, params, reason):
     host.submit("c", kind, **params)
     assert host.result("c")["status"] == "failed"

@@ -1,4 +1,5 @@
 """What the agent sees of hosts that no test machine is: other init systems, disks, temperatures, accounts."""
+
 import os
 import types
 
@@ -11,11 +12,17 @@ from tests.support.fake_tools import Bench, Known
 
 
 # ---- service managers
-@pytest.mark.parametrize(("there", "comm", "init"), [
-    ({"/run/systemd/system"}, "systemd", "systemd"), ({"/run/openrc/softlevel"}, "init", "openrc"),
-    ({"/run/runit"}, "runit", "runit"), (set(), "runit-init", "runit"), ({"/etc/init.d"}, "init", "sysvinit"),
-    ({"/etc/init.d"}, "bash", "none"),
-])
+@pytest.mark.parametrize(
+    ("there", "comm", "init"),
+    [
+        ({"/run/systemd/system"}, "systemd", "systemd"),
+        ({"/run/openrc/softlevel"}, "init", "openrc"),
+        ({"/run/runit"}, "runit", "runit"),
+        (set(), "runit-init", "runit"),
+        ({"/etc/init.d"}, "init", "sysvinit"),
+        ({"/etc/init.d"}, "bash", "none"),
+    ],
+)
 def test_which_init_system_runs(there, comm, init, monkeypatch):
     monkeypatch.setattr(services, "maybe", lambda path: f"{comm}\n" if path == "/proc/1/comm" else None)
     with monkeypatch.context() as patch:
@@ -55,8 +62,14 @@ def test_the_services_of_runit(tmp_path, monkeypatch):
     isdir, listdir = os.path.isdir, os.listdir
     maybe = services.maybe
     with monkeypatch.context() as patch:
-        patch.setattr(os.path, "isdir", lambda path: path == "/etc/service" or
-                      (path not in ("/run/runit/runsvdir/current", "/var/service", "/service") and isdir(path)))
+        patch.setattr(
+            os.path,
+            "isdir",
+            lambda path: (
+                path == "/etc/service"
+                or (path not in ("/run/runit/runsvdir/current", "/var/service", "/service") and isdir(path))
+            ),
+        )
         patch.setattr(os, "listdir", lambda path=".": listdir(base if path == "/etc/service" else path))
         patch.setattr(services, "maybe", lambda path: maybe(path.replace("/etc/service", str(base))))
         assert found.states() == {"mail": "deactivating", "odd": "unknown", "sshd": "active", "web": "failed"}
@@ -91,15 +104,20 @@ def test_what_was_remembered_wrongly_is_forgotten(tmp_path, monkeypatch):
     assert found.judge([gone]) == {}
 
 
-@pytest.mark.parametrize(("tools", "action", "argv"), [
-    ({"systemctl", "service"}, "restart", ["systemctl", "--no-pager", "restart", "--", "web"]),
-    ({"rc-service", "rc-update"}, "restart", ["rc-service", "web", "restart"]),
-    ({"rc-service", "rc-update"}, "enable", ["rc-update", "add", "web"]),
-    ({"rc-update"}, "disable", ["rc-update", "del", "web"]),
-    ({"update-rc.d", "service"}, "enable", ["update-rc.d", "web", "enable"]),
-    ({"sv"}, "stop", ["sv", "stop", "web"]), ({"sv"}, "enable", []),
-    ({"service"}, "status", ["service", "web", "status"]), (set(), "status", []),
-])
+@pytest.mark.parametrize(
+    ("tools", "action", "argv"),
+    [
+        ({"systemctl", "service"}, "restart", ["systemctl", "--no-pager", "restart", "--", "web"]),
+        ({"rc-service", "rc-update"}, "restart", ["rc-service", "web", "restart"]),
+        ({"rc-service", "rc-update"}, "enable", ["rc-update", "add", "web"]),
+        ({"rc-update"}, "disable", ["rc-update", "del", "web"]),
+        ({"update-rc.d", "service"}, "enable", ["update-rc.d", "web", "enable"]),
+        ({"sv"}, "stop", ["sv", "stop", "web"]),
+        ({"sv"}, "enable", []),
+        ({"service"}, "status", ["service", "web", "status"]),
+        (set(), "status", []),
+    ],
+)
 def test_how_each_service_manager_is_told(tools, action, argv):
     assert commands.service_argv(Known(tools), "web", action) == argv
 
@@ -109,8 +127,10 @@ def task(**params):
 
 
 def test_what_no_tool_of_this_host_can_do_is_said():
-    for answer in (commands.service(task(service="web", action="restart"), Known(())),
-                   commands.logs(task(source="journald", unit="web", lines=5), Known(()), None)):
+    for answer in (
+        commands.service(task(service="web", action="restart"), Known(())),
+        commands.logs(task(source="journald", unit="web", lines=5), Known(()), None),
+    ):
         assert answer.ran.status == "failed"
         assert answer.ran.reason.startswith("no_capable_handler: ")
 
@@ -119,16 +139,20 @@ def test_an_account_without_a_name_is_its_number(monkeypatch):
     def nobody(_number):
         raise KeyError
 
-    assert commands._user(2**30) == ""    # the process is gone
+    assert commands._user(2**30) == ""  # the process is gone
     monkeypatch.setattr(commands.pwd, "getpwuid", nobody)
     assert commands._user(os.getpid()) == str(os.geteuid())
 
 
 # ---- measures
 def test_temperatures_by_kind(monkeypatch):
-    files = {"/sys/class/thermal/thermal_zone0/temp": "45250\n", "/sys/class/thermal/thermal_zone0/type": "x86_pkg\n",
-             "/sys/class/thermal/thermal_zone1/temp": "-3000\n", "/sys/class/thermal/thermal_zone1/type": "x86_pkg\n",
-             "/sys/class/thermal/thermal_zone2/temp": "none\n"}
+    files = {
+        "/sys/class/thermal/thermal_zone0/temp": "45250\n",
+        "/sys/class/thermal/thermal_zone0/type": "x86_pkg\n",
+        "/sys/class/thermal/thermal_zone1/temp": "-3000\n",
+        "/sys/class/thermal/thermal_zone1/type": "x86_pkg\n",
+        "/sys/class/thermal/thermal_zone2/temp": "none\n",
+    }
     with monkeypatch.context() as patch:
         patch.setattr(metrics, "maybe", files.get)
         patch.setattr(os.path, "isdir", lambda path: True)
@@ -136,11 +160,15 @@ def test_temperatures_by_kind(monkeypatch):
         assert metrics._temperatures() == {"x86_pkg": 45.2, "x86_pkg-1": -3.0}
 
 
-@pytest.mark.parametrize(("text", "found"), [
-    ("MemTotal: 1000 kB\nMemAvailable: 250 kB\nSwapTotal: 0 kB\n", (75.0, 0.0)),
-    ("MemTotal: 1000 kB\nMemFree: 100 kB\nSwapTotal: 100 kB\nSwapFree: 75 kB\n", (90.0, 25.0)),
-    ("MemTotal: 1000 kB\nMemFree: 100 kB\n", (90.0, None)), ("", (None, None)),
-])
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("MemTotal: 1000 kB\nMemAvailable: 250 kB\nSwapTotal: 0 kB\n", (75.0, 0.0)),
+        ("MemTotal: 1000 kB\nMemFree: 100 kB\nSwapTotal: 100 kB\nSwapFree: 75 kB\n", (90.0, 25.0)),
+        ("MemTotal: 1000 kB\nMemFree: 100 kB\n", (90.0, None)),
+        ("", (None, None)),
+    ],
+)
 def test_what_memory_is_left_is_measured_or_unknown(text, found, monkeypatch):
     monkeypatch.setattr(metrics, "maybe", lambda path: text)
     assert metrics._memory() == found
@@ -157,8 +185,12 @@ def test_a_machine_that_tells_nothing_of_itself(monkeypatch):
 
 # ---- tunnels
 def test_tunnels_without_the_program_that_lists_them(tmp_path, monkeypatch):
-    for name, files in {"wg0": {"uevent": "DEVTYPE=wireguard\n"}, "tun0": {"tun_flags": "0x1001\n"},
-                        "tap0": {"tun_flags": "0x1002\n"}, "eth0": {"uevent": "INTERFACE=eth0\n"}}.items():
+    for name, files in {
+        "wg0": {"uevent": "DEVTYPE=wireguard\n"},
+        "tun0": {"tun_flags": "0x1001\n"},
+        "tap0": {"tun_flags": "0x1002\n"},
+        "eth0": {"uevent": "INTERFACE=eth0\n"},
+    }.items():
         (tmp_path / name).mkdir()
         for file, text in files.items():
             (tmp_path / name / file).write_text(text)
@@ -208,28 +240,47 @@ def test_disks_that_cannot_be_told_apart_are_no_state(tmp_path, monkeypatch):
 
 # ---- firewalls
 def rule(**more):
-    return {"direction": "in", "action": "drop", "protocol": "any", "port": None, "source": None, "destination": None,
-            **more}
+    return {
+        "direction": "in",
+        "action": "drop",
+        "protocol": "any",
+        "port": None,
+        "source": None,
+        "destination": None,
+        **more,
+    }
 
 
-@pytest.mark.parametrize(("said", "nft", "rich"), [
-    (rule(protocol="icmp"), "meta l4proto { icmp, ipv6-icmp } counter drop", 'rule protocol value="icmp" drop'),
-    (rule(protocol="tcp", action="accept"), "meta l4proto tcp counter accept", 'rule protocol value="tcp" accept'),
-    (rule(source="2001:db8::/32", protocol="udp", port=53), "ip6 saddr 2001:db8::/32 udp dport 53 counter drop",
-     'rule family="ipv6" source address="2001:db8::/32" port port="53" protocol="udp" drop'),
-    (rule(source="192.0.2.1", destination="192.0.2.2"), "ip saddr 192.0.2.1 ip daddr 192.0.2.2 counter drop",
-     'rule family="ipv4" source address="192.0.2.1" destination address="192.0.2.2" drop'),
-])
+@pytest.mark.parametrize(
+    ("said", "nft", "rich"),
+    [
+        (rule(protocol="icmp"), "meta l4proto { icmp, ipv6-icmp } counter drop", 'rule protocol value="icmp" drop'),
+        (rule(protocol="tcp", action="accept"), "meta l4proto tcp counter accept", 'rule protocol value="tcp" accept'),
+        (
+            rule(source="2001:db8::/32", protocol="udp", port=53),
+            "ip6 saddr 2001:db8::/32 udp dport 53 counter drop",
+            'rule family="ipv6" source address="2001:db8::/32" port port="53" protocol="udp" drop',
+        ),
+        (
+            rule(source="192.0.2.1", destination="192.0.2.2"),
+            "ip saddr 192.0.2.1 ip daddr 192.0.2.2 counter drop",
+            'rule family="ipv4" source address="192.0.2.1" destination address="192.0.2.2" drop',
+        ),
+    ],
+)
 def test_a_rule_in_the_words_of_nft_and_firewalld(said, nft, rich):
     assert " ".join(firewall.nft_words(said)) == nft
     assert firewall._rich(said) == [rich]
 
 
-@pytest.mark.parametrize(("said", "both", "calls"), [
-    (rule(protocol="icmp"), True, ["iptables -w -I INPUT -p icmp", "ip6tables -w -I INPUT -p ipv6-icmp"]),
-    (rule(protocol="icmp"), False, ["iptables -w -I INPUT -p icmp"]),
-    (rule(source="2001:db8::1", direction="out"), True, ["ip6tables -w -I OUTPUT -s 2001:db8::1"]),
-])
+@pytest.mark.parametrize(
+    ("said", "both", "calls"),
+    [
+        (rule(protocol="icmp"), True, ["iptables -w -I INPUT -p icmp", "ip6tables -w -I INPUT -p ipv6-icmp"]),
+        (rule(protocol="icmp"), False, ["iptables -w -I INPUT -p icmp"]),
+        (rule(source="2001:db8::1", direction="out"), True, ["ip6tables -w -I OUTPUT -s 2001:db8::1"]),
+    ],
+)
 def test_a_rule_in_the_words_of_iptables_for_each_family_that_it_concerns(said, both, calls):
     found = [" ".join(argv) for argv in firewall.iptables(said, "m1", "-I", both)]
     assert found == [f"{call} -m comment --comment m1 -j DROP" for call in calls]

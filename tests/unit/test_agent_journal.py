@@ -1,4 +1,5 @@
 """The journal and the spool: what a restart finds, whatever was written last."""
+
 import os
 
 import pytest
@@ -50,7 +51,10 @@ def test_the_four_steps_are_found_again(home):
     assert again.result("finished") == result("finished")
     assert again.result("thanked") is None
     assert {one["command_id"]: one["state"] for one in again.held()} == {
-        "accepted": "running", "started": "running", "finished": "finished"}
+        "accepted": "running",
+        "started": "running",
+        "finished": "finished",
+    }
     assert not again.accept(command("thanked"), 5)
 
 

@@ -1,4 +1,5 @@
 """Containers: limits from the cgroup and back, and the states that they are brought back to."""
+
 import json
 import os
 
@@ -8,20 +9,30 @@ from opsapp.agent import recreate, snapshots
 from opsapp.wire.fields import WireError
 from tests.support.fake_tools import Bench
 
-V2 = {"/proc/7/cgroup": "0::/pod\n", "/sys/fs/cgroup/pod/memory.max": "268435456\n",
-      "/sys/fs/cgroup/pod/cpu.max": "150000 100000\n"}
-V1 = {"/proc/7/cgroup": "4:memory:/pod\n3:cpu,cpuacct:/pod\n2:freezer:/\n",
-      "/sys/fs/cgroup/memory/pod/memory.limit_in_bytes": "268435456\n",
-      "/sys/fs/cgroup/cpu,cpuacct/pod/cpu.cfs_quota_us": "150000\n",
-      "/sys/fs/cgroup/cpu,cpuacct/pod/cpu.cfs_period_us": "100000\n"}
+V2 = {
+    "/proc/7/cgroup": "0::/pod\n",
+    "/sys/fs/cgroup/pod/memory.max": "268435456\n",
+    "/sys/fs/cgroup/pod/cpu.max": "150000 100000\n",
+}
+V1 = {
+    "/proc/7/cgroup": "4:memory:/pod\n3:cpu,cpuacct:/pod\n2:freezer:/\n",
+    "/sys/fs/cgroup/memory/pod/memory.limit_in_bytes": "268435456\n",
+    "/sys/fs/cgroup/cpu,cpuacct/pod/cpu.cfs_quota_us": "150000\n",
+    "/sys/fs/cgroup/cpu,cpuacct/pod/cpu.cfs_period_us": "100000\n",
+}
 NONE_V2 = {**V2, "/sys/fs/cgroup/pod/memory.max": "max\n", "/sys/fs/cgroup/pod/cpu.max": "max 100000\n"}
-NONE_V1 = {**V1, "/sys/fs/cgroup/memory/pod/memory.limit_in_bytes": f"{2**63 - 4096}\n",
-           "/sys/fs/cgroup/cpu,cpuacct/pod/cpu.cfs_quota_us": "-1\n"}
+NONE_V1 = {
+    **V1,
+    "/sys/fs/cgroup/memory/pod/memory.limit_in_bytes": f"{2**63 - 4096}\n",
+    "/sys/fs/cgroup/cpu,cpuacct/pod/cpu.cfs_quota_us": "-1\n",
+}
 
 
-@pytest.mark.parametrize(("files", "memory", "cpus"), [
-    (V2, 268435456, 1.5), (V1, 268435456, 1.5), (NONE_V2, None, None), (NONE_V1, None, None), ({}, None, None),
-], ids=["v2", "v1", "none v2", "none v1", "gone"])
+@pytest.mark.parametrize(
+    ("files", "memory", "cpus"),
+    [(V2, 268435456, 1.5), (V1, 268435456, 1.5), (NONE_V2, None, None), (NONE_V1, None, None), ({}, None, None)],
+    ids=["v2", "v1", "none v2", "none v1", "gone"],
+)
 def test_limits_are_what_the_kernel_has(files, memory, cpus, monkeypatch):
     monkeypatch.setattr(recreate, "maybe", files.get)
     assert recreate.limits(7) == {"memory": memory, "cpus": cpus}
@@ -52,7 +63,7 @@ def test_new_limits_and_the_old_ones_back(name, swap, tmp_path, monkeypatch):
     assert {"--memory=512m", f"--memory-swap={swap}", "web"} <= set(called)
     assert done.data["snapshot"]["state"]["limits"] == {"memory": 268435456, "cpus": 1.5}
     given = done.data["snapshot"]
-    given["state"]["limits"] = {"memory": None, "cpus": None}    # there were none
+    given["state"]["limits"] = {"memory": None, "cpus": None}  # there were none
     bench.phase("rollback", "scale_container", given=given)
     assert {f"--memory={2**62}", f"--cpus={os.cpu_count()}"} <= set(acts(bench)[-1])
 
@@ -72,11 +83,14 @@ def test_a_limit_that_is_back_is_so_when_the_host_is_the_limit():
     assert not alike(before, {"id": "c2", "limits": {"memory": None, "cpus": None}})
 
 
-@pytest.mark.parametrize(("before", "now", "act"), [
-    ("running", "paused", ["podman", "unpause", "web"]),
-    ("paused", "running", ["podman", "pause", "web"]),
-    ("exited", "running", ["podman", "stop", "web"]),
-])
+@pytest.mark.parametrize(
+    ("before", "now", "act"),
+    [
+        ("running", "paused", ["podman", "unpause", "web"]),
+        ("paused", "running", ["podman", "pause", "web"]),
+        ("exited", "running", ["podman", "stop", "web"]),
+    ],
+)
 def test_a_container_goes_back_to_what_it_was(before, now, act, tmp_path, monkeypatch):
     bench = runtime(tmp_path, monkeypatch, "podman", status=now)
     state = {"runtime": "podman", "container": "web", "id": "c1", "status": before, "pid": 7}
@@ -93,10 +107,13 @@ def test_a_container_that_is_there_already_is_left_alone(tmp_path, monkeypatch):
     assert (back.ran.status, back.data["restored"], acts(bench)) == ("done", True, [])
 
 
-@pytest.mark.parametrize(("config", "script", "reason"), [
-    ({}, "", "podman does not tell how web was made"),
-    ({"CreateCommand": ["podman", "run", "nginx"]}, "exit 1", "it could not be made anew; the old one is back"),
-])
+@pytest.mark.parametrize(
+    ("config", "script", "reason"),
+    [
+        ({}, "", "podman does not tell how web was made"),
+        ({"CreateCommand": ["podman", "run", "nginx"]}, "exit 1", "it could not be made anew; the old one is back"),
+    ],
+)
 def test_a_container_of_podman_that_cannot_be_made_anew(config, script, reason, tmp_path, monkeypatch):
     bench = runtime(tmp_path, monkeypatch, "podman", Config=config)
     program = tmp_path / "bin/podman"
@@ -105,9 +122,13 @@ def test_a_container_of_podman_that_cannot_be_made_anew(config, script, reason, 
     assert (failed.ran.status, failed.ran.reason) == ("failed", reason)
     if config:
         assert acts(bench) == [
-            ["podman", "stop", "-t", "10", "--", "web"], ["podman", "rename", "web", "web-before"],
-            ["podman", "run", "--detach", "nginx"], ["podman", "rm", "--force", "--", "web"],
-            ["podman", "rename", "web-before", "web"], ["podman", "start", "--", "web"]]
+            ["podman", "stop", "-t", "10", "--", "web"],
+            ["podman", "rename", "web", "web-before"],
+            ["podman", "run", "--detach", "nginx"],
+            ["podman", "rm", "--force", "--", "web"],
+            ["podman", "rename", "web-before", "web"],
+            ["podman", "start", "--", "web"],
+        ]
     else:
         assert acts(bench) == []
 

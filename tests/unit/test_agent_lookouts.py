@@ -1,4 +1,5 @@
 """What takes a while to look at: name servers, tunnels, backups. Unknown stays unknown."""
+
 import json
 import os
 import socket
@@ -36,25 +37,38 @@ def server(monkeypatch):
                 return
             labels, at = [], 12
             while said[at]:
-                labels.append(said[at + 1:at + 1 + said[at]].decode())
+                labels.append(said[at + 1 : at + 1 + said[at]].decode())
                 at += said[at] + 1
-            kind = struct.unpack(">H", said[at + 1:at + 3])[0]
+            kind = struct.unpack(">H", said[at + 1 : at + 3])[0]
             code = answers.get((".".join(labels), kind), answers.get(".".join(labels)))
             if code is not None:
-                link.sendto(said[:2] + bytes([0x81, 0x80 | code]) + struct.pack(">HHHH", 1, int(not code), 0, 0)
-                            + said[12:at + 5], who)
+                link.sendto(
+                    said[:2]
+                    + bytes([0x81, 0x80 | code])
+                    + struct.pack(">HHHH", 1, int(not code), 0, 0)
+                    + said[12 : at + 5],
+                    who,
+                )
 
     threading.Thread(target=serve, daemon=True).start()
     yield answers
     link.close()
 
 
-@pytest.mark.parametrize(("names", "answers", "works"), [
-    ((), {"": 0}, True), ((), {"": 5}, True), ((), {"": 2}, False), ((), {}, False),
-    (("a.example",), {"a.example": 0}, True), (("a.example",), {"a.example": 3}, False),
-    (("a.example",), {("a.example", 1): 3, ("a.example", 28): 0}, True),
-    (("a.example", "b.example"), {"a.example": 0, "b.example": 2}, False), (("a.example",), {}, False),
-])
+@pytest.mark.parametrize(
+    ("names", "answers", "works"),
+    [
+        ((), {"": 0}, True),
+        ((), {"": 5}, True),
+        ((), {"": 2}, False),
+        ((), {}, False),
+        (("a.example",), {"a.example": 0}, True),
+        (("a.example",), {"a.example": 3}, False),
+        (("a.example",), {("a.example", 1): 3, ("a.example", 28): 0}, True),
+        (("a.example", "b.example"), {"a.example": 0, "b.example": 2}, False),
+        (("a.example",), {}, False),
+    ],
+)
 def test_names_are_resolved_or_not(server, names, answers, works):
     server.update(answers)
     assert resolver.works(names, ["127.0.0.1"]) is works
@@ -78,10 +92,13 @@ def test_name_servers_come_from_resolv_conf():
 
 # ---- tunnels
 def test_tunnels_among_all_links():
-    links = [{"ifname": "lo"}, {"ifname": "eth0", "linkinfo": {"info_kind": "veth"}},
-             {"ifname": "wg0", "linkinfo": {"info_kind": "wireguard"}},
-             {"ifname": "tun0", "linkinfo": {"info_kind": "tun", "info_data": {"type": "tun"}}},
-             {"ifname": "vnet0", "linkinfo": {"info_kind": "tun", "info_data": {"type": "tap"}}}]
+    links = [
+        {"ifname": "lo"},
+        {"ifname": "eth0", "linkinfo": {"info_kind": "veth"}},
+        {"ifname": "wg0", "linkinfo": {"info_kind": "wireguard"}},
+        {"ifname": "tun0", "linkinfo": {"info_kind": "tun", "info_data": {"type": "tun"}}},
+        {"ifname": "vnet0", "linkinfo": {"info_kind": "tun", "info_data": {"type": "tap"}}},
+    ]
     assert vpn.tunnels(json.dumps(links)) == {"wg0", "tun0"}
     assert vpn.tunnels("not json") == set()
 
@@ -103,9 +120,17 @@ def test_flags_are_the_kernels():
     assert vpn.up("nosuch0") is False
 
 
-@pytest.mark.parametrize(("peers", "said"), [
-    ([], True), ([("0", "off")], True), ([("0", "25")], False), ([("900", "25")], True), ([("700", "25")], False),
-    ([("700", "25"), ("990", "25")], True)])
+@pytest.mark.parametrize(
+    ("peers", "said"),
+    [
+        ([], True),
+        ([("0", "off")], True),
+        ([("0", "25")], False),
+        ([("900", "25")], True),
+        ([("700", "25")], False),
+        ([("700", "25"), ("990", "25")], True),
+    ],
+)
 def test_a_peer_that_is_kept_alive_and_silent_is_no_connection(peers, said):
     lines = ["private\tpublic\t51820\toff"]
     lines += [f"peer\t(none)\t192.0.2.1:1\t10.0.0.0/8\t{at}\t1\t1\t{keep}" for at, keep in peers]
@@ -152,26 +177,32 @@ def test_the_age_that_a_program_or_restic_tells(tmp_path, monkeypatch):
     monkeypatch.setattr(backups, "ask", ask)
     restic = Backup("b", restic="/srv/r", password_file="/root/pw", paths=("/home",))
     assert backups.age_hours(restic) == pytest.approx(2, abs=0.1)
-    assert asked == [["restic", "--repo", "/srv/r", "--password-file", "/root/pw", "snapshots", "--json", "--latest",
-                      "1"]]
+    assert asked == [
+        ["restic", "--repo", "/srv/r", "--password-file", "/root/pw", "snapshots", "--json", "--latest", "1"]
+    ]
     monkeypatch.setattr(backups, "ask", lambda argv, seconds: (0, "not json"))
     assert backups.age_hours(restic) is None
 
 
-@pytest.mark.parametrize(("read", "value", "said"), [
-    (read_backups, [], "object of objects"), (read_backups, {"a b": {}}, "cannot be a name"),
-    (read_backups, {"a": {}}, "files, newest or restic"), (read_backups, {"a": {"files": "x"}}, "absolute"),
-    (read_backups, {"a": {"files": "/x", "run": ["x"]}}, "absolute"),
-    (read_backups, {"a": {"files": "/x", "run": "/x"}}, "list of texts"),
-    (read_backups, {"a": {"files": "/x", "unit": "--now"}}, "name of a unit"),
-    (read_backups, {"a": {"files": "/x", "speed": 1}}, "unknown keys: speed"),
-    (read_backups, {"a": {"restic": "/x"}}, "password_file and paths"),
-    (read_certificates, {"a": {"file": "/x"}}, "program"),
-    (read_certificates, {"a": {"file": "x", "run": ["/x"]}}, "abs"),
-    (read_instances, {"a": {"kind": "vlc", "url": "http://x", "key_file": "/x"}}, "kind must be"),
-    (read_instances, {"a": {"kind": "plex", "url": "file:///x", "key_file": "/x"}}, "http or https"),
-    (read_instances, {"a": {"kind": "plex", "url": "http://x", "key_file": "x"}}, "absolute"),
-])
+@pytest.mark.parametrize(
+    ("read", "value", "said"),
+    [
+        (read_backups, [], "object of objects"),
+        (read_backups, {"a b": {}}, "cannot be a name"),
+        (read_backups, {"a": {}}, "files, newest or restic"),
+        (read_backups, {"a": {"files": "x"}}, "absolute"),
+        (read_backups, {"a": {"files": "/x", "run": ["x"]}}, "absolute"),
+        (read_backups, {"a": {"files": "/x", "run": "/x"}}, "list of texts"),
+        (read_backups, {"a": {"files": "/x", "unit": "--now"}}, "name of a unit"),
+        (read_backups, {"a": {"files": "/x", "speed": 1}}, "unknown keys: speed"),
+        (read_backups, {"a": {"restic": "/x"}}, "password_file and paths"),
+        (read_certificates, {"a": {"file": "/x"}}, "program"),
+        (read_certificates, {"a": {"file": "x", "run": ["/x"]}}, "abs"),
+        (read_instances, {"a": {"kind": "vlc", "url": "http://x", "key_file": "/x"}}, "kind must be"),
+        (read_instances, {"a": {"kind": "plex", "url": "file:///x", "key_file": "/x"}}, "http or https"),
+        (read_instances, {"a": {"kind": "plex", "url": "http://x", "key_file": "x"}}, "absolute"),
+    ],
+)
 def test_mistakes_of_the_operator_are_named(read, value, said):
     with pytest.raises(Wrong, match=said):
         read(value)
@@ -183,8 +214,9 @@ def test_what_fails_or_is_old_is_left_out(tmp_path, monkeypatch):
     monkeypatch.setattr(vpn.Tunnels, "states", lambda self: {"wg0": True})
     monkeypatch.setattr(resolver, "works", lambda names: None)
     (tmp_path / "b.tar").write_text("x")
-    here = lookouts.Lookouts(config(lookout_s=10, backups={"home": Backup("home", files=f"{tmp_path}/*.tar")}),
-                             lambda: now[0])
+    here = lookouts.Lookouts(
+        config(lookout_s=10, backups={"home": Backup("home", files=f"{tmp_path}/*.tar")}), lambda: now[0]
+    )
     here.look_now()
     assert here.values() == {"vpn.wg0.up": 1.0, "backup.home.age_hours": pytest.approx(0, abs=0.01)}
 

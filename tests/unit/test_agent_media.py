@@ -1,4 +1,5 @@
 """Media servers: media_library_scan and media_queue_cleanup against a recorded server, and refusals."""
+
 import http.server
 import json
 import threading
@@ -8,9 +9,14 @@ import pytest
 from opsapp.agent.local import Instance
 from tests.support.fake_tools import Bench
 
-QUEUE = {"records": [{"id": 1, "status": "downloading", "trackedDownloadStatus": "ok"},
-                     {"id": 2, "status": "completed", "trackedDownloadStatus": "warning"},
-                     {"id": 3, "status": "failed"}, {"id": "x", "status": "failed"}]}
+QUEUE = {
+    "records": [
+        {"id": 1, "status": "downloading", "trackedDownloadStatus": "ok"},
+        {"id": 2, "status": "completed", "trackedDownloadStatus": "warning"},
+        {"id": 3, "status": "failed"},
+        {"id": "x", "status": "failed"},
+    ]
+}
 
 
 @pytest.fixture
@@ -51,13 +57,16 @@ def bench(tmp_path, monkeypatch, media):
     return make
 
 
-@pytest.mark.parametrize(("kind", "method", "path", "body", "header"), [
-    ("jellyfin", "POST", "/Library/Refresh", None, "X-Emby-Token"),
-    ("plex", "GET", "/library/sections/all/refresh", None, "X-Plex-Token"),
-    ("sonarr", "POST", "/api/v3/command", {"name": "RescanSeries"}, "X-Api-Key"),
-    ("radarr", "POST", "/api/v3/command", {"name": "RescanMovie"}, "X-Api-Key"),
-    ("lidarr", "POST", "/api/v1/command", {"name": "RescanFolders"}, "X-Api-Key"),
-])
+@pytest.mark.parametrize(
+    ("kind", "method", "path", "body", "header"),
+    [
+        ("jellyfin", "POST", "/Library/Refresh", None, "X-Emby-Token"),
+        ("plex", "GET", "/library/sections/all/refresh", None, "X-Plex-Token"),
+        ("sonarr", "POST", "/api/v3/command", {"name": "RescanSeries"}, "X-Api-Key"),
+        ("radarr", "POST", "/api/v3/command", {"name": "RescanMovie"}, "X-Api-Key"),
+        ("lidarr", "POST", "/api/v1/command", {"name": "RescanFolders"}, "X-Api-Key"),
+    ],
+)
 def test_a_library_is_read_anew(bench, media, kind, method, path, body, header):
     done = bench(kind).execute("media_library_scan", instance_id="tv")
     assert done.ran.status == "done", done
@@ -70,12 +79,19 @@ def test_only_what_is_stuck_leaves_the_queue(bench, media):
     done = bench("sonarr").execute("media_queue_cleanup", instance_id="tv")
     assert done.ran.output == b"2 stuck downloads were removed from the queue of tv\n"
     assert [request[:2] for request in seen[1:]] == [
-        ("DELETE", f"/api/v3/queue/{number}?removeFromClient=true&blocklist=true") for number in (2, 3)]
+        ("DELETE", f"/api/v3/queue/{number}?removeFromClient=true&blocklist=true") for number in (2, 3)
+    ]
 
 
-@pytest.mark.parametrize(("status", "said", "reason"), [
-    (401, "", "tv answered 401"), (302, "", "tv answered 302"), (200, "<html>", "the queue cannot be read"),
-    (200, "[]", "the queue cannot be read")])
+@pytest.mark.parametrize(
+    ("status", "said", "reason"),
+    [
+        (401, "", "tv answered 401"),
+        (302, "", "tv answered 302"),
+        (200, "<html>", "the queue cannot be read"),
+        (200, "[]", "the queue cannot be read"),
+    ],
+)
 def test_a_refusal_is_told_without_the_key(bench, media, status, said, reason):
     media[2]["GET", "/api/v3/queue?pageSize=1000"] = (status, said)
     done = bench("radarr").execute("media_queue_cleanup", instance_id="tv")
@@ -87,7 +103,8 @@ def test_what_is_not_there_is_no_capable_handler(bench):
     nobody = here.execute("media_library_scan", instance_id="films")
     assert nobody.ran.reason.startswith("no_capable_handler: this agent")
     assert here.execute("media_queue_cleanup", instance_id="tv").ran.reason == (
-        "no_capable_handler: jellyfin has no queue of downloads")
+        "no_capable_handler: jellyfin has no queue of downloads"
+    )
 
 
 def test_a_server_that_is_away_and_a_key_that_is_gone(bench, media, tmp_path):

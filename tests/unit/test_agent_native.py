@@ -1,4 +1,5 @@
 """Native steps on processes, units and memory: on real processes, which are nobody's children here."""
+
 import contextlib
 import os
 import pathlib
@@ -29,8 +30,9 @@ def stray(tmp_path):
     def start(script=IDLE):
         ready = tmp_path / f"ready{len(groups)}"
         shell = ["setsid", "sh", "-c", f"{script.replace('while', f': > {ready}; while', 1)}"]
-        launcher = subprocess.run(["sh", "-c", '"$@" >/dev/null 2>&1 & echo $!', "sh", *shell],
-                                  stdout=subprocess.PIPE, check=True)
+        launcher = subprocess.run(
+            ["sh", "-c", '"$@" >/dev/null 2>&1 & echo $!', "sh", *shell], stdout=subprocess.PIPE, check=True
+        )
         pid = int(launcher.stdout)
         groups.append(pid)
         until(ready.exists, what="the process")
@@ -47,8 +49,11 @@ def test_a_process_that_minds_term_ends_by_it(bench, stray):
     began = start_time(pid)
     done = bench.execute("process_kill", pid=pid)
     assert done.ran.status == "done", done
-    assert done.ran.output.decode().strip() in (f"sh ({pid}) ended after TERM", f"dash ({pid}) ended after TERM",
-                                                f"bash ({pid}) ended after TERM")
+    assert done.ran.output.decode().strip() in (
+        f"sh ({pid}) ended after TERM",
+        f"dash ({pid}) ended after TERM",
+        f"bash ({pid}) ended after TERM",
+    )
     assert not lives(pid, began)
 
 
@@ -72,7 +77,7 @@ def test_another_process_with_the_same_number_is_left_alone(bench, stray):
 
 
 def test_a_process_that_is_not_there_has_no_snapshot_and_so_no_kill(bench):
-    refused = bench.execute("process_kill", pid=2**22)    # the kernel gives smaller numbers only
+    refused = bench.execute("process_kill", pid=2**22)  # the kernel gives smaller numbers only
     assert (refused.ran.status, refused.ran.reason) == ("failed", "no_snapshot: there is no such process")
 
 
@@ -81,8 +86,18 @@ def test_a_cancelled_kill_waits_no_longer_and_does_not_kill(bench, stray):
     taken = bench.phase("snapshot", "process_kill", pid=pid).data["snapshot"]["state"]
     cancel = Cancel()
     cancel("cancelled by vera")
-    ran = native.kill_process(native.Context({"pid": pid}, taken, bench.host.capabilities, cancel, float("inf"),
-                                             bench.host.protected, bench.config, lambda group: None))
+    ran = native.kill_process(
+        native.Context(
+            {"pid": pid},
+            taken,
+            bench.host.capabilities,
+            cancel,
+            float("inf"),
+            bench.host.protected,
+            bench.config,
+            lambda group: None,
+        )
+    )
     cancel.close()
     assert (ran.status, ran.reason) == ("cancelled", "cancelled by vera")
     assert lives(pid, start_time(pid))
@@ -110,8 +125,11 @@ time.sleep(1000)
 def threaded(tmp_path):
     """A process with five threads, of which one has a priority of its own."""
     ready = tmp_path / "ready"
-    launcher = subprocess.run(["sh", "-c", '"$@" >/dev/null 2>&1 & echo $!', "sh", "setsid", "python3", "-c", THREADS,
-                               ready], stdout=subprocess.PIPE, check=True)
+    launcher = subprocess.run(
+        ["sh", "-c", '"$@" >/dev/null 2>&1 & echo $!', "sh", "setsid", "python3", "-c", THREADS, ready],
+        stdout=subprocess.PIPE,
+        check=True,
+    )
     pid = int(launcher.stdout)
     until(ready.exists, what="the threads")
     os.setpriority(os.PRIO_PROCESS, max(map(int, os.listdir(f"/proc/{pid}/task"))), 15)
@@ -186,8 +204,10 @@ def test_caches_are_dropped_by_the_kernels_own_switches(bench, tmp_path, monkeyp
     asked = []
     monkeypatch.setattr(native, "_write", lambda path, value, told: asked.append((path, value)) or native.done(told))
     done = bench.execute("memory_pressure_relief")
-    assert done.ran.output.decode().splitlines() == ["page cache, dentries and inodes were dropped",
-                                                     "memory was compacted"]
+    assert done.ran.output.decode().splitlines() == [
+        "page cache, dentries and inodes were dropped",
+        "memory was compacted",
+    ]
     assert asked == [("/proc/sys/vm/drop_caches", "3"), ("/proc/sys/vm/compact_memory", "1")]
 
 
@@ -212,10 +232,14 @@ def test_a_service_is_restarted_together_with_what_it_requires(tmp_path, monkeyp
     assert done.ran.output.decode().startswith("restart db.service web.service: done\n")
 
 
-@pytest.mark.parametrize(("script", "code", "restarts"), [
-    ('case "$2" in restart) echo no; exit 4;; show) echo Id=x; echo ActiveState=active;; esac', 4, 1),
-    ('case "$*" in *Requires*) exit 3;; esac; echo Id=x; echo ActiveState=active', 3, 0),
-], ids=["restart", "show"])
+@pytest.mark.parametrize(
+    ("script", "code", "restarts"),
+    [
+        ('case "$2" in restart) echo no; exit 4;; show) echo Id=x; echo ActiveState=active;; esac', 4, 1),
+        ('case "$*" in *Requires*) exit 3;; esac; echo Id=x; echo ActiveState=active', 3, 0),
+    ],
+    ids=["restart", "show"],
+)
 def test_a_restart_that_does_not_work_is_no_success(tmp_path, monkeypatch, script, code, restarts):
     bench = Bench(tmp_path, monkeypatch, {"systemctl": script})
     failed = bench.execute("service_dependency_restart", service="web.service")

@@ -1,5 +1,6 @@
 """Interfaces, tunnels and name servers: what was taken is what comes back. `ip` is a program that keeps a state, and
 loses of it what the kernel loses."""
+
 import json
 import os
 import sys
@@ -10,7 +11,7 @@ from opsapp.agent import fits, native, network, resolver, vpn
 from opsapp.agent.processes import Cancel
 from tests.support.fake_tools import Bench
 
-IP = '''
+IP = """
 import json, sys
 place, words = sys.argv[1], sys.argv[3:]
 link = json.load(open(place))
@@ -41,13 +42,26 @@ else:
     code = 255
 json.dump(link, open(place, "w"))
 sys.exit(code)
-'''
-LINK = {"up": True, "addresses": ["10.7.0.2/24", "2001:db8::2/64", "fe80::1/64"], "fails": [], "routes": {
-    "-4": ["default via 10.7.0.1 metric 100", "10.7.0.0/24 proto kernel scope link src 10.7.0.2 linkdown"],
-    "-6": ["2001:db8::/64 proto kernel metric 256 pref medium", "fe80::/64 proto kernel metric 256"]}}
-TAKEN = {"nic": "eth7", "up": True, "addresses": ["10.7.0.2/24", "2001:db8::2/64"], "routes": [
-    "-4 default via 10.7.0.1 metric 100", "-4 10.7.0.0/24 proto kernel scope link src 10.7.0.2",
-    "-6 2001:db8::/64 proto kernel metric 256 pref medium"]}
+"""
+LINK = {
+    "up": True,
+    "addresses": ["10.7.0.2/24", "2001:db8::2/64", "fe80::1/64"],
+    "fails": [],
+    "routes": {
+        "-4": ["default via 10.7.0.1 metric 100", "10.7.0.0/24 proto kernel scope link src 10.7.0.2 linkdown"],
+        "-6": ["2001:db8::/64 proto kernel metric 256 pref medium", "fe80::/64 proto kernel metric 256"],
+    },
+}
+TAKEN = {
+    "nic": "eth7",
+    "up": True,
+    "addresses": ["10.7.0.2/24", "2001:db8::2/64"],
+    "routes": [
+        "-4 default via 10.7.0.1 metric 100",
+        "-4 10.7.0.0/24 proto kernel scope link src 10.7.0.2",
+        "-6 2001:db8::/64 proto kernel metric 256 pref medium",
+    ],
+}
 
 
 class Link:
@@ -83,11 +97,24 @@ def test_an_interface_gets_back_what_going_down_loses(link):
     assert done.ran.status == "done", done
     assert done.data["snapshot"]["state"] == TAKEN
     assert link.acts() == [
-        ["link", "set", "dev", "eth7", "down"], ["link", "set", "dev", "eth7", "up"],
+        ["link", "set", "dev", "eth7", "down"],
+        ["link", "set", "dev", "eth7", "up"],
         ["address", "add", "2001:db8::2/64", "dev", "eth7"],
         ["-4", "route", "replace", "10.7.0.0/24", "proto", "kernel", "scope", "link", "src", "10.7.0.2", "dev", "eth7"],
-        ["-6", "route", "replace", "2001:db8::/64", "proto", "kernel", "metric", "256", "pref", "medium",
-         "dev", "eth7"],
+        [
+            "-6",
+            "route",
+            "replace",
+            "2001:db8::/64",
+            "proto",
+            "kernel",
+            "metric",
+            "256",
+            "pref",
+            "medium",
+            "dev",
+            "eth7",
+        ],
         ["-4", "route", "replace", "default", "via", "10.7.0.1", "metric", "100", "dev", "eth7"],
     ]
     assert network.link_is_back(TAKEN, network.take_link({"nic": "eth7"}, None))
@@ -115,7 +142,7 @@ def test_an_interface_that_does_not_come_up_is_told_and_undone_as_far_as_it_goes
     link.is_now(fails=["link set dev eth7 up"])
     failed = link.bench.execute("network_interface_restart", nic="eth7")
     assert (failed.ran.status, failed.ran.exit_code, failed.data["undone"]) == ("failed", 2, False)
-    assert link.bench.armed.waiting()[0]["state"] == "armed"      # the timer tries it again
+    assert link.bench.armed.waiting()[0]["state"] == "armed"  # the timer tries it again
 
 
 def test_an_address_that_cannot_be_added_is_named(link):
@@ -135,8 +162,18 @@ def test_no_carrier_is_waited_for_and_then_done_without(link, monkeypatch):
 def test_a_cancel_ends_the_waiting_for_a_carrier(link, monkeypatch):
     bench, cancel = link.bench, Cancel()
     monkeypatch.setattr(vpn, "running", lambda name: cancel("cancelled by vera"))
-    ran = network.bounce_link(native.Context({"nic": "eth7"}, TAKEN, bench.host.capabilities, cancel, float("inf"),
-                                             set(), bench.config, lambda group: None))
+    ran = network.bounce_link(
+        native.Context(
+            {"nic": "eth7"},
+            TAKEN,
+            bench.host.capabilities,
+            cancel,
+            float("inf"),
+            set(),
+            bench.config,
+            lambda group: None,
+        )
+    )
     cancel.close()
     assert (ran.status, ran.reason) == ("cancelled", "cancelled by vera")
 
@@ -158,11 +195,21 @@ def test_an_interface_that_cannot_be_looked_at_is_not_touched(link):
 # ---- tunnels
 TUNNELS = [
     ("wg", "wg7", {"wg-quick": "", "ip": ""}, ["wg-quick", "up", "wg7"], ["wg-quick", "down", "wg7"]),
-    ("openvpn", "tun7", {"systemctl": "", "ip": ""}, ["systemctl", "restart", "--", "openvpn@tun7.service"],
-     ["systemctl", "stop", "--", "openvpn@tun7.service"]),
+    (
+        "openvpn",
+        "tun7",
+        {"systemctl": "", "ip": ""},
+        ["systemctl", "restart", "--", "openvpn@tun7.service"],
+        ["systemctl", "stop", "--", "openvpn@tun7.service"],
+    ),
     ("tailscale", "tailscale0", {"tailscale": "", "ip": ""}, ["tailscale", "up"], ["tailscale", "down"]),
-    ("other", "tun9", {"ip": ""}, ["ip", "link", "set", "dev", "tun9", "up"],
-     ["ip", "link", "set", "dev", "tun9", "down"]),
+    (
+        "other",
+        "tun9",
+        {"ip": ""},
+        ["ip", "link", "set", "dev", "tun9", "up"],
+        ["ip", "link", "set", "dev", "tun9", "down"],
+    ),
 ]
 
 
@@ -173,7 +220,7 @@ def test_a_tunnel_is_brought_back_by_what_runs_it(kind, name, tools, raise_it, l
     monkeypatch.setattr(os.path, "isfile", lambda path: path == f"/etc/wireguard/{kind}7.conf" or isfile(path))
     monkeypatch.setattr(vpn, "openvpn_units", lambda name: ["openvpn@tun7.service"] if kind == "openvpn" else [])
     monkeypatch.setattr(vpn, "names", lambda: {name})
-    states = iter([not up, up])     # before and after the step
+    states = iter([not up, up])  # before and after the step
     monkeypatch.setattr(vpn, "up", lambda name: next(states))
     bench = Bench(tmp_path, monkeypatch, tools)
     given = {"kind": "tunnel", "params": {"interface": name}, "state": {"interface": name, "exists": True, "up": up}}
@@ -215,6 +262,7 @@ def test_a_name_server_that_is_not_there_or_silent_changes_nothing(named):
 
 def test_a_resolv_conf_that_is_a_mount_of_its_own_is_written_in_place(named, monkeypatch):
     """In a container a rename over it is refused."""
+
     def refused(*_args):
         raise OSError(16, "Device or resource busy")
 

@@ -1,4 +1,5 @@
 """Healing alone: what is signed, when it acts, what it tells, and that it stays within its budget."""
+
 import hashlib
 import json
 import time
@@ -20,13 +21,28 @@ KEY = "k" * 64
 
 
 def policy(**more):
-    return {"rule_id": "nginx-down", "condition": 'service.nginx.state == "failed"', "for_s": 0, "cooldown_s": 300,
-            "settle_s": 0, "steps": [{"action": "restart_service", "params": {}}], **more}
+    return {
+        "rule_id": "nginx-down",
+        "condition": 'service.nginx.state == "failed"',
+        "for_s": 0,
+        "cooldown_s": 300,
+        "settle_s": 0,
+        "steps": [{"action": "restart_service", "params": {}}],
+        **more,
+    }
 
 
 def bundle(*policies, **more):
-    return {"agent_id": "a1", "version": 1, "issued_at": 0, "expires_at": time.time() + 3600, "offline_after_s": 10,
-            "budget": 5, "policies": list(policies or [policy()]), **more}
+    return {
+        "agent_id": "a1",
+        "version": 1,
+        "issued_at": 0,
+        "expires_at": time.time() + 3600,
+        "offline_after_s": 10,
+        "budget": 5,
+        "policies": list(policies or [policy()]),
+        **more,
+    }
 
 
 def report(nginx="failed", **more):
@@ -54,11 +70,20 @@ def made(tmp_path):
     def make(*, after="active", silent=60.0, given=None, server_time=time.time):
         config = SimpleNamespace(key=KEY, agent_id="a1", state_dir=str(tmp_path), service_check_s=1.0, interval_s=15.0)
         healer, outcomes = Healer(), Outcomes(str(tmp_path))
-        offline = Offline(config, healer, outcomes, measure=lambda: report(after), recent=lambda _: report(),
-                          silent_for=lambda: silent, tell=lambda: None, server_time=server_time)
+        offline = Offline(
+            config,
+            healer,
+            outcomes,
+            measure=lambda: report(after),
+            recent=lambda _: report(),
+            silent_for=lambda: silent,
+            tell=lambda: None,
+            server_time=server_time,
+        )
         if given is not None:
             offline.take(given, sign(given, secret_of(KEY)))
         return offline, healer, outcomes
+
     return make
 
 
@@ -85,15 +110,18 @@ def test_policies_expire_by_the_servers_clock_and_not_by_this_hosts(made):
     assert healer.done == []
 
 
-@pytest.mark.parametrize(("why", "how"), [
-    ("the server answers", {"silent": 5.0}),
-    ("nothing is wrong", {"seen": report("active")}),
-    ("nothing is known", {"seen": {"hostname": "box-1", "services": {}}}),
-    ("the policies are too old", {"given": bundle(expires_at=time.time() - 1)}),
-    ("there is no budget", {"given": bundle(budget=0)}),
-    ("it has not held for long", {"given": bundle(policy(for_s=60))}),
-    ("there are no policies", {"given": None}),
-])
+@pytest.mark.parametrize(
+    ("why", "how"),
+    [
+        ("the server answers", {"silent": 5.0}),
+        ("nothing is wrong", {"seen": report("active")}),
+        ("nothing is known", {"seen": {"hostname": "box-1", "services": {}}}),
+        ("the policies are too old", {"given": bundle(expires_at=time.time() - 1)}),
+        ("there is no budget", {"given": bundle(budget=0)}),
+        ("it has not held for long", {"given": bundle(policy(for_s=60))}),
+        ("there are no policies", {"given": None}),
+    ],
+)
 def test_it_does_nothing_when(made, why, how):
     offline, healer, outcomes = made(silent=how.get("silent", 60.0), given=how.get("given", bundle()))
     offline.turn(how.get("seen", report()), time.time())
@@ -114,7 +142,7 @@ def test_it_waits_for_as_long_as_the_condition_must_hold_and_starts_anew_after_a
 def test_a_full_disk_keeps_it_from_acting_and_loses_no_outcome(made, monkeypatch):
     monkeypatch.setattr(module, "DISK_RETRY_S", 0.01)
     offline, healer, outcomes = made(given=bundle(policy(cooldown_s=0)))
-    full = ["begin", "finish", "finish"]    # what finds no room, in this order
+    full = ["begin", "finish", "finish"]  # what finds no room, in this order
 
     def roomless(name, note):
         def noted(outcome):
@@ -122,6 +150,7 @@ def test_a_full_disk_keeps_it_from_acting_and_loses_no_outcome(made, monkeypatch
                 full.pop(0)
                 raise OSError(28, "No space left on device")
             return note(outcome)
+
         return noted
 
     monkeypatch.setattr(outcomes, "begin", roomless("begin", outcomes.begin))
@@ -143,14 +172,19 @@ def test_cooldown_and_budget_hold_it_back(made):
 
 
 def test_it_goes_on_to_the_next_step_until_one_resolves_it(made):
-    steps = [{"action": "service_reset_failed", "params": {}}, {"action": "restart_service", "params": {}},
-             {"action": "service_dependency_restart", "params": {}}]
+    steps = [
+        {"action": "service_reset_failed", "params": {}},
+        {"action": "restart_service", "params": {}},
+        {"action": "service_dependency_restart", "params": {}},
+    ]
     offline, _, outcomes = made(given=bundle(policy(steps=steps)))
     answers = iter([report(), report("active")])
     offline._measure = lambda: next(answers)
     offline.turn(report(), time.time())
     assert [(one["action_type"], one["escalation_step"], one["outcome"]) for one in outcomes.waiting()] == [
-        ("service_reset_failed", 0, "failed"), ("restart_service", 1, "verified")]
+        ("service_reset_failed", 0, "failed"),
+        ("restart_service", 1, "verified"),
+    ]
     assert [one["escalated"] for one in outcomes.waiting()] == [True, False]
 
 
@@ -169,8 +203,9 @@ def test_what_is_not_known_afterwards_is_inconclusive_and_not_rolled_back(made):
     assert [phase for phase, _, _ in healer.done] == ["execute"]
 
 
-@pytest.mark.parametrize(("restored", "outcome", "verdict"), [
-    (True, "rolled_back", "inconclusive"), (False, "inconclusive", None)])
+@pytest.mark.parametrize(
+    ("restored", "outcome", "verdict"), [(True, "rolled_back", "inconclusive"), (False, "inconclusive", None)]
+)
 def test_what_may_have_cut_the_host_off_is_not_kept_on_a_guess(made, restored, outcome, verdict):
     tunnel = policy(condition="vpn.wg0.up == 0", steps=[{"action": "vpn_reconnect", "params": {"interface": "wg0"}}])
     offline, healer, outcomes = made(given=bundle(tunnel))
@@ -204,10 +239,11 @@ def test_what_did_not_help_and_can_be_undone_is_undone(made, restored, outcome):
 
 
 def test_a_star_is_every_one_of_them(made):
-    given = bundle(policy(condition='service.*.failed == 1'))
+    given = bundle(policy(condition="service.*.failed == 1"))
     offline, healer, _ = made(given=given)
-    offline.turn(report(services={"nginx": "failed", "cron": "failed", "ssh": "active", "boot": "activating"}),
-                 time.time())
+    offline.turn(
+        report(services={"nginx": "failed", "cron": "failed", "ssh": "active", "boot": "activating"}), time.time()
+    )
     assert sorted(params["service"] for _, _, params in healer.done) == ["cron", "nginx"]
 
 
@@ -238,8 +274,12 @@ def test_who_knows_what_the_service_stores_of_the_key_signs_nothing(made, tmp_pa
     assert made()[0].bundle is None
 
 
-@given(st.dictionaries(st.sampled_from(["agent_id", "version", "budget", "policies", "expires_at"]),
-                       st.none() | st.integers() | st.text() | st.lists(st.integers())))
+@given(
+    st.dictionaries(
+        st.sampled_from(["agent_id", "version", "budget", "policies", "expires_at"]),
+        st.none() | st.integers() | st.text() | st.lists(st.integers()),
+    )
+)
 def test_only_the_signed_bundle_passes(changes):
     whole = bundle(expires_at=10)
     signature = sign(whole, secret_of(KEY))
@@ -250,9 +290,17 @@ def test_only_the_signed_bundle_passes(changes):
             check_bundle(changed, signature, secret_of(KEY), "a1")
 
 
-@pytest.mark.parametrize("wrong", [
-    policy(steps=[{"action": "host_reboot"}]), policy(steps=[{"action": "webhook", "params": {}}]),
-    policy(condition="1 +"), policy(condition=""), policy(rule_id="../x"), policy(for_s=-1)])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        policy(steps=[{"action": "host_reboot"}]),
+        policy(steps=[{"action": "webhook", "params": {}}]),
+        policy(condition="1 +"),
+        policy(condition=""),
+        policy(rule_id="../x"),
+        policy(for_s=-1),
+    ],
+)
 def test_what_an_agent_must_not_do_alone_is_refused_even_when_signed(wrong):
     whole = bundle(wrong)
     with pytest.raises(WireError):
@@ -268,7 +316,7 @@ def test_outcomes_wait_in_order_over_restarts_and_a_begun_one_is_lost(tmp_path):
     for name in ("o1", "o2", "o3"):
         first.begin(outcome(name))
     first.finish(outcome("o2"))
-    assert first.waiting() == []    # o1 is still under way: the order stays
+    assert first.waiting() == []  # o1 is still under way: the order stays
     first.finish(outcome("o1"))
     assert [one["outcome_id"] for one in first.waiting()] == ["o1", "o2"]
     first.thank("o1")
@@ -292,7 +340,7 @@ def test_what_was_told_to_the_server_counts_against_budget_and_cooldown_all_the_
         assert (outcomes.waiting(), len(healer.done)) == ([], heals)
     again, healer, outcomes = made(given=bundle(policy(cooldown_s=100), budget=9, version=2))
     again.turn(report(), now + 50)
-    assert healer.done == []    # the cooldown of a heal that an earlier process began
+    assert healer.done == []  # the cooldown of a heal that an earlier process began
     assert (outcomes.since(now - 1), outcomes.since(now + 300)) == (2, 0)
     again.turn(report(), now + 300)
     assert len(healer.done) == 1
@@ -308,14 +356,33 @@ def test_heals_of_long_ago_are_forgotten_once_all_are_told(tmp_path):
 
 
 def test_readings_are_named_as_conditions_name_them():
-    found = readings({"cpu_percent": 3.0, "mem_percent": None, "metrics": {"zombies": 2.0}, "disks": {"/var": 9.0},
-                      "containers": {"web": "exited"}, "services": {"nginx": "failed", "boot": "activating"}})
-    assert found == {"cpu_percent": 3.0, "zombies": 2.0, "disk./var.percent": 9.0, "container.web.state": "exited",
-                     "service.nginx.state": "failed", "service.nginx.failed": 1, "service.boot.state": "activating"}
+    found = readings(
+        {
+            "cpu_percent": 3.0,
+            "mem_percent": None,
+            "metrics": {"zombies": 2.0},
+            "disks": {"/var": 9.0},
+            "containers": {"web": "exited"},
+            "services": {"nginx": "failed", "boot": "activating"},
+        }
+    )
+    assert found == {
+        "cpu_percent": 3.0,
+        "zombies": 2.0,
+        "disk./var.percent": 9.0,
+        "container.web.state": "exited",
+        "service.nginx.state": "failed",
+        "service.nginx.failed": 1,
+        "service.boot.state": "activating",
+    }
 
 
 def test_units_that_start_again_and_again_are_known_to_a_host_alone():
     report = {"services": {"web": "activating", "db": "active"}, "starts": {"web": 6}, "starts_counted_s": 300}
     found = readings(report)
     assert [found[f"service.{name}.{what}"] for name in ("web", "db") for what in ("restarts_5m", "crash_looping")] == [
-        6, 1, 0, 0]
+        6,
+        1,
+        0,
+        0,
+    ]

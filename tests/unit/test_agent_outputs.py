@@ -1,4 +1,5 @@
 """What commands write while they run: few messages, in order, with nothing lost between them."""
+
 import pytest
 
 from opsapp.agent.outputs import EVERY_S, PIECE, Outputs
@@ -29,7 +30,7 @@ def outputs(clock, sent):
 def test_the_first_words_go_at_once_and_what_follows_together(outputs, clock, sent):
     assert outputs.put("c", b"one ") is False
     assert sent == [("c", 0, "one ")]
-    assert outputs.put("c", b"two ") is True      # somebody has to come back for it
+    assert outputs.put("c", b"two ") is True  # somebody has to come back for it
     assert outputs.put("c", b"three ") is False
     assert outputs.due_in() == pytest.approx(EVERY_S)
     outputs.flush()

@@ -92,6 +92,7 @@ NO_HTTP = [b"\x00\x00\x05hello\r\n", b"HTTP/1.1 302 x\r\nLocation: http://\x00/\
 @pytest.mark.parametrize("said", NO_HTTP)
 def test_what_speaks_no_http_is_down_and_its_words_fit_into_the_message(said):
     with socket.create_server(("127.0.0.1", 0)) as server:
+
         def answer():
             client = server.accept()[0]
             with client:

@@ -1,4 +1,5 @@
 """Programs that the agent runs: what a kill of the agent leaves of them, whenever it comes."""
+
 import os
 import signal
 import subprocess
@@ -45,16 +46,21 @@ def cancel():
 
 def test_what_the_agent_had_not_noted_yet_never_runs(tmp_path):
     marker = tmp_path / "marker"
-    killed = subprocess.run([sys.executable, "-c", KILLED_AT_THE_GATE, str(tmp_path), str(marker)],
-                            stdout=subprocess.PIPE, timeout=60, check=False)
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED_AT_THE_GATE, str(tmp_path), str(marker)],
+        stdout=subprocess.PIPE,
+        timeout=60,
+        check=False,
+    )
     assert killed.returncode == -signal.SIGKILL
     pid = int(killed.stdout)
     until(lambda: not lives(pid, start_time(pid)), what="the end of the child")
     assert not marker.exists()
 
     again = Journal(str(tmp_path), time.time())
-    Executor(again, {}, busy_limit=1, start_expiry_s=60, tell=lambda: None, output=lambda *_: None,
-             started=lambda *_: None).recover()
+    Executor(
+        again, {}, busy_limit=1, start_expiry_s=60, tell=lambda: None, output=lambda *_: None, started=lambda *_: None
+    ).recover()
     assert again.result("c1")["status"] == "lost"
     assert not marker.exists()
     again.close()
@@ -68,7 +74,7 @@ def test_a_program_is_noted_before_it_begins(tmp_path, cancel):
 
     ran = run(["/bin/sh", "-c", f"echo $$ | tee {marker}; cat"], 20, cancel, on_start=note)
     ((group, began, started),) = seen
-    assert (ran.status, ran.output) == ("done", b"%d\n" % group.pid)    # `cat` found an empty standard input
+    assert (ran.status, ran.output) == ("done", b"%d\n" % group.pid)  # `cat` found an empty standard input
     assert not began
     assert group == Group(group.pid, started, boot_id())
 
@@ -93,8 +99,10 @@ def test_what_is_dead_and_not_buried_yet_holds_nothing_up(tmp_path, cancel, monk
     """Its parent, in a session of its own by then, never asks for it: a corpse stays in the group."""
     monkeypatch.setattr(processes, "TERM_GRACE_S", 60)
     parent = tmp_path / "parent"
-    code = (f"import os, time; os.fork() or time.sleep(90); os.setsid(); "
-            f"open('{parent}', 'w').write(str(os.getpid())); time.sleep(90)")
+    code = (
+        f"import os, time; os.fork() or time.sleep(90); os.setsid(); "
+        f"open('{parent}', 'w').write(str(os.getpid())); time.sleep(90)"
+    )
     began = time.monotonic()
     ran = run(["/bin/sh", "-c", f'{sys.executable} -c "$1"; :', "sh", code], 3600, _at(parent, cancel))
     try:

@@ -1,4 +1,5 @@
 """CPU shares and network rates of the agent: over which span, and when they are unknown."""
+
 import pytest
 
 from opsapp.agent import rates
@@ -33,7 +34,7 @@ def host(monkeypatch):
 def test_right_after_the_start_nothing_is_known(host):
     seen = Rates()
     assert seen.ready_in() == SPAN_S
-    host.run(SPAN_S / 5, cpu=100, received=1e6)    # the agent's own beginning
+    host.run(SPAN_S / 5, cpu=100, received=1e6)  # the agent's own beginning
     seen.take(False)
     assert (seen.cpu_percent(), seen.network()) == (None, {})
     host.run(SPAN_S, cpu=10)
@@ -60,7 +61,7 @@ def test_a_measurement_after_a_change_tells_of_the_moment_alone(host):
     assert seen.cpu_percent() == 5
     host.run(10, cpu=50)
     seen.take(False)
-    assert seen.cpu_percent() == 70.25    # a report still tells of everything since the last report
+    assert seen.cpu_percent() == 70.25  # a report still tells of everything since the last report
 
 
 def test_two_reports_at_once_do_not_tell_of_the_blink_between_them(host):

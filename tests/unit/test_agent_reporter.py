@@ -1,4 +1,5 @@
 """A report from any host fits the wire."""
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,8 +15,16 @@ NAMES = st.text(st.characters(), max_size=300)
 
 @given(st.dictionaries(NAMES, st.floats(0, 100), max_size=30), st.dictionaries(NAMES, st.just("active"), max_size=30))
 def test_odd_names_are_left_out_or_made_readable(numbers, states):
-    report = bounded({"hostname": "box-1", "os": "Debian", "disks": dict(numbers), "metrics": dict(numbers),
-                      "services": dict(states), "containers": dict(states)})
+    report = bounded(
+        {
+            "hostname": "box-1",
+            "os": "Debian",
+            "disks": dict(numbers),
+            "metrics": dict(numbers),
+            "services": dict(states),
+            "containers": dict(states),
+        }
+    )
     assert messages.encode("report", id="r1", report=report)
 
 
@@ -47,8 +56,9 @@ class Units:
 
 
 def test_how_many_units_failed_is_unknown_where_nobody_could_say(tmp_path):
-    reporter = Reporter(Config("http://x", "a" * 16, "k", str(tmp_path)), Spool(str(tmp_path), 1 << 20),
-                        Capabilities(), lambda: None)
+    reporter = Reporter(
+        Config("http://x", "a" * 16, "k", str(tmp_path)), Spool(str(tmp_path), 1 << 20), Capabilities(), lambda: None
+    )
     units = reporter.services = Units()
     units.running = False
     assert reporter.measure("interval")["metrics"]["failed_units"] == 1.0

@@ -16,8 +16,9 @@ class Host:
         self.wall, self.running, self.boot = wall, 1000.0, "b1"
 
     def clock(self, place):
-        return ServerClock(os.path.join(place, "clock.json"), self.boot, wall=lambda: self.wall,
-                           running=lambda: self.running)
+        return ServerClock(
+            os.path.join(place, "clock.json"), self.boot, wall=lambda: self.wall, running=lambda: self.running
+        )
 
     def pass_time(self, seconds):
         self.wall += seconds
@@ -40,7 +41,7 @@ def test_it_goes_on_whatever_the_hosts_clock_shows_and_over_restarts_of_the_agen
     clock.heard(9e8)
     host.pass_time(100)
     assert clock.now() == 9e8 + 100
-    host.wall += 3 * DAY    # somebody sets it
+    host.wall += 3 * DAY  # somebody sets it
     assert clock.now() == host.clock(place).now() == 9e8 + 100
 
 

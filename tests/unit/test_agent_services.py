@@ -1,4 +1,5 @@
 """Unit states: what ought to run and does not is failed, however it was stopped; what may sleep is not."""
+
 import pytest
 
 from opsapp.agent import services as services_module
@@ -7,8 +8,18 @@ from opsapp.agent.services import Services, parse_openrc, parse_show
 
 
 def unit(name, active, file_state="enabled", kind="simple", **more):
-    return {"Id": f"{name}.service", "LoadState": "loaded", "ActiveState": active, "UnitFileState": file_state,
-            "Type": kind, "ConditionResult": "yes", "BusName": "", "TriggeredBy": "", "Job": "", **more}
+    return {
+        "Id": f"{name}.service",
+        "LoadState": "loaded",
+        "ActiveState": active,
+        "UnitFileState": file_state,
+        "Type": kind,
+        "ConditionResult": "yes",
+        "BusName": "",
+        "TriggeredBy": "",
+        "Job": "",
+        **more,
+    }
 
 
 @pytest.fixture
@@ -17,36 +28,45 @@ def services(tmp_path, monkeypatch):
     return Services(str(tmp_path), "boot-1")
 
 
-@pytest.mark.parametrize(("found", "state"), [
-    (unit("nginx", "active"), "active"),
-    (unit("nginx", "inactive"), "failed"),
-    (unit("nginx", "failed"), "failed"),
-    (unit("nginx", "activating"), "activating"),
-    (unit("nginx", "inactive", Job="1234"), "activating"),
-    (unit("nginx", "inactive", "disabled"), None),
-    (unit("nginx", "failed", "disabled"), "failed"),
-    (unit("apt-daily", "inactive", "static", "oneshot"), None),
-    (unit("fstrim", "failed", "static", "oneshot"), "failed"),
-    (unit("e2scrub_reap", "inactive", "enabled", "oneshot"), None),
-    (unit("podman", "inactive", "enabled", TriggeredBy="podman.socket"), "inactive"),
-    (unit("skipped", "inactive", ConditionResult="no"), None),
-    (unit("gone", "inactive", LoadState="not-found"), None),
-])
+@pytest.mark.parametrize(
+    ("found", "state"),
+    [
+        (unit("nginx", "active"), "active"),
+        (unit("nginx", "inactive"), "failed"),
+        (unit("nginx", "failed"), "failed"),
+        (unit("nginx", "activating"), "activating"),
+        (unit("nginx", "inactive", Job="1234"), "activating"),
+        (unit("nginx", "inactive", "disabled"), None),
+        (unit("nginx", "failed", "disabled"), "failed"),
+        (unit("apt-daily", "inactive", "static", "oneshot"), None),
+        (unit("fstrim", "failed", "static", "oneshot"), "failed"),
+        (unit("e2scrub_reap", "inactive", "enabled", "oneshot"), None),
+        (unit("podman", "inactive", "enabled", TriggeredBy="podman.socket"), "inactive"),
+        (unit("skipped", "inactive", ConditionResult="no"), None),
+        (unit("gone", "inactive", LoadState="not-found"), None),
+    ],
+)
 def test_the_state_of_a_unit_seen_for_the_first_time(services, found, state):
     assert services.judge([found]).get(found["Id"][:-8]) == state
 
 
-@pytest.mark.parametrize(("before", "after", "state"), [
-    (unit("demo", "active", "disabled"), unit("demo", "inactive", "disabled"), "failed"),
-    (unit("demo", "active", "static"), unit("demo", "inactive", "static"), "failed"),
-    (unit("user@0", "active", "static"), unit("user@0", "inactive", "static"), None),
-    (unit("bus", "active", "static", BusName="org.x"), unit("bus", "inactive", "static", BusName="org.x"), None),
-    (unit("run-7", "active", "transient"), unit("run-7", "inactive", "transient"), None),
-    (unit("once", "active", "enabled", "oneshot"), unit("once", "inactive", "enabled", "oneshot"), None),
-    (unit("demo", "active"), unit("demo", "inactive", "masked", LoadState="masked"), None),
-    (unit("docker", "active", TriggeredBy="docker.socket"), unit("docker", "inactive", TriggeredBy="docker.socket"),
-     "failed"),
-])
+@pytest.mark.parametrize(
+    ("before", "after", "state"),
+    [
+        (unit("demo", "active", "disabled"), unit("demo", "inactive", "disabled"), "failed"),
+        (unit("demo", "active", "static"), unit("demo", "inactive", "static"), "failed"),
+        (unit("user@0", "active", "static"), unit("user@0", "inactive", "static"), None),
+        (unit("bus", "active", "static", BusName="org.x"), unit("bus", "inactive", "static", BusName="org.x"), None),
+        (unit("run-7", "active", "transient"), unit("run-7", "inactive", "transient"), None),
+        (unit("once", "active", "enabled", "oneshot"), unit("once", "inactive", "enabled", "oneshot"), None),
+        (unit("demo", "active"), unit("demo", "inactive", "masked", LoadState="masked"), None),
+        (
+            unit("docker", "active", TriggeredBy="docker.socket"),
+            unit("docker", "inactive", TriggeredBy="docker.socket"),
+            "failed",
+        ),
+    ],
+)
 def test_what_was_active_and_ought_to_stay(services, before, after, state):
     services.judge([before])
     assert services.judge([after]).get(after["Id"][:-8]) == state
@@ -77,11 +97,18 @@ Dynamic Runlevel: manual
     assert parse_openrc(said) == {"nginx": "active", "sshd": "failed", "cron": "failed", "dbus": "active"}
 
 
-@pytest.mark.parametrize(("said", "states"), [
-    ('[{"Names":["web"],"State":"running"},{"Names":["db"],"State":"Exited"}]', {"web": "running", "db": "exited"}),
-    ('{"Names":"web","State":"running"}\n{"Names":"db,alias","State":"exited"}\n', {"web": "running", "db": "exited"}),
-    ("", {}), ("[]", {}),
-])
+@pytest.mark.parametrize(
+    ("said", "states"),
+    [
+        ('[{"Names":["web"],"State":"running"},{"Names":["db"],"State":"Exited"}]', {"web": "running", "db": "exited"}),
+        (
+            '{"Names":"web","State":"running"}\n{"Names":"db,alias","State":"exited"}\n',
+            {"web": "running", "db": "exited"},
+        ),
+        ("", {}),
+        ("[]", {}),
+    ],
+)
 def test_containers_are_read(said, states):
     assert {each.name: each.state for each in parse_containers(said)} == states
 

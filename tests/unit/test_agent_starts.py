@@ -1,4 +1,5 @@
 """Starts of units: counted by systemd's own counter, so that none between two looks is missed."""
+
 import pytest
 
 from opsapp.agent import services as services_module
@@ -22,18 +23,31 @@ def unit(restarts, run="a", **more):
     return {"Id": "web.service", "NRestarts": str(restarts), "InvocationID": run, **more}
 
 
-@pytest.mark.parametrize(("before", "now", "lasting", "starts"), [
-    (unit(3), unit(3), True, 0),
-    (unit(3), unit(9, "b"), True, 6),
-    (unit(3), unit(9, "b"), False, 6),
-    (unit(3), unit(0, "b"), True, 1),
-    (unit(3), unit(2, "b"), True, 3),
-    (unit(3), unit(0, ""), False, 0),
-    (unit(0), unit(0, "b"), True, 1),
-    (unit(0), unit(0, "b"), False, 0),
-    (unit(0), unit(0, ""), True, 0),
-], ids=["none", "restarts", "restarts-of-a-job", "by-hand", "by-hand-and-again", "reset", "by-hand-first", "by-a-timer",
-        "stopped"])
+@pytest.mark.parametrize(
+    ("before", "now", "lasting", "starts"),
+    [
+        (unit(3), unit(3), True, 0),
+        (unit(3), unit(9, "b"), True, 6),
+        (unit(3), unit(9, "b"), False, 6),
+        (unit(3), unit(0, "b"), True, 1),
+        (unit(3), unit(2, "b"), True, 3),
+        (unit(3), unit(0, ""), False, 0),
+        (unit(0), unit(0, "b"), True, 1),
+        (unit(0), unit(0, "b"), False, 0),
+        (unit(0), unit(0, ""), True, 0),
+    ],
+    ids=[
+        "none",
+        "restarts",
+        "restarts-of-a-job",
+        "by-hand",
+        "by-hand-and-again",
+        "reset",
+        "by-hand-first",
+        "by-a-timer",
+        "stopped",
+    ],
+)
 def test_starts_between_two_looks(clock, before, now, lasting, starts):
     seen = Starts(clock)
     seen.note(before, lasting)
@@ -66,8 +80,13 @@ def test_the_services_of_a_host_are_counted_by_their_names(tmp_path, monkeypatch
     monkeypatch.setattr(services_module, "init_system", lambda: "systemd")
     services = Services(str(tmp_path), "boot-1")
     looks = iter((0, 7))
-    monkeypatch.setattr(services_module, "_show", lambda which: [unit(
-        next(looks), LoadState="loaded", ActiveState="activating", UnitFileState="enabled", Type="simple")])
+    monkeypatch.setattr(
+        services_module,
+        "_show",
+        lambda which: [
+            unit(next(looks), LoadState="loaded", ActiveState="activating", UnitFileState="enabled", Type="simple")
+        ],
+    )
     assert services.look().starts == {}
     found = services.look()
     assert (found.states, found.starts) == ({"web": "activating"}, {"web": 7})

@@ -1,4 +1,5 @@
 """File systems, certificates, compose projects and backups, and snapshots of what only has to be told."""
+
 import os
 import shutil
 import tarfile
@@ -38,9 +39,9 @@ def test_a_subvolume_is_replaced_and_what_was_there_is_kept(subvolume, beside):
     assert str(kept[0]) in done.ran.output.decode()
 
 
-@pytest.mark.parametrize(("mark", "reason"), [
-    ("daily.plain", "daily is no btrfs snapshot"), ("daily.broken", "what was there is back"),
-])
+@pytest.mark.parametrize(
+    ("mark", "reason"), [("daily.plain", "daily is no btrfs snapshot"), ("daily.broken", "what was there is back")]
+)
 def test_a_subvolume_that_cannot_be_replaced_stays(subvolume, mark, reason):
     home, bench = subvolume
     (home.parent / mark).touch()
@@ -129,7 +130,9 @@ def test_a_project_of_podman_is_restarted_container_by_container(tmp_path, monke
     assert done.ran.status == "done", done
     assert bench.calls("podman")[-1] == ["podman", "restart", "--", "shop_web", "shop_db"]
     assert done.data["snapshot"]["state"] == {
-        "project": "shop", "containers": {"shop_web": "running", "shop_db": "exited"}}
+        "project": "shop",
+        "containers": {"shop_web": "running", "shop_db": "exited"},
+    }
     none = bench.phase("execute", "compose_restart", heal_id="h2", project="bakery")
     assert (none.ran.status, none.ran.reason) == ("failed", "podman has no containers of a project bakery")
 
@@ -140,35 +143,59 @@ TOLD = [
     ("package_security_patch", {}, {"apt-get": "", "dpkg-query": SHOW}, {"packages": ["nginx\t1.22", "curl\t7.88"]}),
     ("package_security_patch", {}, {"dnf": "", "rpm": SHOW}, {"packages": ["nginx\t1.22", "curl\t7.88"]}),
     ("package_security_patch", {}, {"zypper": "", "rpm": SHOW}, {"packages": ["nginx\t1.22", "curl\t7.88"]}),
-    ("scheduled_task_repair", {"task": "nightly"}, {"systemctl": "echo ActiveState=failed"},
-     {"task": "nightly", "units": "ActiveState=failed"}),
-    ("vm_restart", {"vm_id": "vm7"}, {"virsh": "echo State: running"},
-     {"vm_id": "vm7", "by": "virsh", "says": "State: running"}),
-    ("vm_restart", {"vm_id": "107"}, {"virsh": "exit 1", "qm": "echo status: running"},
-     {"vm_id": "107", "by": "qm", "says": "status: running"}),
-    ("restart_service", {"service": "web"}, {"rc-service": "echo started; exit 3"},
-     {"service": "web", "status_code": 3, "status": "started"}),
-    ("compose_restart", {"project": "shop"}, {"docker": """echo '{"Names": "web", "State": "running"}'"""},
-     {"project": "shop", "containers": {"web": "running"}}),
+    (
+        "scheduled_task_repair",
+        {"task": "nightly"},
+        {"systemctl": "echo ActiveState=failed"},
+        {"task": "nightly", "units": "ActiveState=failed"},
+    ),
+    (
+        "vm_restart",
+        {"vm_id": "vm7"},
+        {"virsh": "echo State: running"},
+        {"vm_id": "vm7", "by": "virsh", "says": "State: running"},
+    ),
+    (
+        "vm_restart",
+        {"vm_id": "107"},
+        {"virsh": "exit 1", "qm": "echo status: running"},
+        {"vm_id": "107", "by": "qm", "says": "status: running"},
+    ),
+    (
+        "restart_service",
+        {"service": "web"},
+        {"rc-service": "echo started; exit 3"},
+        {"service": "web", "status_code": 3, "status": "started"},
+    ),
+    (
+        "compose_restart",
+        {"project": "shop"},
+        {"docker": """echo '{"Names": "web", "State": "running"}'"""},
+        {"project": "shop", "containers": {"web": "running"}},
+    ),
 ]
 
 
-@pytest.mark.parametrize(("action", "params", "tools", "state"), TOLD,
-                         ids=[f"{row[0]}-{'+'.join(row[2])}" for row in TOLD])
+@pytest.mark.parametrize(
+    ("action", "params", "tools", "state"), TOLD, ids=[f"{row[0]}-{'+'.join(row[2])}" for row in TOLD]
+)
 def test_where_things_stood_before(action, params, tools, state, tmp_path, monkeypatch):
     taken = Bench(tmp_path, monkeypatch, tools).phase("snapshot", action, **params)
     assert taken.data["snapshot"]["state"] == state
 
 
-@pytest.mark.parametrize(("action", "params", "why"), [
-    ("package_security_patch", {}, "no package manager works here"),
-    ("scheduled_task_repair", {"task": "nightly"}, "no service manager works here"),
-    ("restart_service", {"service": "web"}, "no service manager works here"),
-    ("vm_restart", {"vm_id": "vm7"}, "nobody here knows a virtual machine vm7"),
-    ("compose_restart", {"project": "shop"}, "no container runtime works here"),
-    ("trigger_backup", {"source": "nightly"}, "this agent's configuration has no backup 'nightly'"),
-    ("container_pause", {"container": "web"}, "no container web was found"),
-])
+@pytest.mark.parametrize(
+    ("action", "params", "why"),
+    [
+        ("package_security_patch", {}, "no package manager works here"),
+        ("scheduled_task_repair", {"task": "nightly"}, "no service manager works here"),
+        ("restart_service", {"service": "web"}, "no service manager works here"),
+        ("vm_restart", {"vm_id": "vm7"}, "nobody here knows a virtual machine vm7"),
+        ("compose_restart", {"project": "shop"}, "no container runtime works here"),
+        ("trigger_backup", {"source": "nightly"}, "this agent's configuration has no backup 'nightly'"),
+        ("container_pause", {"container": "web"}, "no container web was found"),
+    ],
+)
 def test_what_cannot_be_recorded_says_why(action, params, why, tmp_path, monkeypatch):
     bench = Bench(tmp_path, monkeypatch, {"podman": "exit 1", "docker": "exit 1"})
     bench.host.capabilities.tools.clear()
@@ -200,26 +227,47 @@ RESTIC = {"restic": "/srv/repo", "password_file": "/etc/restic.key", "paths": ["
 RUNS = ["restic", "--repo", "/srv/repo", "--password-file", "/etc/restic.key"]
 
 
-@pytest.mark.parametrize(("one", "tools", "call"), [
-    ({"files": "/none/*", "run": ["/bin/echo", "made"]}, {}, None),
-    ({"files": "/none/*", "unit": "backup.service"}, {"systemctl": ""}, ["systemctl", "start", "--", "backup.service"]),
-    (RESTIC, {"restic": "echo '[]'"}, [*RUNS, "backup", "--", "/srv"]),
-], ids=["run", "unit", "restic"])
+@pytest.mark.parametrize(
+    ("one", "tools", "call"),
+    [
+        ({"files": "/none/*", "run": ["/bin/echo", "made"]}, {}, None),
+        (
+            {"files": "/none/*", "unit": "backup.service"},
+            {"systemctl": ""},
+            ["systemctl", "start", "--", "backup.service"],
+        ),
+        (RESTIC, {"restic": "echo '[]'"}, [*RUNS, "backup", "--", "/srv"]),
+    ],
+    ids=["run", "unit", "restic"],
+)
 def test_a_backup_is_made_by_what_the_operator_named(one, tools, call, tmp_path, monkeypatch):
     bench = backed(tmp_path, monkeypatch, tools, **one)
     done = bench.execute("trigger_backup", source="nightly")
     assert done.ran.status == "done", done
     assert (bench.calls()[-1] if call else done.ran.output) == (call or b"made\n")
-    assert done.data["snapshot"]["state"]["age_hours"] > 24 * 365    # none yet
+    assert done.data["snapshot"]["state"]["age_hours"] > 24 * 365  # none yet
 
 
-@pytest.mark.parametrize(("action", "params", "one", "reason"), [
-    ("trigger_backup", {"source": "nightly"}, {"files": "/none/*"}, "nothing says how the backup 'nightly' is made"),
-    ("trigger_backup", {"source": "weekly"}, {"files": "/none/*"}, "has no backup 'weekly' (it has: nightly)"),
-    ("backup_verify", {"backup_set": "weekly"}, {"files": "/none/*"}, "has no backup 'weekly' (it has: nightly)"),
-    ("backup_verify", {"backup_set": "nightly"}, {"newest": ["/bin/echo", "5"]}, "the backup 'nightly' is verified"),
-    ("backup_verify", {"backup_set": "nightly"}, {"files": "/none/*"}, "there is no backup at /none/*"),
-])
+@pytest.mark.parametrize(
+    ("action", "params", "one", "reason"),
+    [
+        (
+            "trigger_backup",
+            {"source": "nightly"},
+            {"files": "/none/*"},
+            "nothing says how the backup 'nightly' is made",
+        ),
+        ("trigger_backup", {"source": "weekly"}, {"files": "/none/*"}, "has no backup 'weekly' (it has: nightly)"),
+        ("backup_verify", {"backup_set": "weekly"}, {"files": "/none/*"}, "has no backup 'weekly' (it has: nightly)"),
+        (
+            "backup_verify",
+            {"backup_set": "nightly"},
+            {"newest": ["/bin/echo", "5"]},
+            "the backup 'nightly' is verified",
+        ),
+        ("backup_verify", {"backup_set": "nightly"}, {"files": "/none/*"}, "there is no backup at /none/*"),
+    ],
+)
 def test_a_backup_that_nobody_knows_is_refused(action, params, one, reason, tmp_path, monkeypatch):
     refused = backed(tmp_path, monkeypatch, **one).execute(action, **params)
     assert refused.ran.status == "failed"
@@ -240,12 +288,15 @@ def test_only_the_newest_archive_is_read_and_read_whole(tmp_path, monkeypatch):
     assert (cut.ran.status, cut.ran.reason.startswith(f"{new} cannot be read: ")) == ("failed", True), cut
 
 
-@pytest.mark.parametrize(("name", "content", "status", "said"), [
-    ("dump.sql", b"INSERT", "done", "was read whole"),
-    ("dump.sql", b"", "failed", "is empty"),
-    ("empty.tar", None, "failed", "holds nothing"),
-    ("dump.sql.gz", b"INSERT", "failed", "not in gzip format"),
-])
+@pytest.mark.parametrize(
+    ("name", "content", "status", "said"),
+    [
+        ("dump.sql", b"INSERT", "done", "was read whole"),
+        ("dump.sql", b"", "failed", "is empty"),
+        ("empty.tar", None, "failed", "holds nothing"),
+        ("dump.sql.gz", b"INSERT", "failed", "not in gzip format"),
+    ],
+)
 def test_each_kind_of_file_is_read_as_what_it_is(name, content, status, said, tmp_path, monkeypatch):
     path = tmp_path / "sets" / name
     path.parent.mkdir()
@@ -258,10 +309,11 @@ def test_each_kind_of_file_is_read_as_what_it_is(name, content, status, said, tm
     assert said in (ran.reason or "") + ran.output.decode()
 
 
-@pytest.mark.parametrize(("one", "script", "call"), [
-    ({"files": "/none/*", "verify": ["/bin/echo", "fine"]}, "", None),
-    (RESTIC, "echo '[]'", [*RUNS, "check"]),
-], ids=["program", "restic"])
+@pytest.mark.parametrize(
+    ("one", "script", "call"),
+    [({"files": "/none/*", "verify": ["/bin/echo", "fine"]}, "", None), (RESTIC, "echo '[]'", [*RUNS, "check"])],
+    ids=["program", "restic"],
+)
 def test_a_backup_is_proved_by_what_the_operator_named(one, script, call, tmp_path, monkeypatch):
     bench = backed(tmp_path, monkeypatch, {"restic": script}, **one)
     done = bench.execute("backup_verify", backup_set="nightly")
@@ -269,16 +321,19 @@ def test_a_backup_is_proved_by_what_the_operator_named(one, script, call, tmp_pa
     assert (bench.calls("restic")[-1] if call else done.ran.output) == (call or b"fine\n")
 
 
-@pytest.mark.parametrize(("one", "script", "at"), [
-    ({"newest": ["/bin/echo", "made at 1700000000.5"]}, "", 1700000000.5),
-    ({"newest": ["/bin/echo", "never"]}, "", None),
-    ({"newest": ["/bin/false"]}, "", None),
-    (RESTIC, """echo '[{"time": "2026-01-02T03:04:05.123456789Z"}]'""", 1767323045.0),
-    (RESTIC, "echo '[]'", 0.0),
-    (RESTIC, "echo locked", None),
-    (RESTIC, """echo '[{"when": 1}]'""", None),
-    (RESTIC, "exit 1", None),
-])
+@pytest.mark.parametrize(
+    ("one", "script", "at"),
+    [
+        ({"newest": ["/bin/echo", "made at 1700000000.5"]}, "", 1700000000.5),
+        ({"newest": ["/bin/echo", "never"]}, "", None),
+        ({"newest": ["/bin/false"]}, "", None),
+        (RESTIC, """echo '[{"time": "2026-01-02T03:04:05.123456789Z"}]'""", 1767323045.0),
+        (RESTIC, "echo '[]'", 0.0),
+        (RESTIC, "echo locked", None),
+        (RESTIC, """echo '[{"when": 1}]'""", None),
+        (RESTIC, "exit 1", None),
+    ],
+)
 def test_how_old_the_newest_is_or_that_nobody_knows(one, script, at, tmp_path, monkeypatch):
     bench = backed(tmp_path, monkeypatch, {"restic": script}, **one)
     found = backups.newest_at(bench.config.backups["nightly"])

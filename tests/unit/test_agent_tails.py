@@ -1,4 +1,5 @@
 """Live logs of one stream, without a session: what is said of a file and of the journal, and what is left out."""
+
 import json
 import os
 import threading
@@ -29,8 +30,9 @@ class Reader:
     def __init__(self, state, **params):
         self.session = Session()
         rules = PathRules(Config(server="http://127.0.0.1:1", agent_id="a1", key="k", state_dir=str(state)))
-        self.tail = tails.LogTail(3, check_stream_params("logs", {"role": "operator", **params}), self.session, rules,
-                                  str(state))
+        self.tail = tails.LogTail(
+            3, check_stream_params("logs", {"role": "operator", **params}), self.session, rules, str(state)
+        )
         self.end = None
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -101,7 +103,7 @@ def test_the_last_lines_and_then_every_new_one(follow, log):
     opened = reader.session.said[0]
     assert (opened["type"], opened["stream"], opened["path"]) == ("opened", 3, str(log))
     reader.reads("two", "three")
-    assert [entry["time"] for entry in reader.entries] == [None, None]    # nobody can say when they were written
+    assert [entry["time"] for entry in reader.entries] == [None, None]  # nobody can say when they were written
     add(log, "four\nfi")
     reader.reads("two", "three", "four")
     assert reader.entries[-1]["time"] > 1e9
@@ -140,6 +142,7 @@ def test_a_reader_that_comes_back_to_another_file_is_told(follow, log):
 
 def test_a_reader_that_was_away_for_long_is_told_that_lines_are_missing(follow, log, monkeypatch):
     from opsapp.agent import commands
+
     for module in (tails, commands):
         monkeypatch.setattr(module, "TAIL_MOST", 64)
     log.write_text("".join(f"line {number:03d}\n" for number in range(100)))
@@ -201,7 +204,7 @@ def test_a_slow_reader_loses_lines_and_is_told_how_many(follow, log):
     reader.tail.take_credit(reader.tail._credit - 20)
     add(log, "a" * 15 + "\n")
     until(lambda: len(reader.lines) == 1)
-    add(log, "b\nc" + "c" * 15 + "\n")     # more than there is room for
+    add(log, "b\nc" + "c" * 15 + "\n")  # more than there is room for
     until(lambda: reader.tail._dropped == 2)
     reader.tail.grant(1000)
     add(log, "d\n")
@@ -232,8 +235,10 @@ def journal(tmp_path, monkeypatch):
 
 
 def test_the_journal_is_followed_and_its_reader_ends_with_the_stream(follow, journal):
-    place = journal({"MESSAGE": "ready", "SYSLOG_IDENTIFIER": "nginx", "_PID": "7",
-                     "__REALTIME_TIMESTAMP": "1700000000123456"}, {"MESSAGE": "plain"})
+    place = journal(
+        {"MESSAGE": "ready", "SYSLOG_IDENTIFIER": "nginx", "_PID": "7", "__REALTIME_TIMESTAMP": "1700000000123456"},
+        {"MESSAGE": "plain"},
+    )
     reader = follow(source="journald", unit="nginx.service", lines=9)
     reader.reads("nginx[7]: ready", "plain")
     assert reader.entries[0]["time"] == 1700000000.123456
@@ -241,7 +246,7 @@ def test_the_journal_is_followed_and_its_reader_ends_with_the_stream(follow, jou
     assert ("--follow" in asked, "--lines=9" in asked, "--unit=nginx.service" in asked) == (True, True, True)
     assert (place / "mark").read_text().strip() == tails.whose(str(place))
     assert reader.leaves() == "left"
-    assert tails.end_left(str(place)) == 0     # nothing is left to be ended
+    assert tails.end_left(str(place)) == 0  # nothing is left to be ended
 
 
 def test_a_journal_reader_that_ends_by_itself_ends_the_stream(follow, journal):
@@ -250,11 +255,15 @@ def test_a_journal_reader_that_ends_by_itself_ends_the_stream(follow, journal):
     assert (reader.ended(), reader.lines) == ("end", ["last"])
 
 
-@pytest.mark.parametrize(("raw", "line"), [
-    (b'{"MESSAGE": "m", "SYSLOG_IDENTIFIER": "cron"}', "cron: m"),
-    (b'{"MESSAGE": [104, 105, 255]}', "hi\ufffd"),
-    (b"", None), (b"half a {", None),
-])
+@pytest.mark.parametrize(
+    ("raw", "line"),
+    [
+        (b'{"MESSAGE": "m", "SYSLOG_IDENTIFIER": "cron"}', "cron: m"),
+        (b'{"MESSAGE": [104, 105, 255]}', "hi\ufffd"),
+        (b"", None),
+        (b"half a {", None),
+    ],
+)
 def test_entries_of_the_journal(raw, line):
     entry = tails.journal_entry(raw)
     assert (entry and entry["line"]) == line

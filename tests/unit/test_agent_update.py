@@ -1,4 +1,5 @@
 """An update does not begin while another one is under way."""
+
 import threading
 from types import SimpleNamespace
 

@@ -1,6 +1,7 @@
 """Every way of performing an action that no test host offers, against fake tools that record how they are called.
 
 What a Debian host can do for real is in tests/fleet/test_actions.py; docs/guide/actions.md says which is which."""
+
 import socket
 import threading
 
@@ -17,26 +18,49 @@ WAYS = [
     ("restart_service", {"service": "web"}, {"rc-service": ""}, [["rc-service", "web", "restart"]]),
     ("service_reload", {"service": "web"}, {"sv": ""}, [["sv", "reload", "web"]]),
     ("restart_container", {"container": "web"}, {"docker": ""}, [["docker", "restart", "web"]]),
-    ("container_image_pull", {"container": "web"},
-     {"podman": 'case "$2" in inspect) echo \'[{"ImageName": "docker.io/library/nginx:1", "State": {}}]\';; esac'},
-     [["podman", "pull", "--", "docker.io/library/nginx:1"]]),
-    ("compose_restart", {"project": "shop"}, {"docker compose": ""},
-     [["docker", "compose", "--project-name", "shop", "restart"]]),
-    ("compose_restart", {"project": "shop"}, {"docker-compose": ""},
-     [["docker-compose", "--project-name", "shop", "restart"]]),
+    (
+        "container_image_pull",
+        {"container": "web"},
+        {"podman": 'case "$2" in inspect) echo \'[{"ImageName": "docker.io/library/nginx:1", "State": {}}]\';; esac'},
+        [["podman", "pull", "--", "docker.io/library/nginx:1"]],
+    ),
+    (
+        "compose_restart",
+        {"project": "shop"},
+        {"docker compose": ""},
+        [["docker", "compose", "--project-name", "shop", "restart"]],
+    ),
+    (
+        "compose_restart",
+        {"project": "shop"},
+        {"docker-compose": ""},
+        [["docker-compose", "--project-name", "shop", "restart"]],
+    ),
     ("package_cache_clean", {}, {"dnf": ""}, [["dnf", "clean", "all"]]),
     ("package_cache_clean", {}, {"yum": ""}, [["yum", "clean", "all"]]),
     ("package_cache_clean", {}, {"zypper": ""}, [["zypper", "--non-interactive", "clean", "--all"]]),
     ("package_cache_clean", {}, {"apk": ""}, [["apk", "cache", "clean"]]),
     ("package_cache_clean", {}, {"pacman": ""}, [["pacman", "-Sc", "--noconfirm"]]),
     ("package_security_patch", {}, {"dnf": ""}, [["dnf", "--assumeyes", "upgrade", "--security"]]),
-    ("package_security_patch", {}, {"zypper": ""},
-     [["zypper", "--non-interactive", "patch", "--category", "security"]]),
-    ("cert_renew", {"domain": "ops.example"}, {"certbot": ""},
-     [["certbot", "renew", "--non-interactive", "--cert-name", "ops.example"]]),
+    (
+        "package_security_patch",
+        {},
+        {"zypper": ""},
+        [["zypper", "--non-interactive", "patch", "--category", "security"]],
+    ),
+    (
+        "cert_renew",
+        {"domain": "ops.example"},
+        {"certbot": ""},
+        [["certbot", "renew", "--non-interactive", "--cert-name", "ops.example"]],
+    ),
     ("cert_renew", {"domain": "ops.example"}, {"acme.sh": ""}, [["acme.sh", "--renew", "--domain", "ops.example"]]),
-    ("cert_renew", {"domain": "ops.example"}, {"dehydrated": ""},
-     [["dehydrated", "--cron", "--domain", "ops.example"]]),
+    (
+        "cert_renew",
+        {"domain": "ops.example"},
+        {"dehydrated": ""},
+        [["dehydrated", "--cron", "--domain", "ops.example"]],
+    ),
     ("flush_dns", {}, {"systemd-resolve": ""}, [["systemd-resolve", "--flush-caches"]]),
     ("flush_dns", {}, {"nscd": ""}, [["nscd", "--invalidate=hosts"]]),
     ("dns_cache_clear", {"instance_id": "dns"}, {"unbound-control": ""}, [["unbound-control", "flush_zone", "."]]),
@@ -44,43 +68,89 @@ WAYS = [
     ("dns_cache_clear", {"instance_id": "dns"}, {"rec_control": ""}, [["rec_control", "wipe-cache", ".$"]]),
     ("dns_cache_clear", {"instance_id": "dns"}, {"pihole": ""}, [["pihole", "restartdns", "reload"]]),
     ("zfs_scrub", {"pool": "tank"}, {"zpool": ""}, [["zpool", "scrub", "tank"]]),
-    ("raid_rebuild", {"array": "/dev/md0", "disk": "/dev/sdb1"}, {"mdadm": ""},
-     [["mdadm", "--manage", "/dev/md0", "--add", "/dev/sdb1"]]),
-    ("snapshot_rollback", {"target": "tank/home", "snapshot": "daily"}, {"zfs": ""},
-     [["zfs", "list", "-H", "-t", "snapshot", "tank/home@daily"], ["zfs", "rollback", "-r", "tank/home@daily"]]),
-    ("snapshot_rollback", {"target": "vm7", "snapshot": "clean"}, {"virsh": ""},
-     [["virsh", "domstate", "vm7"], ["virsh", "snapshot-revert", "vm7", "clean"]]),
+    (
+        "raid_rebuild",
+        {"array": "/dev/md0", "disk": "/dev/sdb1"},
+        {"mdadm": ""},
+        [["mdadm", "--manage", "/dev/md0", "--add", "/dev/sdb1"]],
+    ),
+    (
+        "snapshot_rollback",
+        {"target": "tank/home", "snapshot": "daily"},
+        {"zfs": ""},
+        [["zfs", "list", "-H", "-t", "snapshot", "tank/home@daily"], ["zfs", "rollback", "-r", "tank/home@daily"]],
+    ),
+    (
+        "snapshot_rollback",
+        {"target": "vm7", "snapshot": "clean"},
+        {"virsh": ""},
+        [["virsh", "domstate", "vm7"], ["virsh", "snapshot-revert", "vm7", "clean"]],
+    ),
     ("snapshot_rollback", {"target": "107", "snapshot": "clean"}, {"qm": ""}, [["qm", "rollback", "107", "clean"]]),
     ("vm_restart", {"vm_id": "vm7"}, {"virsh": ""}, [["virsh", "dominfo", "vm7"], ["virsh", "reboot", "vm7"]]),
-    ("vm_restart", {"vm_id": "107", "platform": "proxmox"}, {"virsh": "", "qm": ""},
-     [["qm", "reboot", "107"], ["virsh", "dominfo", "107"]]),
-    ("vm_migrate", {"vm_id": "vm7", "target_node": "kvm-2"}, {"virsh": ""},
-     [["virsh", "dominfo", "vm7"],
-      ["virsh", "migrate", "--live", "--persistent", "vm7", "qemu+ssh://kvm-2/system"]]),
-    ("vm_migrate", {"vm_id": "107", "target_node": "pve2"}, {"qm": ""},
-     [["qm", "migrate", "107", "pve2", "--online"], ["qm", "status", "107"]]),
+    (
+        "vm_restart",
+        {"vm_id": "107", "platform": "proxmox"},
+        {"virsh": "", "qm": ""},
+        [["qm", "reboot", "107"], ["virsh", "dominfo", "107"]],
+    ),
+    (
+        "vm_migrate",
+        {"vm_id": "vm7", "target_node": "kvm-2"},
+        {"virsh": ""},
+        [["virsh", "dominfo", "vm7"], ["virsh", "migrate", "--live", "--persistent", "vm7", "qemu+ssh://kvm-2/system"]],
+    ),
+    (
+        "vm_migrate",
+        {"vm_id": "107", "target_node": "pve2"},
+        {"qm": ""},
+        [["qm", "migrate", "107", "pve2", "--online"], ["qm", "status", "107"]],
+    ),
     ("host_reboot", {}, {"shutdown": ""}, [["shutdown", "-r", "+1"]]),
     ("event_log_clear", {}, {"wevtutil.exe": ""}, [["wevtutil.exe", "clear-log", "Application"]]),
     ("sfc_scan", {}, {"sfc.exe": ""}, [["sfc.exe", "/scannow"]]),
     ("windows_update_check", {}, {"usoclient.exe": ""}, [["usoclient.exe", "StartScan"]]),
     ("chkdsk", {}, {"chkdsk.exe": ""}, [["chkdsk.exe", "C:", "/scan"]]),
     ("fsck_schedule", {}, {"chkntfs.exe": ""}, [["chkntfs.exe", "/C", "C:"]]),
-    ("scheduled_task_repair", {"task": "nightly"}, {"schtasks.exe": ""},
-     [["schtasks.exe", "/Change", "/TN", "nightly", "/ENABLE"], ["schtasks.exe", "/Run", "/TN", "nightly"]]),
-    ("iis_app_pool_recycle", {"pool": "shop"}, {"appcmd.exe": ""},
-     [["appcmd.exe", "recycle", "apppool", "/apppool.name:shop"]]),
+    (
+        "scheduled_task_repair",
+        {"task": "nightly"},
+        {"schtasks.exe": ""},
+        [["schtasks.exe", "/Change", "/TN", "nightly", "/ENABLE"], ["schtasks.exe", "/Run", "/TN", "nightly"]],
+    ),
+    (
+        "iis_app_pool_recycle",
+        {"pool": "shop"},
+        {"appcmd.exe": ""},
+        [["appcmd.exe", "recycle", "apppool", "/apppool.name:shop"]],
+    ),
     ("wsl_restart", {}, {"wsl.exe": ""}, [["wsl.exe", "--shutdown"]]),
-    ("driver_rollback", {"device": "oem7.inf"}, {"pnputil.exe": ""},
-     [["pnputil.exe", "/delete-driver", "oem7.inf", "/uninstall"], ["pnputil.exe", "/scan-devices"]]),
+    (
+        "driver_rollback",
+        {"device": "oem7.inf"},
+        {"pnputil.exe": ""},
+        [["pnputil.exe", "/delete-driver", "oem7.inf", "/uninstall"], ["pnputil.exe", "/scan-devices"]],
+    ),
     ("group_policy_refresh", {}, {"gpupdate.exe": ""}, [["gpupdate.exe", "/force"]]),
     ("group_policy_refresh", {}, {"samba-gpupdate": ""}, [["samba-gpupdate", "--force"]]),
     ("ad_replication_force", {}, {"repadmin.exe": ""}, [["repadmin.exe", "/syncall", "/AdeP"]]),
     ("vpn_reconnect", {"interface": "tailscale0"}, {"tailscale": ""}, [["tailscale", "down"], ["tailscale", "up"]]),
-    ("vpn_reconnect", {"interface": "office"}, {"nmcli": 'case "$*" in *down*) exit 10;; esac'},
-     [["nmcli", "--get-values", "connection.id", "connection", "show", "id", "office"],
-      ["nmcli", "connection", "down", "id", "office"], ["nmcli", "connection", "up", "id", "office"]]),
-    ("vpn_reconnect", {"interface": "wg7"}, {"networkctl": 'echo "  State: routable (configured)"'},
-     [["networkctl", "status", "--no-pager", "--lines=0", "wg7"], ["networkctl", "reconfigure", "wg7"]]),
+    (
+        "vpn_reconnect",
+        {"interface": "office"},
+        {"nmcli": 'case "$*" in *down*) exit 10;; esac'},
+        [
+            ["nmcli", "--get-values", "connection.id", "connection", "show", "id", "office"],
+            ["nmcli", "connection", "down", "id", "office"],
+            ["nmcli", "connection", "up", "id", "office"],
+        ],
+    ),
+    (
+        "vpn_reconnect",
+        {"interface": "wg7"},
+        {"networkctl": 'echo "  State: routable (configured)"'},
+        [["networkctl", "status", "--no-pager", "--lines=0", "wg7"], ["networkctl", "reconfigure", "wg7"]],
+    ),
 ]
 
 
@@ -90,8 +160,9 @@ def acts(calls):
     return [argv for argv in calls if not questions & set(argv)]
 
 
-@pytest.mark.parametrize(("action", "params", "tools", "calls"), WAYS,
-                         ids=[f"{way[0]}-{'+'.join(way[2])}".replace(" ", "-") for way in WAYS])
+@pytest.mark.parametrize(
+    ("action", "params", "tools", "calls"), WAYS, ids=[f"{way[0]}-{'+'.join(way[2])}".replace(" ", "-") for way in WAYS]
+)
 def test_the_exact_arguments(action, params, tools, calls, tmp_path, monkeypatch):
     bench = Bench(tmp_path, monkeypatch, tools)
     answer = bench.execute(action, **params)
@@ -100,30 +171,185 @@ def test_the_exact_arguments(action, params, tools, calls, tmp_path, monkeypatch
     assert all(argv in bench.calls() for argv in calls)
 
 
-@pytest.mark.parametrize(("rule", "tool", "script", "added", "removed"), [
-    (IP, "ufw", "", ["ufw", "prepend", "deny", "in", "proto", "tcp", "from", "192.0.2.0/24", "to", "any", "port", "22",
-                     "comment", "MARK"],
-     ["ufw", "--force", "delete", "deny", "in", "proto", "tcp", "from", "192.0.2.0/24", "to", "any", "port", "22"]),
-    (OUT, "ufw", "", ["ufw", "prepend", "reject", "out", "proto", "udp", "from", "any", "to", "198.51.100.7", "port",
-                      "53", "comment", "MARK"],
-     ["ufw", "--force", "delete", "reject", "out", "proto", "udp", "from", "any", "to", "198.51.100.7", "port", "53"]),
-    (OUT, "iptables", "", ["iptables", "-w", "-I", "OUTPUT", "-p", "udp", "-d", "198.51.100.7", "--dport", "53",
-                           "-m", "comment", "--comment", "MARK", "-j", "REJECT"],
-     ["iptables", "-w", "-D", "OUTPUT", "-p", "udp", "-d", "198.51.100.7", "--dport", "53",
-      "-m", "comment", "--comment", "MARK", "-j", "REJECT"]),
-    (IP, "firewall-cmd", "", ["firewall-cmd", '--add-rich-rule=rule family="ipv4" source address="192.0.2.0/24"'
-                              ' port port="22" protocol="tcp" drop'],
-     ["firewall-cmd", '--remove-rich-rule=rule family="ipv4" source address="192.0.2.0/24"'
-      ' port port="22" protocol="tcp" drop']),
-    (IP, "iptables", "", ["iptables", "-w", "-I", "INPUT", "-p", "tcp", "-s", "192.0.2.0/24", "--dport", "22",
-                          "-m", "comment", "--comment", "MARK", "-j", "DROP"],
-     ["iptables", "-w", "-D", "INPUT", "-p", "tcp", "-s", "192.0.2.0/24", "--dport", "22",
-      "-m", "comment", "--comment", "MARK", "-j", "DROP"]),
-])
+@pytest.mark.parametrize(
+    ("rule", "tool", "script", "added", "removed"),
+    [
+        (
+            IP,
+            "ufw",
+            "",
+            [
+                "ufw",
+                "prepend",
+                "deny",
+                "in",
+                "proto",
+                "tcp",
+                "from",
+                "192.0.2.0/24",
+                "to",
+                "any",
+                "port",
+                "22",
+                "comment",
+                "MARK",
+            ],
+            [
+                "ufw",
+                "--force",
+                "delete",
+                "deny",
+                "in",
+                "proto",
+                "tcp",
+                "from",
+                "192.0.2.0/24",
+                "to",
+                "any",
+                "port",
+                "22",
+            ],
+        ),
+        (
+            OUT,
+            "ufw",
+            "",
+            [
+                "ufw",
+                "prepend",
+                "reject",
+                "out",
+                "proto",
+                "udp",
+                "from",
+                "any",
+                "to",
+                "198.51.100.7",
+                "port",
+                "53",
+                "comment",
+                "MARK",
+            ],
+            [
+                "ufw",
+                "--force",
+                "delete",
+                "reject",
+                "out",
+                "proto",
+                "udp",
+                "from",
+                "any",
+                "to",
+                "198.51.100.7",
+                "port",
+                "53",
+            ],
+        ),
+        (
+            OUT,
+            "iptables",
+            "",
+            [
+                "iptables",
+                "-w",
+                "-I",
+                "OUTPUT",
+                "-p",
+                "udp",
+                "-d",
+                "198.51.100.7",
+                "--dport",
+                "53",
+                "-m",
+                "comment",
+                "--comment",
+                "MARK",
+                "-j",
+                "REJECT",
+            ],
+            [
+                "iptables",
+                "-w",
+                "-D",
+                "OUTPUT",
+                "-p",
+                "udp",
+                "-d",
+                "198.51.100.7",
+                "--dport",
+                "53",
+                "-m",
+                "comment",
+                "--comment",
+                "MARK",
+                "-j",
+                "REJECT",
+            ],
+        ),
+        (
+            IP,
+            "firewall-cmd",
+            "",
+            [
+                "firewall-cmd",
+                '--add-rich-rule=rule family="ipv4" source address="192.0.2.0/24" port port="22" protocol="tcp" drop',
+            ],
+            [
+                "firewall-cmd",
+                '--remove-rich-rule=rule family="ipv4" source address="192.0.2.0/24"'
+                ' port port="22" protocol="tcp" drop',
+            ],
+        ),
+        (
+            IP,
+            "iptables",
+            "",
+            [
+                "iptables",
+                "-w",
+                "-I",
+                "INPUT",
+                "-p",
+                "tcp",
+                "-s",
+                "192.0.2.0/24",
+                "--dport",
+                "22",
+                "-m",
+                "comment",
+                "--comment",
+                "MARK",
+                "-j",
+                "DROP",
+            ],
+            [
+                "iptables",
+                "-w",
+                "-D",
+                "INPUT",
+                "-p",
+                "tcp",
+                "-s",
+                "192.0.2.0/24",
+                "--dport",
+                "22",
+                "-m",
+                "comment",
+                "--comment",
+                "MARK",
+                "-j",
+                "DROP",
+            ],
+        ),
+    ],
+)
 def test_a_rule_into_each_firewall_and_out_again(rule, tool, script, added, removed, tmp_path, monkeypatch):
     there = tmp_path / "there"
-    keep = (f'case "$*" in *prepend*|*add-rich*|*-w\\ -I*) echo "$*" > {there};; *delete*|*remove-rich*|*-w\\ -D*)'
-            f' rm -f {there};; *query*) test -e {there};; *) cat {there} 2>/dev/null; exit 0;; esac')
+    keep = (
+        f'case "$*" in *prepend*|*add-rich*|*-w\\ -I*) echo "$*" > {there};; *delete*|*remove-rich*|*-w\\ -D*)'
+        f" rm -f {there};; *query*) test -e {there};; *) cat {there} 2>/dev/null; exit 0;; esac"
+    )
     bench = Bench(tmp_path, monkeypatch, {tool: keep})
     done = bench.execute("firewall_rule_add", rule=rule)
     mark = done.data["snapshot"]["state"]["mark"]
@@ -216,11 +442,14 @@ def test_names_fail_over_in_resolved_and_back(resolved, tmp_path):
     assert now == ["192.0.2.1 192.0.2.9\n", "192.0.2.9\n"]
 
 
-@pytest.mark.parametrize(("primary", "secondary", "reason"), [
-    ("192.0.2.77", "127.0.0.2", "192.0.2.77 is not among the name servers of this host"),
-    ("192.0.2.1", "127.0.0.3", "127.0.0.3 does not answer"),
-    ("192.0.2.1", "dns.example", "bad_params: dns.example is not an address"),
-])
+@pytest.mark.parametrize(
+    ("primary", "secondary", "reason"),
+    [
+        ("192.0.2.77", "127.0.0.2", "192.0.2.77 is not among the name servers of this host"),
+        ("192.0.2.1", "127.0.0.3", "127.0.0.3 does not answer"),
+        ("192.0.2.1", "dns.example", "bad_params: dns.example is not an address"),
+    ],
+)
 def test_names_are_not_moved_to_nobody(resolved, primary, secondary, reason):
     refused = resolved.execute("failover_dns", primary=primary, secondary=secondary)
     assert (refused.ran.status, refused.data["undone"]) == ("failed", True)

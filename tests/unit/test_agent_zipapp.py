@@ -1,4 +1,5 @@
 """The agent file: the same bytes from the same source, and nothing in it that a bare host misses or must not see."""
+
 import ast
 import io
 import pathlib
@@ -23,7 +24,8 @@ def test_the_same_source_gives_the_same_bytes():
     archive = zipfile.ZipFile(io.BytesIO(zipapp.agent_file().data))
     assert names() == sorted(names())
     assert {(one.date_time, one.compress_type, one.external_attr) for one in archive.infolist()} == {
-        ((1980, 1, 1, 0, 0, 0), zipfile.ZIP_STORED, 0o100644 << 16)}
+        ((1980, 1, 1, 0, 0, 0), zipfile.ZIP_STORED, 0o100644 << 16)
+    }
 
 
 def test_it_carries_agent_and_wire_and_nothing_of_the_server():
@@ -34,8 +36,11 @@ def test_it_carries_agent_and_wire_and_nothing_of_the_server():
     assert any(name.startswith("licences/wsproto") for name in names())
 
 
-@pytest.mark.parametrize("path", sorted([*ROOT.glob("wire/**/*.py"), *ROOT.glob("agent/**/*.py")]),
-                         ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "path",
+    sorted([*ROOT.glob("wire/**/*.py"), *ROOT.glob("agent/**/*.py")]),
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
 def test_agent_and_wire_import_only_what_a_bare_host_has(path):
     allowed = set(sys.stdlib_module_names) | ({"opsapp"} if path.parent.name == "wire" else CARRIED)
     for node in ast.walk(ast.parse(path.read_text())):

@@ -1,4 +1,5 @@
 """The house rules that neither ruff nor import-linter can hold: docs/architecture.md, sections 2 and 3."""
+
 import ast
 import pathlib
 import sys

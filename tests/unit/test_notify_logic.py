@@ -165,11 +165,7 @@ class TestGrouping:
     @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
     @given(
         st.lists(
-            st.tuples(
-                st.floats(0, 30),
-                st.sampled_from(["a", "b"]),
-                st.sampled_from(["info", "warning", "critical"]),
-            ),
+            st.tuples(st.floats(0, 30), st.sampled_from(["a", "b"]), st.sampled_from(["info", "warning", "critical"])),
             min_size=1,
             max_size=15,
         )

@@ -1,4 +1,5 @@
 """The journal's tail in memory: rows of open and closed generations read alike."""
+
 from opsapp.series.recent import Generation
 
 

@@ -1,4 +1,5 @@
 """The action table: the 55 names, their risks, and that no parameter can become more than one argument."""
+
 from collections import Counter
 
 import pytest
@@ -29,7 +30,10 @@ run_playbook run failover_dns driver_rollback group_policy_refresh ad_replicatio
 
 def test_the_table_names_all_55_with_their_risk():
     assert {name: action.risk for name, action in ACTIONS.items()} == {
-        **dict.fromkeys(LOW, "low"), **dict.fromkeys(MEDIUM, "medium"), **dict.fromkeys(HIGH, "high")}
+        **dict.fromkeys(LOW, "low"),
+        **dict.fromkeys(MEDIUM, "medium"),
+        **dict.fromkeys(HIGH, "high"),
+    }
     assert Counter(action.risk for action in ACTIONS.values()) == {"low": 20, "medium": 22, "high": 13}
 
 
@@ -55,8 +59,11 @@ def test_restart_service_knows_four_ways_in_order():
     action = ACTIONS["restart_service"]
     params = action.check({"service": "nginx"})
     assert [handler.argv(params) for handler in action.handlers] == [
-        [["systemctl", "restart", "--", "nginx"]], [["service", "nginx", "restart"]],
-        [["rc-service", "nginx", "restart"]], [["sv", "restart", "nginx"]]]
+        [["systemctl", "restart", "--", "nginx"]],
+        [["service", "nginx", "restart"]],
+        [["rc-service", "nginx", "restart"]],
+        [["sv", "restart", "nginx"]],
+    ]
     assert action.choose({"rc-service", "sv"}.__contains__).tools == ("rc-service",)
     assert action.choose(lambda tool: False) is None
 
@@ -76,24 +83,27 @@ def test_a_mount_comes_from_an_event_about_one_and_from_no_other(name):
     assert action.complete({}, "nginx") == action.complete({}, None) == {}
 
 
-@pytest.mark.parametrize(("name", "params", "wrong"), [
-    ("restart_service", {}, "service"),
-    ("restart_service", {"service": "--now"}, "service"),
-    ("restart_service", {"service": "nginx; reboot"}, "service"),
-    ("restart_service", {"service": "nginx", "force": True}, "force"),
-    ("process_kill", {}, "pid"),
-    ("process_kill", {"pid": 4, "top": "cpu"}, "pid"),
-    ("process_kill", {}, "top"),
-    ("process_kill", {"pid": 1}, "pid"),
-    ("scale_container", {"container": "web"}, "cpu_limit"),
-    ("scale_container", {"container": "web"}, "mem_limit"),
-    ("nice_adjust", {"pid": 7, "priority": 20}, "priority"),
-    ("scale_container", {"container": "web", "mem_limit": "lots"}, "mem_limit"),
-    ("firewall_rule_add", {"rule": "-j DROP"}, "rule"),
-    ("firewall_rule_add", {"rule": {"direction": "in", "action": "drop", "raw": "x"}}, "rule"),
-    ("temp_cleanup", {"path": "tmp"}, "path"),
-    ("webhook", {"url": "file:///etc/passwd"}, "url"),
-])
+@pytest.mark.parametrize(
+    ("name", "params", "wrong"),
+    [
+        ("restart_service", {}, "service"),
+        ("restart_service", {"service": "--now"}, "service"),
+        ("restart_service", {"service": "nginx; reboot"}, "service"),
+        ("restart_service", {"service": "nginx", "force": True}, "force"),
+        ("process_kill", {}, "pid"),
+        ("process_kill", {"pid": 4, "top": "cpu"}, "pid"),
+        ("process_kill", {}, "top"),
+        ("process_kill", {"pid": 1}, "pid"),
+        ("scale_container", {"container": "web"}, "cpu_limit"),
+        ("scale_container", {"container": "web"}, "mem_limit"),
+        ("nice_adjust", {"pid": 7, "priority": 20}, "priority"),
+        ("scale_container", {"container": "web", "mem_limit": "lots"}, "mem_limit"),
+        ("firewall_rule_add", {"rule": "-j DROP"}, "rule"),
+        ("firewall_rule_add", {"rule": {"direction": "in", "action": "drop", "raw": "x"}}, "rule"),
+        ("temp_cleanup", {"path": "tmp"}, "path"),
+        ("webhook", {"url": "file:///etc/passwd"}, "url"),
+    ],
+)
 def test_wrong_parameters_are_named(name, params, wrong):
     with pytest.raises(WireError) as caught:
         ACTIONS[name].check(params)
@@ -119,6 +129,11 @@ def test_a_listing_says_the_type_of_each_parameter():
     for action in ACTIONS.values():
         assert all(param["type"] for param in action.describe()["params"].values()), action.name
     assert ACTIONS["nice_adjust"].describe()["params"]["priority"] == {
-        "type": "integer", "minimum": -20, "maximum": 19, "required": False, "default": 10}
+        "type": "integer",
+        "minimum": -20,
+        "maximum": 19,
+        "required": False,
+        "default": 10,
+    }
     rule = ACTIONS["firewall_rule_add"].describe()["params"]["rule"]
     assert (rule["type"], rule["properties"]["direction"]["choices"]) == ("object", ["in", "out"])

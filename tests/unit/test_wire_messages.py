@@ -1,4 +1,5 @@
 """The session's vocabulary: what is accepted, what is refused, and that nothing else can happen."""
+
 import json
 
 import pytest
@@ -19,14 +20,26 @@ REPORT = {"hostname": "box-1", "os": "Debian 12", "cpu_percent": 3.5, "uptime_s"
 RESULT = {"command_id": "c1", "status": "done", "exit_code": 0, "output": "hello\n"}
 
 
-@pytest.mark.parametrize(("kind", "fields"), [
-    ("hello", {"protocol": 1, "agent_id": "a1", "machine_id": "m", "hostname": "box-1", "version": "0.1.0",
-               "held": [{"command_id": "c1", "state": "running"}]}),
-    ("report", {"id": "r1", "report": REPORT}),
-    ("result", {"id": "c1", "result": RESULT}),
-    ("started", {"command_id": "c1", "started_at": 1.5}),
-    ("closed", {"stream": 4, "code": "end"}),
-])
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        (
+            "hello",
+            {
+                "protocol": 1,
+                "agent_id": "a1",
+                "machine_id": "m",
+                "hostname": "box-1",
+                "version": "0.1.0",
+                "held": [{"command_id": "c1", "state": "running"}],
+            },
+        ),
+        ("report", {"id": "r1", "report": REPORT}),
+        ("result", {"id": "c1", "result": RESULT}),
+        ("started", {"command_id": "c1", "started_at": 1.5}),
+        ("closed", {"stream": 4, "code": "end"}),
+    ],
+)
 def test_what_the_agent_says_arrives_as_it_was_said(kind, fields):
     heard = messages.decode(messages.encode(kind, **fields), "agent")
     assert heard["type"] == kind
@@ -44,8 +57,7 @@ def test_a_command_arrives_even_of_a_kind_from_the_future():
 
 
 def test_parameters_get_their_defaults():
-    assert check_params("shell", {"command": "id"}) == {
-        "command": "id", "timeout": 60, "env": {}, "interpreter": None}
+    assert check_params("shell", {"command": "id"}) == {"command": "id", "timeout": 60, "env": {}, "interpreter": None}
 
 
 def test_a_message_from_the_wrong_side_is_refused():
@@ -55,17 +67,32 @@ def test_a_message_from_the_wrong_side_is_refused():
     assert caught.value.code == "wrong_sender"
 
 
-@pytest.mark.parametrize("frame", [
-    "", "[]", "{}", "null", "{", '{"type": 7}', '{"type": "nonsense"}', '{"type": ["ping"]}',
-    '{"type":"ping","id":"\\ud800"}',
-    '{"type":"ping","id":NaN}', '{"type":"ping","id":1' + "0" * 5000 + "}", '{"type":"ping","id":' + "[" * 100_000,
-    '{"type":"hello"}', '{"type":"report","id":"r","report":{"hostname":"h","os":"o","cpu_percent":true}}',
-    '{"type":"report","id":"r","report":{"hostname":"h","os":"o","cpu_percent":"7"}}',
-    '{"type":"report","id":"r","report":{"hostname":"h","os":"o","metrics":{"x":1e999}}}',
-    '{"type":"report","id":"r","report":{"hostname":"h","os":"o","uptime_s":1.5}}',
-    '{"type":"result","id":"c","result":{"command_id":"c","status":"queued"}}',
-    '{"type":"ping","id":"../../etc"}', b"\xff\xfe", b'{"type":"ping","id":"\xc3"}',
-])
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "",
+        "[]",
+        "{}",
+        "null",
+        "{",
+        '{"type": 7}',
+        '{"type": "nonsense"}',
+        '{"type": ["ping"]}',
+        '{"type":"ping","id":"\\ud800"}',
+        '{"type":"ping","id":NaN}',
+        '{"type":"ping","id":1' + "0" * 5000 + "}",
+        '{"type":"ping","id":' + "[" * 100_000,
+        '{"type":"hello"}',
+        '{"type":"report","id":"r","report":{"hostname":"h","os":"o","cpu_percent":true}}',
+        '{"type":"report","id":"r","report":{"hostname":"h","os":"o","cpu_percent":"7"}}',
+        '{"type":"report","id":"r","report":{"hostname":"h","os":"o","metrics":{"x":1e999}}}',
+        '{"type":"report","id":"r","report":{"hostname":"h","os":"o","uptime_s":1.5}}',
+        '{"type":"result","id":"c","result":{"command_id":"c","status":"queued"}}',
+        '{"type":"ping","id":"../../etc"}',
+        b"\xff\xfe",
+        b'{"type":"ping","id":"\xc3"}',
+    ],
+)
 def test_malformed_messages_are_refused(frame):
     with pytest.raises(WireError):
         messages.decode(frame, "agent")
@@ -125,25 +152,28 @@ def test_no_parameters_cause_anything_but_a_wire_error(kind, params):
     assert set(clean) == set(COMMANDS[kind])
 
 
-@pytest.mark.parametrize(("kind", "params", "wrong"), [
-    ("shell", {}, "command"),
-    ("shell", {"command": "id", "timeout": 0}, "timeout"),
-    ("shell", {"command": "id", "timeout": 3601}, "timeout"),
-    ("shell", {"command": "id", "timeout": True}, "timeout"),
-    ("shell", {"command": "a\0b"}, "command"),
-    ("shell", {"command": "id", "shell": "zsh"}, "shell"),
-    ("shell", {"command": "id", "interpreter": "sh -c"}, "interpreter"),
-    ("service", {"service": "-nginx", "action": "stop"}, "service"),
-    ("service", {"service": "a b", "action": "stop"}, "service"),
-    ("service", {"service": "nginx", "action": "destroy"}, "action"),
-    ("logs", {"source": "file"}, "path"),
-    ("logs", {"source": "file", "path": "etc/passwd"}, "path"),
-    ("logs", {}, "unit"),
-    ("heal", {"heal_id": "h", "token": 1, "phase": "execute"}, "action_type"),
-    ("heal", {"heal_id": "h", "token": 1, "phase": "execute", "action_type": "restart_service"}, "service"),
-    ("update", {"version": "1", "sha256": "x"}, "sha256"),
-    ("nonsense", {}, "type"),
-])
+@pytest.mark.parametrize(
+    ("kind", "params", "wrong"),
+    [
+        ("shell", {}, "command"),
+        ("shell", {"command": "id", "timeout": 0}, "timeout"),
+        ("shell", {"command": "id", "timeout": 3601}, "timeout"),
+        ("shell", {"command": "id", "timeout": True}, "timeout"),
+        ("shell", {"command": "a\0b"}, "command"),
+        ("shell", {"command": "id", "shell": "zsh"}, "shell"),
+        ("shell", {"command": "id", "interpreter": "sh -c"}, "interpreter"),
+        ("service", {"service": "-nginx", "action": "stop"}, "service"),
+        ("service", {"service": "a b", "action": "stop"}, "service"),
+        ("service", {"service": "nginx", "action": "destroy"}, "action"),
+        ("logs", {"source": "file"}, "path"),
+        ("logs", {"source": "file", "path": "etc/passwd"}, "path"),
+        ("logs", {}, "unit"),
+        ("heal", {"heal_id": "h", "token": 1, "phase": "execute"}, "action_type"),
+        ("heal", {"heal_id": "h", "token": 1, "phase": "execute", "action_type": "restart_service"}, "service"),
+        ("update", {"version": "1", "sha256": "x"}, "sha256"),
+        ("nonsense", {}, "type"),
+    ],
+)
 def test_wrong_parameters_are_named(kind, params, wrong):
     with pytest.raises(WireError) as caught:
         check_params(kind, params)
@@ -202,9 +232,14 @@ def test_an_agent_cannot_call_a_command_queued():
 
 
 def test_poll_answers_are_checked_like_messages():
-    answer = messages.check_poll_answer({"status": "ok", "interval": 15, "commands": [
-        {"command_id": "c1", "type": "shell", "params": {"command": "id"}}], "policy_version": 0})
+    answer = messages.check_poll_answer(
+        {
+            "status": "ok",
+            "interval": 15,
+            "commands": [{"command_id": "c1", "type": "shell", "params": {"command": "id"}}],
+            "policy_version": 0,
+        }
+    )
     assert answer["commands"][0]["command_id"] == "c1"
     with pytest.raises(WireError):
-        messages.check_poll_answer({"status": "ok", "interval": 15,
-                                    "commands": [{"command_id": "", "type": "shell"}]})
+        messages.check_poll_answer({"status": "ok", "interval": 15, "commands": [{"command_id": "", "type": "shell"}]})

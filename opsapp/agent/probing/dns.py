@@ -1,4 +1,5 @@
 """dns: a question to one resolver over UDP, and over TCP when the answer was cut. As much of RFC 1035 as that needs."""
+
 from __future__ import annotations
 
 import ipaddress
@@ -74,7 +75,7 @@ def _is_answer(answer: bytes, query: bytes) -> bool:
     """To this question; anything else is noise or a forgery."""
     if len(answer) < 12 or answer[:2] != query[:2] or not struct.unpack("!H", answer[2:4])[0] & ANSWER:
         return False
-    return answer[12:12 + len(query) - 12].lower() == query[12:].lower()
+    return answer[12 : 12 + len(query) - 12].lower() == query[12:].lower()
 
 
 def _bare(text: str) -> str:
@@ -105,7 +106,7 @@ def records(answer: bytes, kind: int) -> List[str]:
         at = _name(answer, at)[1] + 4
     for _ in range(answers):
         at = _name(answer, at)[1]
-        its, _, _, size = struct.unpack("!HHIH", answer[at:at + 10])
+        its, _, _, size = struct.unpack("!HHIH", answer[at : at + 10])
         at += 10
         if its == kind:
             found.append(_text(answer, at, size, kind))
@@ -114,7 +115,7 @@ def records(answer: bytes, kind: int) -> List[str]:
 
 
 def _text(answer: bytes, at: int, size: int, kind: int) -> str:
-    data = answer[at:at + size]
+    data = answer[at : at + size]
     if kind in (TYPES["A"], TYPES["AAAA"]):
         return str(ipaddress.ip_address(data))
     if kind in (TYPES["NS"], TYPES["CNAME"], TYPES["PTR"]):
@@ -126,14 +127,14 @@ def _text(answer: bytes, at: int, size: int, kind: int) -> str:
     if kind == TYPES["SOA"]:
         first, after = _name(answer, at)
         second, after = _name(answer, after)
-        return f"{first} {second} " + " ".join(map(str, struct.unpack("!IIIII", answer[after:after + 20])))
+        return f"{first} {second} " + " ".join(map(str, struct.unpack("!IIIII", answer[after : after + 20])))
     if kind == TYPES["CAA"]:
-        tag = data[2:2 + data[1]].decode("ascii")
-        return f'{data[0]} {tag} "{data[2 + data[1]:].decode("utf-8", "replace")}"'
+        tag = data[2 : 2 + data[1]].decode("ascii")
+        return f'{data[0]} {tag} "{data[2 + data[1] :].decode("utf-8", "replace")}"'
     pieces = []
     while data:
-        pieces.append(data[1:1 + data[0]].decode("utf-8", "replace"))
-        data = data[1 + data[0]:]
+        pieces.append(data[1 : 1 + data[0]].decode("utf-8", "replace"))
+        data = data[1 + data[0] :]
     return " ".join(f'"{piece}"' for piece in pieces)
 
 
@@ -144,12 +145,12 @@ def _name(answer: bytes, at: int) -> Tuple[str, int]:
         size = answer[at]
         if size & 0xC0 == 0xC0:
             end = end or at + 2
-            at = struct.unpack("!H", answer[at:at + 2])[0] & 0x3FFF
+            at = struct.unpack("!H", answer[at : at + 2])[0] & 0x3FFF
             if at >= limit:
                 raise ValueError("a pointer forward")
             limit = at
         elif size:
-            labels.append(answer[at + 1:at + 1 + size].decode("ascii", "replace"))
+            labels.append(answer[at + 1 : at + 1 + size].decode("ascii", "replace"))
             at += 1 + size
         else:
             return ".".join(labels) + ".", end or at + 1

@@ -1,4 +1,5 @@
 """How a probe reaches the network: names to allowed addresses, sockets that end with the probe's time."""
+
 from __future__ import annotations
 
 import socket
@@ -95,7 +96,7 @@ class Gate:
                 # Not TLS's own shutdown: it would take the object away under the thread that reads.
                 socket.socket.shutdown(sock, socket.SHUT_RDWR)
             except OSError:
-                continue    # not connected, or closed meanwhile
+                continue  # not connected, or closed meanwhile
 
     def clear(self) -> None:
         """The probe's own thread, at its end."""

@@ -1,4 +1,5 @@
 """tcp, ping and tls: a connection, an echo, a handshake. The same judgements as the server's own probes make."""
+
 from __future__ import annotations
 
 import calendar
@@ -34,7 +35,7 @@ def ping(target: Dict[str, Any], gate: Gate) -> Dict[str, Any]:
     request, reply = _ECHO[family]
     head = struct.pack("!BBHHH", request, 0, 0, int.from_bytes(os.urandom(2), "big"), 1)
     packet = head + token
-    if family == socket.AF_INET:    # for IPv6 the kernel computes it
+    if family == socket.AF_INET:  # for IPv6 the kernel computes it
         packet = packet[:2] + struct.pack("!H", _checksum(packet)) + packet[4:]
     sock.connect((address, 0))
     sock.send(packet)
@@ -42,11 +43,12 @@ def ping(target: Dict[str, Any], gate: Gate) -> Dict[str, Any]:
         sock.settimeout(gate.left())
         data = sock.recv(2048)
         if sock.type == socket.SOCK_RAW and family == socket.AF_INET and data and data[0] >> 4 == 4:
-            data = data[(data[0] & 0xF) * 4:]
+            data = data[(data[0] & 0xF) * 4 :]
         if data and data[0] == reply and data[8:] == token:
             took = gate.elapsed()
-            return outcome(True, round(took - named, 2), "echo received",
-                           phases={"name": named, "echo": round(took - named, 2)})
+            return outcome(
+                True, round(took - named, 2), "echo received", phases={"name": named, "echo": round(took - named, 2)}
+            )
 
 
 def _echo_socket(gate: Gate, address: str, family: int) -> socket.socket:
@@ -119,14 +121,14 @@ def not_after(der: bytes) -> float:
     _, inside, _ = _element(der, 0)
     _, at, _ = _element(der, inside)
     tag, _, end = _element(der, at)
-    if tag == 0xA0:    # the version, which old ones leave out
+    if tag == 0xA0:  # the version, which old ones leave out
         at = end
-    for _ in range(3):    # serial number, algorithm, issuer
+    for _ in range(3):  # serial number, algorithm, issuer
         at = _element(der, at)[2]
     _, begins, _ = _element(der, at)
     tag, begin, end = _element(der, _element(der, begins)[2])
     said = der[begin:end].decode("ascii")
-    if tag == 0x17:    # two digits of the year
+    if tag == 0x17:  # two digits of the year
         said = ("20" if said[:2] < "50" else "19") + said
     return calendar.timegm(time.strptime(said, "%Y%m%d%H%M%SZ"))
 
@@ -138,7 +140,7 @@ def _element(der: bytes, at: int) -> Tuple[int, int, int]:
         at += 2
         if length & 0x80:
             size = length & 0x7F
-            length = int.from_bytes(der[at:at + size], "big")
+            length = int.from_bytes(der[at : at + size], "big")
             at += size
     except IndexError:
         raise Failed("an unreadable certificate") from None

@@ -1,4 +1,5 @@
 """Probes on their way: a thread looks, another one answers in time whether it has come back or not."""
+
 from __future__ import annotations
 
 import logging
@@ -9,7 +10,7 @@ from . import dns, plain, web
 from .gate import Failed, Gate, Unavailable, outcome
 
 log = logging.getLogger("probing")
-MOST = 64       # under way at once, those included that have been answered for and still hang on a name
+MOST = 64  # under way at once, those included that have been answered for and still hang on a name
 SLACK_S = 0.25  # for a probe that notices by itself that its time is up
 
 PROBES: Dict[str, Callable[[Dict[str, Any], Gate], Dict[str, Any]]] = {

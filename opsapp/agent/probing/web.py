@@ -1,4 +1,5 @@
 """http, keyword and json: one request, redirects followed by ourselves, judged by its status and its body."""
+
 from __future__ import annotations
 
 import http.client
@@ -106,7 +107,7 @@ class Look:
             pieces.append(piece)
             size += len(piece)
         body = b"".join(pieces)
-        if answer.getheader("Content-Encoding", "") in ("gzip", "deflate"):    # it was not asked for, and some send it
+        if answer.getheader("Content-Encoding", "") in ("gzip", "deflate"):  # it was not asked for, and some send it
             try:
                 body = zlib.decompressobj(47).decompress(body, BODY_CAP + 1)
             except zlib.error:
@@ -141,8 +142,15 @@ def probe(target: Dict[str, Any], gate: Gate) -> Dict[str, Any]:
         return outcome(False, gate.elapsed(), f"no HTTP: {error or type(error).__name__}")
     took = gate.elapsed()
     wrong = status_problem(reply.status, target["expected_status"]) or body_problem(target, reply.body)
-    return outcome(not wrong, took, wrong or f"HTTP {reply.status}", phases={**look_at.phases, "total": took},
-                   certificate_days=look_at.days, protocol=reply.protocol, http_status=reply.status)
+    return outcome(
+        not wrong,
+        took,
+        wrong or f"HTTP {reply.status}",
+        phases={**look_at.phases, "total": took},
+        certificate_days=look_at.days,
+        protocol=reply.protocol,
+        http_status=reply.status,
+    )
 
 
 def status_problem(status: int, wanted: Optional[int]) -> str:

@@ -8,13 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from opsapp.agents.resources import (
-    Agent,
-    agents_of,
-    find_agent,
-    keep_index,
-    with_open_commands,
-)
+from opsapp.agents.resources import Agent, agents_of, find_agent, keep_index, with_open_commands
 from opsapp.lib.problems import Invalid
 from opsapp.runtime.fencing import store_id
 from opsapp.runtime.sealing import seal_of
@@ -49,7 +43,7 @@ def send_command(
 ) -> str:
     """A durable command, in the caller's transaction; its id. It leaves once that is committed. What is in `hide`
     reaches the agent and is shown nowhere: not in the record's parameters, not in its output."""
-    agent, node = find_agent(root, agent_id), node_of(root._p_jar)
+    agent, node = find_agent(root, agent_id), node_of(root)
     given = {**params} if timeout is None else {"timeout": timeout, **params}
     now, patience = node.clock.now(), node.config["agents"]["command_expiry_s"] if expiry is None else expiry
     command = agent.commands.add(kind, checked(kind, given), requested_by, now, now + patience)
@@ -92,7 +86,7 @@ def cancel_command(root: Root, agent_id: str, command_id: str) -> str:
     """Have it stopped; its status afterwards. `cancelled` at once when nobody else can have it."""
     agent = find_agent(root, agent_id)
     command = agent.commands[command_id]
-    agent.commands.cancel(command, node_of(root._p_jar).clock.now())
+    agent.commands.cancel(command, node_of(root).clock.now())
     settle(root, agent, ended=command.final)
     wake_after_commit(root, QUEUE)
     return command.status
@@ -117,7 +111,7 @@ def settle(root: Root, agent: Agent, *, ended: bool) -> None:
 def claim(root: Root, sessions: Mapping[str, str]) -> dict[str, tuple[list[dict[str, Any]], list[str]]]:
     """What has to go out on these sessions ({agent: session id}) now. It is marked as offered by the commit, before
     it is sent: from then on only the agent knows."""
-    now, found = node_of(root._p_jar).clock.now(), {}
+    now, found = node_of(root).clock.now(), {}
     for agent_id in with_open_commands(root):
         if agent_id in sessions and agent_id in agents_of(root):
             agent, told = agents_of(root)[agent_id], {"again": False, "store": store_id(root)}
@@ -142,13 +136,13 @@ def fitting(commands: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def acknowledged(root: Root, agent_id: str, command_id: str) -> None:
     agent = agents_of(root).get(agent_id)
     if agent is not None:
-        agent.commands.acknowledge(command_id, node_of(root._p_jar).clock.now())
+        agent.commands.acknowledge(command_id, node_of(root).clock.now())
 
 
 def started(root: Root, agent_id: str, command_id: str, at: float) -> None:
     agent = agents_of(root).get(agent_id)
     if agent is not None:
-        agent.commands.start(command_id, at, node_of(root._p_jar).clock.now())
+        agent.commands.start(command_id, at, node_of(root).clock.now())
 
 
 def take_result(root: Root, agent_id: str, result: Mapping[str, Any], session: str) -> None:
@@ -156,7 +150,7 @@ def take_result(root: Root, agent_id: str, result: Mapping[str, Any], session: s
     session says that is no longer the agent's, or of another machine than the one that has the command."""
     agent = agents_of(root).get(agent_id)
     if agent is not None and agent.state.session == session:
-        now, machine = node_of(root._p_jar).clock.now(), agent.state.machine_id
+        now, machine = node_of(root).clock.now(), agent.state.machine_id
         ended = agent.commands.finish(result["command_id"], now, result, machine)
         settle(root, agent, ended=ended)
 

@@ -19,7 +19,7 @@ from .memory import memory_of
 
 def create(root: Root, label: str, tags: list[str]) -> tuple[str, str]:
     """A new agent's id and its key."""
-    agent_id, key = add_agent(root, label, tags, node_of(root._p_jar).clock.now())
+    agent_id, key = add_agent(root, label, tags, node_of(root).clock.now())
     touched(root, agent_id)
     return agent_id, key
 
@@ -75,7 +75,7 @@ def revoke_key(root: Root, agent: Agent) -> None:
 
 def delete(root: Root, agent: Agent) -> None:
     """Nothing of it stays, and no session of it."""
-    node, agent_id = node_of(root._p_jar), agent.id
+    node, agent_id = node_of(root), agent.id
     told = {"agent_id": agent_id, "label": agent.label, "hostname": agent.hostname}
     unfinished = [command.__name__ for command in agent.commands.unfinished()]
     erasing.forget(root, agent.series.values(), int(node.clock.now() * 1000))

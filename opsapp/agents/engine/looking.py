@@ -43,7 +43,7 @@ class HostFacts(NamedTuple):
 
 def hosts(root: Root) -> list[HostFacts]:
     """Every agent that was ever heard."""
-    node = node_of(root._p_jar)
+    node = node_of(root)
     directory, interval = directory_of(node), memory_of(node).interval
     return [
         HostFacts(
@@ -68,7 +68,7 @@ def is_connected(node: Node, state: AgentState | Facts, agent_id: str) -> bool:
 
 def session_elsewhere(root: Root, agent_id: str) -> str | None:
     """The other node that holds a session of it."""
-    node, agent = node_of(root._p_jar), agents_of(root).get(agent_id)
+    node, agent = node_of(root), agents_of(root).get(agent_id)
     return None if agent is None or agent_id in memory_of(node).connected else held_by(node, agent)
 
 
@@ -92,7 +92,7 @@ def status_of(node: Node, agent: Agent) -> str:
 
 def rows(root: Root) -> list[dict[str, Any]]:
     """The list, from memory; by label."""
-    node = node_of(root._p_jar)
+    node = node_of(root)
     directory = directory_of(node)
     found = sorted(directory.all(root), key=lambda facts: (facts.label, facts.id))
     rows = [row(node, facts, directory.shares_name(facts)) for facts in found]
@@ -122,7 +122,7 @@ def row(node: Node, facts: Facts, shares_name: bool) -> dict[str, Any]:
 
 def detail(root: Root, agent: Agent) -> dict[str, Any]:
     """Everything of one agent."""
-    node = node_of(root._p_jar)
+    node = node_of(root)
     metrics, at = metrics_of(node, agent.id)
     connected, skew = is_connected(node, agent.state, agent.id), memory_of(node).skew(agent.id)
     return {
@@ -148,7 +148,7 @@ def metrics_of(node: Node, agent_id: str) -> tuple[dict[str, Any], float | None]
 
 def history(root: Root, agent: Agent, *, range_h: int, resolution: int) -> list[dict[str, Any]]:
     """Means per bucket of everything that is kept; a bucket without a report is left out."""
-    node = node_of(root._p_jar)
+    node = node_of(root)
     now, width = int(node.clock.now() * 1000), resolution * 1000
     reading = node.series.reading(root)
     points: dict[int, dict[str, Any]] = {}

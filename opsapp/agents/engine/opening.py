@@ -31,7 +31,7 @@ def open_session(
     agent = agents_of(root).get(agent_id)
     if agent is None or agent.key_digest != key.digest:
         raise Unauthenticated("The key has been replaced or revoked.")
-    node, state = node_of(root._p_jar), agent.state
+    node, state = node_of(root), agent.state
     now = node.clock.now()
     if lives_elsewhere(node, state) and state.machine_id != hello["machine_id"]:
         raise Clone("Another machine is connected with this key.")
@@ -55,14 +55,14 @@ def close_session(root: Root, agent_id: str, session: str) -> None:
     if agent is not None and agent.state.session == session:
         agent.state.session = ""
         touched(root, agent_id)
-        agent.state.last_seen = node_of(root._p_jar).clock.now()
+        agent.state.last_seen = node_of(root).clock.now()
 
 
 def flag_clone(root: Root, agent_id: str) -> None:
     """Somebody else tried to be this agent."""
     agent = agents_of(root).get(agent_id)
     if agent is not None:
-        agent.state.clone_at = node_of(root._p_jar).clock.now()
+        agent.state.clone_at = node_of(root).clock.now()
         touched(root, agent_id)
         emit(
             root,

@@ -58,7 +58,7 @@ def give_policies(
     bundle: dict[str, Any] = {
         "agent_id": agent_id,
         "version": version_of(agent) + 1,
-        "issued_at": node_of(root._p_jar).clock.now(),
+        "issued_at": node_of(root).clock.now(),
         "expires_at": expires_at,
         "offline_after_s": offline_after_s,
         "budget": budget,

@@ -33,7 +33,7 @@ class Clone(Conflict):
 
 def take_report(root: Root, agent: Agent, report: Mapping[str, Any], *, ip: str, session: str | None = "") -> None:
     """Everything but results and commands. Writes what differs and nothing else."""
-    node = node_of(root._p_jar)
+    node = node_of(root)
     now = node.clock.now()
     if report.get("reason") != "spooled":  # who the host was then is not who it is
         note_host(root, agent, report, report.get("ip") or ip)
@@ -47,7 +47,7 @@ def take_report(root: Root, agent: Agent, report: Mapping[str, Any], *, ip: str,
 
 def take_outcome(root: Root, agent_id: str, outcome: Mapping[str, Any], skew: float | None) -> None:
     """A heal that the agent did alone waits for healing, with its time by our clock."""
-    at = by_our_clock(outcome["created_at"], skew, node_of(root._p_jar).clock.now())
+    at = by_our_clock(outcome["created_at"], skew, node_of(root).clock.now())
     keep_outcome(root, agent_id, {**outcome, "created_at": at})
     wake_after_commit(root, OUTCOMES)
 
@@ -56,7 +56,7 @@ def note_silence(agent: Agent, now: float) -> None:
     """It is heard: for how long was it not, if it may have healed alone meanwhile?"""
     if agent.policies is None:
         return
-    since = memory_of(node_of(agent._p_jar)).last_seen(agent.id, agent.state.last_seen)
+    since = memory_of(node_of(agent)).last_seen(agent.id, agent.state.last_seen)
     if since is not None and now - since >= ALONE_PART * agent.policies.bundle["offline_after_s"]:
         agent.state.silences = with_silence(agent.state.silences, since, now)
 
@@ -86,7 +86,7 @@ def note_series(root: Root, agent: Agent, report: Mapping[str, Any]) -> None:
     new = sorted(kept_values(report).keys() - agent.series.keys())
     if not new:
         return
-    node, known = node_of(root._p_jar), agent.series
+    node, known = node_of(root), agent.series
     if len(known) + len(new) > MOST_SERIES:  # mounts come and go for ever: only those that are there now go on
         known = {name: number for name, number in known.items() if name in kept_values(report)}
     agent.series = {**known, **dict(zip(new, node.series.numbers.take(len(new)), strict=True))}
@@ -97,14 +97,14 @@ def note_series(root: Root, agent: Agent, report: Mapping[str, Any]) -> None:
 def note_manifest(root: Root, agent: Agent, manifest: Mapping[str, Any] | None) -> None:
     """What the host can do, as it was last probed."""
     if manifest is not None and (agent.manifest is None or agent.manifest.values != manifest):
-        agent.manifest = Manifest(dict(manifest), node_of(root._p_jar).clock.now())
+        agent.manifest = Manifest(dict(manifest), node_of(root).clock.now())
         touched(root, agent.id)
 
 
 def become(root: Root, agent: Agent, status: str, *, session: str | None = "") -> None:
     """An agent's state, written when it changes, and `last_seen` now and then while it lives. `session` None: it is
     where it was."""
-    node, state = node_of(root._p_jar), agent.state
+    node, state = node_of(root), agent.state
     now, here = node.clock.now(), owner(node)
     rare = 10 * memory_of(node).interval
     if status == "online":
@@ -182,7 +182,7 @@ def take_poll(
 ) -> dict[str, Any]:
     """A report by polling: all that is in it, and the answer with what waits for the agent. While a session is open,
     on whichever node, that one has the commands, and another machine is a clone."""
-    node, queue = node_of(root._p_jar), agent.commands
+    node, queue = node_of(root), agent.commands
     now = node.clock.now()
     connected = agent.id in memory_of(node).connected or lives_elsewhere(node, agent.state)
     machine = report["machine_id"] or ""

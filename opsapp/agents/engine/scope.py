@@ -18,7 +18,7 @@ class AgentScope:
 
     def named(self, root: Root, name: str) -> set[str]:
         """By id, hostname or label; from memory."""
-        agents = directory_of(node_of(root._p_jar)).all(root)
+        agents = directory_of(node_of(root)).all(root)
         return {facts.id for facts in agents if name in (facts.id, facts.hostname, facts.label)}
 
     def names(self, root: Root) -> Iterator[tuple[str, list[str]]]:

@@ -34,7 +34,7 @@ def step(node: Node) -> bool:
 def _silent(root: Root) -> list[str]:
     """Agents that have come to another status than the record says. From memory; those that are connected here, which
     are most of them, are online without a further look."""
-    node = node_of(root._p_jar)
+    node = node_of(root)
     connected = memory_of(node).connected
     return [
         facts.id
@@ -45,7 +45,7 @@ def _silent(root: Root) -> list[str]:
 
 def _mark(root: Root, agent_ids: list[str]) -> None:
     leases.check(root, LEASE)
-    node = node_of(root._p_jar)
+    node = node_of(root)
     for agent_id in agent_ids:
         agent = agents_of(root).get(agent_id)
         status = agent and looking.status_of(node, agent)
@@ -58,7 +58,7 @@ def _mark(root: Root, agent_ids: list[str]) -> None:
 
 
 def _expire(root: Root) -> None:
-    node = node_of(root._p_jar)
+    node = node_of(root)
     for agent_id in with_open_commands(root):
         agent = agents_of(root)[agent_id]
         seen = memory_of(node).last_seen(agent_id, agent.state.last_seen) or 0.0

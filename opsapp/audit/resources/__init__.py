@@ -57,7 +57,7 @@ def record(
     after: Any = None,
 ) -> None:
     """Write down what was done, in the transaction that does it. `reason` is the code of a refusal."""
-    node = node_of(root._p_jar)
+    node = node_of(root)
     logs = root.system["audit"]
     log, key = logs.get(node.writer()), chain_key(root)
     if log is None:

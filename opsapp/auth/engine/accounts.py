@@ -133,9 +133,7 @@ def _change(root: Root, username: str, values: dict[str, Any], actor: Actor, kee
     return resources.describe(user)
 
 
-def _change_own(
-    root: Root, username: str, password_hash: str, session_id: str, end_keys: bool, actor: Actor
-) -> None:
+def _change_own(root: Root, username: str, password_hash: str, session_id: str, end_keys: bool, actor: Actor) -> None:
     user = user_of(root, username)
     resources.change(root, user, {"password_hash": password_hash}, session_id, end_keys=end_keys)
     note(root, actor, "password.change", username, after={"keys_ended": end_keys})

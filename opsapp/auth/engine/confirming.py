@@ -14,9 +14,7 @@ from .secondfactor import accept
 from .signin import now_of
 
 
-def confirm(
-    node: Node, username: str, session_id: str, password: str | None, code: str | None, actor: Actor
-) -> int:
+def confirm(node: Node, username: str, session_id: str, password: str | None, code: str | None, actor: Actor) -> int:
     """Until when the session is confirmed now. Attempts are limited."""
     life = login_config(node)["confirm_s"]
     with refusals_noted(node, actor, "session.confirm", username):

@@ -132,7 +132,7 @@ def second_step(node: Node, token: str, code: str, client: Client) -> dict[str, 
 
 
 def _second_step(root: Root, token: str, code: str, client: Client, life: float) -> dict[str, Any] | Missed:
-    now, node = now_of(root), node_of(root._p_jar)
+    now, node = now_of(root), node_of(root)
     found = resources.find_partial(root, token, now)
     username = found[0].username if found else ""
     counters = login_counters(node, client.ip, username, client.held)

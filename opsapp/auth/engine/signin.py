@@ -83,4 +83,4 @@ def login_refused(node: Node, username: str, client: Client, reason: str, action
 
 
 def now_of(root: Root) -> float:
-    return node_of(root._p_jar).clock.now()
+    return node_of(root).clock.now()

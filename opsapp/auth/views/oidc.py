@@ -54,11 +54,7 @@ def authorize(context: Oidc, request: Request) -> Deferred:
 
 
 @view_config(
-    context=Oidc,
-    name="callback",
-    request_method="GET",
-    permission=NO_PERMISSION_REQUIRED,
-    returns=schemas.LoggedIn,
+    context=Oidc, name="callback", request_method="GET", permission=NO_PERMISSION_REQUIRED, returns=schemas.LoggedIn
 )
 def callback(context: Oidc, request: Request) -> Deferred:
     """Back from the identity provider: a session, as a cookie for a browser, as JSON for a program."""

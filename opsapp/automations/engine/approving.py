@@ -30,7 +30,7 @@ def request(root: Root, run: Run, automation: Automation, now: float) -> str:
         risk=None,
         requested_by=run.requested_by,
         now=now,
-        expiry_s=float(node_of(root._p_jar).config["approvals"]["expiry_s"]),
+        expiry_s=float(node_of(root).config["approvals"]["expiry_s"]),
         about={"run_id": run.id, "automation_id": run.automation_id},
         approvers=tuple(settings["approvers"]),
         quorum=settings["quorum"],
@@ -121,7 +121,7 @@ class RunApproval:
         run = runs_of(root).get(approval.about["run_id"])
         if run is None or run.status != "pending_approval":
             return
-        now = node_of(root._p_jar).clock.now()
+        now = node_of(root).clock.now()
         if approval.status == "approved":
             accepted(root, run.automation_id)
             _go_on(root, run, now)

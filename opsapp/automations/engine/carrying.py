@@ -38,7 +38,7 @@ Job = dict[str, Any]
 
 def take_up(root: Root, owner: str, known: frozenset[str], room: int) -> tuple[list[Job], bool]:
     """What this node has to begin now, marked as its own by the commit; and whether anything else moved."""
-    now, board = flow.node_of(root._p_jar).clock.now(), board_of(root)
+    now, board = flow.node_of(root).clock.now(), board_of(root)
     moved = flow.moment_come(root, now)
     flow.promote(root, now)
     mine = [run_id for run_id, who in board.claimed.items() if who == owner and run_id not in known]
@@ -104,13 +104,13 @@ def write_output(root: Root, run_id: str, owner: str, text: str) -> bool:
     run = runs_of(root).get(run_id)
     if run is None or run.owner != owner:
         return False
-    flow.write(root, run, text, flow.node_of(root._p_jar).clock.now())
+    flow.write(root, run, text, flow.node_of(root).clock.now())
     return not run.output.cut
 
 
 def finish(root: Root, run_id: str, owner: str, attempt: int, text: str, ended: Ended) -> None:
     """The outcome, once: a run that is another's by now, or over, is left as it is."""
-    run, now = runs_of(root).get(run_id), flow.node_of(root._p_jar).clock.now()
+    run, now = runs_of(root).get(run_id), flow.node_of(root).clock.now()
     if run is None or run.owner != owner or run.attempt != attempt:
         return
     flow.write(root, run, text, now)
@@ -122,7 +122,7 @@ def finish(root: Root, run_id: str, owner: str, attempt: int, text: str, ended: 
 
 def recover(root: Root, alive: frozenset[str]) -> int:
     """What nodes that are gone had under way is lost; how many claims they left."""
-    now, found = flow.node_of(root._p_jar).clock.now(), 0
+    now, found = flow.node_of(root).clock.now(), 0
     for run_id, owner in list(board_of(root).claimed.items()):
         if owner in alive:
             continue

@@ -209,7 +209,7 @@ def update(
             for secret in secrets_of(root).values():
                 secret.lapse(automation.id)
         _changed(root, automation.id)
-        for _, edited in node_of(root._p_jar).registry.getUtilitiesFor(IAutomationEdited):
+        for _, edited in node_of(root).registry.getUtilitiesFor(IAutomationEdited):
             edited(root, automation.id, now)
 
 

@@ -32,7 +32,7 @@ BAD = ("failed", "timeout", "lost")
 
 
 def options(root: Root) -> dict[str, Any]:
-    return node_of(root._p_jar).config["automations"]
+    return node_of(root).config["automations"]
 
 
 # -- asked
@@ -355,13 +355,13 @@ def _time_is_up(root: Root, run: Run, now: float) -> None:
 def write(root: Root, run: Run, text: str, now: float) -> None:
     """More output; whoever follows it here is woken by the commit."""
     run.write(text, now)
-    after_commit(root, watchers_of(node_of(root._p_jar)).changed, run.id)
+    after_commit(root, watchers_of(node_of(root)).changed, run.id)
 
 
 def tell_people(root: Root, run: Run) -> None:
     """The `run` event of /api/stream."""
     emit(root, "run", summary(run))
-    after_commit(root, watchers_of(node_of(root._p_jar)).changed, run.id)
+    after_commit(root, watchers_of(node_of(root)).changed, run.id)
 
 
 def summary(run: Run) -> dict[str, Any]:

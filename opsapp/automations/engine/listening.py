@@ -74,4 +74,4 @@ class Listeners:
 
 
 def listeners_of(root: Any) -> Listeners:
-    return node_of(root._p_jar).registry[KEY]
+    return node_of(root).registry[KEY]

@@ -44,7 +44,7 @@ def rows(root: Root, text: str | None) -> list[dict[str, Any]]:
 def row(root: Root, automation: Automation) -> dict[str, Any]:
     settings, state = automation.definition.settings, automation.state
     plan = automations_of(root).plan_for(automation.id)
-    following = scheduling.next_of(root, automation.id, plan, flow.node_of(root._p_jar).clock.now())
+    following = scheduling.next_of(root, automation.id, plan, flow.node_of(root).clock.now())
     return {
         "id": automation.id,
         **{name: settings[name] for name in IN_A_ROW},
@@ -69,12 +69,7 @@ def record(root: Root, automation: Automation) -> dict[str, Any]:
 
 
 def run_row(run: Run) -> dict[str, Any]:
-    return {
-        **flow.summary(run),
-        "created_at": int(run.created_at),
-        "exit_code": run.exit_code,
-        "attempt": run.attempt,
-    }
+    return {**flow.summary(run), "created_at": int(run.created_at), "exit_code": run.exit_code, "attempt": run.attempt}
 
 
 def run_record(root: Root, run: Run) -> dict[str, Any]:

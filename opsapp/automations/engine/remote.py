@@ -170,7 +170,7 @@ def write_streamed(root: Root, run_id: str, command_id: str, text: str) -> bool:
     run = runs_of(root).get(run_id)
     if run is None or run.is_over or not any(row[2:] == (command_id, "") for row in run.commands):
         return False
-    flow.write(root, run, text, node_of(root._p_jar).clock.now())
+    flow.write(root, run, text, node_of(root).clock.now())
     return not run.output.cut
 
 

@@ -45,9 +45,7 @@ def begin(flow: Flow, case: Case, plan: Plan, entry_id: int) -> None:
         snapshot=None,
     )
     turns.take(flow, case, plan.host.agent_id)
-    flow.healing.begin(
-        flow.now, at=flow.now, rule_id=case.fields["rule_id"], site=site, target=case.fields["target"]
-    )
+    flow.healing.begin(flow.now, at=flow.now, rule_id=case.fields["rule_id"], site=site, target=case.fields["target"])
     if plan.host.agent_id == SERVER:  # nothing there can be looked at beforehand
         flow.ledger.update(flow.root, entry_id, executed=True)
         _command(flow, case, "execute", params=choice.params)

@@ -178,13 +178,7 @@ class Alerts:
                 self.watching.forget(key)
 
     def _watch(
-        self,
-        key: Key,
-        one: Compiled,
-        condition: Condition,
-        place: Place,
-        samples: Mapping[str, Any],
-        now: float,
+        self, key: Key, one: Compiled, condition: Condition, place: Place, samples: Mapping[str, Any], now: float
     ) -> dict[str, Any] | None:
         self.looks += 1
         reading = read(samples, condition, now, place.interval)

@@ -30,4 +30,4 @@ class HealApproval:
         if approval.status == "approved":
             for automation_id in approval.plan.get("automation", ()):
                 accepted(root, automation_id)
-        healing_of(root).book.arrived(root, approval.__name__, node_of(root._p_jar).clock.now())
+        healing_of(root).book.arrived(root, approval.__name__, node_of(root).clock.now())

@@ -70,7 +70,7 @@ def _cause(failure: Failure, seen: World, places: Places) -> tuple[Cause, tuple[
 
 def _measure(root: Root, subjects: Collection[str]) -> None:
     """Have what others hang on measured, once this is committed."""
-    node = node_of(root._p_jar)
+    node = node_of(root)
     engine: HealingEngine | None = node.registry.queryUtility(IHealingEngine)
     if engine is not None and subjects:
         after_commit(root, node.post, engine.measure, sorted(subjects))
@@ -82,7 +82,7 @@ def _hanging(graph: Graph, targets: Collection[str]) -> Collection[str]:
 
 
 def _failing(root: Root, places: Places, graph: Graph, now: float) -> set[str]:
-    window = settings_of(node_of(root._p_jar))["absorption_window_s"]
+    window = settings_of(node_of(root))["absorption_window_s"]
     failing = world.failing_of(root, places, graph.nodes, {}, now, window)
     failing.update(name for name, _ in world.down(root))
     return failing | {place.name for place in places if place.is_agent and not place.online}

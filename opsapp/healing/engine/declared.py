@@ -113,7 +113,7 @@ DEFAULT_RULES: dict[str, dict[str, Any]] = {
 def declare(root: Root, config: Mapping[str, Any]) -> None:
     """Bring the store to what is declared. A rule that is declared no more goes; one edited by the API stays edited."""
     healing, settings = healing_of(root), config["healing"]
-    now = node_of(root._p_jar).clock.now()
+    now = node_of(root).clock.now()
     wanted = {rule["id"]: ("yaml", complete(rule)) for rule in settings["rules"]}
     if settings["default_rules"]:
         for rule_id, fields in DEFAULT_RULES.items():

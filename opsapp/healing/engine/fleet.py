@@ -30,7 +30,7 @@ class Fleet:
     def places(self, root: Root) -> Places:
         """Made anew only when an agent or a monitor is not what it was: with ten thousand of them and nothing going on,
         this is asked for every two seconds."""
-        register, agents, seen = watch_of(node_of(root._p_jar)).register, hosts(root), self._seen
+        register, agents, seen = watch_of(node_of(root)).register, hosts(root), self._seen
         version = register.version
         if seen is not None and seen[0] == version and seen[1] == agents:
             return seen[2]

@@ -23,7 +23,7 @@ ACTIVE = ("executing", "settling", "verifying")
 
 
 def health_of(root: Root) -> dict[str, Any]:
-    node, healing = node_of(root._p_jar), healing_of(root)
+    node, healing = node_of(root), healing_of(root)
     now = node.clock.now()
     components = [worker for worker in node.supervisor.status() if worker["name"].startswith("healing-")]
     paused, sick = _paused(root, healing, now), _sick(root, healing, components, now)
@@ -53,15 +53,15 @@ def _sick(root: Root, healing: Healing, components: list[dict[str, Any]], now: f
     oldest = next(iter(healing.book.due.keys()), None)
     if oldest is not None and now - oldest[0] > OLD_S:
         reasons.append(f"the queue is {now - oldest[0]:.0f} s old")
-    engine: HealingEngine | None = node_of(root._p_jar).registry.queryUtility(IHealingEngine)
+    engine: HealingEngine | None = node_of(root).registry.queryUtility(IHealingEngine)
     if engine is not None and engine.last_work_s > SLOW_S:
         reasons.append(f"the store is slow: {engine.last_work_s:.1f} s for a step")
-    if node_of(root._p_jar).store.room.is_short():
+    if node_of(root).store.room.is_short():
         reasons.append("the disk of the store is full")
     key = sealing.trouble(root)
     if key is not None:
         reasons.append(key)
-    damaged = node_of(root._p_jar).projections.damaged()
+    damaged = node_of(root).projections.damaged()
     reasons += [f"{damage} cannot be read: its object in the store is damaged" for damage in damaged]
     reasons += _braked(healing, world_now(root))
     agents = [place for place in reach_of(root).places(root) if place.is_agent]

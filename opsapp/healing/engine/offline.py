@@ -64,7 +64,7 @@ def give(
     """Give each of these agents what it may do now; what each holds then. What one is known to hold already is not read
     from the store again: of thousands that would be most of the work."""
     leases.check(root, "healing")
-    node, healing = node_of(root._p_jar), healing_of(root)
+    node, healing = node_of(root), healing_of(root)
     now = node.clock.now()
     seen, section = world.build(root, now, places, failing), node.config["healing"]["offline_policies"]
     hosts = sum(1 for place in places if place.is_agent)

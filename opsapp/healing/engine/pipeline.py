@@ -310,7 +310,7 @@ def drop_case(root: Root, now: float, places: Places, failing: Mapping[str, Any]
 
 def govern(root: Root, now: float) -> None:
     """Trust, each minute: triggers grow old, ceilings and evidence may have changed."""
-    healing, promotion = healing_of(root), thresholds_of(node_of(root._p_jar).config["healing"]).promotion
+    healing, promotion = healing_of(root), thresholds_of(node_of(root).config["healing"]).promotion
     for _, state in readable(healing["trust"], TRUST):
         trust, change = governor.evaluate(state.trust, now, promotion)
         if change is not None or now - state.trust.last_evaluated >= 30:
@@ -334,7 +334,7 @@ def purge(root: Root, before: float) -> bool:
 
 def world_now(root: Root) -> World:
     """The world as a view or an approval sees it, with what this node knows."""
-    node = node_of(root._p_jar)
+    node = node_of(root)
     engine: HealingEngine | None = node.registry.queryUtility(IHealingEngine)
     failing = engine.alerts.failing() if engine else {}
     return world.build(root, node.clock.now(), reach_of(root).places(root), failing)

@@ -19,7 +19,8 @@ from opsapp.runtime import leases
 from opsapp.runtime.projection import readable
 from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
-from opsapp.wire.conditions import Comparison, Condition, Literal, Name, parse, split
+from opsapp.wire.conditions import Comparison, Condition, Literal, Name, parse
+from opsapp.wire.readings import split
 
 from .reach import Place, reach_of
 
@@ -97,7 +98,7 @@ def read(root: Root, place: Place, now: float) -> list[Seen]:
     agent = agents_of(root).get(str(place.agent_id))
     if agent is None:
         return []
-    reading, end = node_of(root._p_jar).series.reading(root), int(now * 1000) + 1
+    reading, end = node_of(root).series.reading(root), int(now * 1000) + 1
     found = []
     for metric, number in sorted(agent.series.items()):
         points = _means(reading, number, end, LOOK_BACK_S, BUCKET_MS)

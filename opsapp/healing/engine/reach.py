@@ -136,4 +136,4 @@ class Reach(Protocol):
 
 
 def reach_of(root: Root) -> Reach:
-    return node_of(root._p_jar).registry.getUtility(IReach)
+    return node_of(root).registry.getUtility(IReach)

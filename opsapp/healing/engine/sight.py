@@ -12,8 +12,9 @@ from typing import Any
 
 from opsapp.agents.logic import STARTS_COUNTED
 from opsapp.healing.stages.world import Reading
-from opsapp.wire import conditions, restarts
-from opsapp.wire.conditions import STALE_AFTER_INTERVALS, Condition
+from opsapp.wire import restarts
+from opsapp.wire.conditions import Condition
+from opsapp.wire.readings import STALE_AFTER_INTERVALS, fresh
 
 from .reach import Place
 
@@ -92,6 +93,6 @@ def _starts(found: Mapping[str, tuple[Any, float]], unit: str) -> dict[str, int 
 def read(samples: Mapping[str, tuple[Any, float]], condition: Condition, now: float, interval: float) -> Reading:
     oldest = now - STALE_AFTER_INTERVALS * interval
     used = {name: samples[name] for name in condition.names if name in samples and samples[name][1] >= oldest}
-    verdict = condition.evaluate(conditions.fresh(used, now, interval))
+    verdict = condition.evaluate(fresh(used, now, interval))
     metrics = {name: value for name, (value, _) in used.items()}
     return Reading(verdict, metrics, min((at for _, at in used.values()), default=None))

@@ -25,7 +25,7 @@ def graph_of(root: Root) -> dict[str, Any]:
 def watched(root: Root) -> set[str]:
     """The names of everything that somebody looks at now and has not found down. Of all else nobody can say that it is
     well."""
-    live = node_of(root._p_jar).series.live
+    live = node_of(root).series.live
     found: set[str] = set()
     for place in reach_of(root).places(root):
         if place.online if place.is_agent else live.value(place.subject, "status") in WELL:

@@ -22,7 +22,7 @@ def source(root: Root, now: float) -> list[Window]:
 
 def ended(root: Root, now: float) -> None:
     """An `IWindowEnded`: what was queued is looked at again, spread over time; another window may hold it still."""
-    book, settings = healing_of(root).book, settings_of(node_of(root._p_jar))
+    book, settings = healing_of(root).book, settings_of(node_of(root))
     for case in book.all_open():
         if case.fields["queued"]:
             book.schedule(case, now + spread(case.fields["id"], settings["queue_spread_s"]))

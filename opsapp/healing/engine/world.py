@@ -41,7 +41,7 @@ class IWindowSource(Interface):
 
 def build(root: Root, now: float, places: Places, failing: Mapping[str, Any]) -> World:
     """The present world. `places` and `failing` come from what the caller sees."""
-    healing, node = healing_of(root), node_of(root._p_jar)
+    healing, node = healing_of(root), node_of(root)
     settings, graph = settings_of(node), healing["dependencies"].graph()
     failing = {target: rules for target, rules in failing.items() if places.holds(target)}
     trust = {name: state.trust for name, state in readable(healing["trust"], TRUST)}  # no rule acts without its own
@@ -142,7 +142,7 @@ def _sick(failing: Collection[str], graph: Graph) -> int:
 
 def _windows(root: Root, now: float) -> list[Window]:
     windows: list[Window] = []
-    for _, source in node_of(root._p_jar).registry.getUtilitiesFor(IWindowSource):
+    for _, source in node_of(root).registry.getUtilitiesFor(IWindowSource):
         windows.extend(source(root, now))
     return windows
 

@@ -14,13 +14,7 @@ class Watch(NamedTuple):
 
 
 def look(
-    watch: Watch,
-    verdict: bool | None,
-    now: float,
-    *,
-    hold: float,
-    cooldown: float,
-    open_case: bool,
+    watch: Watch, verdict: bool | None, now: float, *, hold: float, cooldown: float, open_case: bool
 ) -> tuple[Watch, bool]:
     """The new watch, and whether an alert fires now.
 

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from opsapp.wire.conditions import Condition, ConditionError, Name, parse, split
+from opsapp.wire.conditions import Condition, ConditionError, Name, parse
+from opsapp.wire.readings import split
 
 
 class Step(NamedTuple):

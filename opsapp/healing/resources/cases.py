@@ -68,7 +68,7 @@ class CaseBook(Persistent):
 
     def submit(self, root: Root, event: dict[str, Any]) -> None:
         """Commit an event with what made it; the pipeline receives it once."""
-        writer = node_of(root._p_jar).writer()
+        writer = node_of(root).writer()
         tree = self.inbox.get(writer)
         if tree is None:
             tree = self.inbox[writer] = LOBTree()

@@ -143,7 +143,7 @@ class Ledger(Folder):
         self.open.remove(entry_id)
         self._chain(record, key)
         if record["executed"]:
-            self._count(record, now, thresholds_of(node_of(root._p_jar).config["healing"]).skip)
+            self._count(record, now, thresholds_of(node_of(root).config["healing"]).skip)
         self.tell(root, record)
         return record
 

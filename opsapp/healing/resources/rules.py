@@ -50,7 +50,7 @@ class Rules(Folder):
 
     def touch(self, root: Root) -> None:
         self.version += 1
-        reader = node_of(root._p_jar).registry.queryUtility(IRuleReader)
+        reader = node_of(root).registry.queryUtility(IRuleReader)
         if reader is not None:
             after_commit(root, reader)
 
@@ -111,7 +111,7 @@ class TrustState(Record):
         if before.current_level != trust.current_level:
             root["api"]["healing"].book.review(root, trust.rule_id, now)
         if (before.current_level, before.ceiling) != (trust.current_level, trust.ceiling):
-            thresholds = thresholds_of(node_of(root._p_jar).config["healing"])
+            thresholds = thresholds_of(node_of(root).config["healing"])
             emit(root, "trust", {**self.plain(now, thresholds), "old_level": before.current_level, "cause": cause})
 
 
@@ -167,7 +167,7 @@ def drop_rule(root: Root, rule_id: str) -> None:
     if rule_id in healing["trust"]:
         del healing["trust"][rule_id]
     healing["rules"].touch(root)
-    healing.book.review(root, rule_id, node_of(root._p_jar).clock.now())
+    healing.book.review(root, rule_id, node_of(root).clock.now())
 
 
 def require_free(root: Root, rule_id: str) -> None:

@@ -71,14 +71,7 @@ def params_text(params: Mapping[str, Any]) -> str:
 
 
 def final(
-    entry: Mapping[str, Any],
-    *,
-    outcome: str,
-    reason: str,
-    now: float,
-    previous: str,
-    key: bytes = b"",
-    **fields: Any,
+    entry: Mapping[str, Any], *, outcome: str, reason: str, now: float, previous: str, key: bytes = b"", **fields: Any
 ) -> dict[str, Any]:
     """The record as it stays: with its outcome and its link in the chain."""
     record = {

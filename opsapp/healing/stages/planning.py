@@ -117,9 +117,7 @@ def _caps(case: Mapping[str, Any], no_host: str, world: World) -> list[tuple[str
 
 
 def choose(
-    case: Mapping[str, Any],
-    rule: Mapping[str, Any],
-    world: World,
+    case: Mapping[str, Any], rule: Mapping[str, Any], world: World
 ) -> tuple[Choice | None, list[dict[str, Any]]]:
     """The first step from the case's position on that nothing speaks against, and what was passed over."""
     skipped: list[dict[str, Any]] = []
@@ -132,12 +130,7 @@ def choose(
     return None, skipped
 
 
-def _against(
-    step: rules.Step,
-    action: Action,
-    case: Mapping[str, Any],
-    world: World,
-) -> tuple[dict[str, Any], str]:
+def _against(step: rules.Step, action: Action, case: Mapping[str, Any], world: World) -> tuple[dict[str, Any], str]:
     """The step's whole parameters, and why it should not be taken ("" when nothing speaks against it)."""
     if case["source"] in PREDICTIVE_SOURCES and action.risk != "low":
         return step.params, f"risk {action.risk}: only low risk for what is predicted"

@@ -56,7 +56,5 @@ def _follows(outcome: Mapping[str, Any], begun: Sequence[Begun]) -> bool:
 def noted(outcome: Mapping[str, Any], begun: Sequence[Begun], *, keep_s: float, most: int) -> tuple[Begun, ...]:
     """What is remembered once it was taken for true."""
     at = outcome["created_at"]
-    step = Begun(
-        at, outcome["rule_id"], outcome["target"], outcome["escalation_step"], bool(outcome.get("escalated"))
-    )
+    step = Begun(at, outcome["rule_id"], outcome["target"], outcome["escalation_step"], bool(outcome.get("escalated")))
     return (*(one for one in begun if at - one.at < keep_s), step)[-most:]

@@ -43,9 +43,7 @@ def settles_until(
     return float(holder.get("acted_at") or 0.0) + settle_s
 
 
-def look_again(
-    case: Mapping[str, Any], reading: Reading, *, now: float, settled_at: float, patience: float
-) -> Again:
+def look_again(case: Mapping[str, Any], reading: Reading, *, now: float, settled_at: float, patience: float) -> Again:
     """What is known of the ground of a case whose turn it is. `waits_from`: when it began to wait; `looks_from`: when a
     measurement was asked for; `settled_at`: a reading from before that says nothing."""
     waits_from, asked_at = case.get("waits_from"), case.get("looks_from")

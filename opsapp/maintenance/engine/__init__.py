@@ -42,7 +42,7 @@ def upcoming(root: Root, now: float, within_s: float) -> list[dict[str, Any]]:
 
 def silent(root: Root, target: str, now: float) -> bool:
     """An `ISilence`: whether a maintenance window covers a target, which is an id or a name, or `host/NAME`."""
-    node = node_of(root._p_jar)
+    node = node_of(root)
     plans = [each.plan for each in board_of(node).active(now) if each.plan.family != HEALING]
     if not plans:
         return False

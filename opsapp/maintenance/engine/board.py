@@ -157,4 +157,4 @@ def purge(root: Root, ids: list[str], before: float) -> None:
         if isinstance(window, HealingWindow) and window.fields["expires_at"] < before:
             del store[each]
             emit(root, FORGOTTEN, {"id": each})
-            after_commit(root, board_of(node_of(root._p_jar)).put, each, None)
+            after_commit(root, board_of(node_of(root)).put, each, None)

@@ -32,7 +32,7 @@ def create(root: Root, given: Mapping[str, Any], by: str) -> Window:
 
 
 def _add(root: Root, fields: dict[str, Any], by: str, source: str) -> Window:
-    now = node_of(root._p_jar).clock.now()
+    now = node_of(root).clock.now()
     window = Window({**fields, "created_by": by, "created_at": now}, source)
     windows_of(root)[new_id()] = window
     _tell(root, window, "created")
@@ -55,12 +55,12 @@ def _put(root: Root, window: Window, fields: dict[str, Any], source: str) -> Non
 
 
 def activate(root: Root, window: Window) -> None:
-    window.activate(node_of(root._p_jar).clock.now(), zone_of(root))
+    window.activate(node_of(root).clock.now(), zone_of(root))
     _tell(root, window, "activated")
 
 
 def deactivate(root: Root, window: Window) -> None:
-    window.deactivate(node_of(root._p_jar).clock.now(), zone_of(root))
+    window.deactivate(node_of(root).clock.now(), zone_of(root))
     _tell(root, window, "deactivated")
 
 
@@ -70,7 +70,7 @@ def delete(root: Root, window: Window) -> None:
 
 
 def open_healing(root: Root, given: Mapping[str, Any], by: str) -> HealingWindow:
-    now, name = node_of(root._p_jar).clock.now(), new_id()
+    now, name = node_of(root).clock.now(), new_id()
     about = {"created_by": by, "created_at": now, "expires_at": now + seconds(given["duration"])}
     windows_of(root)[name] = HealingWindow({**given, **about})
     window = windows_of(root).get(name)
@@ -79,7 +79,7 @@ def open_healing(root: Root, given: Mapping[str, Any], by: str) -> HealingWindow
 
 
 def end_healing(root: Root, window: HealingWindow) -> None:
-    window.end(node_of(root._p_jar).clock.now())
+    window.end(node_of(root).clock.now())
     _tell(root, window, "ended")
 
 
@@ -111,13 +111,13 @@ def unknown_in(root: Root, given: Mapping[str, Any], before: Iterable[str] = ())
 
 def _missing(root: Root, scope: Iterable[str]) -> list[str]:
     """Ids that nothing has which a window may cover."""
-    kinds = [kind for _, kind in node_of(root._p_jar).registry.getUtilitiesFor(IScopeKind)]
+    kinds = [kind for _, kind in node_of(root).registry.getUtilitiesFor(IScopeKind)]
     return [each for each in scope if not any(kind.exists(root, each) for kind in kinds)]
 
 
 def _tell(root: Root, window: Any, change: str) -> None:
     """Every node, whoever follows /api/stream, and whoever waits for the window's end."""
-    node = node_of(root._p_jar)
+    node = node_of(root)
     emit(root, EVENT, {"id": window.__name__, "family": window.family, "change": change})
     board = node.registry.queryUtility(IBoard)
     if board is not None and change == "deleted":

@@ -46,7 +46,7 @@ def update(root: Root, monitor: Monitor, changes: dict[str, Any], now: float) ->
 def delete(root: Root, monitor: Monitor, now: float) -> None:
     _resolve(root, monitor, now, "The monitor was deleted.")
     # A pause lasts until the next observation: without this one its series would be carried on for ever.
-    node_of(root._p_jar).series.journal.mark(monitor.series, int(now * 1000), NONE, 0)
+    node_of(root).series.journal.mark(monitor.series, int(now * 1000), NONE, 0)
     remove_monitor(root, monitor)
     events.emit(root, "monitor", {"id": monitor.id, "name": monitor.settings["name"], "change": "deleted"})
 

@@ -105,8 +105,7 @@ def _with_causes(
     causes = causes_of(root, suffering, now) if causes_of is not None and suffering else {}
     shown = {name: cause for name, cause in causes.items() if cause in published}
     return [
-        each | {"part_of": shown.get(each["monitor_name"]) if each["status"] == "open" else None}
-        for each in incidents
+        each | {"part_of": shown.get(each["monitor_name"]) if each["status"] == "open" else None} for each in incidents
     ]
 
 

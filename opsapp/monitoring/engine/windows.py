@@ -32,7 +32,7 @@ class MonitorScope:
 
     def named(self, root: Root, name: str) -> set[str]:
         """By id or name; from memory."""
-        entries = watch_of(node_of(root._p_jar)).entries(root)
+        entries = watch_of(node_of(root)).entries(root)
         return {entry.id for entry in tuple(entries.values()) if name in (entry.id, entry.settings["name"])}
 
     def names(self, root: Root) -> Iterator[tuple[str, list[str]]]:
@@ -54,7 +54,7 @@ class PublicWindows:
     """An `IPublicWindows`."""
 
     def upcoming(self, root: Root, monitor_ids: list[str], now: float) -> list[dict[str, Any]]:
-        within = node_of(root._p_jar).config["maintenance"]["announce_days"] * DAY_S
+        within = node_of(root).config["maintenance"]["announce_days"] * DAY_S
         found = []
         for each in upcoming(root, now, within):
             scope = each.pop("scope")

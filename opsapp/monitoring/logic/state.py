@@ -79,13 +79,7 @@ def hold(rules: Rules) -> int:
 
 
 def judge(
-    standing: Standing,
-    seen: Seen,
-    rules: Rules,
-    now: float,
-    *,
-    in_window: bool = False,
-    began: float | None = None,
+    standing: Standing, seen: Seen, rules: Rules, now: float, *, in_window: bool = False, began: float | None = None
 ) -> Verdict:
     """The standing after a check, and what follows from it. `began`: when the check began, where that is not now."""
     early = seen.ok is False and _is_early(standing, rules, now, now if began is None else began)

@@ -89,4 +89,3 @@ def status_page(context: Monitoring, request: Request) -> dict[str, Any]:
     if at is not None:
         return publishing.status_document_at(request.node, request.root, at, everything=request.caller is not None)
     return publishing.status_document(request.node, request.root)
-

@@ -70,5 +70,5 @@ def tell(
 
 
 def _is_silent(root: Root, target: str, now: float) -> bool:
-    silence = node_of(root._p_jar).registry.queryUtility(ISilence)
+    silence = node_of(root).registry.queryUtility(ISilence)
     return silence is not None and silence(root, target, now)

@@ -18,7 +18,7 @@ from .settings import SENDING
 
 def create(root: Root, given: Mapping[str, Any], source: str = "api") -> Channel:
     """`given` as the schema makes it, the URL included. Invalid when Apprise does not know the URL."""
-    now = node_of(root._p_jar).clock.now()
+    now = node_of(root).clock.now()
     return add_channel(root, fields_of(given), given["url"], service_of(given["url"]), source, now)
 
 
@@ -34,7 +34,7 @@ def change(root: Root, channel: Channel, given: Mapping[str, Any], source: str =
 
 def delete(root: Root, channel: Channel) -> None:
     """It goes, and what waits for it goes nowhere."""
-    log_of, now = deliveries_of(root), node_of(root._p_jar).clock.now()
+    log_of, now = deliveries_of(root), node_of(root).clock.now()
     for _, each in list(log_of.queue.get(channel.id, ())):
         log_of.end(log_of[each], "dropped", now, "the channel is gone")
     del channels_of(root)[channel.id]

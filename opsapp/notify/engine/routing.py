@@ -37,7 +37,7 @@ def anything(root: Root, now: float) -> bool:
 def route(root: Root, now: float) -> bool:
     """One transaction: rows into their groups, due groups into messages."""
     leases.check(root, LEASE)
-    node, groups, settings = node_of(root._p_jar), groups_of(root), options(node_of(root._p_jar))
+    node, groups, settings = node_of(root), groups_of(root), options(node_of(root))
     wait_s, every_s = settings["group_wait_s"], settings["group_s"]
     rows = inbox.take(root, ROWS_AT_ONCE)
     gathered: dict[str, Group] = {}

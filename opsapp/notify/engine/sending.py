@@ -117,7 +117,7 @@ class Sender:
 
 def begin(root: Root, now: float, busy: Collection[str], room: int) -> tuple[list[Letter], int]:
     """Up to `room` letters for channels that are not busy, marked as being sent; and how many wait in all."""
-    log_of, node = deliveries_of(root), node_of(root._p_jar)
+    log_of, node = deliveries_of(root), node_of(root)
     if not log_of.queue and not log_of.sending:
         return [], 0
     leases.check(root, LEASE)
@@ -138,7 +138,7 @@ def begin(root: Root, now: float, busy: Collection[str], room: int) -> tuple[lis
 
 def _take_back(root: Root, now: float) -> None:
     """What a process that is gone was sending: whether it arrived nobody knows, so it is sent again."""
-    log_of, node = deliveries_of(root), node_of(root._p_jar)
+    log_of, node = deliveries_of(root), node_of(root)
     for delivery in [log_of[each] for each in log_of.sending]:
         if delivery.owner == owner(node):
             continue
@@ -181,7 +181,7 @@ def _merged(log_of: Deliveries, several: list[Delivery], now: float) -> Delivery
 
 
 def _letter(root: Root, channel: Channel, delivery: Delivery) -> Letter:
-    node = node_of(root._p_jar)
+    node = node_of(root)
     pairs = [opened(root, message) for message in delivery.contents()]
     title, text, mood = texts.written([message for message, _ in pairs], node.config["timezone"])
     secrets = tuple(each for _, found in pairs for each in found)
@@ -209,7 +209,7 @@ def _not_taken(root: Root, delivery: Delivery, error: str, now: float) -> None:
     log_of, channel = deliveries_of(root), channels_of(root).get(delivery.channel_id)
     if channel is not None:
         channel.last, channel.rests_until = {**channel.last, "failed_at": int(now), "error": error}, 0.0
-    retry = options(node_of(root._p_jar))["retry"]
+    retry = options(node_of(root))["retry"]
     again = delivering.retry_at(delivery.attempts, delivery.created_at, now, retry)
     if delivery.kind == "test" or again is None:
         log_of.end(delivery, "failed", now, error)
@@ -222,7 +222,7 @@ def _not_taken(root: Root, delivery: Delivery, error: str, now: float) -> None:
 
 def begin_test(root: Root, channel: Channel, by: str, now: float) -> Letter:
     """The intent of a test message, in the transaction of whoever asks for it."""
-    log_of, node = deliveries_of(root), node_of(root._p_jar)
+    log_of, node = deliveries_of(root), node_of(root)
     message_id = log_of.add_message(
         {
             "key": f"test:{channel.id}",

@@ -55,13 +55,7 @@ def gather(
 
 
 def _with(
-    group: Group | None,
-    row: Mapping[str, Any],
-    before: Before,
-    after: int,
-    now: float,
-    wait_s: float,
-    every_s: float,
+    group: Group | None, row: Mapping[str, Any], before: Before, after: int, now: float, wait_s: float, every_s: float
 ) -> Group:
     if group is not None and before.own and _begins_again(group, row, now, every_s):
         return {**_begun(row, now, row.get("at", now) + wait_s), "root": group.get("root")}

@@ -95,9 +95,7 @@ class Groups(Persistent):
 
     def due(self, now: float, most: int) -> Iterator[str]:
         """Keys of groups to be looked at."""
-        return iter(
-            [key for (_, key), _ in zip(self.agenda.keys(None, (now, LAST)), range(most), strict=False)]
-        )
+        return iter([key for (_, key), _ in zip(self.agenda.keys(None, (now, LAST)), range(most), strict=False)])
 
     def _off_the_agenda(self, key: str) -> None:
         present = self.groups.get(key)

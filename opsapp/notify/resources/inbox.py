@@ -21,7 +21,7 @@ def set_up(root: Root) -> None:
 def put(root: Root, row: dict[str, Any]) -> None:
     """One more row, of the writer whose transaction this is."""
     trees = root.system[INBOX]["rows"]
-    writer = node_of(root._p_jar).writer()
+    writer = node_of(root).writer()
     tree = trees.get(writer)
     if tree is None:
         tree = trees[writer] = LOBTree()

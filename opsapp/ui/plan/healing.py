@@ -224,12 +224,7 @@ HEALING = (
                 pick="nodes",
                 empty="None are declared.",
             ),
-            Part(
-                "Root causes now",
-                "/api/healing/dependencies",
-                (Column("Targets", "root_causes"),),
-                facts=True,
-            ),
+            Part("Root causes now", "/api/healing/dependencies", (Column("Targets", "root_causes"),), facts=True),
         ),
         menu="Dependencies",
     ),

@@ -108,9 +108,7 @@ HOUSE = (
                     Column("Until", "expires_at", "time"),
                     Column("This one", "current"),
                 ),
-                acts=(
-                    Act("end", "End", "DELETE /api/me/sessions/{id}", when=(("current", (False,)),), grave=True),
-                ),
+                acts=(Act("end", "End", "DELETE /api/me/sessions/{id}", when=(("current", (False,)),), grave=True),),
             ),
             Part(
                 "API keys",

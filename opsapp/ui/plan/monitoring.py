@@ -39,11 +39,7 @@ MONITORS = (
                 ),
                 empty="There are no monitors.",
                 paged=True,
-                filters=(
-                    Field("q", "Name"),
-                    Field("status", "Status", "choice", STATUSES),
-                    Field("tag", "Tag"),
-                ),
+                filters=(Field("q", "Name"), Field("status", "Status", "choice", STATUSES), Field("tag", "Tag")),
             ),
             Part(
                 "Health",

@@ -247,12 +247,7 @@ DECIDING = (
                 empty="Nothing waits for a decision.",
                 paged=True,
                 filters=(
-                    Field(
-                        "status",
-                        "Status",
-                        "choice",
-                        ("pending", "approved", "rejected", "expired", "withdrawn"),
-                    ),
+                    Field("status", "Status", "choice", ("pending", "approved", "rejected", "expired", "withdrawn")),
                 ),
                 acts=(
                     Act("approve", "Approve", "POST /api/approvals/{request_id}/approve", COMMENT, UNDECIDED),
@@ -347,10 +342,7 @@ DECIDING = (
                 "create",
                 "Add a channel",
                 "POST /api/notifications/channels",
-                (
-                    Field("name", "Name", required=True),
-                    Field("url", "Apprise address", "password", required=True),
-                ),
+                (Field("name", "Name", required=True), Field("url", "Apprise address", "password", required=True)),
             ),
         ),
         menu="Notifications",

@@ -10,6 +10,7 @@ network.py  the bridge, and cutting a host off
 host.py     one host: start, exec, kill, files
 lab.py      a slot of the machine, and everything in it removed at the end
 """
+
 from .host import Host
 from .lab import Lab
 from .machine import Unavailable

@@ -1,5 +1,6 @@
 """One host by hand: `python -m tests.fleet.lab` boots it, opens a shell in it, and removes it when the shell ends.
 With `--build` it only builds what all hosts begin with, where that is missing."""
+
 import subprocess
 import sys
 import time

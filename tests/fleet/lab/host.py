@@ -1,4 +1,5 @@
 """One host of the lab: a systemd-nspawn container with an address, a disk of limited size and a bounded memory."""
+
 import os
 import re
 import signal

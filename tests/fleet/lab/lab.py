@@ -1,5 +1,6 @@
 """A lab takes one of the machine's slots: a number that gives its bridge, its addresses and its directory.
 Whoever takes a slot first removes what a killed predecessor left there."""
+
 import atexit
 import fcntl
 import shutil

@@ -1,4 +1,5 @@
 """The outer machine: its commands, its cgroup hierarchies, its mounts, its processes."""
+
 import os
 import shutil
 import signal

@@ -1,4 +1,5 @@
 """The bridge all hosts of a lab hang on, and the packets that are dropped when a host is cut off from the server."""
+
 from pathlib import Path
 
 from .machine import run

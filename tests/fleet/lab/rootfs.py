@@ -1,5 +1,6 @@
 """What all hosts begin with: a debootstrapped Debian, and above it a layer of our own files. Both are built once per
 recipe into the cache and never changed afterwards, so that hosts of several labs can share them."""
+
 import fcntl
 import hashlib
 import json

@@ -75,9 +75,7 @@ def run(verdicts, hold=0.0, cooldown=300.0, open_case=False, step=10.0):
     """Which looks fired, with one look every `step` seconds."""
     watch, fired = alerts.Watch(), []
     for at, verdict in enumerate(verdicts):
-        watch, fires = alerts.look(
-            watch, verdict, NOW + at * step, hold=hold, cooldown=cooldown, open_case=open_case
-        )
+        watch, fires = alerts.look(watch, verdict, NOW + at * step, hold=hold, cooldown=cooldown, open_case=open_case)
         fired.append(fires)
     return fired
 
@@ -218,9 +216,9 @@ def test_a_long_chain_of_dependencies_is_walked_without_recursion():
     long = [{"target": str(at), "depends_on": [str(at + 1)]} for at in range(5000)]
     assert mistakes(long) == []
     assert (
-        graph.Graph(Node(e["target"], depends_on=tuple(e["depends_on"])) for e in long[:200]).suppressor(
-            "0", {"150"}
-        )[0]
+        graph.Graph(Node(e["target"], depends_on=tuple(e["depends_on"])) for e in long[:200]).suppressor("0", {"150"})[
+            0
+        ]
         == "150"
     )
 
@@ -395,12 +393,7 @@ def test_the_definition_is_what_a_rule_does_and_nothing_else():
         "severity": "info",
     }
     assert rules.definition(one) == rules.definition({**one, "severity": "critical", "cooldown_s": 1})
-    for change in (
-        {"condition": "a > 2"},
-        {"action": {"type": "webhook"}},
-        {"escalation_chain": []},
-        {"targets": {}},
-    ):
+    for change in ({"condition": "a > 2"}, {"action": {"type": "webhook"}}, {"escalation_chain": []}, {"targets": {}}):
         assert rules.definition(one) != rules.definition({**one, **change})
 
 

@@ -57,10 +57,7 @@ def test_observation_only_counts():
         ({"state": "executing"}, "absorb"),
         ({"state": "closed", "outcome": "failed"}, "absorb"),
         ({"state": "closed", "outcome": "notified", "level": "execute"}, "absorb"),
-        (
-            {"state": "closed", "outcome": "notified", "level": "notify"},
-            "open",
-        ),  # the event may act, the case did not
+        ({"state": "closed", "outcome": "notified", "level": "notify"}, "open"),  # the event may act, the case did not
         ({"state": "closed", "outcome": "verified"}, "open"),  # a new failure
         ({"state": "closed", "outcome": "withdrawn"}, "open"),
         ({"state": "closed", "outcome": "failed", "opened_at": NOW - 60}, "open"),
@@ -288,13 +285,15 @@ def test_where_a_heal_runs(action, agent_id, hosts, host, why):
             "no_capable_handler: looked for the agent's own code, which the service itself does not have: "
             "run an agent on this machine",
         ),
+        ({"rules": {"nginx-down": rule(action={"type": "sfc_scan"})}}, "no_capable_handler: looked for sfc.exe"),
         (
-            {"rules": {"nginx-down": rule(action={"type": "sfc_scan"})}},
-            "no_capable_handler: looked for sfc.exe",
-        ),
-        (
-            {"rules": {"nginx-down": rule(action={"type": "nice_adjust", "params": {"pid": 7, "priority": 5},
-                                                  "target": "server"})}},
+            {
+                "rules": {
+                    "nginx-down": rule(
+                        action={"type": "nice_adjust", "params": {"pid": 7, "priority": 5}, "target": "server"}
+                    )
+                }
+            },
             "no_capable_handler: looked for the agent's own code, which the service itself does not have: "
             "run an agent on this machine",
         ),
@@ -386,9 +385,7 @@ def test_protected_things_are_never_acted_upon(targets, processes, reason):
 
 
 def test_what_is_only_predicted_gets_low_risk_and_one_level_less():
-    one = rule(
-        action=None, escalation_chain=[{"action": "service_dependency_restart"}, {"action": "restart_service"}]
-    )
+    one = rule(action=None, escalation_chain=[{"action": "service_dependency_restart"}, {"action": "restart_service"}])
     found = planned(case(source="prediction"), rules={"nginx-down": one})
     assert (found.would, found.choice.step.position, found.effective.level) == ("request_approval", 1, "approve")
 
@@ -470,10 +467,7 @@ def test_after_the_action(given_answer, kind, outcome, reason):
 
 def test_the_rollback_plan_in_words():
     assert execution.rollback_plan(None, None)["how"] == "nothing is done"
-    assert execution.rollback_plan(PLAIN, None) == {
-        "reversible": False,
-        "how": "restart_service cannot be reversed",
-    }
+    assert execution.rollback_plan(PLAIN, None) == {"reversible": False, "how": "restart_service cannot be reversed"}
     assert execution.rollback_plan(REVERSIBLE, {}) == {
         "reversible": True,
         "how": "restore the container snapshot",
@@ -507,9 +501,7 @@ def test_verification(verdict, measured, now, outcome):
     assert bool(found.reason) is (outcome is not None)
 
 
-@given(
-    st.sampled_from([None, True]), st.one_of(st.none(), st.floats(NOW - 100, NOW + 100)), st.floats(NOW, NOW + 200)
-)
+@given(st.sampled_from([None, True]), st.one_of(st.none(), st.floats(NOW - 100, NOW + 100)), st.floats(NOW, NOW + 200))
 def test_unknown_never_verifies(verdict, measured, now):
     found = verification.verify(Reading(verdict, {}, measured), settled_at=NOW, deadline=NOW + 60, now=now)
     assert found.outcome != "verified"
@@ -564,9 +556,7 @@ def test_a_record_from_intent_to_its_link_in_the_chain():
     ],
 )
 def test_what_counts_for_effectiveness(outcome, executed, counted):
-    assert (
-        ledger.counts({"executed": executed, "outcome": outcome, "verified": int(outcome == "verified")}) == counted
-    )
+    assert ledger.counts({"executed": executed, "outcome": outcome, "verified": int(outcome == "verified")}) == counted
 
 
 def test_effectiveness_without_data_is_null_and_never_a_number():
@@ -584,9 +574,7 @@ def test_effectiveness_without_data_is_null_and_never_a_number():
 
 def test_hosts_are_found_by_id_hostname_and_label():
     here = world(hosts=[BOX, Host("a2", "box-2", label="box-1")])
-    assert [
-        host.agent_id for host in here.find_hosts("a1") + here.find_hosts("box-1") + here.find_hosts("web")
-    ] == [
+    assert [host.agent_id for host in here.find_hosts("a1") + here.find_hosts("box-1") + here.find_hosts("web")] == [
         "a1",
         "a1",
         "a1",

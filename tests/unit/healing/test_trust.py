@@ -195,14 +195,7 @@ def test_promotion_forgets_the_streak():
     assert governor.recorded(state, "failed", NOW + 201, LIMITS)[1] is None
 
 
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from(["verified", "failed", "inconclusive"]), st.integers(0, 2500)
-        ),
-        max_size=30,
-    )
-)
+@given(st.lists(st.tuples(st.sampled_from(["verified", "failed", "inconclusive"]), st.integers(0, 2500)), max_size=30))
 def test_the_breaker_against_its_definition(history):
     """An independent reading: look back over the known outcomes since the promotion."""
     state, now, known = trust("execute"), NOW, []

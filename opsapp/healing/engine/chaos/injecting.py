@@ -124,7 +124,7 @@ def inject(
 ) -> tuple[int, list[str], list[str]]:
     """The rows and the commands, together. (the ledger's last id, rows, hosts where there is nothing to break)"""
     refuse_untagged(root)
-    now, healing, names, missing = node_of(root._p_jar).clock.now(), healing_of(root), [], []
+    now, healing, names, missing = node_of(root).clock.now(), healing_of(root), [], []
     for place in tagged(root):
         made = FAULTS[fault](values.get(place.subject, {}), int(revert_after))
         if made is None or not place.online or place.agent_id is None:
@@ -197,7 +197,7 @@ def end(root: Root, names: list[str]) -> None:
 def revert_due(root: Root) -> bool:
     """Under the lease: send what ends the faults that are due, until it was done. Whether anything was sent."""
     leases.check(root, "healing")
-    injections, now = healing_of(root).injections, node_of(root._p_jar).clock.now()
+    injections, now = healing_of(root).injections, node_of(root).clock.now()
     injections.forget(now - KEEP_S)
     due = injections.due(now)
     places = reach_of(root).places(root) if due else ()
