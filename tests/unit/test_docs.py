@@ -1,0 +1,50 @@
+"""The guide can be read: short lines, short sentences, links that lead somewhere."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+GUIDE = sorted((ROOT / "docs/guide").glob("*.md"))
+PAGES = [*GUIDE, *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/adr").glob("*.md")), ROOT / "README.md"]
+LONGEST_LINE = 100  # tables and examples apart: they cannot be wrapped
+MEAN_WORDS = 25
+
+
+def prose(page):
+    """Lines of a page without its examples, tables and headings."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.S | re.M)
+    return [line for line in text.split("\n") if not line.startswith(("|", "#", "    "))]
+
+
+def sentences(page):
+    parts = re.split(r"(?<=[.!?])\s+|\n\n|\n\s*(?:[-*]|\d+\.)\s", "\n".join(prose(page)))
+    return [part.split() for part in parts if len(part.split()) > 2]
+
+
+def name(page):
+    return str(page.relative_to(ROOT))
+
+
+def test_there_is_a_guide():
+    assert len(GUIDE) > 10
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_lines_are_short(page):
+    assert [line for line in prose(page) if len(line) > LONGEST_LINE and " " in line.strip()] == []
+
+
+@pytest.mark.parametrize("page", GUIDE, ids=name)
+def test_sentences_are_short(page):
+    words = [len(sentence) for sentence in sentences(page)]
+    assert sum(words) / len(words) <= MEAN_WORDS
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_lead_to_files_that_exist(page):
+    targets = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text())
+    assert [target for target in targets if not (page.parent / target).exists()] == []
