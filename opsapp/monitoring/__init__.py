@@ -7,18 +7,13 @@ Greenlets: `monitors` follows the store, `checks` starts what is due, and one pe
 def includeme(config):
     from opsapp.maintenance.interfaces import IScopeKind
 
-    from .engine.elsewhere import Elsewhere
     from .engine.figures import figures
+    from .engine.scope import MonitorScope
     from .engine.watch import KEY, Watch
-    from .engine.windows import MonitorScope, PublicWindows, Windows
-    from .interfaces import IProbeElsewhere, IPublicWindows, IWindows
     from .schemas import MonitoringConfig, NewMonitor, SeriesRetention
 
     config.registry.registerUtility(MonitorScope(), IScopeKind, "monitor")
-    config.registry.registerUtility(Windows(config.registry["opsapp.node"]), IWindows)
-    config.registry.registerUtility(PublicWindows(), IPublicWindows)
     config.registry[KEY] = Watch(config.registry["opsapp.node"])
-    config.registry.registerUtility(Elsewhere(config.registry["opsapp.node"]), IProbeElsewhere)
     config.add_section("monitoring", MonitoringConfig)
     config.add_section("retention.series", SeriesRetention)
     config.add_metrics(figures)

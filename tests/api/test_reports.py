@@ -3,10 +3,8 @@
 import json
 
 import pytest
-from zope.interface import implementer
 
 from opsapp.healing.resources import healing_of
-from opsapp.monitoring.interfaces import IPublicWindows
 from opsapp.runtime import leases, measuring
 from tests.support.monitoring import BLIND, DOWN, UP, Lookout
 
@@ -214,20 +212,10 @@ def test_an_incident_names_the_published_one_that_it_comes_from(lookout):
     ]
 
 
-@implementer(IPublicWindows)
-class Windows:
-    def __init__(self, *covered):
-        self.covered = covered
-
-    def upcoming(self, root, monitor_ids, now):
-        window = {"name": "Upgrade", "start": int(now) + 60, "end": int(now) + 120, "active": False}
-        return [window | {"monitors": [*self.covered, *monitor_ids]}]
-
-
 def test_maintenance_names_published_monitors_alone(lookout):
-    lookout.add(name="Shop", tags=["public"])
-    hidden = lookout.add(name="Hidden")
-    lookout.service.node.registry.registerUtility(Windows(hidden), IPublicWindows)
+    scope = [lookout.add(name="Shop", tags=["public"]), lookout.add(name="Hidden")]
+    window = {"name": "Upgrade", "start": "2027-01-16T08:00:00", "end": "2027-01-16T09:00:00", "scope": scope}
+    lookout.service.otto.post_json("/api/maintenance", window, status=201)
     (window,) = lookout.service.anonymous.get(f"{BASE}/status-page").json["maintenance"]
     assert (window["name"], window["active"], window["monitors"]) == ("Upgrade", False, ["Shop"])
 

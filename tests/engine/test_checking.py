@@ -6,10 +6,10 @@ import gevent
 import pytest
 
 from opsapp.lib.problems import StoreAway
+from opsapp.monitoring.engine import measuring
 from opsapp.monitoring.engine.checking import request_check
+from opsapp.monitoring.engine.maintenance import WindowEdges
 from opsapp.monitoring.engine.register import Register
-from opsapp.monitoring.engine.windows import Turns
-from opsapp.monitoring.interfaces import IProbeElsewhere, IWindows
 from opsapp.monitoring.logic.settings import options
 from opsapp.monitoring.logic.timetable import next_moment
 from opsapp.monitoring.probes.outcome import Outcome
@@ -347,22 +347,15 @@ def test_after_a_restart_the_state_is_the_stored_one_and_nothing_opens_twice(loo
     assert [each["status"] for each in again.incidents()] == ["resolved"]
 
 
-class Windows:
-    covered = True
-
-    def covers(self, monitor_id, now):
-        return self.covered
-
-
 def test_in_a_maintenance_window_nothing_opens(lookout):
-    windows = Windows()
-    lookout.service.node.registry.registerUtility(windows, IWindows)
+    window = {"name": "patch", "start": "2027-01-15T08:00:00", "end": "2027-01-15T08:20:00", "scope": []}
+    window_id = lookout.service.otto.post_json("/api/maintenance", window, status=201).json["id"]
     monitor_id = lookout.add(retries=0)
     lookout.sees[monitor_id] = DOWN
     lookout.run(130)
     assert lookout.monitor(monitor_id)["status"] == "maintenance"
     assert lookout.incidents() == []
-    windows.covered = False
+    lookout.service.otto.delete(f"/api/maintenance/{window_id}")
     lookout.run(60)
     assert lookout.monitor(monitor_id)["status"] == "down"
     assert len(lookout.incidents()) == 1
@@ -374,11 +367,11 @@ def test_a_window_of_the_maintenance_room_covers_its_scope_and_nothing_else(look
     lookout.sees |= {covered: UP, other: UP}
     window = {"name": "patch", "start": "2027-01-15T08:02:00", "end": "2027-01-15T08:12:00", "scope": [covered]}
     lookout.service.otto.post_json("/api/maintenance", window, status=201)
-    turns, seen = Turns(lookout.checker), {}
+    edges, seen = WindowEdges(lookout.service.node, lookout.watch.register, lookout.checker.table), {}
     for second in range(900):
         if second == 60 * 5:
             lookout.sees |= {covered: DOWN, other: DOWN}
-        turns.step()
+        edges.step()
         lookout.tick()
         seen.setdefault(lookout.monitor(covered)["status"], second)
         lookout.service.clock.advance(1)
@@ -521,14 +514,6 @@ def test_nodes_share_the_checks_and_take_over(lookout, monkeypatch):
     assert {monitor_id for monitor_id, _ in lookout.checked} == ids
 
 
-class Agents:
-    def __init__(self, outcomes):
-        self.outcomes = outcomes
-
-    def probe(self, agent_id, target):
-        return self.outcomes[agent_id]
-
-
 @pytest.mark.parametrize(
     ("seen", "quorum", "status"),
     [
@@ -540,9 +525,10 @@ class Agents:
         ([BLIND, BLIND, BLIND], 1, "unknown"),
     ],
 )
-def test_a_quorum_of_agents_decides(lookout, seen, quorum, status):
+def test_a_quorum_of_agents_decides(lookout, monkeypatch, seen, quorum, status):
     monitor_id = lookout.add(retries=0)
-    lookout.service.node.registry.registerUtility(Agents(dict(zip("abc", seen, strict=True))), IProbeElsewhere)
+    outcomes = dict(zip("abc", seen, strict=True))
+    monkeypatch.setattr(measuring, "probe_from_agent", lambda node, agent_id, target: outcomes[agent_id])
     lookout.watch.follow()
     entry = lookout.watch.register.entries[monitor_id]
     entry.settings = {**entry.settings, "probe_from": ["a", "b", "c"], "quorum": quorum}

@@ -6,7 +6,7 @@ from opsapp.agents.engine.lifecycle import create as add_agent
 from opsapp.healing.resources import healing_of
 from opsapp.maintenance.engine import active_windows, board_of, silent
 from opsapp.maintenance.engine import windows as engine
-from opsapp.monitoring.engine.windows import Turns
+from opsapp.monitoring.engine.maintenance import WindowEdges
 from opsapp.notify.resources import inbox
 from opsapp.runtime import measuring
 from tests.support.monitoring import DOWN, UP, Lookout
@@ -19,11 +19,11 @@ LATER = {"name": "patch", "start": "2027-01-15T08:10:00", "end": "2027-01-15T08:
 @pytest.fixture
 def lookout(service):
     lookout = Lookout(service)
-    lookout.turns = Turns(lookout.checker)
+    lookout.edges = WindowEdges(service.node, lookout.watch.register, lookout.checker.table)
     tick = lookout.tick
 
     def with_windows():
-        lookout.turns.step()
+        lookout.edges.step()
         tick()
 
     lookout.tick = with_windows

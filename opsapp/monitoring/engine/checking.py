@@ -19,10 +19,10 @@ import gevent
 from opsapp.lib.networks import AddressPolicy
 from opsapp.lib.problems import NotFound, Unavailable
 from opsapp.monitoring.engine.connectivity import Connectivity
+from opsapp.monitoring.engine.maintenance import WindowEdges
 from opsapp.monitoring.engine.measuring import Measuring
 from opsapp.monitoring.engine.register import Entry
 from opsapp.monitoring.engine.watch import Watch, watch_of
-from opsapp.monitoring.engine.windows import Turns
 from opsapp.monitoring.logic.settings import options
 from opsapp.monitoring.logic.sharding import owner
 from opsapp.monitoring.logic.state import Verdict
@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 TICK_S = 0.02  # checks that fall due within it begin together
 LOOK_S = 0.5
 FOLLOW_S = 0.5
-TURNS_S = 0.5
+EDGES_S = 0.5
 SLOW_MS = 1000.0
 NEVER = float("inf")
 
@@ -290,8 +290,8 @@ def start(node: Node) -> None:
     watch = watch_of(node)
     watch.checker = Checker(watch)
     node.supervisor.add("monitors", watch.follow, every=FOLLOW_S, wake=("outbox",))
-    turns = Turns(watch.checker)
-    node.supervisor.add("monitor-windows", turns.step, every=TURNS_S, wake=("maintenance",))
+    edges = WindowEdges(node, watch.register, watch.checker.table)
+    node.supervisor.add("monitor-windows", edges.step, every=EDGES_S, wake=("maintenance",))
     node.supervisor.add("checks", watch.checker.dispatch, every=LOOK_S, wake=("nodes", "config"))
     watch.checker.keep_time()
     node.at_stop(watch.checker.rest, lambda: None)

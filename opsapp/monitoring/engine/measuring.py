@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import gevent
 
 from opsapp.agents.engine.memory import memory_of
+from opsapp.agents.engine.sessions import request_probe
 from opsapp.agents.logic import status_of
 from opsapp.monitoring.engine.connectivity import Connectivity
 from opsapp.monitoring.engine.register import Entry
 from opsapp.monitoring.engine.watch import Watch
-from opsapp.monitoring.interfaces import IProbeElsewhere
 from opsapp.monitoring.logic.quorum import decide
-from opsapp.monitoring.logic.settings import agent_of
-from opsapp.monitoring.probes.outcome import Outcome
+from opsapp.monitoring.logic.settings import agent_of, options
+from opsapp.monitoring.probes.outcome import Outcome, ProbeTarget
 from opsapp.monitoring.probes.prober import Prober
+from opsapp.runtime.node import Node
 
 PUSH_SLACK_S = 1.0
 OWN_NETWORK = "our own network is gone"
+_SENT = (
+    "type", "url", "timeout", "expected_status", "method", "headers", "follow_redirects", "verify_tls", "keyword",
+    "keyword_absent", "json_path", "expected_value",
+)  # fmt: skip
 
 
 class Measuring:
@@ -82,8 +88,8 @@ class Measuring:
 
     def _from_elsewhere(self, entry: Entry) -> Outcome:
         """What the agents of `probe_from` see, and their quorum's verdict."""
-        elsewhere = self.node.registry.getUtility(IProbeElsewhere)
-        asked = [gevent.spawn(elsewhere.probe, agent_id, entry.target) for agent_id in entry.settings["probe_from"]]
+        agents = entry.settings["probe_from"]
+        asked = [gevent.spawn(probe_from_agent, self.node, agent_id, entry.target) for agent_id in agents]
         gevent.joinall(asked)
         outcomes = [each.value or Outcome(None, None, "the agent could not probe") for each in asked]
         verdict = decide([outcome.ok for outcome in outcomes], entry.settings["quorum"])
@@ -93,3 +99,12 @@ class Measuring:
         mean = sum(times) / len(times) if verdict and times else None
         best = next((each for each in outcomes if each.ok is verdict), Outcome(None))
         return Outcome(verdict, mean, details, best.phases, days, best.protocol, best.http_status)
+
+
+def probe_from_agent(node: Node, agent_id: str, target: ProbeTarget) -> Outcome:
+    """What an agent sees. It judges addresses by the networks of this configuration, as the server does."""
+    section = options(node.config)
+    asked: dict[str, Any] = {name: getattr(target, name) for name in _SENT}
+    asked |= {"allow": list(section["allow_networks"]), "deny": list(section["deny_networks"])}
+    seen = request_probe(node, agent_id, asked)
+    return Outcome(None, None, f"agent {agent_id} cannot be asked") if seen is None else Outcome(**seen)

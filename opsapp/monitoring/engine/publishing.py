@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from opsapp.maintenance.engine import upcoming
 from opsapp.monitoring.engine import listing
 from opsapp.monitoring.engine.register import Entry
 from opsapp.monitoring.engine.reports import by_name
 from opsapp.monitoring.engine.watch import watch_of
-from opsapp.monitoring.interfaces import IPublicWindows, IRootCauses
+from opsapp.monitoring.interfaces import IRootCauses
 from opsapp.monitoring.logic import statuspage
 from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.runtime.node import Node
@@ -111,6 +112,11 @@ def _with_causes(
 
 def _windows(node: Node, root: Root, names: dict[str, str], now: float) -> list[dict[str, Any]]:
     """Maintenance of what is published, on or to come; monitors by name, and none that is not published."""
-    windows = node.registry.queryUtility(IPublicWindows)
-    found = windows.upcoming(root, sorted(names), now) if windows is not None else []
-    return [each | {"monitors": sorted(names[one] for one in each["monitors"] if one in names)} for each in found]
+    within = node.config["maintenance"]["announce_days"] * statuspage.DAY_S
+    windows = []
+    for window in upcoming(root, now, within):
+        scope = window.pop("scope")
+        covered = sorted(name for monitor_id, name in names.items() if scope is None or monitor_id in scope)
+        if covered:
+            windows.append({**window, "monitors": covered})
+    return windows

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from opsapp.lib.problems import NotFound
+from opsapp.maintenance.engine import board_of
 from opsapp.monitoring.engine.register import Entry, Register
 from opsapp.monitoring.engine.settling import Settling
-from opsapp.monitoring.interfaces import IWindows
 from opsapp.monitoring.logic.settings import options
 from opsapp.monitoring.logic.state import Seen, Verdict, hold, judge, steady
 from opsapp.monitoring.probes.outcome import Outcome
@@ -105,8 +105,7 @@ class Watch:
         self.node.series.live.update(entry.subject, live, now)
 
     def in_window(self, entry: Entry, now: float) -> bool:
-        windows = self.node.registry.queryUtility(IWindows)
-        return windows is not None and windows.covers(entry.id, now)
+        return board_of(self.node).covers(entry.id, now)
 
 
 def watch_of(node: Node) -> Watch:

@@ -1,0 +1,25 @@
+"""Monitors as what a maintenance window may cover (an `IScopeKind`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from opsapp.monitoring.engine.watch import watch_of
+from opsapp.monitoring.resources import monitors_of
+from opsapp.runtime.projection import readable
+from opsapp.runtime.wakes import node_of
+from opsapp.tree.root import Root
+
+
+class MonitorScope:
+    def exists(self, root: Root, monitor_id: str) -> bool:
+        return monitor_id in monitors_of(root)
+
+    def named(self, root: Root, name: str) -> set[str]:
+        """By id or name; from memory."""
+        entries = watch_of(node_of(root)).entries(root)
+        return {entry.id for entry in tuple(entries.values()) if name in (entry.id, entry.settings["name"])}
+
+    def names(self, root: Root) -> Iterator[tuple[str, list[str]]]:
+        for monitor_id, monitor in readable(monitors_of(root), "monitor"):
+            yield monitor_id, [monitor.settings["name"]]
