@@ -9,7 +9,13 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GUIDE = sorted((ROOT / "docs/guide").glob("*.md"))
-PAGES = [*GUIDE, *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/adr").glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+PAGES = [
+    *GUIDE,
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs/adr").glob("*.md")),
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+]
 LONGEST_LINE = 100  # tables and examples apart: they cannot be wrapped
 MEAN_WORDS = 25
 
