@@ -9,7 +9,7 @@ Greenlets: alerts (rules over what is reported), pipeline (cases take their step
     engine/     alerts, the pipeline's transaction, reaching hosts
     views/      /api/healing
 
-Must not: reach a host other than through `engine.reach`, decide anything outside `stages`.
+Must not: reach a host other than through `engine.fleet_access`, decide anything outside `stages`.
 """
 
 
@@ -30,6 +30,6 @@ def includeme(config):
     config.add_chain("opsapp.healing.resources.sign_ledger")
     config.add_section("healing", HealingSection)
     config.add_kind("rules", "opsapp.healing.engine.ascode", schema=DeclaredRule, key="id")
-    config.add_applier("opsapp.healing.engine.declared.declare")
+    config.add_applier("opsapp.healing.engine.configured.declare")
     config.include("opsapp.healing.engine")
     config.scan("opsapp.healing.views")

@@ -4,7 +4,7 @@ import pytest
 
 from opsapp.agents.engine import give_policies, policies_of
 from opsapp.agents.resources import find_agent
-from opsapp.healing.engine import offline
+from opsapp.healing.engine import offline_policies
 from opsapp.healing.engine.pipeline import IHealingEngine
 from opsapp.lib.problems import Invalid
 from opsapp.wire.fields import WireError
@@ -70,8 +70,10 @@ def test_what_the_agent_would_refuse_is_not_given(service, box):
 
 def test_what_an_agent_is_known_to_hold_is_not_read_again_while_the_lease_is_ours(service, box, monkeypatch):
     box.report()
-    node, asked, read = service.node, [], offline._read
-    monkeypatch.setattr(offline, "_read", lambda root, agent_id: asked.append(agent_id) or read(root, agent_id))
+    node, asked, read = service.node, [], offline_policies._read
+    monkeypatch.setattr(
+        offline_policies, "_read", lambda root, agent_id: asked.append(agent_id) or read(root, agent_id)
+    )
     engine = node.registry.getUtility(IHealingEngine)
     node.leases.want("healing")
     node.leases.step()

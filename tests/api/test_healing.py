@@ -3,8 +3,8 @@
 import pytest
 
 from opsapp.healing import schemas
-from opsapp.healing.engine import predicting
-from opsapp.healing.engine.reach import reach_of
+from opsapp.healing.engine import forecasts
+from opsapp.healing.engine.fleet_access import fleet_access
 from opsapp.healing.logic import levels, windows
 from opsapp.healing.stages.correlation import SEVERITIES
 from opsapp.maintenance import logic as maintenance
@@ -361,7 +361,7 @@ def test_forecasts_come_from_what_agents_reported(service):
     service.tokens.clear()  # they live a day
     service.node.leases.want("healing")
     service.node.leases.step()
-    predicting.step(service.node)
+    forecasts.step(service.node)
     rows = {(row["metric"], row["mount"]): row for row in service.vera.get("/api/healing/forecasts").json}
     full = rows["disk_percent", "/var"]
     assert full.keys() == {"agent_id", "metric", "mount", "now", "threshold", "hits_at", "low", "high", "coverage"}
@@ -387,7 +387,7 @@ def test_replay(service):
 def test_places_are_made_anew_only_when_something_about_them_is_different(service):
     def places():
         service.ada.get("/api/monitoring/endpoints")  # the register takes what was committed
-        return service.node.transact(lambda root: reach_of(root).places(root))
+        return service.node.transact(lambda root: fleet_access(root).inventory(root))
 
     made = service.ada.post_json("/api/monitoring/endpoints", {"name": "a", "type": "tcp", "url": "tcp://127.0.0.1:9"})
     first = places()

@@ -9,8 +9,8 @@ import tempfile
 import time
 
 from opsapp.healing.engine.alerts import Alerts, compile_rules
-from opsapp.healing.engine.declared import complete
-from opsapp.healing.engine.sight import Sight
+from opsapp.healing.engine.default_rules import complete
+from opsapp.healing.engine.readings import LiveReadings
 from opsapp.healing.resources import healing_of
 from opsapp.series.live import Live
 from tests.bench import Row
@@ -37,15 +37,15 @@ def measure():
 
 def evaluated():
     """Every rule is about every host and none holds, as nearly always."""
-    sight, live = Sight(Live()), None
-    live = sight.live
-    alerts = Alerts(sight, {"absorption_window_s": 60})
+    readings, live = LiveReadings(Live()), None
+    live = readings.live
+    alerts = Alerts(readings, {"absorption_window_s": 60})
     rules = [
         {"id": f"r{n}", **complete({"condition": f"cpu_percent > {n + 1} and load1 > 50", "action": {"type": "run"}})}
         for n in range(RULES)
     ]
     places = [place(f"h{n}", f"a{n}") for n in range(PLACES)]
-    sight.places = {one.subject: one for one in places}
+    readings.members = {one.subject: one for one in places}
     alerts.use(compile_rules(rules))
     spent, looks = 0.0, 0
     for turn in range(3):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from opsapp.healing.engine.declared import complete, declare
+from opsapp.healing.engine.configured import declare
+from opsapp.healing.engine.default_rules import complete
+from opsapp.healing.engine.fleet_access import IFleetAccess
 from opsapp.healing.engine.pipeline import IHealingEngine
-from opsapp.healing.engine.reach import IReach
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import put_rule
 from opsapp.healing.stages import trust as governor
@@ -30,7 +31,7 @@ class Ward:
         self.node.config["healing"].update({"default_rules": False, **healing})
         self.clock = self.service.clock
         self.hosts = Hosts(self.node, *places)
-        self.node.registry.registerUtility(self.hosts, IReach)
+        self.node.registry.registerUtility(self.hosts, IFleetAccess)
         self.engine = self.node.registry.getUtility(IHealingEngine)
         self.engine.watch()
         self.node.transact(self._only, rules or (NGINX,))
@@ -59,7 +60,7 @@ class Ward:
 
     def report(self, subject="agent:a1", **values):
         """A fresh observation; names with dots are given as `service__nginx__state`."""
-        self.engine.sight.live.update(
+        self.engine.readings.live.update(
             subject, {name.replace("__", "."): value for name, value in values.items()}, self.clock.now()
         )
         return self
@@ -92,7 +93,7 @@ class Ward:
         """The process is gone with all it had in memory; another one takes over the same store."""
         from opsapp.healing.engine.pipeline import HealingEngine
 
-        live = self.engine.sight.live
+        live = self.engine.readings.live
         live._listeners.clear()
         self.engine = HealingEngine(self.node)
         self.engine.watch()

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from opsapp.healing.engine import anchoring
+from opsapp.healing.engine import anchors
 from opsapp.healing.resources import healing_of
 from tests.engine.test_healing_ledger import fill
 from tests.support.receiver import Receiver
@@ -41,7 +41,7 @@ def test_a_chain_that_was_put_back_to_an_older_state_is_found(service, tmp_path)
     service.transact(fill, 2)
     old = service.transact(snapshot)
     service.transact(fill, 3, 2)
-    anchoring.step(service.node)
+    anchors.step(service.node)
     assert path.stat().st_mode & 0o077 == 0
     assert service.vera.get(VERIFY).json["valid"] is True
     service.transact(put_back, *old)
@@ -68,9 +68,9 @@ def test_an_anchor_that_does_not_fit_is_said(service, tmp_path):
 def test_audit_entries_that_were_noted_and_are_gone_are_missed(service, tmp_path):
     anchored(service, file=str(tmp_path / "anchors"))
     service.ada.post_json("/api/agents", {"label": "box-1"})
-    anchoring.step(service.node)
+    anchors.step(service.node)
     assert service.ada.get("/api/audit/verify").json["valid"] is True
-    noted = next(iter(anchoring.anchors(service.node)))
+    noted = next(iter(anchors.anchors(service.node)))
     (tmp_path / "anchors").write_text(json.dumps(noted._replace(audited=noted.audited + 100)._asdict()) + "\n")
     assert service.ada.get("/api/audit/verify").json["valid"] is False
 
@@ -80,10 +80,10 @@ def test_an_anchor_is_sent_to_a_url_and_a_refusal_is_told(service, caplog):
     try:
         anchored(service, url=receiver.url("anchors").replace("json://", "http://"))
         service.transact(fill, 2)
-        anchoring.step(service.node)
+        anchors.step(service.node)
         assert [sent["entries"] for sent in receiver.messages] == [2]
         receiver.status = 500
-        assert anchoring.step(service.node) is False
+        assert anchors.step(service.node) is False
         assert "the ledger's anchor was not written" in caplog.text
     finally:
         receiver.close()
@@ -91,10 +91,10 @@ def test_an_anchor_is_sent_to_a_url_and_a_refusal_is_told(service, caplog):
 
 def test_a_file_that_cannot_be_written_stops_nothing(service, tmp_path, caplog):
     anchored(service, file=str(tmp_path / "missing" / "anchors"))
-    assert anchoring.step(service.node) is False
+    assert anchors.step(service.node) is False
     assert "the ledger's anchor was not written" in caplog.text
 
 
 def test_without_an_anchor_nothing_is_written(service):
-    assert anchoring.step(service.node) is False
-    assert list(anchoring.anchors(service.node)) == []
+    assert anchors.step(service.node) is False
+    assert list(anchors.anchors(service.node)) == []

@@ -3,7 +3,7 @@
 import pytest
 
 from opsapp.healing.engine import chaos, world
-from opsapp.healing.engine.chaos import injecting
+from opsapp.healing.engine.chaos import faults
 from opsapp.healing.engine.chaos.scenarios import SCENARIOS
 from opsapp.healing.logic import alerts, brake, chain, effectiveness, windows
 from opsapp.healing.logic.graph import Graph
@@ -66,7 +66,7 @@ BROKEN = [
     ("rollback_on_failure", verification, "afterwards", always("escalate")),
     ("power_flicker_debounce", alerts, "look", lambda *given, hold, real=alerts.look, **more: (
         real(*given, hold=0, **more))),
-    ("manual_fix_race", world, "_reader", lambda sight, now: lambda case: Reading(True, {}, now)),
+    ("manual_fix_race", world, "_reader", lambda readings, now: lambda case: Reading(True, {}, now)),
 ]  # fmt: skip
 
 
@@ -141,33 +141,33 @@ def test_a_fault_that_was_injected_is_ended_after_a_crash(ward):
     """Killed after the injection: the row is there, and whoever comes next ends the fault in time."""
     here = ward(places=[guinea_pig()]).report(service__chaos_web__state="active").turn()
     values = {"agent:a1": dict(here.node.series.live.get("agent:a1"))}
-    _, [name], missing = here.node.transact(injecting.inject, "capability_mismatch", "unit", values, 120)
+    _, [name], missing = here.node.transact(faults.inject, "capability_mismatch", "unit", values, 120)
     assert missing == []
     [command] = here.hosts.sent
     assert command["params"]["command"].splitlines()[-1] == "systemctl stop chaos_web"
     assert "sleep 120; systemctl start chaos_web" in command["params"]["command"]
     here.restart()
-    assert not here.node.transact(injecting.revert_due)
+    assert not here.node.transact(faults.revert_due)
     answer_shell(here)
     here.clock.advance(121)
-    assert here.node.transact(injecting.revert_due)
+    assert here.node.transact(faults.revert_due)
     assert [one["params"]["command"] for one in here.hosts.sent][1:] == ["systemctl start chaos_web"]
-    assert not here.node.transact(injecting.revert_due)
-    assert here.node.transact(injecting.unmended, [name]) == ["box-1"]
+    assert not here.node.transact(faults.revert_due)
+    assert here.node.transact(faults.unmended, [name]) == ["box-1"]
     answer_shell(here)
-    assert here.node.transact(injecting.mended, [name])
+    assert here.node.transact(faults.mended, [name])
 
 
 def test_what_the_pipeline_made_of_it_is_told(ward):
     rule = {"id": "web", "condition": "service.chaos_web.failed == 1", "action": {"type": "restart_service"}}
     here = ward(rule, places=[guinea_pig()]).report(service__chaos_web__state="active").turn()
     values = {"agent:a1": dict(here.node.series.live.get("agent:a1"))}
-    last, names, _ = here.node.transact(injecting.inject, "capability_mismatch", "unit", values, 120)
-    assert [one["passed"] for one in here.node.transact(injecting.seen, names, last)] == [False, False, True]
+    last, names, _ = here.node.transact(faults.inject, "capability_mismatch", "unit", values, 120)
+    assert [one["passed"] for one in here.node.transact(faults.seen, names, last)] == [False, False, True]
     answer_shell(here)
     here.report(service__chaos_web__state="inactive").turn().turn(5)
-    assert here.node.transact(injecting.settled, names, last)
-    assert [one["passed"] for one in here.node.transact(injecting.seen, names, last)] == [True] * 3
+    assert here.node.transact(faults.settled, names, last)
+    assert [one["passed"] for one in here.node.transact(faults.seen, names, last)] == [True] * 3
 
 
 def test_a_fault_is_waited_for_whose_injection_is_still_under_way(ward):
@@ -177,14 +177,14 @@ def test_a_fault_is_waited_for_whose_injection_is_still_under_way(ward):
     last, name = injected(here)
     here.report(service__chaos_web__state="inactive").turn().turn(5)
     assert {entry["state"] for entry in here.ledger} == {"final"}
-    assert not here.node.transact(injecting.settled, [name], last)
+    assert not here.node.transact(faults.settled, [name], last)
     answer_shell(here)
-    assert here.node.transact(injecting.settled, [name], last)
+    assert here.node.transact(faults.settled, [name], last)
 
 
 def injected(here, fault="unit"):
     values = {"agent:a1": dict(here.node.series.live.get("agent:a1"))}
-    last, [name], _ = here.node.transact(injecting.inject, "capability_mismatch", fault, values, 120)
+    last, [name], _ = here.node.transact(faults.inject, "capability_mismatch", fault, values, 120)
     return last, name
 
 
@@ -199,19 +199,19 @@ def test_what_did_not_end_a_fault_is_sent_again_until_the_host_says_that_it_is_d
     _, name = injected(here)
     answer_shell(here)
     here.clock.advance(121)
-    assert here.node.transact(injecting.revert_due)
+    assert here.node.transact(faults.revert_due)
     answer_shell(here, became)
-    assert not here.node.transact(injecting.revert_due)
-    assert here.node.transact(injecting.unmended, [name]) == ["box-1"]
-    here.clock.advance(injecting.AGAIN_S)
-    assert here.node.transact(injecting.revert_due)
+    assert not here.node.transact(faults.revert_due)
+    assert here.node.transact(faults.unmended, [name]) == ["box-1"]
+    here.clock.advance(faults.AGAIN_S)
+    assert here.node.transact(faults.revert_due)
     answer_shell(here)
-    assert here.node.transact(injecting.mended, [name])
-    here.clock.advance(injecting.AGAIN_MOST_S)
-    assert not here.node.transact(injecting.revert_due)
+    assert here.node.transact(faults.mended, [name])
+    here.clock.advance(faults.AGAIN_MOST_S)
+    assert not here.node.transact(faults.revert_due)
     assert mendings(here) == ["systemctl start chaos_web"] * 2
-    here.clock.advance(injecting.KEEP_S + 1)
-    here.node.transact(injecting.revert_due)
+    here.clock.advance(faults.KEEP_S + 1)
+    here.node.transact(faults.revert_due)
     assert not here.node.transact(lambda root: list(healing_of(root).injections.rows))
 
 
@@ -222,10 +222,10 @@ def test_nothing_is_sent_to_a_host_that_is_away_however_long(ward):
     shop = place("shop", subject="monitor:m1", names=("shop",))  # runs on it
     here.hosts.here = [guinea_pig()._replace(online=False), shop]
     for _ in range(3):
-        here.clock.advance(2 * injecting.KEEP_S)
-        assert not here.node.transact(injecting.revert_due)
+        here.clock.advance(2 * faults.KEEP_S)
+        assert not here.node.transact(faults.revert_due)
     here.hosts.here = [guinea_pig(), shop._replace(online=False)]
-    assert here.node.transact(injecting.revert_due)
+    assert here.node.transact(faults.revert_due)
     assert mendings(here) == ["systemctl start chaos_web"]
 
 
@@ -233,10 +233,10 @@ def test_a_fault_that_may_still_begin_is_not_ended_before(ward):
     """Both sent at once would be done in any order, and the fault might come out on top."""
     here = ward(places=[guinea_pig()]).report(service__chaos_web__state="active").turn()
     _, name = injected(here)
-    here.node.transact(injecting.end, [name])
-    assert not here.node.transact(injecting.revert_due)
+    here.node.transact(faults.end, [name])
+    assert not here.node.transact(faults.revert_due)
     answer_shell(here, "expired")
-    assert here.node.transact(injecting.revert_due)
+    assert here.node.transact(faults.revert_due)
 
 
 def test_an_agent_that_is_deleted_meanwhile_leaves_a_fault_that_nobody_knows_to_have_ended(ward):
@@ -245,11 +245,11 @@ def test_an_agent_that_is_deleted_meanwhile_leaves_a_fault_that_nobody_knows_to_
     answer_shell(here)
     here.hosts.here = []
     here.clock.advance(121)
-    assert not here.node.transact(injecting.revert_due)
-    here.node.transact(injecting.end, [name])
-    assert not here.node.transact(injecting.settled, [name], last)
-    assert len(here.node.transact(injecting.seen, [name], last)) == 3
-    assert here.node.transact(injecting.unmended, [name]) == ["box-1"]
+    assert not here.node.transact(faults.revert_due)
+    here.node.transact(faults.end, [name])
+    assert not here.node.transact(faults.settled, [name], last)
+    assert len(here.node.transact(faults.seen, [name], last)) == 3
+    assert here.node.transact(faults.unmended, [name]) == ["box-1"]
 
 
 def test_what_else_happens_on_the_host_is_no_answer_to_the_fault(ward):
@@ -258,5 +258,5 @@ def test_what_else_happens_on_the_host_is_no_answer_to_the_fault(ward):
     answer_shell(here)
     here.report(service__nginx__state="failed").turn().turn(5)
     assert [entry["target"] for entry in here.ledger] == ["box-1/nginx"]
-    assert [one["passed"] for one in here.node.transact(injecting.seen, [name], last)] == [True, False, True]
-    assert not here.node.transact(injecting.settled, [name], last)
+    assert [one["passed"] for one in here.node.transact(faults.seen, [name], last)] == [True, False, True]
+    assert not here.node.transact(faults.settled, [name], last)

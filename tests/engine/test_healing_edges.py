@@ -6,7 +6,7 @@ import pytest
 
 from opsapp.agents.resources import Agent, Policies, agents_of, keep_outcome
 from opsapp.healing.engine import flow, rollback
-from opsapp.healing.engine.declared import complete
+from opsapp.healing.engine.default_rules import complete
 from opsapp.healing.engine.warroom import section
 from opsapp.healing.logic.thresholds import Thresholds
 from opsapp.healing.resources import healing_of

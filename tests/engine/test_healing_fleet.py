@@ -37,10 +37,10 @@ def test_a_monitor_is_in_doubt_from_its_first_failed_check_until_it_is_down_or_u
 
 def test_a_paused_monitor_is_looked_at_by_nobody(service, fleet):
     made, lookout, monitor = fleet
-    assert service.node.transact(made.places).monitors.keys() == {"Shop", monitor}
+    assert service.node.transact(made.inventory).monitors.keys() == {"Shop", monitor}
     service.otto.put_json(f"/api/monitoring/endpoints/{monitor}", {"enabled": False})
     lookout.run(1)
-    assert service.node.transact(made.places).monitors == {}
+    assert service.node.transact(made.inventory).monitors == {}
 
 
 def test_what_was_deleted_is_known_no_more(service, fleet):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from opsapp.healing.engine.declared import complete
+from opsapp.healing.engine.default_rules import complete
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import drop_rule, put_rule
 from opsapp.notify.resources import inbox

@@ -56,7 +56,7 @@ def test_the_pipeline_does_not_take_a_host_as_seen_that_was_looked_at_in_part(co
         fired = step(counted)[0]
     counted.node.transact(submit, fired)
     counted.engine.work()
-    assert counted.engine.sight.unseen == {"agent:a1"}
+    assert counted.engine.readings.unseen == {"agent:a1"}
 
 
 def test_what_arrives_during_a_look_is_looked_at_after_it(counted):
@@ -78,13 +78,13 @@ def test_other_rules_and_other_places_begin_the_look_anew(counted):
     counted.engine.alerts.use(alerts.compile_rules([{**RULES[0], "for": 0, "enabled": True, "severity": "warning"}]))
     fired = step(counted)[0]
     [place] = counted.hosts.here
-    counted.engine.sight.places = {place.subject: place._replace(tags=("new",))}
+    counted.engine.readings.members = {place.subject: place._replace(tags=("new",))}
     while counted.engine.alerts.is_behind():
         fired += step(counted)[0]
     assert len(fired) == SERVICES
     says(counted)
     step(counted)
-    counted.engine.sight.places = {}
+    counted.engine.readings.members = {}
     while counted.engine.alerts.is_behind():
         assert step(counted)[0] == []
     assert counted.engine.alerts.failing() == {}

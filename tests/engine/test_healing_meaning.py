@@ -2,7 +2,7 @@
 
 import pytest
 
-from opsapp.healing.engine.declared import DEFAULT_RULES
+from opsapp.healing.engine.default_rules import DEFAULT_RULES
 from opsapp.healing.logic.thresholds import DAY, Promotion
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages import trust as governor
@@ -215,7 +215,7 @@ def test_what_an_agent_could_not_heal_alone_is_told(ward):
 
 def test_every_step_of_the_default_rules_can_run():
     """As far as an event of the rule fills what is missing."""
-    from opsapp.healing.engine.declared import complete
+    from opsapp.healing.engine.default_rules import complete
     from opsapp.healing.logic.soundness import incomplete
     from opsapp.wire.actions import ACTIONS
     from opsapp.wire.conditions import parse

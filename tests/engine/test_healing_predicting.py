@@ -2,7 +2,7 @@
 
 import pytest
 
-from opsapp.healing.engine.predicting import Seen, examine, keep, limits_of
+from opsapp.healing.engine.forecasts import Seen, examine, keep, limits_of
 from opsapp.healing.resources import healing_of
 from tests.support.hosts import place
 

@@ -63,7 +63,7 @@ def shake(here, dice, rounds=40):
                 "container.web.state": dice.choice(["running", "wild"]),
                 "cpu_percent": dice.choice([10, 95, None]),
             }
-            here.engine.sight.live.update(
+            here.engine.readings.live.update(
                 f"agent:{host}", {name: value for name, value in values.items() if value is not None}, here.clock.now()
             )
         if dice.random() < 0.3:

@@ -8,7 +8,7 @@ import pytest
 
 from opsapp.agents.engine import executor
 from opsapp.automations.resources import runs_of
-from opsapp.healing.engine.deeds import Hands, begin, finish
+from opsapp.healing.engine.server_actions import ServerActionRunner, begin, finish
 from opsapp.healing.resources import healing_of
 from tests.support.targets import Website, website
 
@@ -26,7 +26,7 @@ def fired(ward, made, level="execute", **healing):
 
 def done(here, **after):
     """The service's hands do what waits, the pipeline goes on to its end."""
-    Hands(here.node).step()
+    ServerActionRunner(here.node).step()
     here.turn(1).turn(6)
     here.clock.advance(0.5)
     return here.report(**after).turn(0.5)
@@ -126,7 +126,7 @@ def hands(ward):
     made.node.registry[executor.WHOSE] = executor.launching.whose(made.node.config["executor"])
     child = made.node.registry[executor.KEY] = executor.Executor(made.node)
     child.step()
-    yield Hands(made.node)
+    yield ServerActionRunner(made.node)
     child.finish_stop()
 
 
@@ -164,7 +164,7 @@ def test_a_command_is_ended_when_the_service_stops_and_nobody_can_tell_how_far_i
 
 def test_a_service_that_stops_begins_nothing_more_and_writes_down_what_it_has_ended(ward):
     here = fired(ward, rule("webhook", url="http://127.0.0.1:9/"))
-    hands = Hands(here.node)
+    hands = ServerActionRunner(here.node)
     hands.begin_stop()
     hands.finish_stop()
     assert hands.step() is False

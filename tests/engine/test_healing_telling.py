@@ -2,7 +2,7 @@
 
 import pytest
 
-from opsapp.healing.engine.causes import causes_of
+from opsapp.healing.engine.root_causes import causes_of
 from opsapp.healing.resources import healing_of
 from opsapp.notify.resources import inbox
 from tests.support.hosts import place

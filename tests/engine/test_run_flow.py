@@ -14,7 +14,7 @@ OWNER = "box:test"
 
 
 class Desk:
-    """Hands that carry out what the test says."""
+    """ServerActionRunner that carry out what the test says."""
 
     def __init__(self, service):
         self.service = service

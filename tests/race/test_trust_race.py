@@ -3,7 +3,7 @@
 import random
 import threading
 
-from opsapp.healing.engine.declared import complete
+from opsapp.healing.engine.default_rules import complete
 from opsapp.healing.logic.thresholds import Thresholds
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import put_rule

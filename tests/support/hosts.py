@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from BTrees.OOBTree import OOBTree
 
-from opsapp.healing.engine.reach import Place, Places
+from opsapp.healing.engine.inventory import Inventory, Member
 from opsapp.lib.ids import new_id
 
 TOOLS = frozenset({"systemctl", "podman", "journalctl", "sh"})
@@ -21,11 +21,11 @@ def place(name="box-1", agent_id="a1", **changes):
         "names": (name, agent_id),
         "usable": TOOLS,
     }
-    return Place(**{**values, **changes})
+    return Member(**{**values, **changes})
 
 
 class Hosts:
-    """An `IReach`. `sent` lists what was committed; `finish` says how a command ended."""
+    """An `IFleetAccess`. `sent` lists what was committed; `finish` says how a command ended."""
 
     def __init__(self, node, *places):
         self.node = node
@@ -42,8 +42,8 @@ class Hosts:
 
     # -- the interface
 
-    def places(self, root):
-        return Places(self.here)
+    def inventory(self, root):
+        return Inventory(self.here)
 
     def send(self, root, agent_id, kind, params, *, timeout, expiry, by):
         command_id = new_id()

@@ -12,14 +12,14 @@ from opsapp.maintenance.interfaces import IWindowEnded
 from opsapp.monitoring.interfaces import IRootCauses, IWarRoomSection
 from opsapp.notify.interfaces import ICauses
 
-from . import anchoring, causes, deeds, discovery, predicting, warroom, windows
-from .approving import HealApproval
-from .chaos import injecting
-from .chaos.injecting import revert_due
-from .deeds import Hands
+from . import anchors, discovery, forecasts, root_causes, server_actions, warroom, windows
+from .approval_kind import HealApproval
+from .chaos import faults
+from .chaos.faults import revert_due
 from .fleet import Fleet
+from .fleet_access import IFleetAccess
 from .pipeline import HealingEngine, IHealingEngine
-from .reach import IReach
+from .server_actions import ServerActionRunner
 from .world import IWindowSource
 
 if TYPE_CHECKING:
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 def includeme(config: Any) -> None:
     config.registry.registerUtility(HealApproval(), IApprovalKind, "heal")
-    config.registry.registerUtility(Fleet(), IReach)
-    config.registry.registerUtility(causes.causes, ICauses)
-    config.registry.registerUtility(causes.causes_of, IRootCauses)
+    config.registry.registerUtility(Fleet(), IFleetAccess)
+    config.registry.registerUtility(root_causes.causes, ICauses)
+    config.registry.registerUtility(root_causes.causes_of, IRootCauses)
     config.registry.registerUtility(automation_edited, IAutomationEdited, "healing")
     config.registry.registerUtility(warroom.section, IWarRoomSection, "healing")
-    config.registry.registerUtility(anchoring.audited, IAnchored)
+    config.registry.registerUtility(anchors.audited, IAnchored)
     config.registry.registerUtility(windows.source, IWindowSource, "maintenance")
     config.registry.registerUtility(windows.ended, IWindowEnded, "healing")
     config.add_preparation("opsapp.healing.engine.prepare")
@@ -56,17 +56,17 @@ def start(node: Node) -> None:
         wake=("healing", "leases", "command-results", "agent-outcomes"),
         lease="healing",
     )
-    hands = Hands(node)
+    hands = ServerActionRunner(node)
     node.at_stop(hands.begin_stop, hands.finish_stop)
-    node.supervisor.add("healing-deeds", hands.step, every=1.0, wake=(deeds.QUEUE,), lease="healing")
+    node.supervisor.add("healing-deeds", hands.step, every=1.0, wake=(server_actions.QUEUE,), lease="healing")
     node.supervisor.add(
-        "healing-chaos", lambda: node.transact(revert_due), every=5.0, wake=(injecting.QUEUE,), lease="healing"
+        "healing-chaos", lambda: node.transact(revert_due), every=5.0, wake=(faults.QUEUE,), lease="healing"
     )
     node.supervisor.add("healing-offline", engine.give_policies, every=5.0, lease="healing")
     every = node.config["healing"]["discovery"]["every_s"]
     node.supervisor.add("healing-discovery", lambda: discovery.step(node), every=every, lease="healing")
     every = node.config["healing"]["prediction"]["every_s"]
-    node.supervisor.add("healing-prediction", lambda: predicting.step(node), every=every, lease="healing")
-    anchoring.start(node)
+    node.supervisor.add("healing-prediction", lambda: forecasts.step(node), every=every, lease="healing")
+    anchors.start(node)
     node.supervisor.add("healing-governor", engine.govern, every=60.0, lease="healing")
     node.supervisor.add("healing-purge", engine.purge, every=3600.0, lease="housekeeping")

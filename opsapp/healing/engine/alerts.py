@@ -18,9 +18,9 @@ from opsapp.healing.stages.correlation import ROOT_CAUSE
 from opsapp.lib.durations import seconds
 from opsapp.wire.conditions import Condition, parse
 
-from .reach import Place
-from .sight import Reading, Sight, read
-from .watching import Key, Watching
+from .inventory import Member
+from .readings import LiveReadings, Reading, read
+from .watches import Key, Watches
 
 BUDGET_S = 0.004  # of the hub at a time
 RESUMED_S = 5.0  # what fired while paused fires again after a resume, unless it has just done so
@@ -52,21 +52,21 @@ class Look(NamedTuple):
     """A look at one subject. Each of `events` is a piece of it that was done: what fires, or None."""
 
     subject: str
-    place: Place | None
+    member: Member | None
     events: Iterator[dict[str, Any] | None]
 
 
 class Alerts:
     """One node's evaluation. `past(rule_id, target)` reads a snapshot of the case book."""
 
-    def __init__(self, sight: Sight, settings: Mapping[str, Any]):
-        self.sight = sight
+    def __init__(self, readings: LiveReadings, settings: Mapping[str, Any]):
+        self.readings = readings
         self.settings = settings
         self.rules: list[Compiled] = []
         self.of_monitors: set[str] = set()  # what rules name of a monitor, among others
-        self.watching = Watching()
+        self.watching = Watches()
         self.dirty: set[str] = set()
-        self.begun: Look | None = None  # at a place that may be dirty again since
+        self.begun: Look | None = None  # its subject may be dirty again since
         self.paused = False
         self.restored: set[tuple[str, str]] = set()  # (rule, target) of cases from before this process
         self.past: Callable[[str, str], Past | None] = lambda *_: None
@@ -85,7 +85,7 @@ class Alerts:
             self.begun = None
         names = {name for one in compiled for name in one.condition.names}
         self.of_monitors = {name.removeprefix("monitor.") for name in names}
-        self.dirty.update(self.sight.places)
+        self.dirty.update(self.readings.members)
 
     def arrived(self, subject: str, values: Mapping[str, Any]) -> bool:
         """A listener of the live view. Whether a rule may be about it: checks arrive by the thousand a second, and of a
@@ -94,7 +94,7 @@ class Alerts:
             if self.of_monitors.isdisjoint(values):
                 return False
         else:
-            self.sight.learn(subject, values)
+            self.readings.learn(subject, values)
         self.dirty.add(subject)
         return True
 
@@ -134,15 +134,15 @@ class Alerts:
         return frozenset(self.dirty if self.begun is None else {*self.dirty, self.begun.subject})
 
     def _take_up(self, now: float) -> Look:
-        """The look at which the last step stopped, unless its place is another one by now; or a look at the next."""
+        """The look at which the last step stopped, unless its member has changed; or a look at the next subject."""
         look, self.begun = self.begun, None
-        if look is not None and self.sight.places.get(look.subject) == look.place:
+        if look is not None and self.readings.members.get(look.subject) == look.member:
             return look
         subject = self.dirty.pop() if look is None else look.subject
         self.dirty.discard(subject)
-        place = self.sight.places.get(subject)
-        if place is not None:
-            return Look(subject, place, self._look_at(place, now))
+        member = self.readings.members.get(subject)
+        if member is not None:
+            return Look(subject, member, self._look_at(member, now))
         for key in self.watching.of(subject):
             self.watching.forget(key)
         return Look(subject, None, iter(()))
@@ -150,26 +150,26 @@ class Alerts:
     def failing(self) -> dict[str, frozenset[str]]:
         return self.watching.failing()
 
-    def _look_at(self, place: Place, now: float) -> Iterator[dict[str, Any] | None]:
-        samples = self.sight.samples(place.subject)
+    def _look_at(self, member: Member, now: float) -> Iterator[dict[str, Any] | None]:
+        samples = self.readings.samples(member.subject)
         yield None
         for one in self.rules:
-            if applies(one.rule, place):
-                yield from self._look_by(one, place, samples, now)
+            if applies(one.rule, member):
+                yield from self._look_by(one, member, samples, now)
 
     def _look_by(
-        self, one: Compiled, place: Place, samples: Mapping[str, Any], now: float
+        self, one: Compiled, member: Member, samples: Mapping[str, Any], now: float
     ) -> Iterator[dict[str, Any] | None]:
         names = [""]
         if one.condition.family is not None:
-            if not place.is_agent:  # a monitor has no services, containers or mounts
+            if not member.is_agent:  # a monitor has no services, containers or mounts
                 return
             names = one.condition.bindings(samples)
-            self._keep_only(one.rule_id, place.subject, frozenset(names))
+            self._keep_only(one.rule_id, member.subject, frozenset(names))
         yield None
         for name in names:
             condition = bind(one.condition, name) if name else one.condition
-            yield self._watch((one.rule_id, place.subject, name), one, condition, place, samples, now)
+            yield self._watch((one.rule_id, member.subject, name), one, condition, member, samples, now)
 
     def _keep_only(self, rule_id: str, subject: str, names: Collection[str]) -> None:
         """Forget what is no longer reported."""
@@ -178,19 +178,19 @@ class Alerts:
                 self.watching.forget(key)
 
     def _watch(
-        self, key: Key, one: Compiled, condition: Condition, place: Place, samples: Mapping[str, Any], now: float
+        self, key: Key, one: Compiled, condition: Condition, member: Member, samples: Mapping[str, Any], now: float
     ) -> dict[str, Any] | None:
         self.looks += 1
-        reading = read(samples, condition, now, place.interval)
+        reading = read(samples, condition, now, member.interval)
         watch = self.watching.get(key)
         if watch is None and (reading.verdict is None or (reading.verdict is False and not self.restored)):
             return None
-        target = rules.target_of(place.name, condition)
+        target = rules.target_of(member.name, condition)
         past = self.past(one.rule_id, target)
         watch = self._first(one.rule_id, target, past) if watch is None else watch
         hold, cooldown = seconds(one.rule["for"]), self._cooldown(one, past)
         is_open = past is not None and (
-            past.open or _measured_too_early(past, reading, place) or _nothing_new(past, reading, watch)
+            past.open or _measured_too_early(past, reading, member) or _nothing_new(past, reading, watch)
         )
         again = watch.announced
         watch, fires = alerts.look(watch, reading.verdict, now, hold=hold, cooldown=cooldown, open_case=is_open)
@@ -199,7 +199,7 @@ class Alerts:
         else:
             due = (watch.fired_at or now) + cooldown if watch.announced else (watch.true_since or now) + hold
             self.watching.keep(key, watch, target, max(due, now + RETRY_S))
-        if again and not watch.announced and place.is_agent and past is not None and past.outcome != "verified":
+        if again and not watch.announced and member.is_agent and past is not None and past.outcome != "verified":
             return {"kind": OVER, "rule_id": one.rule_id, "condition": str(condition), "target": target, "at": now}
         if not fires:
             return None
@@ -210,9 +210,9 @@ class Alerts:
             "target": target,
             "severity": one.rule["severity"],
             "metrics": reading.metrics,
-            "agent_id": place.agent_id,
-            "subject": place.subject,
-            "names": place.names,
+            "agent_id": member.agent_id,
+            "subject": member.subject,
+            "names": member.names,
             "at": now,
             "measured_at": reading.measured_at,
             "early": again and _is_early(past, now, float(one.rule["cooldown_s"])),
@@ -239,12 +239,12 @@ class Alerts:
         return float(one.rule["cooldown_s"])
 
 
-def _measured_too_early(past: Past, reading: Reading, place: Place) -> bool:
+def _measured_too_early(past: Past, reading: Reading, member: Member) -> bool:
     """Where nobody can tell what became of an act, only what was measured after it says that another one is needed. A
     check is known by its end: it may have begun an interval before."""
     if not past.unsure_until:
         return False
-    since = past.unsure_until + (0.0 if place.is_agent else place.interval)
+    since = past.unsure_until + (0.0 if member.is_agent else member.interval)
     return reading.measured_at is None or reading.measured_at <= since
 
 
@@ -269,12 +269,12 @@ def bind(condition: Condition, name: str) -> Condition:
     return condition.bind(name)
 
 
-def applies(rule: Mapping[str, Any], place: Place) -> bool:
+def applies(rule: Mapping[str, Any], member: Member) -> bool:
     """Whether a rule is about this agent or monitor: its targets, or everything that has the metrics."""
     wanted = (rule.get("targets") or {}) if rule["enabled"] else None
     if not wanted:
         return wanted is not None
-    return rules.in_scope(place.names, place.tags, wanted.get("agents" if place.is_agent else "monitors") or ())
+    return rules.in_scope(member.names, member.tags, wanted.get("agents" if member.is_agent else "monitors") or ())
 
 
 def compile_rules(plain: Iterable[Mapping[str, Any]]) -> list[Compiled]:

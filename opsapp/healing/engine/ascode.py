@@ -13,7 +13,7 @@ from opsapp.runtime.ascode import Stored
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 
-from . import declared
+from . import default_rules
 
 
 def stored(_node: Node, root: Root) -> Iterator[Stored]:
@@ -22,7 +22,7 @@ def stored(_node: Node, root: Root) -> Iterator[Stored]:
 
 
 def complete(_node: Node, _root: Root, given: dict[str, Any], present: dict[str, Any] | None) -> dict[str, Any]:
-    fields = {"id": given["id"], **declared.complete(given)}
+    fields = {"id": given["id"], **default_rules.complete(given)}
     return {name: restored(value, (present or {}).get(name), name) for name, value in fields.items()}
 
 

@@ -17,8 +17,8 @@ from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 from opsapp.wire.actions import ACTIONS, Action
 
-from .deeds import QUEUE
-from .reach import Reach
+from .fleet_access import FleetAccess
+from .server_actions import QUEUE
 
 GOES_ON = ("pending_approval", "queued", "running")
 # A host that an armed action cut off is back when its timer has run out, its agent has given up the dead connection,
@@ -76,7 +76,7 @@ def _deed(flow: Flow, fields: Mapping[str, Any], action: Action) -> tuple[str, d
     return "argv", {"steps": [] if handler is None else handler.argv(params), **named}
 
 
-def answer(root: Root, reach: Reach, fields: Mapping[str, Any]) -> dict[str, Any] | None:
+def answer(root: Root, reach: FleetAccess, fields: Mapping[str, Any]) -> dict[str, Any] | None:
     """The final answer that a case waits for, or None."""
     if fields["host"] == SERVER and fields["action"] in RUNS:
         return _run_answer(run_state(root, fields["command_id"]))

@@ -15,8 +15,9 @@ from opsapp.lib.problems import Invalid
 from opsapp.tree.root import Root
 from opsapp.wire.conditions import parse
 
+from .fleet_access import fleet_access
+from .inventory import Member
 from .pipeline import world_now
-from .reach import Place, reach_of
 
 WOULD = {"suppressed": "suppress", "observed": "observe", "absorbed": "absorb"}
 
@@ -27,7 +28,7 @@ def dry_run(root: Root, given: dict[str, Any]) -> dict[str, Any]:
     rule = world.rules.get(given["rule_id"])
     if rule is None:
         raise Invalid({"event.rule_id": "there is no such rule"})
-    event = _event(given, rule, reach_of(root).places(root), world)
+    event = _event(given, rule, fleet_access(root).inventory(root), world)
     world.reading = _with(event["metrics"], world)
     case = {**case_of(event), "id": "0"}
     received = correlation.receive(event, world, healing_of(root).book.on_target(event["target"]))
@@ -87,19 +88,19 @@ def _would(
     return plan.would, list(plan.why)
 
 
-def _event(given: dict[str, Any], rule: Any, places: list[Place], world: World) -> dict[str, Any]:
-    """The event as alerts would have made it: on the place that its target names."""
+def _event(given: dict[str, Any], rule: Any, inventory: list[Member], world: World) -> dict[str, Any]:
+    """The event as alerts would have made it: with the host or monitor that its target names."""
     host = names_of(given["target"])[-1]
-    place = next((one for one in places if host in (one.name, *one.names)), None)
+    member = next((one for one in inventory if host in (one.name, *one.names)), None)
     condition = given.get("condition") or rule["condition"]
     name = given["target"].partition("/")[2]
     return {
         **given,
         "condition": str(parse(condition).bind(name)) if name else condition,
         "severity": given.get("severity") or rule["severity"],
-        "agent_id": place.agent_id if place else None,
-        "subject": place.subject if place else None,
-        "names": place.names if place else (),
+        "agent_id": member.agent_id if member else None,
+        "subject": member.subject if member else None,
+        "names": member.names if member else (),
         "at": world.now,
     }
 

@@ -1,4 +1,4 @@
-"""The real hosts and monitors behind `reach.Reach`: the rooms of agents and of monitoring."""
+"""The real hosts and monitors behind `reach.FleetAccess`: the rooms of agents and of monitoring."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from opsapp.agents.engine import HostFacts, answer_of, hosts, recall_command, request_report, send_command, subject
-from opsapp.agents.resources import agent_named, agents_of
+from opsapp.agents.resources import agents_of
 from opsapp.lib.problems import Problem
 from opsapp.monitoring.engine.checking import request_check
 from opsapp.monitoring.engine.watch import watch_of
@@ -16,18 +16,18 @@ from opsapp.runtime.node import Node
 from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
 
-from .reach import Place, Places
+from .inventory import Inventory, Member
 
 log = logging.getLogger(__name__)
 
 
 class Fleet:
-    """An `IReach`."""
+    """An `IFleetAccess`."""
 
     def __init__(self) -> None:
-        self._seen: tuple[Any, list[HostFacts], Places] | None = None  # what the places were made of
+        self._seen: tuple[Any, list[HostFacts], Inventory] | None = None  # what the inventory was made of
 
-    def places(self, root: Root) -> Places:
+    def inventory(self, root: Root) -> Inventory:
         """Made anew only when an agent or a monitor is not what it was: with ten thousand of them and nothing going on,
         this is asked for every two seconds."""
         register, agents, seen = watch_of(node_of(root)).register, hosts(root), self._seen
@@ -35,7 +35,7 @@ class Fleet:
         if seen is not None and seen[0] == version and seen[1] == agents:
             return seen[2]
         monitors = [_monitor(entry) for entry in tuple(register.entries.values())]
-        made = Places([_agent(host) for host in agents] + monitors)
+        made = Inventory([_agent(host) for host in agents] + monitors)
         self._seen = (version, agents, made)
         return made
 
@@ -78,8 +78,8 @@ def _report(node: Node, agent_id: str, done: Callable[[float], None]) -> None:
         done(began)
 
 
-def _agent(host: HostFacts) -> Place:
-    return Place(
+def _agent(host: HostFacts) -> Member:
+    return Member(
         subject=subject(host.agent_id),
         name=host.hostname,
         agent_id=host.agent_id,
@@ -92,9 +92,9 @@ def _agent(host: HostFacts) -> Place:
     )
 
 
-def _monitor(entry: Any) -> Place:
+def _monitor(entry: Any) -> Member:
     settings = entry.settings
-    return Place(
+    return Member(
         subject=entry.subject,
         name=settings["name"],
         agent_id=settings["agent_id"],
@@ -103,24 +103,3 @@ def _monitor(entry: Any) -> Place:
         interval=float(settings["interval"]),
         online=settings["enabled"],
     )
-
-
-def capabilities(root: Root, hostname: str) -> dict[str, Any]:
-    """What a host's agent can do, as it last probed. A name that several agents report is refused."""
-    agent = agent_named(root, hostname)
-    values = agent.manifest.values if agent.manifest else {}
-    tools = values.get("capabilities") or {}
-    return {
-        "hostname": agent.hostname or hostname,
-        "manifest": values,
-        "probed_at": int(agent.manifest.at) if agent.manifest else None,
-        "degraded_capabilities": sorted(
-            name for name, about in tools.items() if about.get("available") and not about.get("usable")
-        ),
-    }
-
-
-def refresh_capabilities(root: Root, hostname: str, by: str) -> dict[str, Any]:
-    """Have them probed again."""
-    agent = agent_named(root, hostname)
-    return {"status": "queued", "command_id": send_command(root, agent.id, "capabilities", {}, requested_by=by)}

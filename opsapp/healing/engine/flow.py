@@ -20,9 +20,10 @@ from opsapp.healing.stages.planning import Plan
 from opsapp.healing.stages.world import World
 from opsapp.tree.root import Root
 
-from . import acting, advice, consent, ground, telling, turns
+from . import acting, consent, ground, suggestions, telling, turns
 from .alerts import OVER, Past
-from .reach import Places, Reach
+from .fleet_access import FleetAccess
+from .inventory import Inventory
 
 WAIT_S = 0.5
 
@@ -40,12 +41,12 @@ class Worked(NamedTuple):
 class Flow:
     """One transaction's hands."""
 
-    def __init__(self, root: Root, world: World, reach: Reach, token: int, places: Places):
+    def __init__(self, root: Root, world: World, reach: FleetAccess, token: int, inventory: Inventory):
         self.root = root
         self.world = world
         self.reach = reach
         self.token = token
-        self.places = places
+        self.inventory = inventory
         self.now = world.now
         self.healing = healing_of(root)
         self.book = self.healing.book
@@ -106,7 +107,7 @@ class Flow:
     def _measure_above(self, names: tuple[str, ...]) -> None:
         """What the target hangs on may have failed with it, and be measured only in a minute."""
         for name in names:
-            self.above.extend(self.places.measuring(name))
+            self.above.extend(self.inventory.measuring(name))
 
     def _is_suppressed(self, event: Mapping[str, Any]) -> bool:
         found = self._correlated(event)
@@ -301,7 +302,7 @@ class Flow:
         if record["executed"]:
             step = (ledger.judged(record), case.fields.get("definition"))
             case.set(tried=(*case.fields.get("tried", ()), step))
-            advice.after_outcome(self.healing, record, self.world.thresholds, self.now)
+            suggestions.after_outcome(self.healing, record, self.world.thresholds, self.now)
         if not on:
             self.count_case([Tried(*step) for step in case.fields.get("tried", ())], record)
             if ending.tells(outcome, reason) and not case.fields.get("manual"):
@@ -372,7 +373,7 @@ class Flow:
             trust, change = governor.reported(state.trust, result, alone_at, self.now, thresholds)
         if change is not None:
             state.become(self.root, trust, cause=change.cause, now=self.now)
-            advice.demoted(self.healing["suggestions"], change, last["id"], self.now)
+            suggestions.demoted(self.healing["suggestions"], change, last["id"], self.now)
             telling.demoted(self, change, last["id"])
         self._govern(state, trust)
 
@@ -382,4 +383,4 @@ class Flow:
         trust, change = governor.evaluate(trust, self.now, thresholds.promotion)
         state.become(self.root, trust, cause=change.cause if change else "edit", now=self.now)
         self.world.trust = {**self.world.trust, trust.rule_id: trust}
-        advice.after_trigger(self.healing["suggestions"], trust, thresholds.promotion, self.now)
+        suggestions.after_trigger(self.healing["suggestions"], trust, thresholds.promotion, self.now)

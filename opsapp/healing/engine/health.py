@@ -13,8 +13,8 @@ from opsapp.runtime import sealing
 from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
 
+from .fleet_access import fleet_access
 from .pipeline import HealingEngine, IHealingEngine, world_now
-from .reach import reach_of
 
 LATE_S = 10.0
 OLD_S = 60.0
@@ -64,8 +64,8 @@ def _sick(root: Root, healing: Healing, components: list[dict[str, Any]], now: f
     damaged = node_of(root).projections.damaged()
     reasons += [f"{damage} cannot be read: its object in the store is damaged" for damage in damaged]
     reasons += _braked(healing, world_now(root))
-    agents = [place for place in reach_of(root).places(root) if place.is_agent]
-    away = sum(1 for place in agents if not place.online)
+    agents = [member for member in fleet_access(root).inventory(root) if member.is_agent]
+    away = sum(1 for member in agents if not member.online)
     if agents and 2 * away >= len(agents):
         reasons.append(f"{away} of {len(agents)} agents are away")
     return reasons

@@ -24,13 +24,14 @@ from opsapp.runtime.projection import readable
 from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
 
-from . import advice, asking, offline, world
+from . import asking, offline_policies, suggestions, world
+from .agent_reports import report_local
 from .alerts import OVER, Alerts, Past, compile_rules
+from .fleet_access import IFleetAccess, fleet_access
 from .flow import Flow, Worked
-from .local import report_local
-from .reach import IReach, Places, reach_of
+from .inventory import Inventory
+from .readings import LiveReadings
 from .settings import settings_of
-from .sight import Sight
 
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node
@@ -56,25 +57,25 @@ class HealingEngine:
 
     def __init__(self, node: Node):
         self.node = node
-        self.sight = Sight(node.series.live)
-        self.alerts = Alerts(self.sight, settings_of(node))
+        self.readings = LiveReadings(node.series.live)
+        self.alerts = Alerts(self.readings, settings_of(node))
         self.pasts: dict[tuple[str, str], Past] = {}
         self.alerts.past = lambda rule_id, target: self.pasts.get((rule_id, target))
         self.refreshed_at = float("-inf")
         self.stale = False  # something is there that the last refresh did not know
-        self.places = Places()
+        self.inventory = Inventory()
         self.version: tuple[Any, ...] = ()
         self.last_work_s = 0.0
-        node.registry.registerUtility(self.sight, world.ISight)
+        node.registry.registerUtility(self.readings, world.ILiveReadings)
         node.registry.registerUtility(self.changed, IRuleReader)
 
     def watch(self) -> None:
         """Listen to the live view; every subject that is known already is looked at once."""
-        self.sight.live.subscribe(self._arrived)
+        self.readings.live.subscribe(self._arrived)
 
     def _arrived(self, subject: str, values: Mapping[str, Any]) -> None:
         if self.alerts.arrived(subject, values):
-            self.stale = self.stale or subject not in self.sight.places
+            self.stale = self.stale or subject not in self.readings.members
             self.node.wake("live", "healing")
 
     def changed(self) -> None:
@@ -97,8 +98,8 @@ class HealingEngine:
         return bool(events) or self.alerts.is_behind()
 
     def refresh(self) -> None:
-        """Every two seconds, or when there is news: places, rules, kill switch, and once what became of earlier cases.
-        What is as it was costs nothing more than the look."""
+        """Every two seconds, or when there is news: inventory, rules, kill switch, and once what became of earlier
+        cases. What is as it was costs nothing more than the look."""
         now = self.node.clock.monotonic()
         if now - self.refreshed_at < (REFRESH_NEWS_S if self.stale else REFRESH_S):
             return
@@ -106,10 +107,10 @@ class HealingEngine:
         first = self.refreshed_at == float("-inf")
         seen = self.node.transact(snapshot, first, self.version)
         self.refreshed_at = now
-        if seen["places"] is not self.places:
-            self.places, fresh = seen["places"], seen["places"].by_subject
-            self.alerts.dirty.update(fresh.keys() ^ self.sight.places.keys())  # what is new, and what is gone
-            self.sight.places = fresh
+        if seen["inventory"] is not self.inventory:
+            self.inventory, fresh = seen["inventory"], seen["inventory"].by_subject
+            self.alerts.dirty.update(fresh.keys() ^ self.readings.members.keys())  # what is new, and what is gone
+            self.readings.members = fresh
         self.alerts.pause(seen["paused"])
         self.alerts.settings = settings_of(self.node)
         if first:
@@ -127,16 +128,16 @@ class HealingEngine:
             return False
         self.refresh()
         begun = self.node.clock.monotonic()
-        self.sight.unseen = self.alerts.unseen()  # before what fails is read: what is in neither was seen well
-        places, failing = self.places, self.alerts.failing()
+        self.readings.unseen = self.alerts.unseen()  # before what fails is read: what is in neither was seen well
+        inventory, failing = self.inventory, self.alerts.failing()
         now = self.node.clock.now()
         try:
-            worked = self.node.transact(work, now, places, failing)
+            worked = self.node.transact(work, now, inventory, failing)
         except (Problem, TransientError):
             raise
         except Exception:
             log.exception("a step of the pipeline failed; each event and case is tried by itself")
-            worked = self._one_by_one(now, places, failing)
+            worked = self._one_by_one(now, inventory, failing)
         self.last_work_s = self.node.clock.monotonic() - begun
         self.pasts.update(worked.pasts)
         if any(past.reason == "paused" for past in worked.pasts.values()):
@@ -148,21 +149,23 @@ class HealingEngine:
         self.measure(dict.fromkeys(worked.above))
         return worked.done > 0
 
-    def _one_by_one(self, now: float, places: Places, failing: Mapping[str, Any]) -> Worked:
+    def _one_by_one(self, now: float, inventory: Inventory, failing: Mapping[str, Any]) -> Worked:
         """The batch again, item by item: one that cannot be worked must not stop the others."""
         waiting, cases = self.node.transact(due_now, now)
         total = Worked(0, {}, [], [])
         jobs: list[tuple[int, tuple[str, ...]]] = [(1, ())] * min(waiting, EVENTS_AT_ONCE)
         for events, only in jobs + [(0, (case_id,)) for case_id in dict.fromkeys(cases)]:
             try:
-                done = self.node.transact(work, now, places, failing, events, only)
+                done = self.node.transact(work, now, inventory, failing, events, only)
             except (Problem, TransientError):
                 raise
             except Exception as broken:
                 why = f"internal_error: {type(broken).__name__}: {broken}"
                 log.exception("dropped: %s", only or "an event")
                 drop = (
-                    (drop_case, now, places, failing, *only, why) if only else (drop_event, now, places, failing, why)
+                    (drop_case, now, inventory, failing, *only, why)
+                    if only
+                    else (drop_event, now, inventory, failing, why)
                 )
                 self.node.transact(*drop)
             else:
@@ -173,17 +176,17 @@ class HealingEngine:
     def measure(self, subjects: Iterable[str]) -> None:
         """Have agents and monitors that others hang on measured, unless they are asked already."""
         for subject in subjects:
-            if not self.sight.is_asked(subject, self.node.clock.now()):
+            if not self.readings.is_asked(subject, self.node.clock.now()):
                 self._recheck(subject)
 
     def _recheck(self, subject: str) -> None:
         def done(began: float) -> None:
             self.alerts.dirty.add(subject)  # it says something about what hangs on it once rules were compared with it
-            self.sight.checked[subject] = began
+            self.readings.checked[subject] = began
             self.node.wake("live", "healing")
 
-        self.sight.asked[subject] = self.node.clock.now()
-        self.node.registry.getUtility(IReach).recheck(self.node, subject, done)
+        self.readings.asked[subject] = self.node.clock.now()
+        self.node.registry.getUtility(IFleetAccess).recheck(self.node, subject, done)
 
     def govern(self) -> bool:
         self.node.transact(govern, self.node.clock.now())
@@ -191,7 +194,7 @@ class HealingEngine:
 
     def give_policies(self) -> bool:
         self.refresh()
-        return offline.step(self.node, self.places, self.alerts.failing())
+        return offline_policies.step(self.node, self.inventory, self.alerts.failing())
 
     def purge(self) -> bool:
         before, after = self.node.clock.now() - KEEP_CASES_S, ""
@@ -214,7 +217,7 @@ def snapshot(root: Root, with_pasts: bool, known: tuple[Any, ...] = ()) -> dict[
     rules = healing["rules"]
     version = (rules.version, len(rules.keys()))
     return {
-        "places": reach_of(root).places(root),
+        "inventory": fleet_access(root).inventory(root),
         "paused": healing.paused,
         "version": version,
         "rules": [] if version == known else [rule.plain() for _, rule in readable(rules, "rule")],
@@ -246,7 +249,7 @@ def anything(root: Root, now: float) -> bool:
 
 def answered(root: Root) -> list[Case]:
     """Cases whose command has come to an end, before their next look is due."""
-    book, reach = healing_of(root).book, reach_of(root)
+    book, reach = healing_of(root).book, fleet_access(root)
     waiting = [book.cases[case_id] for case_id in book.acting]
     return [case for case in waiting if asking.answer(root, reach, case.fields) is not None]
 
@@ -254,13 +257,13 @@ def answered(root: Root) -> list[Case]:
 def work(
     root: Root,
     now: float,
-    places: Places,
+    inventory: Inventory,
     failing: Mapping[str, Any],
     events: int = EVENTS_AT_ONCE,
     only: tuple[str, ...] | None = None,
 ) -> Worked:
     """One transaction: so many events, and all due cases or only those named."""
-    flow = _flow(root, now, places, failing)
+    flow = _flow(root, now, inventory, failing)
     for outcome in take_outcomes(root, events):
         report_local(flow, outcome)
     received = flow.book.take(events)
@@ -275,9 +278,9 @@ def work(
     return Worked(len(received) + len(ready), flow.pasts, flow.rechecks, flow.above)
 
 
-def _flow(root: Root, now: float, places: Places, failing: Mapping[str, Any]) -> Flow:
+def _flow(root: Root, now: float, inventory: Inventory, failing: Mapping[str, Any]) -> Flow:
     token = leases.check(root, LEASE)
-    return Flow(root, world.build(root, now, places, failing), reach_of(root), token, places)
+    return Flow(root, world.build(root, now, inventory, failing), fleet_access(root), token, inventory)
 
 
 def due_now(root: Root, now: float) -> tuple[int, tuple[str, ...]]:
@@ -287,9 +290,9 @@ def due_now(root: Root, now: float) -> tuple[int, tuple[str, ...]]:
     return waiting, tuple(case.fields["id"] for case in [*book.ready(now, CASES_AT_ONCE), *answered(root)])
 
 
-def drop_event(root: Root, now: float, places: Places, failing: Mapping[str, Any], why: str) -> None:
+def drop_event(root: Root, now: float, inventory: Inventory, failing: Mapping[str, Any], why: str) -> None:
     """An event that cannot be worked still has its outcome."""
-    flow = _flow(root, now, places, failing)
+    flow = _flow(root, now, inventory, failing)
     for event in flow.book.take(1):
         if event.get("kind") == "rollback":
             flow.healing.answers[event["request"]] = None
@@ -297,9 +300,9 @@ def drop_event(root: Root, now: float, places: Places, failing: Mapping[str, Any
             flow.end_event(case_of(event), event["rule_id"], "suppressed", why, 1)
 
 
-def drop_case(root: Root, now: float, places: Places, failing: Mapping[str, Any], case_id: str, why: str) -> None:
+def drop_case(root: Root, now: float, inventory: Inventory, failing: Mapping[str, Any], case_id: str, why: str) -> None:
     """A case that cannot take its step is closed: nobody can say what became of it, and it must not stop the others."""
-    flow = _flow(root, now, places, failing)
+    flow = _flow(root, now, inventory, failing)
     case = flow.book.cases[case_id]
     flow.book.acting.discard(case_id)
     if case.fields["state"] == "closed":
@@ -315,7 +318,7 @@ def govern(root: Root, now: float) -> None:
         trust, change = governor.evaluate(state.trust, now, promotion)
         if change is not None or now - state.trust.last_evaluated >= 30:
             state.become(root, trust, cause=change.cause if change else "edit", now=now)
-            advice.after_trigger(healing["suggestions"], trust, promotion, now)
+            suggestions.after_trigger(healing["suggestions"], trust, promotion, now)
 
 
 def purge_reported(root: Root, before: float, after: str) -> str | None:
@@ -337,4 +340,4 @@ def world_now(root: Root) -> World:
     node = node_of(root)
     engine: HealingEngine | None = node.registry.queryUtility(IHealingEngine)
     failing = engine.alerts.failing() if engine else {}
-    return world.build(root, node.clock.now(), reach_of(root).places(root), failing)
+    return world.build(root, node.clock.now(), fleet_access(root).inventory(root), failing)

@@ -27,11 +27,12 @@ from opsapp.lib.problems import Invalid
 from opsapp.tree.root import Root
 from opsapp.wire.conditions import parse
 
-from .declared import complete
+from .default_rules import complete
+from .dependencies import known_targets
 from .dryrun import WOULD
+from .fleet_access import fleet_access
+from .inventory import Member
 from .pipeline import world_now
-from .reach import Place, reach_of
-from .surroundings import known_targets
 
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node
@@ -74,7 +75,7 @@ def graph_of(entries: Sequence[Mapping[str, Any]]) -> Graph:
 def replay(node: Node, days: float, change: Change) -> dict[str, Any]:
     """Outside any transaction: read page by page, think in a lane's thread."""
     since = node.clock.now() - days * DAY
-    world, places = node.transact(present)
+    world, inventory = node.transact(present)
     entries: list[dict[str, Any]] = []
     below: int | None = None
     while len(entries) < MOST:
@@ -82,15 +83,15 @@ def replay(node: Node, days: float, change: Change) -> dict[str, Any]:
         entries += page
         if below is None:
             break
-    return node.lane("replay", 1).run(compare, entries[::-1], world, places, change)
+    return node.lane("replay", 1).run(compare, entries[::-1], world, inventory, change)
 
 
-def present(root: Root) -> tuple[World, list[Place]]:
+def present(root: Root) -> tuple[World, list[Member]]:
     """The present policy as plain values: nothing of the world that would still ask the store."""
     world = world_now(root)
     kept = ("now", "rules", "trust", "settings", "thresholds", "graph", "hosts", "server")
     policy = {name: getattr(world, name) for name in kept}
-    return World(**policy), reach_of(root).places(root)
+    return World(**policy), fleet_access(root).inventory(root)
 
 
 def recorded(root: Root, since: float, below: int | None) -> tuple[list[dict[str, Any]], int | None]:
@@ -106,7 +107,7 @@ def recorded(root: Root, since: float, below: int | None) -> tuple[list[dict[str
     return wanted, None if ended else first
 
 
-def compare(entries: list[dict[str, Any]], world: World, places: list[Place], change: Change) -> dict[str, Any]:
+def compare(entries: list[dict[str, Any]], world: World, inventory: list[Member], change: Change) -> dict[str, Any]:
     """In a lane's thread: what would have become of each."""
     graph = world.graph if change.graph is None else change.graph
     changed = replace(world, rules={**world.rules, **change.rules}, graph=graph)
@@ -119,8 +120,8 @@ def compare(entries: list[dict[str, Any]], world: World, places: list[Place], ch
         while first < len(entries) and entries[first]["created_at"] < at - world.settings["absorption_window_s"]:
             first += 1
         failing = _failing(entries, first, at + world.settings["hold_s"])
-        now = _led_to(entry, world, places, failing)
-        then = ("nothing", None) if entry["id"] in gone else _led_to(entry, changed, places, failing)
+        now = _led_to(entry, world, inventory, failing)
+        then = ("nothing", None) if entry["id"] in gone else _led_to(entry, changed, inventory, failing)
         if now != then:
             differences.append(
                 {
@@ -197,12 +198,14 @@ def _then(entry: Mapping[str, Any]) -> str:
     return "request_approval" if entry["approval_id"] else THEN.get(outcome, "nothing")
 
 
-def _led_to(entry: Mapping[str, Any], world: World, places: list[Place], failing: set[str]) -> tuple[str, str | None]:
+def _led_to(
+    entry: Mapping[str, Any], world: World, inventory: list[Member], failing: set[str]
+) -> tuple[str, str | None]:
     """(what would have been done, with which action) under this world's policy."""
     rule = world.rules.get(entry["rule_id"])
     if rule is None or entry["rule_id"] not in world.trust:
         return "nothing", None
-    event = _as_it_was(entry, rule, places)
+    event = _as_it_was(entry, rule, inventory)
     verdict = _verdict(event["condition"], entry["metrics_before"])
     then = replace(
         world,
@@ -224,10 +227,10 @@ def _led_to(entry: Mapping[str, Any], world: World, places: list[Place], failing
     return plan.would, None if plan.choice is None else plan.choice.action.name
 
 
-def _as_it_was(entry: Mapping[str, Any], rule: Mapping[str, Any], places: list[Place]) -> dict[str, Any]:
+def _as_it_was(entry: Mapping[str, Any], rule: Mapping[str, Any], inventory: list[Member]) -> dict[str, Any]:
     host = logic.names_of(entry["target"])[-1]
     part = logic.part_of(entry["target"])
-    place = next((one for one in places if host in one.names), None)
+    member = next((one for one in inventory if host in one.names), None)
     condition = parse(rule["condition"])
     return {
         "source": entry["source"],
@@ -236,9 +239,9 @@ def _as_it_was(entry: Mapping[str, Any], rule: Mapping[str, Any], places: list[P
         "target": entry["target"],
         "severity": rule["severity"],
         "metrics": entry["metrics_before"],
-        "agent_id": place.agent_id if place else None,
-        "subject": place.subject if place else None,
-        "names": place.names if place else (),
+        "agent_id": member.agent_id if member else None,
+        "subject": member.subject if member else None,
+        "names": member.names if member else (),
         "at": float(entry["created_at"]),
     }
 

@@ -13,7 +13,7 @@ from opsapp.lib.problems import Conflict, NotFound, Unavailable
 from opsapp.tree.root import Root
 from opsapp.wire.actions import ACTIONS
 
-from .reach import reach_of
+from .fleet_access import fleet_access
 
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node
@@ -42,8 +42,8 @@ def refuse_impossible(root: Root, ledger_id: int) -> None:
 
 def _refuse_absent(root: Root, agent_id: str) -> None:
     """What is asked of a host that is away would be done when it comes back, however long after somebody wanted it."""
-    places = reach_of(root).places(root)
-    host = next((place for place in places if place.is_agent and place.agent_id == agent_id), None)
+    inventory = fleet_access(root).inventory(root)
+    host = next((member for member in inventory if member.is_agent and member.agent_id == agent_id), None)
     if host is None:
         raise Conflict("The agent of this heal is gone.", code="no_host")
     if not host.online:

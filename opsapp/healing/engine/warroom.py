@@ -10,8 +10,8 @@ from opsapp.healing.stages.ledger import effectiveness
 from opsapp.monitoring.resources import monitors_of
 from opsapp.tree.root import Root
 
-from .causes import causes_of
-from .reach import reach_of
+from .fleet_access import fleet_access
+from .root_causes import causes_of
 
 MOST = 50
 BEFORE_S = 3600
@@ -39,7 +39,9 @@ def _names(root: Root, incident: Mapping[str, Any]) -> list[str]:
     """What the ledger may call the incident's monitor and the host that it runs on."""
     monitor = monitors_of(root).get(incident["monitor_id"])
     agent_id = monitor.settings["agent_id"] if monitor is not None else None
-    hosts = [place.name for place in reach_of(root).places(root) if place.is_agent and place.agent_id == agent_id]
+    hosts = [
+        member.name for member in fleet_access(root).inventory(root) if member.is_agent and member.agent_id == agent_id
+    ]
     return [incident["monitor_name"], *hosts]
 
 

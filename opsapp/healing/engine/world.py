@@ -3,35 +3,36 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from zope.interface import Interface
 
 from opsapp.healing.logic.brake import Load
-from opsapp.healing.logic.graph import Graph
 from opsapp.healing.logic.thresholds import thresholds_of
 from opsapp.healing.logic.windows import Window
 from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.resources.rules import TRUST
 from opsapp.healing.stages.world import SERVER, Host, Reading, World
-from opsapp.monitoring.resources import Incident, incidents_of
+from opsapp.monitoring.resources import incidents_of
 from opsapp.runtime.projection import readable
 from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
 from opsapp.wire.conditions import parse
 
-from .deeds import own_tools
-from .knowing import Knowledge
-from .reach import IReach, Places, reach_of
+from .failures import failing_of, sick_hosts
+from .fleet_access import IFleetAccess, fleet_access
+from .inventory import Inventory
+from .measurements import Measurements
+from .readings import LiveReadings
+from .server_actions import own_tools
 from .settings import settings_of
-from .sight import Sight
 
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node
 
 
-class ISight(Interface):
+class ILiveReadings(Interface):
     """Utility: what this node sees. Absent on a node without engine: then no reading is known."""
 
 
@@ -39,15 +40,15 @@ class IWindowSource(Interface):
     """Named utility: windows that are on (`(root, now) -> [Window]`). `engine.windows` brings maintenance's."""
 
 
-def build(root: Root, now: float, places: Places, failing: Mapping[str, Any]) -> World:
-    """The present world. `places` and `failing` come from what the caller sees."""
+def build(root: Root, now: float, inventory: Inventory, failing: Mapping[str, Any]) -> World:
+    """The present world. `inventory` and `failing` come from what the caller sees."""
     healing, node = healing_of(root), node_of(root)
     settings, graph = settings_of(node), healing["dependencies"].graph()
-    failing = {target: rules for target, rules in failing.items() if places.holds(target)}
+    failing = {target: rules for target, rules in failing.items() if inventory.holds(target)}
     trust = {name: state.trust for name, state in readable(healing["trust"], TRUST)}  # no rule acts without its own
-    sight: Sight | None = node.registry.queryUtility(ISight)
+    readings: LiveReadings | None = node.registry.queryUtility(ILiveReadings)
     rules = {name: rule.plain() for name, rule in readable(healing["rules"], "rule") if name in trust}
-    knowledge = None if sight is None else Knowledge(sight, places, rules, now)
+    knowledge = None if readings is None else Measurements(readings, inventory, rules, now)
     return World(
         now=now,
         rules=rules,
@@ -55,61 +56,25 @@ def build(root: Root, now: float, places: Places, failing: Mapping[str, Any]) ->
         settings=settings,
         thresholds=thresholds_of(settings),
         graph=graph,
-        failing=failing_of(root, places, graph.nodes, failing, now, settings["absorption_window_s"]),
+        failing=failing_of(root, inventory, graph.nodes, failing, now, settings["absorption_window_s"]),
         windows=_windows(root, now),
-        hosts=places.hosts,
+        hosts=inventory.hosts,
         server=Host(SERVER, SERVER, usable=_own_tools(node.config), native=False),
         paused=healing.paused,
         history=healing["ledger"].history,
-        load=_load(healing, graph.site, len(places), lambda: _sick(failing, graph), now),
-        reading=_reader(sight, now),
-        well_since=lambda target: _well_since(root, target, places.monitors.get(target)),
-        doubtful=lambda target: _doubtful(node, places.monitors.get(target)),
+        load=_load(healing, graph.site, len(inventory), lambda: sick_hosts(failing, graph), now),
+        reading=_reader(readings, now),
+        well_since=lambda target: _well_since(root, target, inventory.monitors.get(target)),
+        doubtful=lambda target: _doubtful(node, inventory.monitors.get(target)),
         unmeasured=_nothing if knowledge is None else knowledge.unmeasured,
         well=_nothing if knowledge is None else knowledge.well,
-        known=lambda case: not case.get("subject") or reach_of(root).knows(root, case["subject"]),
+        known=lambda case: not case.get("subject") or fleet_access(root).knows(root, case["subject"]),
     )
 
 
 def _own_tools(config: Mapping[str, Any]) -> frozenset[str]:
     """The service's own; no shell where programs on the server are switched off."""
     return own_tools() if config["automations"]["server_scripts"] else own_tools() - {"sh"}
-
-
-def failing_of(
-    root: Root, places: Places | None, named: Mapping[str, Any], seen: Mapping[str, Any], now: float, window: float
-) -> set[str]:
-    """Targets that have failed, as far as dependants are concerned.
-
-    With an open case, or one that ended without success within the absorption window; and, where somebody declared them
-    in the graph, those whose condition is still known true, and monitors that are down, whether a rule looks at them or
-    not. A host that is not declared does not hold its own services back for longer than that: its CPU being high must
-    not keep them from being restarted.
-    """
-    book = healing_of(root).book
-    found = {target for target in seen if target in named}
-    found.update(book.open_on.keys())
-    found.difference_update(book.queued)
-    found.update(book.unhealed_since(now - window))
-    if places is not None:  # what was deleted has not failed, whatever its last case came to
-        found = {target for target in found if places.holds(target)}
-    if named:
-        found.update(name for names in down(root) for name in names if name in named)
-    return found
-
-
-def down(root: Root) -> list[tuple[str, str]]:
-    """(name, id) of each monitor with an open incident. That never changes of one, and thousands may be open while
-    transactions follow each other: each is read once per process."""
-    incidents, db = incidents_of(root), root._p_jar.db()
-    known = getattr(db, "opsapp_open_incidents", {})
-    found = {each: known.get(each) or _about(incidents[each]) for each in incidents.open}
-    db.opsapp_open_incidents = found
-    return list(found.values())
-
-
-def _about(incident: Incident) -> tuple[str, str]:
-    return incident.monitor_name, incident.monitor_id
 
 
 def _well_since(root: Root, target: str, subject: str | None) -> float | None:
@@ -125,19 +90,12 @@ def _well_since(root: Root, target: str, subject: str | None) -> float | None:
 
 
 def _doubtful(node: Node, subject: str | None) -> bool:
-    return subject is not None and node.registry.getUtility(IReach).doubtful(node, subject)
+    return subject is not None and node.registry.getUtility(IFleetAccess).doubtful(node, subject)
 
 
 def _nothing(*_: Any) -> bool:
     """A node without engine knows of no measurement."""
     return False
-
-
-def _sick(failing: Collection[str], graph: Graph) -> int:
-    """How many places are sick by themselves: five failed services of one host are one sick host, and what hangs on a
-    failed target is none. A storm with one root cause must not keep it from being healed."""
-    own = failing if not graph.nodes else [name for name in failing if graph.suppressor(name, failing) is None]
-    return len({target.partition("/")[0] for target in own})
 
 
 def _windows(root: Root, now: float) -> list[Window]:
@@ -176,10 +134,10 @@ def _load(
     return load
 
 
-def _reader(sight: Sight | None, now: float) -> Callable[[Mapping[str, Any]], Reading]:
+def _reader(readings: LiveReadings | None, now: float) -> Callable[[Mapping[str, Any]], Reading]:
     def reading(case: Mapping[str, Any]) -> Reading:
-        if sight is None or not case.get("subject"):
+        if readings is None or not case.get("subject"):
             return Reading(None, {}, None)
-        return sight.look(case["subject"], parse(case["condition"]), now)
+        return readings.look(case["subject"], parse(case["condition"]), now)
 
     return reading

@@ -16,12 +16,12 @@ from opsapp.tree.folder import Facet, Folder, add_facet
 from opsapp.tree.root import Root
 
 from .cases import CaseBook
-from .deeds import Deeds
+from .dependencies import Dependencies
 from .injections import Injections
 from .ledger import Ledger
 from .rules import Rules, TrustBook
+from .server_actions import ServerActions
 from .suggestions import Suggestions
-from .surroundings import Dependencies
 
 
 class Begun(NamedTuple):
@@ -51,7 +51,7 @@ class Healing(Folder):
         self.snapshots = IOBTree()  # ledger id -> what the host looked like before, for a rollback
         self.reported = OOBTree()  # outcomes that agents have reported: agent:id -> when
         self.answers = OOBTree()  # id of a rollback request -> the ledger id that it became, or None
-        self.deeds = Deeds()
+        self.deeds = ServerActions()
         self.injections = Injections()
         self.alone = OOBTree()  # agent -> the steps that it has taken alone, against its budget
         self.given = OOBTree()  # agent -> the rules that it was ever given to heal alone
@@ -151,7 +151,7 @@ def add_deeds(root: Root) -> None:
     """Evolve step: what the service does by itself has rows of its own."""
     healing = healing_of(root)
     if "deeds" not in healing.__dict__:
-        healing.deeds = Deeds()
+        healing.deeds = ServerActions()
 
 
 def add_injections(root: Root) -> None:

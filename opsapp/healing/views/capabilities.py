@@ -8,7 +8,7 @@ from pyramid.request import Request
 from pyramid.view import view_config
 
 from opsapp.healing import schemas
-from opsapp.healing.engine import fleet
+from opsapp.healing.engine.capabilities import capabilities_of, refresh_capabilities
 from opsapp.healing.resources import CapabilitiesOf
 from opsapp.tree.acl import Permission
 
@@ -22,7 +22,7 @@ from opsapp.tree.acl import Permission
 )
 def capabilities(context: CapabilitiesOf, request: Request) -> Any:
     """The tools that a host has, and which of them work."""
-    return fleet.capabilities(request.root, context.__name__)
+    return capabilities_of(request.root, context.__name__)
 
 
 @view_config(
@@ -35,4 +35,4 @@ def capabilities(context: CapabilitiesOf, request: Request) -> Any:
 )
 def refresh(context: CapabilitiesOf, request: Request) -> Any:
     """Has the agent try its tools again."""
-    return fleet.refresh_capabilities(request.root, context.__name__, request.caller.name)
+    return refresh_capabilities(request.root, context.__name__, request.caller.name)

@@ -9,7 +9,7 @@ from pyramid.view import view_config
 
 from opsapp.healing import schemas
 from opsapp.healing.engine import chaos
-from opsapp.healing.engine.chaos.injecting import refuse_untagged
+from opsapp.healing.engine.chaos.faults import refuse_untagged
 from opsapp.healing.resources import Chaos
 from opsapp.lib.problems import NotFound
 from opsapp.tree.acl import Permission

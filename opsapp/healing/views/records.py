@@ -8,7 +8,7 @@ from pyramid.request import Request
 from pyramid.view import view_config
 
 from opsapp.healing import schemas
-from opsapp.healing.engine import anchoring, rollback
+from opsapp.healing.engine import anchors, rollback
 from opsapp.healing.resources import CaseView, Healing, RollbackOf
 from opsapp.healing.resources.ledger import Ledger
 from opsapp.healing.resources.suggestions import Suggestion, Suggestions
@@ -48,7 +48,7 @@ def ledger(context: Ledger, request: Request) -> Any:
 )
 def verify(context: Ledger, request: Request) -> Any:
     """Whether the chain of final entries is whole, and what is kept beside them is what they say."""
-    verdict = anchoring.checked(request.node, context, context.verdict(chain_key(request.root)))
+    verdict = anchors.checked(request.node, context, context.verdict(chain_key(request.root)))
     return {name: value for name, value in verdict._asdict().items() if name != "reason" or value is not None}
 
 

@@ -8,8 +8,8 @@ from pyramid.request import Request
 from pyramid.view import view_config
 
 from opsapp.healing import schemas
-from opsapp.healing.engine import past
-from opsapp.healing.engine.declared import complete
+from opsapp.healing.engine import as_of
+from opsapp.healing.engine.default_rules import complete
 from opsapp.healing.logic.soundness import incomplete
 from opsapp.healing.logic.thresholds import thresholds_of
 from opsapp.healing.resources.rules import TRUST, Rule, Rules, TrustBook, TrustState, drop_rule, put_rule, require_free
@@ -55,7 +55,7 @@ def rules(context: Rules, request: Request) -> Any:
     """All rules."""
     at = request.valid_query["as_of"]
     if at is not None:
-        return request.shown(page(request, request.node.transact_at(at, past.rules)))
+        return request.shown(page(request, request.node.transact_at(at, as_of.rules)))
     damaged: list[Damage] = []
     rows = [rule.plain() for _, rule in readable(context, "rule", damaged)]
     unread = [{**UNREAD, "id": each.id, "unreadable": each.reason} for each in damaged if each.id]
@@ -93,7 +93,7 @@ def rule(context: Rule, request: Request) -> Any:
     """One rule."""
     at = request.valid_query["as_of"]
     if at is not None:
-        return request.shown(request.node.transact_at(at, past.rule, context.__name__))
+        return request.shown(request.node.transact_at(at, as_of.rule, context.__name__))
     return request.shown(context.plain())
 
 
@@ -140,7 +140,7 @@ def trust(context: TrustBook, request: Request) -> Any:
     """How far each rule is trusted, on what evidence, and what it lacks for more."""
     at, thresholds = request.valid_query["as_of"], thresholds_of(request.node.config["healing"])
     if at is not None:
-        return page(request, request.node.transact_at(at, past.trust, at, thresholds))
+        return page(request, request.node.transact_at(at, as_of.trust, at, thresholds))
     now = request.node.clock.now()
     return page(request, [state.plain(now, thresholds) for _, state in readable(context, TRUST)])
 

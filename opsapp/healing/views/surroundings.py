@@ -8,9 +8,10 @@ from pyramid.request import Request
 from pyramid.view import view_config
 
 from opsapp.healing import schemas
-from opsapp.healing.engine import past, surroundings
+from opsapp.healing.engine import as_of
+from opsapp.healing.engine.dependencies import graph_of, known_targets, mistakes_in
 from opsapp.healing.logic import graph
-from opsapp.healing.resources.surroundings import Dependencies
+from opsapp.healing.resources.dependencies import Dependencies
 from opsapp.lib.problems import Invalid, Malformed
 from opsapp.tree.acl import Permission
 from opsapp.web.derivers import RAW, require_plain_json
@@ -31,8 +32,8 @@ def dependencies(context: Dependencies, request: Request) -> Any:
     at = request.valid_query["as_of"]
     if at is not None:
         window = request.node.config["healing"]["absorption_window_s"]
-        return request.node.transact_at(at, past.dependencies, at, window)
-    return surroundings.graph_of(request.root)
+        return request.node.transact_at(at, as_of.dependencies, at, window)
+    return graph_of(request.root)
 
 
 @view_config(
@@ -46,7 +47,7 @@ def dependencies(context: Dependencies, request: Request) -> Any:
 def declare(context: Dependencies, request: Request) -> Any:
     """What is declared here, besides the configuration file, from now on."""
     entries = request.valid_body["dependencies"]
-    wrong = graph.mistakes(entries, surroundings.known_targets(request.root))
+    wrong = graph.mistakes(entries, known_targets(request.root))
     if wrong:
         raise Invalid({entry["target"]: entry["error"] for entry in wrong})
     context.declare(entries, "api")
@@ -68,7 +69,7 @@ def validate(context: Dependencies, request: Request) -> Any:
     """What is wrong with a list of dependencies; nothing is changed."""
     if request.body:
         require_plain_json(request)
-    errors = surroundings.validate(request.root, read_list(request.body))
+    errors = mistakes_in(request.root, read_list(request.body))
     return {"valid": not errors, "errors": errors}
 
 

@@ -3,7 +3,7 @@
     rehearsal   an empty store, simulated hosts, a virtual clock, the real pipeline
     scenarios   the twelve, and what each expects
     standing    what is live now and makes real hosts fare otherwise
-    injecting   faults on real hosts, and their end
+    faults   faults on real hosts, and their end
 
 Must not: write to the live store in a rehearsal, or touch a host that is not tagged `chaos`.
 """
@@ -14,7 +14,7 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any
 
-from . import injecting, standing
+from . import faults, live_notes
 from .rehearsal import Rehearsal, VirtualClock, empty_store
 from .scenarios import SCENARIOS, Scenario
 
@@ -32,7 +32,7 @@ def listed() -> list[dict[str, str]]:
 
 def rehearse(node: Node, name: str, settings: str = LIVE) -> dict[str, Any]:
     """Outside any transaction: the scenario on a stage of its own. In a lane's thread, so that nothing waits for it."""
-    now_live = node.transact(standing.notes)
+    now_live = node.transact(live_notes.notes)
     return node.lane("chaos", 1).run(_rehearse, node, SCENARIOS[name], settings, now_live)
 
 
@@ -49,7 +49,7 @@ def _rehearse(node: Node, scenario: Scenario, settings: str, notes: list[str]) -
         except Exception as broken:
             log.exception("rehearsal broke scenario=%s", scenario.name)
             stage.expect("the pipeline goes on", "no error", f"{type(broken).__name__}: {broken}")
-    notes = [*notes, *standing.changed(config["healing"], documented["healing"])]
+    notes = [*notes, *live_notes.changed(config["healing"], documented["healing"])]
     duration = time.perf_counter() - began
     return result(scenario.name, True, started_at, duration, stage.expectations, settings, notes)
 
@@ -57,8 +57,8 @@ def _rehearse(node: Node, scenario: Scenario, settings: str, notes: list[str]) -
 def provoke(node: Node, name: str) -> dict[str, Any]:
     """Outside any transaction: the scenario's fault on every agent tagged `chaos`."""
     started_at, began = int(node.clock.now()), node.clock.monotonic()
-    notes = node.transact(standing.notes)
-    found = injecting.perform(node, name, SCENARIOS[name].real)
+    notes = node.transact(live_notes.notes)
+    found = faults.perform(node, name, SCENARIOS[name].real)
     return result(name, False, started_at, node.clock.monotonic() - began, found, LIVE, notes)
 
 

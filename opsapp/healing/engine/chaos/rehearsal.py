@@ -15,10 +15,11 @@ from ZODB.DemoStorage import DemoStorage
 from zope.interface.registry import Components
 
 from opsapp.approvals.engine import IApprovalKind
-from opsapp.healing.engine.approving import HealApproval
-from opsapp.healing.engine.declared import complete
+from opsapp.healing.engine.approval_kind import HealApproval
+from opsapp.healing.engine.default_rules import complete
+from opsapp.healing.engine.fleet_access import IFleetAccess
+from opsapp.healing.engine.inventory import Inventory, Member
 from opsapp.healing.engine.pipeline import HealingEngine, IHealingEngine
-from opsapp.healing.engine.reach import IReach, Place, Places
 from opsapp.healing.engine.settings import settings_of
 from opsapp.healing.engine.world import IWindowSource
 from opsapp.healing.logic import chain
@@ -72,8 +73,8 @@ class SimulatedHost:
     def subject(self) -> str:
         return f"agent:{self.agent_id}"
 
-    def place(self) -> Place:
-        return Place(self.subject, self.name, self.agent_id, (self.name, self.agent_id), usable=self.usable)
+    def member(self) -> Member:
+        return Member(self.subject, self.name, self.agent_id, (self.name, self.agent_id), usable=self.usable)
 
     def perform(self, params: dict[str, Any]) -> dict[str, Any]:
         phase, action = params["phase"], params.get("action_type", "")
@@ -92,7 +93,7 @@ class SimulatedHost:
 
 
 class SimulatedFleet:
-    """An `IReach` over simulated hosts: what is sent is performed by the next turn."""
+    """An `IFleetAccess` over simulated hosts: what is sent is performed by the next turn."""
 
     def __init__(self) -> None:
         self.hosts: dict[str, SimulatedHost] = {}
@@ -100,8 +101,8 @@ class SimulatedFleet:
         self.answers: dict[str, dict[str, Any]] = {}
         self.asked: list[tuple[str, float, Callable[[float], None]]] = []  # reports that are due: of whom, since when
 
-    def places(self, root: Root) -> Places:
-        return Places(host.place() for host in self.hosts.values())
+    def inventory(self, root: Root) -> Inventory:
+        return Inventory(host.member() for host in self.hosts.values())
 
     def send(
         self, root: Root, agent_id: str, kind: str, params: dict[str, Any], *, timeout: int, expiry: float, by: str
@@ -164,7 +165,7 @@ class Rehearsal:
         self.fleet = SimulatedFleet()
         self.windows: list[Window] = []
         self.expectations: list[dict[str, Any]] = []
-        node.registry.registerUtility(self.fleet, IReach)
+        node.registry.registerUtility(self.fleet, IFleetAccess)
         node.registry.registerUtility(self._windows, IWindowSource, "rehearsal")
         node.registry.registerUtility(HealApproval(), IApprovalKind, "heal")
         self.engine = HealingEngine(node)
@@ -227,7 +228,7 @@ class Rehearsal:
         self.fleet.perform()
         for host in self.fleet.hosts.values():
             if not host.silent:
-                self.engine.sight.live.update(host.subject, dict(host.values), self.clock.now())
+                self.engine.readings.live.update(host.subject, dict(host.values), self.clock.now())
         self.fleet.reported()
         for _ in range(REST):
             looked = self.engine.look()

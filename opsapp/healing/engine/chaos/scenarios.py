@@ -24,7 +24,7 @@ STORM = 12  # hosts that fail at once
 
 
 class Scenario(NamedTuple):
-    """`inject` says what breaks; `real` is the injection used on agents tagged `chaos` (see `injecting`)."""
+    """`inject` says what breaks; `real` is the injection used on agents tagged `chaos` (see `faults`)."""
 
     name: str
     description: str

@@ -43,7 +43,7 @@ def own_tools() -> frozenset[str]:
     return frozenset(tool for tool in wanted if shutil.which(tool))
 
 
-class Hands:
+class ServerActionRunner:
     """This node's hands. `answers` are those that are done and not yet written down."""
 
     def __init__(self, node: Node):

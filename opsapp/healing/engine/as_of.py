@@ -11,8 +11,8 @@ from opsapp.lib.problems import NotFound
 from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
 
-from .surroundings import graph_shown
-from .world import failing_of
+from .dependencies import graph_shown
+from .failures import failing_of
 
 
 def trust(root: Root, at: int, thresholds: Thresholds) -> list[dict[str, Any]]:

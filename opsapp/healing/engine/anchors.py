@@ -50,8 +50,8 @@ def settings(node: Node) -> dict[str, Any] | None:
 
 
 def step(node: Node) -> bool:
-    """On the hub: a file is written in a lane's thread. A place that takes no anchor is told in the log: it is no
-    reason for the service to stop, as a step that goes on failing is."""
+    """On the hub: a file is written in a lane's thread. An anchor that cannot be written is an error in the log;
+    the service does not stop for it, as it does when a step goes on failing."""
     wanted = settings(node)
     if wanted is None:
         return False

@@ -16,19 +16,19 @@ from opsapp.wire import restarts
 from opsapp.wire.conditions import Condition
 from opsapp.wire.readings import STALE_AFTER_INTERVALS, fresh
 
-from .reach import Place
+from .inventory import Member
 
 RUNS = ("active", "reloading")
 ASKED_S = 60.0  # the longest that a check may take
 MOVES = ("activating", "deactivating", "unknown")
 
 
-class Sight:
-    """`live` is the node's live view; `places` is refreshed from the store."""
+class LiveReadings:
+    """`live` is the node's live view; `members` is refreshed from the store."""
 
     def __init__(self, live: Any):
         self.live = live
-        self.places: dict[str, Place] = {}
+        self.members: dict[str, Member] = {}
         self.checked: dict[str, float] = {}  # when the last check that healing asked for began, by monitor or agent
         self.asked: dict[str, float] = {}  # when healing asked for one last, by monitor or agent
         self.unseen: frozenset[str] = frozenset()  # of these something arrived that no rule was compared with yet
@@ -71,11 +71,11 @@ class Sight:
 
     def look(self, subject: str, condition: Condition, now: float) -> Reading:
         """A bound condition over what is fresh."""
-        place = self.places.get(subject)
-        if place is None:
+        member = self.members.get(subject)
+        if member is None:
             return Reading(None, {}, None)
-        reading = read(self.samples(subject), condition, now, place.interval)
-        if place.is_agent:
+        reading = read(self.samples(subject), condition, now, member.interval)
+        if member.is_agent:
             return reading
         # A check that began before it was asked for may end after it: only the one that was asked for is fresh.
         return reading._replace(measured_at=self.checked.get(subject))

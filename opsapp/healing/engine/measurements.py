@@ -13,63 +13,65 @@ from opsapp.healing.logic.rules import part_of, target_of
 from opsapp.wire.conditions import Condition, parse
 
 from .alerts import applies, bind
-from .reach import Place, Places
-from .sight import Sight, read
+from .inventory import Inventory, Member
+from .readings import LiveReadings, read
 
 REPORT_TAKES_S = 2.0  # a report that nobody asked for was measured so long before it arrived, at most
 UP = "up"
 
 
-class Knowledge:
+class Measurements:
     """For one transaction: each target is looked at once."""
 
-    def __init__(self, sight: Sight, places: Places, rules: Mapping[str, Mapping[str, Any]], now: float):
-        self.sight = sight
-        self.places = places
+    def __init__(
+        self, readings: LiveReadings, inventory: Inventory, rules: Mapping[str, Mapping[str, Any]], now: float
+    ):
+        self.readings = readings
+        self.inventory = inventory
         self.rules = rules
         self.now = now
         self._verdicts: dict[tuple[str, str], bool] = {}
 
     def unmeasured(self, target: str, since: float, subject: str | None) -> bool:
         """Whether something measures a target, and has not done so since. What raised the alert has."""
-        return any(not self._is_measured(each, since) for each in self.places.measuring(target) if each != subject)
+        return any(not self._is_measured(each, since) for each in self.inventory.measuring(target) if each != subject)
 
     def well(self, target: str, since: float, subject: str | None) -> bool:
         """Whether a target was measured since, and everything that was measured of it is well."""
-        subjects = self.places.measuring(target)
+        subjects = self.inventory.measuring(target)
         if not subjects or self.unmeasured(target, since, subject):
             return False
-        return all(self._is_well(self.places.by_subject[each], target) for each in subjects)
+        return all(self._is_well(self.inventory.by_subject[each], target) for each in subjects)
 
     def _is_measured(self, subject: str, since: float) -> bool:
         """What arrived and was not compared with the rules yet is not counted."""
-        if subject in self.sight.unseen:
+        if subject in self.readings.unseen:
             return False
-        if self.sight.checked.get(subject, float("-inf")) >= since:
+        if self.readings.checked.get(subject, float("-inf")) >= since:
             return True
-        return subject.startswith("agent:") and self.sight.newest(subject) >= since + REPORT_TAKES_S
+        return subject.startswith("agent:") and self.readings.newest(subject) >= since + REPORT_TAKES_S
 
-    def _is_well(self, place: Place, target: str) -> bool:
-        key = (place.subject, target)
+    def _is_well(self, member: Member, target: str) -> bool:
+        key = (member.subject, target)
         if key not in self._verdicts:
-            self._verdicts[key] = self._look(place, target)
+            self._verdicts[key] = self._look(member, target)
         return self._verdicts[key]
 
-    def _look(self, place: Place, target: str) -> bool:
+    def _look(self, member: Member, target: str) -> bool:
         """A monitor that is up; an agent of which no rule about the target may hold, and one is known not to."""
-        samples = self.sight.samples(place.subject)
-        if not place.is_agent:
+        samples = self.readings.samples(member.subject)
+        if not member.is_agent:
             return samples.get("status", (None, 0.0))[0] == UP
-        conditions = self._about(place, part_of(target), samples)
-        verdicts = {read(samples, condition, self.now, place.interval).verdict for condition in conditions}
+        conditions = self._about(member, part_of(target), samples)
+        verdicts = {read(samples, condition, self.now, member.interval).verdict for condition in conditions}
         return False in verdicts and True not in verdicts
 
-    def _about(self, place: Place, part: str | None, samples: Mapping[str, Any]) -> Iterator[Condition]:
+    def _about(self, member: Member, part: str | None, samples: Mapping[str, Any]) -> Iterator[Condition]:
         """Conditions of rules about the agent's host itself, or about a part of it."""
         for rule in self.rules.values():
-            if not applies(rule, place):
+            if not applies(rule, member):
                 continue
             condition = parse(rule["condition"])
             names = condition.bindings(samples) if condition.family else ()
             bound = [bind(condition, name) for name in names] if condition.family else [condition]
-            yield from (one for one in bound if part_of(target_of(place.name, one)) == part)
+            yield from (one for one in bound if part_of(target_of(member.name, one)) == part)

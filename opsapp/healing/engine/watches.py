@@ -14,7 +14,7 @@ from opsapp.healing.logic.alerts import Watch
 Key = tuple[str, str, str]  # rule, subject, name bound to the star
 
 
-class Watching:
+class Watches:
     """All watches of a node."""
 
     def __init__(self) -> None:

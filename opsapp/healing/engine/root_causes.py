@@ -16,9 +16,10 @@ from opsapp.notify.interfaces import Cause, Failure
 from opsapp.runtime.wakes import after_commit, node_of
 from opsapp.tree.root import Root
 
-from . import world
+from . import failures, world
+from .fleet_access import fleet_access
+from .inventory import Inventory
 from .pipeline import HealingEngine, IHealingEngine
-from .reach import Places, reach_of
 from .settings import settings_of
 
 
@@ -30,9 +31,9 @@ def causes_of(root: Root, targets: Collection[str], now: float) -> dict[str, str
     asked = _hanging(graph, targets)
     if not asked:
         return {}
-    places = reach_of(root).places(root)
-    failing = _failing(root, places, graph, now)
-    found = {target: graph.suppressor(places.in_graph(target), failing) for target in asked}
+    inventory = fleet_access(root).inventory(root)
+    failing = _failing(root, inventory, graph, now)
+    found = {target: graph.suppressor(inventory.in_graph(target), failing) for target in asked}
     return {target: one[0] for target, one in found.items() if one is not None}
 
 
@@ -42,23 +43,23 @@ def causes(root: Root, failures: Collection[Failure], now: float) -> dict[Failur
     hanging = set(_hanging(graph, [failure.target for failure in failures]))
     if not hanging:
         return {}
-    places = reach_of(root).places(root)
-    seen = world.build(root, now, places, {})
-    seen = replace(seen, failing=_failing(root, places, graph, now))
+    inventory = fleet_access(root).inventory(root)
+    seen = world.build(root, now, inventory, {})
+    seen = replace(seen, failing=_failing(root, inventory, graph, now))
     asked: set[str] = set()
     found: dict[Failure, Cause] = {}
     for failure in failures:
         if failure.target in hanging:
-            found[failure], unmeasured = _cause(failure, seen, places)
-            asked.update(subject for name in unmeasured for subject in places.measuring(name))
+            found[failure], unmeasured = _cause(failure, seen, inventory)
+            asked.update(subject for name in unmeasured for subject in inventory.measuring(name))
     _measure(root, asked)
     return found
 
 
-def _cause(failure: Failure, seen: World, places: Places) -> tuple[Cause, tuple[str, ...]]:
+def _cause(failure: Failure, seen: World, inventory: Inventory) -> tuple[Cause, tuple[str, ...]]:
     """The cause, and what has to be measured before it is known."""
-    place = places.named(failure.target)
-    about = {"target": places.in_graph(failure.target), "subject": place and place.subject}
+    member = inventory.named(failure.target)
+    about = {"target": inventory.in_graph(failure.target), "subject": member and member.subject}
     since = seen.now if failure.since is None else failure.since
     above = correlation.look_above(about, since, seen)
     name = None if above.cause is None else above.cause.name
@@ -81,8 +82,8 @@ def _hanging(graph: Graph, targets: Collection[str]) -> Collection[str]:
     return targets if graph.nodes else [target for target in targets if "/" in target]
 
 
-def _failing(root: Root, places: Places, graph: Graph, now: float) -> set[str]:
+def _failing(root: Root, inventory: Inventory, graph: Graph, now: float) -> set[str]:
     window = settings_of(node_of(root))["absorption_window_s"]
-    failing = world.failing_of(root, places, graph.nodes, {}, now, window)
-    failing.update(name for name, _ in world.down(root))
-    return failing | {place.name for place in places if place.is_agent and not place.online}
+    failing = failures.failing_of(root, inventory, graph.nodes, {}, now, window)
+    failing.update(name for name, _ in failures.down(root))
+    return failing | {member.name for member in inventory if member.is_agent and not member.online}

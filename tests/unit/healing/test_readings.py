@@ -3,7 +3,7 @@
 import pytest
 
 from opsapp.agents.logic import live_values
-from opsapp.healing.engine.sight import Sight
+from opsapp.healing.engine.readings import LiveReadings
 from opsapp.series.live import Live
 
 AGENT = "agent:a1"
@@ -16,7 +16,7 @@ def live():
 
 def seen(live, at, **report):
     live.update(AGENT, live_values(report), at)
-    found = Sight(live).samples(AGENT)
+    found = LiveReadings(live).samples(AGENT)
     return found.get("service.web.restarts_5m"), found.get("service.web.crash_looping")
 
 

@@ -12,7 +12,7 @@ from opsapp.healing.stages import ending, ledger, reported
 from opsapp.healing.stages.attempt import Tried
 from opsapp.wire.actions import ACTIONS
 
-from . import advice, telling
+from . import suggestions, telling
 
 if TYPE_CHECKING:
     from .flow import Flow
@@ -51,7 +51,7 @@ def report_local(flow: Flow, outcome: Mapping[str, Any]) -> None:
         return
     record = _record(flow, outcome, event, began)
     if record["executed"]:
-        advice.after_outcome(flow.healing, record, flow.world.thresholds, flow.now)
+        suggestions.after_outcome(flow.healing, record, flow.world.thresholds, flow.now)
     if not outcome.get("escalated"):  # the last step of its case
         if ending.tells(record["outcome"], record["reason"]):
             telling.unresolved(flow, record, record["outcome"], record["reason"])

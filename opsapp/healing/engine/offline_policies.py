@@ -17,7 +17,7 @@ from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
 
 from . import world
-from .reach import Place, Places
+from .inventory import Inventory, Member
 
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node
@@ -38,14 +38,14 @@ class Held(NamedTuple):
 NOTHING = Held({}, 0.0)
 
 
-def step(node: Node, places: Places, failing: Mapping[str, Any]) -> bool:
+def step(node: Node, inventory: Inventory, failing: Mapping[str, Any]) -> bool:
     """Every agent, a few per transaction."""
     known = _known(node)
-    agents = [place for place in places if place.is_agent and place.agent_id]
+    agents = [member for member in inventory if member.is_agent and member.agent_id]
     for first in range(0, len(agents), AT_ONCE):
         some = agents[first : first + AT_ONCE]
-        held = {str(place.agent_id): known[str(place.agent_id)] for place in some if place.agent_id in known}
-        known.update(node.transact(give, some, places, failing, held))
+        held = {str(member.agent_id): known[str(member.agent_id)] for member in some if member.agent_id in known}
+        known.update(node.transact(give, some, inventory, failing, held))
     return False
 
 
@@ -59,22 +59,22 @@ def _known(node: Node) -> dict[str, Held]:
 
 
 def give(
-    root: Root, agents: list[Place], places: Places, failing: Mapping[str, Any], held: Mapping[str, Held]
+    root: Root, agents: list[Member], inventory: Inventory, failing: Mapping[str, Any], held: Mapping[str, Held]
 ) -> dict[str, Held]:
     """Give each of these agents what it may do now; what each holds then. What one is known to hold already is not read
     from the store again: of thousands that would be most of the work."""
     leases.check(root, "healing")
     node, healing = node_of(root), healing_of(root)
     now = node.clock.now()
-    seen, section = world.build(root, now, places, failing), node.config["healing"]["offline_policies"]
-    hosts = sum(1 for place in places if place.is_agent)
+    seen, section = world.build(root, now, inventory, failing), node.config["healing"]["offline_policies"]
+    hosts = sum(1 for member in inventory if member.is_agent)
     found: dict[str, Held] = {}
-    for place in agents:
-        host = seen.hosts[str(place.agent_id)]
-        policies = alone.policies(host, place.names, place.tags, seen) if section["enabled"] else []
+    for member in agents:
+        host = seen.hosts[str(member.agent_id)]
+        policies = alone.policies(host, member.names, member.tags, seen) if section["enabled"] else []
         terms: dict[str, Any] = {
             "policies": policies,
-            "offline_after_s": section["offline_after_s"] or SILENT_INTERVALS * place.interval,
+            "offline_after_s": section["offline_after_s"] or SILENT_INTERVALS * member.interval,
             "budget": alone.budget_share(seen.settings, hosts),
         }
         present = held.get(host.agent_id) or _read(root, host.agent_id)

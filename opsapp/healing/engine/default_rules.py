@@ -1,16 +1,9 @@
-"""What is declared outside the API: the rules that come with opsapp, and those and the dependencies of the YAML."""
+"""The rules that come with opsapp, and what a rule's fields are where they are left out."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-
-from opsapp.healing.resources import healing_of
-from opsapp.healing.resources.rules import TRUST, drop_rule, put_rule
-from opsapp.runtime.projection import readable
-from opsapp.runtime.wakes import node_of
-from opsapp.tree.damage import Damage
-from opsapp.tree.root import Root
 
 RULE_DEFAULTS: dict[str, Any] = {
     "severity": "warning",
@@ -108,27 +101,3 @@ DEFAULT_RULES: dict[str, dict[str, Any]] = {
         "escalation_chain": _chain("trigger_backup", "backup_verify"),
     },
 }
-
-
-def declare(root: Root, config: Mapping[str, Any]) -> None:
-    """Bring the store to what is declared. A rule that is declared no more goes; one edited by the API stays edited."""
-    healing, settings = healing_of(root), config["healing"]
-    now = node_of(root).clock.now()
-    wanted = {rule["id"]: ("yaml", complete(rule)) for rule in settings["rules"]}
-    if settings["default_rules"]:
-        for rule_id, fields in DEFAULT_RULES.items():
-            wanted.setdefault(rule_id, ("default", complete({"initial_level": "notify", **fields})))
-    damaged: list[Damage] = []
-    rules = dict(readable(healing["rules"], "rule", damaged))
-    dict(readable(healing["trust"], TRUST, damaged))  # a rule without its trust is as good as lost
-    lost = {damage.id for damage in damaged}
-    for rule_id, rule in rules.items():
-        if rule.source != "api" and rule_id not in wanted:
-            drop_rule(root, rule_id)
-    for rule_id, (source, fields) in wanted.items():
-        if rule_id in lost:
-            continue  # it stays as it is until the store is restored
-        present = rules.get(rule_id)
-        if present is None or present.source != "api":
-            put_rule(root, rule_id, fields, source=source, now=now)
-    healing["dependencies"].declare(settings["dependencies"], "yaml")

@@ -22,7 +22,8 @@ from opsapp.tree.root import Root
 from opsapp.wire.conditions import Comparison, Condition, Literal, Name, parse
 from opsapp.wire.readings import split
 
-from .reach import Place, reach_of
+from .fleet_access import fleet_access
+from .inventory import Member
 
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node
@@ -50,7 +51,7 @@ class Limit(NamedTuple):
 class Seen(NamedTuple):
     """A metric of one agent, and its past."""
 
-    place: Place
+    member: Member
     metric: str
     points: list[Point]
     newest: list[Point]
@@ -76,11 +77,11 @@ def limits_of(rules: Mapping[str, Mapping[str, Any]]) -> list[Limit]:
 def step(node: Node) -> bool:
     """Look at every agent; commit what was found."""
     section, now = node.config["healing"]["prediction"], node.clock.now()
-    places, rules = node.transact(subjects)
+    inventory, rules = node.transact(subjects)
     limits = limits_of(rules)
     rows, news = [], []
-    for place in places:
-        seen = node.transact(read, place, now)
+    for member in inventory:
+        seen = node.transact(read, member, now)
         made = node.lane(LANE, 1).run(examine, seen, limits, rules, section, now)
         rows += made[0]
         news += made[1]
@@ -88,14 +89,14 @@ def step(node: Node) -> bool:
     return False
 
 
-def subjects(root: Root) -> tuple[list[Place], dict[str, dict[str, Any]]]:
+def subjects(root: Root) -> tuple[list[Member], dict[str, dict[str, Any]]]:
     rules = {name: rule.plain() for name, rule in readable(healing_of(root)["rules"], "rule")}
-    return [place for place in reach_of(root).places(root) if place.is_agent], rules
+    return [member for member in fleet_access(root).inventory(root) if member.is_agent], rules
 
 
-def read(root: Root, place: Place, now: float) -> list[Seen]:
+def read(root: Root, member: Member, now: float) -> list[Seen]:
     """The past of everything that is kept of an agent: hours where there are enough of them, else minutes."""
-    agent = agents_of(root).get(str(place.agent_id))
+    agent = agents_of(root).get(str(member.agent_id))
     if agent is None:
         return []
     reading, end = node_of(root).series.reading(root), int(now * 1000) + 1
@@ -106,7 +107,7 @@ def read(root: Root, place: Place, now: float) -> list[Seen]:
         if not figures.enough(points):
             points = fine
         newest = [point for point in fine if point[0] >= now - NEWEST_S]
-        found.append(Seen(place, metric, points, newest))
+        found.append(Seen(member, metric, points, newest))
     return found
 
 
@@ -142,7 +143,7 @@ def examine(
 
 def _is_about(limit: Limit, seen: Seen, rule: Mapping[str, Any]) -> bool:
     wanted = (rule.get("targets") or {}).get("agents")
-    if rule.get("targets") and not logic.in_scope(seen.place.names, seen.place.tags, wanted or ()):
+    if rule.get("targets") and not logic.in_scope(seen.member.names, seen.member.tags, wanted or ()):
         return False
     family = limit.condition.family
     if family is None:
@@ -163,7 +164,7 @@ def _mount(metric: str) -> str | None:
 def _row(seen: Seen, found: Forecast) -> dict[str, Any]:
     mount = _mount(seen.metric)
     return {
-        "agent_id": seen.place.agent_id,
+        "agent_id": seen.member.agent_id,
         "metric": "disk_percent" if mount else seen.metric,
         "mount": mount,
         "now": found.now,
@@ -187,7 +188,9 @@ def _news_of(
     if found.now >= found.threshold or found.hits_at is None:
         return
     hours = (found.hits_at - now) / HOUR
-    message = f"{seen.place.name}: {seen.metric} reaches {found.threshold:g} in about {hours:.0f} h, now {found.now:g}."
+    message = (
+        f"{seen.member.name}: {seen.metric} reaches {found.threshold:g} in about {hours:.0f} h, now {found.now:g}."
+    )
     if found.within(section["warn_h"] * HOUR, now):
         for limit in matching:
             yield _event("prediction", seen, limit, found.now - 3 * found.spread, now, message)
@@ -197,7 +200,7 @@ def _news_of(
 
 def _odd(seen: Seen, odd: tuple[float, float], matching: list[Limit], now: float) -> dict[str, Any]:
     usual, margin = odd
-    message = f"{seen.place.name}: {seen.metric} is at {seen.newest[-1][1]:g}, usually about {usual:g}."
+    message = f"{seen.member.name}: {seen.metric} is at {seen.newest[-1][1]:g}, usually about {usual:g}."
     if matching:
         return _event("anomaly", seen, matching[0], usual + margin, now, message)
     return _suggestion("anomaly", seen, matching, message, f"{int(now // DAY)}")
@@ -208,7 +211,7 @@ def _event(source: str, seen: Seen, limit: Limit, above: float, now: float, note
     family = limit.condition.family
     condition = limit.condition.bind(split(seen.metric)[1]) if family else limit.condition
     name = condition.tree.left
-    target = logic.target_of(seen.place.name, condition)
+    target = logic.target_of(seen.member.name, condition)
     return {
         "what": "event",
         "key": (source, limit.rule_id, target),
@@ -219,9 +222,9 @@ def _event(source: str, seen: Seen, limit: Limit, above: float, now: float, note
             "target": target,
             "severity": "warning",
             "metrics": {seen.metric: seen.points[-1][1]},
-            "agent_id": seen.place.agent_id,
-            "subject": seen.place.subject,
-            "names": seen.place.names,
+            "agent_id": seen.member.agent_id,
+            "subject": seen.member.subject,
+            "names": seen.member.names,
             "note": note,
             "at": now,
         },
@@ -234,8 +237,8 @@ def _suggestion(category: str, seen: Seen, matching: list[Limit], message: str, 
         "category": category,
         "message": message,
         "rule_id": matching[0].rule_id if matching else "",
-        "evidence": f"{seen.place.agent_id}:{seen.metric}:{when}",
-        "about": {"agent_id": seen.place.agent_id, "metric": seen.metric},
+        "evidence": f"{seen.member.agent_id}:{seen.metric}:{when}",
+        "about": {"agent_id": seen.member.agent_id, "metric": seen.metric},
     }
 
 

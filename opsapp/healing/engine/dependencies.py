@@ -11,8 +11,8 @@ from opsapp.healing.resources import healing_of
 from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
 
+from .fleet_access import fleet_access
 from .pipeline import world_now
-from .reach import reach_of
 
 WELL = ("up", "degraded")  # of a monitor
 
@@ -27,9 +27,9 @@ def watched(root: Root) -> set[str]:
     well."""
     live = node_of(root).series.live
     found: set[str] = set()
-    for place in reach_of(root).places(root):
-        if place.online if place.is_agent else live.value(place.subject, "status") in WELL:
-            found.update((place.name, *place.names))
+    for member in fleet_access(root).inventory(root):
+        if member.online if member.is_agent else live.value(member.subject, "status") in WELL:
+            found.update((member.name, *member.names))
     return found
 
 
@@ -58,11 +58,11 @@ def graph_shown(graph: Graph, failing: Collection[str], seen: Collection[str] = 
 
 def known_targets(root: Root) -> set[str]:
     """What may be depended upon without being declared: hosts, monitors, and what is in the graph already."""
-    names = {name for place in reach_of(root).places(root) for name in (place.name, *place.names)}
+    names = {name for member in fleet_access(root).inventory(root) for name in (member.name, *member.names)}
     return names | set(healing_of(root)["dependencies"].entries)
 
 
-def validate(root: Root, entries: list[Any]) -> list[dict[str, str]]:
+def mistakes_in(root: Root, entries: list[Any]) -> list[dict[str, str]]:
     """Shape first: what is no entry cannot be part of the graph."""
     errors, whole = [], []
     for at, entry in enumerate(entries):

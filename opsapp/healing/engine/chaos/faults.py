@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import gevent
 
-from opsapp.healing.engine.reach import Place, reach_of
+from opsapp.healing.engine.fleet_access import fleet_access
+from opsapp.healing.engine.inventory import Member
 from opsapp.healing.resources import healing_of
 from opsapp.lib.problems import Conflict
 from opsapp.runtime import leases
@@ -84,14 +85,14 @@ def refuse_untagged(root: Root) -> None:
         raise Conflict("No agent is tagged chaos.", code="no_chaos_agent")
 
 
-def tagged(root: Root) -> list[Place]:
-    return [place for place in reach_of(root).places(root) if place.is_agent and TAG in place.tags]
+def tagged(root: Root) -> list[Member]:
+    return [member for member in fleet_access(root).inventory(root) if member.is_agent and TAG in member.tags]
 
 
 def perform(node: Node, scenario: str, fault: str) -> Found:
     """Inject, watch the ledger, end it: what was expected and what was seen."""
     section = node.config["healing"]["chaos"]
-    values = {place.subject: dict(node.series.live.get(place.subject)) for place in node.transact(tagged)}
+    values = {member.subject: dict(node.series.live.get(member.subject)) for member in node.transact(tagged)}
     last, names, missing = node.transact(inject, scenario, fault, values, section["revert_after_s"])
     found: Found = [_expectation("a fault can be injected on every tagged agent", [], missing)]
     try:
@@ -125,21 +126,21 @@ def inject(
     """The rows and the commands, together. (the ledger's last id, rows, hosts where there is nothing to break)"""
     refuse_untagged(root)
     now, healing, names, missing = node_of(root).clock.now(), healing_of(root), [], []
-    for place in tagged(root):
-        made = FAULTS[fault](values.get(place.subject, {}), int(revert_after))
-        if made is None or not place.online or place.agent_id is None:
-            missing.append(place.name)
+    for member in tagged(root):
+        made = FAULTS[fault](values.get(member.subject, {}), int(revert_after))
+        if made is None or not member.online or member.agent_id is None:
+            missing.append(member.name)
             continue
         broken, mend, part = made
         names.append(
             healing.injections.add(
                 {
                     "scenario": scenario,
-                    "agent_id": place.agent_id,
-                    "hostname": place.name,
-                    "targets": (place.name, f"{place.name}/{part}"),
-                    "subject": place.subject,
-                    "command_id": _shell(root, place.agent_id, broken),
+                    "agent_id": member.agent_id,
+                    "hostname": member.name,
+                    "targets": (member.name, f"{member.name}/{part}"),
+                    "subject": member.subject,
+                    "command_id": _shell(root, member.agent_id, broken),
                     "revert": mend,
                     "due": now + revert_after,
                 }
@@ -151,7 +152,7 @@ def inject(
 
 def _shell(root: Root, agent_id: str, command: str) -> str:
     wanted = {"command": command}
-    return reach_of(root).send(root, agent_id, "shell", wanted, timeout=60, expiry=60.0, by="healing")
+    return fleet_access(root).send(root, agent_id, "shell", wanted, timeout=60, expiry=60.0, by="healing")
 
 
 def settled(root: Root, names: list[str], last: int) -> bool:
@@ -160,7 +161,7 @@ def settled(root: Root, names: list[str], last: int) -> bool:
     an earlier failure, for this fault has not ended: what it leads to is still to come."""
     rows = [healing_of(root).injections.rows[name] for name in names]
     found = [[entry for entry in _entries(root, row, last) if entry.get("outcome") != "withdrawn"] for row in rows]
-    answered = all(reach_of(root).answer(root, row["agent_id"], row["command_id"]) is not None for row in rows)
+    answered = all(fleet_access(root).answer(root, row["agent_id"], row["command_id"]) is not None for row in rows)
     return answered and all(one and all(entry["state"] == "final" for entry in one) for one in found)
 
 
@@ -170,7 +171,7 @@ def seen(root: Root, names: list[str], last: int) -> Found:
     for name in names:
         row = healing_of(root).injections.rows[name]
         host, entries = row["hostname"], _entries(root, row, last)
-        answer = reach_of(root).answer(root, row["agent_id"], row["command_id"])
+        answer = fleet_access(root).answer(root, row["agent_id"], row["command_id"])
         found.append(_expectation(f"{host}: the fault was injected", "done", answer and answer["status"]))
         found.append(_expectation(f"{host}: an event reached the pipeline", True, bool(entries)))
         open_ones = [entry["id"] for entry in entries if entry["state"] != "final"]
@@ -200,14 +201,14 @@ def revert_due(root: Root) -> bool:
     injections, now = healing_of(root).injections, node_of(root).clock.now()
     injections.forget(now - KEEP_S)
     due = injections.due(now)
-    places = reach_of(root).places(root) if due else ()
-    online = {place.agent_id: place.online for place in places if place.is_agent}
+    inventory = fleet_access(root).inventory(root) if due else ()
+    online = {member.agent_id: member.online for member in inventory if member.is_agent}
     return any([_revert(root, name, row, now, online.get(row["agent_id"])) for name, row in due])
 
 
 def _revert(root: Root, name: str, row: dict[str, Any], now: float, online: bool | None) -> bool:
     """One step towards a fault's end. `online` is None where the agent was deleted: its watchdog is what is left."""
-    injections, reach = healing_of(root).injections, reach_of(root)
+    injections, reach = healing_of(root).injections, fleet_access(root)
     if online is None:
         injections.set(name, ended=now, gone=True)
     elif row["reverted_by"] is not None:
@@ -234,7 +235,7 @@ def unmended(root: Root, names: list[str]) -> list[str]:
     for name in names:
         row = healing_of(root).injections.rows.get(name)
         sent = row and row["reverted_by"] and not row["gone"]
-        answer = reach_of(root).answer(root, row["agent_id"], row["reverted_by"]) if sent else None
+        answer = fleet_access(root).answer(root, row["agent_id"], row["reverted_by"]) if sent else None
         if not answer or answer["status"] != "done":
             found.append(row["hostname"] if row else name)
     return found

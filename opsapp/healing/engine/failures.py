@@ -1,0 +1,61 @@
+"""Which targets have failed, as far as others depend on them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from opsapp.healing.logic.graph import Graph
+from opsapp.healing.resources import healing_of
+from opsapp.monitoring.resources import Incident, incidents_of
+from opsapp.tree.root import Root
+
+from .inventory import Inventory
+
+
+def failing_of(
+    root: Root,
+    inventory: Inventory | None,
+    named: Mapping[str, Any],
+    seen: Mapping[str, Any],
+    now: float,
+    window: float,
+) -> set[str]:
+    """Targets that have failed, as far as dependants are concerned.
+
+    With an open case, or one that ended without success within the absorption window; and, where somebody declared them
+    in the graph, those whose condition is still known true, and monitors that are down, whether a rule looks at them or
+    not. A host that is not declared does not hold its own services back for longer than that: its CPU being high must
+    not keep them from being restarted.
+    """
+    book = healing_of(root).book
+    found = {target for target in seen if target in named}
+    found.update(book.open_on.keys())
+    found.difference_update(book.queued)
+    found.update(book.unhealed_since(now - window))
+    if inventory is not None:  # what was deleted has not failed, whatever its last case came to
+        found = {target for target in found if inventory.holds(target)}
+    if named:
+        found.update(name for names in down(root) for name in names if name in named)
+    return found
+
+
+def down(root: Root) -> list[tuple[str, str]]:
+    """(name, id) of each monitor with an open incident. That never changes of one, and thousands may be open while
+    transactions follow each other: each is read once per process."""
+    incidents, db = incidents_of(root), root._p_jar.db()
+    known = getattr(db, "opsapp_open_incidents", {})
+    found = {each: known.get(each) or _about(incidents[each]) for each in incidents.open}
+    db.opsapp_open_incidents = found
+    return list(found.values())
+
+
+def _about(incident: Incident) -> tuple[str, str]:
+    return incident.monitor_name, incident.monitor_id
+
+
+def sick_hosts(failing: Collection[str], graph: Graph) -> int:
+    """How many hosts and monitors are sick by themselves. Five failed services of one host are one sick host; what
+    depends on a failed target does not count, so that a storm with one root cause does not stop its own heal."""
+    own = failing if not graph.nodes else [name for name in failing if graph.suppressor(name, failing) is None]
+    return len({target.partition("/")[0] for target in own})

@@ -1,0 +1,91 @@
+"""The agents and monitors that healing knows: everything that rules look at and that a heal can run on."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+from opsapp.healing.logic.rules import names_of
+from opsapp.healing.stages.world import Host
+
+
+class Member(NamedTuple):
+    """An agent or a monitor as rules see it. `subject` is its word in the live view."""
+
+    subject: str  # agent:ID or monitor:ID
+    name: str  # hostname, or the monitor's name: what events call it
+    agent_id: str | None  # where a heal for it runs
+    names: tuple[str, ...] = ()  # everything that it may be called by, itself included
+    tags: tuple[str, ...] = ()
+    interval: float = 15.0  # between its reports or checks
+    online: bool = True  # of a monitor: not paused
+    usable: frozenset[str] | None = None
+    ambiguous: bool = False
+
+    @property
+    def is_agent(self) -> bool:
+        return self.subject.startswith("agent:")
+
+
+class Inventory(list[Member]):
+    """All agents and monitors at one moment. It never changes, so each index is made once. As long as no member
+    changes, the same object is used."""
+
+    @cached_property
+    def hosts(self) -> dict[str, Host]:
+        return {member.agent_id: _host(member) for member in self if member.is_agent and member.agent_id}
+
+    @cached_property
+    def monitors(self) -> dict[str, str]:
+        """The words of monitors in the live view, by what they may be called. Nobody looks at one that is paused."""
+        looked_at = [member for member in self if not member.is_agent and member.online]
+        return {name: member.subject for member in looked_at for name in (member.name, *member.names)}
+
+    def measuring(self, target: str) -> tuple[str, ...]:
+        """The words of what measures a target: the monitors and agents that are called so, or that its host is."""
+        return self._subjects.get(target) or self._subjects.get(target.partition("/")[0], ())
+
+    @cached_property
+    def _subjects(self) -> dict[str, tuple[str, ...]]:
+        """By everything that they may be called, as far as anything is heard of them."""
+        found: dict[str, list[str]] = {}
+        for member in self:
+            for name in {member.name, *member.names} if member.online else ():
+                found.setdefault(name, []).append(member.subject)
+        return {name: tuple(subjects) for name, subjects in found.items()}
+
+    def named(self, target: str) -> Member | None:
+        """The agent or monitor that a target is, or is on."""
+        return self._by_name.get(target.partition("/")[0])
+
+    def in_graph(self, target: str) -> str:
+        """What a target is called in the graph, which may be named by an id."""
+        member, (_, slash, part) = self.named(target), target.partition("/")
+        return target if member is None else f"{member.name}{slash}{part}"
+
+    @cached_property
+    def _by_name(self) -> dict[str, Member]:
+        return {name: member for member in reversed(self) for name in member.names}
+
+    @cached_property
+    def called(self) -> frozenset[str]:
+        return frozenset(member.name for member in self)
+
+    def holds(self, target: str) -> bool:
+        """Whether the target of an event, or the host that it is on, is there (still)."""
+        return not self.called.isdisjoint(names_of(target))
+
+    @cached_property
+    def by_subject(self) -> dict[str, Member]:
+        return {member.subject: member for member in self}
+
+
+def _host(member: Member) -> Host:
+    return Host(
+        str(member.agent_id),
+        member.name,
+        label=next((name for name in member.names if name not in (member.name, member.agent_id)), ""),
+        online=member.online,
+        usable=member.usable,
+        ambiguous=member.ambiguous,
+    )

@@ -1,0 +1,56 @@
+"""Declared dependencies between targets: /api/healing/dependencies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opsapp.healing.logic.graph import Graph, Node
+from opsapp.tree.folder import Folder
+
+
+class Dependencies(Folder):
+    """/api/healing/dependencies: plain entries by target, from the YAML and from the API."""
+
+    url = "/api/healing/dependencies"
+    confirmed: tuple[tuple[str, str], ...] = ()  # (target, parent) that a person confirmed: no declaration drops it
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.entries: dict[str, dict[str, Any]] = {}
+
+    def declare(self, entries: list[dict[str, Any]], source: str) -> None:
+        """Replace everything that came from this source; a target of another source keeps its own entry."""
+        kept = {target: entry for target, entry in self.entries.items() if entry["source"] != source}
+        fresh = {entry["target"]: {**entry, "source": source} for entry in entries}
+        self.entries = {**fresh, **kept}
+
+    def add_edge(self, target: str, parent: str) -> None:
+        self.confirmed = tuple(dict.fromkeys((*self.confirmed, (target, parent))))
+
+    def graph(self) -> Graph:
+        """The graph of the present entries; made once per process and change: a large one takes its time."""
+        if self._p_jar is None or self._p_changed:
+            return self._graph()
+        self._p_activate()  # a ghost has no serial
+        db, serial = self._p_jar.db(), self._p_serial
+        kept = getattr(db, "opsapp_graphs", {})
+        if serial not in kept:
+            kept = {**dict(list(kept.items())[-1:]), serial: self._graph()}  # the last one, for who still reads it
+            db.opsapp_graphs = kept
+        return kept[serial]
+
+    def _graph(self) -> Graph:
+        nodes = {
+            entry["target"]: Node(
+                entry["target"],
+                entry.get("type") or "service",
+                entry.get("site"),
+                tuple(entry.get("depends_on") or ()),
+                entry["source"],
+            )
+            for entry in self.entries.values()
+        }
+        for target, parent in self.confirmed:
+            node = nodes.get(target) or Node(target, source="confirmed")
+            nodes[target] = node._replace(depends_on=tuple(dict.fromkeys((*node.depends_on, parent))))
+        return Graph(nodes.values())
