@@ -39,7 +39,7 @@ def written(path):
 @contextmanager
 def called(renamed, module, name):
     """The class under another name, as it was stored before."""
-    present = renamed.__module__, renamed.__qualname__
-    renamed.__module__, renamed.__qualname__ = module, name
+    present = renamed.__module__, renamed.__name__
+    renamed.__module__, renamed.__name__ = module, name
     yield
-    renamed.__module__, renamed.__qualname__ = present
+    renamed.__module__, renamed.__name__ = present
