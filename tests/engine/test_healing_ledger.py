@@ -134,7 +134,7 @@ def cut_off_as_if_never_written(ledger):
 
 
 def unsigned(ledger):
-    ledger.mark = chain.Mark(5, ledger.head, None)
+    ledger.mark = chain.UnsignedLinks(5, ledger.head, None)
 
 
 def rollback_status_changed(ledger):

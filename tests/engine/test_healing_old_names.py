@@ -8,10 +8,19 @@ import transaction
 import ZODB
 from ZODB.FileStorage import FileStorage
 
+LEDGER, SURROUNDINGS = "opsapp.healing.resources.ledger", "opsapp.healing.resources.surroundings"
 MOVED = [
     ("opsapp.healing.resources.deeds", "Deeds", "opsapp.healing.resources.server_actions", "ServerActions"),
     ("opsapp.healing.resources.surroundings", "Dependencies", "opsapp.healing.resources.dependencies", "Dependencies"),
+    ("opsapp.healing.resources.surroundings", "HealingWindows", SURROUNDINGS, "StoredHealingWindows"),
+    ("opsapp.healing.resources.surroundings", "HealingWindow", SURROUNDINGS, "StoredHealingWindow"),
+    ("opsapp.healing.resources.ledger", "Entry", LEDGER, "LedgerEntry"),
+    ("opsapp.healing.resources.ledger", "Index", LEDGER, "EntryIndex"),
+    ("opsapp.healing.resources", "Begun", "opsapp.healing.resources", "RecentHeal"),
+    ("opsapp.healing.logic.chain", "Mark", "opsapp.healing.logic.chain", "UnsignedLinks"),
+    ("opsapp.healing.logic.effectiveness", "Tally", "opsapp.healing.logic.effectiveness", "OutcomeTally"),
 ]
+ARGUMENTS = {"StoredHealingWindow": ({},), "LedgerEntry": ({},), "RecentHeal": (1.0, "nginx-down", None)}
 
 
 @pytest.mark.parametrize(("old_module", "old_name", "module", "name"), MOVED)
@@ -19,7 +28,7 @@ def test_an_object_stored_under_its_old_name_is_read(tmp_path, old_module, old_n
     renamed = getattr(import_module(module), name)
     path = str(tmp_path / "store.fs")
     with called(renamed, old_module, old_name), written(path) as root:
-        root["kept"] = renamed()
+        root["kept"] = renamed(*ARGUMENTS.get(name, ()))
     assert old_module.encode() in (tmp_path / "store.fs").read_bytes()
     with written(path) as root:
         assert type(root["kept"]) is renamed

@@ -2,7 +2,7 @@
 
 import pytest
 
-from opsapp.healing.engine.forecasts import Seen, examine, keep, limits_of
+from opsapp.healing.engine.forecasts import MetricHistory, examine, keep, limits_of
 from opsapp.healing.resources import healing_of
 from tests.support.hosts import place
 
@@ -13,7 +13,7 @@ DISK = {"id": "disk", "condition": "disk.*.percent >= 90", "escalation_chain": [
 
 def past(now, per_hour, end, metric="disk./var.percent", newest=None):
     points = [(now - (96 - hour) * HOUR, end - per_hour * (96 - hour)) for hour in range(97)]
-    return Seen(place(), metric, points, newest or points[-1:])
+    return MetricHistory(place(), metric, points, newest or points[-1:])
 
 
 def look(here, *seen):

@@ -3,7 +3,7 @@
 import pytest
 
 from opsapp.healing.engine import discovery
-from opsapp.healing.engine.replay import Change, change_of, replay
+from opsapp.healing.engine.replay import PolicyChange, change_of, replay
 from opsapp.healing.logic.cofailure import Pair
 from opsapp.healing.resources import healing_of, withdraw_unsure
 from opsapp.healing.resources.cases import case_of
@@ -41,7 +41,7 @@ def changed(here, rules=None, dependencies=None, days=7):
 
 def test_the_same_policy_makes_no_difference(past):
     assert changed(past, rules=[DOWN]) == {"events": 6, "same": 6, "differences": []}
-    assert replay(past.node, 7, Change({}, None)) == {"events": 6, "same": 6, "differences": []}
+    assert replay(past.node, 7, PolicyChange({}, None)) == {"events": 6, "same": 6, "differences": []}
 
 
 def test_a_dependency_would_have_suppressed_the_dependant(past):

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from opsapp.healing.logic import alerts, rules
-from opsapp.healing.logic.alerts import Watch
+from opsapp.healing.logic.alerts import AlertState
 from opsapp.healing.stages.correlation import ROOT_CAUSE
 from opsapp.lib.durations import seconds
 from opsapp.wire.conditions import Condition, parse
@@ -48,7 +48,7 @@ class Past(NamedTuple):
     unsure_until: float = 0.0  # its act may still be working until then, and nobody can tell
 
 
-class Look(NamedTuple):
+class Evaluation(NamedTuple):
     """A look at one subject. Each of `events` is a piece of it that was done: what fires, or None."""
 
     subject: str
@@ -66,7 +66,7 @@ class Alerts:
         self.of_monitors: set[str] = set()  # what rules name of a monitor, among others
         self.watching = Watches()
         self.dirty: set[str] = set()
-        self.begun: Look | None = None  # its subject may be dirty again since
+        self.begun: Evaluation | None = None  # its subject may be dirty again since
         self.paused = False
         self.restored: set[tuple[str, str]] = set()  # (rule, target) of cases from before this process
         self.past: Callable[[str, str], Past | None] = lambda *_: None
@@ -133,7 +133,7 @@ class Alerts:
         """The subjects of which that is so."""
         return frozenset(self.dirty if self.begun is None else {*self.dirty, self.begun.subject})
 
-    def _take_up(self, now: float) -> Look:
+    def _take_up(self, now: float) -> Evaluation:
         """The look at which the last step stopped, unless its member has changed; or a look at the next subject."""
         look, self.begun = self.begun, None
         if look is not None and self.readings.members.get(look.subject) == look.member:
@@ -142,10 +142,10 @@ class Alerts:
         self.dirty.discard(subject)
         member = self.readings.members.get(subject)
         if member is not None:
-            return Look(subject, member, self._look_at(member, now))
+            return Evaluation(subject, member, self._look_at(member, now))
         for key in self.watching.of(subject):
             self.watching.forget(key)
-        return Look(subject, None, iter(()))
+        return Evaluation(subject, None, iter(()))
 
     def failing(self) -> dict[str, frozenset[str]]:
         return self.watching.failing()
@@ -218,14 +218,14 @@ class Alerts:
             "early": again and _is_early(past, now, float(one.rule["cooldown_s"])),
         }
 
-    def _first(self, rule_id: str, target: str, past: Past | None) -> Watch:
+    def _first(self, rule_id: str, target: str, past: Past | None) -> AlertState:
         """At the first look after a restart a condition whose last case ended unresolved has fired already."""
         if (rule_id, target) not in self.restored:
-            return Watch()
+            return AlertState()
         self.restored.discard((rule_id, target))
         if past is None or past.outcome in ("verified", "withdrawn"):
-            return Watch()
-        return Watch(true_since=past.opened_at, fired_at=past.opened_at, announced=True)
+            return AlertState()
+        return AlertState(true_since=past.opened_at, fired_at=past.opened_at, announced=True)
 
     def _cooldown(self, one: Compiled, past: Past | None) -> float:
         """How long the same onset rests: for ever while paused, hardly after a resume. What was suppressed is tried
@@ -248,7 +248,7 @@ def _measured_too_early(past: Past, reading: Reading, member: Member) -> bool:
     return reading.measured_at is None or reading.measured_at <= since
 
 
-def _nothing_new(past: Past, reading: Reading, watch: Watch) -> bool:
+def _nothing_new(past: Past, reading: Reading, watch: AlertState) -> bool:
     """What a root cause suppressed is told of again when it has been looked at again."""
     if past.outcome != "suppressed" or not past.reason.startswith(ROOT_CAUSE) or watch.fired_at is None:
         return False

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opsapp.audit.resources import written
 from opsapp.automations.engine.calling import Caller
-from opsapp.healing.logic.chain import Verdict
+from opsapp.healing.logic.chain import ChainVerdict
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.ledger import Ledger
 from opsapp.lib.durations import seconds
@@ -107,7 +107,7 @@ def audited(node: Node) -> int | None:
     return max((anchor.audited for anchor in anchors(node)), default=None)
 
 
-def checked(node: Node, ledger: Ledger, verdict: Verdict) -> Verdict:
+def checked(node: Node, ledger: Ledger, verdict: ChainVerdict) -> ChainVerdict:
     """The verdict, unless an anchor says something else."""
     if not verdict.valid:
         return verdict

@@ -39,7 +39,7 @@ HOUR = 3600.0
 ABOVE = (">", ">=")
 
 
-class Limit(NamedTuple):
+class RuleThreshold(NamedTuple):
     """A rule that is about one metric being too high."""
 
     rule_id: str
@@ -48,7 +48,7 @@ class Limit(NamedTuple):
     threshold: float
 
 
-class Seen(NamedTuple):
+class MetricHistory(NamedTuple):
     """A metric of one agent, and its past."""
 
     member: Member
@@ -57,7 +57,7 @@ class Seen(NamedTuple):
     newest: list[Point]
 
 
-def limits_of(rules: Mapping[str, Mapping[str, Any]]) -> list[Limit]:
+def limits_of(rules: Mapping[str, Mapping[str, Any]]) -> list[RuleThreshold]:
     """The rules whose condition is `metric > number`."""
     found = []
     for rule_id, rule in rules.items():
@@ -67,7 +67,7 @@ def limits_of(rules: Mapping[str, Mapping[str, Any]]) -> list[Limit]:
             continue
         left, right = tree.left, tree.right
         if isinstance(left, Name) and isinstance(right, Literal) and isinstance(right.value, (int, float)):
-            found.append(Limit(rule_id, condition, left.key, float(right.value)))
+            found.append(RuleThreshold(rule_id, condition, left.key, float(right.value)))
     return found
 
 
@@ -94,7 +94,7 @@ def subjects(root: Root) -> tuple[list[Member], dict[str, dict[str, Any]]]:
     return [member for member in fleet_access(root).inventory(root) if member.is_agent], rules
 
 
-def read(root: Root, member: Member, now: float) -> list[Seen]:
+def read(root: Root, member: Member, now: float) -> list[MetricHistory]:
     """The past of everything that is kept of an agent: hours where there are enough of them, else minutes."""
     agent = agents_of(root).get(str(member.agent_id))
     if agent is None:
@@ -107,7 +107,7 @@ def read(root: Root, member: Member, now: float) -> list[Seen]:
         if not figures.enough(points):
             points = fine
         newest = [point for point in fine if point[0] >= now - NEWEST_S]
-        found.append(Seen(member, metric, points, newest))
+        found.append(MetricHistory(member, metric, points, newest))
     return found
 
 
@@ -117,8 +117,8 @@ def _means(reading: Any, number: int, end: int, seconds: float, width: int) -> l
 
 
 def examine(
-    seen: list[Seen],
-    limits: list[Limit],
+    seen: list[MetricHistory],
+    limits: list[RuleThreshold],
     rules: Mapping[str, Mapping[str, Any]],
     section: Mapping[str, Any],
     now: float,
@@ -141,7 +141,7 @@ def examine(
     return rows, news
 
 
-def _is_about(limit: Limit, seen: Seen, rule: Mapping[str, Any]) -> bool:
+def _is_about(limit: RuleThreshold, seen: MetricHistory, rule: Mapping[str, Any]) -> bool:
     wanted = (rule.get("targets") or {}).get("agents")
     if rule.get("targets") and not logic.in_scope(seen.member.names, seen.member.tags, wanted or ()):
         return False
@@ -161,7 +161,7 @@ def _mount(metric: str) -> str | None:
     return split(metric)[1] if metric.startswith("disk.") else None
 
 
-def _row(seen: Seen, found: Forecast) -> dict[str, Any]:
+def _row(seen: MetricHistory, found: Forecast) -> dict[str, Any]:
     mount = _mount(seen.metric)
     return {
         "agent_id": seen.member.agent_id,
@@ -181,7 +181,7 @@ def _whole(time: float | None) -> int | None:
 
 
 def _news_of(
-    seen: Seen, found: Forecast, matching: list[Limit], section: Mapping[str, Any], now: float
+    seen: MetricHistory, found: Forecast, matching: list[RuleThreshold], section: Mapping[str, Any], now: float
 ) -> Iterator[dict[str, Any]]:
     """A suggestion, and where it is near a warning event for every rule about the metric; nothing where the threshold
     is met already."""
@@ -198,7 +198,7 @@ def _news_of(
         yield _suggestion("capacity_forecast", seen, matching, message, f"{int(found.hits_at // WEEK)}")
 
 
-def _odd(seen: Seen, odd: tuple[float, float], matching: list[Limit], now: float) -> dict[str, Any]:
+def _odd(seen: MetricHistory, odd: tuple[float, float], matching: list[RuleThreshold], now: float) -> dict[str, Any]:
     usual, margin = odd
     message = f"{seen.member.name}: {seen.metric} is at {seen.newest[-1][1]:g}, usually about {usual:g}."
     if matching:
@@ -206,7 +206,9 @@ def _odd(seen: Seen, odd: tuple[float, float], matching: list[Limit], now: float
     return _suggestion("anomaly", seen, matching, message, f"{int(now // DAY)}")
 
 
-def _event(source: str, seen: Seen, limit: Limit, above: float, now: float, note: str) -> dict[str, Any]:
+def _event(
+    source: str, seen: MetricHistory, limit: RuleThreshold, above: float, now: float, note: str
+) -> dict[str, Any]:
     """What is asked for is that the metric falls below where it has got to: the rule's condition is not true yet."""
     family = limit.condition.family
     condition = limit.condition.bind(split(seen.metric)[1]) if family else limit.condition
@@ -231,7 +233,9 @@ def _event(source: str, seen: Seen, limit: Limit, above: float, now: float, note
     }
 
 
-def _suggestion(category: str, seen: Seen, matching: list[Limit], message: str, when: str) -> dict[str, Any]:
+def _suggestion(
+    category: str, seen: MetricHistory, matching: list[RuleThreshold], message: str, when: str
+) -> dict[str, Any]:
     return {
         "what": "suggestion",
         "category": category,

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opsapp.healing.logic import onsets
 from opsapp.healing.logic import rules as logic
-from opsapp.healing.logic.graph import Graph, mistakes
-from opsapp.healing.logic.graph import Node as GraphNode
+from opsapp.healing.logic.graph import Graph, GraphNode, mistakes
 from opsapp.healing.logic.levels import lowest
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import case_of
@@ -45,7 +44,7 @@ ACTED = ("verified", "failed", "inconclusive", "rolled_back", "lost")
 THEN = {**WOULD, "notified": "notify", "simulated": "simulate"}
 
 
-class Change(NamedTuple):
+class PolicyChange(NamedTuple):
     """What is thought about: rules by id, and the whole graph where one is given."""
 
     rules: Mapping[str, Mapping[str, Any]]
@@ -54,7 +53,7 @@ class Change(NamedTuple):
 
 def change_of(
     root: Root, rules: Sequence[Mapping[str, Any]] | None, dependencies: Sequence[Mapping[str, Any]] | None
-) -> Change:
+) -> PolicyChange:
     """Invalid when nothing is changed, or when it could not be declared so."""
     if rules is None and dependencies is None:
         raise Invalid({"rules": "rules or dependencies are due"})
@@ -62,7 +61,7 @@ def change_of(
     if wrong:
         raise Invalid({entry["target"]: entry["error"] for entry in wrong})
     changed = {one["id"]: {"id": one["id"], **complete(one)} for one in rules or ()}
-    return Change(changed, None if dependencies is None else graph_of(dependencies))
+    return PolicyChange(changed, None if dependencies is None else graph_of(dependencies))
 
 
 def graph_of(entries: Sequence[Mapping[str, Any]]) -> Graph:
@@ -72,7 +71,7 @@ def graph_of(entries: Sequence[Mapping[str, Any]]) -> Graph:
     )
 
 
-def replay(node: Node, days: float, change: Change) -> dict[str, Any]:
+def replay(node: Node, days: float, change: PolicyChange) -> dict[str, Any]:
     """Outside any transaction: read page by page, think in a lane's thread."""
     since = node.clock.now() - days * DAY
     world, inventory = node.transact(present)
@@ -107,7 +106,9 @@ def recorded(root: Root, since: float, below: int | None) -> tuple[list[dict[str
     return wanted, None if ended else first
 
 
-def compare(entries: list[dict[str, Any]], world: World, inventory: list[Member], change: Change) -> dict[str, Any]:
+def compare(
+    entries: list[dict[str, Any]], world: World, inventory: list[Member], change: PolicyChange
+) -> dict[str, Any]:
     """In a lane's thread: what would have become of each."""
     graph = world.graph if change.graph is None else change.graph
     changed = replace(world, rules={**world.rules, **change.rules}, graph=graph)
@@ -137,7 +138,7 @@ def compare(entries: list[dict[str, Any]], world: World, inventory: list[Member]
     return {"events": events, "same": events - sum(one["events"] for one in differences), "differences": differences}
 
 
-def _not_fired(entries: list[dict[str, Any]], world: World, change: Change) -> set[int]:
+def _not_fired(entries: list[dict[str, Any]], world: World, change: PolicyChange) -> set[int]:
     """Ids of entries whose event would not have come under the changed `for` and `cooldown_s` of its rule."""
     found: set[int] = set()
     for rule_id, rule in change.rules.items():

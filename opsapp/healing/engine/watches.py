@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 
-from opsapp.healing.logic.alerts import Watch
+from opsapp.healing.logic.alerts import AlertState
 
 Key = tuple[str, str, str]  # rule, subject, name bound to the star
 
@@ -18,7 +18,7 @@ class Watches:
     """All watches of a node."""
 
     def __init__(self) -> None:
-        self.watches: dict[Key, Watch] = {}
+        self.watches: dict[Key, AlertState] = {}
         self.targets: dict[Key, str] = {}
         self._keys: dict[str, set[Key]] = {}
         self._subjects: dict[tuple[str, str], str] = {}  # (rule, target) -> subject
@@ -26,7 +26,7 @@ class Watches:
         self._due: dict[Key, float] = {}
         self._heap: list[tuple[float, Key]] = []
 
-    def get(self, key: Key) -> Watch | None:
+    def get(self, key: Key) -> AlertState | None:
         return self.watches.get(key)
 
     def of(self, subject: str) -> tuple[Key, ...]:
@@ -35,7 +35,7 @@ class Watches:
     def subject_of(self, rule_id: str, target: str) -> str | None:
         return self._subjects.get((rule_id, target))
 
-    def keep(self, key: Key, watch: Watch, target: str, due: float) -> None:
+    def keep(self, key: Key, watch: AlertState, target: str, due: float) -> None:
         """Remember a watch, and look at it again at `due` at the latest."""
         self.watches[key], self.targets[key] = watch, target
         self._keys.setdefault(key[1], set()).add(key)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opsapp.healing.logic.windows import Window, effect_of
+from opsapp.healing.logic.windows import ActiveWindow, effect_of
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages.correlation import spread
 from opsapp.maintenance.engine import active_windows
@@ -12,10 +12,10 @@ from opsapp.tree.root import Root
 from .settings import settings_of
 
 
-def source(root: Root, now: float) -> list[Window]:
+def source(root: Root, now: float) -> list[ActiveWindow]:
     """An `IWindowSource`: windows of both families that are on."""
     return [
-        Window(plan.id, plan.scope, effect_of(plan.effect), span.end, plan.name)
+        ActiveWindow(plan.id, plan.scope, effect_of(plan.effect), span.end, plan.name)
         for plan, span in active_windows(root, now)
     ]
 

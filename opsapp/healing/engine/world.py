@@ -10,7 +10,7 @@ from zope.interface import Interface
 
 from opsapp.healing.logic.brake import Load
 from opsapp.healing.logic.thresholds import thresholds_of
-from opsapp.healing.logic.windows import Window
+from opsapp.healing.logic.windows import ActiveWindow
 from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.resources.rules import TRUST
 from opsapp.healing.stages.world import SERVER, Host, Reading, World
@@ -37,7 +37,7 @@ class ILiveReadings(Interface):
 
 
 class IWindowSource(Interface):
-    """Named utility: windows that are on (`(root, now) -> [Window]`). `engine.windows` brings maintenance's."""
+    """Named utility: windows that are on (`(root, now) -> [ActiveWindow]`). `engine.windows` brings maintenance's."""
 
 
 def build(root: Root, now: float, inventory: Inventory, failing: Mapping[str, Any]) -> World:
@@ -98,8 +98,8 @@ def _nothing(*_: Any) -> bool:
     return False
 
 
-def _windows(root: Root, now: float) -> list[Window]:
-    windows: list[Window] = []
+def _windows(root: Root, now: float) -> list[ActiveWindow]:
+    windows: list[ActiveWindow] = []
     for _, source in node_of(root).registry.getUtilitiesFor(IWindowSource):
         windows.extend(source(root, now))
     return windows

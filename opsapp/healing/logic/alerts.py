@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Watch(NamedTuple):
+class AlertState(NamedTuple):
     """What is remembered of one rule on one target."""
 
     true_since: float | None = None  # known true without a break since then
@@ -14,8 +14,8 @@ class Watch(NamedTuple):
 
 
 def look(
-    watch: Watch, verdict: bool | None, now: float, *, hold: float, cooldown: float, open_case: bool
-) -> tuple[Watch, bool]:
+    watch: AlertState, verdict: bool | None, now: float, *, hold: float, cooldown: float, open_case: bool
+) -> tuple[AlertState, bool]:
     """The new watch, and whether an alert fires now.
 
     Known false ends an onset. Unknown neither begins one nor ends one that has fired, but `for` starts anew: nobody

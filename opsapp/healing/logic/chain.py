@@ -14,7 +14,7 @@ from opsapp.lib.chains import GENESIS
 LINKS = ("hash", "prev_hash")
 
 
-class Mark(NamedTuple):
+class UnsignedLinks(NamedTuple):
     """So many links were made before there was a key, and this was the last of them."""
 
     links: int = 0
@@ -22,10 +22,11 @@ class Mark(NamedTuple):
     signature: str | None = None
 
 
-NO_MARK = Mark()
+Mark = UnsignedLinks  # its name in older stores
+NO_MARK = UnsignedLinks()
 
 
-class Verdict(NamedTuple):
+class ChainVerdict(NamedTuple):
     valid: bool
     entries: int
     first_bad: int | None
@@ -39,8 +40,8 @@ def link(previous: str, entry: Mapping[str, Any], key: bytes = b"") -> str:
     return chains.link(key, previous, {name: value for name, value in entry.items() if name not in without})
 
 
-def signed_mark(key: bytes, count: int, head: str) -> Mark:
-    return Mark(count, head, chains.link(key, head, ["mark", count]))
+def signed_mark(key: bytes, count: int, head: str) -> UnsignedLinks:
+    return UnsignedLinks(count, head, chains.link(key, head, ["mark", count]))
 
 
 def signed_end(key: bytes, count: int, head: str) -> str:
@@ -48,16 +49,16 @@ def signed_end(key: bytes, count: int, head: str) -> str:
     return chains.link(key, head, ["end", count])
 
 
-def verify(entries: Iterable[Mapping[str, Any]], key: bytes = b"", mark: Mark = NO_MARK) -> Verdict:
+def verify(entries: Iterable[Mapping[str, Any]], key: bytes = b"", mark: UnsignedLinks = NO_MARK) -> ChainVerdict:
     """Walk the chain: `first_bad` is the id of the first entry whose link is wrong."""
     if key and not chains.fits(key, mark.signature, mark.head, ["mark", mark.links]):
-        return Verdict(False, 0, None, "where the signed part of the chain begins is not signed")
+        return ChainVerdict(False, 0, None, "where the signed part of the chain begins is not signed")
     previous, count = GENESIS, 0
     for entry in entries:
         own = key if count >= mark.links else b""
         if count == mark.links and previous != mark.head:
-            return Verdict(False, count, entry["id"], "the entries before the signed ones were changed")
+            return ChainVerdict(False, count, entry["id"], "the entries before the signed ones were changed")
         if entry["prev_hash"] != previous or entry["hash"] != link(previous, entry, own):
-            return Verdict(False, count, entry["id"], "the entry was changed, or what stood before it")
+            return ChainVerdict(False, count, entry["id"], "the entry was changed, or what stood before it")
         previous, count = entry["hash"], count + 1
-    return Verdict(True, count, None)
+    return ChainVerdict(True, count, None)

@@ -13,7 +13,7 @@ from .thresholds import DAY, Skip
 MOST_HOSTS = 10  # a tally of the fleet remembers so many
 
 
-class Tally(NamedTuple):
+class OutcomeTally(NamedTuple):
     """Stores from before the weights hold tuples of the first two: those outcomes have no time, and weigh nothing."""
 
     verified: int = 0
@@ -25,19 +25,20 @@ class Tally(NamedTuple):
     hosts: tuple[tuple[str, float], ...] = ()  # the last ones to contribute, and when; newest first
 
 
-NOTHING = Tally()
+Tally = OutcomeTally  # its name in older stores
+NOTHING = OutcomeTally()
 
 
-def tried(tally: Tally, now: float) -> Tally:
+def tried(tally: OutcomeTally, now: float) -> OutcomeTally:
     """After an execution, whatever is known of it."""
     return tally._replace(tried_at=max(tally.tried_at, now))
 
 
-def counted(tally: Tally, verified: bool, host: str, now: float, skip: Skip) -> Tally:
+def counted(tally: OutcomeTally, verified: bool, host: str, now: float, skip: Skip) -> OutcomeTally:
     """With one more outcome."""
     aged = weighed(tally, now, skip)
     others = [other for other in tally.hosts if other[0] != host]
-    return Tally(
+    return OutcomeTally(
         tally.verified + verified,
         tally.total + 1,
         aged.verified + verified,
@@ -53,7 +54,7 @@ class Weighed(NamedTuple):
     total: float
 
 
-def weighed(tally: Tally, now: float, skip: Skip) -> Weighed:
+def weighed(tally: OutcomeTally, now: float, skip: Skip) -> Weighed:
     """What the outcomes weigh now: each half after `half_life_s`."""
     left = _left(now - tally.at, skip)
     return Weighed(tally.weight_verified * left, tally.weight * left)
@@ -63,12 +64,12 @@ def _left(age: float, skip: Skip) -> float:
     return float(0.5 ** (max(0.0, age) / skip.half_life_s))
 
 
-def enough(tally: Tally, now: float, skip: Skip) -> bool:
+def enough(tally: OutcomeTally, now: float, skip: Skip) -> bool:
     """Whether these are outcomes enough to judge by, and on average no older than a half-life."""
     return tally.total >= skip.outcomes and weighed(tally, now, skip).total >= skip.outcomes / 2
 
 
-def against(host: Tally, fleet: Tally, now: float, skip: Skip) -> str:
+def against(host: OutcomeTally, fleet: OutcomeTally, now: float, skip: Skip) -> str:
     """What speaks against a step, in words with its numbers; "" when it may be tried.
 
     The host is judged by its own outcomes, where there are enough of them; else by the fleet's, where enough hosts have
@@ -82,7 +83,7 @@ def against(host: Tally, fleet: Tally, now: float, skip: Skip) -> str:
     return ""
 
 
-def _said(tally: Tally, where: str, now: float, skip: Skip) -> str:
+def _said(tally: OutcomeTally, where: str, now: float, skip: Skip) -> str:
     verified, total = weighed(tally, now, skip)
     again = tally.tried_at + skip.retry_s - now
     if verified / total >= skip.rate or again <= 0:

@@ -25,7 +25,7 @@ STRANGE_LEAST = 10.0  # and so many units, for a metric that hardly ever moves
 Point = tuple[float, float]  # (time, value)
 
 
-class Line(NamedTuple):
+class TrendLine(NamedTuple):
     """`value(t) = level + slope * (t - at)`; the slope's interval; how far values usually are from the line."""
 
     at: float
@@ -70,7 +70,7 @@ def thin(points: Sequence[Point], most: int = MOST_POINTS) -> list[Point]:
     return [(median(time for time, _ in part), median(value for _, value in part)) for part in parts]
 
 
-def line_through(points: Sequence[Point]) -> Line | None:
+def line_through(points: Sequence[Point]) -> TrendLine | None:
     """None when all were measured at one moment."""
     slopes = sorted((b[1] - a[1]) / (b[0] - a[0]) for n, a in enumerate(points) for b in points[n + 1 :] if b[0] > a[0])
     if not slopes:
@@ -82,7 +82,7 @@ def line_through(points: Sequence[Point]) -> Line | None:
     high = slopes[min(len(slopes) - 1, math.ceil((len(slopes) + spread_of_tau) / 2))]
     level = median(value - slope * (time - at) for time, value in points)
     spread = 1.4826 * median(abs(value - level - slope * (time - at)) for time, value in points)
-    return Line(at, level, slope, low, high, spread)
+    return TrendLine(at, level, slope, low, high, spread)
 
 
 def coverage(points: Sequence[Point]) -> float:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 TYPES = ("service", "external", "host", "container", "monitor")
 
 
-class Node(NamedTuple):
+class GraphNode(NamedTuple):
     target: str
     type: str = "service"
     site: str | None = None
@@ -23,7 +23,7 @@ def nobody(_: str) -> bool:
 class Graph:
     """Targets and what they depend on. A host stands above `hostname/NAME` without saying so."""
 
-    def __init__(self, nodes: Iterable[Node] = ()) -> None:
+    def __init__(self, nodes: Iterable[GraphNode] = ()) -> None:
         self.nodes = {node.target: node for node in nodes}
 
     def parents(self, target: str) -> tuple[str, ...]:

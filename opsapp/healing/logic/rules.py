@@ -12,7 +12,7 @@ from opsapp.wire.conditions import Condition, ConditionError, Name, parse
 from opsapp.wire.readings import split
 
 
-class Step(NamedTuple):
+class RuleStep(NamedTuple):
     """One rung of the escalation chain."""
 
     position: int
@@ -20,13 +20,13 @@ class Step(NamedTuple):
     params: dict[str, Any]
 
 
-def steps(rule: Mapping[str, Any]) -> list[Step]:
+def steps(rule: Mapping[str, Any]) -> list[RuleStep]:
     """The chain, or the single action of a rule without one."""
     chain = rule.get("escalation_chain")
     if chain:
-        return [Step(at, entry["action"], dict(entry.get("params") or {})) for at, entry in enumerate(chain)]
+        return [RuleStep(at, entry["action"], dict(entry.get("params") or {})) for at, entry in enumerate(chain)]
     action = rule.get("action") or {}
-    return [Step(0, action["type"], dict(action.get("params") or {}))] if action.get("type") else []
+    return [RuleStep(0, action["type"], dict(action.get("params") or {}))] if action.get("type") else []
 
 
 RUNS = {"automation": "automation_id", "run_playbook": "playbook_id"}  # actions that run an automation: its parameter

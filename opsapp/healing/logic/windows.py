@@ -11,7 +11,7 @@ ACTIONS = ("suppress", "queue", "notify_only")
 OVERRIDES = ("disabled", "notify", "approve", "execute")
 
 
-class Window(NamedTuple):
+class ActiveWindow(NamedTuple):
     """An active window of either family. `targets` is None when it covers everything."""
 
     id: str
@@ -21,7 +21,7 @@ class Window(NamedTuple):
     reason: str = ""
 
 
-class Permission(NamedTuple):
+class WindowEffect(NamedTuple):
     effect: str  # suppress, queue, or "" when events go through
     cap: str  # the highest level allowed
     ends: float | None  # when the deciding window ends
@@ -33,7 +33,7 @@ def effect_of(action: str) -> str:
     return {"disabled": "suppress", "notify_only": "notify"}.get(action, action)
 
 
-def permitted(windows: Iterable[Window], names: Collection[str]) -> Permission:
+def permitted(windows: Iterable[ActiveWindow], names: Collection[str]) -> WindowEffect:
     """What is allowed for a target that is known by `names` (its own, its hostname, its ids)."""
     applying = [window for window in windows if window.targets is None or not window.targets.isdisjoint(names)]
     reasons = tuple(
@@ -43,6 +43,6 @@ def permitted(windows: Iterable[Window], names: Collection[str]) -> Permission:
         ends = [window.ends for window in applying if window.effect == effect]
         if ends:
             known = [end for end in ends if end is not None]
-            return Permission(effect, LEVELS[0], max(known) if len(known) == len(ends) else None, reasons)
+            return WindowEffect(effect, LEVELS[0], max(known) if len(known) == len(ends) else None, reasons)
     caps = [window.effect for window in applying]
-    return Permission("", lowest(LEVELS[-1], *caps), None, reasons)
+    return WindowEffect("", lowest(LEVELS[-1], *caps), None, reasons)

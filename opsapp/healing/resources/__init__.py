@@ -24,11 +24,14 @@ from .server_actions import ServerActions
 from .suggestions import Suggestions
 
 
-class Begun(NamedTuple):
+class RecentHeal(NamedTuple):
     at: float
     rule_id: str
     site: str | None
     target: str = ""
+
+
+Begun = RecentHeal  # its name in older stores
 
 
 class Healing(Folder):
@@ -55,15 +58,15 @@ class Healing(Folder):
         self.injections = Injections()
         self.alone = OOBTree()  # agent -> the steps that it has taken alone, against its budget
         self.given = OOBTree()  # agent -> the rules that it was ever given to heal alone
-        self.begun: tuple[Begun, ...] = ()  # heals of the last hour
+        self.begun: tuple[RecentHeal, ...] = ()  # heals of the last hour
 
-    def recent(self, now: float) -> tuple[Begun, ...]:
+    def recent(self, now: float) -> tuple[RecentHeal, ...]:
         """Those of the last hour. Stores of an older version have no target in theirs."""
-        return tuple(Begun(*one) for one in self.begun if now - one[0] < HOUR)
+        return tuple(RecentHeal(*one) for one in self.begun if now - one[0] < HOUR)
 
     def begin(self, now: float, *, at: float, rule_id: str, site: str | None, target: str) -> None:
         """Count a heal that began `at` against the limits of an hour."""
-        self.begun = (*self.recent(now), Begun(at, rule_id, site, target))
+        self.begun = (*self.recent(now), RecentHeal(at, rule_id, site, target))
 
     @property
     def paused(self) -> bool:
@@ -123,7 +126,7 @@ class Chaos(Facet):
     url = "/api/healing/chaos"
 
 
-class Capabilities(Facet):
+class CapabilitiesFacet(Facet):
     """/api/healing/capabilities: below it, hosts by hostname, label or id."""
 
     def __getitem__(self, name: str) -> CapabilitiesOf:
@@ -137,7 +140,7 @@ class CapabilitiesOf(Facet):
 
 
 add_facet(Healing, "rollback", Numbered)
-add_facet(Healing, "capabilities", Capabilities)
+add_facet(Healing, "capabilities", CapabilitiesFacet)
 add_facet(Healing, "cases", Cases)
 add_facet(Healing, "maintenance", HealingWindows)
 add_facet(Healing, "chaos", Chaos)

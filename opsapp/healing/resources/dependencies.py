@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opsapp.healing.logic.graph import Graph, Node
+from opsapp.healing.logic.graph import Graph, GraphNode
 from opsapp.tree.folder import Folder
 
 
@@ -41,7 +41,7 @@ class Dependencies(Folder):
 
     def _graph(self) -> Graph:
         nodes = {
-            entry["target"]: Node(
+            entry["target"]: GraphNode(
                 entry["target"],
                 entry.get("type") or "service",
                 entry.get("site"),
@@ -51,6 +51,6 @@ class Dependencies(Folder):
             for entry in self.entries.values()
         }
         for target, parent in self.confirmed:
-            node = nodes.get(target) or Node(target, source="confirmed")
+            node = nodes.get(target) or GraphNode(target, source="confirmed")
             nodes[target] = node._replace(depends_on=tuple(dict.fromkeys((*node.depends_on, parent))))
         return Graph(nodes.values())

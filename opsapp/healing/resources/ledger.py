@@ -15,8 +15,8 @@ from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
 from opsapp.healing.logic import chain, effectiveness
-from opsapp.healing.logic.chain import Verdict
-from opsapp.healing.logic.effectiveness import Tally
+from opsapp.healing.logic.chain import ChainVerdict
+from opsapp.healing.logic.effectiveness import OutcomeTally
 from opsapp.healing.logic.rules import names_of, told_of
 from opsapp.healing.logic.thresholds import Skip, thresholds_of
 from opsapp.healing.stages import ledger as stage
@@ -27,15 +27,18 @@ from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
 
 
-class Entry(Record):
+class LedgerEntry(Record):
     """One outcome. Its fields never change once they are final."""
 
     def __init__(self, fields: dict[str, Any]):
         self.fields = fields
 
 
-class Index(Persistent):
-    """Entry ids under one key, newest first, with their number, because the length of a tree is a walk.
+Entry = LedgerEntry  # its name in older stores
+
+
+class EntryIndex(Persistent):
+    """LedgerEntry ids under one key, newest first, with their number, because the length of a tree is a walk.
 
     A few are kept in the object itself; a tree of their own comes with the many.
     """
@@ -60,6 +63,7 @@ class Index(Persistent):
         return [-negative for negative in islice(self.ids.keys(), offset, offset + limit)]
 
 
+Index = EntryIndex  # its name in older stores
 FEW = 50
 FEWER = 8  # so many ids are kept in the tree itself: most targets have no more, and an object each would be the cost
 
@@ -77,7 +81,7 @@ class Ledger(Folder):
         self.order = IOBTree()
         self.head = chain.GENESIS
         self.open = OOTreeSet()
-        self.all = Index()
+        self.all = EntryIndex()
         self.by_rule = OOBTree()
         self.by_target = OOBTree()
         self.by_both = OOBTree()
@@ -89,7 +93,7 @@ class Ledger(Folder):
     def begin(self, root: Root, case: dict[str, Any], *, rule_id: str, now: float, **fields: Any) -> dict[str, Any]:
         """Write an intent; the new record."""
         record = stage.opened(case, entry_id=self._next_id(), rule_id=rule_id, created_at=now, **fields)
-        self.entries[record["id"]] = Entry(record)
+        self.entries[record["id"]] = LedgerEntry(record)
         self.open.insert(record["id"])
         if record["rolls_back"]:
             self.rollbacks[record["rolls_back"]] = record["id"]
@@ -113,7 +117,7 @@ class Ledger(Folder):
         intent = stage.opened(case, entry_id=self._next_id(), rule_id=rule_id, created_at=now, **fields)
         key, last = chain_key(root), self.head
         record = stage.final(intent, outcome=outcome, reason=reason, now=now, previous=last, key=key, events=events)
-        self.entries[record["id"]] = Entry(record)
+        self.entries[record["id"]] = LedgerEntry(record)
         self._index(record)
         self._chain(record, key)
         if outcome != "observed":
@@ -237,7 +241,7 @@ class Ledger(Folder):
             entry = self.entries.get(entry_id)
             yield {"id": entry_id, "prev_hash": None, "hash": None} if entry is None else entry.fields
 
-    def verdict(self, key: bytes) -> Verdict:
+    def verdict(self, key: bytes) -> ChainVerdict:
         """Whether the chain is whole and holds everything that was ever written: a chain whose end was cut off, with or
         without its entries, has links that fit all the same. And whether what is derived from it is what it says."""
         found = chain.verify(self.chained(), key, self.mark)
@@ -254,7 +258,7 @@ class Ledger(Folder):
             return found._replace(valid=False, first_bad=self._next_id(), reason="the end of the chain was cut off")
         return self._derived_verdict(found)
 
-    def _derived_verdict(self, found: Verdict) -> Verdict:
+    def _derived_verdict(self, found: ChainVerdict) -> ChainVerdict:
         """What is kept beside the entries, made again from them."""
         rollbacks: dict[int, int] = {}
         tallies: dict[tuple[str, str, str], tuple[int, int]] = {}
@@ -286,13 +290,13 @@ class Ledger(Folder):
         """(verified, total) of an action for a condition, on one target or everywhere, at all times."""
         return self.tally(action_type, told_of(condition)[0], target)[:2]
 
-    def history(self, action_type: str, condition: str, target: str) -> tuple[Tally, Tally]:
+    def history(self, action_type: str, condition: str, target: str) -> tuple[OutcomeTally, OutcomeTally]:
         """The tallies of the target's host and of the fleet."""
         said = told_of(condition)[0]
         return self.tally(action_type, said, names_of(target)[-1]), self.tally(action_type, said, "")
 
-    def tally(self, action_type: str, condition: str, target: str) -> Tally:
-        return Tally(*self.effect.get((action_type, condition, target), ()))
+    def tally(self, action_type: str, condition: str, target: str) -> OutcomeTally:
+        return OutcomeTally(*self.effect.get((action_type, condition, target), ()))
 
 
 def keys_of(record: Mapping[str, Any]) -> list[tuple[str, str, str]]:
@@ -311,13 +315,13 @@ def _add(tree: OOBTree, key: Any, entry_id: int) -> None:
     found.add(entry_id)
 
 
-def held(tree: OOBTree, key: Any) -> Index | None:
+def held(tree: OOBTree, key: Any) -> EntryIndex | None:
     """The ids under a key, or None."""
     found = tree.get(key)
     return _index_of(found) if isinstance(found, tuple) else found
 
 
-def _index_of(ids: tuple[int, ...]) -> Index:
-    index = Index()
+def _index_of(ids: tuple[int, ...]) -> EntryIndex:
+    index = EntryIndex()
     index.few, index.count = ids, len(ids)
     return index

@@ -12,22 +12,25 @@ from opsapp.tree.root import Root
 
 from .dependencies import Dependencies
 
-__all__ = ["Dependencies", "HealingWindow", "HealingWindows", "move_windows"]
+__all__ = ["Dependencies", "StoredHealingWindow", "StoredHealingWindows", "move_windows"]
 
 
-class HealingWindows(Folder):
+class StoredHealingWindows(Folder):
     """Where healing windows were stored before the room of maintenance had them. Read by `move_windows` alone."""
 
     url = "/api/healing/maintenance"
 
 
-class HealingWindow(Record):
+class StoredHealingWindow(Record):
     """One of those; its `fields` are those of `opsapp.maintenance.resources.HealingWindow`."""
 
     url = "/api/healing/maintenance/{window_id}"
 
     def __init__(self, fields: dict[str, Any]):
         self.fields = fields
+
+
+HealingWindow, HealingWindows = StoredHealingWindow, StoredHealingWindows  # their names in older stores
 
 
 def move_windows(root: Root) -> None:

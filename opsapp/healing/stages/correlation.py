@@ -204,7 +204,7 @@ def leading(case: Mapping[str, Any], world: World) -> str | None:
     return found
 
 
-def _after(window: windows.Permission, case: Mapping[str, Any], world: World) -> float:
+def _after(window: windows.WindowEffect, case: Mapping[str, Any], world: World) -> float:
     """When a queued case is looked at again: after the window, spread so that they do not all come at once."""
     ends = world.now + 60.0 if window.ends is None else window.ends
     return ends + spread(case["id"], world.settings["queue_spread_s"])

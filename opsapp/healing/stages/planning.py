@@ -25,7 +25,7 @@ class Check(NamedTuple):
 class Choice(NamedTuple):
     """The step that was chosen, with whole parameters."""
 
-    step: rules.Step
+    step: rules.RuleStep
     action: Action
     params: dict[str, Any]
 
@@ -130,7 +130,7 @@ def choose(
     return None, skipped
 
 
-def _against(step: rules.Step, action: Action, case: Mapping[str, Any], world: World) -> tuple[dict[str, Any], str]:
+def _against(step: rules.RuleStep, action: Action, case: Mapping[str, Any], world: World) -> tuple[dict[str, Any], str]:
     """The step's whole parameters, and why it should not be taken ("" when nothing speaks against it)."""
     if case["source"] in PREDICTIVE_SOURCES and action.risk != "low":
         return step.params, f"risk {action.risk}: only low risk for what is predicted"

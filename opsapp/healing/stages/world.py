@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from opsapp.healing.logic.brake import Load
-from opsapp.healing.logic.effectiveness import NOTHING, Tally
+from opsapp.healing.logic.effectiveness import NOTHING, OutcomeTally
 from opsapp.healing.logic.graph import Graph
 from opsapp.healing.logic.thresholds import Thresholds
-from opsapp.healing.logic.windows import Window
+from opsapp.healing.logic.windows import ActiveWindow
 from opsapp.wire.actions import ACTIONS, Action, Handler
 
 from .trust import Trust
@@ -61,12 +61,12 @@ class World:
     thresholds: Thresholds = field(default_factory=Thresholds)
     graph: Graph = field(default_factory=Graph)
     failing: Collection[str] = frozenset()
-    windows: Sequence[Window] = ()
+    windows: Sequence[ActiveWindow] = ()
     hosts: Mapping[str, Host] = field(default_factory=dict)
     server: Host = field(default_factory=lambda: Host(SERVER, SERVER, usable=frozenset(), native=False))
     paused: bool = False
     actions: Mapping[str, Action] = field(default_factory=lambda: ACTIONS)
-    history: Callable[[str, str, str], tuple[Tally, Tally]] = lambda *_: (NOTHING, NOTHING)
+    history: Callable[[str, str, str], tuple[OutcomeTally, OutcomeTally]] = lambda *_: (NOTHING, NOTHING)
     load: Callable[[str, str], Load] = lambda *_: Load()
     reading: Callable[[Mapping[str, Any]], Reading] = lambda *_: Reading(None, {}, None)
     well_since: Callable[[str], float | None] = lambda *_: None  # when a target that had failed was well again

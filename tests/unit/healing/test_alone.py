@@ -3,7 +3,7 @@
 import pytest
 
 from opsapp.healing.logic.brake import Load
-from opsapp.healing.logic.windows import Window
+from opsapp.healing.logic.windows import ActiveWindow
 from opsapp.healing.stages.alone import budget_share, policies
 from opsapp.wire.policies import BUNDLE, sign
 
@@ -67,8 +67,8 @@ def test_restraint_holds_alone_too():
     assert given(paused=True) == []
     assert given(host=BOX._replace(ambiguous=True)) == []
     for effect in ("suppress", "queue", "notify"):
-        assert given(windows=[Window("w", frozenset({"web"}), effect, None)]) == []
-    assert len(given(windows=[Window("w", frozenset({"other"}), "suppress", None)])) == 1
+        assert given(windows=[ActiveWindow("w", frozenset({"web"}), effect, None)]) == []
+    assert len(given(windows=[ActiveWindow("w", frozenset({"other"}), "suppress", None)])) == 1
 
 
 def test_the_share_of_the_budget():

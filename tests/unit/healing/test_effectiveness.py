@@ -2,7 +2,7 @@
 
 import pytest
 
-from opsapp.healing.logic.effectiveness import MOST_HOSTS, NOTHING, Tally, against, counted, tried, weighed
+from opsapp.healing.logic.effectiveness import MOST_HOSTS, NOTHING, OutcomeTally, against, counted, tried, weighed
 from opsapp.healing.logic.thresholds import DAY, Skip, Thresholds, thresholds_of
 
 from .world import NOW, tally
@@ -88,7 +88,7 @@ def test_a_year_later_nothing_is_held_against_it():
 
 
 def test_what_an_older_version_counted_is_kept_and_weighs_nothing():
-    history = Tally(*(0, 9))
+    history = OutcomeTally(*(0, 9))
     assert against(history, NOTHING, NOW, SKIP) == ""
     assert counted(history, True, "h1", NOW, SKIP)[:4] == (1, 10, 1.0, 1.0)
 

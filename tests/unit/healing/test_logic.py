@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opsapp.healing.logic import alerts, bounds, brake, chain, graph, levels, rules, windows
-from opsapp.healing.logic.graph import Graph, Node, mistakes
+from opsapp.healing.logic.graph import Graph, GraphNode, mistakes
 from opsapp.healing.logic.thresholds import Promotion
 from opsapp.wire.conditions import parse
 
@@ -73,7 +73,7 @@ def test_the_sequential_bound_is_below_wilson_and_grows_with_evidence():
 
 def run(verdicts, hold=0.0, cooldown=300.0, open_case=False, step=10.0):
     """Which looks fired, with one look every `step` seconds."""
-    watch, fired = alerts.Watch(), []
+    watch, fired = alerts.AlertState(), []
     for at, verdict in enumerate(verdicts):
         watch, fires = alerts.look(watch, verdict, NOW + at * step, hold=hold, cooldown=cooldown, open_case=open_case)
         fired.append(fires)
@@ -109,16 +109,16 @@ def test_unknown_and_false_never_fire(verdicts, hold):
 
 NET = Graph(
     [
-        Node("isp", "external", site="berlin"),
-        Node("router", depends_on=("isp",)),
-        Node("db", depends_on=("router",)),
-        Node("web", depends_on=("db", "cache")),
-        Node("cache"),
-        Node("till", site="berlin"),
-        Node("far", site="paris"),
-        Node("a", depends_on=("b",)),
-        Node("b", depends_on=("a",)),
-        Node("box-1/app", depends_on=("box-1", "db")),
+        GraphNode("isp", "external", site="berlin"),
+        GraphNode("router", depends_on=("isp",)),
+        GraphNode("db", depends_on=("router",)),
+        GraphNode("web", depends_on=("db", "cache")),
+        GraphNode("cache"),
+        GraphNode("till", site="berlin"),
+        GraphNode("far", site="paris"),
+        GraphNode("a", depends_on=("b",)),
+        GraphNode("b", depends_on=("a",)),
+        GraphNode("box-1/app", depends_on=("box-1", "db")),
     ]
 )
 
@@ -134,14 +134,16 @@ def test_the_root_is_what_no_other_failed_target_stands_above_however_it_is_reac
     """`near` is reached by a short way and a long one, and is what `far` hangs on."""
     shortcut = Graph(
         [
-            Node("web", depends_on=("near", "mid")),
-            Node("mid", depends_on=("far",)),
-            Node("far", depends_on=("near",)),
-            Node("near"),
+            GraphNode("web", depends_on=("near", "mid")),
+            GraphNode("mid", depends_on=("far",)),
+            GraphNode("far", depends_on=("near",)),
+            GraphNode("near"),
         ]
     )
     assert shortcut.suppressor("web", {"web", "mid", "far", "near"}) == ("near", "depends on near")
-    ring = Graph([Node("web", depends_on=("a",)), Node("a", depends_on=("b",)), Node("b", depends_on=("a",))])
+    ring = Graph(
+        [GraphNode("web", depends_on=("a",)), GraphNode("a", depends_on=("b",)), GraphNode("b", depends_on=("a",))]
+    )
     assert ring.suppressor("web", {"a", "b"}) == ("b", "depends on a → b")
 
 
@@ -152,8 +154,8 @@ def test_a_failure_does_not_pass_through_what_is_well():
     assert NET.suppressor("web", {"router"}, well) is None
     assert NET.suppressor("web", {"router", "db"}, well) == ("router", "depends on db → router")
     assert NET.declared_above("web", well) == ["cache"]
-    two_ways = Graph([Node("web", depends_on=("db", "cache")), Node("db", depends_on=("net",)), Node("net"),
-                      Node("cache", depends_on=("net",))])  # fmt: skip
+    above = {"web": ("db", "cache"), "db": ("net",), "net": (), "cache": ("net",)}
+    two_ways = Graph(GraphNode(target, depends_on=parents) for target, parents in above.items())
     assert two_ways.suppressor("web", {"net"}, well) == ("net", "depends on cache → net")
 
 
@@ -216,9 +218,9 @@ def test_a_long_chain_of_dependencies_is_walked_without_recursion():
     long = [{"target": str(at), "depends_on": [str(at + 1)]} for at in range(5000)]
     assert mistakes(long) == []
     assert (
-        graph.Graph(Node(e["target"], depends_on=tuple(e["depends_on"])) for e in long[:200]).suppressor("0", {"150"})[
-            0
-        ]
+        graph.Graph(GraphNode(e["target"], depends_on=tuple(e["depends_on"])) for e in long[:200]).suppressor(
+            "0", {"150"}
+        )[0]
         == "150"
     )
 
@@ -227,7 +229,7 @@ def test_a_long_chain_of_dependencies_is_walked_without_recursion():
 
 
 def window(effect, targets=None, ends=NOW + 60, name="w", reason=""):
-    return windows.Window(name, None if targets is None else frozenset(targets), effect, ends, reason)
+    return windows.ActiveWindow(name, None if targets is None else frozenset(targets), effect, ends, reason)
 
 
 @pytest.mark.parametrize(
@@ -328,7 +330,7 @@ def test_a_chain_with_a_key_cannot_be_made_again_without_it():
     assert chain.verify(chained(1, b"other", after=entries), KEY, mark).first_bad == 4
     entries[1]["rollback_status"] = "rolled_back"
     assert chain.verify(entries, KEY, mark).first_bad == 2
-    assert chain.verify(chained(3), KEY, chain.Mark(3, chained(3)[-1]["hash"], "0" * 64)).entries == 0
+    assert chain.verify(chained(3), KEY, chain.UnsignedLinks(3, chained(3)[-1]["hash"], "0" * 64)).entries == 0
     assert not chain.verify([], KEY).valid
 
 

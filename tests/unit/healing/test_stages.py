@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from opsapp.healing.logic import chain
 from opsapp.healing.logic.brake import Load
 from opsapp.healing.logic.effectiveness import NOTHING
-from opsapp.healing.logic.graph import Graph, Node
+from opsapp.healing.logic.graph import Graph, GraphNode
 from opsapp.healing.logic.soundness import incomplete, wrong_params
-from opsapp.healing.logic.windows import Window
+from opsapp.healing.logic.windows import ActiveWindow
 from opsapp.healing.stages import correlation, execution, ledger, planning, verification
 from opsapp.healing.stages.world import Host, Reading
 from opsapp.wire.actions import ACTIONS
@@ -22,7 +22,7 @@ from .world import BOX, NOW, RULE, SETTINGS, case, event, rule, tally, world
 
 
 def window(effect, targets=("box-1",), ends=NOW + 600):
-    return Window("w", frozenset(targets), effect, ends)
+    return ActiveWindow("w", frozenset(targets), effect, ends)
 
 
 @pytest.mark.parametrize(
@@ -96,14 +96,14 @@ def test_a_queued_case_waits_for_the_end_of_its_window_spread_over_time():
 
 
 def test_the_root_cause_is_named():
-    graph = Graph([Node("web", depends_on=("db",))])
+    graph = Graph([GraphNode("web", depends_on=("db",))])
     found = correlation.correlate(case(target="web"), world(graph=graph, failing={"web", "db"}))
     assert (found.root, found.outcome, found.reason) == ("db", "suppressed", "root cause db: depends on db")
 
 
 # -- what a target hangs on -------------------------------------------------------------------------------------------
 
-LINE = Graph([Node("isp"), Node("db", depends_on=("isp",)), Node("web", depends_on=("db",))])
+LINE = Graph([GraphNode("isp"), GraphNode("db", depends_on=("isp",)), GraphNode("web", depends_on=("db",))])
 
 
 def named(*names):
@@ -238,7 +238,7 @@ def test_level_and_risk(level, action, would, outcome, tell):
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"graph": Graph([Node("box-1/nginx", "external")])}, "external"),
+        ({"graph": Graph([GraphNode("box-1/nginx", "external")])}, "external"),
         ({"load": Load(rule=10)}, "brake: 10 heals"),
         ({"windows": [window("notify")]}, "window w: notify"),
         ({"hosts": []}, "no_host"),

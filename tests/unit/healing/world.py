@@ -1,7 +1,7 @@
 """A small world for the stages: box-1 with nginx, a rule that restarts it, trust at execute."""
 
 from opsapp.healing.logic.brake import Load
-from opsapp.healing.logic.effectiveness import NOTHING, Tally
+from opsapp.healing.logic.effectiveness import NOTHING, OutcomeTally
 from opsapp.healing.logic.rules import definition
 from opsapp.healing.stages.trust import Trust
 from opsapp.healing.stages.world import Host, Reading, World
@@ -53,7 +53,7 @@ def world(*rules, levels=None, verdict=True, load=None, history=NOTHING, hosts=(
 
 def tally(verified, total, at=NOW, **changes):
     """Outcomes that all came at one time, on one host."""
-    return Tally(verified, total, verified, total, at, at, (("box-1", at),))._replace(**changes)
+    return OutcomeTally(verified, total, verified, total, at, at, (("box-1", at),))._replace(**changes)
 
 
 def event(**changes):

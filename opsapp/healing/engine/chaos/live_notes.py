@@ -7,7 +7,7 @@ from typing import Any
 
 from opsapp.healing.engine.pipeline import world_now
 from opsapp.healing.logic import brake
-from opsapp.healing.logic.windows import Window
+from opsapp.healing.logic.windows import ActiveWindow
 from opsapp.tree.root import Root
 
 EFFECTS = {"suppress": "suppresses healing", "queue": "queues healing until it ends"}
@@ -26,7 +26,7 @@ def notes(root: Root) -> list[str]:
     return found
 
 
-def _window(window: Window) -> str:
+def _window(window: ActiveWindow) -> str:
     scope = "every target" if window.targets is None else f"{len(window.targets)} of the targets"
     does = EFFECTS.get(window.effect, f"limits every rule to {window.effect}")
     return f"The window {window.reason or window.id} is on now: on real hosts it {does} for {scope}."

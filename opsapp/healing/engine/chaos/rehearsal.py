@@ -23,7 +23,7 @@ from opsapp.healing.engine.pipeline import HealingEngine, IHealingEngine
 from opsapp.healing.engine.settings import settings_of
 from opsapp.healing.engine.world import IWindowSource
 from opsapp.healing.logic import chain
-from opsapp.healing.logic.windows import Window
+from opsapp.healing.logic.windows import ActiveWindow
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import put_rule
 from opsapp.lib.ids import new_id
@@ -163,7 +163,7 @@ class Rehearsal:
         self.clock = clock
         self.settings = settings_of(node)
         self.fleet = SimulatedFleet()
-        self.windows: list[Window] = []
+        self.windows: list[ActiveWindow] = []
         self.expectations: list[dict[str, Any]] = []
         node.registry.registerUtility(self.fleet, IFleetAccess)
         node.registry.registerUtility(self._windows, IWindowSource, "rehearsal")
@@ -174,7 +174,7 @@ class Rehearsal:
         node.leases.want("healing")
         node.leases.step()
 
-    def _windows(self, root: Root, now: float) -> list[Window]:
+    def _windows(self, root: Root, now: float) -> list[ActiveWindow]:
         return [window for window in self.windows if window.ends is None or window.ends > now]
 
     # -- setting the stage

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from opsapp.approvals.engine import expire
-from opsapp.healing.logic.windows import Window
+from opsapp.healing.logic.windows import ActiveWindow
 from opsapp.healing.resources import healing_of
 
 from .rehearsal import Rehearsal, SimulatedHost
@@ -200,7 +200,7 @@ def maintenance_window_suppression(on: Rehearsal) -> None:
     host.effects["restart_service"] = _active
     host.values["service.chaos.state"] = "failed"
     ends = on.clock.now() + 120
-    on.windows.append(Window("chaos-window", frozenset({"chaos-1"}), "suppress", ends, "chaos"))
+    on.windows.append(ActiveWindow("chaos-window", frozenset({"chaos-1"}), "suppress", ends, "chaos"))
     on.rule("chaos-window", UNIT_DOWN, "restart_service", cooldown_s=30)
     on.run(110, step=5)
     during = on.outcomes()
