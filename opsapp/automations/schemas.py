@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zoneinfo
 from typing import Any
 
 import colander
@@ -12,6 +11,7 @@ from opsapp.automations.logic import inputs as given_inputs
 from opsapp.automations.logic.runs import STATUSES
 from opsapp.automations.logic.settings import CONCURRENCY, INPUT_TYPES, METHODS, SERVICE_ACTIONS, SEVERITIES, TYPES
 from opsapp.lib import cron
+from opsapp.lib.zones import zone_problem
 from opsapp.web.fields import (
     Anything,
     Body,
@@ -37,14 +37,6 @@ ENVIRONMENT = MapOf(Text(0, 20_000), 64, Text(1, 128, pattern=r"[A-Za-z_][A-Za-z
 INTERPRETER = Text(1, 255, pattern=r"[A-Za-z0-9/._+-]+", example="/bin/bash or python3")
 SERVICE = Text(1, 255, pattern=r"[A-Za-z0-9_@.:\\][A-Za-z0-9_@.:\\-]*", example="nginx")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-
-
-def _zone_problem(value: str | None) -> str | None:
-    try:
-        zoneinfo.ZoneInfo(value or "UTC")
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-        return "must be the name of a time zone like Europe/Berlin"
-    return None
 
 
 def _schedule_problem(value: str | None) -> str | None:
@@ -167,7 +159,7 @@ class AutomationSettings(Body):
     icon = colander.SchemaNode(Nullable(Text(0, 100)), missing=None)
     description = colander.SchemaNode(Text(0, 4000), missing="")
     schedule = colander.SchemaNode(Nullable(Text(0, 200)), missing=None, validator=check(_schedule_problem))
-    timezone = colander.SchemaNode(Nullable(Text(1, 60)), missing=None, validator=check(_zone_problem))
+    timezone = colander.SchemaNode(Nullable(Text(1, 60)), missing=None, validator=check(zone_problem))
     catch_up = colander.SchemaNode(Flag(), missing=False)
     enabled = colander.SchemaNode(Flag(), missing=True)
     timeout = colander.SchemaNode(Whole(1, 86_400), missing=300)

@@ -15,8 +15,18 @@ __all__ = [
     "counted_address",
     "is_protected",
     "is_trusted",
+    "network_problem",
     "plain_address",
 ]
+
+
+def network_problem(text: str) -> str | None:
+    """What is wrong with the text of a network, or None."""
+    try:
+        ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        return "must be an address or a network like 10.0.0.0/8"
+    return None
 
 
 def client_address(peer: str, forwarded: str, trusted: Iterable[str]) -> str:

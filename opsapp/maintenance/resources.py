@@ -172,4 +172,4 @@ def plans_of(root: Root) -> list[Plan]:
 
 def zone_of(root: Root) -> str:
     """The zone in which date-times without one are read."""
-    return node_of(root).config["timezone"]
+    return node_of(root).config.timezone

@@ -7,6 +7,7 @@ from typing import Any
 
 import colander
 
+from opsapp.lib.networks import network_problem
 from opsapp.monitoring.logic.history import RANGE_H, RESOLUTION_S
 from opsapp.monitoring.logic.score import GRADES as GRADE_BOUNDS
 from opsapp.monitoring.logic.settings import METHODS, OPTIONS, TYPES, path_problem, problems, url_problem
@@ -29,7 +30,6 @@ from opsapp.web.fields import (
     check,
     name_text,
 )
-from opsapp.web.schemas import network_problem
 
 ABSENT = colander.drop  # a field that may be left out
 GRADES = tuple(name for _, name in GRADE_BOUNDS)
@@ -366,13 +366,3 @@ class StatusDocument(Body):
     maintenance = colander.SchemaNode(ListOf(PublicWindow()))
     history = colander.SchemaNode(ListOf(IncidentDay()))
     generated_at = colander.SchemaNode(Whole())
-
-
-class SeriesRetention(Body):
-    """The section `retention.series`: for how many days which resolution is kept, and how often it is made."""
-
-    raw_days = colander.SchemaNode(Whole(1, 365), missing=7)
-    fine_days = colander.SchemaNode(Whole(1, 3650), missing=90)
-    hourly_days = colander.SchemaNode(Whole(1, 3650), missing=730)
-    fold_s = colander.SchemaNode(Number(1, 3600), missing=300)
-    merge_s = colander.SchemaNode(Number(1, 3600), missing=60)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import zoneinfo
 from typing import Any
 
 import colander
 
+from opsapp.lib.zones import zone_problem
 from opsapp.web.fields import (
     Body,
     Choice,
@@ -31,18 +31,10 @@ CLOCK = Text(5, 5, pattern=r"([01][0-9]|2[0-3]):[0-5][0-9]", example="a time lik
 CAN_WAIT = ("info", "warning")
 
 
-def _zone_problem(value: str | None) -> str | None:
-    try:
-        zoneinfo.ZoneInfo(value or "UTC")
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-        return "must be the name of a time zone like Europe/Berlin"
-    return None
-
-
 class QuietHours(Body):
     start = colander.SchemaNode(CLOCK)
     end = colander.SchemaNode(CLOCK)
-    timezone = colander.SchemaNode(Nullable(Text(1, 60)), missing=None, validator=check(_zone_problem))
+    timezone = colander.SchemaNode(Nullable(Text(1, 60)), missing=None, validator=check(zone_problem))
     days = colander.SchemaNode(ListOf(Choice(*DAYS), 7, low=1, unique=True), missing=DAYS)
     severities = colander.SchemaNode(ListOf(Choice(*SEVERITIES), 3, low=1, unique=True), missing=CAN_WAIT)
 

@@ -6,9 +6,11 @@ Lives here because series may not know of nodes. The work itself is in `opsapp.s
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from opsapp.lib.settings import Between
 from opsapp.series import erasing, folding
 from opsapp.series.history import history_root
 
@@ -18,11 +20,20 @@ if TYPE_CHECKING:
     from opsapp.tree.root import Root
 
     from .node import Node
-    from .supervisor import Worker
 
 LEASE = "series"
 DAY_MS = 86_400_000
-RETENTION = {"raw_days": 7, "fine_days": 90, "hourly_days": 730, "fold_s": 300.0, "merge_s": 60.0}
+
+
+@dataclass(frozen=True)
+class SeriesRetention:
+    """`retention.series`: for how many days which resolution is kept, and how often it is made."""
+
+    raw_days: Annotated[int, Between(1, 365)] = 7
+    fine_days: Annotated[int, Between(1, 3650)] = 90
+    hourly_days: Annotated[int, Between(1, 3650)] = 730
+    fold_s: Annotated[float, Between(1, 3600)] = 300
+    merge_s: Annotated[float, Between(1, 3600)] = 60
 
 
 def start(node: Node) -> None:
@@ -30,10 +41,9 @@ def start(node: Node) -> None:
     node.supervisor.add("journal", partial(flush, node), every=1.0)
     node.supervisor.add("series-follow", partial(follow, node), every=1.0)
     if "engine" in node.roles:
-        for name, step, key in (("series-fold", fold, "fold_s"), ("series-merge", merge, "merge_s")):
-            work, every = partial(step, node), often(node, key)
-            worker = node.supervisor.add(name, work, every=every, wake=("config",), lease=LEASE)
-            worker.step = partial(_paced, node, worker, key, work)
+        add = partial(node.supervisor.add, wake=("config",), lease=LEASE)
+        add("series-fold", partial(fold, node), every=lambda: node.config[SeriesRetention].fold_s)
+        add("series-merge", partial(merge, node), every=lambda: node.config[SeriesRetention].merge_s)
 
 
 def flush(node: Node) -> bool:
@@ -97,20 +107,10 @@ def now_ms(node: Node) -> int:
     return int(node.clock.now() * 1000)
 
 
-def often(node: Node, key: str) -> float:
-    return float({**RETENTION, **node.config.get("retention", {}).get("series", {})}[key])
-
-
-def _paced(node: Node, worker: Worker, key: str, step: Callable[[], bool]) -> bool:
-    """The step, as often as the configuration says now."""
-    worker.every = often(node, key)
-    return step()
-
-
 def keep_ms(node: Node) -> tuple[int, int, int]:
     """How long raw rows, five-minute and hourly roll-ups are kept."""
-    days = {**RETENTION, **node.config.get("retention", {}).get("series", {})}
-    return days["raw_days"] * DAY_MS, days["fine_days"] * DAY_MS, days["hourly_days"] * DAY_MS
+    keep = node.config[SeriesRetention]
+    return keep.raw_days * DAY_MS, keep.fine_days * DAY_MS, keep.hourly_days * DAY_MS
 
 
 def _leased(root: Root, fn: Callable[..., Any], *values: Any) -> Any:

@@ -18,6 +18,7 @@ from opsapp.series.process import Series
 
 from . import events, indexing, leases, measuring, memory, nodes, packing, projection, wakes
 from .clock import Clock
+from .config import Configuration
 from .hub import Hub, Lane, LeadLane
 from .store import FRESHEN_S, Store
 from .supervisor import Supervisor
@@ -38,14 +39,14 @@ class Node:
         name: str | None = None,
         roles: frozenset[str] = frozenset({"web", "engine"}),
         clock: Clock | None = None,
-        config: dict[str, Any] | None = None,
+        config: Configuration | None = None,
         exclusive: bool = True,
     ):
         self.name = name or socket.gethostname().split(".")[0].lower()
         self.roles = roles
         self.registry = registry
         self.clock = clock or Clock()
-        self.config: dict[str, Any] = config or {}
+        self.config = config or Configuration()
         self.boot = secrets.token_hex(4)
         self.started_at = self.clock.now()
         self.store = Store(databases)

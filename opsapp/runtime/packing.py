@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import logging
 import time
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 from ZODB.FileStorage import FileStorage
 
 from opsapp.lib.problems import Conflict, Invalid
+from opsapp.lib.settings import Between
 
 from . import past, room
 from .store import Store
@@ -30,7 +32,19 @@ log = logging.getLogger(__name__)
 DAY_S = 86400
 SPARE = 64 << 20  # bytes that everything else may need meanwhile
 LAST = "last_pack"
-DEFAULTS = {"enabled": True, "days": 7, "hour": 3, "growth": 2.0, "least_mb": 64, "latest_days": 30, "look_s": 600.0}
+
+
+@dataclass(frozen=True)
+class PackSettings:
+    """`store.pack`: when an embedded store drops its past by itself."""
+
+    enabled: bool = True
+    days: Annotated[int, Between(0, 3650)] = 7
+    hour: Annotated[int | None, Between(0, 23)] = 3
+    growth: Annotated[float, Between(1, 1000)] = 2
+    least_mb: Annotated[int, Between(0, 1 << 20)] = 64
+    latest_days: Annotated[float, Between(0.001, 3650)] = 30
+    look_s: Annotated[float, Between(0.1, 86400)] = 600
 
 
 class Pack(NamedTuple):
@@ -85,11 +99,11 @@ def _note(root: Root, done: Pack) -> None:
     root.system[LAST] = tuple(done)
 
 
-def is_due(done: Pack | None, size: int, now: float, settings: dict[str, Any]) -> bool:
+def is_due(done: Pack | None, size: int, now: float, settings: PackSettings) -> bool:
     """Whether the files have grown enough since the last pack, or it was long ago."""
-    if done is None or now - done.at >= settings["latest_days"] * DAY_S:
+    if done is None or now - done.at >= settings.latest_days * DAY_S:
         return True
-    return size >= max(settings["growth"] * sum(done.sizes.values()), settings["least_mb"] << 20)
+    return size >= max(settings.growth * sum(done.sizes.values()), settings.least_mb << 20)
 
 
 class Packer:
@@ -99,23 +113,19 @@ class Packer:
         self.node = node
         self._tried_at = -float("inf")
 
-    def settings(self) -> dict[str, Any]:
-        return {**DEFAULTS, **self.node.config.get("store", {}).get("pack", {})}
-
     def look(self) -> bool:
         """Step. What goes wrong is said and tried again a day later: the service goes on without."""
-        settings, now = self.settings(), self.node.clock.now()
-        self.node.supervisor.workers["store-pack"].every = settings["look_s"]
-        if not settings["enabled"] or not self._is_hour(settings["hour"], now) or now < self._tried_at + DAY_S / 2:
+        settings, now = self.node.config[PackSettings], self.node.clock.now()
+        if not settings.enabled or not self._is_hour(settings.hour, now) or now < self._tried_at + DAY_S / 2:
             return False
         size = sum(sizes(self.node.store.databases).values())
         if is_due(self.node.transact(last), size, now, settings):
             self._tried_at = now
-            self.node.lane("pack", 1).run(self._pack, settings["days"])
+            self.node.lane("pack", 1).run(self._pack, settings.days)
         return False
 
     def _is_hour(self, hour: int | None, now: float) -> bool:
-        zone = ZoneInfo(self.node.config.get("timezone", "UTC"))
+        zone = ZoneInfo(self.node.config.timezone)
         return hour is None or datetime.fromtimestamp(now, zone).hour == hour
 
     def _pack(self, days: int) -> None:
@@ -134,4 +144,6 @@ class Packer:
 def start(node: Node) -> None:
     """On the hub, of the process that has an embedded store."""
     if all(isinstance(db.storage, FileStorage) for db in node.store.databases.values()):
-        node.supervisor.add("store-pack", Packer(node).look, every=DEFAULTS["look_s"], wake=("config",))
+        node.supervisor.add(
+            "store-pack", Packer(node).look, every=lambda: node.config[PackSettings].look_s, wake=("config",)
+        )

@@ -23,25 +23,27 @@ log = logging.getLogger(__name__)
 
 GIVE_UP_AFTER = 30
 LONGEST_BACKOFF_S = 5.0
+Pace = float | Callable[[], float]  # seconds between two steps
 
 
 class Worker:
     """One step and how it fares. `lease`: it works only while this node holds the lease of that name."""
 
-    def __init__(
-        self, node: Node, name: str, step: Callable[[], Any], every: float, wake: tuple[str, ...], lease: str | None
-    ):
+    def __init__(self, node: Node, name: str, step: Callable[[], Any], every: Pace, lease: str | None):
         self.node = node
         self.name = name
         self.step = step
-        self.every = every
-        self.wake = wake
+        self._every = every
         self.lease = lease
         self.event = Event()
         self.last_step: float | None = None
         self.last_error: str | None = None
         self.errors = 0
         self.failures_in_a_row = 0
+
+    @property
+    def every(self) -> float:
+        return self._every() if callable(self._every) else self._every
 
     def run(self) -> None:
         loop = gevent.get_hub().loop
@@ -109,14 +111,15 @@ class Supervisor:
         self._running = False
 
     def add(
-        self, name: str, step: Callable[[], Any], *, every: float, wake: tuple[str, ...] = (), lease: str | None = None
+        self, name: str, step: Callable[[], Any], *, every: Pace, wake: tuple[str, ...] = (), lease: str | None = None
     ) -> Worker:
-        """Register a step; it starts with the others, or at once when they run already."""
+        """Register a step; it starts with the others, or at once when they run already. `every`: seconds, or a function
+        that answers them, for what the configuration may change."""
         if name in self.workers:
             raise ValueError(f"there is a worker {name!r} already")
-        worker = self.workers[name] = Worker(self.node, name, step, every, wake, lease)
-        for each in wake:
-            self._woken.setdefault(each, []).append(worker)
+        worker = self.workers[name] = Worker(self.node, name, step, every, lease)
+        for waker in wake:
+            self._woken.setdefault(waker, []).append(worker)
         if lease is not None:
             self.node.leases.want(lease)
         if self._running:

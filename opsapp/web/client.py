@@ -8,10 +8,12 @@ from pyramid.request import Request
 
 from opsapp.lib.networks import client_address
 
+from .config import WebSettings
+
 
 def client_ip(request: Request) -> str:
     """`request.client_ip`. Never use webob's `client_addr`: it believes X-Forwarded-For from anybody."""
-    trusted = (request.node.config.get("web") or {}).get("trusted_proxies") or ()
+    trusted = request.node.config[WebSettings].trusted_proxies
     forwarded = request.headers.get("X-Forwarded-For", "")
     return client_address(request.environ.get("REMOTE_ADDR", ""), forwarded, trusted)
 

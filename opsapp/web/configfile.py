@@ -1,7 +1,7 @@
 """The YAML file: every room declares its sections, all are validated as one, mistakes are told with their lines.
 
-A room says `config.add_section("healing.brake", schemas.Brake)`; it reads `node.config["healing"]["brake"]` later,
-always whole, with every default filled in. `config.add_applier(fn)`: `fn(root, config)` brings the store in line, at
+A room says `config.add_section("web.login", LoginSettings)`, a frozen dataclass (`lib.settings`) with defaults; it
+reads `node.config[LoginSettings]` later. `config.add_applier(fn)`: `fn(root, config)` brings the store in line, at
 start-up and at a reload, in one transaction with all the others.
 """
 
@@ -16,10 +16,17 @@ import yaml
 from pyramid.config import Configurator
 from pyramid.settings import asbool
 
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Problem
+from opsapp.runtime import measuring, packing
+from opsapp.runtime.config import Configuration, General
+from opsapp.runtime.node import Node
 
-from . import logs, schemas
+from . import logs, sections
+from .config import LimitSettings, LogSettings, WebSettings
 from .fields import Body, ListOf, MapOf, Nullable, fields_of
+
+Sections = dict[str, type]  # by dotted name; the one without a name has the keys outside of all sections
 
 Lines = dict[tuple[str, ...], int]
 
@@ -50,10 +57,10 @@ class BadConfig(Problem):
         super().__init__("\n".join(f"{source}: {mistake}" for mistake in mistakes))
 
 
-def read(path: str | Path | None, sections: dict[str, type[Body]]) -> dict[str, Any]:
+def read(path: str | Path | None, known: Sections) -> Configuration:
     """The validated configuration with all defaults; without a file, the defaults alone."""
     if path is None:
-        return validate({}, {}, sections, "defaults")
+        return validate({}, {}, known, "defaults")
     try:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as problem:
@@ -61,7 +68,7 @@ def read(path: str | Path | None, sections: dict[str, type[Body]]) -> dict[str, 
     except UnicodeDecodeError as problem:
         raise BadConfig(str(path), [Mistake("file", None, f"is not UTF-8: see byte {problem.start}")]) from None
     values, lines = parse(text, str(path))
-    return validate(values, lines, sections, str(path))
+    return validate(values, lines, known, str(path))
 
 
 def parse(text: str, source: str) -> tuple[dict[str, Any], Lines]:
@@ -122,26 +129,42 @@ def _plain(loader: Any, node: Any, path: tuple[str, ...], lines: Lines, mistakes
         return None
 
 
-def validate(values: dict[str, Any], lines: Lines, sections: dict[str, type[Body]], source: str) -> dict[str, Any]:
-    schema = schema_of(sections)
+def validate(given: JsonObject, lines: Lines, known: Sections, source: str) -> Configuration:
+    schema = schema_of(known)
     try:
-        return schema.deserialize(values)
+        values = schema.deserialize(given)
     except colander.Invalid as problem:
         mistakes = [_mistake(path, text, lines, schema) for path, text in fields_of(problem).items()]
+    else:
+        return _typed(values, known)
     raise BadConfig(source, sorted(mistakes, key=lambda mistake: (mistake.line or 0, mistake.path)))
 
 
-def schema_of(sections: dict[str, type[Body]]) -> colander.SchemaNode:
+def _typed(values: JsonObject, known: Sections) -> Configuration:
+    classes = {name: kind for name, kind in known.items() if not issubclass(kind, Body)}
+    return Configuration(
+        {kind: sections.value_of(kind, _below(values, name)) for name, kind in classes.items()}, values
+    )
+
+
+def _below(values: JsonObject, name: str) -> JsonObject:
+    for step in name.split(".") if name else ():
+        values = values[step]
+    return values
+
+
+def schema_of(known: Sections) -> colander.SchemaNode:
     """One schema of all sections; `a.b` hangs below `a`. Every section may be left out."""
-    top = schemas.Config(name="")
-    for name in sorted(sections):
+    top = sections.schema_of(known[""])
+    for name in sorted(name for name in known if name):
         parent = top
         *above, last = name.split(".")
         for step in above:
             if step not in parent:
                 parent.add(_optional(Body(name=step)))
             parent = parent[step]
-        made = sections[name](name=last)
+        kind = known[name]
+        made = kind(name=last) if issubclass(kind, Body) else sections.schema_of(kind, last)
         if last in parent:
             parent[last].children.extend(made.children)
         else:
@@ -187,11 +210,11 @@ def _known_keys(schema: colander.SchemaNode, path: tuple[str, ...]) -> list[str]
 def load(registry: Any) -> None:
     """Read the file that the settings name, and bring the node and the store in line with it: all or nothing."""
     config = read(registry.settings.get("opsapp.config"), registry.opsapp_sections)
-    node = registry["opsapp.node"]
+    node: Node = registry["opsapp.node"]
     node.transact(_apply, registry.opsapp_appliers, config)
     node.config = config
     if asbool(registry.settings.get("opsapp.logs", "false")):
-        logs.apply(config["log"])
+        logs.apply(config[LogSettings])
     node.wake("config")
 
 
@@ -201,16 +224,16 @@ def consult(registry: Any) -> None:
     registry["opsapp.node"].config = read(registry.settings.get("opsapp.config"), registry.opsapp_sections)
 
 
-def _apply(root: Any, appliers: list[Any], config: dict[str, Any]) -> None:
+def _apply(root: Any, appliers: list[Any], config: Configuration) -> None:
     for applier in appliers:
         applier(root, config)
 
 
-def add_section(config: Configurator, name: str, schema: type[Body]) -> None:
-    """Directive: this room reads the section `name` (dotted for a nested one)."""
+def add_section(config: Configurator, name: str, section: type) -> None:
+    """Directive: this room reads the section `name` (dotted for a nested one): a frozen dataclass."""
     if name in config.registry.opsapp_sections:
         raise ValueError(f"section {name!r} is declared twice")
-    config.registry.opsapp_sections[name] = schema
+    config.registry.opsapp_sections[name] = section
 
 
 def add_applier(config: Configurator, fn: Any) -> None:
@@ -219,12 +242,13 @@ def add_applier(config: Configurator, fn: Any) -> None:
 
 
 def includeme(config: Configurator) -> None:
-    config.registry.opsapp_sections = {}
+    config.registry.opsapp_sections = {"": General}
     config.registry.opsapp_appliers = []
     config.registry.opsapp_defaults = lambda: read(None, config.registry.opsapp_sections)
     config.add_directive("add_section", add_section)
     config.add_directive("add_applier", add_applier)
-    config.add_section("web", schemas.WebSection)
-    config.add_section("web.limits", schemas.LimitsSection)
-    config.add_section("log", schemas.LogSection)
-    config.add_section("store.pack", schemas.PackSection)
+    config.add_section("web", WebSettings)
+    config.add_section("web.limits", LimitSettings)
+    config.add_section("log", LogSettings)
+    config.add_section("store.pack", packing.PackSettings)
+    config.add_section("retention.series", measuring.SeriesRetention)

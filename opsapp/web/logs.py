@@ -12,6 +12,7 @@ from datetime import datetime, timezone
 from types import MappingProxyType
 from typing import Any
 
+from .config import LogSettings
 from .redact import RedactFilter, fields_of
 
 Fields = Mapping[str, Any]
@@ -79,11 +80,11 @@ def _folded(text: str) -> str:
 FORMATS: dict[str, type[logging.Formatter]] = {"text": TextLine, "json": JsonLine}
 
 
-def apply(section: dict[str, Any]) -> None:
+def apply(settings: LogSettings) -> None:
     """Give every handler of the root logger this look; done again at a reload."""
     root = logging.getLogger()
-    root.setLevel(section["level"].upper())
+    root.setLevel(settings.level.upper())
     for handler in root.handlers:
-        handler.setFormatter(FORMATS[section["format"]]())
+        handler.setFormatter(FORMATS[settings.format]())
         if not any(isinstance(known, RedactFilter) for known in handler.filters):
             handler.addFilter(RedactFilter())

@@ -17,6 +17,7 @@ from pyramid.request import Request
 from opsapp.runtime.node import Node
 from opsapp.wire.version import VERSION
 
+from .config import WebSettings
 from .identity import Identity, presented_token
 
 Families = Callable[[Node], Iterable[Any]]
@@ -54,7 +55,7 @@ def of_the_node(node: Node) -> Iterable[Any]:
 
 def read_scrape_token(request: Request, root: Any) -> Identity | None:
     """A viewer, at /metrics only."""
-    wanted = (request.node.config.get("web") or {}).get("scrape_token")
+    wanted = request.node.config[WebSettings].scrape_token
     given = presented_token(request)
     if not wanted or not given or request.path_info != "/metrics":
         return None

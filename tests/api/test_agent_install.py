@@ -7,6 +7,7 @@ import pytest
 from webtest import TestApp
 
 from opsapp.agents.engine.installing import script
+from opsapp.web.config import WebSettings
 
 SCRIPT = "/api/agents/install-script"
 
@@ -132,7 +133,7 @@ def test_a_server_abroad_without_tls_is_refused_by_the_script(service, made, tmp
 
 
 def test_a_server_abroad_without_tls_is_not_deployed_to_unless_asked(service):
-    service.node.config["web"]["base_url"] = "http://ops.example:6080"
+    service.configure(WebSettings, base_url="http://ops.example:6080")
     body = {"host": "127.0.0.1", "ssh_user": "ops", "ssh_port": 1, "ssh_key": "/none"}
     refused = service.ada.post_json("/api/agents/deploy", body, status=422)
     assert "ops.example" in refused.json["fields"]["allow_plain_http"]

@@ -5,6 +5,7 @@ import pytest
 from opsapp import app
 from opsapp.healing.logic.thresholds import thresholds_of
 from opsapp.web import configfile
+from opsapp.web.config import LogSettings, WebSettings
 
 
 @pytest.fixture
@@ -26,9 +27,9 @@ def mistakes(path, sections):
 
 def test_without_a_file_every_default_is_there(service):
     config = service.node.config
-    assert config["timezone"] == "UTC"
-    assert config["web"]["base_url"] is None
-    assert config["log"]["format"] == "text"
+    assert config.timezone == "UTC"
+    assert config[WebSettings].base_url is None
+    assert config[LogSettings].format == "text"
 
 
 def test_an_empty_file_means_defaults(tmp_path, sections, service):
@@ -83,12 +84,12 @@ def test_reload_is_all_or_nothing(service, tmp_path):
     path = write(tmp_path, "timezone: Europe/Berlin\n")
     service.app.registry.settings["opsapp.config"] = str(path)
     seen = []
-    service.app.registry.opsapp_appliers.append(lambda root, config: seen.append(config["timezone"]))
+    service.app.registry.opsapp_appliers.append(lambda root, config: seen.append(config.timezone))
     assert app.reload(service.app.registry) is True
-    assert service.node.config["timezone"] == seen[-1] == "Europe/Berlin"
+    assert service.node.config.timezone == seen[-1] == "Europe/Berlin"
     path.write_text("timezone: Europe/Paris\nnonsense: 1\n")
     assert app.reload(service.app.registry) is False
-    assert service.node.config["timezone"] == "Europe/Berlin"
+    assert service.node.config.timezone == "Europe/Berlin"
 
 
 GOOD_OIDC = """

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import yaml
 
+from opsapp.web import configfile
+
 EXAMPLE = Path(__file__).resolve().parents[2] / "opsapp.example.yaml"
 
 
@@ -20,7 +22,8 @@ def flat(value, path=""):
 
 
 def test_the_example_is_the_defaults(service):
-    shown, holding = flat(yaml.safe_load(EXAMPLE.read_text())), flat(plain(service.node.config))
+    defaults = configfile.schema_of(service.app.registry.opsapp_sections).deserialize({})
+    shown, holding = flat(yaml.safe_load(EXAMPLE.read_text())), flat(plain(defaults))
     assert sorted(holding.keys() - shown.keys()) == [], "keys that the example does not show"
     assert sorted(shown.keys() - holding.keys()) == [], "keys that there are not"
     assert {key: (shown[key], holding[key]) for key in shown if shown[key] != holding[key]} == {}

@@ -2,6 +2,8 @@
 
 import pytest
 
+from opsapp.web.config import WebSettings
+
 WRONG = {"username": "admin", "password": "wrong"}
 RIGHT = {"username": "admin", "password": "first admin password"}
 
@@ -62,7 +64,7 @@ def test_a_header_from_anybody_changes_nothing(service):
 
 
 def test_behind_a_trusted_proxy_the_last_untrusted_hop_counts(service):
-    service.node.config["web"]["trusted_proxies"] = ["10.0.0.0/8"]
+    service.configure(WebSettings, trusted_proxies=("10.0.0.0/8",))
     for _ in range(5):
         attempt(service, ip="10.0.0.1", **{"X-Forwarded-For": "9.9.9.9, 198.51.100.7, 10.0.0.5"})
     assert attempt(service, ip="10.0.0.1", **{"X-Forwarded-For": "198.51.100.7"}).status_int == 429

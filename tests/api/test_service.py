@@ -10,6 +10,7 @@ from pyramid.interfaces import INewResponse
 
 from opsapp.runtime import events
 from opsapp.web import openapi
+from opsapp.web.config import WebSettings
 
 
 def test_the_api_document_is_valid_and_names_every_view(service):
@@ -51,7 +52,7 @@ def test_docs_are_a_page_with_security_headers(service):
 def test_metrics_need_a_viewer_or_the_scrape_token(service):
     assert "opsapp_info" in service.vera.get("/metrics").text
     service.anonymous.get("/metrics", status=401)
-    service.node.config = {"web": {"scrape_token": "a scrape token of its own"}}
+    service.configure(WebSettings, scrape_token="a scrape token of its own")
     headers = {"Authorization": "Bearer a scrape token of its own"}
     assert "opsapp_uptime" in service.anonymous.get("/metrics", headers=headers).text
     service.anonymous.get("/api/me", headers=headers, status=401)

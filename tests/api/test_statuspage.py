@@ -7,6 +7,7 @@ import pytest
 
 from opsapp.cli import main
 from opsapp.cli.statusexport import write
+from opsapp.web.config import WebSettings
 from tests.support.monitoring import DOWN, UP, Lookout
 
 
@@ -54,7 +55,7 @@ def test_the_feed_tells_of_public_incidents(service, shop):
     assert feed.content_type == "application/rss+xml"
     titles = [item.findtext("title") for item in ElementTree.fromstring(feed.body).findall("./channel/item")]
     assert titles == ["Shop: down"]
-    service.node.config = {**service.node.config, "web": {"base_url": "https://status.example"}}
+    service.configure(WebSettings, base_url="https://status.example")
     assert "<link>https://status.example/status</link>" in service.anonymous.get("/status.rss").text
 
 

@@ -9,6 +9,7 @@ from opsapp.maintenance.engine import windows as engine
 from opsapp.monitoring.engine.maintenance import WindowEdges
 from opsapp.notify.resources import inbox
 from opsapp.runtime import measuring
+from opsapp.runtime.config import General
 from tests.support.monitoring import DOWN, UP, Lookout
 
 BASE, HEALING = "/api/maintenance", "/api/healing/maintenance"
@@ -161,7 +162,7 @@ def test_this_nodes_memory_follows_the_store(service):
     board.step()
     assert board.covers("anything", now)
     assert not board.covers("anything", now + 1201)
-    service.node.config = service.node.config | {"timezone": "Europe/Berlin"}
+    service.configure(General, timezone="Europe/Berlin")
     board.step()
     assert board.plans[made].zone == "Europe/Berlin"
 

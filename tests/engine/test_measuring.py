@@ -52,7 +52,7 @@ def test_folding_and_merging_need_the_lease(service):
 
 def test_retention_is_the_configured_one(service):
     assert measuring.keep_ms(service.node) == (7 * 86_400_000, 90 * 86_400_000, 730 * 86_400_000)
-    service.node.config["retention"] = {"series": {"raw_days": 1, "fine_days": 2, "hourly_days": 3}}
+    service.configure(measuring.SeriesRetention, raw_days=1, fine_days=2, hourly_days=3)
     assert measuring.keep_ms(service.node) == (86_400_000, 2 * 86_400_000, 3 * 86_400_000)
 
 
@@ -93,7 +93,7 @@ def test_the_configuration_says_how_often_the_journal_is_folded(service):
     measuring.start(node)
     worker = node.supervisor.workers["series-fold"]
     assert worker.every == 300
-    node.config = node.config | {"retention": {"series": {"fold_s": 7}}}
+    service.configure(measuring.SeriesRetention, fold_s=7)
     lead(node)
     worker.step()
     assert worker.every == 7

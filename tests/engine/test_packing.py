@@ -6,7 +6,7 @@ import pytest
 
 from opsapp.lib.problems import Conflict
 from opsapp.runtime import packing, room
-from opsapp.runtime.packing import DAY_S, DEFAULTS, Pack, Packer, is_due
+from opsapp.runtime.packing import DAY_S, Pack, Packer, PackSettings, is_due
 
 MB = 1 << 20
 
@@ -24,14 +24,14 @@ MB = 1 << 20
     ],
 )
 def test_it_is_due_by_growth_or_by_time(done, size, days_later, due):
-    assert is_due(done, size, days_later * DAY_S, DEFAULTS) is due
+    assert is_due(done, size, days_later * DAY_S, PackSettings()) is due
 
 
 @pytest.fixture
 def packer(service):
     """Of a store that has grown; it is packed in whatever hour."""
     node = service.node
-    node.config = node.config | {"store": {"pack": {**node.config["store"]["pack"], "hour": None, "days": 0}}}
+    service.configure(PackSettings, hour=None, days=0)
     made = Packer(node)
     node.supervisor.add("store-pack", made.look, every=1.0)
     return made
@@ -59,13 +59,12 @@ def test_a_store_that_has_grown_is_packed_once(service, packer, tmp_path):
 
 
 def test_only_in_its_hour_and_only_when_it_may(service, packer):
-    pack = service.node.config["store"]["pack"]
     hour = 1 + int(service.clock.now() % DAY_S) // 3600
-    for settings in ({"hour": hour % 24}, {"enabled": False}):
-        service.node.config = service.node.config | {"store": {"pack": pack | settings}}
+    for settings in ({"hour": hour % 24}, {"hour": None, "enabled": False}):
+        service.configure(PackSettings, **settings)
         packer.look()
         assert service.transact(packing.last) is None
-    service.node.config = service.node.config | {"store": {"pack": pack | {"hour": (hour - 1) % 24}}}
+    service.configure(PackSettings, enabled=True, hour=(hour - 1) % 24)
     packer.look()
     assert service.transact(packing.last) is not None
 

@@ -5,6 +5,7 @@ Actors: vera (viewer), otto (operator), ada (admin). No mocks, no DummyRequest: 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import transaction
@@ -40,6 +41,10 @@ class Service:
 
     def transact(self, fn: Any, *values: Any) -> Any:
         return self.node.transact(fn, *values)
+
+    def configure(self, section: type, **settings: Any) -> None:
+        """As if the YAML file said this in the section."""
+        self.node.config = self.node.config.having(replace(self.node.config[section], **settings))
 
     def client(self, who: str) -> TestApp:
         """A signed-in client for vera, otto or ada; users are put into the store without the cost of a hash."""

@@ -19,8 +19,10 @@ from pyramid.config import Configurator
 from pyramid.response import Response
 
 from opsapp.lib import problems
+from opsapp.runtime.config import Configuration
 from opsapp.runtime.hub import Hub, Lane, LeadLane
 from opsapp.web import answers, asked, server, sse, uploads
+from opsapp.web.config import WebSettings
 from tests.support.process import FLUSH_S, MEASURED
 from tests.support.waiting import until
 
@@ -31,8 +33,8 @@ STATUS = {"not_found": 404, "too_large": 413, "invalid": 422, "malformed": 400, 
 class TinyNode:
     """As much of a node as the server needs."""
 
-    def __init__(self, config=None):
-        self.hub, self.lanes, self.config = Hub(), {}, config or {}
+    def __init__(self, *sections):
+        self.hub, self.lanes, self.config = Hub(), {}, Configuration().having(*sections)
         self.supervisor = type("Supervisor", (), {"on_give_up": None})()
         self.stopped = 0
 
@@ -372,7 +374,7 @@ def bad_reload():
 def main():
     options = json.loads(sys.argv[1])
     logging.basicConfig(level=logging.INFO, format="%(name)s %(message)s", stream=sys.stdout)
-    node = TinyNode({"web": {"base_url": options["base_url"], "trusted_proxies": options["trusted_proxies"]}})
+    node = TinyNode(WebSettings(base_url=options["base_url"], trusted_proxies=tuple(options["trusted_proxies"])))
     code = server.serve(
         application(node),
         options["host"],

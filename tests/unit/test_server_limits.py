@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from opsapp.web import server
+from opsapp.web.config import LimitSettings
 from opsapp.web.server import Limits, memory
 
 
@@ -28,7 +29,7 @@ def test_a_reload_that_was_refused_is_not_called_one(caplog, taken):
 
 
 def test_the_configuration_names_its_units():
-    got = Limits().with_config({"head_timeout_s": 2, "max_body_bytes": 4096})
+    got = Limits().with_config(LimitSettings(head_timeout_s=2, max_body_bytes=4096))
     assert (got.head_timeout, got.max_body, got.idle_timeout) == (2.0, 4096, 75.0)
 
 

@@ -15,6 +15,7 @@ from opsapp.lib.problems import Invalid
 from opsapp.runtime.node import Node
 from opsapp.tree.acl import Permission
 from opsapp.web.answers import Deferred
+from opsapp.web.config import WebSettings
 from opsapp.wire.urls import is_plain_abroad
 
 AT_ONCE = 10
@@ -36,7 +37,7 @@ PLAIN = (
 def deploy(context: Agents, request: Request) -> Any:
     """Installs the agent on a host over SSH; answers once its service is started."""
     node, body = request.node, request.valid_body
-    server = (node.config["web"]["base_url"] or request.host_url).rstrip("/")
+    server = (node.config[WebSettings].base_url or request.host_url).rstrip("/")
     if is_plain_abroad(server) and not body["allow_plain_http"]:
         raise Invalid({"allow_plain_http": PLAIN.format(server)})
     return Deferred(lambda: (200, {}, carry_out(node, body, server)))

@@ -15,6 +15,7 @@ from opsapp.agents.resources import Agents, InstallScript, find_by_key
 from opsapp.agents.zipapp import agent_file
 from opsapp.lib.problems import Invalid
 from opsapp.tree.acl import Permission
+from opsapp.web.config import WebSettings
 from opsapp.web.fields import Query, Text
 
 
@@ -53,6 +54,6 @@ def install_script(context: InstallScript, request: Request) -> Any:
     agent = find_by_key(request.root, key) if key else None
     if key and agent is None:
         raise Invalid({"key": "is no agent's key"})
-    server = (request.node.config["web"]["base_url"] or request.host_url).rstrip("/")
+    server = (request.node.config[WebSettings].base_url or request.host_url).rstrip("/")
     text = script(server, agent.id if agent else "", key or "", request.node.config["agents"]["run_as"])
     return Response(text, content_type="text/x-shellscript", charset="utf-8")

@@ -48,7 +48,7 @@ def next_of(root: Root, automation_id: str, plan: Plan | None, after: float) -> 
     """When it comes next; None without a plan."""
     if plan is None:
         return None
-    zone = plan.zone or node_of(root).config["timezone"]
+    zone = plan.zone or node_of(root).config.timezone
     return Row(cron.next_time(plan.schedule, zone, after), automation_id, plan.digest)
 
 

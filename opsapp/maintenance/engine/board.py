@@ -78,7 +78,7 @@ class Board(Projection[Plan]):
 
     def step(self) -> bool:
         """Read the store, if anything may have changed; all of it where date-times are read in another zone."""
-        zone = self.node.config["timezone"]
+        zone = self.node.config.timezone
         if zone != self._zone:
             self.reset()
         if self.behind:

@@ -150,7 +150,7 @@ def _publish(
     message_id = log.add_message(fields, now)
     for channel in channels_of(root).values():
         if delivering.takes(channel.fields, fields):
-            due, held = _when(log, channel, group["severity"], now, node.config["timezone"])
+            due, held = _when(log, channel, group["severity"], now, node.config.timezone)
             log.enqueue(channel, (message_id,), now, due, held)
             wake_after_commit(root, SENDING)
     return message_id

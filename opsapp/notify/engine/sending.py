@@ -183,7 +183,7 @@ def _merged(log_of: Deliveries, several: list[Delivery], now: float) -> Delivery
 def _letter(root: Root, channel: Channel, delivery: Delivery) -> Letter:
     node = node_of(root)
     pairs = [opened(root, message) for message in delivery.contents()]
-    title, text, mood = texts.written([message for message, _ in pairs], node.config["timezone"])
+    title, text, mood = texts.written([message for message, _ in pairs], node.config.timezone)
     secrets = tuple(each for _, found in pairs for each in found)
     return Letter(delivery.id, channel.id, channel.address(seal_of(root)), title, text, mood, secrets, delivery.taken)
 

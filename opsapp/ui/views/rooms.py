@@ -21,6 +21,7 @@ from opsapp.ui.pages import known_of, render, see_other
 from opsapp.ui.plan import PAGES, Act, Page
 from opsapp.web import idempotency
 from opsapp.web.answers import Deferred, Elsewhere
+from opsapp.web.config import WebSettings
 from opsapp.web.derivers import RAW
 from opsapp.web.forms import read_form
 
@@ -115,7 +116,7 @@ def done(context: Place, request: Request) -> Any:
         row |= declared_inputs(request, page, form["act"], act, ids)
         act = building.for_row(act, row)._replace(inputs="")
     values = known_of(request) | {"title": act.label, "page": page, "path": context.path, "name": form["act"]}
-    values["server"] = (request.node.config["web"]["base_url"] or request.host_url).rstrip("/")
+    values["server"] = (request.node.config[WebSettings].base_url or request.host_url).rstrip("/")
     with_form = values | {"act": act, "row": row, "given": building.given_to(act, form)}
     try:
         answer = ask(request, act.method, path, body=building.body_of(act, form, row))

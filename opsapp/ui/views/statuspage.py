@@ -15,6 +15,7 @@ from opsapp.monitoring.engine import publishing
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Root
 from opsapp.ui import statuspage
+from opsapp.web.config import WebSettings
 
 
 class StatusPage(Facet):
@@ -59,7 +60,7 @@ def stylesheet(context: Root, request: Request) -> Response:
     returns="application/rss+xml",
 )
 def feed(context: Root, request: Request) -> Response:
-    base = request.node.config.get("web", {}).get("base_url") or request.host_url
+    base = request.node.config[WebSettings].base_url or request.host_url
     return tagged(request, statuspage.feed(document(request), base.rstrip("/")), "application/rss+xml")
 
 

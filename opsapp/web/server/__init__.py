@@ -20,9 +20,12 @@ from typing import Any
 import gevent
 from gevent.event import Event
 
+from opsapp.runtime.config import Configuration
 from opsapp.runtime.hub import Hub, Lane, LeadLane
+from opsapp.runtime.node import Node
 from opsapp.web import redact
 from opsapp.web.address import netloc, reachable
+from opsapp.web.config import LimitSettings, WebSettings
 from opsapp.web.paths import REGISTRY_KEY
 
 from .connection import plain_address
@@ -45,7 +48,7 @@ def serve(
     host: str = "127.0.0.1",
     port: int = DEFAULT_PORT,
     *,
-    node: Any = None,
+    node: Node | None = None,
     limits: Limits | None = None,
     reuse_port: bool = False,
     on_ready: Callable[[Server], None] | None = None,
@@ -69,9 +72,9 @@ def serve(
         listener,
         app,
         lane,
-        limits=limits.with_config(_web(node).get("limits") or {}),
+        limits=limits.with_config(_config(node)[LimitSettings]),
         paths=registry.get(REGISTRY_KEY),
-        web=lambda: _web(node),
+        web=lambda: _config(node)[WebSettings],
     )
     leaving = _Leaving()
     if node is not None:
@@ -100,7 +103,7 @@ def serve(
     return code
 
 
-def _announce(node: Any, listener: Any) -> None:
+def _announce(node: Node | None, listener: Any) -> None:
     """Where the other nodes of a cluster reach this one: as configured, else at the address that is bound."""
     nodes = getattr(node, "nodes", None)
     if nodes is not None and not nodes.address:
@@ -143,7 +146,7 @@ class _Leaving:
         return self._code
 
 
-def _reload(server: Server, limits: Limits, node: Any, on_hangup: Callable[[], bool] | None) -> None:
+def _reload(server: Server, limits: Limits, node: Node | None, on_hangup: Callable[[], bool] | None) -> None:
     """The callback reads the file anew, or says False and why not to the log; the limits in it count from the next
     request on."""
     if on_hangup is None:
@@ -154,13 +157,12 @@ def _reload(server: Server, limits: Limits, node: Any, on_hangup: Callable[[], b
         log.exception("reload failed: everything stays as it was")
         return
     if taken:
-        server.limits = limits.with_config(_web(node).get("limits") or {})
+        server.limits = limits.with_config(_config(node)[LimitSettings])
         log.info("reloaded")
 
 
-def _web(node: Any) -> Mapping[str, Any]:
-    """The `web` section of the node's configuration."""
-    return (getattr(node, "config", None) and node.config.get("web")) or {}
+def _config(node: Node | None) -> Configuration:
+    return Configuration() if node is None else node.config
 
 
 def _last_resort(code: int) -> threading.Timer:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
+
+from opsapp.web.config import LimitSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +42,9 @@ class Limits:
                     raise ValueError(f"{field.name} must be a number") from None
         return replace(self, **changed)
 
-    def with_config(self, config: Mapping[str, Any]) -> Limits:
+    def with_config(self, settings: LimitSettings) -> Limits:
         """These limits with those of the YAML's `web.limits`, whose keys also say their unit."""
-        return self.with_settings({_UNIT.sub("", name): value for name, value in config.items()})
+        return self.with_settings({_UNIT.sub("", name): value for name, value in asdict(settings).items()})
 
 
 _UNIT = re.compile("_(s|bytes)$")

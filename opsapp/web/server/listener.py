@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import gevent
@@ -14,6 +14,7 @@ from opsapp.lib.networks import client_address, is_trusted
 from opsapp.lib.problems import Problem
 from opsapp.runtime.memory import trim
 from opsapp.web.address import netloc
+from opsapp.web.config import WebSettings
 from opsapp.web.paths import Paths
 
 from .accesslog import AccessLog
@@ -44,7 +45,7 @@ class Server(StreamServer):
         *,
         limits: Limits | None = None,
         paths: Paths | None = None,
-        web: Callable[[], Mapping[str, Any]] = dict,
+        web: Callable[[], WebSettings] = WebSettings,
     ):
         super().__init__(listener, self.serve_connection)
         self.app = app
@@ -81,7 +82,7 @@ class Server(StreamServer):
             self._water.fell(len(self.connections))
 
     def base_url(self) -> str | None:
-        return self.web().get("base_url") or None
+        return self.web().base_url
 
     def is_behind_tls(self) -> bool:
         """Whether users reach this service by https."""
@@ -89,11 +90,11 @@ class Server(StreamServer):
 
     def vouches(self, peer: str) -> bool:
         """Whether this peer is a proxy whose word counts."""
-        return is_trusted(peer, self.web().get("trusted_proxies") or ())
+        return is_trusted(peer, self.web().trusted_proxies)
 
     def client_of(self, peer: str, forwarded: str) -> str:
         """Who asks, for the log: the peer, or whom a trusted proxy names."""
-        return client_address(peer, forwarded, self.web().get("trusted_proxies") or ())
+        return client_address(peer, forwarded, self.web().trusted_proxies)
 
     def _give_memory_back(self) -> None:
         if not self.stopping:

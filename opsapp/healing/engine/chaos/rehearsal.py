@@ -6,7 +6,7 @@ Nothing here reaches a host, waits, or writes to the store. Must not: decide any
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -28,12 +28,14 @@ from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import put_rule
 from opsapp.lib.ids import new_id
 from opsapp.runtime.clock import Clock
+from opsapp.runtime.config import Configuration
 from opsapp.runtime.node import Node
 from opsapp.tree.evolve import evolve_next
 from opsapp.tree.root import Root
 
 if TYPE_CHECKING:
-    from opsapp.runtime.node import Node as LiveNode
+    from opsapp.runtime.config import Configuration
+from opsapp.runtime.node import Node as LiveNode
 
 TOOLS = frozenset({"systemctl", "podman", "journalctl", "sh"})
 REST = 200  # steps of the pipeline at one moment, beyond which it never comes to rest
@@ -141,10 +143,10 @@ class SimulatedFleet:
 
 
 @contextmanager
-def empty_store(live: LiveNode, clock: VirtualClock, config: Mapping[str, Any]) -> Iterator[Node]:
+def empty_store(live: LiveNode, clock: VirtualClock, config: Configuration) -> Iterator[Node]:
     """A node of its own over a store in memory that is made as a new one is made. Both are gone afterwards."""
     database = ZODB.DB(DemoStorage(), pool_size=2)
-    node = Node({"": database}, Components("rehearsal"), name="rehearsal", clock=clock, config=dict(config))
+    node = Node({"": database}, Components("rehearsal"), name="rehearsal", clock=clock, config=config)
     steps = live.registry.opsapp_evolve_steps
     try:
         while node.store.transact(evolve_next, (steps,), root_from=lambda connection: connection.root()):

@@ -1,0 +1,14 @@
+"""Names of time zones."""
+
+from __future__ import annotations
+
+import zoneinfo
+
+
+def zone_problem(name: str | None) -> str | None:
+    """What is wrong with the name of a time zone, or None. No name is the zone of the service."""
+    try:
+        zoneinfo.ZoneInfo(name or "UTC")
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        return "must be the name of a time zone like Europe/Berlin"
+    return None

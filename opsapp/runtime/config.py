@@ -1,0 +1,55 @@
+"""The configuration of a node: one frozen value for each section of the YAML file, found by its class.
+
+`node.config[LoginSettings].session_s`. A section that the file leaves out has its defaults, so does every section of a
+node without a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar, overload
+
+from opsapp.lib.settings import Check, Length
+from opsapp.lib.zones import zone_problem
+
+Section = TypeVar("Section")
+
+
+@dataclass(frozen=True)
+class General:
+    """What belongs to no section."""
+
+    timezone: Annotated[str, Length(1, 60), Check(zone_problem)] = "UTC"
+
+
+class Configuration(dict[Any, Any]):
+    """The sections by their classes. The keys of the file are for the rooms whose sections are not classes yet."""
+
+    def __init__(self, sections: Mapping[type, Any] | None = None, values: Mapping[str, Any] | None = None):
+        super().__init__(values or {})
+        self._sections = dict(sections or {})
+
+    @overload
+    def __getitem__(self, key: type[Section]) -> Section: ...
+
+    @overload
+    def __getitem__(self, key: str) -> Any: ...
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str):
+            return super().__getitem__(key)
+        if key not in self._sections:
+            self._sections[key] = key()
+        return self._sections[key]
+
+    @property
+    def timezone(self) -> str:
+        return self[General].timezone
+
+    def having(self, *sections: Any) -> Configuration:
+        """The same with these sections in place of those of their class."""
+        return Configuration({**self._sections, **{type(section): section for section in sections}}, self)
+
+    def __or__(self, values: Any) -> Configuration:
+        return Configuration(self._sections, {**self, **values})
