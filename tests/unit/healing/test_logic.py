@@ -377,11 +377,11 @@ def test_steps_come_from_the_chain_or_the_action():
         ],
     }
     assert rules.steps(chained_rule) == [
-        rules.Step(0, "service_reset_failed", {}),
-        rules.Step(1, "restart_service", {"service": "x"}),
+        rules.RuleStep(0, "service_reset_failed", {}),
+        rules.RuleStep(1, "restart_service", {"service": "x"}),
     ]
     assert rules.steps({"action": {"type": "run", "params": {"command": "x"}}}) == [
-        rules.Step(0, "run", {"command": "x"})
+        rules.RuleStep(0, "run", {"command": "x"})
     ]
     assert rules.steps({"action": None}) == []
 
