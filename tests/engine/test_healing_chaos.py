@@ -106,7 +106,7 @@ def test_a_pipeline_that_breaks_altogether_fails(ward, monkeypatch):
     def burst(*_):
         raise RuntimeError("burst")
 
-    monkeypatch.setattr("opsapp.healing.engine.flow.Flow.receive", burst)
+    monkeypatch.setattr("opsapp.healing.engine.arrivals.receive", burst)
     found = chaos.rehearse(node, "container_crash_recovery")
     assert found["status"] == "failed"
 

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from opsapp.agents.resources import Agent, Policies, agents_of, keep_outcome
-from opsapp.healing.engine import flow, rollback
+from opsapp.healing.engine import arrivals, rollback
 from opsapp.healing.engine.default_rules import complete
 from opsapp.healing.engine.warroom import section
 from opsapp.healing.logic.thresholds import Thresholds
@@ -44,14 +44,14 @@ def test_one_case_that_cannot_be_worked_does_not_stop_the_others(ward, monkeypat
     here = (
         ward(places=[place(), place("box-2", "a2")]).at("notify").report(**FAILED).report("agent:a2", **FAILED).turn()
     )
-    correlate = flow.correlation.correlate
+    correlate = arrivals.correlation.correlate
 
     def poisoned(case, world):
         if case["target"].startswith("box-2"):
             raise RuntimeError("boom")
         return correlate(case, world)
 
-    monkeypatch.setattr(flow.correlation, "correlate", poisoned)
+    monkeypatch.setattr(arrivals.correlation, "correlate", poisoned)
     here.turn(6)
     found = {entry["target"]: (entry["outcome"], entry["reason"]) for entry in here.ledger}
     assert found["box-1/nginx"] == ("notified", "level notify")
@@ -65,7 +65,7 @@ def test_an_event_that_cannot_be_received_still_has_its_outcome(ward, monkeypatc
     def poisoned(*_):
         raise RuntimeError("boom")
 
-    monkeypatch.setattr(flow.correlation, "receive", poisoned)
+    monkeypatch.setattr(arrivals.correlation, "receive", poisoned)
     here.report(**FAILED).turn()
     assert [(entry["outcome"], entry["reason"]) for entry in here.ledger] == [
         ("suppressed", "internal_error: RuntimeError: boom")

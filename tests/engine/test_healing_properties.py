@@ -4,8 +4,8 @@ import random
 
 import pytest
 
+from opsapp.healing.engine import arrivals
 from opsapp.healing.engine.dryrun import dry_run
-from opsapp.healing.engine.flow import Flow
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages.ledger import OUTCOMES
 from tests.support.hosts import place
@@ -84,14 +84,14 @@ def shake(here, dice, rounds=40):
 @pytest.mark.parametrize("seed", range(6))
 def test_every_event_has_exactly_one_terminal_outcome(ward, seed, monkeypatch):
     """But for alerts before the cooldown's end that are suppressed once more: these are no events yet."""
-    dice, none_yet, receive = random.Random(seed), [], Flow.receive
+    dice, none_yet, receive = random.Random(seed), [], arrivals.receive
 
-    def receiving(flow, event):
-        if event.get("early") and flow._correlated(event).outcome == "suppressed":
+    def receiving(context, event):
+        if event.get("early") and arrivals.is_suppressed(context, event):
             none_yet.append(event["rule_id"])
-        receive(flow, event)
+        receive(context, event)
 
-    monkeypatch.setattr(Flow, "receive", receiving)
+    monkeypatch.setattr(arrivals, "receive", receiving)
     here = ward(*RULES, places=[place(), place("box-2", "a2")], brake=WIDE)
     received = []
     shown = here.engine.alerts.__class__.step

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from opsapp.agents.engine import silences_of, terms_of
 from opsapp.healing.logic.rules import names_of
@@ -12,27 +12,25 @@ from opsapp.healing.stages import ending, ledger, reported
 from opsapp.healing.stages.attempt import Tried
 from opsapp.wire.actions import ACTIONS
 
-from . import suggestions, telling
-
-if TYPE_CHECKING:
-    from .flow import Flow
+from . import entries, evidence, notifications, suggestions
+from .context import PipelineContext
 
 KEEP_S, KEEP_MOST = 86400.0, 500  # the steps that an agent is remembered to have taken alone
 LOCAL = ("verified", "failed", "inconclusive", "rolled_back", "lost", "skipped")
 
 
-def report_local(flow: Flow, outcome: Mapping[str, Any]) -> None:
+def report_local(context: PipelineContext, outcome: Mapping[str, Any]) -> None:
     """An agent's outcome. On another host's target, or for a rule that is not there, it is recorded as refused."""
     name = f"{outcome['agent_id']}:{outcome['outcome_id']}"
-    if name in flow.healing.reported:  # its thanks were lost, so it was sent again
+    if name in context.healing.reported:  # its thanks were lost, so it was sent again
         return
-    flow.healing.reported[name] = flow.now
-    began = min(outcome["created_at"], flow.now)
-    host = flow.world.hosts.get(outcome["agent_id"])
+    context.healing.reported[name] = context.now
+    began = min(outcome["created_at"], context.now)
+    host = context.world.hosts.get(outcome["agent_id"])
     target = outcome["target"] or (host.hostname if host else outcome["agent_id"])
     own = host is not None and names_of(target)[-1] in (host.hostname, host.agent_id, host.label)
-    known = outcome["rule_id"] in flow.world.rules
-    given = outcome["rule_id"] in flow.healing.given.get(outcome["agent_id"], ())
+    known = outcome["rule_id"] in context.world.rules
+    given = outcome["rule_id"] in context.healing.given.get(outcome["agent_id"], ())
     event = {
         "source": "agent",
         "rule_id": outcome["rule_id"],
@@ -45,43 +43,47 @@ def report_local(flow: Flow, outcome: Mapping[str, Any]) -> None:
         "names": (),
         "at": began,
     }
-    why = _refusal(flow, outcome, own=own, known=known, given=given)
+    why = _refusal(context, outcome, own=own, known=known, given=given)
     if why is not None:
-        flow.end_event(case_of(event), outcome["rule_id"], "suppressed", why, 1)
+        entries.end_event(context, case_of(event), outcome["rule_id"], "suppressed", why, 1)
         return
-    record = _record(flow, outcome, event, began)
+    record = _record(context, outcome, event, began)
     if record["executed"]:
-        suggestions.after_outcome(flow.healing, record, flow.world.thresholds, flow.now)
+        suggestions.after_outcome(context.healing, record, context.world.thresholds, context.now)
     if not outcome.get("escalated"):  # the last step of its case
         if ending.tells(record["outcome"], record["reason"]):
-            telling.unresolved(flow, record, record["outcome"], record["reason"])
+            notifications.unresolved(context, record, record["outcome"], record["reason"])
         tried = [Tried(ledger.judged(record), None)] if record["executed"] else []
-        flow.count_case(tried, record, alone_at=began + outcome["duration_s"])
+        evidence.count_case(context, tried, record, alone_at=began + outcome["duration_s"])
 
 
-def _refusal(flow: Flow, outcome: Mapping[str, Any], *, own: bool, known: bool, given: bool) -> str | None:
+def _refusal(
+    context: PipelineContext, outcome: Mapping[str, Any], *, own: bool, known: bool, given: bool
+) -> str | None:
     """Why it is recorded as refused. What is taken for true uses up the host's budget, and nobody else's."""
     agent_id = outcome["agent_id"]
     if not own or not known or not given:
         why = "not its own host" if not own else "no such rule" if not known else "a rule that it was not given"
         return f"reported by {agent_id}: {why}"
-    given_to_it = terms_of(flow.root, agent_id, outcome.get("policy_version") or 0)
+    given_to_it = terms_of(context.root, agent_id, outcome.get("policy_version") or 0)
     terms = None if given_to_it is None else reported.Terms(*given_to_it)
-    begun = [reported.Begun(*one) for one in flow.healing.alone.get(agent_id, ())]
-    found = reported.refusal(outcome, terms, silences_of(flow.root, agent_id), begun)
+    begun = [reported.Begun(*one) for one in context.healing.alone.get(agent_id, ())]
+    found = reported.refusal(outcome, terms, silences_of(context.root, agent_id), begun)
     if found is None:
-        flow.healing.alone[agent_id] = reported.noted(outcome, begun, keep_s=KEEP_S, most=KEEP_MOST)
+        context.healing.alone[agent_id] = reported.noted(outcome, begun, keep_s=KEEP_S, most=KEEP_MOST)
     return found
 
 
-def _record(flow: Flow, outcome: Mapping[str, Any], event: Mapping[str, Any], began: float) -> dict[str, Any]:
+def _record(
+    context: PipelineContext, outcome: Mapping[str, Any], event: Mapping[str, Any], began: float
+) -> dict[str, Any]:
     """Its entry in the ledger."""
     said = outcome["outcome"] if outcome["outcome"] in LOCAL else "inconclusive"
-    trust, action = flow.world.trust[outcome["rule_id"]], ACTIONS.get(outcome["action_type"] or "")
+    trust, action = context.world.trust[outcome["rule_id"]], ACTIONS.get(outcome["action_type"] or "")
     kept = action is not None and action.snapshot is not None
     case_id = outcome.get("case_id") or outcome["outcome_id"]
-    entry = flow.ledger.begin(
-        flow.root,
+    entry = context.ledger.begin(
+        context.root,
         {**case_of(event), "id": case_id, "step": outcome["escalation_step"]},
         rule_id=outcome["rule_id"],
         now=began,
@@ -96,12 +98,12 @@ def _record(flow: Flow, outcome: Mapping[str, Any], event: Mapping[str, Any], be
         metrics_after=outcome["metrics_after"],
         executed=said != "skipped",
     )
-    return flow.ledger.finish(
-        flow.root,
+    return context.ledger.finish(
+        context.root,
         entry["id"],
         outcome=said,
         reason=outcome["reason"] or "healed by the agent alone",
-        now=flow.now,
+        now=context.now,
         events=0 if outcome.get("escalated") else 1,
         verdict=outcome.get("verdict"),
         rollback_status="rolled_back" if said == "rolled_back" else None,

@@ -8,7 +8,7 @@ from opsapp.healing.resources import healing_of
 from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
 
-from .consent import ground_gone
+from .approvals import ground_gone
 from .pipeline import world_now
 
 

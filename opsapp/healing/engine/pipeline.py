@@ -24,11 +24,11 @@ from opsapp.runtime.projection import readable
 from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
 
-from . import asking, offline_policies, suggestions, world
+from . import arrivals, cases, commands, entries, offline_policies, suggestions, world
 from .agent_reports import report_local
 from .alerts import OVER, Alerts, Past, compile_rules
+from .context import PipelineContext, Worked
 from .fleet_access import IFleetAccess, fleet_access
-from .flow import Flow, Worked
 from .inventory import Inventory
 from .readings import LiveReadings
 from .settings import settings_of
@@ -251,7 +251,7 @@ def answered(root: Root) -> list[Case]:
     """Cases whose command has come to an end, before their next look is due."""
     book, reach = healing_of(root).book, fleet_access(root)
     waiting = [book.cases[case_id] for case_id in book.acting]
-    return [case for case in waiting if asking.answer(root, reach, case.fields) is not None]
+    return [case for case in waiting if commands.answer(root, reach, case.fields) is not None]
 
 
 def work(
@@ -263,24 +263,26 @@ def work(
     only: tuple[str, ...] | None = None,
 ) -> Worked:
     """One transaction: so many events, and all due cases or only those named."""
-    flow = _flow(root, now, inventory, failing)
+    context = _context(root, now, inventory, failing)
     for outcome in take_outcomes(root, events):
-        report_local(flow, outcome)
-    received = flow.book.take(events)
+        report_local(context, outcome)
+    received = context.book.take(events)
     for event in received:
-        flow.receive(event)
+        arrivals.receive(context, event)
     for case in answered(root):
-        flow.book.schedule(case, now)
-    ready = flow.book.ready(now, CASES_AT_ONCE) if only is None else [flow.book.cases[case_id] for case_id in only]
+        context.book.schedule(case, now)
+    ready = (
+        context.book.ready(now, CASES_AT_ONCE) if only is None else [context.book.cases[case_id] for case_id in only]
+    )
     for case in ready:
         if case.fields["due"] <= now:
-            flow.advance(case)
-    return Worked(len(received) + len(ready), flow.pasts, flow.rechecks, flow.above)
+            cases.advance(context, case)
+    return Worked(len(received) + len(ready), context.pasts, context.rechecks, context.above)
 
 
-def _flow(root: Root, now: float, inventory: Inventory, failing: Mapping[str, Any]) -> Flow:
+def _context(root: Root, now: float, inventory: Inventory, failing: Mapping[str, Any]) -> PipelineContext:
     token = leases.check(root, LEASE)
-    return Flow(root, world.build(root, now, inventory, failing), fleet_access(root), token, inventory)
+    return PipelineContext(root, world.build(root, now, inventory, failing), fleet_access(root), token, inventory)
 
 
 def due_now(root: Root, now: float) -> tuple[int, tuple[str, ...]]:
@@ -292,23 +294,23 @@ def due_now(root: Root, now: float) -> tuple[int, tuple[str, ...]]:
 
 def drop_event(root: Root, now: float, inventory: Inventory, failing: Mapping[str, Any], why: str) -> None:
     """An event that cannot be worked still has its outcome."""
-    flow = _flow(root, now, inventory, failing)
-    for event in flow.book.take(1):
+    context = _context(root, now, inventory, failing)
+    for event in context.book.take(1):
         if event.get("kind") == "rollback":
-            flow.healing.answers[event["request"]] = None
+            context.healing.answers[event["request"]] = None
         elif event.get("kind") != OVER:
-            flow.end_event(case_of(event), event["rule_id"], "suppressed", why, 1)
+            entries.end_event(context, case_of(event), event["rule_id"], "suppressed", why, 1)
 
 
 def drop_case(root: Root, now: float, inventory: Inventory, failing: Mapping[str, Any], case_id: str, why: str) -> None:
     """A case that cannot take its step is closed: nobody can say what became of it, and it must not stop the others."""
-    flow = _flow(root, now, inventory, failing)
-    case = flow.book.cases[case_id]
-    flow.book.acting.discard(case_id)
+    context = _context(root, now, inventory, failing)
+    case = context.book.cases[case_id]
+    context.book.acting.discard(case_id)
     if case.fields["state"] == "closed":
-        flow.book.rest(case)
+        context.book.rest(case)
         return
-    flow.end_now(case, "lost", why)
+    entries.end_now(context, case, "lost", why)
 
 
 def govern(root: Root, now: float) -> None:

@@ -6,7 +6,7 @@ The approval is bound to a hash of the plan. At the click, and again before the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from opsapp.approvals import resources as approvals
 from opsapp.approvals.resources import Approval
@@ -20,83 +20,81 @@ from opsapp.healing.stages.trust import effective
 from opsapp.healing.stages.world import World
 from opsapp.tree.root import Root
 
-from . import acting, telling, turns
-
-if TYPE_CHECKING:
-    from .flow import Flow
+from . import entries, line, notifications, steps
+from .context import PipelineContext
 
 LOOK_S = 60.0
 
 
-def ask(flow: Flow, case: Case, plan: Plan) -> None:
-    entry = flow.begin_entry(case, plan, state="awaiting_approval", outcome="awaiting_approval")
+def ask(context: PipelineContext, case: Case, plan: Plan) -> None:
+    entry = entries.begin_entry(context, case, plan, state="awaiting_approval", outcome="awaiting_approval")
     assert plan.choice is not None
     approval = approvals.request(
-        flow.root,
+        context.root,
         kind="heal",
         subject=case.fields["target"],
-        plan=approval_plan(case.fields, plan, flow.world, flow.root),
+        plan=approval_plan(case.fields, plan, context.world, context.root),
         risk=plan.choice.action.risk,
         reason=f"{case.fields['rule_id']}: {case.fields['condition']}",
         requested_by="healing",
-        now=flow.now,
-        expiry_s=flow.world.settings["approval_expiry_s"],
+        now=context.now,
+        expiry_s=context.world.settings["approval_expiry_s"],
         about={"case_id": case.fields["id"], "ledger_id": entry},
     )
-    flow.ledger.update(flow.root, entry, approval_id=approval.__name__)
-    telling.asked(flow, case.fields, plan, approval.__name__)
-    flow.let_go(case)
-    case.set(state="awaiting_approval", approval_id=approval.__name__, waits_from=flow.now)
+    context.ledger.update(context.root, entry, approval_id=approval.__name__)
+    notifications.asked(context, case.fields, plan, approval.__name__)
+    entries.release_others(context, case)
+    case.set(state="awaiting_approval", approval_id=approval.__name__, waits_from=context.now)
     case.why(f"approval {approval.__name__} requested")
-    flow.book.wait_for(case, approval.__name__)
-    flow.book.schedule(case, flow.now + LOOK_S)
+    context.book.wait_for(case, approval.__name__)
+    context.book.schedule(case, context.now + LOOK_S)
 
 
-def look(flow: Flow, case: Case) -> None:
-    approval = flow.root["api"]["approvals"].get(case.fields["approval_id"])
+def look(context: PipelineContext, case: Case) -> None:
+    approval = context.root["api"]["approvals"].get(case.fields["approval_id"])
     status = "expired" if approval is None else approval.status
     if status == "pending":
-        _wait_on(flow, case, approval)
+        _wait_on(context, case, approval)
         return
     if status == "approved":
-        _carry_out(flow, case, approval)
+        _carry_out(context, case, approval)
         return
     case.why(f"approval {status}" + _by(approval))
-    flow.finish_step(case, status, (approval.comment if approval else None) or f"approval {status}")
+    entries.finish_step(context, case, status, (approval.comment if approval else None) or f"approval {status}")
 
 
-def _carry_out(flow: Flow, case: Case, approval: Approval) -> None:
+def _carry_out(context: PipelineContext, case: Case, approval: Approval) -> None:
     """Approved: it is done if what people agreed to still stands, once it is the case's turn."""
-    if turns.stands_in_line(flow, case, approval.plan["host"] or ""):
+    if line.stands_in_line(context, case, approval.plan["host"] or ""):
         return
-    gone = ground_gone(case.fields, approval, flow.world, flow.root)
-    plan = planning.plan(case.plain(), flow.world) if gone is None else None
+    gone = ground_gone(case.fields, approval, context.world, context.root)
+    plan = planning.plan(case.plain(), context.world) if gone is None else None
     if plan is not None:
-        found = turns.look(flow, case, plan)
+        found = line.look(context, case, plan)
         if found.kind == "wait":
             return
         gone = found.reason if found.kind == "end" else None
     case.why("approval approved" + _by(approval))
     if plan is None or gone is not None:
-        flow.finish_step(case, "withdrawn", gone or "")
+        entries.finish_step(context, case, "withdrawn", gone or "")
         return
-    entry = flow.ledger.update(flow.root, case.fields["entry_id"], state="executing", outcome=None)
-    acting.begin(flow, case, plan, entry["id"])
+    entry = context.ledger.update(context.root, case.fields["entry_id"], state="executing", outcome=None)
+    steps.begin(context, case, plan, entry["id"])
 
 
 def _by(approval: Approval | None) -> str:
     return f" by {approval.decided_by}" if approval and approval.decided_by else ""
 
 
-def _wait_on(flow: Flow, case: Case, approval: Approval) -> None:
+def _wait_on(context: PipelineContext, case: Case, approval: Approval) -> None:
     """Nobody has decided. What nothing wants any more is not asked for any longer."""
-    why = _unwanted(case.fields, approval, flow.world)
+    why = _unwanted(case.fields, approval, context.world)
     if why is None:
-        flow.book.schedule(case, flow.now + LOOK_S)
+        context.book.schedule(case, context.now + LOOK_S)
         return
-    approval.close(flow.root, "withdrawn", by=None, now=flow.now, comment=why)
-    flow.book.waiting_for.pop(approval.__name__, None)
-    flow.finish_step(case, "withdrawn", why)
+    approval.close(context.root, "withdrawn", by=None, now=context.now, comment=why)
+    context.book.waiting_for.pop(approval.__name__, None)
+    entries.finish_step(context, case, "withdrawn", why)
 
 
 def _unwanted(case: Mapping[str, Any], approval: Approval, world: World) -> str | None:

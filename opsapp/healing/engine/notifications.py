@@ -6,7 +6,7 @@ Written in the transaction that makes it true. Must not: decide whether somethin
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from opsapp.healing.logic.levels import PREDICTIVE_SOURCES
 from opsapp.healing.stages import ending
@@ -15,8 +15,7 @@ from opsapp.healing.stages.planning import Plan
 from opsapp.healing.stages.trust import Change
 from opsapp.notify.engine import tell
 
-if TYPE_CHECKING:
-    from .flow import Flow
+from .context import PipelineContext
 
 SEVERITY = {"info": "info", "warning": "warning", "error": "critical", "critical": "critical"}
 BRAKE_AGAIN_S = 3600.0
@@ -26,41 +25,41 @@ DEMOTED = {  # by cause: what the rule does now, and why
 }
 
 
-def notified(flow: Flow, case: Mapping[str, Any], reason: str) -> None:
+def notified(context: PipelineContext, case: Mapping[str, Any], reason: str) -> None:
     """A case ended with a message instead of an action."""
     title = case.get("note") or f"{case['target']}: {case['condition']}"
     text = f"{_what(case)} Nothing was done ({reason})."
-    _tell(flow, case, "heal.notified", _severity(case), title, text, phase="also")
+    _tell(context, case, "heal.notified", _severity(case), title, text, phase="also")
 
 
-def acts(flow: Flow, case: Mapping[str, Any], plan: Plan) -> None:
+def acts(context: PipelineContext, case: Mapping[str, Any], plan: Plan) -> None:
     """Something of medium risk is about to run by itself."""
     assert plan.choice is not None
     deed = f"{plan.choice.action.name} on {plan.host.hostname if plan.host else case['target']}"
-    _tell(flow, case, "heal.executing", "warning", f"{case['target']}: {plan.choice.action.name} runs",
+    _tell(context, case, "heal.executing", "warning", f"{case['target']}: {plan.choice.action.name} runs",
           f"{_what(case)} {deed} runs by itself.")  # fmt: skip
 
 
-def asked(flow: Flow, case: Mapping[str, Any], plan: Plan, approval_id: str) -> None:
+def asked(context: PipelineContext, case: Mapping[str, Any], plan: Plan, approval_id: str) -> None:
     assert plan.choice is not None
-    _tell(flow, case, "heal.approval", "warning", f"{case['target']}: {plan.choice.action.name} waits for an approval",
-          f"{_what(case)} Approval {approval_id} decides.")  # fmt: skip
+    title = f"{case['target']}: {plan.choice.action.name} waits for an approval"
+    _tell(context, case, "heal.approval", "warning", title, f"{_what(case)} Approval {approval_id} decides.")
 
 
-def unresolved(flow: Flow, case: Mapping[str, Any], outcome: str, reason: str) -> None:
+def unresolved(context: PipelineContext, case: Mapping[str, Any], outcome: str, reason: str) -> None:
     """The end of a case, and it is not known to be well."""
     severity = "warning" if case["source"] in PREDICTIVE_SOURCES else "critical"
-    _tell(flow, case, "heal.unresolved", severity, f"{case['target']}: not healed ({outcome})",
+    _tell(context, case, "heal.unresolved", severity, f"{case['target']}: not healed ({outcome})",
           f"{_what(case)} It was not resolved: {reason or outcome}.")  # fmt: skip
 
 
-def over(flow: Flow, about: Mapping[str, Any]) -> None:
+def over(context: PipelineContext, about: Mapping[str, Any]) -> None:
     """The condition is known false again. As severe as what people were told of it, to reach the same ones."""
     rule_id, target = about["rule_id"], about["target"]
-    severity = flow.book.forget_told(rule_id, target)
+    severity = context.book.forget_told(rule_id, target)
     if severity is not None:
         text = f"Rule {rule_id}: {about['condition']} no longer holds on {target}."
-        _say(flow, target, "heal.resolved", severity, f"{target}: over", text)
+        _say(context, target, "heal.resolved", severity, f"{target}: over", text)
 
 
 def _what(case: Mapping[str, Any]) -> str:
@@ -69,38 +68,40 @@ def _what(case: Mapping[str, Any]) -> str:
     return f"Rule {case['rule_id']}: {found}"
 
 
-def demoted(flow: Flow, change: Change, entry_id: int) -> None:
+def demoted(context: PipelineContext, change: Change, entry_id: int) -> None:
     """A rule has lost a level by itself."""
     title, why = DEMOTED[change.cause]
     text = f"{why} See ledger entry {entry_id}. Find the cause; then the rule can be promoted again."
     rule_id = change.rule_id
-    _call_somebody(flow, f"breaker:{rule_id}", "heal.breaker", f"Rule {rule_id} {title}", text)
+    _call_somebody(context, f"breaker:{rule_id}", "heal.breaker", f"Rule {rule_id} {title}", text)
 
 
-def braked(flow: Flow, plan: Plan) -> None:
+def braked(context: PipelineContext, plan: Plan) -> None:
     """The brake is on: a person is called, once an hour for as long as it is."""
     said = next((why for why in plan.effective.reasons if why.startswith("brake:")), None)
-    if said is None or flow.now - flow.healing.brake_told_at < BRAKE_AGAIN_S:
+    if said is None or context.now - context.healing.brake_told_at < BRAKE_AGAIN_S:
         return
-    flow.healing.brake_told_at = flow.now
+    context.healing.brake_told_at = context.now
     text = f"Healing only notifies where this holds: {said.removeprefix('brake: ')}."
-    _call_somebody(flow, "healing:brake", "heal.brake", "Healing has put its brake on", text)
+    _call_somebody(context, "healing:brake", "heal.brake", "Healing has put its brake on", text)
 
 
-def _call_somebody(flow: Flow, key: str, kind: str, title: str, text: str) -> None:
-    tell(flow.root, flow.now, key=key, kind=kind, severity="critical", title=title, text=text, tags=("healing",))
+def _call_somebody(context: PipelineContext, key: str, kind: str, title: str, text: str) -> None:
+    tell(context.root, context.now, key=key, kind=kind, severity="critical", title=title, text=text, tags=("healing",))
 
 
 def _tell(
-    flow: Flow, case: Mapping[str, Any], kind: str, severity: str, title: str, text: str, phase: str = ""
+    context: PipelineContext, case: Mapping[str, Any], kind: str, severity: str, title: str, text: str, phase: str = ""
 ) -> None:
-    _say(flow, case["target"], kind, severity, title, text, phase)
+    _say(context, case["target"], kind, severity, title, text, phase)
     if ending.has_end(case):
-        flow.book.note_told(case["rule_id"], case["target"], severity)
+        context.book.note_told(case["rule_id"], case["target"], severity)
 
 
-def _say(flow: Flow, target: str, kind: str, severity: str, title: str, text: str, phase: str = "") -> None:
-    tell(flow.root, flow.now, key=f"heal:{target}", kind=kind, severity=severity, title=title, text=text,
+def _say(
+    context: PipelineContext, target: str, kind: str, severity: str, title: str, text: str, phase: str = ""
+) -> None:
+    tell(context.root, context.now, key=f"heal:{target}", kind=kind, severity=severity, title=title, text=text,
          tags=("healing",), target=target, phase=phase, name=target)  # fmt: skip
 
 

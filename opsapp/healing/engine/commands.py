@@ -6,7 +6,7 @@ What is asked is a row, written in the transaction of the step that wants it, so
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from opsapp.automations.engine import request_run, run_state
 from opsapp.healing.logic.rules import RUNS
@@ -17,6 +17,7 @@ from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 from opsapp.wire.actions import ACTIONS, Action
 
+from .context import PipelineContext
 from .fleet_access import FleetAccess
 from .server_actions import QUEUE
 
@@ -25,53 +26,52 @@ GOES_ON = ("pending_approval", "queued", "running")
 # and its back-off has passed.
 RETURN_S = 120.0
 
-if TYPE_CHECKING:
-    from .flow import Flow
 
-
-def ask(flow: Flow, fields: Mapping[str, Any], phase: str, params: Mapping[str, Any]) -> str:
+def ask(context: PipelineContext, fields: Mapping[str, Any], phase: str, params: Mapping[str, Any]) -> str:
     """Have one phase of a heal done where the case says; the id under which it will be answered."""
     action = ACTIONS.get(fields["action"])
     timeout = action.timeout if action else 60
     if fields["host"] == SERVER:
         assert action is not None
         if action.name in RUNS:
-            return _run(flow, fields, RUNS[action.name])
-        wake_after_commit(flow.root, QUEUE)
-        return flow.healing.deeds.intend(*_deed(flow, fields, action), action.timeout)
+            return _run(context, fields, RUNS[action.name])
+        wake_after_commit(context.root, QUEUE)
+        return context.healing.deeds.intend(*_deed(context, fields, action), action.timeout)
     wanted = {
         "heal_id": fields["heal_id"],
-        "token": flow.token,
+        "token": context.token,
         "phase": phase,
         "action_type": fields["action"],
         "timeout": timeout,
         **params,
     }
-    expiry = flow.world.settings["command_expiry_s"]
+    expiry = context.world.settings["command_expiry_s"]
     if phase in ("rollback", "confirm") and action is not None and action.armed_s:
-        expiry += flow.world.settings["confirm_s"] + RETURN_S
-    return flow.reach.send(flow.root, fields["host"], "heal", wanted, timeout=timeout, expiry=expiry, by="healing")
+        expiry += context.world.settings["confirm_s"] + RETURN_S
+    return context.fleet.send(
+        context.root, fields["host"], "heal", wanted, timeout=timeout, expiry=expiry, by="healing"
+    )
 
 
-def _run(flow: Flow, fields: Mapping[str, Any], param: str) -> str:
+def _run(context: PipelineContext, fields: Mapping[str, Any], param: str) -> str:
     """A run, or the refusal with nothing of it left in the transaction."""
-    before = flow.root._p_jar.transaction_manager.savepoint()
+    before = context.root._p_jar.transaction_manager.savepoint()
     told = {"by": "healing", "origin": f"heal {fields['heal_id']}"}
     try:
-        return str(request_run(flow.root, flow.now, fields["params"][param], inputs={}, **told)["run_id"])
+        return str(request_run(context.root, context.now, fields["params"][param], inputs={}, **told)["run_id"])
     except Problem:
         before.rollback()
         raise
 
 
-def _deed(flow: Flow, fields: Mapping[str, Any], action: Action) -> tuple[str, dict[str, Any]]:
+def _deed(context: PipelineContext, fields: Mapping[str, Any], action: Action) -> tuple[str, dict[str, Any]]:
     params = fields["params"]
     if action.name == "webhook":
         told = {name: fields[name] for name in ("rule_id", "target", "condition", "severity", "metrics", "source")}
         told |= {"heal_id": fields["heal_id"], "ledger_id": fields["entry_id"], "case_id": fields["id"]}
         body = told if params["body"] is None else params["body"]
         return "webhook", {**params, "body": body, "heal_id": fields["heal_id"]}
-    handler = flow.world.server.handler(action)
+    handler = context.world.server.handler(action)
     named = {"action_type": action.name, "params": params}
     return "argv", {"steps": [] if handler is None else handler.argv(params), **named}
 
@@ -85,14 +85,14 @@ def answer(root: Root, reach: FleetAccess, fields: Mapping[str, Any]) -> dict[st
     return reach.answer(root, fields["host"], fields["command_id"])
 
 
-def overdue(flow: Flow, fields: Mapping[str, Any]) -> dict[str, Any] | None:
+def overdue(context: PipelineContext, fields: Mapping[str, Any]) -> dict[str, Any] | None:
     """In place of an answer that a host owes for so long that it may never come: it has died, or its agent hangs. The
     service's own deeds end by themselves."""
     action = ACTIONS.get(fields["action"])
     if fields["host"] == SERVER or action is None:
         return None
-    wait = action.timeout + flow.world.settings["command_expiry_s"] + flow.world.settings["answer_wait_s"]
-    if flow.now - (fields.get("sent_at") or flow.now) <= wait:
+    wait = action.timeout + context.world.settings["command_expiry_s"] + context.world.settings["answer_wait_s"]
+    if context.now - (fields.get("sent_at") or context.now) <= wait:
         return None
     said = "no answer of the host: nobody can tell whether it was done"
     return {"status": "lost", "exit_code": None, "output": "", "reason": said, "data": None}

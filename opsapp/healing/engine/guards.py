@@ -6,7 +6,7 @@ A host may be away between the plan and the act for as long as a command waits. 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from opsapp.healing.logic import windows
 from opsapp.healing.logic.levels import behaviour
@@ -16,10 +16,8 @@ from opsapp.healing.stages.planning import ENDS
 from opsapp.healing.stages.trust import effective
 from opsapp.wire.actions import ACTIONS
 
-from . import telling
-
-if TYPE_CHECKING:
-    from .flow import Flow
+from . import entries, notifications
+from .context import PipelineContext
 
 RECALLED = ("snapshot", "execute")  # phases that bring nothing to an end
 
@@ -31,39 +29,39 @@ class Lost(NamedTuple):
     reason: str
 
 
-def held(flow: Flow, case: Case) -> str | None:
+def held(context: PipelineContext, case: Case) -> str | None:
     """The kill switch, or a window that stops healing. What still holds afterwards is another case."""
-    window = windows.permitted(flow.world.windows, _names(case))
-    if not (flow.world.paused or window.effect):
+    window = windows.permitted(context.world.windows, _names(case))
+    if not (context.world.paused or window.effect):
         return None
     case.set(held=True)
-    return "paused" if flow.world.paused else "; ".join(window.reasons)
+    return "paused" if context.world.paused else "; ".join(window.reasons)
 
 
-def lost(flow: Flow, case: Case) -> Lost | None:
+def lost(context: PipelineContext, case: Case) -> Lost | None:
     """What takes the ground from under a case, whatever its next step is."""
-    rule = flow.world.rules.get(case.fields["rule_id"])
+    rule = context.world.rules.get(case.fields["rule_id"])
     if rule is None or not rule["enabled"]:
         return Lost("suppressed", "rule_disabled")
-    why = held(flow, case)
+    why = held(context, case)
     if why is not None:
         return Lost("suppressed", why)
-    if not flow.world.known(case.fields):
+    if not context.world.known(case.fields):
         return Lost("withdrawn", "target_gone")
-    if flow.world.reading(case.fields).verdict is False:
+    if context.world.reading(case.fields).verdict is False:
         return Lost("withdrawn", "condition_gone")
     return None
 
 
-def act_lost(flow: Flow, case: Case) -> Lost | None:
+def act_lost(context: PipelineContext, case: Case) -> Lost | None:
     """The same of an act that was planned and not begun: its rule may have lost the trust that it was planned with. The
     brake has counted it already."""
-    found = lost(flow, case)
+    found = lost(context, case)
     if found is not None:
         return found
-    window = windows.permitted(flow.world.windows, _names(case))
+    window = windows.permitted(context.world.windows, _names(case))
     caps = [(window.cap, "; ".join(window.reasons))]
-    trust = flow.world.trust[case.fields["rule_id"]]
+    trust = context.world.trust[case.fields["rule_id"]]
     level = effective(trust, source=case.fields["source"], caps=caps).level
     does = behaviour(level, ACTIONS[case.fields["action"]].risk)
     if does == "execute" or (does == "request_approval" and case.fields["approval_id"] is not None):
@@ -71,25 +69,25 @@ def act_lost(flow: Flow, case: Case) -> Lost | None:
     return Lost(ENDS.get(does, "withdrawn"), f"level {level} by now")
 
 
-def recall(flow: Flow, case: Case) -> bool:
+def recall(context: PipelineContext, case: Case) -> bool:
     """Take back what was asked for and has not left, if nothing wants it any more; whether the case has ended."""
     if case.fields["phase"] not in RECALLED or case.fields.get("manual"):
         return False
-    found = act_lost(flow, case)
-    if found is None or not flow.reach.recall(flow.root, case.fields["host"], case.fields["command_id"]):
+    found = act_lost(context, case)
+    if found is None or not context.fleet.recall(context.root, case.fields["host"], case.fields["command_id"]):
         return False
-    end(flow, case, found)
+    end(context, case, found)
     return True
 
 
-def end(flow: Flow, case: Case, found: Lost) -> None:
+def end(context: PipelineContext, case: Case, found: Lost) -> None:
     """Nothing has been done: there is nothing to verify, to count, or to undo."""
-    flow.book.acting.discard(case.fields["id"])
-    flow.healing.snapshots.pop(case.fields["entry_id"], None)
+    context.book.acting.discard(case.fields["id"])
+    context.healing.snapshots.pop(case.fields["entry_id"], None)
     case.why(f"not begun: {found.reason}")
     if found.outcome == "notified":
-        telling.notified(flow, case.fields, found.reason)
-    flow.finish_step(case, found.outcome, found.reason, executed=False)
+        notifications.notified(context, case.fields, found.reason)
+    entries.finish_step(context, case, found.outcome, found.reason, executed=False)
 
 
 def _names(case: Case) -> tuple[str, ...]:

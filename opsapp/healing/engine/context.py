@@ -1,0 +1,46 @@
+"""What one transaction of the pipeline works with: the store, the world as the stages read it, the lease's token."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from opsapp.healing.resources import healing_of
+from opsapp.healing.stages.world import World
+from opsapp.tree.root import Root
+
+from .alerts import Past
+from .fleet_access import FleetAccess
+from .inventory import Inventory
+
+
+class Worked(NamedTuple):
+    """What a transaction of the pipeline did: how much, and what became of (rule, target). What is to be measured once
+    it is committed: `rechecks` whatever is asked already, `above` only what is not."""
+
+    done: int
+    pasts: dict[tuple[str, str], Past]
+    rechecks: list[str]
+    above: list[str]
+
+
+class PipelineContext:
+    """Everything that the parts of one transaction share."""
+
+    def __init__(self, root: Root, world: World, fleet: FleetAccess, token: int, inventory: Inventory):
+        self.root = root
+        self.world = world
+        self.fleet = fleet
+        self.token = token
+        self.inventory = inventory
+        self.now = world.now
+        self.healing = healing_of(root)
+        self.book = self.healing.book
+        self.ledger = self.healing["ledger"]
+        self.pasts: dict[tuple[str, str], Past] = {}
+        self.rechecks: list[str] = []  # monitors to be checked once this is committed
+        self.above: list[str] = []  # monitors and agents that something depends on, to be measured then
+
+    def measure_above(self, names: tuple[str, ...]) -> None:
+        """What the target depends on may have failed with it, and be measured only in a minute."""
+        for name in names:
+            self.above.extend(self.inventory.measuring(name))

@@ -1,0 +1,49 @@
+"""Stage 6 in the store: triggers and cases are counted for their rule's trust, and what that changes is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from opsapp.healing.stages import trust as governor
+from opsapp.healing.stages.attempt import Tried, comes_to
+
+from . import notifications, suggestions
+from .context import PipelineContext
+
+
+def count_trigger(context: PipelineContext, rule_id: str) -> None:
+    state = context.healing["trust"].get(rule_id)
+    if state is not None:
+        promotion = context.world.thresholds.promotion
+        _evaluate(context, state, governor.triggered(state.trust, context.now, promotion))
+
+
+def count_case(
+    context: PipelineContext, tried: Sequence[Tried], last: Mapping[str, Any], alone_at: float | None = None
+) -> None:
+    """One case is one heal attempt, whatever its chain's length. `last` is the entry that it ended with.
+    `alone_at`: when it ended, where an agent reports it of healing alone."""
+    state = context.healing["trust"].get(last["rule_id"])
+    result = state and comes_to(tried, last["outcome"], state.trust.definition)
+    if state is None or result is None:
+        return
+    thresholds = context.world.thresholds
+    if alone_at is None:
+        trust, change = governor.recorded(state.trust, result, context.now, thresholds)
+    else:
+        trust, change = governor.reported(state.trust, result, alone_at, context.now, thresholds)
+    if change is not None:
+        state.become(context.root, trust, cause=change.cause, now=context.now)
+        suggestions.demoted(context.healing["suggestions"], change, last["id"], context.now)
+        notifications.demoted(context, change, last["id"])
+    _evaluate(context, state, trust)
+
+
+def _evaluate(context: PipelineContext, state: Any, trust: governor.Trust) -> None:
+    """After every trigger and case."""
+    thresholds = context.world.thresholds
+    trust, change = governor.evaluate(trust, context.now, thresholds.promotion)
+    state.become(context.root, trust, cause=change.cause if change else "edit", now=context.now)
+    context.world.trust = {**context.world.trust, trust.rule_id: trust}
+    suggestions.after_trigger(context.healing["suggestions"], trust, thresholds.promotion, context.now)
