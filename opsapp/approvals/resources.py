@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
-from itertools import islice
 from typing import Any
 
 from BTrees.OOBTree import OOTreeSet
@@ -12,6 +11,7 @@ from opsapp.lib.ids import new_id
 from opsapp.lib.problems import Conflict
 from opsapp.notify.engine import tell
 from opsapp.runtime.events import emit
+from opsapp.runtime.queue import Agenda
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
 
@@ -41,7 +41,7 @@ def index_all(root: Root) -> None:
 
 
 class Approvals(Folder):
-    """/api/approvals. `pending` is the index of what waits: (expires_at, id). `decided` finds old ones for the purge:
+    """/api/approvals. `pending` is the agenda of what waits: (expires_at, id). `decided` finds old ones for the purge:
     (decided_at, id). `ordered` has the ids for each status, and for `*` all: (status, requested_at, id)."""
 
     url = "/api/approvals"
@@ -53,20 +53,20 @@ class Approvals(Folder):
         self.ordered = OOTreeSet()
 
     def due(self, now: float) -> list[str]:
-        """Requests whose time is up."""
-        return [request_id for _, request_id in self.pending.keys(None, (now, ""))]
+        """Requests that have expired."""
+        return [request_id for _, request_id in Agenda(self.pending).due(now, PAGE)]
 
     def add(self, approval: Approval) -> None:
         """A new request."""
         self[new_id()] = approval
-        self.pending.add((approval.expires_at, approval.__name__))
+        Agenda(self.pending).add(approval.expires_at, approval.__name__)
         for status in (ANY, approval.status):
             self.ordered.add((status, approval.requested_at, approval.__name__))
 
     def decide(self, approval: Approval, status: str, now: float) -> None:
         """The indexes, when a pending request is decided."""
-        self.pending.remove((approval.expires_at, approval.__name__))
-        self.decided.add((now, approval.__name__))
+        Agenda(self.pending).discard(approval.expires_at, approval.__name__)
+        Agenda(self.decided).add(now, approval.__name__)
         self.ordered.remove(("pending", approval.requested_at, approval.__name__))
         self.ordered.add((status, approval.requested_at, approval.__name__))
 
@@ -77,10 +77,9 @@ class Approvals(Folder):
 
     def purge(self, now: float) -> bool:
         """Forget a page of what was decided long ago; whether there may be more."""
-        old = list(islice(self.decided.keys(None, (now - KEEP_S, "")), PAGE))
-        for decided_at, name in old:
+        old = Agenda(self.decided).take(now - KEEP_S, PAGE)
+        for _, name in old:
             approval = self[name]
-            self.decided.remove((decided_at, name))
             for status in (ANY, approval.status):
                 self.ordered.remove((status, approval.requested_at, name))
             del self[name]

@@ -2,6 +2,7 @@
 
 import pytest
 import yaml
+from BTrees.OOBTree import OOTreeSet
 
 from opsapp.notify.engine import courier, routing, sending, tell
 from opsapp.notify.engine.courier import Outcome
@@ -9,7 +10,7 @@ from opsapp.notify.engine.running import purge, sender_of
 from opsapp.notify.interfaces import Cause, ICauses, ISilence
 from opsapp.notify.logic.delivering import STATUSES
 from opsapp.notify.resources import channels_of, deliveries_of, inbox
-from opsapp.notify.resources.deliveries import index_all
+from opsapp.notify.resources.deliveries import index_all, name_senders
 from opsapp.notify.resources.groups import groups_of
 from tests.support.app import Service
 from tests.support.receiver import Receiver
@@ -307,6 +308,26 @@ def test_after_a_crash_between_intent_and_outcome_it_is_sent_again(office):
     office.service.transact(lambda root: setattr(root.system["leases"]["notify"], "owner", "box:another"))
     office.after(1)
     assert office.receiver.titles == ["[critical] Shop is down"]
+    assert (office.log()[0]["status"], office.log()[0]["attempts"]) == ("sent", 2)
+
+
+def test_what_was_being_sent_in_an_older_store_is_sent_again(office):
+    """There the delivery itself said who sends it."""
+    office.channel()
+    office.tell()
+    office.clock.advance(5)
+    routing.step(office.node)
+    office.service.transact(sending.begin, office.clock.now(), frozenset(), 8)
+
+    def age(root):
+        log = deliveries_of(root)
+        (name,) = log.sending
+        log[name].owner, log.sending = "box:before", OOTreeSet([name])
+
+    office.service.transact(age)
+    for _ in range(2):
+        office.service.transact(name_senders)
+    office.after(1)
     assert (office.log()[0]["status"], office.log()[0]["attempts"]) == ("sent", 2)
 
 

@@ -16,8 +16,9 @@ from gevent.event import AsyncResult
 from transaction.interfaces import TransientError
 
 from opsapp.lib.ids import new_id
-from opsapp.lib.problems import Problem, Unauthenticated, Unavailable
+from opsapp.lib.problems import Problem, Unauthenticated
 from opsapp.runtime.node import Node
+from opsapp.runtime.queue import until_stored
 from opsapp.wire import frames, messages
 from opsapp.wire.fields import WireError
 
@@ -35,7 +36,6 @@ HELLO_S = 10.0
 RATE = 500.0  # messages a second in the long run
 BURST = 2000.0
 QUEUE_MOST = 5000
-AGAIN_S = 1.0
 SOON_S = 0.02
 
 
@@ -272,18 +272,15 @@ class Session:
     def _durably(self, fn: Callable[..., Any], *values: Any) -> Any:
         """In the store, however long it is away: what the agent sent is not acknowledged before. All of these may be
         done twice."""
-        patience = self._sessions.patience
         try:
-            while True:
-                try:
-                    return self._node.transact(fn, *values)
-                except (Unavailable, TransientError) as problem:
-                    if self.ended:
-                        raise LineClosed from problem
-                    patience.waits(self.agent_id, problem)
-                    gevent.sleep(AGAIN_S)
+            return until_stored(self._node, fn, *values, waits=self._waits)
         finally:
-            patience.over(self.agent_id)
+            self._sessions.patience.over(self.agent_id)
+
+    def _waits(self, problem: Exception) -> None:
+        if self.ended:
+            raise LineClosed from problem
+        self._sessions.patience.waits(self.agent_id, problem)
 
     def _soon(self, fn: Callable[..., Any], *values: Any) -> None:
         """A command's progress, which nobody waits for: with its result, or with what else has come in a moment."""

@@ -11,15 +11,14 @@ from collections import deque
 from typing import Any
 
 import gevent
-from transaction.interfaces import TransientError
 
 from opsapp.agents.engine.executor import executor_of
 from opsapp.automations.logic.filling import Missing, Values
 from opsapp.automations.resources import Run, board_of, runs_of
 from opsapp.lib.masking import masked
-from opsapp.lib.problems import Unavailable
 from opsapp.runtime.events import Event as Told
 from opsapp.runtime.node import Node
+from opsapp.runtime.queue import until_stored
 from opsapp.tree.root import Root
 
 from . import calling, flow, remote
@@ -28,7 +27,6 @@ from .programs import Ended, Program
 
 log = logging.getLogger(__name__)
 
-AGAIN_EVERY_S = 0.5
 SHUTDOWN = "shutdown"
 Job = dict[str, Any]
 
@@ -41,7 +39,7 @@ def take_up(root: Root, owner: str, known: frozenset[str], room: int) -> tuple[l
     now, board = flow.node_of(root).clock.now(), board_of(root)
     moved = flow.moment_come(root, now)
     flow.promote(root, now)
-    mine = [run_id for run_id, who in board.claimed.items() if who == owner and run_id not in known]
+    mine = [run_id for run_id in board.claims.of(owner) if run_id not in known]
     fresh = list(board.admitted.keys())[: max(0, room - len(mine))]
     jobs = []
     for run_id in [*mine, *fresh]:
@@ -52,7 +50,7 @@ def take_up(root: Root, owner: str, known: frozenset[str], room: int) -> tuple[l
             board.drop(run_id)
             continue
         run.owner = owner
-        board.claimed[run_id] = owner
+        board.claims.claim(run_id, owner)
         job = _job(root, run, now)
         if job is not None:
             jobs.append(job)
@@ -122,16 +120,13 @@ def finish(root: Root, run_id: str, owner: str, attempt: int, text: str, ended: 
 
 def recover(root: Root, alive: frozenset[str]) -> int:
     """What nodes that are gone had under way is lost; how many claims they left."""
-    now, found = flow.node_of(root).clock.now(), 0
-    for run_id, owner in list(board_of(root).claimed.items()):
-        if owner in alive:
-            continue
+    now, abandoned = flow.node_of(root).clock.now(), board_of(root).claims.abandoned(alive)
+    for run_id in abandoned:
         run = runs_of(root).get(run_id)
         board_of(root).drop(run_id)
         if run is not None and not run.is_over:
             flow.end(root, run, "lost", now, reason="the server ended while it ran", for_good=True)
-        found += 1
-    return found
+    return len(abandoned)
 
 
 # -- on the hub
@@ -160,7 +155,7 @@ class Carrier:
 
     def __init__(self, node: Node):
         self.node = node
-        self.owner = f"{node.name}:{node.boot}"
+        self.owner = node.leases.owner
         self.tasks: dict[str, Task] = {}
         self.stopping = False
         self.ended: dict[str, int] = {}  # status -> how many since the start
@@ -205,7 +200,7 @@ class Carrier:
 
     def _perform(self, task: Task) -> None:
         job = task.job
-        pen = Pen(lambda text: self._until_stored(write_output, job["run_id"], self.owner, text), job["secrets"])
+        pen = Pen(lambda text: until_stored(self.node, write_output, job["run_id"], self.owner, text), job["secrets"])
         try:
             ended = self._carry(task, pen)
         except Exception as problem:
@@ -214,7 +209,7 @@ class Carrier:
         if ended.reason:
             ended = ended._replace(reason=masked(ended.reason, job["secrets"]))
         self.ended[ended.status] = self.ended.get(ended.status, 0) + 1
-        self._until_stored(finish, job["run_id"], self.owner, job["attempt"], pen.rest(), ended)
+        until_stored(self.node, finish, job["run_id"], self.owner, job["attempt"], pen.rest(), ended)
         del self.tasks[job["run_id"]]
 
     def _carry(self, task: Task, pen: Pen) -> Ended:
@@ -232,12 +227,3 @@ class Carrier:
             task.call.kill(block=False)
         ended = task.call.get()
         return ended if isinstance(ended, Ended) else Ended("cancelled", None, task.stopped)
-
-    def _until_stored(self, fn: Any, *values: Any) -> Any:
-        """An outcome must not be lost to a store that is away for a while."""
-        while True:
-            try:
-                return self.node.transact(fn, *values)
-            except (Unavailable, TransientError) as away:
-                log.warning("outcome waits for the store run=%s: %s", values[0], away)
-                gevent.sleep(AGAIN_EVERY_S)

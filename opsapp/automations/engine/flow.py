@@ -170,7 +170,7 @@ def attempt(root: Root, run: Run, now: float) -> None:
     if run.kind == "notification":
         _start_soon(root, run)
         return
-    board.moments.insert((now + run.settings["timeout"], run.id, TIMEOUT))
+    board.agenda.add(now + run.settings["timeout"], run.id, TIMEOUT)
     if place == "inside":
         parents.begin(root, run, now)
     elif remote.begin(root, run, now):
@@ -269,7 +269,7 @@ def _try_again(root: Root, run: Run, status: str, reason: str | None, now: float
     write(root, run, said, now)
     run.attempt += 1
     run.owner, run.parts, run.commands, run.began = "", (), (), None
-    board_of(root).moments.insert((now + delay, run.id, RETRY))
+    board_of(root).agenda.add(now + delay, run.id, RETRY)
     wake_after_commit(root, QUEUE)
 
 
@@ -321,13 +321,11 @@ def _open_parts(root: Root, run: Run) -> list[Run]:
 def moment_come(root: Root, now: float) -> bool:
     """What is to begin, retries whose pause is over, and runs of others whose time is up. Whether there were any."""
     board, starting = board_of(root), automations_of(root).standings.starting
-    due: list[tuple[float, str, str]] = [(now, each, START) for each in islice(starting, DUE_AT_ONCE)]
+    due: list[tuple[float, str, str]] = [(now, run_id, START) for run_id in islice(starting, DUE_AT_ONCE)]
     for _, run_id, _ in due:
         starting.remove(run_id)
-    moments = board.due(now, DUE_AT_ONCE - len(due))
-    for row in moments:
-        board.moments.remove(row)
-    for _, run_id, why in due + moments:
+    due += board.agenda.take(now, DUE_AT_ONCE - len(due))
+    for _, run_id, why in due:
         run = runs_of(root).get(run_id)
         if run is None or run.is_over:
             continue
@@ -337,7 +335,7 @@ def moment_come(root: Root, now: float) -> bool:
             _start(root, run, now)
         elif why == TIMEOUT and run.began is not None and now - run.began >= run.settings["timeout"] - 0.001:
             _time_is_up(root, run, now)
-    return bool(due or moments)
+    return bool(due)
 
 
 def _time_is_up(root: Root, run: Run, now: float) -> None:

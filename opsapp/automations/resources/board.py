@@ -5,11 +5,12 @@ Every index is a B-tree, so that runs of different automations do not meet. A wa
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Any
 
 from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
+
+from opsapp.runtime.queue import Agenda, Claims
 
 KEY = "automations"
 CALLS_A_MINUTE_S = 60.0
@@ -27,6 +28,14 @@ class Board(Persistent):
         self.clock = ScheduleClock()
 
     @property
+    def agenda(self) -> Agenda:
+        return Agenda(self.moments)
+
+    @property
+    def claims(self) -> Claims:
+        return Claims(self.claimed)
+
+    @property
     def places_taken(self) -> int:
         """How many runs this service's nodes carry out, or are about to."""
         return len(self.admitted) + len(self.claimed)
@@ -35,8 +44,7 @@ class Board(Persistent):
         """A run is over."""
         if run_id in self.queue:
             del self.queue[run_id]
-        if run_id in self.claimed:
-            del self.claimed[run_id]
+        self.claims.release(run_id)
         for index in (self.admitted, self.remote):
             if run_id in index:
                 index.remove(run_id)
@@ -44,9 +52,6 @@ class Board(Persistent):
     def under_way(self) -> set[str]:
         """Ids of runs: all that have begun and not ended are among them, and some that are over."""
         return {*self.admitted, *self.claimed, *self.remote, *(run_id for _, run_id, _ in self.moments)}
-
-    def due(self, now: float, most: int) -> list[tuple[float, str, str]]:
-        return list(islice(self.moments.keys(None, (now, "~", "~")), most))
 
 
 class ScheduleClock(Persistent):

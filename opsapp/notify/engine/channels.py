@@ -26,8 +26,8 @@ def change(root: Root, channel: Channel, given: Mapping[str, Any], source: str =
     """What is given over what is stored."""
     if "url" in given and given["url"] != channel.address(seal_of(root)):
         readdress(root, channel, given["url"], service_of(given["url"]))
-        for _, each in deliveries_of(root).queue.get(channel.id, ()):
-            deliveries_of(root)[each].taken = ()  # others are asked now
+        for delivery in deliveries_of(root).waiting_for(channel.id):
+            delivery.taken = ()  # others are asked now
     change_channel(root, channel, fields_of(given), source)
     wake_after_commit(root, SENDING)
 
@@ -35,8 +35,8 @@ def change(root: Root, channel: Channel, given: Mapping[str, Any], source: str =
 def delete(root: Root, channel: Channel) -> None:
     """It goes, and what waits for it goes nowhere."""
     log_of, now = deliveries_of(root), node_of(root).clock.now()
-    for _, each in list(log_of.queue.get(channel.id, ())):
-        log_of.end(log_of[each], "dropped", now, "the channel is gone")
+    for delivery in log_of.waiting_for(channel.id):
+        log_of.end(delivery, "dropped", now, "the channel is gone")
     del channels_of(root)[channel.id]
 
 

@@ -31,7 +31,7 @@ def step(node: Node) -> bool:
 
 def anything(root: Root, now: float) -> bool:
     """A look that costs nothing."""
-    return inbox.waiting(root) or bool(next(groups_of(root).due(now, 1), None))
+    return inbox.waiting(root) or bool(groups_of(root).due(now, 1))
 
 
 def route(root: Root, now: float) -> bool:
@@ -49,7 +49,7 @@ def route(root: Root, now: float) -> bool:
         groups.note(key, row)
     for key, group in gathered.items():
         _keep(root, groups, key, group, every_s)
-    due = list(groups.due(now, GROUPS_AT_ONCE))
+    due = groups.due(now, GROUPS_AT_ONCE)
     asked = [groups.get(key) for key in dict.fromkeys((*gathered, *due))]
     causes = _causes(root, node, asked, now)
     for key in due:
@@ -163,6 +163,6 @@ def _when(log: Deliveries, channel: Any, severity: str, now: float, zone: str) -
         return until, "quiet_hours"
     if not channel.fields["digest_s"] or severity == "critical":
         return now, None
-    waiting = [log[each] for _, each in log.queue.get(channel.id, ())]
+    waiting = log.waiting_for(channel.id)
     gathering = [delivery.due for delivery in waiting if delivery.held == "digest" and delivery.due > now]
     return min(gathering, default=now + channel.fields["digest_s"]), "digest"

@@ -11,8 +11,6 @@ import logging
 from collections.abc import Collection
 from typing import Any
 
-import gevent
-from transaction.interfaces import TransientError
 from zope.interface import Interface
 
 from opsapp.lib.problems import Conflict, Unavailable, UpstreamFailed
@@ -21,6 +19,7 @@ from opsapp.notify.resources import Channel, Deliveries, Delivery, channels_of, 
 from opsapp.notify.resources.confidential import opened
 from opsapp.runtime import leases
 from opsapp.runtime.node import Node
+from opsapp.runtime.queue import until_stored
 from opsapp.runtime.sealing import seal_of
 from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
@@ -31,7 +30,6 @@ from .settings import LEASE, options
 
 log = logging.getLogger(__name__)
 
-AGAIN_S = 1.0
 MERGED_AT_ONCE = 500
 TEST_IS_OVER_S = 3600.0
 
@@ -70,7 +68,7 @@ class Sender:
         self._count(outcome)
         if outcome.error is not None:
             log.warning("notification not sent channel=%s: %s", letter.channel_id, outcome.error)
-        self._durably(letter.delivery_id, outcome)
+        until_stored(self.node, finish, letter.delivery_id, outcome, self.node.clock.now())
         self.node.wake("notify-sending")
 
     def _landed(self, channel_id: str) -> None:
@@ -83,18 +81,6 @@ class Sender:
             self.sent += 1
         else:
             self.failed += 1
-
-    def _durably(self, delivery_id: str, outcome: Outcome) -> None:
-        """The outcome, however long the store is away: without it the message would be sent again."""
-        while True:
-            try:
-                self.node.transact(finish, delivery_id, outcome, self.node.clock.now())
-                return
-            except (Unavailable, TransientError) as problem:
-                log.warning("outcome of a notification not stored yet: %s", problem)
-                if not self.node.hub.is_here():
-                    raise
-                gevent.sleep(AGAIN_S)
 
     def test(self, letter: Letter) -> dict[str, Any]:
         """What `begin_test` prepared, outside any transaction: sent now, whatever the channel's hours are."""
@@ -128,7 +114,7 @@ def begin(root: Root, now: float, busy: Collection[str], room: int) -> tuple[lis
             continue
         delivery = _next(root, channel_id, now, options(node)["burst"])
         if delivery is not None:
-            log_of.begin(delivery, owner(node))
+            log_of.begin(delivery, node.leases.owner)
             try:
                 letters.append(_letter(root, channels_of(root)[channel_id], delivery))
             except Unavailable as closed:  # without the master key nobody knows where it goes: others still go
@@ -138,10 +124,8 @@ def begin(root: Root, now: float, busy: Collection[str], room: int) -> tuple[lis
 
 def _take_back(root: Root, now: float) -> None:
     """What a process that is gone was sending: whether it arrived nobody knows, so it is sent again."""
-    log_of, node = deliveries_of(root), node_of(root)
-    for delivery in [log_of[each] for each in log_of.sending]:
-        if delivery.owner == owner(node):
-            continue
+    log_of, own = deliveries_of(root), node_of(root).leases.owner
+    for delivery in [log_of[name] for name in log_of.claims.abandoned({own})]:
         if delivery.kind == "test":
             if delivery.created_at < now - TEST_IS_OVER_S:  # any node may send one, and none is sent again
                 log_of.end(delivery, "failed", now, "the process ended while it was sent")
@@ -242,10 +226,5 @@ def begin_test(root: Root, channel: Channel, by: str, now: float) -> Letter:
     )
     delivery = Delivery(channel.id, channel.fields["name"], "test", (message_id,), now)
     log_of.put(delivery, now)
-    log_of.begin(delivery, owner(node))
+    log_of.begin(delivery, node.leases.owner)
     return _letter(root, channel, delivery)
-
-
-def owner(node: Node) -> str:
-    """This process, as a delivery names it."""
-    return f"{node.name}:{node.boot}"

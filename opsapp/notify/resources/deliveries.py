@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
+from opsapp.runtime.queue import Agenda, Claims
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
 
@@ -30,9 +32,9 @@ class Message(Persistent):
 
 
 class Deliveries(Folder):
-    """/api/notifications/deliveries. `queue`: channel id -> (due, id); `sending`: ids; ids are in the order of time.
-    `index`: ids behind what a filter asks for, `channel/status/id` with `*` for any; only what has ended has a status
-    there, for what has not is in the queues."""
+    """/api/notifications/deliveries. `queue`: channel id -> (due, id); `sending`: id -> the process that sends it.
+    Ids are in the order of time. `index`: ids behind what a filter asks for, `channel/status/id` with `*` for any; only
+    what has ended has a status there, for what has not is in the queues."""
 
     url = "/api/notifications/deliveries"
 
@@ -40,7 +42,7 @@ class Deliveries(Folder):
         super().__init__()
         self.messages = OOBTree()
         self.queue = OOBTree()
-        self.sending = OOTreeSet()
+        self.sending = OOBTree()
         self.index = OOTreeSet()
 
     def add_message(self, fields: dict[str, Any], now: float) -> str:
@@ -64,52 +66,61 @@ class Deliveries(Folder):
         self[timed_id(now, self._children)] = delivery
         self.index.insert(_key(delivery.channel_id, ANY, delivery.id))
 
+    @property
+    def claims(self) -> Claims:
+        return Claims(self.sending)
+
+    def agenda(self, channel_id: str) -> Agenda:
+        """What waits for a channel."""
+        return Agenda(self.queue.get(channel_id, ()))
+
+    def waiting_for(self, channel_id: str) -> list[Delivery]:
+        """The same as deliveries, the earliest first."""
+        return [self[delivery_id] for _, delivery_id in self.agenda(channel_id).rows]
+
     def wait(self, delivery: Delivery, due: float) -> None:
         """Queued until `due`."""
         self._take_off(delivery)
-        delivery.status, delivery.due, delivery.owner = "queued", due, None
+        delivery.status, delivery.due = "queued", due
         if delivery.channel_id not in self.queue:
             self.queue[delivery.channel_id] = OOTreeSet()
-        self.queue[delivery.channel_id].add((due, delivery.id))
+        self.agenda(delivery.channel_id).add(due, delivery.id)
 
     def begin(self, delivery: Delivery, owner: str) -> None:
         """The intent."""
         self._take_off(delivery)
-        self.sending.add(delivery.id)
-        delivery.status, delivery.owner = "sending", owner
+        self.claims.claim(delivery.id, owner)
+        delivery.status = "sending"
         delivery.attempts += 1
 
     def end(self, delivery: Delivery, status: str, now: float, error: str | None = None) -> None:
         """The outcome."""
         self._take_off(delivery)
-        delivery.status, delivery.error, delivery.owner, delivery.finished_at = status, error, None, now
+        delivery.status, delivery.error, delivery.finished_at = status, error, now
         self.index.update(_keys(delivery))
 
     def _take_off(self, delivery: Delivery) -> None:
         """Out of the queue and out of what is being sent."""
-        waiting = self.queue.get(delivery.channel_id)
-        if waiting is not None and (delivery.due, delivery.id) in waiting:
-            waiting.remove((delivery.due, delivery.id))
+        if delivery.channel_id in self.queue:
+            waiting = self.agenda(delivery.channel_id)
+            waiting.discard(delivery.due, delivery.id)
             if not waiting:
                 del self.queue[delivery.channel_id]
-        if delivery.id in self.sending:
-            self.sending.remove(delivery.id)
+        self.claims.release(delivery.id)
 
     def due(self, channel_id: str, now: float, most: int) -> list[Delivery]:
-        waiting = self.queue.get(channel_id, ())
-        ids = (
-            [each for (_, each), _ in zip(waiting.keys(None, (now, "g")), range(most), strict=False)] if waiting else []
-        )
-        return [self[each] for each in ids]
+        if channel_id not in self.queue:
+            return []
+        return [self[delivery_id] for _, delivery_id in self.agenda(channel_id).due(now, most)]
 
     def passed_by(self, delivery: Delivery, most: int) -> list[Delivery]:
         """What waits for the same channel though nothing holds it, was put into the log before, and is about the same
         thing."""
-        waiting = self.queue.get(delivery.channel_id, ())
-        older = [self[each] for _, (_, each) in zip(range(most), waiting, strict=False) if each < delivery.id]
-        older = [each for each in older if not each.held]
+        first = islice(self.agenda(delivery.channel_id).rows, most)
+        older = [self[other_id] for _, other_id in first if other_id < delivery.id]
+        older = [other for other in older if not other.held]
         keys = delivery.keys_told() if older else frozenset()
-        return [each for each in older if not keys.isdisjoint(each.keys_told())]
+        return [other for other in older if not keys.isdisjoint(other.keys_told())]
 
     def waiting(self) -> int:
         """How many have not left yet."""
@@ -130,8 +141,8 @@ class Deliveries(Folder):
 
     def _under_way(self, status: str, channel_id: str | None) -> list[str]:
         if status == "sending":
-            return [each for each in self.sending if channel_id in (None, self[each].channel_id)]
-        return [each for channel, waiting in self.queue.items() if channel_id in (None, channel) for _, each in waiting]
+            return [name for name in self.sending if channel_id in (None, self[name].channel_id)]
+        return [name for channel, waiting in self.queue.items() if channel_id in (None, channel) for _, name in waiting]
 
     def purge(self, before: float) -> bool:
         """Forget a page of what ended long ago; whether there may be more."""
@@ -167,7 +178,6 @@ class Delivery(Record):
         self.held: str | None = None  # why it waited at first: quiet_hours, digest
         self.attempts = 0
         self.error: str | None = None
-        self.owner: str | None = None
         self.finished_at: float | None = None
 
     @property
@@ -218,6 +228,13 @@ def index_all(root: Root) -> None:
     for delivery in log.values():
         ended = delivery.finished_at is not None
         log.index.update(_keys(delivery) if ended else [_key(delivery.channel_id, ANY, delivery.id)])
+
+
+def name_senders(root: Root) -> None:
+    """Evolve step: who sends a delivery stood in the delivery itself."""
+    log = deliveries_of(root)
+    if isinstance(log.sending, OOTreeSet):
+        log.sending = OOBTree({name: getattr(log[name], "owner", None) or "" for name in log.sending})
 
 
 def about(message: dict[str, Any]) -> dict[str, Any]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
 from opsapp.notify.logic.grouping import BEGINS, OVER, Before, Group, agenda
+from opsapp.runtime.queue import LAST, Agenda
 from opsapp.tree.root import Root
 
 GROUPS = "notify-groups"
 KEY, NAME = "key ", "name "
-LAST = "\U0010ffff"  # sorts after every key
 
 
 class Groups(Persistent):
@@ -81,7 +81,7 @@ class Groups(Persistent):
         self._name_root(key, group)
         group = {**group, "look_at": agenda(group, every_s)}
         self.groups[key] = group
-        self.agenda.add((group["look_at"], key))
+        Agenda(self.agenda).add(group["look_at"], key)
         if group["target"] is not None:
             self.targets.setdefault(f"{family_of(key)}:{group['target']}", key)
 
@@ -93,14 +93,14 @@ class Groups(Persistent):
         if self.targets.get(place) == key:
             del self.targets[place]
 
-    def due(self, now: float, most: int) -> Iterator[str]:
+    def due(self, now: float, most: int) -> list[str]:
         """Keys of groups to be looked at."""
-        return iter([key for (_, key), _ in zip(self.agenda.keys(None, (now, LAST)), range(most), strict=False)])
+        return [key for _, key in Agenda(self.agenda).due(now, most)]
 
     def _off_the_agenda(self, key: str) -> None:
         present = self.groups.get(key)
         if present is not None:
-            self.agenda.remove((present["look_at"], key))
+            Agenda(self.agenda).discard(present["look_at"], key)
 
 
 def family_of(key: str) -> str:
