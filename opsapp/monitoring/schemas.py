@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import colander
@@ -10,7 +9,7 @@ import colander
 from opsapp.lib.networks import network_problem
 from opsapp.monitoring.logic.history import RANGE_H, RESOLUTION_S
 from opsapp.monitoring.logic.score import GRADES as GRADE_BOUNDS
-from opsapp.monitoring.logic.settings import METHODS, OPTIONS, TYPES, path_problem, problems, url_problem
+from opsapp.monitoring.logic.settings import METHODS, OPTIONS, problems
 from opsapp.monitoring.logic.state import STATUSES
 from opsapp.monitoring.logic.statuspage import OVERALL
 from opsapp.monitoring.logic.uptime import DAYS as SLA_DAYS
@@ -30,6 +29,7 @@ from opsapp.web.fields import (
     check,
     name_text,
 )
+from opsapp.wire.monitortypes import TYPES, Setting, settings_by_types
 
 ABSENT = colander.drop  # a field that may be left out
 GRADES = tuple(name for _, name in GRADE_BOUNDS)
@@ -57,11 +57,18 @@ READ_ONLY = (
 )
 
 
-def _size_problem(value: Any) -> str | None:
-    return "is too large" if value is not None and len(json.dumps(value)) > 4000 else None
+def _own_settings(name: str, **more: Any) -> Any:
+    """A schema of the settings that only some types of monitors have, as their declarations say."""
+    return type(name, (Body,), {setting.name: _node(setting, **more) for setting, _ in settings_by_types()})
 
 
-class MonitorSettings(Body):
+def _node(setting: Setting, **more: Any) -> colander.SchemaNode:
+    value = {"text": Text(1, setting.most), "flag": Flag(), "json": Anything()}[setting.kind]
+    sound = check(lambda given: None if given is None else setting.problem(given))
+    return colander.SchemaNode(Nullable(value) if setting.default is None else value, validator=sound, **more)
+
+
+class MonitorSettings(_own_settings("OwnSettings", missing=ABSENT)):  # type: ignore[misc]
     """A monitor as it is written."""
 
     name = colander.SchemaNode(name_text())
@@ -81,10 +88,6 @@ class MonitorSettings(Body):
     degraded_ms = colander.SchemaNode(Nullable(Whole(1, 60_000)), missing=ABSENT)
     probe_from = colander.SchemaNode(ListOf(ID, 50, unique=True), missing=ABSENT)
     quorum = colander.SchemaNode(Whole(1, 50), missing=ABSENT)
-    keyword = colander.SchemaNode(Nullable(Text(1, 1000)), missing=ABSENT)
-    keyword_absent = colander.SchemaNode(Flag(), missing=ABSENT)
-    json_path = colander.SchemaNode(Nullable(Text(1, 500)), validator=check(path_problem), missing=ABSENT)
-    expected_value = colander.SchemaNode(Nullable(Anything()), validator=check(_size_problem), missing=ABSENT)
 
 
 class NewMonitor(MonitorSettings):
@@ -110,7 +113,7 @@ class Deleted(Body):
     status = colander.SchemaNode(Choice("deleted"))
 
 
-class MonitorRecord(Body):
+class MonitorRecord(_own_settings("OwnFields")):  # type: ignore[misc]
     id = colander.SchemaNode(ID)
     name = colander.SchemaNode(Text(1, 200))
     url = colander.SchemaNode(Text(0, 2000))
@@ -133,10 +136,6 @@ class MonitorRecord(Body):
     degraded_ms = colander.SchemaNode(Nullable(Whole()))
     probe_from = colander.SchemaNode(ListOf(ID))
     quorum = colander.SchemaNode(Whole())
-    keyword = colander.SchemaNode(Nullable(Text()))
-    keyword_absent = colander.SchemaNode(Flag())
-    json_path = colander.SchemaNode(Nullable(Text()))
-    expected_value = colander.SchemaNode(Nullable(Anything()))
     since = colander.SchemaNode(Whole())
     cause = colander.SchemaNode(Text(0, 2000))
     flapping = colander.SchemaNode(Flag())
@@ -216,7 +215,7 @@ def _reference_problem(text: str) -> str | None:
     kind = text.partition("://")[0]
     if kind not in {"http", "https", "tcp", "ping"}:
         return "must be an http, https, tcp or ping address"
-    return url_problem("http" if kind == "https" else kind, text)
+    return TYPES["http" if kind == "https" else kind].url_problem(text)
 
 
 NETWORK = colander.SchemaNode(Text(1, 64), validator=check(network_problem))

@@ -17,7 +17,6 @@ from .fields import (
     dumps,
     integer,
     json_object,
-    json_value,
     listing,
     loads,
     mapping,
@@ -29,6 +28,7 @@ from .fields import (
     text,
 )
 from .frames import MAX_TEXT_FRAME
+from .monitortypes import TYPES, message_fields
 
 AGENT, SERVER, BOTH = "agent", "server", "both"
 _SHA256 = text(64, low=64, pattern=r"[0-9a-f]{64}")
@@ -80,10 +80,9 @@ OUTCOME: Dict[str, Field] = {
     "metrics_after": may(json_object(65536), {}),
 }
 
-PROBES = ("http", "keyword", "json", "tcp", "ping", "dns", "tls")
 # What an agent is asked to look at; `allow` and `deny` are the networks that the server's configuration names.
 PROBE_TARGET: Dict[str, Field] = {
-    "type": need(choice(*PROBES)),
+    "type": need(choice(*(name for name, declared in TYPES.items() if declared.is_probed))),
     "url": need(text(2000, low=1)),
     "timeout": need(number(0.1, 60)),
     "expected_status": may(integer(100, 599)),
@@ -91,10 +90,7 @@ PROBE_TARGET: Dict[str, Field] = {
     "headers": may(mapping(text(4000), 50), {}),
     "follow_redirects": may(boolean(), True),
     "verify_tls": may(boolean(), True),
-    "keyword": may(text(1000), ""),
-    "keyword_absent": may(boolean(), False),
-    "json_path": may(text(500), ""),
-    "expected_value": may(json_value()),
+    **message_fields(),
     "allow": may(listing(text(64), 1000), []),
     "deny": may(listing(text(64), 1000), []),
 }

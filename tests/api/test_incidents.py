@@ -3,10 +3,10 @@
 import pytest
 
 from opsapp.monitoring.interfaces import IWarRoomSection
-from opsapp.monitoring.probes.outcome import Outcome
 from opsapp.monitoring.resources import incidents_of, part_updates
 from opsapp.runtime import events
 from opsapp.web.jsontext import dumps
+from opsapp.wire.probing import Outcome
 from tests.support.monitoring import DOWN, UP, Lookout
 
 PATH = "/api/monitoring/incidents"

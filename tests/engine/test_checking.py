@@ -12,12 +12,12 @@ from opsapp.monitoring.engine.maintenance import WindowEdges
 from opsapp.monitoring.engine.register import Register
 from opsapp.monitoring.logic.settings import options
 from opsapp.monitoring.logic.timetable import next_moment
-from opsapp.monitoring.probes.outcome import Outcome
 from opsapp.monitoring.resources import monitors_of
 from opsapp.runtime.measuring import flush
 from opsapp.series.observations import DOWN as DOWN_CODE
 from opsapp.series.observations import UP as UP_CODE
 from opsapp.series.process import Series
+from opsapp.wire.probing import Outcome
 from tests.support.monitoring import BLIND, DOWN, UP, Lookout
 
 

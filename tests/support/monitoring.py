@@ -6,7 +6,7 @@ import gevent
 
 from opsapp.monitoring.engine.checking import Checker
 from opsapp.monitoring.engine.watch import watch_of
-from opsapp.monitoring.probes.outcome import Outcome
+from opsapp.wire.probing import Outcome
 
 UP, DOWN, BLIND = Outcome(True, 12.0, "HTTP 200"), Outcome(False, None, "HTTP 500"), Outcome(None, None, "cannot look")
 

@@ -15,9 +15,10 @@ import pytest
 from gevent.pool import Pool
 
 from opsapp.lib.networks import AddressPolicy
-from opsapp.monitoring.probes.names import NameFailed, Names
-from opsapp.monitoring.probes.outcome import ProbeTarget, Refused
+from opsapp.monitoring.probes.names import AddressRefused, NameFailed, Names
 from opsapp.monitoring.probes.prober import Prober
+from opsapp.wire.monitortypes import TYPES
+from opsapp.wire.probing import ProbeTarget
 from tests.support.certificates import Authority
 from tests.support.targets import NameServer, blackhole, refused_port, website
 from tests.support.waiting import until
@@ -44,8 +45,9 @@ def site():
 
 
 def probe(prober, url, type="http", **settings):
-    settings = {"timeout": 15.0} | settings
-    return prober.probe(ProbeTarget("m1", type, url, **settings))
+    own = {setting.name for setting in TYPES[type].settings}
+    general = {name: value for name, value in settings.items() if name not in own}
+    return prober.probe(ProbeTarget("m1", type, url, **{"timeout": 15.0} | general, own=TYPES[type].own(settings)))
 
 
 def took(fn, *values, **settings):
@@ -439,7 +441,7 @@ def test_hosts_file_wins_and_is_read_again_when_it_changes(tmp_path):
 
 
 def test_refused_is_told_apart(prober):
-    with pytest.raises(Refused):
+    with pytest.raises(AddressRefused):
         prober.allowed_addresses("169.254.169.254", 1.0)
 
 

@@ -10,10 +10,8 @@ import time
 import pytest
 from cryptography import x509
 
-from opsapp.agent.probing import plain
-from opsapp.agent.probing.gate import Gate
-from opsapp.agent.probing.running import MOST, Probing, look
-from opsapp.wire import messages
+from opsapp.agent.probing.running import MOST, Probing, gate_of, look, message_of, target_of
+from opsapp.wire import messages, probing
 from opsapp.wire.fields import record
 from tests.support.certificates import Authority
 from tests.support.targets import NameServer, blackhole, refused_port, website
@@ -32,8 +30,8 @@ def asked(kind, url, **more):
 
 def seen(kind, url, **more):
     target = asked(kind, url, **more)
-    found = look(target, Gate(target))
-    return record(found, messages.PROBED)  # it fits into its message
+    found = look(target_of(target), gate_of(target))
+    return record(message_of(found), messages.PROBED)  # it fits into its message
 
 
 @pytest.fixture(scope="module")
@@ -136,9 +134,9 @@ def test_a_certificate_is_judged_and_its_days_are_told(authority, monkeypatch):
 def test_the_end_of_a_certificate_is_read_as_others_read_it(authority):
     path, _ = authority.issue("read")
     der = ssl.PEM_cert_to_DER_cert(pathlib.Path(path).read_text())
-    assert plain.not_after(der) == x509.load_der_x509_certificate(der).not_valid_after_utc.timestamp()
+    assert probing.not_after(der) == x509.load_der_x509_certificate(der).not_valid_after_utc.timestamp()
     with pytest.raises(Exception, match="unreadable"):
-        plain.not_after(der[:40])
+        probing.not_after(der[:40])
 
 
 def test_tcp_and_ping(site):
@@ -177,9 +175,9 @@ def test_dns(question, expected, ok, words, truncate):
 @pytest.mark.parametrize("path", ["/drip", "/silent"])
 def test_it_answers_in_time_whatever_the_target_does(site, path):
     answers, came = [], threading.Event()
-    probing = Probing(lambda kind, **said: (answers.append(said), came.set()))
+    running = Probing(lambda kind, **said: (answers.append(said), came.set()))
     began = time.monotonic()
-    probing.take("p1", asked("http", site.url.rstrip("/") + path, timeout=0.5))
+    running.take("p1", asked("http", site.url.rstrip("/") + path, timeout=0.5))
     assert came.wait(30)
     assert time.monotonic() - began >= 0.5
     assert answers[0]["id"] == "p1"
@@ -190,9 +188,9 @@ def test_it_answers_in_time_whatever_the_target_does(site, path):
 def test_only_so_many_at_once_and_the_others_are_unknown():
     with blackhole() as port:
         answers = []
-        probing = Probing(lambda kind, **said: answers.append(said["outcome"]))
+        running = Probing(lambda kind, **said: answers.append(said["outcome"]))
         for n in range(MOST + 1):
-            probing.take(f"p{n}", asked("http", f"http://127.0.0.1:{port}/", timeout=1))
+            running.take(f"p{n}", asked("http", f"http://127.0.0.1:{port}/", timeout=1))
         assert [answer["ok"] for answer in answers] == [None]
         until(lambda: len(answers) == MOST + 1, what="every answer")
         assert all(json.dumps(answer) for answer in answers)

@@ -5,7 +5,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from opsapp.monitoring.logic.quorum import decide
-from opsapp.monitoring.logic.settings import TYPES, complete, for_viewers, options, problems, searched, url_problem
+from opsapp.monitoring.logic.settings import complete, for_viewers, options, problems, searched
+from opsapp.wire.monitortypes import TYPES
 
 URLISH = st.one_of(
     st.text(),
@@ -14,7 +15,7 @@ URLISH = st.one_of(
 )
 
 
-@given(st.sampled_from(TYPES), URLISH)
+@given(st.sampled_from(list(TYPES)), URLISH)
 @example("http", "http://[")
 @example("http", "http://[::1")
 @example("http", "http://[v1.x]/")
@@ -24,7 +25,7 @@ URLISH = st.one_of(
 @example("tcp", "tcp://a:99999")
 @example("dns", "dns://a/" + "x" * 300)
 def test_any_text_is_an_address_or_has_a_reason(kind, url):
-    assert url_problem(kind, url) is None or url_problem(kind, url)
+    assert TYPES[kind].url_problem(url) is None or TYPES[kind].url_problem(url)
 
 
 @pytest.mark.parametrize(
@@ -40,7 +41,7 @@ def test_any_text_is_an_address_or_has_a_reason(kind, url):
     ],
 )
 def test_right_addresses(kind, url):
-    assert url_problem(kind, url) is None
+    assert TYPES[kind].url_problem(url) is None
 
 
 @pytest.mark.parametrize(

@@ -5,54 +5,48 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from typing import Any, Dict, List, Optional, Set
+from typing import Any, List, Set
 
+from opsapp.agent.transport import tls_context
 from opsapp.wire.addresses import AddressPolicy
+from opsapp.wire.probing import CertificateRefused, ProbeFailed, connect
 
 
-class Failed(Exception):
-    """The target is not as it should be; the text says why."""
+class SocketGate:
+    """A `Gate` over blocking sockets. `end` may be called from another thread: what blocks on a socket then returns."""
 
-
-class Unavailable(Exception):
-    """This host cannot look at such a target."""
-
-
-class Gate:
-    """One probe's way out. `end` may be called from another thread: what blocks on a socket then comes back."""
-
-    def __init__(self, target: Dict[str, Any]):
+    def __init__(self, timeout: float, policy: AddressPolicy):
         self.started = time.monotonic()
-        self.timeout: float = target["timeout"]
-        self._policy = AddressPolicy(target["allow"], target["deny"])
+        self.timeout = timeout
+        self._policy = policy
         self._lock = threading.Lock()
         self._sockets: Set[socket.socket] = set()
         self._ended = False
 
+    def now(self) -> float:
+        return time.time()
+
     def left(self) -> float:
-        """Seconds; TimeoutError when there are none."""
         left = self.started + self.timeout - time.monotonic()
         if left <= 0 or self._ended:
             raise TimeoutError
         return left
 
     def elapsed(self) -> float:
-        return milliseconds(time.monotonic() - self.started)
+        return round((time.monotonic() - self.started) * 1000, 2)
 
     def addresses(self, host: str) -> List[str]:
-        """Those of the host that may be reached."""
         try:
-            found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+            answers = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
         except (socket.gaierror, UnicodeError) as error:
-            raise Failed(f"name {host}: {error.args[-1] if error.args else error}") from None
-        every = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+            raise ProbeFailed(f"name {host}: {error.args[-1] if error.args else error}") from None
+        every = list(dict.fromkeys(str(answer[4][0]) for answer in answers))
         allowed = [address for address in every if self._policy.allows(address)]
         if not allowed:
-            raise Failed(f"the address {', '.join(every)} may not be reached")
+            raise ProbeFailed(f"the address {', '.join(every)} may not be reached")
         return allowed
 
     def open(self, address: str, kind: int, protocol: int = 0) -> socket.socket:
-        """A socket that ends with the probe."""
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         sock = socket.socket(family, kind, protocol)
         with self._lock:
@@ -60,26 +54,26 @@ class Gate:
         sock.settimeout(self.left())
         return sock
 
-    def connect(self, addresses: List[str], port: int) -> socket.socket:
-        """To the first address that answers; the last error when none does."""
-        last: Optional[OSError] = None
-        for address in addresses:
-            sock = self.open(address, socket.SOCK_STREAM)
-            try:
-                sock.connect((address, port))
-                return sock
-            except socket.timeout:
-                raise TimeoutError from None
-            except OSError as error:
-                self.close(sock)
-                last = error
-        raise last or OSError("no address")
+    def certificate(self, host: str, port: int, verify: bool) -> bytes:
+        return shown_certificate(self.secure(connect(self, self.addresses(host), port), host, verify=verify))
 
-    def adopt(self, wrapped: socket.socket, sock: socket.socket) -> None:
-        """TLS took the descriptor over."""
-        with self._lock:
+    def secure(self, sock: socket.socket, host: str, *, verify: bool) -> Any:
+        """The socket with TLS on it."""
+        import ssl
+
+        context = tls_context()
+        if not verify:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        sock.settimeout(self.left())
+        try:
+            wrapped = context.wrap_socket(sock, server_hostname=host)
+        except ssl.SSLCertVerificationError as error:
+            raise CertificateRefused(f"certificate: {error.verify_message}") from None
+        with self._lock:  # TLS took the descriptor over
             self._sockets.discard(sock)
             self._sockets.add(wrapped)
+        return wrapped
 
     def close(self, sock: socket.socket) -> None:
         with self._lock:
@@ -106,11 +100,9 @@ class Gate:
             sock.close()
 
 
-def milliseconds(seconds: float) -> float:
-    return round(max(0.0, seconds) * 1000, 2)
-
-
-def outcome(ok: Optional[bool], took: Optional[float], detail: str, **more: Any) -> Dict[str, Any]:
-    """Targets have a say in the detail: only what can be printed goes into the message, which would be refused else."""
-    plain = "".join(char if char.isprintable() else " " for char in detail[:500]).strip()
-    return {"ok": ok, "response_time_ms": took, "detail": plain, **more}
+def shown_certificate(wrapped: Any) -> bytes:
+    """The certificate of the other end of a TLS socket."""
+    der = wrapped.getpeercert(binary_form=True)
+    if not der:
+        raise ProbeFailed("no certificate was shown")
+    return bytes(der)

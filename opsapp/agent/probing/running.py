@@ -1,4 +1,4 @@
-"""Probes on their way: a thread looks, another one answers in time whether it has come back or not."""
+"""Probes under way: one thread looks, another one answers in time whether the first has come back or not."""
 
 from __future__ import annotations
 
@@ -6,22 +6,17 @@ import logging
 import threading
 from typing import Any, Callable, Dict, List
 
-from . import dns, plain, web
-from .gate import Failed, Gate, Unavailable, outcome
+from opsapp.wire.addresses import AddressPolicy
+from opsapp.wire.monitortypes import TYPES
+from opsapp.wire.probing import Outcome, ProbeTarget, guarded
+
+from . import web
+from .gate import SocketGate
 
 log = logging.getLogger("probing")
 MOST = 64  # under way at once, those included that have been answered for and still hang on a name
 SLACK_S = 0.25  # for a probe that notices by itself that its time is up
-
-PROBES: Dict[str, Callable[[Dict[str, Any], Gate], Dict[str, Any]]] = {
-    "http": web.probe,
-    "keyword": web.probe,
-    "json": web.probe,
-    "tcp": plain.tcp,
-    "ping": plain.ping,
-    "tls": plain.tls,
-    "dns": dns.probe,
-}
+_GENERAL = ("type", "url", "timeout", "expected_status", "method", "headers", "follow_redirects", "verify_tls")
 
 
 class Probing:
@@ -29,47 +24,53 @@ class Probing:
 
     def __init__(self, answer: Callable[..., None]):
         self._answer = answer
-        self._places = threading.BoundedSemaphore(MOST)
+        self._running = threading.BoundedSemaphore(MOST)
 
-    def take(self, name: str, target: Dict[str, Any]) -> None:
-        """From the session's thread."""
-        if self._places.acquire(blocking=False):
-            threading.Thread(target=self._wait_for, args=(name, target), daemon=True, name="probe").start()
+    def take(self, name: str, asked: Dict[str, Any]) -> None:
+        """From the session's thread; `asked` is a `messages.PROBE_TARGET`."""
+        if self._running.acquire(blocking=False):
+            threading.Thread(target=self._wait_for, args=(name, asked), daemon=True, name="probe").start()
         else:
-            self._answer("probed", id=name, outcome=outcome(None, None, "too many probes are under way"))
+            self._answer("probed", id=name, outcome=message_of(Outcome(None, None, "too many probes are under way")))
 
-    def _wait_for(self, name: str, target: Dict[str, Any]) -> None:
-        gate, found = Gate(target), []  # type: ignore[var-annotated]
-        looking = threading.Thread(target=self._look, args=(target, gate, found), daemon=True, name="looking")
-        looking.start()
-        looking.join(target["timeout"] + SLACK_S)
+    def _wait_for(self, name: str, asked: Dict[str, Any]) -> None:
+        target, gate = target_of(asked), gate_of(asked)
+        outcomes: List[Outcome] = []
+        prober = threading.Thread(target=self._look, args=(target, gate, outcomes), daemon=True, name="looking")
+        prober.start()
+        prober.join(target.timeout + SLACK_S)
         gate.end()
-        late = outcome(False, None, f"no answer within {target['timeout']:g} s")
-        self._answer("probed", id=name, outcome=found[0] if found else late)
+        late = Outcome(False, None, f"no answer within {target.timeout:g} s")
+        self._answer("probed", id=name, outcome=message_of(outcomes[0] if outcomes else late))
 
-    def _look(self, target: Dict[str, Any], gate: Gate, found: List[Dict[str, Any]]) -> None:
+    def _look(self, target: ProbeTarget, gate: SocketGate, outcomes: List[Outcome]) -> None:
         try:
-            found.append(look(target, gate))
+            outcomes.append(look(target, gate))
         finally:
-            self._places.release()
+            self._running.release()
 
 
-def look(target: Dict[str, Any], gate: Gate) -> Dict[str, Any]:
+def look(target: ProbeTarget, gate: SocketGate) -> Outcome:
     """One probe to its end; what went wrong is its outcome."""
+    probe = TYPES[target.type].probe or web.probe
     try:
-        return PROBES[target["type"]](target, gate)
-    except Unavailable as unavailable:
-        return outcome(None, None, str(unavailable))
-    except Failed as failed:
-        return outcome(False, None, str(failed))
-    except TimeoutError:
-        return outcome(False, None, f"no answer within {target['timeout']:g} s")
-    except OSError as error:
-        return outcome(False, gate.elapsed(), error.strerror or str(error) or type(error).__name__)
-    except ValueError as error:
-        return outcome(False, None, f"unreadable: {error}")
+        return guarded(lambda: probe(target, gate), target.timeout, gate.elapsed)
     except Exception:
-        log.exception("a probe failed: %s", target["type"])
-        return outcome(None, None, "the probe itself failed; the agent's log says how")
+        log.exception("a probe failed: %s", target.type)
+        return Outcome(None, None, "the probe itself failed; the agent's log says how")
     finally:
         gate.clear()
+
+
+def target_of(asked: Dict[str, Any]) -> ProbeTarget:
+    return ProbeTarget("", **{name: asked[name] for name in _GENERAL}, own=TYPES[asked["type"]].own(asked))
+
+
+def gate_of(asked: Dict[str, Any]) -> SocketGate:
+    return SocketGate(asked["timeout"], AddressPolicy(asked["allow"], asked["deny"]))
+
+
+def message_of(outcome: Outcome) -> Dict[str, Any]:
+    """Targets have a say in the detail: the message would be refused if it held what cannot be printed."""
+    plain = "".join(char if char.isprintable() else " " for char in outcome.detail[:500]).strip()
+    return outcome._replace(detail=plain)._asdict()

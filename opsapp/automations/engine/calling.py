@@ -12,10 +12,10 @@ from typing import Any
 from opsapp.lib.networks import AddressPolicy
 from opsapp.monitoring.logic.settings import options
 from opsapp.monitoring.probes import http
-from opsapp.monitoring.probes.outcome import ProbeTarget
 from opsapp.monitoring.probes.prober import Prober
 from opsapp.monitoring.probes.transfers import Reply
 from opsapp.runtime.node import Node
+from opsapp.wire.probing import ProbeTarget
 
 from .programs import Ended
 

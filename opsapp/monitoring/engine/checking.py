@@ -27,10 +27,10 @@ from opsapp.monitoring.logic.settings import options
 from opsapp.monitoring.logic.sharding import owner
 from opsapp.monitoring.logic.state import Verdict
 from opsapp.monitoring.logic.timetable import Timetable
-from opsapp.monitoring.probes.outcome import Outcome
 from opsapp.monitoring.probes.prober import Prober
 from opsapp.runtime.node import Node
 from opsapp.series.observations import FOREVER, NONE, PAUSED
+from opsapp.wire.probing import Outcome
 
 log = logging.getLogger(__name__)
 

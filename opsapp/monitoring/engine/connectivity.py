@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import gevent
 from gevent.lock import Semaphore
 
-from opsapp.monitoring.probes.outcome import ProbeTarget
 from opsapp.monitoring.probes.prober import Prober
 from opsapp.runtime.clock import Clock
+from opsapp.wire.probing import ProbeTarget
 
 
 class Connectivity:

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import gevent
 
 from opsapp.agents.engine.memory import memory_of
 from opsapp.agents.engine.sessions import request_probe
 from opsapp.agents.logic import status_of
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.engine.connectivity import Connectivity
 from opsapp.monitoring.engine.register import Entry
 from opsapp.monitoring.engine.watch import Watch
 from opsapp.monitoring.logic.quorum import decide
 from opsapp.monitoring.logic.settings import agent_of, options
-from opsapp.monitoring.probes.outcome import Outcome, ProbeTarget
 from opsapp.monitoring.probes.prober import Prober
 from opsapp.runtime.node import Node
+from opsapp.wire.monitortypes import TYPES
+from opsapp.wire.probing import Outcome, ProbeTarget
 
 PUSH_SLACK_S = 1.0
 OWN_NETWORK = "our own network is gone"
-_SENT = (
-    "type", "url", "timeout", "expected_status", "method", "headers", "follow_redirects", "verify_tls", "keyword",
-    "keyword_absent", "json_path", "expected_value",
-)  # fmt: skip
+_SENT = ("type", "url", "timeout", "expected_status", "method", "headers", "follow_redirects", "verify_tls")
 
 
 class Measuring:
@@ -104,7 +102,7 @@ class Measuring:
 def probe_from_agent(node: Node, agent_id: str, target: ProbeTarget) -> Outcome:
     """What an agent sees. It judges addresses by the networks of this configuration, as the server does."""
     section = options(node.config)
-    asked: dict[str, Any] = {name: getattr(target, name) for name in _SENT}
+    asked: JsonObject = {name: getattr(target, name) for name in _SENT} | TYPES[target.type].own(target.own)
     asked |= {"allow": list(section["allow_networks"]), "deny": list(section["deny_networks"])}
     seen = request_probe(node, agent_id, asked)
     return Outcome(None, None, f"agent {agent_id} cannot be asked") if seen is None else Outcome(**seen)

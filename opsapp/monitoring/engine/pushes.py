@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from opsapp.monitoring.engine.watch import watch_of
-from opsapp.monitoring.probes.outcome import Outcome
 from opsapp.runtime.node import Node
+from opsapp.wire.probing import Outcome
 
 
 def called(node: Node, monitor_id: str) -> None:

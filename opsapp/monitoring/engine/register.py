@@ -15,7 +15,6 @@ from math import inf
 from typing import Any, NamedTuple
 
 from opsapp.monitoring.logic.state import Rules, Standing
-from opsapp.monitoring.probes.outcome import Outcome, ProbeTarget
 from opsapp.monitoring.resources import Monitor, monitors_of
 from opsapp.runtime.clock import Clock
 from opsapp.runtime.events import Event
@@ -23,20 +22,13 @@ from opsapp.runtime.projection import Projection, names_of
 from opsapp.series.live import Live
 from opsapp.tree.damage import load
 from opsapp.tree.root import Root
+from opsapp.wire import monitortypes
+from opsapp.wire.probing import Outcome, ProbeTarget
 
-_TARGET = (
-    "timeout",
-    "expected_status",
-    "method",
-    "headers",
-    "follow_redirects",
-    "verify_tls",
-    "keyword_absent",
-    "expected_value",
-)
-
+_TARGET = ("timeout", "expected_status", "method", "headers", "follow_redirects", "verify_tls")
 _THRESHOLDS = ("certificate_warn_days", "retry_spacing_s", "flapping_changes", "flapping_window_s")
 DAY_S = 86400
+OWN_DEFAULTS = monitortypes.defaults()  # a type may have come after the monitor was stored
 SAME_END_S = 3600  # days are told to a hundredth of a day
 _NAMES: dict[tuple[str, ...], tuple[str, ...]] = {}  # of phases: a handful of them for all monitors
 _rules = lru_cache(maxsize=4096)(Rules)
@@ -125,14 +117,8 @@ class Entry:
         self.revision, self.push_token = monitor.revision, monitor.push_token
         settings = self.settings = monitor.settings
         self.judge_by(section)
-        self.target = ProbeTarget(
-            self.id,
-            settings["type"],
-            settings["url"],
-            keyword=settings["keyword"] or "",
-            json_path=settings["json_path"] or "",
-            **{name: settings[name] for name in _TARGET},
-        )
+        general = {name: settings[name] for name in _TARGET}
+        self.target = ProbeTarget(self.id, settings["type"], settings["url"], **general, own=settings.shared)
 
     def judge_by(self, section: dict[str, Any]) -> None:
         """The rules that its settings and the configuration come to; monitors that agree in them share them."""
@@ -168,25 +154,25 @@ class Entry:
 class Settings(Mapping[str, Any]):
     """A monitor's settings as plain values: its own name and URL, over what it shares with all that are set alike."""
 
-    __slots__ = ("_name", "_rest", "_url")
+    __slots__ = ("_name", "_url", "shared")
 
     def __init__(self, settings: dict[str, Any]):
         self._name, self._url = settings["name"], settings["url"]
-        rest = {name: value for name, value in settings.items() if name not in {"name", "url"}}
-        self._rest = _rest(json.dumps(rest, sort_keys=True))
+        rest = {name: value for name, value in (OWN_DEFAULTS | settings).items() if name not in {"name", "url"}}
+        self.shared = _rest(json.dumps(rest, sort_keys=True))
 
     def __getitem__(self, name: str) -> Any:
         if name == "name":
             return self._name
-        return self._url if name == "url" else self._rest[name]
+        return self._url if name == "url" else self.shared[name]
 
     def __iter__(self) -> Iterator[str]:
         yield "name"
         yield "url"
-        yield from self._rest
+        yield from self.shared
 
     def __len__(self) -> int:
-        return 2 + len(self._rest)
+        return 2 + len(self.shared)
 
 
 def by_name(entry: Entry) -> tuple[str, str]:

@@ -13,10 +13,10 @@ from opsapp.monitoring.engine.register import Entry, Register
 from opsapp.monitoring.engine.settling import Settling
 from opsapp.monitoring.logic.settings import options
 from opsapp.monitoring.logic.state import Seen, Verdict, hold, judge, steady
-from opsapp.monitoring.probes.outcome import Outcome
 from opsapp.runtime.node import Node
 from opsapp.series.observations import CODES, NONE
 from opsapp.tree.root import Root
+from opsapp.wire.probing import Outcome
 
 KEY = "opsapp.monitoring"
 

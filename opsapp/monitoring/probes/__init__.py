@@ -1,6 +1,6 @@
-"""How a target is measured: one file per monitor type behind `Prober.probe(target) -> Outcome`.
+"""How the server looks at targets: `Prober.probe(target) -> Outcome`. The types are `opsapp.wire.monitortypes`.
 
-Lives here: sockets, name resolution, the transfer loop. Must not: persistent objects, decisions about state
-(a probe says what it saw; `monitoring.logic.state` says what that means).
+Lives here: the hub's sockets, name resolution, web requests and the transfer loop. Must not: persistent objects,
+decisions about state (a probe says what it saw; `monitoring.logic.state` says what that means).
 Everything here runs in greenlets on the hub and never blocks it.
 """

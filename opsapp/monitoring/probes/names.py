@@ -22,6 +22,8 @@ import gevent
 import gevent.socket
 from gevent.event import AsyncResult
 
+from opsapp.wire.probing import ProbeFailed
+
 MAX_TTL = 3600.0
 MAX_ENTRIES = 20_000
 PER_SERVER_S = 2.0
@@ -29,8 +31,15 @@ HOSTS_S = 1.0
 RESOLV_CONF = "/etc/resolv.conf"
 
 
-class NameFailed(Exception):
+class NameFailed(ProbeFailed):
     """No address for this name; the text says why."""
+
+
+class AddressRefused(ProbeFailed):
+    """The address policy does not let the service reach these addresses."""
+
+    def __init__(self, addresses: str):
+        super().__init__(f"the address {addresses} may not be reached")
 
 
 @functools.lru_cache(maxsize=4096)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from opsapp.monitoring.logic.state import STATUSES
+from opsapp.wire import monitortypes
+
 from .shape import Act, Column, Field, Page, Part
 
-STATUSES = ("pending", "up", "degraded", "down", "maintenance", "paused", "unknown")
-TYPES = ("http", "keyword", "json", "tcp", "ping", "dns", "tls", "push", "agent")
+OWN_FIELDS = tuple(
+    Field(setting.name, f"{setting.label} (type {' or '.join(types)})", setting.kind, hint=setting.hint)
+    for setting, types in monitortypes.settings_by_types()
+)
 INCIDENT = (
     Column("Monitor", "monitor_name", link="/monitors/{monitor_id}"),
     Column("Status", "status", "state"),
@@ -69,11 +74,9 @@ MONITORS = (
                 "POST /api/monitoring/endpoints",
                 (
                     Field("name", "Name", required=True),
-                    Field("type", "Type", "choice", TYPES, True),
-                    Field("url", "Address (none for push)"),
-                    Field("keyword", "Keyword (type keyword)"),
-                    Field("json_path", "JSON path (type json)", hint="For example $.status"),
-                    Field("expected_value", "Expected value (JSON)", "json", hint='For example 200, true or "ok"'),
+                    Field("type", "Type", "choice", tuple(monitortypes.TYPES), True),
+                    Field("url", "Address (none for push)", hint=", ".join(monitortypes.addresses())),
+                    *OWN_FIELDS,
                     Field("interval", "Interval (s)", "number"),
                     Field("tags", "Tags (a, b)", "list"),
                 ),

@@ -1,4 +1,5 @@
-"""dns: a question to one resolver over UDP, and over TCP when the answer was cut. As much of RFC 1035 as that needs."""
+"""The dns probe: a question to one resolver over UDP, and over TCP when the answer was cut. As much of RFC 1035 as that
+needs. The target is `dns://resolver[:port]/name?type=A`; `expected_value`, when given, must be among the records."""
 
 from __future__ import annotations
 
@@ -6,35 +7,49 @@ import ipaddress
 import os
 import socket
 import struct
-from typing import Any, Dict, List, Tuple
-from urllib.parse import parse_qs, urlsplit
+from typing import Any, List, Optional, Tuple
+from urllib.parse import SplitResult, parse_qs, urlsplit
 
-from .gate import Failed, Gate, outcome
+from .probing import Gate, Outcome, ProbeFailed, ProbeTarget, connect
+from .urls import is_name
 
 TYPES = {"A": 1, "NS": 2, "CNAME": 5, "SOA": 6, "PTR": 12, "MX": 15, "TXT": 16, "AAAA": 28, "SRV": 33, "CAA": 257}
 CODES = {1: "FORMERR", 2: "SERVFAIL", 3: "NXDOMAIN", 4: "NOTIMP", 5: "REFUSED"}
 CUT, CODE, ANSWER = 0x0200, 0x000F, 0x8000
 
 
-def probe(target: Dict[str, Any], gate: Gate) -> Dict[str, Any]:
-    parts = urlsplit(target["url"])
-    name, kind = parts.path.strip("/"), parse_qs(parts.query).get("type", ["A"])[0].upper()
-    server = gate.addresses(parts.hostname or "")[0]
+def probe(target: ProbeTarget, gate: Gate) -> Outcome:
+    parts = urlsplit(target.url)
+    name, kind = _question_of(parts)
+    server, port = gate.addresses(parts.hostname or "")[0], parts.port or 53
     began = gate.elapsed()
     query = question(name, TYPES[kind])
-    answer = _over_udp(gate, server, parts.port or 53, query)
+    answer = _over_udp(gate, server, port, query)
     if struct.unpack("!H", answer[2:4])[0] & CUT:
-        answer = _over_tcp(gate, server, parts.port or 53, query)
+        answer = _over_tcp(gate, server, port, query)
     took = round(gate.elapsed() - began, 2)
-    wrong = _problem(answer, name, kind, target["expected_value"])
-    return outcome(not wrong, took, wrong or f"{kind} answered")
+    problem = _problem(answer, name, kind, target.own["expected_value"])
+    return Outcome(not problem, took, problem or f"{kind} answered")
+
+
+def _question_of(parts: SplitResult) -> Tuple[str, str]:
+    """The name and the type of record that an address asks for."""
+    return parts.path.strip("/"), parse_qs(parts.query).get("type", ["A"])[0].upper()
+
+
+def address_problem(parts: SplitResult) -> Optional[str]:
+    """What is wrong with an address, beside its host and port."""
+    name, kind = _question_of(parts)
+    if not name or not is_name(name):
+        return "must name what to ask for, as in dns://resolver/name?type=A"
+    return None if kind in TYPES else f"type must be one of {', '.join(sorted(TYPES))}"
 
 
 def question(name: str, kind: int) -> bytes:
     try:
         labels = [label.encode("idna") for label in name.rstrip(".").split(".")]
     except UnicodeError:
-        raise Failed(f"{name} is no name") from None
+        raise ProbeFailed(f"{name} is not a name") from None
     packed = b"".join(bytes([len(label)]) + label for label in labels) + b"\0"
     return os.urandom(2) + struct.pack("!HHHHH", 0x0100, 1, 0, 0, 0) + packed + struct.pack("!HH", kind, 1)
 
@@ -51,12 +66,12 @@ def _over_udp(gate: Gate, server: str, port: int, query: bytes) -> bytes:
 
 
 def _over_tcp(gate: Gate, server: str, port: int, query: bytes) -> bytes:
-    sock = gate.connect([server], port)
+    sock = connect(gate, [server], port)
     sock.sendall(struct.pack("!H", len(query)) + query)
     (size,) = struct.unpack("!H", _exactly(gate, sock, 2))
     answer = _exactly(gate, sock, size)
     if not _is_answer(answer, query):
-        raise Failed("the name server answered another question")
+        raise ProbeFailed("the name server answered another question")
     return answer
 
 
@@ -66,7 +81,7 @@ def _exactly(gate: Gate, sock: socket.socket, size: int) -> bytes:
         sock.settimeout(gate.left())
         piece = sock.recv(size - len(data))
         if not piece:
-            raise Failed("the name server closed the connection")
+            raise ProbeFailed("the name server closed the connection")
         data += piece
     return data
 
@@ -88,30 +103,30 @@ def _problem(answer: bytes, name: str, kind: str, expected: Any) -> str:
     if code:
         return f"{name}: {CODES.get(code, f'code {code}')}"
     try:
-        found = records(answer, TYPES[kind])
+        values = records(answer, TYPES[kind])
     except (IndexError, ValueError, struct.error):
         return f"{name}: an unreadable answer"
-    if not found:
+    if not values:
         return f"{name} has no {kind} record"
-    if expected is not None and _bare(str(expected)) not in map(_bare, found):
-        return f"{name}: {expected} is not among {', '.join(sorted(found))[:200]}"
+    if expected is not None and _bare(str(expected)) not in map(_bare, values):
+        return f"{name}: {expected} is not among {', '.join(sorted(values))[:200]}"
     return ""
 
 
 def records(answer: bytes, kind: int) -> List[str]:
     """The records of this type in the answer section, as text."""
     questions, answers = struct.unpack("!HH", answer[4:8])
-    at, found = 12, []
+    position, values = 12, []
     for _ in range(questions):
-        at = _name(answer, at)[1] + 4
+        position = _name(answer, position)[1] + 4
     for _ in range(answers):
-        at = _name(answer, at)[1]
-        its, _, _, size = struct.unpack("!HHIH", answer[at : at + 10])
-        at += 10
-        if its == kind:
-            found.append(_text(answer, at, size, kind))
-        at += size
-    return found
+        position = _name(answer, position)[1]
+        record_kind, _, _, size = struct.unpack("!HHIH", answer[position : position + 10])
+        position += 10
+        if record_kind == kind:
+            values.append(_text(answer, position, size, kind))
+        position += size
+    return values
 
 
 def _text(answer: bytes, at: int, size: int, kind: int) -> str:

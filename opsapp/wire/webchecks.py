@@ -1,0 +1,60 @@
+"""How answers of the web are judged, by server and agents alike: status, body, redirects. Must not: send anything."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional
+
+from .jsonpath import PathMissing, read_path, same_value, shown
+
+# What is wrong with a body, or nothing: (settings of the type, body, whether it was cut). Asked if the status is right.
+BodyCheck = Callable[[Mapping[str, Any], bytes, bool], str]
+# Sent to the host they were written for and to no other.
+_PRIVATE_HEADERS = {"authorization", "cookie", "proxy-authorization", "host"}
+_BODY_HEADERS = {"content-length", "content-type", "transfer-encoding"}
+
+
+def status_problem(status: int, expected: Optional[int]) -> str:
+    """What is wrong with a status, or nothing."""
+    if expected is not None:
+        return "" if status == expected else f"HTTP {status}, expected {expected}"
+    return "" if 200 <= status < 400 else f"HTTP {status}"
+
+
+def keyword_problem(own: Mapping[str, Any], body: bytes, _cut: bool) -> str:
+    is_there = own["keyword"] in body.decode("utf-8", errors="replace")
+    if is_there == own["keyword_absent"]:
+        return f"the text {own['keyword']!r} {'is there' if is_there else 'is missing'}"
+    return ""
+
+
+def json_problem(own: Mapping[str, Any], body: bytes, cut: bool) -> str:
+    if cut:
+        return f"the JSON body is larger than {len(body) // 1024} KiB"
+    path, expected = own["json_path"], own["expected_value"]
+    try:
+        value = read_path(json.loads(body), path)
+    except (ValueError, RecursionError):
+        return "the body is not JSON"
+    except PathMissing as missing:
+        return str(missing)
+    return "" if same_value(value, expected) else f"{path} is {shown(value)}, expected {shown(expected)}"
+
+
+class NextRequest(NamedTuple):
+    """How a request goes on after a redirect."""
+
+    method: str
+    headers: Dict[str, str]
+    keeps_body: bool
+
+
+def after_redirect(status: int, method: str, headers: Dict[str, str], same_host: bool) -> NextRequest:
+    """A form that was sent is not sent again; credentials stay with the host that they were written for."""
+    dropped = set() if same_host else set(_PRIVATE_HEADERS)
+    becomes_get = status == 303 or (status in (301, 302) and method == "POST")
+    if becomes_get:
+        dropped |= _BODY_HEADERS
+        method = "HEAD" if method == "HEAD" else "GET"
+    kept = {name: value for name, value in headers.items() if name.lower() not in dropped}
+    return NextRequest(method, kept, not becomes_get)

@@ -1,0 +1,300 @@
+"""The types of monitors, declared once: every one of them is in the form, the guide and the message to agents; and the
+probes that server and agents share, on answers that no real server gives."""
+
+import contextlib
+import pathlib
+import socket
+import struct
+import threading
+from calendar import timegm
+
+import pytest
+
+from opsapp.agent.probing.gate import SocketGate
+from opsapp.ui.plan.monitoring import MONITORS
+from opsapp.wire import dns, messages, probing, webchecks
+from opsapp.wire.addresses import AddressPolicy
+from opsapp.wire.fields import record
+from opsapp.wire.monitortypes import LARGEST, TYPES, settings_by_types
+from opsapp.wire.probing import Outcome, ProbeFailed, ProbeTarget, ProbeUnavailable, guarded
+from tests.support.targets import refused_port, udp_and_tcp
+
+GUIDE = pathlib.Path(__file__).resolve().parents[2] / "docs/guide/monitoring.md"
+
+
+def form_fields():
+    return {field.name: field for page in MONITORS for act in page.forms for field in act.fields}
+
+
+def test_every_type_and_each_of_its_settings_is_in_the_form():
+    fields = form_fields()
+    assert set(fields["type"].choices) == set(TYPES)
+    for setting, types in settings_by_types():
+        assert fields[setting.name].kind == setting.kind
+        assert all(name in fields[setting.name].label for name in types)
+    for declared in TYPES.values():
+        assert declared.address in fields["url"].hint
+
+
+def test_every_type_is_in_the_guide():
+    rows = GUIDE.read_text()
+    assert [name for name in TYPES if f"| `{name}` |" not in rows] == []
+
+
+@pytest.mark.parametrize("declared", [declared for declared in TYPES.values() if declared.is_probed])
+def test_every_type_that_is_probed_fits_into_the_message_to_agents(declared):
+    target = {"type": declared.name, "url": "x://y", "timeout": 5} | declared.own({})
+    assert record(target, messages.PROBE_TARGET)["type"] == declared.name
+
+
+@pytest.mark.parametrize("declared", [declared for declared in TYPES.values() if declared.address])
+def test_the_address_that_the_form_shows_is_a_right_one(declared):
+    assert declared.url_problem(declared.address.replace(":port", ":80").replace("AGENT_ID", "a1")) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "url", "words"),
+    [
+        ("http", "", "required"),
+        ("http", "http://a b/", "blanks"),
+        ("http", "http://[", "not a URL"),
+        ("http", "ftp://a/", "http:// or https://"),
+        ("http", "http:///x", "no host"),
+        ("tcp", "tcp://a", "tcp://host:port"),
+        ("tcp", "tcp://a:0", "tcp://host:port"),
+        ("dns", "dns://a/", "dns://resolver/name"),
+        ("dns", "dns://a/b?type=WKS", "one of A, AAAA"),
+        ("agent", "agent://a/b", "agent://AGENT_ID"),
+        ("push", "http://a/", "called itself"),
+    ],
+)
+def test_a_wrong_address_is_told_why(kind, url, words):
+    assert words in TYPES[kind].url_problem(url)
+
+
+def test_a_setting_is_judged_by_its_declaration():
+    problems = {setting.name: setting.problem for setting, _ in settings_by_types()}
+    assert "starts with $" in problems["json_path"]("a.b")
+    assert problems["json_path"]("$.a") is None
+    assert problems["expected_value"]("x" * LARGEST) == "is too large"
+    assert problems["expected_value"](7) is None
+    assert problems["keyword"]("x") is None
+
+
+@pytest.mark.parametrize(
+    ("error", "ok", "words"),
+    [
+        (ProbeUnavailable("no right"), None, "no right"),
+        (ProbeFailed("wrong"), False, "wrong"),
+        (TimeoutError(), False, "no answer within 3 s"),
+        (ValueError("odd"), False, "unreadable: odd"),
+        (OSError("gone"), False, "gone"),
+    ],
+)
+def test_what_goes_wrong_is_the_outcome(error, ok, words):
+    def check():
+        raise error
+
+    outcome = guarded(check, 3.0, lambda: 7.0)
+    assert (outcome.ok, outcome.detail) == (ok, words)
+
+
+@pytest.fixture
+def gate():
+    gate = SocketGate(5.0, AddressPolicy(deny=()))
+    yield gate
+    gate.clear()
+
+
+def test_the_next_address_is_tried_and_the_last_error_told(gate):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        assert probing.connect(gate, ["::1", "127.0.0.1"], port).getpeername() == ("127.0.0.1", port)
+    with pytest.raises(ConnectionRefusedError):
+        probing.connect(gate, ["127.0.0.1"], refused_port())
+    with pytest.raises(OSError, match="no address"):
+        probing.connect(gate, [], 80)
+
+
+def test_a_connection_that_takes_too_long_tries_no_other(gate):
+    class Slow(SocketGate):
+        def open(self, address, kind, protocol=0):
+            asked.append(address)
+            sock = super().open(address, kind, protocol)
+            sock.settimeout(0.01)
+            return sock
+
+    asked, slow = [], Slow(5.0, AddressPolicy(deny=()))
+    with socket.socket() as full, socket.socket() as first:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        first.connect(full.getsockname())
+        with pytest.raises(TimeoutError):
+            probing.connect(slow, ["127.0.0.1", "127.0.0.2"], full.getsockname()[1])
+    slow.clear()
+    assert asked == ["127.0.0.1"]
+
+
+@pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6])
+def test_an_echo_is_told_from_others(family):
+    token = b"0123456789abcdef"
+    request = probing.echo_request(family, 7, token)
+    reply = bytes([0 if family == socket.AF_INET else 129]) + request[1:]
+    assert probing.is_echo_reply(family, reply, token, raw=False)
+    assert not probing.is_echo_reply(family, request, token, raw=False)
+    assert not probing.is_echo_reply(family, reply, b"another", raw=False)
+    assert not probing.is_echo_reply(family, b"", token, raw=True)
+    headed = b"\x45" + bytes(19) + reply if family == socket.AF_INET else reply
+    assert probing.is_echo_reply(family, headed, token, raw=True)
+
+
+class NoICMP(SocketGate):
+    """A host whose system lets nobody ping; `allowed` makes a pair of sockets of which the other end answers."""
+
+    allowed = None
+
+    def open(self, address, kind, protocol=0):
+        if kind == self.allowed:
+            return Echoing()
+        raise PermissionError
+
+
+class Echoing:
+    """A raw socket: it hears its own request and others' replies first."""
+
+    type = socket.SOCK_RAW
+
+    def connect(self, address):
+        self.packets = []
+
+    def send(self, packet):
+        self.packets = [packet, b"", b"\x45" + bytes(19) + b"\x00" + packet[1:]]
+
+    def settimeout(self, seconds):
+        assert seconds > 0
+
+    def recv(self, size):
+        return self.packets.pop(0)
+
+
+def test_ping_falls_back_to_a_raw_socket_and_says_when_there_is_none():
+    target, gate = ProbeTarget("", "ping", "ping://127.0.0.1"), NoICMP(5.0, AddressPolicy(deny=()))
+    with pytest.raises(ProbeUnavailable, match="neither"):
+        probing.ping(target, gate)
+    gate.allowed = socket.SOCK_RAW
+    assert probing.ping(target, gate).detail == "echo received"
+
+
+def element(tag, *content):
+    joined = b"".join(content)
+    return bytes([tag, len(joined)]) + joined
+
+
+@pytest.mark.parametrize("version", [b"", element(0xA0, element(2, b"\x02"))])
+@pytest.mark.parametrize(
+    ("end", "year"),
+    [
+        (element(0x17, b"490101000000Z"), 2049),
+        (element(0x17, b"990101000000Z"), 1999),
+        (element(0x18, b"20600101000000Z"), 2060),
+    ],
+)
+def test_the_end_of_a_certificate_in_each_form(version, end, year):
+    fields = [element(2, b"\x01"), element(0x30), element(0x30)]
+    validity = element(0x30, element(0x17, b"200101000000Z"), end)
+    der = element(0x30, element(0x30, version, *fields, validity))
+    assert probing.not_after(der) == timegm((year, 1, 1, 0, 0, 0))
+    for size in range(len(der)):
+        with pytest.raises((ProbeFailed, ValueError)):
+            probing.not_after(der[:size])
+
+
+def header(query, flags=0x8000, answers=0):
+    return query[:2] + struct.pack("!HHHHH", flags, 1, answers, 0, 0) + query[12:]
+
+
+class Resolver:
+    """A name server that says what the test makes of each question: `udp` and `tcp` answer lists of messages."""
+
+    def __init__(self, udp, tcp=None):
+        self._sockets = udp_and_tcp()
+        self.port = self._sockets[0].getsockname()[1]
+        self._udp, self._tcp = udp, tcp
+
+    def __enter__(self):
+        threading.Thread(target=self._serve, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        for sock in self._sockets:
+            sock.close()
+
+    def _serve(self):
+        with contextlib.suppress(OSError):  # a question that was never asked
+            self._answer_one()
+
+    def _answer_one(self):
+        query, peer = self._sockets[0].recvfrom(4096)
+        for message in self._udp(query):
+            self._sockets[0].sendto(message, peer)
+        if self._tcp:
+            connection = self._sockets[1].accept()[0]
+            with connection:
+                message = self._tcp(connection.recv(4096)[2:])
+                connection.sendall(message)
+
+
+def asked(gate, resolver, name="a.example", expected=None):
+    target = ProbeTarget("", "dns", f"dns://127.0.0.1:{resolver.port}/{name}", own={"expected_value": expected})
+    return guarded(lambda: dns.probe(target, gate), 5.0, gate.elapsed)
+
+
+A_RECORD = b"\xc0\x0c" + struct.pack("!HHIH", 1, 1, 60, 4) + b"\xc0\x00\x02\x07"
+LOOPING = b"\xc0\x50" + struct.pack("!HHIH", 1, 1, 60, 4) + bytes(60)
+
+
+@pytest.mark.parametrize(
+    ("udp", "ok", "words"),
+    [
+        (lambda query: [b"noise", query, header(b"??" + query[2:]), header(query, 0x8003)], False, "NXDOMAIN"),
+        (lambda query: [header(query, 0x8009)], False, "code 9"),
+        (lambda query: [header(query, answers=1) + A_RECORD], True, "A answered"),
+        (lambda query: [header(query, answers=1) + A_RECORD.replace(b"\0\1", b"\0\5", 1)], False, "has no A record"),
+        (lambda query: [header(query, answers=2) + A_RECORD], False, "unreadable answer"),
+        (lambda query: [header(query, answers=1) + LOOPING], False, "unreadable answer"),
+        (lambda query: [header(query)], False, "has no A record"),
+    ],
+)
+def test_a_name_server_is_judged_by_its_answer_to_this_question(gate, udp, ok, words):
+    with Resolver(udp) as resolver:
+        outcome = asked(gate, resolver)
+    assert (outcome.ok, words in outcome.detail) == (ok, True), outcome
+
+
+@pytest.mark.parametrize(
+    ("tcp", "words"),
+    [
+        (lambda query: struct.pack("!H", len(query)) + query, "another question"),
+        (lambda query: b"\x00", "closed the connection"),
+    ],
+)
+def test_an_answer_over_tcp_is_judged_too(gate, tcp, words):
+    with Resolver(lambda query: [header(query, 0x8200)], tcp) as resolver:
+        assert words in asked(gate, resolver).detail
+
+
+def test_a_name_that_cannot_be_asked_for_is_told(gate):
+    with Resolver(lambda query: []) as resolver:
+        assert "is not a name" in asked(gate, resolver, name="a" * 64 + ".example").detail
+
+
+def test_bodies_and_redirects_are_judged():
+    own = {"json_path": "$.a", "expected_value": 1}
+    assert webchecks.json_problem(own, b"x" * 2048, True) == "the JSON body is larger than 2 KiB"
+    assert webchecks.json_problem(own, b"{}", False) == "$.a: nothing at 'a'"
+    assert webchecks.json_problem(own, b'{"a": 1}', False) == ""
+    headers = {"Cookie": "a", "Content-Type": "b", "X-C": "d"}
+    assert webchecks.after_redirect(307, "POST", headers, True) == ("POST", headers, True)
+    assert webchecks.after_redirect(302, "POST", headers, False) == ("GET", {"X-C": "d"}, False)
+    assert webchecks.after_redirect(303, "HEAD", headers, True).method == "HEAD"
+    assert Outcome(None).ok is None
