@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from zope.interface import Interface
 
 from opsapp.lib.problems import Conflict, Forbidden
-from opsapp.runtime.wakes import node_of
+from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 
 from . import logic

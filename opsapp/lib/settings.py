@@ -35,7 +35,7 @@ class Most(NamedTuple):
     entries: int
 
 
-class Check(NamedTuple):
+class CheckedBy(NamedTuple):
     """A function that answers what is wrong with a value, or None. It is not asked about null."""
 
     problem: Callable[[Any], str | None]

@@ -7,8 +7,8 @@ from typing import Any
 from opsapp.lib.problems import Conflict
 from opsapp.maintenance import logic
 from opsapp.maintenance.logic import HEALING, MAINTENANCE, Plan
+from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import readable
-from opsapp.runtime.wakes import node_of
 from opsapp.tree.damage import Damage
 from opsapp.tree.folder import Facet, Folder, Record
 from opsapp.tree.root import Root

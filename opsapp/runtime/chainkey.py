@@ -6,30 +6,26 @@ So it outlives a change of the master key, and whoever has the store alone canno
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from opsapp.lib.problems import Problem
+from opsapp.tree.root import Root
 
+from .base import NodeBase, base_of
 from .sealing import REGISTRY_KEY, Reseal
-from .wakes import node_of
-
-if TYPE_CHECKING:
-    from opsapp.tree.root import Root
-
-    from .node import Node
 
 NAME, PURPOSE = "chain_key", "chain key"
 OPENED = "opsapp.chain_key"
 
 
-def prepare(node: Node) -> None:
+def prepare(node: NodeBase) -> None:
     """Once the master key is there: the store gets the key of its chains."""
     node.transact(_make)
 
 
 def _make(root: Root) -> None:
     """In one transaction: the key is made, and what is there by then is signed with it."""
-    registry = node_of(root).registry
+    registry = base_of(root).registry
     seal = registry[REGISTRY_KEY]
     if root.system.get(NAME) is None and seal.present is not None:
         root.system[NAME] = seal.seal(secrets.token_hex(32), PURPOSE)
@@ -39,7 +35,7 @@ def _make(root: Root) -> None:
 
 def chain_key(root: Any) -> bytes:
     """The key, or nothing where it cannot be opened: what is linked then fails `verify` later."""
-    node = node_of(root)
+    node = base_of(root)
     sealed = root.system.get(NAME)
     if sealed is None:
         return b""

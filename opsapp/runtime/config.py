@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar, overload
 
-from opsapp.lib.settings import Check, Length
+from opsapp.lib.settings import CheckedBy, Length
 from opsapp.lib.zones import zone_problem
 
 Section = TypeVar("Section")
@@ -20,7 +20,7 @@ Section = TypeVar("Section")
 class General:
     """What belongs to no section."""
 
-    timezone: Annotated[str, Length(1, 60), Check(zone_problem)] = "UTC"
+    timezone: Annotated[str, Length(1, 60), CheckedBy(zone_problem)] = "UTC"
 
 
 class Configuration(dict[Any, Any]):

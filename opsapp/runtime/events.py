@@ -10,23 +10,22 @@ import json
 import logging
 import time
 from collections import deque
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from BTrees.LOBTree import LOBTree
 from BTrees.OOBTree import OOBTree
 from persistent import Persistent
 
 from opsapp.tree.damage import is_damage, reason_of
+from opsapp.tree.root import Root
 
-from .wakes import node_of, wake_after_commit
-
-if TYPE_CHECKING:
-    from opsapp.tree.root import Root
-
-    from .node import Node
+from .base import NodeBase, base_of
+from .wakes import wake_after_commit
 
 log = logging.getLogger(__name__)
+
+Positions = Mapping[str, int]  # by writer: the key of the last batch that was read
 
 RING = 10_000
 LOOK_S = 0.05  # for what other processes commit; of our own we are told
@@ -76,7 +75,7 @@ def emit(root: Root, kind: str, data: dict[str, Any]) -> None:
 
 
 def _begin_batch(root: Root) -> Batch:
-    node = node_of(root)
+    node = base_of(root)
     outbox = root.system["outbox"]
     tree = outbox.get(node.writer())
     if tree is None:
@@ -87,7 +86,7 @@ def _begin_batch(root: Root) -> Batch:
     return batch
 
 
-def read_since(root: Root, positions: dict[str, int]) -> tuple[dict[str, int], list[Event]]:
+def read_since(root: Root, positions: Positions) -> tuple[Positions, list[Event]]:
     """Every event behind `positions` (last key read per writer), in commit order, and the new positions."""
     found: list[Event] = []
     after = dict(positions)
@@ -112,7 +111,7 @@ def _told_by(writer: str, key: int, batch: Batch) -> list[Event]:
     return told
 
 
-def positions(root: Root) -> dict[str, int]:
+def positions(root: Root) -> Positions:
     """Where the outbox ends now: for a reader that has just read the state itself, and wants what comes after it."""
     return {writer: tree.maxKey() for writer, tree in root.system["outbox"].items() if tree}
 
@@ -183,10 +182,11 @@ class Listener:
 class Tail:
     """This node's view of the outbox: the last events in memory, and who listens. Lives on the hub."""
 
-    def __init__(self, node: Node):
+    def __init__(self, node: NodeBase):
         self.node = node
+        self.on_move: list[Callable[[Positions, Positions, list[Event]], None]] = []  # told where it has moved
         self._ring: deque[str] = deque(maxlen=RING)  # events as lines: ID KIND TIME DATA
-        self.positions: dict[str, int] = {}
+        self.positions: Positions = {}
         self.seen_transaction: Any = None
         self.listeners: list[Listener] = []
 
@@ -204,9 +204,19 @@ class Tail:
             if not event.kind.startswith("_")  # those are for listeners, not for readers who come later
         )
         self.positions, self.seen_transaction = after, last
-        self.node.projections.pass_over(before, after, fresh)
+        for moved in self.on_move:
+            moved(before, after, fresh)
         self._hand_on(fresh)
         return bool(fresh)
+
+    def start(self) -> None:
+        """Tail the outbox on every node; sweep it on one."""
+        node = self.node
+        every = LOOK_ALONE_S if node.exclusive else LOOK_S
+        node.supervisor.add("outbox", self.step, every=every, wake=("outbox",))
+        node.supervisor.add(
+            "outbox-sweep", lambda: node.transact(sweep, node.clock.now() - KEEP_S), every=60, lease="housekeeping"
+        )
 
     def _hand_on(self, fresh: list[Event]) -> None:
         """A few milliseconds and a few events at a time: thousands may listen, and each has to get on meanwhile. Who
@@ -235,7 +245,7 @@ class Tail:
         return [Event(id, kind, json.loads(data), float(at), data) for id, kind, at, data in rows]
 
 
-def _read_written(root: Root, positions: dict[str, int]) -> tuple[dict[str, int], list[Event]]:
+def _read_written(root: Root, positions: Positions) -> tuple[Positions, list[Event]]:
     """Transaction function: `read_since` with the text of each. Here, and not on the hub, where others would wait."""
     after, found = read_since(root, positions)
     return after, [event._replace(text=_packed(event.data)) for event in found]
@@ -244,12 +254,3 @@ def _read_written(root: Root, positions: dict[str, int]) -> tuple[dict[str, int]
 def _packed(data: dict[str, Any]) -> str:
     """As text an event takes a quarter of the memory, and readers get it as text anyway."""
     return json.dumps(data, separators=(",", ":"), default=str)
-
-
-def start(node: Node) -> None:
-    """Tail the outbox on every node; sweep it on one."""
-    every = LOOK_ALONE_S if node.nodes.exclusive else LOOK_S
-    node.supervisor.add("outbox", node.events.step, every=every, wake=("outbox",))
-    node.supervisor.add(
-        "outbox-sweep", lambda: node.transact(sweep, node.clock.now() - KEEP_S), every=60, lease="housekeeping"
-    )

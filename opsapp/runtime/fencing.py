@@ -12,15 +12,12 @@ import logging
 import secrets
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import ZODB
 from ZODB.FileStorage.FileStorage import FileStorage, packed_version
 
-from opsapp.tree.root import KEY
-
-if TYPE_CHECKING:
-    from opsapp.tree.root import Root
+from opsapp.tree.root import KEY, Root
 
 log = logging.getLogger(__name__)
 

@@ -7,16 +7,15 @@ each gigabyte. Lives here: writing it from time to time. Must not: be needed; an
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from .node import Node
+from .base import NodeBase
 
 EVERY_S = 30.0
 WORTH_BYTES = 32 << 20  # a tenth of a second to read
 
 
-def start(node: Node) -> None:
+def start(node: NodeBase) -> None:
     storages = [db.storage for db in node.store.databases.values() if hasattr(db.storage, "_save_index")]
     if storages:
         written: dict[str, int] = {}

@@ -8,20 +8,14 @@ outside the store carry it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from BTrees.OOBTree import OOBTree
 from persistent import Persistent
 
 from opsapp.lib.problems import Conflict
+from opsapp.tree.root import Root
 
+from .base import NodeBase, base_of
 from .fencing import next_token
-from .wakes import node_of
-
-if TYPE_CHECKING:
-    from opsapp.tree.root import Root
-
-    from .node import Node
 
 LEASE_S = 6.0
 
@@ -71,21 +65,19 @@ def release(root: Root, owner: str) -> None:
 def check(root: Root, name: str) -> int:
     """In a transaction that acts under a lease: its token, or Conflict. A takeover meanwhile fails the commit."""
     lease = root.system["leases"].get(name)
-    owner = node_of(root).leases.owner
-    if lease is None or lease.owner != owner:
+    if lease is None or lease.owner != base_of(root).owner:
         raise Conflict(f"this node does not hold the lease {name!r}", code="lease_lost")
     root._p_jar.readCurrent(lease)
     return lease.token
 
 
 class LeaseKeeper:
-    """This node's part. `exclusive`: the storage admits one process, so whatever an older one held is free."""
+    """This node's part. Where the storage admits one process, whatever an older one held is free."""
 
-    def __init__(self, node: Node, *, exclusive: bool, boot: str):
+    def __init__(self, node: NodeBase):
         self.node = node
-        self.owner = f"{node.name}:{boot}"
-        self.exclusive = exclusive
-        self.wanted: list[str] = []
+        self.wanted = node.supervisor.leases
+        node.supervisor.holds = self.holds
         self.held: dict[str, int] = {}
         self.renewed_at = float("-inf")
         self._watched: dict[str, tuple[int, float]] = {}
@@ -100,18 +92,18 @@ class LeaseKeeper:
 
     def step(self) -> bool:
         now = self.node.clock.monotonic()
-        if self.exclusive and self.held.keys() >= set(self.wanted):
+        if self.node.exclusive and self.held.keys() >= set(self.wanted):
             self.renewed_at = now  # nobody else can open this store: nothing to renew
             return False
         stale = {name: at_beat for name, (at_beat, since) in self._watched.items() if now - since >= LEASE_S}
         before = set(self.held)
         state = self._beat(stale)
-        if self.exclusive and any(owner != self.owner for owner, _, _ in state.values()):
+        if self.node.exclusive and any(owner != self.node.owner for owner, _, _ in state.values()):
             state = self._beat({name: row[1] for name, row in state.items()})
         self.renewed_at = now
-        self.held = {name: token for name, (owner, _, token) in state.items() if owner == self.owner}
+        self.held = {name: token for name, (owner, _, token) in state.items() if owner == self.node.owner}
         for name, (owner, at_beat, _) in state.items():
-            if owner != self.owner and self._watched.get(name, (None, 0))[0] != at_beat:
+            if owner != self.node.owner and self._watched.get(name, (None, 0))[0] != at_beat:
                 self._watched[name] = (at_beat, now)
         if set(self.held) - before:
             self.node.wake("leases")
@@ -119,11 +111,10 @@ class LeaseKeeper:
 
     def _beat(self, stale: dict[str, int]) -> dict[str, tuple[str, int, int]]:
         found: dict[str, tuple[str, int, int]] = self.node.transact(
-            beat, self.owner, self.wanted, stale, self.node.clock.now()
+            beat, self.node.owner, self.wanted, stale, self.node.clock.now()
         )
         return found
 
-
-def start(node: Node) -> None:
-    node.leases.step()
-    node.supervisor.add("leases", node.leases.step, every=LEASE_S / 4)
+    def start(self) -> None:
+        self.step()
+        self.node.supervisor.add("leases", self.step, every=LEASE_S / 4)

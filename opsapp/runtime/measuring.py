@@ -8,18 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from opsapp.lib.settings import Between
 from opsapp.series import erasing, folding
 from opsapp.series.history import history_root
+from opsapp.tree.root import Root
 
 from . import leases
-
-if TYPE_CHECKING:
-    from opsapp.tree.root import Root
-
-    from .node import Node
+from .base import NodeBase
 
 LEASE = "series"
 DAY_MS = 86_400_000
@@ -36,7 +33,7 @@ class SeriesRetention:
     merge_s: Annotated[float, Between(1, 3600)] = 60
 
 
-def start(node: Node) -> None:
+def start(node: NodeBase) -> None:
     """On every node the journal, since agents and push addresses report to any of them; folding where engines run."""
     node.supervisor.add("journal", partial(flush, node), every=1.0)
     node.supervisor.add("series-follow", partial(follow, node), every=1.0)
@@ -46,7 +43,7 @@ def start(node: Node) -> None:
         add("series-merge", partial(merge, node), every=lambda: node.config[SeriesRetention].merge_s)
 
 
-def flush(node: Node) -> bool:
+def flush(node: NodeBase) -> bool:
     """Commit what was observed since the last second; at once again while there is a backlog."""
     journal = node.series.journal
     if not journal.waiting:
@@ -56,19 +53,19 @@ def flush(node: Node) -> bool:
     return journal.backlog > 0
 
 
-def follow(node: Node) -> bool:
+def follow(node: NodeBase) -> bool:
     """Take what any node committed into this one's memory: the journal's tail, and the latest values."""
     node.transact(node.series.catch_up)
     node.series.tell()
     return False
 
 
-def fold(node: Node) -> bool:
+def fold(node: NodeBase) -> bool:
     """The journal into pieces; again while a commit was full."""
     return node.transact(_leased, _fold, now_ms(node), keep_ms(node)[0]) >= folding.OBSERVATIONS
 
 
-def merge(node: Node) -> bool:
+def merge(node: NodeBase) -> bool:
     """One slice of an hour or a day, or retention. When nothing is due: one day of what is gone, no more at once."""
     now = now_ms(node)
     worked = bool(
@@ -97,17 +94,17 @@ def _retire(_root: Root, history: Any, now: int, keep: tuple[int, int, int]) -> 
     return folding.retire(history, now, keep)
 
 
-def stop(node: Node) -> None:
+def stop(node: NodeBase) -> None:
     """At a clean stop: nothing observed is left in memory."""
     while flush(node):
         pass
 
 
-def now_ms(node: Node) -> int:
+def now_ms(node: NodeBase) -> int:
     return int(node.clock.now() * 1000)
 
 
-def keep_ms(node: Node) -> tuple[int, int, int]:
+def keep_ms(node: NodeBase) -> tuple[int, int, int]:
     """How long raw rows, five-minute and hourly roll-ups are kept."""
     keep = node.config[SeriesRetention]
     return keep.raw_days * DAY_MS, keep.fine_days * DAY_MS, keep.hourly_days * DAY_MS

@@ -7,15 +7,14 @@ and nothing is written.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from BTrees.OOBTree import OOBTree
 from persistent import Persistent
 
-if TYPE_CHECKING:
-    from opsapp.tree.root import Root
+from opsapp.tree.root import Root
 
-    from .node import Node
+from .base import NodeBase
 
 BEAT_S = 2.0
 LOOKED_FOR_S = 1.5 * BEAT_S  # as much of the time since our last look as counts
@@ -61,9 +60,8 @@ def leave(root: Root, name: str, boot: str) -> None:
 class Nodes:
     """This node's view of all nodes."""
 
-    def __init__(self, node: Node, *, exclusive: bool):
+    def __init__(self, node: NodeBase):
         self.node = node
-        self.exclusive = exclusive
         self.address = ""
         self._seen: dict[str, tuple[tuple[str, int], float]] = {}  # (boot, beat), and for how long it stood still
         self._looked_at = float("-inf")
@@ -107,8 +105,7 @@ class Nodes:
         known = self._known.get(name)
         return known[3] or None if known else None
 
-
-def start(node: Node) -> None:
-    if not node.nodes.exclusive:
-        node.nodes.step()
-        node.supervisor.add("nodes", node.nodes.step, every=BEAT_S)
+    def start(self) -> None:
+        if not self.node.exclusive:
+            self.step()
+            self.node.supervisor.add("nodes", self.step, every=BEAT_S)

@@ -11,21 +11,18 @@ import time
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 from ZODB.FileStorage import FileStorage
 
 from opsapp.lib.problems import Conflict, Invalid
 from opsapp.lib.settings import Between
+from opsapp.tree.root import Root
 
 from . import past, room
+from .base import NodeBase
 from .store import Store
-
-if TYPE_CHECKING:
-    from opsapp.tree.root import Root
-
-    from .node import Node
 
 log = logging.getLogger(__name__)
 
@@ -109,7 +106,7 @@ def is_due(done: Pack | None, size: int, now: float, settings: PackSettings) -> 
 class Packer:
     """Packs the embedded store of this process whenever it is due, at an hour of the day at which it disturbs least."""
 
-    def __init__(self, node: Node):
+    def __init__(self, node: NodeBase):
         self.node = node
         self._tried_at = -float("inf")
 
@@ -141,7 +138,7 @@ class Packer:
         log.info("store packed from=%s to=%s seconds=%.1f", before, after, time.monotonic() - began)
 
 
-def start(node: Node) -> None:
+def start(node: NodeBase) -> None:
     """On the hub, of the process that has an embedded store."""
     if all(isinstance(db.storage, FileStorage) for db in node.store.databases.values()):
         node.supervisor.add(

@@ -20,7 +20,7 @@ import select
 import socket
 import threading
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import gevent.socket
@@ -28,10 +28,8 @@ import h11
 
 from opsapp.lib.problems import Unavailable
 
+from .node import Node
 from .sealing import REGISTRY_KEY
-
-if TYPE_CHECKING:
-    from .node import Node
 
 HEADER = "X-Opsapp-Node"
 PURPOSE = "node to node"
@@ -125,7 +123,7 @@ def vouched(node: Node, method: str, target: str, value: str, request_id: str) -
     """Who asks, if a node of this cluster says so of this very request, just now and for the first time. A service
     whose store is its own has no other nodes."""
     said, _, proof = value.partition(".")
-    if node.nodes.exclusive or not _is_ours(node, method, target, said, proof):
+    if node.exclusive or not _is_ours(node, method, target, said, proof):
         return None
     try:
         name, at, nonce, digest, *who = json.loads(base64.urlsafe_b64decode(said))
@@ -239,7 +237,7 @@ def ask(node: Node, name: str, target: str, value: Any, caller: Caller = CLUSTER
 
 def others(node: Node) -> list[str]:
     """The other nodes that live and can be asked."""
-    if node.nodes.exclusive:
+    if node.exclusive:
         return []
     names = {*node.nodes.alive("web"), *node.nodes.alive("engine")} - {node.name}
     return sorted(name for name in names if node.nodes.address_of(name))

@@ -18,18 +18,16 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
+
+from persistent import Persistent
 
 from opsapp.tree.damage import Damage, is_damage, keys_of, load, reason_of
+from opsapp.tree.root import Root
 
 from . import events
+from .base import NodeBase, base_of
 from .clock import Clock
-from .wakes import node_of
-
-if TYPE_CHECKING:
-    from opsapp.tree.root import Root
-
-    from .node import Node
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +52,7 @@ class Projection(ABC, Generic[Item]):
     def __init__(self, clock: Clock):
         self.behind = True  # there may be something that it has not taken
         self.damaged: dict[str, Damage] = {}
-        self._positions: dict[str, int] | None = None  # None: read everything
+        self._positions: events.Positions | None = None  # None: read everything
         self._read_at = 0.0
         self._tried_at = 0.0
         self._put_at: dict[str, float] = {}
@@ -184,7 +182,7 @@ def names_of(root: Root, tree: Any, kind: str) -> list[str]:
     """The keys of a B-tree; a part of it that cannot be read is noted at the node and hides no other."""
     names, broken = keys_of(tree)
     lost = [Damage(f"part of the list of {kind}s", "", "", reason) for reason in broken]
-    node_of(root).projections.note(f"list of {kind}s", lost)
+    _note(root, f"list of {kind}s", lost)
     return names
 
 
@@ -206,21 +204,23 @@ def readable(folder: Any, kind: str, damaged: list[Damage] | None = None) -> Ite
         damaged.extend(found)
     connection: Any = folder._p_jar
     if connection is not None and connection.before is None:
-        node_of(folder).projections.note(kind, found)
+        _note(folder, kind, found)
+
+
+def _note(resource: Persistent, kind: str, damaged: list[Damage]) -> None:
+    """What was found when all of a kind were read last."""
+    noted = base_of(resource).noted_damage
+    if damaged or noted.get(kind):
+        noted[kind] = damaged
 
 
 class Projections:
     """All of this node, and the step that moves those which no other step moves."""
 
-    def __init__(self, node: Node):
+    def __init__(self, node: NodeBase, tail: events.Tail):
         self.node = node
         self._by_name: dict[str, Projection[Any]] = {}
-        self._noted: dict[str, list[Damage]] = {}  # by kind: of what is no projection
-
-    def note(self, kind: str, damaged: list[Damage]) -> None:
-        """What was found when all of a kind were read last."""
-        if damaged or self._noted.get(kind):
-            self._noted[kind] = damaged
+        tail.on_move.append(self.pass_over)
 
     def add(self, name: str, projection: Projection[Any]) -> None:
         self._by_name[name] = projection
@@ -251,9 +251,8 @@ class Projections:
     def damaged(self) -> list[Damage]:
         """What could not be read when it was tried last."""
         found = [damage for projection in tuple(self._by_name.values()) for damage in projection.damaged.values()]
-        found += [damage for noted in tuple(self._noted.values()) for damage in noted]
+        found += [damage for noted in tuple(self.node.noted_damage.values()) for damage in noted]
         return list({(damage.kind, damage.id): damage for damage in found}.values())
 
-
-def start(node: Node) -> None:
-    node.supervisor.add("projections", node.projections.step, every=EVERY_S, wake=(WAKE,))
+    def start(self) -> None:
+        self.node.supervisor.add("projections", self.step, every=EVERY_S, wake=(WAKE,))

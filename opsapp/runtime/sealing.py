@@ -15,20 +15,15 @@ import secrets
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from opsapp.lib.problems import Unavailable
-from opsapp.tree.root import KEY
+from opsapp.tree.root import KEY, Root
 
-from .wakes import node_of
-
-if TYPE_CHECKING:
-    from opsapp.tree.root import Root
-
-    from .node import Node
+from .base import NodeBase, base_of
 
 log = logging.getLogger(__name__)
 
@@ -135,7 +130,7 @@ def seal_of(root: Any) -> Seal:
     the transaction meets a conflict: so nothing comes to be sealed with a key that is about to go.
     """
     connection = root._p_jar
-    seal = node_of(root).registry[REGISTRY_KEY]
+    seal = base_of(root).registry[REGISTRY_KEY]
     if connection.before is None:
         system = connection.root()[KEY].system
         connection.readCurrent(system)
@@ -157,7 +152,7 @@ def file_beside(settings: dict[str, Any]) -> Path | None:
     return Path(uri[len("file://") :].partition("?")[0]).parent / NAME if uri.startswith("file://") else None
 
 
-def prepare(node: Node) -> None:
+def prepare(node: NodeBase) -> None:
     """At start-up: read or make the key, and see that it is the one that this store's secrets were sealed with."""
     path = key_file(node.registry.settings)
     known = node.transact(lambda root: root.system.get(CHECK))
@@ -175,7 +170,7 @@ def prepare(node: Node) -> None:
 
 def trouble(root: Any) -> str | None:
     """What is wrong with this node's master key, in words; None when nothing is."""
-    return _trouble(node_of(root).registry[REGISTRY_KEY], root.system.get(CHECK))
+    return _trouble(base_of(root).registry[REGISTRY_KEY], root.system.get(CHECK))
 
 
 def _trouble(seal: Seal, known: str | None) -> str | None:
@@ -215,7 +210,7 @@ def write(path: Path, lines: list[str], *, fresh: bool = False) -> None:
         part.unlink(missing_ok=True)
 
 
-def rekey(node: Node) -> int:
+def rekey(node: NodeBase) -> int:
     """A new master key, and everything sealed anew with it; how many values. May be repeated after a crash at any
     point: old keys leave the file only when nothing needs them.
 
@@ -258,14 +253,14 @@ def _go_by(root: Root, name: str, own: str) -> bool:
     return any(known != own for known in root.system["nodes"])
 
 
-def start(node: Node) -> None:
+def start(node: NodeBase) -> None:
     """On every node: take a key that has come into the file, drop one that has left it."""
     path = key_file(node.registry.settings)
     seen: list[Any] = [None]
     node.supervisor.add("master-key", lambda: node.lane("looking", 1).run(_look, node, path, seen), every=LOOK_S)
 
 
-def _look(node: Node, path: Path | None, seen: list[Any]) -> None:
+def _look(node: NodeBase, path: Path | None, seen: list[Any]) -> None:
     mark = path.stat().st_mtime_ns if path is not None and path.exists() else None
     if mark is None and seen[0] is not None:
         log.error("the file of the master key is gone: put it back before the next start: %s", path)

@@ -9,15 +9,14 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gevent
 from gevent.event import Event
 
 from opsapp.lib.problems import StoreAway
 
-if TYPE_CHECKING:
-    from .node import Node
+from .clock import Clock
 
 log = logging.getLogger(__name__)
 
@@ -29,8 +28,8 @@ Pace = float | Callable[[], float]  # seconds between two steps
 class Worker:
     """One step and how it fares. `lease`: it works only while this node holds the lease of that name."""
 
-    def __init__(self, node: Node, name: str, step: Callable[[], Any], every: Pace, lease: str | None):
-        self.node = node
+    def __init__(self, supervisor: Supervisor, name: str, step: Callable[[], Any], every: Pace, lease: str | None):
+        self.supervisor = supervisor
         self.name = name
         self.step = step
         self._every = every
@@ -77,10 +76,10 @@ class Worker:
         return self.every
 
     def _may_work(self) -> bool:
-        return self.lease is None or self.node.leases.holds(self.lease)
+        return self.lease is None or self.supervisor.holds(self.lease)
 
     def _went_well(self) -> None:
-        self.last_step = self.node.clock.monotonic()
+        self.last_step = self.supervisor.clock.monotonic()
         self.failures_in_a_row = 0
 
     def _went_wrong(self, problem: Exception) -> float:
@@ -89,11 +88,11 @@ class Worker:
         self.last_error = f"{type(problem).__name__}: {problem}"
         log.exception("step failed worker=%s in_a_row=%d", self.name, self.failures_in_a_row)
         if self.failures_in_a_row >= GIVE_UP_AFTER:
-            self.node.supervisor.give_up(self.name)
+            self.supervisor.give_up(self.name)
         return random.uniform(0.5, 1.0) * min(LONGEST_BACKOFF_S, 0.05 * 2**self.failures_in_a_row)
 
     def status(self) -> dict[str, Any]:
-        now, last = self.node.clock.monotonic(), self.last_step if self._may_work() else None
+        now, last = self.supervisor.clock.monotonic(), self.last_step if self._may_work() else None
         late = None if last is None else max(0.0, now - last - self.every)
         return {"name": self.name, "late_s": late, "errors": self.errors, "last_error": self.last_error}
 
@@ -101,8 +100,10 @@ class Worker:
 class Supervisor:
     """All workers of this node."""
 
-    def __init__(self, node: Node):
-        self.node = node
+    def __init__(self, clock: Clock):
+        self.clock = clock
+        self.leases: list[str] = []  # that its workers need
+        self.holds: Callable[[str], bool] = lambda lease: False
         self.workers: dict[str, Worker] = {}
         self._woken: dict[str, list[Worker]] = {}  # by the name that wakes them
         self.gave_up: str | None = None
@@ -117,11 +118,11 @@ class Supervisor:
         that answers them, for what the configuration may change."""
         if name in self.workers:
             raise ValueError(f"there is a worker {name!r} already")
-        worker = self.workers[name] = Worker(self.node, name, step, every, lease)
+        worker = self.workers[name] = Worker(self, name, step, every, lease)
         for waker in wake:
             self._woken.setdefault(waker, []).append(worker)
-        if lease is not None:
-            self.node.leases.want(lease)
+        if lease is not None and lease not in self.leases:
+            self.leases.append(lease)
         if self._running:
             self._spawn(worker)
         return worker

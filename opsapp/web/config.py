@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from opsapp.lib.networks import network_problem
-from opsapp.lib.settings import Between, Check, Length, Most
+from opsapp.lib.settings import Between, CheckedBy, Length, Most
 from opsapp.wire.urls import web_problem
 
-Network = Annotated[str, Length(1, 60), Check(network_problem)]
+Network = Annotated[str, Length(1, 60), CheckedBy(network_problem)]
 
 
 def _url_problem(value: str) -> str | None:
@@ -25,7 +25,7 @@ def _url_problem(value: str) -> str | None:
 class WebSettings:
     """`web`"""
 
-    base_url: Annotated[str | None, Length(1, 500), Check(_url_problem)] = None
+    base_url: Annotated[str | None, Length(1, 500), CheckedBy(_url_problem)] = None
     trusted_proxies: Annotated[tuple[Network, ...], Most(100)] = ()
     scrape_token: Annotated[str | None, Length(16, 200)] = None
 

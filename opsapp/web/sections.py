@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 import colander
 
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.lib.settings import Between, Check, Length, Most
+from opsapp.lib.settings import Between, CheckedBy, Length, Most
 
 from .fields import REQUIRED, Body, Choice, Flag, ListOf, Nullable, Number, Text, Whole, check
 
@@ -35,7 +35,7 @@ def _node(hint: Any, name: str, missing: Any) -> colander.SchemaNode:
     hint, marks = _without_marks(hint)
     hint, optional = _without_none(hint)
     kind = next((mark for mark in marks if isinstance(mark, colander.SchemaType)), None) or _kind(hint, marks)
-    checks = [mark.problem for mark in marks if isinstance(mark, Check)]
+    checks = [mark.problem for mark in marks if isinstance(mark, CheckedBy)]
     return colander.SchemaNode(
         Nullable(kind) if optional else kind,
         name=name,

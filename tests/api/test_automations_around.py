@@ -5,7 +5,7 @@ from opsapp.automations.engine import carrying, warroom
 from opsapp.automations.engine.carrying import take_up
 from opsapp.automations.engine.programs import Ended
 from opsapp.automations.resources import runs_of
-from opsapp.runtime.wakes import node_of
+from opsapp.runtime.node import node_of
 
 DOCUMENT = {
     "automations": [

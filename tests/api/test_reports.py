@@ -29,7 +29,7 @@ def watch(lookout, *phases, **settings):
 def fold_everything(service):
     node = service.node
     node.leases.held[measuring.LEASE] = 1
-    node.transact(leases.beat, node.leases.owner, [measuring.LEASE], {}, node.clock.now())
+    node.transact(leases.beat, node.owner, [measuring.LEASE], {}, node.clock.now())
     measuring.fold(node)
     while measuring.merge(node):
         pass

@@ -111,7 +111,7 @@ def test_a_takeover_while_the_work_is_under_way_undoes_the_work(pair):
 def test_a_clean_stop_gives_leases_back(pair):
     one, two = pair
     one.leases.step()
-    one.store.transact(leases.release, (one.leases.owner,))
+    one.store.transact(leases.release, (one.owner,))
     two.leases.step()
     assert two.leases.holds("pipeline")
 

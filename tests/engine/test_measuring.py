@@ -18,7 +18,7 @@ def look(node, number, seconds=100_000):
 
 def lead(node):
     node.leases.held[measuring.LEASE] = 1
-    node.transact(leases.beat, node.leases.owner, [measuring.LEASE], {}, node.clock.now())
+    node.transact(leases.beat, node.owner, [measuring.LEASE], {}, node.clock.now())
 
 
 def test_a_second_of_observations_is_committed_and_followed(service):

@@ -304,7 +304,6 @@ def test_after_a_crash_between_intent_and_outcome_it_is_sent_again(office):
     assert office.log()[0]["status"] == "sending"
     assert office.service.transact(sending.begin, office.clock.now(), frozenset(), 8)[0] == []
     office.node.boot = "another"
-    office.node.leases.owner = "box:another"
     office.service.transact(lambda root: setattr(root.system["leases"]["notify"], "owner", "box:another"))
     office.after(1)
     assert office.receiver.titles == ["[critical] Shop is down"]

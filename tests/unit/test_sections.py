@@ -6,12 +6,12 @@ from typing import Annotated, Literal
 import colander
 import pytest
 
-from opsapp.lib.settings import Between, Check, Length, Most
+from opsapp.lib.settings import Between, CheckedBy, Length, Most
 from opsapp.runtime.config import Configuration, General
 from opsapp.web.fields import Choice, fields_of
 from opsapp.web.sections import schema_of, value_of
 
-EVEN = Check(lambda number: "must be even" if number % 2 else None)
+EVEN = CheckedBy(lambda number: "must be even" if number % 2 else None)
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ from typing import Any
 from opsapp.agents.resources import Agent, agents_of, find_agent, keep_index, with_open_commands
 from opsapp.lib.problems import Invalid
 from opsapp.runtime.fencing import store_id
+from opsapp.runtime.node import node_of
 from opsapp.runtime.sealing import seal_of
-from opsapp.runtime.wakes import node_of, wake_after_commit
+from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 from opsapp.wire.commands import check_params
 from opsapp.wire.fields import WireError, dumps

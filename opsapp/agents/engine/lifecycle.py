@@ -7,7 +7,8 @@ from typing import NamedTuple
 from opsapp.agents import resources
 from opsapp.agents.resources import Agent, add_agent, agents_on, remove_agent, replace_key
 from opsapp.runtime.events import emit
-from opsapp.runtime.wakes import after_commit, node_of, wake_after_commit
+from opsapp.runtime.node import node_of
+from opsapp.runtime.wakes import after_commit, wake_after_commit
 from opsapp.series import erasing
 from opsapp.tree.root import Root
 

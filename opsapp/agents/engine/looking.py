@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 from opsapp.agents import logic
 from opsapp.agents.resources import Agent, AgentState, agents_of, conflicting, whole
-from opsapp.runtime.node import Node
-from opsapp.runtime.wakes import node_of
+from opsapp.runtime.node import Node, node_of
 from opsapp.tree.damage import NAMELESS
 from opsapp.tree.root import Root
 

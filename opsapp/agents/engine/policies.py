@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from opsapp.agents.resources import Agent, Policies, agents_of, find_agent
 from opsapp.lib.ids import digest
 from opsapp.lib.problems import Invalid
-from opsapp.runtime.wakes import node_of
+from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 from opsapp.wire.fields import WireError, record
 from opsapp.wire.policies import BUNDLE, BY_KEY, secret_of, sign

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opsapp.agents.resources import agents_of
+from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import readable
-from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
 
 from .directory import directory_of

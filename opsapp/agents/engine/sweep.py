@@ -6,8 +6,7 @@ from functools import partial
 
 from opsapp.agents.resources import agents_of, with_open_commands
 from opsapp.runtime import leases
-from opsapp.runtime.node import Node
-from opsapp.runtime.wakes import node_of
+from opsapp.runtime.node import Node, node_of
 from opsapp.tree.root import Root
 
 from . import commands, looking, reports

@@ -13,7 +13,7 @@ from opsapp.lib import chains
 from opsapp.lib.addresses import public
 from opsapp.lib.ids import new_id
 from opsapp.runtime.chainkey import chain_key
-from opsapp.runtime.wakes import node_of
+from opsapp.runtime.node import node_of
 from opsapp.tree.folder import Folder
 from opsapp.tree.root import Root
 

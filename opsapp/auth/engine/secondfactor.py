@@ -16,9 +16,8 @@ from opsapp.auth import resources
 from opsapp.auth.resources.secondfactor import PURPOSE
 from opsapp.lib.ids import digest
 from opsapp.lib.problems import Conflict, Invalid, Unauthenticated
-from opsapp.runtime.node import Node
+from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.sealing import seal_of
-from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
 
 from .accounts import prove, user_of

@@ -8,8 +8,7 @@ from opsapp.audit.engine import Actor, note, refused
 from opsapp.auth import resources
 from opsapp.auth.logic.names import username_problem
 from opsapp.lib.problems import Unauthenticated
-from opsapp.runtime.node import Node
-from opsapp.runtime.wakes import node_of
+from opsapp.runtime.node import Node, node_of
 from opsapp.tree.root import Root
 
 from .browsers import Held

@@ -55,7 +55,7 @@ def start(node: Node) -> None:
     carrier = node.registry[CARRIER] = carrying.Carrier(node)
     node.events.listen(carrier.on_event)
     node.at_stop(carrier.begin_stop, carrier.finish_stop)
-    if node.nodes.exclusive:
+    if node.exclusive:
         carrier.recover()  # nobody else can have a claim: what is there was left by a process that is gone
     node.supervisor.add("automations", carrier.step, every=0.25, wake=(flow.QUEUE,))
     node.supervisor.add("automations-lost", carrier.recover, every=2.0, wake=("nodes",), lease="automations")

@@ -10,7 +10,7 @@ from opsapp.approvals.resources import Approval
 from opsapp.automations.resources import Automation, Run, automations_of, digests, runs_of, with_parts
 from opsapp.lib.addresses import public
 from opsapp.lib.problems import Conflict
-from opsapp.runtime.wakes import node_of
+from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 
 from . import flow

@@ -155,7 +155,7 @@ class Carrier:
 
     def __init__(self, node: Node):
         self.node = node
-        self.owner = node.leases.owner
+        self.owner = node.owner
         self.tasks: dict[str, Task] = {}
         self.stopping = False
         self.ended: dict[str, int] = {}  # status -> how many since the start

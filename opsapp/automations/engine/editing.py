@@ -15,8 +15,9 @@ from opsapp.lib.ids import digest, new_id, new_token
 from opsapp.lib.problems import Conflict, Forbidden, Invalid
 from opsapp.notify.resources import channels_of
 from opsapp.runtime.events import emit
+from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import readable
-from opsapp.runtime.wakes import node_of, wake_after_commit
+from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 
 from . import approving, flow

@@ -17,7 +17,8 @@ from opsapp.automations.resources import Automation, Plan, Run, Standing, automa
 from opsapp.lib.problems import Conflict, Invalid, NotFound
 from opsapp.notify.engine import tell
 from opsapp.runtime.events import emit
-from opsapp.runtime.wakes import after_commit, node_of, wake_after_commit
+from opsapp.runtime.node import node_of
+from opsapp.runtime.wakes import after_commit, wake_after_commit
 from opsapp.tree.root import Root
 
 from . import approving, parents, remote

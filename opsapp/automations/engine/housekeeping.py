@@ -6,8 +6,7 @@ from functools import partial
 from itertools import islice
 
 from opsapp.automations.resources import Run, automations_of, runs_of, standing_of
-from opsapp.runtime.node import Node
-from opsapp.runtime.wakes import node_of
+from opsapp.runtime.node import Node, node_of
 from opsapp.tree.root import Root
 
 PAGE = 200

@@ -13,7 +13,7 @@ from opsapp.agents.engine import sessions_of
 from opsapp.automations.logic.runs import FINAL
 from opsapp.lib.problems import Unavailable
 from opsapp.runtime.events import Event
-from opsapp.runtime.wakes import node_of
+from opsapp.runtime.node import node_of
 
 from .pens import Pen
 

@@ -19,7 +19,8 @@ from opsapp.lib.problems import Conflict, Invalid, NotFound, Unavailable
 from opsapp.notify.engine import Confidential, tell
 from opsapp.notify.logic.delivering import CHANNEL
 from opsapp.notify.resources import channels_of
-from opsapp.runtime.wakes import after_commit, node_of
+from opsapp.runtime.node import node_of
+from opsapp.runtime.wakes import after_commit
 from opsapp.tree.root import Root
 
 from . import flow

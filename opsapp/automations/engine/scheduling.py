@@ -19,9 +19,8 @@ from opsapp.lib.problems import Conflict, Invalid
 from opsapp.notify.engine import tell
 from opsapp.runtime.events import Event
 from opsapp.runtime.leases import check
-from opsapp.runtime.node import Node
+from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.projection import Projection, names_of
-from opsapp.runtime.wakes import node_of
 from opsapp.tree.damage import is_damage
 from opsapp.tree.root import Root
 

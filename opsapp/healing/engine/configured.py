@@ -7,8 +7,8 @@ from typing import Any
 
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import TRUST, drop_rule, put_rule
+from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import readable
-from opsapp.runtime.wakes import node_of
 from opsapp.tree.damage import Damage
 from opsapp.tree.root import Root
 

@@ -8,7 +8,7 @@ from typing import Any
 from opsapp.healing.logic.graph import TYPES, Graph, mistakes
 from opsapp.healing.logic.rules import names_of
 from opsapp.healing.resources import healing_of
-from opsapp.runtime.wakes import node_of
+from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 
 from .fleet_access import fleet_access

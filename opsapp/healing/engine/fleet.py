@@ -12,8 +12,7 @@ from opsapp.lib.problems import Problem
 from opsapp.monitoring.engine.checking import request_check
 from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.resources import monitors_of
-from opsapp.runtime.node import Node
-from opsapp.runtime.wakes import node_of
+from opsapp.runtime.node import Node, node_of
 from opsapp.tree.root import Root
 
 from .inventory import Inventory, Member

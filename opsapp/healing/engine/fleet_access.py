@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from zope.interface import Interface
 
-from opsapp.runtime.wakes import node_of
+from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 
 from .inventory import Inventory

@@ -16,8 +16,8 @@ from opsapp.healing.logic import rules as logic
 from opsapp.healing.logic.forecast import DAY, Forecast, Point
 from opsapp.healing.resources import Healing, healing_of
 from opsapp.runtime import leases
+from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import readable
-from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
 from opsapp.wire.conditions import Comparison, Condition, Literal, Name, parse
 from opsapp.wire.readings import split

@@ -10,7 +10,7 @@ from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.stages.world import World
 from opsapp.maintenance.engine import healing_windows
 from opsapp.runtime import sealing
-from opsapp.runtime.wakes import node_of
+from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 
 from .fleet_access import fleet_access

@@ -13,7 +13,7 @@ from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.stages import alone
 from opsapp.lib.problems import NotFound
 from opsapp.runtime import leases
-from opsapp.runtime.wakes import node_of
+from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 
 from . import world

@@ -20,8 +20,8 @@ from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.world import World
 from opsapp.lib.problems import Problem
 from opsapp.runtime import leases
+from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import readable
-from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
 
 from . import arrivals, cases, commands, entries, offline_policies, suggestions, world

@@ -13,7 +13,8 @@ from opsapp.healing.resources import healing_of
 from opsapp.healing.stages import correlation
 from opsapp.healing.stages.world import World
 from opsapp.notify.interfaces import Cause, Failure
-from opsapp.runtime.wakes import after_commit, node_of
+from opsapp.runtime.node import node_of
+from opsapp.runtime.wakes import after_commit
 from opsapp.tree.root import Root
 
 from . import failures, world

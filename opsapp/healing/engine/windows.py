@@ -6,7 +6,8 @@ from opsapp.healing.logic.windows import ActiveWindow, effect_of
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages.correlation import spread
 from opsapp.maintenance.engine import active_windows
-from opsapp.runtime.wakes import node_of, wake_after_commit
+from opsapp.runtime.node import node_of
+from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 
 from .settings import settings_of

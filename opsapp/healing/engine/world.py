@@ -15,8 +15,8 @@ from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.resources.rules import TRUST
 from opsapp.healing.stages.world import SERVER, Host, Reading, World
 from opsapp.monitoring.resources import incidents_of
+from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import readable
-from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
 from opsapp.wire.conditions import parse
 

@@ -13,7 +13,8 @@ from persistent import Persistent
 from opsapp.healing.logic.rules import names_of
 from opsapp.healing.stages.turns import ACTS
 from opsapp.lib.ids import new_id
-from opsapp.runtime.wakes import node_of, wake_after_commit
+from opsapp.runtime.node import node_of
+from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 
 QUEUE = "healing"

@@ -22,7 +22,7 @@ from opsapp.healing.logic.thresholds import Skip, thresholds_of
 from opsapp.healing.stages import ledger as stage
 from opsapp.runtime.chainkey import chain_key
 from opsapp.runtime.events import emit
-from opsapp.runtime.wakes import node_of
+from opsapp.runtime.node import node_of
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
 

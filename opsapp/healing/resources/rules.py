@@ -13,7 +13,8 @@ from opsapp.healing.logic.thresholds import Thresholds, thresholds_of
 from opsapp.healing.stages.trust import Trust, evidence, needs, redefine
 from opsapp.lib.problems import Conflict
 from opsapp.runtime.events import emit
-from opsapp.runtime.wakes import after_commit, node_of
+from opsapp.runtime.node import node_of
+from opsapp.runtime.wakes import after_commit
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
 

@@ -10,7 +10,7 @@ from typing import Any
 from opsapp.maintenance.interfaces import IScopeKind
 from opsapp.maintenance.logic import HEALING, MAINTENANCE, Active, Span, active, covers, current, following
 from opsapp.maintenance.resources import HealingWindow, plans_of, windows_of
-from opsapp.runtime.wakes import node_of
+from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 
 from .board import board_of

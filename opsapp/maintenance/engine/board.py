@@ -14,8 +14,9 @@ from zope.interface import Interface
 from opsapp.maintenance.logic import HEALING, Active, Plan, current, steady_until
 from opsapp.maintenance.resources import KIND, HealingWindow, windows_of, zone_of
 from opsapp.runtime.events import Event, emit
+from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import Projection, names_of
-from opsapp.runtime.wakes import after_commit, node_of
+from opsapp.runtime.wakes import after_commit
 from opsapp.tree.damage import load
 from opsapp.tree.root import Root
 

@@ -13,7 +13,8 @@ from opsapp.maintenance import logic
 from opsapp.maintenance.interfaces import IScopeKind, IWindowEnded
 from opsapp.maintenance.resources import HealingWindow, Window, windows_of, zone_of
 from opsapp.runtime.events import emit
-from opsapp.runtime.wakes import after_commit, node_of
+from opsapp.runtime.node import node_of
+from opsapp.runtime.wakes import after_commit
 from opsapp.tree.root import Root
 
 from .board import EVENT, IBoard

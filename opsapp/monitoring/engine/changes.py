@@ -13,7 +13,7 @@ from opsapp.monitoring.logic.settings import agent_of, problems
 from opsapp.monitoring.logic.state import Standing
 from opsapp.monitoring.resources import Incident, Monitor, add_monitor, incidents_of, monitors_of, remove_monitor
 from opsapp.runtime import events
-from opsapp.runtime.wakes import node_of
+from opsapp.runtime.node import node_of
 from opsapp.series.observations import NONE
 from opsapp.tree.root import Root
 

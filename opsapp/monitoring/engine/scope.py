@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.resources import monitors_of
+from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import readable
-from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
 
 

@@ -9,7 +9,8 @@ from opsapp.notify.interfaces import ISilence
 from opsapp.notify.logic import LONGEST_TEXT, LONGEST_TITLE, SEVERITIES, clip
 from opsapp.notify.resources import inbox
 from opsapp.notify.resources.confidential import SEALED, Confidential, seal
-from opsapp.runtime.wakes import node_of, wake_after_commit
+from opsapp.runtime.node import node_of
+from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 
 from .settings import QUEUE

@@ -8,8 +8,9 @@ from typing import Any
 from opsapp.lib.problems import Invalid
 from opsapp.notify.resources import Channel, channels_of, deliveries_of
 from opsapp.notify.resources.channels import SHOWN, add_channel, change_channel, readdress
+from opsapp.runtime.node import node_of
 from opsapp.runtime.sealing import seal_of
-from opsapp.runtime.wakes import node_of, wake_after_commit
+from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 
 from .courier import service_of

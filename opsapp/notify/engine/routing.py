@@ -13,8 +13,8 @@ from opsapp.notify.resources.confidential import SEALED
 from opsapp.notify.resources.deliveries import Deliveries
 from opsapp.notify.resources.groups import Groups, family_of, groups_of
 from opsapp.runtime import leases
-from opsapp.runtime.node import Node
-from opsapp.runtime.wakes import node_of, wake_after_commit
+from opsapp.runtime.node import Node, node_of
+from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 
 from .settings import LEASE, SENDING, options

@@ -18,10 +18,9 @@ from opsapp.notify.logic import delivering, texts
 from opsapp.notify.resources import Channel, Deliveries, Delivery, channels_of, deliveries_of
 from opsapp.notify.resources.confidential import opened
 from opsapp.runtime import leases
-from opsapp.runtime.node import Node
+from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.queue import until_stored
 from opsapp.runtime.sealing import seal_of
-from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
 
 from . import courier
@@ -114,7 +113,7 @@ def begin(root: Root, now: float, busy: Collection[str], room: int) -> tuple[lis
             continue
         delivery = _next(root, channel_id, now, options(node)["burst"])
         if delivery is not None:
-            log_of.begin(delivery, node.leases.owner)
+            log_of.begin(delivery, node.owner)
             try:
                 letters.append(_letter(root, channels_of(root)[channel_id], delivery))
             except Unavailable as closed:  # without the master key nobody knows where it goes: others still go
@@ -124,7 +123,7 @@ def begin(root: Root, now: float, busy: Collection[str], room: int) -> tuple[lis
 
 def _take_back(root: Root, now: float) -> None:
     """What a process that is gone was sending: whether it arrived nobody knows, so it is sent again."""
-    log_of, own = deliveries_of(root), node_of(root).leases.owner
+    log_of, own = deliveries_of(root), node_of(root).owner
     for delivery in [log_of[name] for name in log_of.claims.abandoned({own})]:
         if delivery.kind == "test":
             if delivery.created_at < now - TEST_IS_OVER_S:  # any node may send one, and none is sent again
@@ -226,5 +225,5 @@ def begin_test(root: Root, channel: Channel, by: str, now: float) -> Letter:
     )
     delivery = Delivery(channel.id, channel.fields["name"], "test", (message_id,), now)
     log_of.put(delivery, now)
-    log_of.begin(delivery, node.leases.owner)
+    log_of.begin(delivery, node.owner)
     return _letter(root, channel, delivery)

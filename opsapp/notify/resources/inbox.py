@@ -7,8 +7,8 @@ from typing import Any
 from BTrees.OOBTree import OOBTree
 from persistent.mapping import PersistentMapping
 
+from opsapp.runtime.node import node_of
 from opsapp.runtime.queue import Inbox
-from opsapp.runtime.wakes import node_of
 from opsapp.tree.root import Root
 
 INBOX = "notify-inbox"

@@ -22,7 +22,8 @@ from opsapp.healing.engine.inventory import Member
 from opsapp.healing.resources import healing_of
 from opsapp.lib.problems import Conflict
 from opsapp.runtime import leases
-from opsapp.runtime.wakes import node_of, wake_after_commit
+from opsapp.runtime.node import node_of
+from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 
 if TYPE_CHECKING:

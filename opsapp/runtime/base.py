@@ -1,0 +1,137 @@
+"""NodeBase: what every part of a node needs. The clock, the store, the threads, the workers, the configuration.
+
+The parts of a node (leases, events, projections) are built upon it; `runtime.node` puts them together. So no part needs
+to know the whole.
+"""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from persistent import Persistent
+
+from opsapp.lib.problems import Invalid
+from opsapp.series.process import Series
+from opsapp.tree.damage import Damage
+
+from .clock import Clock
+from .config import Configuration
+from .hub import Hub, Lane, LeadLane
+from .store import Store
+from .supervisor import Supervisor
+
+ENGINE_THREADS = 2
+
+
+class NodeBase:
+    """Plain values go in and out of `transact`; persistent objects never leave it."""
+
+    def __init__(
+        self,
+        databases: dict[str, Any],
+        registry: Any,
+        *,
+        name: str | None = None,
+        roles: frozenset[str] = frozenset({"web", "engine"}),
+        clock: Clock | None = None,
+        config: Configuration | None = None,
+        exclusive: bool = True,
+    ):
+        self.name = name or socket.gethostname().split(".")[0].lower()
+        self.roles = roles
+        self.registry = registry
+        self.clock = clock or Clock()
+        self.config = config or Configuration()
+        self.exclusive = exclusive  # the storage admits one process
+        self.boot = secrets.token_hex(4)
+        self.started_at = self.clock.now()
+        self.store = Store(databases)
+        self.hub = Hub()
+        self.supervisor = Supervisor(self.clock)
+        self.series = Series(self.name, self.transact)
+        self.noted_damage: dict[str, list[Damage]] = {}  # by kind: of what no projection reads
+        self.pack_problem: str | None = None  # why the store was not packed when it was due
+        self._lanes: dict[str, Lane] = {}
+        self._writers: dict[int, int] = {}
+        self._writers_lock = threading.Lock()
+        for db in databases.values():
+            db.opsapp_node = self
+
+    @property
+    def owner(self) -> str:
+        """Who this process is in the store: its name, and which of its runs."""
+        return f"{self.name}:{self.boot}"
+
+    def transact(self, fn: Callable[..., Any], *values: Any) -> Any:
+        """`fn(root, *values)` in a short transaction of its own; a plain answer."""
+        return self.lead_lane("transact", ENGINE_THREADS).run(self.store.transact, fn, values)
+
+    def transact_at(self, at: int, fn: Callable[..., Any], *values: Any) -> Any:
+        """`fn(root, *values)` over the tree as it was at the end of the second `at`; read-only, a plain answer. Gone
+        when that lies before the pack horizon or the last schema step; Invalid when it lies in the future."""
+        if at > self.clock.now():
+            raise Invalid({"as_of": "lies in the future"})
+        return self.lane("transact", ENGINE_THREADS).run(self.store.transact_at, at, fn, values)
+
+    def last_transaction(self) -> Any:
+        """What was committed last. A storage keeps that behind the lock which a commit holds while it waits for the
+        disk: no question for the hub."""
+        return self.lane("looking", 1).run(self.store.db.lastTransaction)
+
+    def lane(self, name: str, size: int = 2) -> Lane:
+        """The lane of this name: blocking work in at most `size` native threads (the first call decides)."""
+        lane = self._lanes.get(name)
+        if lane is None:
+            lane = self._lanes[name] = Lane(self.hub, name, size)
+        return lane
+
+    def lead_lane(self, name: str, size: int = 2) -> Lane:
+        """The same for short work that is mostly Python."""
+        lane = self._lanes.get(name)
+        if lane is None:
+            lane = self._lanes[name] = LeadLane(self.hub, name, size)
+        return lane
+
+    def post(self, fn: Callable[..., Any], *values: Any) -> None:
+        """From any thread: run `fn` soon on the hub (now, where there is no hub)."""
+        self.hub.post(fn, *values)
+
+    def spawn(self, fn: Callable[..., Any], *values: Any) -> None:
+        """From any thread: a supervised greenlet of its own (now, where there is no hub)."""
+        if self.hub.running:
+            self.hub.post(self.supervisor.spawn, fn, *values)
+        else:
+            fn(*values)
+
+    def wake(self, *names: str) -> None:
+        """From any thread: whoever works these queues looks at once."""
+        if self.hub.is_here():  # each observation wakes somebody: not by a greenlet of its own
+            for name in names:
+                self.supervisor.wake(name)
+        elif self.hub.running:
+            for name in names:
+                self.hub.post(self.supervisor.wake, name)
+
+    def writer(self) -> str:
+        """A name for the calling thread that no other thread of the cluster has now; few over the node's life."""
+        ident = threading.get_ident()
+        with self._writers_lock:
+            slot = self._writers.get(ident)
+            if slot is None:
+                alive = sys._current_frames().keys()
+                self._writers = {thread: used for thread, used in self._writers.items() if thread in alive}
+                taken = set(self._writers.values())
+                slot = self._writers[ident] = next(n for n in range(len(taken) + 1) if n not in taken)
+        return f"{self.name}.{slot}"
+
+
+def base_of(resource: Persistent) -> NodeBase:
+    """The node that has opened the database of this resource: the root, or anything stored below it."""
+    connection: Any = resource._p_jar
+    node: NodeBase = connection.db().opsapp_node
+    return node
