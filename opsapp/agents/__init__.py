@@ -28,7 +28,7 @@ FORWARDABLE = (
 def includeme(config):
     from opsapp.maintenance.interfaces import IScopeKind
 
-    from .engine import directory, executor, relay
+    from .engine import directory, executor, outputs, relay
     from .engine.figures import figures
     from .engine.memory import remember
     from .engine.scope import AgentScope
@@ -47,6 +47,7 @@ def includeme(config):
     config.add_preparation(directory.prepare)
     config.add_preparation(remember)
     config.add_preparation(prepare)
+    config.add_preparation(outputs.prepare)
     config.add_preparation(relay.prepare)
     config.add_preparation(executor.prepare)
     config.add_engine(executor.start)

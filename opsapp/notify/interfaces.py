@@ -21,7 +21,7 @@ class Failure(NamedTuple):
     since: float | None = None
 
 
-class Cause(NamedTuple):
+class RootCause(NamedTuple):
     """What a failure comes from: `name` is the failed target above it that is the root cause; None: it is its own.
     `wait`: what it hangs on was not measured since, or may have failed, so that another cause may come to light."""
 

@@ -5,9 +5,9 @@ import os
 import pytest
 
 from opsapp.agents.engine import executor
-from opsapp.automations.engine import carrying
-from opsapp.automations.engine.carrying import take_up
-from opsapp.automations.engine.programs import Ended
+from opsapp.automations.engine import carrier
+from opsapp.automations.engine.carrier import take_up
+from opsapp.automations.engine.programs import AttemptEnd
 
 SCRIPT = {"name": "One", "type": "script", "params": {"script": "true"}}
 OWNER = "box:test"
@@ -46,7 +46,7 @@ def take(service):
 
 
 def finish(service, job, status="done", text=""):
-    service.transact(carrying.finish, job["run_id"], OWNER, job["attempt"], text, Ended(status, 0, None))
+    service.transact(carrier.finish, job["run_id"], OWNER, job["attempt"], text, AttemptEnd(status, 0, None))
 
 
 def run_of(client, run_id):
@@ -451,7 +451,7 @@ def test_inputs_that_are_wrong_themselves_are_not_called_undeclared(service):
 @pytest.fixture
 def shared(service):
     """The executor runs as the service's own user."""
-    service.app.registry[executor.WHOSE] = executor.Whose("opsapp", os.geteuid(), True)
+    service.app.registry[executor.WHOSE] = executor.ExecutorUser("opsapp", os.geteuid(), True)
     return service
 
 

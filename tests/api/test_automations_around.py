@@ -1,9 +1,9 @@
 """Automations as code, and what they say in the war room."""
 
 from opsapp.agents import resources as agents
-from opsapp.automations.engine import carrying, warroom
-from opsapp.automations.engine.carrying import take_up
-from opsapp.automations.engine.programs import Ended
+from opsapp.automations.engine import carrier, warroom
+from opsapp.automations.engine.carrier import take_up
+from opsapp.automations.engine.programs import AttemptEnd
 from opsapp.automations.resources import runs_of
 from opsapp.runtime.node import node_of
 
@@ -130,5 +130,5 @@ def test_scripts_that_the_configuration_forbids_later_do_not_run(service):
     assert service.transact(take_up, "box:test", frozenset(), 10)[0] == []
     assert service.vera.get(f"/api/automations/runs/{run['run_id']}").json["status"] == "failed"
     assert service.otto.post(f"/api/automations/{automation}/run", status=409).json["code"] == "forbidden_here"
-    service.transact(carrying.finish, run["run_id"], "box:test", 1, "", Ended("done", 0, None))
+    service.transact(carrier.finish, run["run_id"], "box:test", 1, "", AttemptEnd("done", 0, None))
     assert service.vera.get(f"/api/automations/runs/{run['run_id']}").json["status"] == "failed"

@@ -4,7 +4,7 @@ stores."""
 import pytest
 from BTrees.OOBTree import OOTreeSet
 
-from opsapp.automations.engine.carrying import take_up
+from opsapp.automations.engine.carrier import take_up
 from opsapp.automations.resources import automations_of, gather_standings, standing_of
 from opsapp.automations.resources.automations import AutomationState
 from opsapp.automations.resources.standing import RECENT, Standings

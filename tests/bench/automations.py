@@ -7,7 +7,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from opsapp.automations.engine.carrying import take_up
+from opsapp.automations.engine.carrier import take_up
 from opsapp.automations.engine.scheduling import LEASE, Scheduler
 from tests.bench import Row
 from tests.support.app import Service

@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from opsapp.automations.engine.carrying import take_up
+from opsapp.automations.engine.carrier import take_up
 from opsapp.automations.engine.scheduling import LEASE, Scheduler
 from tests.support.app import Service
 from tests.support.clock import FakeClock

@@ -5,9 +5,9 @@ import yaml
 from BTrees.OOBTree import OOTreeSet
 
 from opsapp.notify.engine import courier, routing, sending, tell
-from opsapp.notify.engine.courier import Outcome
+from opsapp.notify.engine.courier import SendOutcome
 from opsapp.notify.engine.running import purge, sender_of
-from opsapp.notify.interfaces import Cause, ICauses, ISilence
+from opsapp.notify.interfaces import ICauses, ISilence, RootCause
 from opsapp.notify.logic.delivering import STATUSES
 from opsapp.notify.resources import channels_of, deliveries_of, inbox
 from opsapp.notify.resources.deliveries import index_all, name_senders
@@ -228,7 +228,7 @@ def test_what_nobody_ever_takes_holds_up_nothing_else(office, monkeypatch):
     takes = courier.hand_over
 
     def refuses(letter, timeout):
-        return Outcome("too much") if "Too much" in letter.title else takes(letter, timeout)
+        return SendOutcome("too much") if "Too much" in letter.title else takes(letter, timeout)
 
     monkeypatch.setattr(courier, "hand_over", refuses)
     office.receiver.status = 200
@@ -335,9 +335,9 @@ def test_an_outcome_that_comes_too_late_changes_nothing(office):
     office.tell()
     office.after(5)
     (entry,) = office.log()
-    office.service.transact(sending.finish, entry["id"], Outcome("late"), office.clock.now())
+    office.service.transact(sending.finish, entry["id"], SendOutcome("late"), office.clock.now())
     assert office.log()[0]["status"] == "sent"
-    office.service.transact(sending.finish, "nobody", Outcome(None), office.clock.now())
+    office.service.transact(sending.finish, "nobody", SendOutcome(None), office.clock.now())
 
 
 def test_a_silent_target_is_not_told_of(office):
@@ -356,7 +356,8 @@ class TestRootCauses:
         """Everything depends on the router."""
         office.channel()
         office.node.registry.registerUtility(
-            lambda root, failures, now: {each: Cause("router") for each in failures if each.target != "router"}, ICauses
+            lambda root, failures, now: {each: RootCause("router") for each in failures if each.target != "router"},
+            ICauses,
         )
 
     def test_what_fails_for_anothers_sake_is_told_with_it(self, office):

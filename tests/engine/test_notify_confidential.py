@@ -2,7 +2,7 @@
 
 import pytest
 
-from opsapp.automations.engine.carrying import take_up
+from opsapp.automations.engine.carrier import take_up
 from opsapp.runtime import sealing
 from opsapp.runtime.sealing import REGISTRY_KEY, Seal
 

@@ -3,18 +3,20 @@
 import pytest
 
 from opsapp.approvals.engine import expire
-from opsapp.automations.engine import carrying, housekeeping, request_run, run_state
-from opsapp.automations.engine.approving import accepted
-from opsapp.automations.engine.carrying import recover, take_up
-from opsapp.automations.engine.programs import Ended
+from opsapp.automations.engine import carrier, housekeeping, request_run, run_state
+from opsapp.automations.engine.approval_requests import accepted
+from opsapp.automations.engine.carrier import recover, take_up
+from opsapp.automations.engine.programs import AttemptEnd
 from opsapp.automations.logic.runs import STATUSES
-from opsapp.automations.resources import Run, board_of, index_runs, runs_of
+from opsapp.automations.resources import Run, RunBoard, board_of, index_runs, runs_of
+from opsapp.automations.resources.runs import OutputChunk
+from tests.support.stores import Stores
 
 OWNER = "box:test"
 
 
 class Desk:
-    """ServerActionRunner that carry out what the test says."""
+    """Hands that carry out what the test says."""
 
     def __init__(self, service):
         self.service = service
@@ -33,8 +35,8 @@ class Desk:
         """Every run that waits for hands ends so."""
         jobs = self.take()
         for job in jobs:
-            outcome = Ended(status, 0 if status == "done" else 1, reason)
-            self.service.transact(carrying.finish, job["run_id"], OWNER, job["attempt"], "", outcome)
+            outcome = AttemptEnd(status, 0 if status == "done" else 1, reason)
+            self.service.transact(carrier.finish, job["run_id"], OWNER, job["attempt"], "", outcome)
         return len(jobs)
 
     def record(self, run):
@@ -122,7 +124,7 @@ def test_a_late_end_from_a_node_that_was_given_up_changes_nothing(desk):
     run = desk.run(desk.make())
     (job,) = desk.take()
     desk.service.transact(recover, frozenset())
-    desk.service.transact(carrying.finish, job["run_id"], OWNER, 1, "late", Ended("done", 0, None))
+    desk.service.transact(carrier.finish, job["run_id"], OWNER, 1, "late", AttemptEnd("done", 0, None))
     assert (desk.status(run), desk.record(run)["output"]) == ("lost", "")
 
 
@@ -363,3 +365,21 @@ def test_a_script_from_before_the_rule_about_placeholders_fails_and_is_not_execu
     record = desk.record(run)
     assert record["status"] == "failed"
     assert "{{input:who}} stands inside single quotes" in record["reason"]
+
+
+@pytest.mark.parametrize(("kind", "before"), [(OutputChunk, "Chunk"), (RunBoard, "Board")])
+def test_what_an_older_store_calls_by_another_name_still_loads(tmp_path, kind, before):
+    made, now = kind("text", 1.0) if kind is OutputChunk else kind(), kind.__name__
+    stores = Stores(tmp_path)
+    kind.__name__ = kind.__qualname__ = before
+    try:
+        stores.transact(lambda root: root.update(made=made))
+    finally:
+        kind.__name__ = kind.__qualname__ = now
+        stores.close()
+    assert b"%s\n" % before.encode() in (tmp_path / "main.fs").read_bytes()
+    stores = Stores(tmp_path)
+    try:
+        assert stores.transact(lambda root: type(root["made"])) is kind
+    finally:
+        stores.close()

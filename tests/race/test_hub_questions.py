@@ -4,7 +4,7 @@ import threading
 
 import gevent
 
-from opsapp.agents.engine import sessions_of
+from opsapp.agents.engine.sessions import sessions_of
 
 
 def test_the_sessions_ask_what_was_committed_last_in_a_thread(service, monkeypatch):

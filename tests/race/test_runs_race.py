@@ -6,9 +6,9 @@ import pytest
 
 from opsapp.approvals.engine import Voter, decide, expire
 from opsapp.automations.engine import request_run
-from opsapp.automations.engine.carrying import finish, take_up
+from opsapp.automations.engine.carrier import finish, take_up
 from opsapp.automations.engine.editing import Editor, update
-from opsapp.automations.engine.programs import Ended
+from opsapp.automations.engine.programs import AttemptEnd
 from opsapp.automations.resources import automations_of, board_of, runs_of
 from opsapp.lib.problems import Conflict
 from tests.race.test_approvals_race import together
@@ -75,7 +75,7 @@ def test_nodes_that_take_up_at_once_never_take_the_same(service):
             for job in jobs:
                 with lock:
                     taken.append(job["run_id"])
-                service.node.transact(finish, job["run_id"], owner, job["attempt"], "", Ended("done", 0, None))
+                service.node.transact(finish, job["run_id"], owner, job["attempt"], "", AttemptEnd("done", 0, None))
 
     together(*[lambda owner=f"node{n}:boot": hands(owner) for n in range(3)])
     while True:
@@ -84,7 +84,7 @@ def test_nodes_that_take_up_at_once_never_take_the_same(service):
             break
         for job in jobs:
             taken.append(job["run_id"])
-            service.node.transact(finish, job["run_id"], "last:boot", job["attempt"], "", Ended("done", 0, None))
+            service.node.transact(finish, job["run_id"], "last:boot", job["attempt"], "", AttemptEnd("done", 0, None))
     assert len(taken) == len(set(taken)) == 30
     rows = service.vera.get("/api/automations/runs?limit=1000").json
     assert {row["status"] for row in rows} == {"done"}

@@ -35,7 +35,7 @@ class Service:
         self.app = opsapp_app.main({}, **(uris | {"opsapp.clock": self.clock, "opsapp.node": "box"} | settings))
         self.node = self.app.registry["opsapp.node"]
         # As with executor.user in the configuration: operators may write what runs on the service's machine.
-        self.app.registry[executor.WHOSE] = executor.Whose("opsapp-run", 12345, False)
+        self.app.registry[executor.WHOSE] = executor.ExecutorUser("opsapp-run", 12345, False)
         self.anonymous = TestApp(self.app)
         self.tokens: dict[str, str] = {}
 

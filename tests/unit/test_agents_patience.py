@@ -2,7 +2,7 @@
 
 import logging
 
-from opsapp.agents.engine.patience import Patience
+from opsapp.agents.engine.store_waits import Patience
 from opsapp.lib.problems import StoreAway, StoreFull
 from tests.support.clock import FakeClock
 

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opsapp.automations.engine.following import Lines, position_of
+from opsapp.automations.engine.output_stream import OutputLines, position_of
 from opsapp.automations.logic import inputs, ranking, runs, services, templates, workflow
 from opsapp.automations.logic.filling import Missing, Values, places
 from opsapp.automations.resources import Output
-from opsapp.automations.resources.runs import Chunk
+from opsapp.automations.resources.runs import OutputChunk
 from opsapp.lib.masking import MASK, Masker, everywhere, masked
 
 
@@ -56,7 +56,7 @@ def test_a_reader_that_goes_on_anywhere_misses_nothing(pieces, start, most):
     for n, piece in enumerate(pieces):
         output.add(piece, n)
     whole = output.text()
-    lines, found = Lines(min(start, len(whole))), []
+    lines, found = OutputLines(min(start, len(whole))), []
     while lines.reads_from < output.size:
         for at, text, _ in output.since(lines.reads_from, most):
             found += lines.put(at, text)
@@ -76,7 +76,7 @@ def test_each_piece_of_output_keeps_the_time_at_which_it_was_written():
     again = {start + n: when for start, text, when in output.since(0, 10_000) for n in range(len(text))}
     assert [again[start] for start, _, _ in told] == [10, 10, 12, 13, 13, 20]
     assert next(text for _, text, _ in output.since(3, 10_000)) == "\n"
-    old = Chunk("written by an older version", 7)
+    old = OutputChunk("written by an older version", 7)
     assert list(old.since(8)) == [(8, "by an older version", 7)]
 
 

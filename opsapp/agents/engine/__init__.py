@@ -2,18 +2,19 @@
 
 Inside a transaction: `send_command`, `cancel_command`, `recall_command`, `command_of`, `answer_of`, `hosts`,
 `take_outcomes`, `give_policies`, `policies_of`, `terms_of`, `silences_of`.
-On the hub: `request_report`, `sessions_of(node).watch_output`.
+On the hub: `request_report`, `outputs_of(node).watch`.
 A result that is committed wakes the queue `command-results`; a heal that an agent did alone `agent-outcomes`.
 """
 
 from opsapp.agents.resources import take_outcomes
 
 from .commands import answer_of, cancel_command, command_of, recall_command, send_command
-from .looking import HostFacts, hosts
 from .memory import subject
+from .outputs import outputs_of
 from .policies import give_policies, policies_of, terms_of
+from .records import HostFacts, hosts
 from .reports import silences_of
-from .sessions import request_report, sessions_of
+from .sessions import request_report
 
 __all__ = [
     "HostFacts",
@@ -22,11 +23,11 @@ __all__ = [
     "command_of",
     "give_policies",
     "hosts",
+    "outputs_of",
     "policies_of",
     "recall_command",
     "request_report",
     "send_command",
-    "sessions_of",
     "silences_of",
     "subject",
     "take_outcomes",

@@ -74,7 +74,7 @@ def fingerprint(key: paramiko.PKey) -> str:
     return "SHA256:" + base64.b64encode(hashlib.sha256(key.asbytes()).digest()).decode().rstrip("=")
 
 
-class Vouched(paramiko.MissingHostKeyPolicy):
+class NamedKeyPolicy(paramiko.MissingHostKeyPolicy):
     """A host that is not in known_hosts is accepted only when the request names its key."""
 
     def __init__(self, given: str | None):
@@ -101,7 +101,7 @@ def names(given: str, key: paramiko.PKey) -> bool:
     return key.get_base64() in parts[:3]
 
 
-class Host:
+class DeployHost:
     """An open connection to the host."""
 
     def __init__(self, target: Target, connection: Any):
@@ -138,8 +138,8 @@ class Host:
 
 
 @contextlib.contextmanager
-def connected(target: Target) -> Iterator[Host]:
-    policy = Vouched(target.host_key)
+def connected(target: Target) -> Iterator[DeployHost]:
+    policy = NamedKeyPolicy(target.host_key)
     connection = Connection(
         target.host,
         user=target.user,
@@ -159,7 +159,7 @@ def connected(target: Target) -> Iterator[Host]:
         if target.known_hosts and Path(target.known_hosts).exists():
             connection.client.load_host_keys(target.known_hosts)
         open_connection(connection, target)
-        yield Host(target, connection)
+        yield DeployHost(target, connection)
     finally:
         connection.close()
     if policy.accepted is not None and target.known_hosts:

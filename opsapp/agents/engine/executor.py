@@ -25,8 +25,8 @@ from opsapp.wire.commands import check_params
 from opsapp.wire.fields import WireError
 from opsapp.wire.frames import LENGTH, MAX_TEXT_FRAME
 
-from . import launching
-from .launching import Launched, NoExecutor, Whose
+from . import executor_launch
+from .executor_launch import ExecutorUser, Launched, NoExecutor
 
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node
@@ -45,19 +45,19 @@ def prepare(node: Node) -> None:
     """Before anything is served: as whom it will run, and so who may write what it does."""
     section = node.config["executor"]
     try:
-        node.registry[WHOSE] = launching.whose(section)
+        node.registry[WHOSE] = executor_launch.whose(section)
     except NoExecutor as problem:  # nothing runs then; whoever asks for a run is told
         log.error("%s", problem)
-        node.registry[WHOSE] = Whose(section["user"], -1, False, section["socket"])
+        node.registry[WHOSE] = ExecutorUser(section["user"], -1, False, section["socket"])
 
 
 def start(node: Node) -> None:
-    executor = node.registry[KEY] = Executor(node)
+    executor = node.registry[KEY] = ExecutorProcess(node)
     node.supervisor.add("executor", executor.step, every=1.0, wake=("executor",))
     node.at_stop(lambda: None, executor.finish_stop)  # whoever has something under way ends it
 
 
-def executor_of(node: Node) -> Executor:
+def executor_of(node: Node) -> ExecutorProcess:
     return node.registry[KEY]
 
 
@@ -88,7 +88,7 @@ class _Command:
         self.cancelled = False
 
 
-class Executor:
+class ExecutorProcess:
     """One per engine process."""
 
     def __init__(self, node: Node):
@@ -105,7 +105,7 @@ class Executor:
         self.problem = "it has not been started yet"
 
     @property
-    def whose(self) -> Whose:
+    def whose(self) -> ExecutorUser:
         return self._node.registry[WHOSE]
 
     @property
@@ -121,9 +121,9 @@ class Executor:
             return False
         lane = self._node.lane("executor", 1)
         if self._place is None:
-            self._place = lane.run(launching.place_of, self._data, self._node.name)
+            self._place = lane.run(executor_launch.place_of, self._data, self._node.name)
         try:
-            self._launched = lane.run(launching.launch, self.whose, self._place, self._node.config["executor"])
+            self._launched = lane.run(executor_launch.launch, self.whose, self._place, self._node.config["executor"])
         except NoExecutor as problem:
             if self.problem != str(problem):
                 self.problem = str(problem)
@@ -281,7 +281,7 @@ class Executor:
                 log.info("the executor had ended already: %s", gone)
             self._reader.join(REAP_S)
         if self._place is not None:
-            launching.remove(self._place, self._data)
+            executor_launch.remove(self._place, self._data)
 
 
 def _result(status: str, reason: str | None) -> Result:
@@ -290,12 +290,12 @@ def _result(status: str, reason: str | None) -> Result:
 
 def kept_apart(section: Mapping[str, Any]) -> tuple[bool, str]:
     """For `opsapp doctor`: whether the executor has a user of its own, and what that means."""
-    who = launching.whose(section)
+    who = executor_launch.whose(section)
     if who.shared:
         return False, (
             f"runs as the service's own user ({who.name}): its programs could read the master key, so only admins may "
             "write automations and rules that run on this machine. Set executor.user"
         )
     if who.socket is None and os.geteuid() != 0:
-        return False, f"cannot be started as {who.name} by {launching.user_name(os.geteuid())}: that needs root"
+        return False, f"cannot be started as {who.name} by {executor_launch.user_name(os.geteuid())}: that needs root"
     return True, f"runs as {who.name}, who is not the service's user: operators may write what runs there"

@@ -12,8 +12,8 @@ from opsapp.agents.logic import STATUSES
 from opsapp.runtime.node import Node
 
 from .directory import directory_of
-from .looking import status
 from .memory import memory_of
+from .records import status
 from .relay import relay_of
 from .sessions import sessions_of
 

@@ -19,6 +19,7 @@ from opsapp.runtime import peers
 from opsapp.runtime.node import Node
 
 from .memory import memory_of
+from .outputs import outputs_of
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +31,7 @@ MOST_OUTPUTS = 5_000
 WATCHING_EVERY_S = 10.0
 
 
-class Peer:
+class RelayPeer:
     """Another node, and what it has not been told yet. Of each agent only the latest report."""
 
     def __init__(self, node: Node, name: str):
@@ -84,7 +85,7 @@ class Relay:
 
     def __init__(self, node: Node):
         self.node = node
-        self._peers: dict[str, Peer] = {}
+        self._peers: dict[str, RelayPeer] = {}
         self._looked_at = float("-inf")
         self._names: list[str] = []
 
@@ -105,12 +106,12 @@ class Relay:
         for peer in self._others():
             peer.soon()
 
-    def _others(self) -> list[Peer]:
+    def _others(self) -> list[RelayPeer]:
         now = self.node.clock.monotonic()
         if now - self._looked_at > 1.0:
             self._looked_at = now
             self._names = peers.others(self.node)
-            self._peers = {name: self._peers.get(name) or Peer(self.node, name) for name in self._names}
+            self._peers = {name: self._peers.get(name) or RelayPeer(self.node, name) for name in self._names}
         return list(self._peers.values())
 
     def failures(self) -> list[tuple[str, int]]:
@@ -119,15 +120,13 @@ class Relay:
 
     def take(self, said: dict[str, Any]) -> None:
         """What another node heard."""
-        from .sessions import sessions_of
-
         memory = memory_of(self.node)
         memory.watched_there(said["node"], said["watching"])
         now = self.node.clock.now()  # it took a moment to get here; the clocks of nodes need not agree
         for agent_id, report in said["reports"]:
             memory.hear(agent_id, report, now)
         for command_id, seq, data in said["outputs"]:
-            sessions_of(self.node).hand_on_output(command_id, seq, data)
+            outputs_of(self.node).hand_on(command_id, seq, data)
 
 
 def relay_of(node: Node) -> Relay:

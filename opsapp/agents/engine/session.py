@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import gevent
 from gevent.event import AsyncResult
@@ -22,13 +22,12 @@ from opsapp.runtime.queue import until_stored
 from opsapp.wire import frames, messages
 from opsapp.wire.fields import WireError
 
-from . import commands, opening, policies
+from . import commands, policies, session_store
 from .memory import memory_of
+from .outputs import outputs_of
 from .relay import relay_of
-from .streams import Streams
-
-if TYPE_CHECKING:
-    from .sessions import Sessions
+from .store_waits import Patience
+from .streams import AgentStreams
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +42,7 @@ class LineClosed(Exception):
     """The connection is gone or going."""
 
 
-class Line(Protocol):
+class SessionLine(Protocol):
     """What a session needs of a WebSocket."""
 
     def receive(self, timeout: float | None = None) -> str | bytes | None:
@@ -55,10 +54,26 @@ class Line(Protocol):
     def close(self, code: int, reason: str) -> None: ...
 
 
-class Session:
+class Neighbours(Protocol):
+    """What a session needs of its node's sessions."""
+
+    node: Node
+    patience: Patience
+    refused: int
+
+    def admit(self, session: AgentSession) -> bool: ...
+
+    def welcomed(self, session: AgentSession) -> None: ...
+
+    def leave(self, session: AgentSession) -> bool: ...
+
+    def settings(self) -> dict[str, Any]: ...
+
+
+class AgentSession:
     """One open session."""
 
-    def __init__(self, sessions: Sessions, agent_id: str, key: policies.ShownKey, line: Line, ip: str):
+    def __init__(self, sessions: Neighbours, agent_id: str, key: policies.ShownKey, line: SessionLine, ip: str):
         self.id = new_id()
         self.agent_id = agent_id
         self.key = key
@@ -66,7 +81,7 @@ class Session:
         self.number = 0
         self.policy_version = 0  # that it holds, or is being sent
         self.ended = False
-        self.streams = Streams(self._send_or_drop)
+        self.streams = AgentStreams(self._send_or_drop)
         self.measures: dict[str, Any] = {}
         self.probes: dict[str, Any] = {}
         self.features: frozenset[str] = frozenset()  # what the agent understands beyond the first protocol
@@ -196,19 +211,19 @@ class Session:
             raise WireError("a hello for another protocol or agent")
         self.machine_id = hello["machine_id"]
         if not self._sessions.admit(self):
-            self._durably(opening.flag_clone, self.agent_id)
+            self._durably(session_store.flag_clone, self.agent_id)
             return self._turn_away(frames.CLOSE_CLONE, "clone")
         return self._welcome(hello)
 
     def _welcome(self, hello: dict[str, Any]) -> bool:
         try:
             self.number, offered, given = self._durably(
-                opening.open_session, self.agent_id, self.key, self.id, hello, self._ip
+                session_store.open_session, self.agent_id, self.key, self.id, hello, self._ip
             )
         except Unauthenticated:
             return self._turn_away(frames.CLOSE_BAD_KEY, "bad_key")
-        except opening.Clone:
-            self._durably(opening.flag_clone, self.agent_id)
+        except session_store.Clone:
+            self._durably(session_store.flag_clone, self.agent_id)
             return self._turn_away(frames.CLOSE_CLONE, "clone")
         if self.ended:
             return False
@@ -265,7 +280,7 @@ class Session:
             self._memory.connected.discard(self.agent_id)
         if self.number:
             try:
-                self._node.transact(opening.close_session, self.agent_id, self.id)
+                self._node.transact(session_store.close_session, self.agent_id, self.id)
             except (Problem, TransientError) as problem:
                 log.warning("end of session not stored agent=%s: %s", self.agent_id, problem)
 
@@ -321,7 +336,7 @@ class Session:
     def _on_report(self, message: dict[str, Any]) -> None:
         report = message["report"]
         if self._memory.tells_news(self.agent_id, report, self._ip):
-            self._durably(opening.store_report, self.agent_id, report, self._ip, self.id)
+            self._durably(session_store.store_report, self.agent_id, report, self._ip, self.id)
         if not self.ended:
             self._memory.observe(self.agent_id, report, self._node.clock.now())
             self._ack(message)
@@ -335,7 +350,7 @@ class Session:
             waiter.set((result["data"] or {}).get("report") if result["status"] == "done" else None)
         elif not message["id"].startswith("measure-"):
             self._flush((commands.take_result, (self.agent_id, result, self.id)))
-        self._sessions.forget_output(message["id"])
+        outputs_of(self._node).forget(message["id"])
         self._ack(message)
 
     def _on_probed(self, message: dict[str, Any]) -> None:
@@ -344,7 +359,7 @@ class Session:
             waiter.set(message["outcome"])
 
     def _on_outcome(self, message: dict[str, Any]) -> None:
-        self._durably(opening.store_outcome, self.agent_id, message["outcome"], self._memory.skew(self.agent_id))
+        self._durably(session_store.store_outcome, self.agent_id, message["outcome"], self._memory.skew(self.agent_id))
         self._ack(message)
 
     def _on_started(self, message: dict[str, Any]) -> None:
@@ -353,7 +368,7 @@ class Session:
 
     def _on_output(self, message: dict[str, Any]) -> None:
         said = (message["command_id"], message["seq"], message["data"])
-        self._sessions.hand_on_output(*said)
+        outputs_of(self._node).hand_on(*said)
         relay_of(self._node).output(*said)
 
     def _on_ack(self, message: dict[str, Any]) -> None:

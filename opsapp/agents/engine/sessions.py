@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from typing import Any
 
 import gevent
@@ -17,13 +16,13 @@ from opsapp.runtime.fencing import store_id
 from opsapp.runtime.node import Node
 from opsapp.wire import frames
 
-from . import commands, looking
+from . import commands, records
 from .directory import CHANGED
 from .memory import memory_of
-from .patience import Patience
 from .policies import ShownKey
-from .session import Line, Session
-from .streams import Stream
+from .session import AgentSession, SessionLine
+from .store_waits import Patience
+from .streams import AgentStream
 
 log = logging.getLogger(__name__)
 
@@ -33,30 +32,27 @@ MEASURE = "/node-measure"
 PROBE = "/node-probe"
 PROBE_GRACE_S = 2.0  # for the way there and back, beyond the time that the agent has
 
-OutputWatcher = Callable[[int, str], None]
-
 
 class Sessions:
     """One per node."""
 
     def __init__(self, node: Node):
         self.node = node
-        self.live: dict[str, Session] = {}
+        self.live: dict[str, AgentSession] = {}
         self._pushing = False
         self._seen_transaction: Any = None
         self._settings: dict[str, Any] | None = None
         self.sent = self.refused = 0
-        self._outputs: dict[str, list[OutputWatcher]] = {}
         self.patience = Patience(node.clock)
 
-    def serve(self, agent_id: str, key: ShownKey, line: Line, ip: str) -> None:
+    def serve(self, agent_id: str, key: ShownKey, line: SessionLine, ip: str) -> None:
         """Hold a session until it ends; in the connection's greenlet."""
         if not self._pushing:
             self._pushing = True
             self.node.supervisor.add("agents-push", self.push, every=PUSH_EVERY_S, wake=(commands.QUEUE,))
-        Session(self, agent_id, key, line, ip).run()
+        AgentSession(self, agent_id, key, line, ip).run()
 
-    def admit(self, session: Session) -> bool:
+    def admit(self, session: AgentSession) -> bool:
         """Take its place among the live ones, from an older session of the same machine if need be. False: a clone."""
         present = self.live.get(session.agent_id)
         if present is not None and not present.ended:
@@ -66,12 +62,12 @@ class Sessions:
         self.live[session.agent_id] = session
         return True
 
-    def welcomed(self, session: Session) -> None:
+    def welcomed(self, session: AgentSession) -> None:
         """What was committed while its hello was being read must not be overlooked."""
         self._seen_transaction = None
         self.node.wake(commands.QUEUE)
 
-    def leave(self, session: Session) -> bool:
+    def leave(self, session: AgentSession) -> bool:
         """Whether it was the live one."""
         if self.live.get(session.agent_id) is not session:
             return False
@@ -125,32 +121,12 @@ class Sessions:
         elif session.number and event.data.get("policy_version", 0) > session.policy_version:
             session.renew_policies()
 
-    def open_stream(self, agent_id: str, kind: str, params: dict[str, Any]) -> Stream:
+    def open_stream(self, agent_id: str, kind: str, params: dict[str, Any]) -> AgentStream:
         """A stream to an agent that is connected here."""
         session = self.live.get(agent_id)
         if session is None or session.ended or not session.number:
             raise Unavailable("The agent is not connected.", code="agent_offline", retry_after=10)
         return session.streams.open(kind, params)
-
-    def watch_output(self, command_id: str, watcher: OutputWatcher) -> Callable[[], None]:
-        """`watcher(seq, text)` for what a running command writes; the answer ends it. The result has all of it."""
-        self._outputs.setdefault(command_id, []).append(watcher)
-
-        def stop() -> None:
-            left = self._outputs.get(command_id, [])
-            if watcher in left:
-                left.remove(watcher)
-            if not left:
-                self._outputs.pop(command_id, None)
-
-        return stop
-
-    def hand_on_output(self, command_id: str, seq: int, data: str) -> None:
-        for watcher in tuple(self._outputs.get(command_id, ())):
-            watcher(seq, data)
-
-    def forget_output(self, command_id: str) -> None:
-        self._outputs.pop(command_id, None)
 
 
 def sessions_of(node: Node) -> Sessions:
@@ -171,7 +147,7 @@ def request_report(node: Node, agent_id: str, timeout: float = 10.0, token: int 
     session = sessions_of(node).live.get(agent_id)
     if session is not None and not session.ended and session.number:
         return _measured_by(node, session, timeout, token)
-    there = node.transact(looking.session_elsewhere, agent_id)
+    there = node.transact(records.session_elsewhere, agent_id)
     if there is not None:
         return _asked_there(node, there, {"agent_id": agent_id, "timeout": timeout, "token": token})
     arrived = AsyncResult()
@@ -188,7 +164,7 @@ def measured_here(node: Node, agent_id: str, timeout: float, token: int) -> dict
     return _measured_by(node, session, timeout, token) if session is not None and session.number else None
 
 
-def _measured_by(node: Node, session: Session, timeout: float, token: int) -> dict[str, Any] | None:
+def _measured_by(node: Node, session: AgentSession, timeout: float, token: int) -> dict[str, Any] | None:
     return _within(session.measure(token, node.transact(store_id)), timeout)
 
 
@@ -198,7 +174,7 @@ def request_probe(node: Node, agent_id: str, target: dict[str, Any]) -> dict[str
     session = sessions_of(node).live.get(agent_id)
     if session is not None and not session.ended and session.number:
         return probed_here(node, agent_id, target)
-    there = node.transact(looking.session_elsewhere, agent_id)
+    there = node.transact(records.session_elsewhere, agent_id)
     if there is None:
         return None
     try:

@@ -23,7 +23,7 @@ WRITE_S = 60.0
 Send = Callable[[str | bytes], None]
 
 
-class Ended(Exception):
+class StreamEnded(Exception):
     """The stream is over; `message` is the agent's `closed`."""
 
     def __init__(self, message: dict[str, Any]):
@@ -31,7 +31,7 @@ class Ended(Exception):
         self.message = message
 
 
-class Stream:
+class AgentStream:
     """One stream, from the server's side."""
 
     def __init__(self, number: int, kind: str, send: Send, on_end: Callable[[int], None]):
@@ -89,7 +89,7 @@ class Stream:
         """The next item (bytes or a message); None when nothing comes in time; Ended once all has been taken."""
         while not self._items:
             if self._closed is not None:
-                raise Ended(self._closed)
+                raise StreamEnded(self._closed)
             self._event.clear()
             if not self._event.wait(timeout):
                 return None
@@ -99,7 +99,7 @@ class Stream:
         """The agent's `opened`, or the problem that it has."""
         try:
             item = self.take(OPEN_S)
-        except Ended as ended:
+        except StreamEnded as ended:
             raise problem_of(ended.message) from None
         if item is None:
             self.close()
@@ -121,12 +121,12 @@ class Stream:
         """One chunk to the agent; waits for its window. Ended when it has given up."""
         while self._credit < len(data):
             if self._closed is not None:
-                raise Ended(self._closed)
+                raise StreamEnded(self._closed)
             self._event.clear()
             if not self._event.wait(WRITE_S):
                 raise problems.Unavailable("The agent takes no more.", code="agent_silent", retry_after=5)
         if self._closed is not None:
-            raise Ended(self._closed)
+            raise StreamEnded(self._closed)
         self._credit -= len(data)
         self._send(pack_chunk(Chunk(self.number, offset, data)))
 
@@ -138,7 +138,7 @@ class Stream:
             try:
                 if self.take(WRITE_S) is None:
                     raise problems.Unavailable("The agent does not answer.", code="agent_silent", retry_after=5)
-            except Ended as ended:
+            except StreamEnded as ended:
                 return ended.message
 
     def close(self, why: str = "left") -> None:
@@ -148,19 +148,19 @@ class Stream:
             self.end({"code": why, "message": ""})
 
 
-class Streams:
+class AgentStreams:
     """All streams of one session."""
 
     def __init__(self, send: Send):
         self._send = send
         self._number = 0
-        self._open: dict[int, Stream] = {}
+        self._open: dict[int, AgentStream] = {}
 
-    def open(self, kind: str, params: dict[str, Any]) -> Stream:
+    def open(self, kind: str, params: dict[str, Any]) -> AgentStream:
         if len(self._open) >= MAX_STREAMS:
             raise problems.TooMany("Too many streams of this agent are open.", code="too_many_streams", retry_after=5)
         self._number += 1
-        stream = Stream(self._number, kind, self._send, self._forget)
+        stream = AgentStream(self._number, kind, self._send, self._forget)
         self._open[stream.number] = stream
         self._send(messages.encode("open", stream=stream.number, kind=kind, params=params))
         return stream

@@ -9,7 +9,7 @@ from opsapp.runtime import leases
 from opsapp.runtime.node import Node, node_of
 from opsapp.tree.root import Root
 
-from . import commands, looking, reports
+from . import commands, records, reports
 from .directory import directory_of
 from .memory import memory_of
 
@@ -38,7 +38,7 @@ def _silent(root: Root) -> list[str]:
     return [
         facts.id
         for facts in directory_of(node).all(root)
-        if not (facts.status == "online" and facts.id in connected) and looking.status(node, facts) != facts.status
+        if not (facts.status == "online" and facts.id in connected) and records.status(node, facts) != facts.status
     ]
 
 
@@ -47,7 +47,7 @@ def _mark(root: Root, agent_ids: list[str]) -> None:
     node = node_of(root)
     for agent_id in agent_ids:
         agent = agents_of(root).get(agent_id)
-        status = agent and looking.status_of(node, agent)
+        status = agent and records.status_of(node, agent)
         if agent is None or status in (None, "pending", agent.state.status):
             continue
         seen = memory_of(node).last_seen(agent_id, agent.state.last_seen)

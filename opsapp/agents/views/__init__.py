@@ -6,7 +6,7 @@ from typing import Any
 
 from pyramid.request import Request
 
-from opsapp.agents.engine import looking
+from opsapp.agents.engine import records
 from opsapp.agents.resources import Agent
 from opsapp.web.peers import is_forwarded
 
@@ -21,4 +21,4 @@ def page(request: Request, rows: list[Any]) -> list[Any]:
 
 def held_elsewhere(request: Request, agent: Agent) -> str | None:
     """The other node that has to answer this, because the agent's session is there."""
-    return None if is_forwarded(request) else looking.held_by(request.node, agent)
+    return None if is_forwarded(request) else records.held_by(request.node, agent)

@@ -8,7 +8,7 @@ from pyramid.request import Request
 from pyramid.view import view_config
 
 from opsapp.agents import logic, schemas
-from opsapp.agents.engine import lifecycle, looking
+from opsapp.agents.engine import lifecycle, records
 from opsapp.agents.engine.directory import touched
 from opsapp.agents.resources import Agent, Agents
 from opsapp.tree.acl import Permission
@@ -29,7 +29,7 @@ READ_ONLY = tuple(child.name for child in schemas.AgentDetail().children if chil
 def agents(context: Agents, request: Request) -> Any:
     """All agents."""
     query = request.valid_query
-    rows = looking.rows(request.root)
+    rows = records.rows(request.root)
     return page(request, [row for row in rows if logic.matches(row, query["q"], query["status"], query["tag"])])
 
 
@@ -55,7 +55,7 @@ def create(context: Agents, request: Request) -> Any:
 )
 def agent(context: Agent, request: Request) -> Any:
     """One agent with its current metrics."""
-    return looking.detail(request.root, context)
+    return records.detail(request.root, context)
 
 
 @view_config(
@@ -100,7 +100,7 @@ def rotate_key(context: Agent, request: Request) -> Any:
     """A new key, shown this once; the old one ends at once, and a session that was opened with it too."""
     key = lifecycle.rotate_key(request.root, context)
     request.audit("agent.key", context.id)
-    return {"agent_id": context.id, "key": key, "status": looking.status_of(request.node, context)}
+    return {"agent_id": context.id, "key": key, "status": records.status_of(request.node, context)}
 
 
 @view_config(
@@ -130,5 +130,5 @@ def revoke_key(context: Agent, request: Request) -> Any:
 def metrics(context: Agent, request: Request) -> Any:
     """What was reported, as means per bucket."""
     query = request.valid_query
-    points = looking.history(request.root, context, range_h=query["range_h"], resolution=query["resolution"])
+    points = records.history(request.root, context, range_h=query["range_h"], resolution=query["resolution"])
     return page(request, points)

@@ -13,9 +13,9 @@ from pyramid.request import Request
 from pyramid.view import view_config
 
 from opsapp.agents import schemas
-from opsapp.agents.engine import looking
+from opsapp.agents.engine import records
 from opsapp.agents.engine.sessions import sessions_of
-from opsapp.agents.engine.streams import Ended, Stream, problem_of
+from opsapp.agents.engine.streams import AgentStream, StreamEnded, problem_of
 from opsapp.agents.resources import Agent
 from opsapp.lib.problems import BeyondTheEnd, Invalid, Problem, TooLarge, Unavailable, UpstreamFailed
 from opsapp.runtime.node import Node
@@ -55,7 +55,7 @@ class FileSource:
         self._node, self._agent_id = node, agent_id
         self._params = {"path": path, "role": role}
         self._wanted, self._if_range = wanted, if_range
-        self._stream: Stream | None = None
+        self._stream: AgentStream | None = None
         self._length = 0
 
     def open(self) -> Head:
@@ -108,7 +108,7 @@ class FileSource:
         while stream is not None and self._length:
             try:
                 item = stream.take(PATIENCE_S)
-            except Ended as ended:
+            except StreamEnded as ended:
                 if sealed and ended.message["code"] == "end":
                     break
                 raise problem_of(ended.message) from None
@@ -163,13 +163,13 @@ def read_file(context: Agent, request: Request) -> Any:
     return StreamAnswer(FileSource(request.node, context.id, request.valid_query["path"], role, wanted, if_range))
 
 
-class Upload:
+class FileUpload:
     """A form's file on its way to the agent (a `Receiver` of web.uploads)."""
 
     def __init__(self, node: Node, agent_id: str):
         self._node, self._agent_id = node, agent_id
         self._most = node.config["agents"]["max_file_bytes"]
-        self._stream: Stream | None = None
+        self._stream: AgentStream | None = None
         self._digest, self._size = hashlib.sha256(), 0
 
     def open(self, fields: dict[str, str], filename: str | None) -> None:
@@ -193,7 +193,7 @@ class Upload:
                 self._stream.write(self._size, piece)
                 self._digest.update(piece)
                 self._size += len(piece)
-        except Ended as ended:
+        except StreamEnded as ended:
             raise refusal(ended.message) from None
 
     def finish(self) -> Any:
@@ -238,10 +238,10 @@ def write_file(context: Agent, request: Request) -> Any:
     if there:
         return peers.forward_body(request, there, most)
     return Sink(
-        lambda body: receive_form(body, Upload(node, agent_id), needs=("dest",), optional=("sha256",)), limit=most
+        lambda body: receive_form(body, FileUpload(node, agent_id), needs=("dest",), optional=("sha256",)), limit=most
     )
 
 
 def require_connected(node: Node, agent: Agent) -> None:
-    if not looking.is_connected(node, agent.state, agent.id):
+    if not records.is_connected(node, agent.state, agent.id):
         raise Unavailable("The agent is not connected.", code="agent_offline", retry_after=10)

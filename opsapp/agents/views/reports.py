@@ -8,7 +8,7 @@ from pyramid.request import Request
 from pyramid.view import view_config
 
 from opsapp.agents import schemas
-from opsapp.agents.engine import opening, reports
+from opsapp.agents.engine import reports, session_store
 from opsapp.agents.engine.memory import memory_of
 from opsapp.agents.engine.policies import shown_key
 from opsapp.agents.resources import Agent
@@ -39,7 +39,7 @@ def report(context: Agent, request: Request) -> Any:
     try:
         answer = reports.take_poll(request.root, context, said, key=key, ip=request.client_ip or "")
     except reports.Clone:
-        request.after_abort(opening.flag_clone, context.id)
+        request.after_abort(session_store.flag_clone, context.id)
         raise
     after_commit(request.root, node.post, memory_of(node).observe, context.id, said, node.clock.now())
     return answer

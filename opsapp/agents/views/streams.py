@@ -11,11 +11,11 @@ from pyramid.request import Request
 from pyramid.view import view_config
 
 from opsapp.agents import logic, schemas
-from opsapp.agents.engine import looking
+from opsapp.agents.engine import records
 from opsapp.agents.engine.directory import CHANGED
 from opsapp.agents.engine.memory import memory_of
 from opsapp.agents.engine.sessions import sessions_of
-from opsapp.agents.engine.streams import Ended, Stream
+from opsapp.agents.engine.streams import AgentStream, StreamEnded
 from opsapp.agents.resources import StreamFacet
 from opsapp.lib.problems import Invalid, Unavailable
 from opsapp.runtime.node import Node
@@ -50,7 +50,7 @@ class LogSource:
     def __init__(self, node: Node, agent_id: str, params: Params, after: str | None):
         self._node, self._agent_id = node, agent_id
         self._params, self._after = params, after
-        self._stream: Stream | None = None
+        self._stream: AgentStream | None = None
         self._stop: Callable[[], None] | None = None
 
     def open(self) -> Head:
@@ -76,7 +76,7 @@ class LogSource:
         while True:
             try:
                 item = self._stream.take(sse.COMMENT_EVERY_S)
-            except Ended as ended:
+            except StreamEnded as ended:
                 code, said = ended.message["code"], ended.message.get("message") or ""
                 yield sse.encode({"reason": code, "message": said}, event="end")
                 return
@@ -143,7 +143,7 @@ def logs(context: StreamFacet, request: Request) -> Any:
 def metrics(context: StreamFacet, request: Request) -> Any:
     """A snapshot now and with every report, every 5 s while somebody reads: events `metrics`, then `end`."""
     agent = context.__parent__
-    if looking.status_of(request.node, agent) != "online":
+    if records.status_of(request.node, agent) != "online":
         raise Unavailable("The agent is not online.", code="agent_offline", retry_after=10)
     there = held_elsewhere(request, agent)
     if there:
@@ -158,7 +158,7 @@ def metrics_feed(node: Node, agent_id: str) -> sse.Feed:
         feed.put({"time": int(at), **metrics}, event="metrics", id=int(at * 1000))
 
     def opening(feed: sse.Feed) -> None:
-        now, at = looking.metrics_of(node, agent_id)
+        now, at = records.metrics_of(node, agent_id)
         if at is not None:
             put(feed, now, at)
         endings.append(memory_of(node).watch(agent_id, lambda report, at: put(feed, logic.snapshot(report), at)))

@@ -11,10 +11,11 @@ from opsapp.monitoring.interfaces import IWarRoomSection
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 
-from . import approving, carrying, flow, housekeeping, remote, scheduling, warroom
+from . import answers, approval_requests, decisions, flow, housekeeping, notices, scheduling, warroom
+from .carrier import Carrier
 from .figures import CARRIER, SCHEDULER
-from .listening import KEY as LISTENERS
-from .listening import Listeners
+from .live_output import KEY as LISTENERS
+from .live_output import LiveOutputs
 from .watchers import KEY, Watchers
 
 __all__ = ["request_run", "run_state"]
@@ -33,11 +34,11 @@ def run_state(root: Root, run_id: str) -> dict[str, Any] | None:
     """How a run stands: {run_id, automation_id, status, reason, exit_code, started, finished, …}; None when there is
     none of this id."""
     run = runs_of(root).get(run_id)
-    return None if run is None else {**flow.summary(run), "exit_code": run.exit_code}
+    return None if run is None else {**notices.summary(run), "exit_code": run.exit_code}
 
 
 def includeme(config: Any) -> None:
-    config.registry.registerUtility(approving.RunApproval(), IApprovalKind, approving.KIND)
+    config.registry.registerUtility(decisions.RunApproval(), IApprovalKind, approval_requests.KIND)
     config.registry.registerUtility(warroom.section, IWarRoomSection, "automations")
     config.add_preparation("opsapp.automations.engine.prepare")
     config.add_engine("opsapp.automations.engine.start")
@@ -46,13 +47,13 @@ def includeme(config: Any) -> None:
 def prepare(node: Node) -> None:
     """Before anything is served."""
     node.registry[KEY] = Watchers(node)
-    listeners = node.registry[LISTENERS] = Listeners(node)
+    listeners = node.registry[LISTENERS] = LiveOutputs(node)
     node.events.listen(listeners.on_event)
 
 
 def start(node: Node) -> None:
     """On the hub, where engines run."""
-    carrier = node.registry[CARRIER] = carrying.Carrier(node)
+    carrier = node.registry[CARRIER] = Carrier(node)
     node.events.listen(carrier.on_event)
     node.at_stop(carrier.begin_stop, carrier.finish_stop)
     if node.exclusive:
@@ -61,7 +62,7 @@ def start(node: Node) -> None:
     node.supervisor.add("automations-lost", carrier.recover, every=2.0, wake=("nodes",), lease="automations")
     node.supervisor.add(
         "automations-answers",
-        lambda: node.transact(remote.look, node.clock.now()),
+        lambda: node.transact(answers.look, node.clock.now()),
         every=2.0,
         wake=("command-results",),
         lease="automations",

@@ -20,7 +20,7 @@ from opsapp.runtime.projection import readable
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 
-from . import approving, flow
+from . import approval_requests, flow
 from .scheduling import CHANGED
 
 KIND = "automation"
@@ -228,7 +228,7 @@ def remove(root: Root, automation: Automation, now: float) -> None:
     del automations_of(root)[automation_id]  # first of all, so that nothing of it begins any more
     for secret in secrets_of(root).values():
         secret.take_back(automation_id)
-    for run in [*approving.waiting_for(root, automation_id), *([current] if current is not None else [])]:
+    for run in [*approval_requests.waiting_for(root, automation_id), *([current] if current is not None else [])]:
         flow.cancel(root, run, by="", why="the automation was deleted", now=now)
     _changed(root, automation_id)
     wake_after_commit(root, flow.QUEUE)

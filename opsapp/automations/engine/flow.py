@@ -13,16 +13,25 @@ from typing import Any
 from opsapp.automations.logic import inputs as given_inputs
 from opsapp.automations.logic import settings as meaning
 from opsapp.automations.logic.runs import FINAL
-from opsapp.automations.resources import Automation, Plan, Run, Standing, automations_of, board_of, runs_of, standing_of
+from opsapp.automations.logic.workflow import Step
+from opsapp.automations.resources import (
+    Automation,
+    AutomationStanding,
+    Run,
+    SchedulePlan,
+    automations_of,
+    board_of,
+    runs_of,
+    standing_of,
+)
 from opsapp.lib.problems import Conflict, Invalid, NotFound
-from opsapp.notify.engine import tell
 from opsapp.runtime.events import emit
 from opsapp.runtime.node import node_of
-from opsapp.runtime.wakes import after_commit, wake_after_commit
+from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 
-from . import approving, parents, remote
-from .watchers import watchers_of
+from . import agent_commands, approval_requests, parts
+from .notices import tell_of_failure, tell_people, write
 
 QUEUE = "automations"
 CANCEL = "_run_cancel"
@@ -65,15 +74,15 @@ def ask(
     if definition.settings["requires_approval"]:
         run.status = "pending_approval"
         state.history.add(run.id)  # one that begins at once enters the history with that
-        run.uses = approving.uses(root, automation)
-        run.request_id = approving.request(root, run, automation, now)
+        run.uses = approval_requests.uses(root, automation)
+        run.request_id = approval_requests.request(root, run, automation, now)
         tell_people(root, run)
     else:
         admit(root, run, state, definition.settings["concurrency"], now)
     return run
 
 
-def ask_planned(root: Root, now: float, automation_id: str, plan: Plan, *, by: str, origin: str) -> Run:
+def ask_planned(root: Root, now: float, automation_id: str, plan: SchedulePlan, *, by: str, origin: str) -> Run:
     """The same for a simple plan, from what the plan says: neither automation nor definition is read."""
     run = Run(automation_id, plan.definition, plan.outline, by=by, origin=origin, now=now)
     state = standing_of(root, automation_id)
@@ -111,12 +120,12 @@ def _inputs(automation: Automation, given: Mapping[str, Any]) -> dict[str, Any]:
 # -- admitted
 
 
-def require_turn(state: Standing, how: str) -> None:
+def require_turn(state: AutomationStanding, how: str) -> None:
     if state.current is not None and how == "skip":
         raise Conflict("A run of this automation is under way.", code="already_running")
 
 
-def admit(root: Root, run: Run, state: Standing, how: str, now: float) -> None:
+def admit(root: Root, run: Run, state: AutomationStanding, how: str, now: float) -> None:
     """It begins, or waits; `skip` refuses it while another run of its automation is under way."""
     require_turn(state, how)
     busy = state.current is not None
@@ -138,7 +147,7 @@ def has_place(root: Root, run: Run) -> bool:
     return board_of(root).places_taken < options(root)["max_running"]
 
 
-def wait(root: Root, run: Run, state: Standing) -> None:
+def wait(root: Root, run: Run, state: AutomationStanding) -> None:
     run.status = "queued"
     state.history.add(run.id)
     state.waiting.add(run.id)
@@ -146,7 +155,7 @@ def wait(root: Root, run: Run, state: Standing) -> None:
     tell_people(root, run)
 
 
-def begin(root: Root, run: Run, state: Standing, now: float) -> None:
+def begin(root: Root, run: Run, state: AutomationStanding, now: float) -> None:
     """Its first attempt. From here on the run has its automation to itself."""
     board = board_of(root)
     has_waited = run.id in board.queue
@@ -173,8 +182,8 @@ def attempt(root: Root, run: Run, now: float) -> None:
         return
     board.agenda.add(now + run.settings["timeout"], run.id, TIMEOUT)
     if place == "inside":
-        parents.begin(root, run, now)
-    elif remote.begin(root, run, now):
+        _go_on(root, run, parts.first(run), now)
+    elif agent_commands.begin(root, run, now):
         _start_soon(root, run)
 
 
@@ -185,12 +194,52 @@ def _start_soon(root: Root, run: Run) -> None:
 
 
 def _start(root: Root, run: Run, now: float) -> None:
-    if run.kind == "notification":
-        remote.notify(root, run, now)
-        return
-    problem = remote.begin(root, run, now)
+    is_message = run.kind == "notification"
+    problem = agent_commands.notify(root, run, now) if is_message else agent_commands.begin(root, run, now)
     if problem:
         end(root, run, "failed", now, reason=problem, for_good=True)
+    elif is_message:
+        end(root, run, "done", now)
+
+
+# -- parts of a run that is made of other runs
+
+
+def _go_on(root: Root, parent: Run, step: Step, now: float) -> None:
+    """One part after the other, as long as they end at once."""
+    while step.automation_id is not None and step.name is not None:
+        if _begin_part(root, parent, step.name, step.automation_id, now):
+            return
+        step = parts.following(parent)
+    end(root, parent, step.status, now, reason=step.reason)
+
+
+def _begin_part(root: Root, parent: Run, name: str, automation_id: str, now: float) -> bool:
+    """Whether the part is under way now; else it is over, or was refused."""
+    by, origin, refusal = parent.requested_by, f"run:{parent.id}", _edited(root, parent, automation_id)
+    if refusal is None:
+        try:
+            part = ask(root, now, automation_id, given={}, by=by, origin=origin, parent=parent, step=name)
+        except (Conflict, NotFound, Invalid) as problem:
+            refusal = problem.message
+        else:
+            return parts.enter(root, parent, name, part, now)
+    parts.refuse(root, parent, name, refusal, now)
+    return False
+
+
+def _edited(root: Root, parent: Run, automation_id: str) -> str | None:
+    """What was approved is all that runs."""
+    approved = parent.uses.get(automation_id)
+    if approved is None or find(root, automation_id).definition.digest == approved:
+        return None
+    return "it was edited after the approval"
+
+
+def _part_ended(root: Root, part: Run, now: float) -> None:
+    parent = runs_of(root).get(part.parent)
+    if parent is not None and parts.note_end(root, parent, part, now):
+        _go_on(root, parent, parts.following(parent), now)
 
 
 def promote(root: Root, now: float) -> None:
@@ -251,9 +300,9 @@ def end(
         _settle(root, run, standing_of(root, run.automation_id), now)
     tell_people(root, run)
     if status in BAD and run.parent is None:
-        _tell_of_failure(root, run, now)
+        tell_of_failure(root, run, now)
     if run.parent is not None:
-        parents.part_ended(root, run, now)
+        _part_ended(root, run, now)
     wake_after_commit(root, QUEUE)
     return True
 
@@ -274,7 +323,7 @@ def _try_again(root: Root, run: Run, status: str, reason: str | None, now: float
     wake_after_commit(root, QUEUE)
 
 
-def _settle(root: Root, run: Run, state: Standing, now: float) -> None:
+def _settle(root: Root, run: Run, state: AutomationStanding, now: float) -> None:
     """The automation is free for its next run, which begins in the same transaction where there is a place."""
     state.waiting.discard(run.id)
     was_current = state.current == run.id
@@ -294,7 +343,9 @@ def cancel(root: Root, run: Run, *, by: str | None, why: str, now: float) -> str
     if run.is_over:
         raise Conflict(f"This run is {run.status} already.", code="already_over")
     if run.status == "pending_approval":
-        approving.withdraw(root, run, why, now)
+        approval_requests.withdraw(root, run, why, now)
+        if not run.is_over:
+            end(root, run, "cancelled", now, reason=why)
         return run.status
     run.cancelled_by = by or ""
     run.reason = why
@@ -305,7 +356,7 @@ def cancel(root: Root, run: Run, *, by: str | None, why: str, now: float) -> str
     if run.owner:
         emit(root, CANCEL, {"run_id": run.id})
     elif run.commands and not run.is_over:
-        remote.cancel(root, run)
+        agent_commands.cancel(root, run)
     elif not run.is_over:
         end(root, run, "cancelled", now, reason=why)
     return run.status
@@ -344,53 +395,5 @@ def _time_is_up(root: Root, run: Run, now: float) -> None:
         child.parent = None  # its end is nobody's news any more
         cancel(root, child, by="", why="its parent ran into its time-out", now=now)
     if run.commands:
-        remote.give_up(root, run)
+        agent_commands.cancel(root, run)
     end(root, run, "timeout", now, reason=f"not finished within {run.settings['timeout']} s")
-
-
-# -- what others see of it
-
-
-def write(root: Root, run: Run, text: str, now: float) -> None:
-    """More output; whoever follows it here is woken by the commit."""
-    run.write(text, now)
-    after_commit(root, watchers_of(node_of(root)).changed, run.id)
-
-
-def tell_people(root: Root, run: Run) -> None:
-    """The `run` event of /api/stream."""
-    emit(root, "run", summary(run))
-    after_commit(root, watchers_of(node_of(root)).changed, run.id)
-
-
-def summary(run: Run) -> dict[str, Any]:
-    return {
-        "run_id": run.id,
-        "automation_id": run.automation_id,
-        "name": run.name,
-        "type": run.kind,
-        "status": run.status,
-        "reason": run.reason,
-        "started": whole(run.started),
-        "finished": whole(run.finished),
-        "requested_by": run.requested_by,
-        "origin": run.origin,
-    }
-
-
-def whole(at: float | None) -> int | None:
-    return None if at is None else int(at)
-
-
-def _tell_of_failure(root: Root, run: Run, now: float) -> None:
-    name = run.name
-    tell(
-        root,
-        now,
-        key=f"automation:{run.automation_id}",
-        kind=f"run.{run.status}",
-        severity="warning",
-        title=f"{name}: {run.status}",
-        text=f"Run {run.id} of {name} ended {run.status}" + (f": {run.reason}" if run.reason else "") + ".",
-        tags=("automation",),
-    )

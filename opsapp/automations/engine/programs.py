@@ -7,13 +7,13 @@ import shutil
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from opsapp.agents.engine.executor import Executor, Result
+from opsapp.agents.engine.executor import ExecutorProcess, Result
 from opsapp.automations.logic import services
 
 FLAGS = {"open_files": ("n", 1), "memory_mb": ("v", 1024), "file_mb": ("f", 2048), "cpu_s": ("t", 1)}  # of ulimit
 
 
-class Ended(NamedTuple):
+class AttemptEnd(NamedTuple):
     status: str
     exit_code: int | None
     reason: str | None
@@ -22,7 +22,7 @@ class Ended(NamedTuple):
 class Program:
     """One attempt of a run. `stop(why)` ends it from any greenlet."""
 
-    def __init__(self, executor: Executor, job: Mapping[str, Any], section: Mapping[str, Any]):
+    def __init__(self, executor: ExecutorProcess, job: Mapping[str, Any], section: Mapping[str, Any]):
         self._executor, self._job, self._section = executor, job, section
         self._id = f"{job['run_id']}.{job['attempt']}"
         self._why: str | None = None
@@ -31,20 +31,20 @@ class Program:
         self._why = self._why or why
         self._executor.cancel(self._id)
 
-    def run(self, started: Callable[[], None], on_output: Callable[[str], None]) -> Ended:
+    def run(self, started: Callable[[], None], on_output: Callable[[str], None]) -> AttemptEnd:
         """To its end."""
         if self._why:
-            return Ended("cancelled", None, self._why)
+            return AttemptEnd("cancelled", None, self._why)
         params = asked(self._job, self._section)
         return self._ended(self._executor.run(self._id, params, on_start=started, on_output=on_output))
 
-    def _ended(self, result: Result) -> Ended:
+    def _ended(self, result: Result) -> AttemptEnd:
         status, reason = result["status"], result["reason"]
         if status == "timeout":
-            return Ended("timeout", None, f"not finished within {self._job['timeout']:g} s")
+            return AttemptEnd("timeout", None, f"not finished within {self._job['timeout']:g} s")
         if status == "cancelled":
-            return Ended("cancelled", None, self._why or reason)
-        return Ended(status, result["exit_code"], reason)
+            return AttemptEnd("cancelled", None, self._why or reason)
+        return AttemptEnd(status, result["exit_code"], reason)
 
 
 def asked(job: Mapping[str, Any], section: Mapping[str, Any]) -> dict[str, Any]:

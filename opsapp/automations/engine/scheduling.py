@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from opsapp.audit.engine import Actor, note_refusal
-from opsapp.automations.resources import Plan, automations_of, board_of, standing_of
+from opsapp.automations.resources import SchedulePlan, automations_of, board_of, standing_of
 from opsapp.lib import cron
 from opsapp.lib.problems import Conflict, Invalid
 from opsapp.notify.engine import tell
@@ -35,7 +35,7 @@ PAGE = 200
 SCHEDULE = "schedule"
 
 
-class Row(NamedTuple):
+class NextRun(NamedTuple):
     """One automation's next moment. `digest` tells of which settings."""
 
     at: float
@@ -43,15 +43,15 @@ class Row(NamedTuple):
     digest: str
 
 
-def next_of(root: Root, automation_id: str, plan: Plan | None, after: float) -> Row | None:
+def next_of(root: Root, automation_id: str, plan: SchedulePlan | None, after: float) -> NextRun | None:
     """When it comes next; None without a plan."""
     if plan is None:
         return None
     zone = plan.zone or node_of(root).config.timezone
-    return Row(cron.next_time(plan.schedule, zone, after), automation_id, plan.digest)
+    return NextRun(cron.next_time(plan.schedule, zone, after), automation_id, plan.digest)
 
 
-def read(root: Root, automation_id: str) -> Row | None:
+def read(root: Root, automation_id: str) -> NextRun | None:
     """The next moment of an automation: behind what was handled, and none before its settings were made."""
     handled, plan = board_of(root).clock.handled, automations_of(root).plan_for(automation_id)
     row = next_of(root, automation_id, plan, max(handled[0] - 0.001, plan.made_at if plan else 0.0))
@@ -60,7 +60,7 @@ def read(root: Root, automation_id: str) -> Row | None:
     return row
 
 
-def tick(root: Root, due: list[Row], now: float, up_since: float) -> list[Row]:
+def tick(root: Root, due: list[NextRun], now: float, up_since: float) -> list[NextRun]:
     """What is due, in the order of the heap, becomes runs; when each comes next."""
     check(root, LEASE)
     clock, following = board_of(root).clock, []
@@ -77,7 +77,7 @@ def tick(root: Root, due: list[Row], now: float, up_since: float) -> list[Row]:
     return following
 
 
-def _run(root: Root, plan: Plan, row: Row, now: float, *, missed: bool) -> None:
+def _run(root: Root, plan: SchedulePlan, row: NextRun, now: float, *, missed: bool) -> None:
     if missed and not plan.catch_up:
         return
     if _is_full(root, row.automation_id, plan.name, now):
@@ -118,7 +118,7 @@ def _is_full(root: Root, automation_id: str, name: str, now: float) -> bool:
     return True
 
 
-class Scheduler(Projection[Row]):
+class Scheduler(Projection[NextRun]):
     """Lives on the hub of an engine node; its heap is good only while the node holds the lease."""
 
     kind = "schedule of an automation"
@@ -127,8 +127,8 @@ class Scheduler(Projection[Row]):
     def __init__(self, node: Node):
         super().__init__(node.clock)
         self.node = node
-        self.heap: list[Row] = []
-        self.rows: dict[str, Row] = {}  # automation id -> the row in the heap that counts
+        self.heap: list[NextRun] = []
+        self.rows: dict[str, NextRun] = {}  # automation id -> the row in the heap that counts
         self.loaded = False
         self.lateness: deque[float] = deque(maxlen=20_000)  # seconds
         self._config: Any = None
@@ -140,13 +140,13 @@ class Scheduler(Projection[Row]):
     def ids(self, root: Root) -> Iterable[str]:
         return names_of(root, automations_of(root).plans, self.kind)
 
-    def read(self, root: Root, item_id: str) -> Row | None:
+    def read(self, root: Root, item_id: str) -> NextRun | None:
         return read(root, item_id)
 
     def known(self) -> Collection[str]:
         return tuple(self.rows)
 
-    def apply(self, items: Mapping[str, Row | None]) -> None:
+    def apply(self, items: Mapping[str, NextRun | None]) -> None:
         for automation_id, row in items.items():
             known = self.rows.get(automation_id)
             if row is not None and known is not None and known.digest == row.digest and known.at >= row.at:
@@ -180,7 +180,7 @@ class Scheduler(Projection[Row]):
     def _tick(self) -> bool:
         """Whether there is more of it."""
         now = self.node.clock.now()
-        due: list[Row] = []
+        due: list[NextRun] = []
         while self.heap and self.heap[0].at <= now and len(due) < PAGE:
             row = heapq.heappop(self.heap)
             if self.rows.get(row.automation_id) == row:
@@ -196,7 +196,7 @@ class Scheduler(Projection[Row]):
         self.apply({row.automation_id: row for row in following})
         return True
 
-    def _run_due(self, due: list[Row], now: float) -> list[Row]:
+    def _run_due(self, due: list[NextRun], now: float) -> list[NextRun]:
         """When each comes next. An automation that cannot be read costs nothing but its own runs."""
         try:
             return self.node.transact(tick, due, now, self.node.started_at)
@@ -216,7 +216,7 @@ def begin(root: Root, now: float) -> None:
         clock.handled = (now, "")
 
 
-def pass_by(root: Root, row: Row, now: float) -> list[Row]:
+def pass_by(root: Root, row: NextRun, now: float) -> list[NextRun]:
     """A tick that cannot be worked is handled too; when the automation comes next."""
     check(root, LEASE)
     clock = board_of(root).clock

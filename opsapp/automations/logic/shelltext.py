@@ -87,7 +87,7 @@ def shell_of(interpreter: str | None, script: str) -> str | None:
 
 def rewrite(text: str, reference: Callable[[str, str], str]) -> Rewritten:
     """The text with a reference in every place; `reference(kind, name)` is the variable's name."""
-    return _Reader(text, reference).read()
+    return _ShellReader(text, reference).read()
 
 
 class _Frame:
@@ -100,7 +100,7 @@ class _Frame:
         self.test_from: int | None = None  # where [[ began
 
 
-class _Reader:
+class _ShellReader:
     def __init__(self, text: str, reference: Callable[[str, str], str]):
         self._text, self._reference = text, reference
         self._at = 0

@@ -18,24 +18,24 @@ from .automations import (
     digests,
     with_parts,
 )
-from .board import KEY, Board, board_of
-from .plans import Plan
+from .board import KEY, RunBoard, board_of
+from .plans import SchedulePlan
 from .runs import Output, Run, Runs, index_ended
 from .secrets import Secret, Secrets, allow_what_is_used, forbidden, reseal, reveal, unusable
-from .standing import Standing, gather
+from .standing import AutomationStanding, gather
 
 __all__ = [
     "Automation",
+    "AutomationStanding",
     "Automations",
-    "Board",
     "Definition",
     "Output",
-    "Plan",
     "Run",
+    "RunBoard",
     "Runs",
+    "SchedulePlan",
     "Secret",
     "Secrets",
-    "Standing",
     "Template",
     "Templates",
     "WebhookAddress",
@@ -59,9 +59,9 @@ __all__ = [
 
 def set_up(root: Root) -> None:
     """Evolve step: no automations yet."""
-    root["api"]["automations"] = Automations()
+    root["api"]["automations"] = Automations(Runs())
     root["api"]["secrets"] = Secrets()
-    root.system[KEY] = Board()
+    root.system[KEY] = RunBoard()
 
 
 def gather_standings(root: Root) -> None:
@@ -87,8 +87,8 @@ def allow_secrets_in_use(root: Root) -> None:
     )
 
 
-def standing_of(root: Root, automation_id: str) -> Standing:
-    return Standing(root["api"]["automations"].standings, automation_id)
+def standing_of(root: Root, automation_id: str) -> AutomationStanding:
+    return AutomationStanding(root["api"]["automations"].standings, automation_id)
 
 
 def automations_of(root: Root) -> Any:

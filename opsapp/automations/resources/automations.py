@@ -12,9 +12,8 @@ from opsapp.tree.folder import Facet, Folder, Record
 from opsapp.tree.sharded import ShardedTree
 
 from .board import KEY
-from .plans import Plan, plan_of
-from .runs import Runs
-from .standing import History, Standing, Standings, Waiting
+from .plans import SchedulePlan, plan_of
+from .standing import AutomationStanding, RunHistory, Standings, Waiting
 
 
 class Definition(Persistent):
@@ -80,10 +79,10 @@ class Automations(Folder):
     url = "/api/automations"
     facets: ClassVar[dict[str, type]] = {"webhook": Webhooks, "templates": Templates}
 
-    def __init__(self) -> None:
+    def __init__(self, runs: Folder) -> None:
         super().__init__()
         self._children = ShardedTree()
-        self.runs = Runs()
+        self.runs = runs
         self.runs.__parent__ = self
         self.runs.__name__ = "runs"
         self.standings = Standings()
@@ -106,10 +105,10 @@ class Automations(Folder):
         else:
             self.plans[automation.id] = tuple(plan)
 
-    def plan_for(self, automation_id: str) -> Plan | None:
+    def plan_for(self, automation_id: str) -> SchedulePlan | None:
         """None: it has no schedule, is switched off, or is not there."""
         kept = self.plans.get(automation_id)
-        return None if kept is None else Plan(*kept)
+        return None if kept is None else SchedulePlan(*kept)
 
     def __getitem__(self, name: str) -> Any:
         return self.runs if name == "runs" else super().__getitem__(name)
@@ -139,11 +138,11 @@ class Automation(Record):
         return self.definition.settings["name"]
 
     @property
-    def state(self) -> Standing:
-        return Standing(self.__parent__.standings, self.__name__)
+    def state(self) -> AutomationStanding:
+        return AutomationStanding(self.__parent__.standings, self.__name__)
 
     @property
-    def history(self) -> History:
+    def history(self) -> RunHistory:
         return self.state.history
 
     @property

@@ -16,7 +16,7 @@ KEY = "automations"
 CALLS_A_MINUTE_S = 60.0
 
 
-class Board(Persistent):
+class RunBoard(Persistent):
     def __init__(self) -> None:
         self.queue = OOBTree()  # run id -> automation id: waits for a place, or for another run of its automation
         self.admitted = OOTreeSet()  # ids of runs that a node may take up
@@ -54,6 +54,9 @@ class Board(Persistent):
         return {*self.admitted, *self.claimed, *self.remote, *(run_id for _, run_id, _ in self.moments)}
 
 
+Board = RunBoard  # the name that stores of older versions know it by
+
+
 class ScheduleClock(Persistent):
     """The last tick of the schedules that was handled: (time, automation id), in the order in which they are."""
 
@@ -78,5 +81,5 @@ class Calls(Persistent):
         return {**saved, "times": tuple(sorted((*saved["times"], *added)))}
 
 
-def board_of(root: Any) -> Board:
+def board_of(root: Any) -> RunBoard:
     return root.system[KEY]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from opsapp.automations.logic import settings as meaning
 
 
-class Plan(NamedTuple):
+class SchedulePlan(NamedTuple):
     """`zone` is empty for the configuration's. `simple`: nobody is asked first, and there are no inputs."""
 
     digest: str
@@ -29,12 +29,12 @@ class Plan(NamedTuple):
         return self.outline[0]
 
 
-def plan_of(definition: Any) -> Plan | None:
+def plan_of(definition: Any) -> SchedulePlan | None:
     """None: it has no schedule, or is switched off."""
     settings = definition.settings
     if not settings["schedule"] or not settings["enabled"]:
         return None
-    return Plan(
+    return SchedulePlan(
         definition.digest,
         definition.made_at,
         settings["schedule"],

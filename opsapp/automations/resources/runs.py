@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from BTrees.IOBTree import IOBTree
 from persistent import Persistent
@@ -17,14 +17,13 @@ from opsapp.automations.logic.runs import CUT, FINAL, KEPT, fitting
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.sharded import ShardedTree
 
-if TYPE_CHECKING:
-    from .automations import Definition
+from .automations import Definition
 
 GROWS_TO = 4096
 _NUMBERS = object()
 
 
-class Chunk(Persistent):
+class OutputChunk(Persistent):
     """A piece of output; the last one grows until it is worth an object of its own. `times` has (first character, when
     it was written) for whatever was added in a later second than `at`."""
 
@@ -48,6 +47,9 @@ class Chunk(Persistent):
                 yield max(start, skip), self.text[max(start, skip) : end], at
 
 
+Chunk = OutputChunk  # the name that stores of older versions know it by
+
+
 class Output(Persistent):
     """What a run wrote, in characters from `start` to `size`, at most 4 MiB of it; an honest mark where it was cut."""
 
@@ -68,7 +70,7 @@ class Output(Persistent):
         if last is not None and len(last.text) + len(shown) <= GROWS_TO:
             last.add(shown, now)
         else:
-            self.chunks[self.size] = Chunk(shown, now)
+            self.chunks[self.size] = OutputChunk(shown, now)
         self.size += len(shown)
 
     def text(self) -> str:

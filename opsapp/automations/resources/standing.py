@@ -18,7 +18,7 @@ RECENT = 8
 LAST = "~"  # behind every id
 
 
-class Row(NamedTuple):
+class StandingRow(NamedTuple):
     """`current` is the run under way. `full`: people were told that the schedule is faster than its runs. `recent`: ids
     of the newest runs that began at once, the oldest first; all others are in `Standings.past`."""
 
@@ -29,7 +29,7 @@ class Row(NamedTuple):
     recent: tuple[str, ...] = ()
 
 
-UNTOUCHED = Row()
+UNTOUCHED = StandingRow()
 
 
 class Standings(Persistent):
@@ -49,15 +49,15 @@ class Standings(Persistent):
                 index.remove(key)
 
 
-class Standing:
+class AutomationStanding:
     """One automation's, for as long as a transaction lasts."""
 
     def __init__(self, kept: Standings, automation_id: str):
         self.kept, self.id = kept, automation_id
 
     @property
-    def row(self) -> Row:
-        return Row._make(self.kept.rows.get(self.id, UNTOUCHED))
+    def row(self) -> StandingRow:
+        return StandingRow._make(self.kept.rows.get(self.id, UNTOUCHED))
 
     def change(self, **values: Any) -> None:
         self.kept.rows[self.id] = tuple(self.row._replace(**values))
@@ -88,8 +88,8 @@ class Standing:
         return Waiting(self.kept, self.id)
 
     @property
-    def history(self) -> History:
-        return History(self)
+    def history(self) -> RunHistory:
+        return RunHistory(self)
 
 
 class Waiting:
@@ -119,11 +119,11 @@ class Waiting:
         return next(iter(self), None)
 
 
-class History:
+class RunHistory:
     """Ids of an automation's runs, the oldest first. One that does not begin at once is put where others can be put at
     the same time: its asking changes nothing else, and many may ask."""
 
-    def __init__(self, standing: Standing):
+    def __init__(self, standing: AutomationStanding):
         self._standing, self._index, self._id = standing, standing.kept.past, standing.id
 
     def _past(self) -> Any:
@@ -182,5 +182,5 @@ def gather(automations: Any) -> None:
         kept.past.update(automation_id + each for each in history)
         kept.waiting.update(automation_id + each for each in waiting)
         at = -1.0 if state.last_run is None else state.last_run
-        kept.rows[automation_id] = tuple(Row(state.current or "", at, state.last_status or "", state.full))
+        kept.rows[automation_id] = tuple(StandingRow(state.current or "", at, state.last_status or "", state.full))
         automations.plan(automation)

@@ -8,7 +8,7 @@ from pyramid.request import Request
 from pyramid.view import view_config
 
 from opsapp.automations import schemas
-from opsapp.automations.engine import editing, looking, request_run
+from opsapp.automations.engine import editing, records, request_run
 from opsapp.automations.resources import Automation, Automations
 from opsapp.tree.acl import Permission
 from opsapp.web.derivers import RAW
@@ -27,7 +27,7 @@ from . import asked
 )
 def list_automations(context: Automations, request: Request) -> Any:
     """All automations."""
-    return request.shown(page_of(request, looking.rows(request.root, request.valid_query["q"])))
+    return request.shown(page_of(request, records.rows(request.root, request.valid_query["q"])))
 
 
 @view_config(
@@ -59,7 +59,7 @@ def create_automation(context: Automations, request: Request) -> Any:
 )
 def get_automation(context: Automation, request: Request) -> Any:
     """One automation."""
-    return request.shown(looking.record(request.root, context))
+    return request.shown(records.record(request.root, context))
 
 
 @view_config(

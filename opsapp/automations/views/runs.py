@@ -8,8 +8,8 @@ from pyramid.request import Request
 from pyramid.view import view_config
 
 from opsapp.automations import schemas
-from opsapp.automations.engine import flow, looking
-from opsapp.automations.engine.following import Follower
+from opsapp.automations.engine import flow, records
+from opsapp.automations.engine.output_stream import Follower
 from opsapp.automations.resources import Automation, Run, Runs
 from opsapp.tree.acl import Permission
 from opsapp.web import sse
@@ -45,7 +45,7 @@ def list_runs_of_automation(context: Automation, request: Request) -> Any:
 @view_config(context=Run, request_method="GET", permission=Permission.view, returns=schemas.RunRecord, renderer="json")
 def get_run(context: Run, request: Request) -> Any:
     """One run with its output."""
-    record = looking.run_record(request.root, context)
+    record = records.run_record(request.root, context)
     output = {"output": record.pop("output")}  # what the program wrote is as it wrote it, here and in the stream
     return request.shown(record) | output
 
@@ -77,6 +77,6 @@ def stream_run(context: Run, request: Request) -> Any:
 
 def page(request: Request, automation: Automation | None) -> Any:
     query = request.valid_query
-    found, count = looking.page(request.root, automation, query["status"], query["limit"], query["offset"])
+    found, count = records.page(request.root, automation, query["status"], query["limit"], query["offset"])
     request.response.headers["X-Total-Count"] = str(count)
     return request.shown(found)

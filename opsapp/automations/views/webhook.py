@@ -9,7 +9,7 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
 from opsapp.automations import schemas
-from opsapp.automations.engine import hooks
+from opsapp.automations.engine import webhook_calls
 from opsapp.automations.resources import Automation, WebhookAddress
 from opsapp.lib.problems import NotFound
 from opsapp.web.derivers import RAW
@@ -19,7 +19,7 @@ from . import asked
 
 def whose(context: WebhookAddress, request: Request) -> Automation:
     """The automation whose token it is."""
-    automation = hooks.automation_of(request.root, context.__name__)
+    automation = webhook_calls.automation_of(request.root, context.__name__)
     if automation is None:
         raise NotFound("There is nothing here.")
     return automation
@@ -39,5 +39,6 @@ def call_webhook(context: WebhookAddress, request: Request) -> Any:
     """Runs the automation; a JSON body gives the inputs."""
     automation = whose(context, request)
     now = request.node.clock.now()
-    hooks.count(request.root, automation, now)
-    return hooks.called(request.root, automation, asked.webhook_inputs(request, automation), request.client_ip, now)
+    webhook_calls.count(request.root, automation, now)
+    inputs = asked.webhook_inputs(request, automation)
+    return webhook_calls.called(request.root, automation, inputs, request.client_ip, now)

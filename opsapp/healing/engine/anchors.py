@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opsapp.audit.resources import written
-from opsapp.automations.engine.calling import Caller
+from opsapp.automations.engine.webhook_sender import WebhookSender
 from opsapp.healing.logic.chain import ChainVerdict
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.ledger import Ledger
@@ -60,7 +60,7 @@ def step(node: Node) -> bool:
         if wanted["file"]:
             node.lane("anchors", 1).run(_append, wanted["file"], line)
         else:
-            _send(Caller(node), wanted["url"], line)
+            _send(WebhookSender(node), wanted["url"], line)
     except (OSError, ValueError, UpstreamFailed) as problem:  # ValueError: no request can be made of the URL
         log.error("the ledger's anchor was not written: %s", problem)
     return False
@@ -79,7 +79,7 @@ def _append(path: str, line: str) -> None:
         os.fsync(file.fileno())
 
 
-def _send(caller: Caller, url: str, line: str) -> None:
+def _send(caller: WebhookSender, url: str, line: str) -> None:
     headers = {"Content-Type": "application/json"}
     reply, problem = caller.send("anchor", "POST", url, line, headers, TIMEOUT_S, follow=False)
     if problem or not 200 <= reply.status < 300:

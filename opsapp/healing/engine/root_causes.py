@@ -12,7 +12,7 @@ from opsapp.healing.logic.graph import Graph
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages import correlation
 from opsapp.healing.stages.world import World
-from opsapp.notify.interfaces import Cause, Failure
+from opsapp.notify.interfaces import Failure, RootCause
 from opsapp.runtime.node import node_of
 from opsapp.runtime.wakes import after_commit
 from opsapp.tree.root import Root
@@ -38,7 +38,7 @@ def causes_of(root: Root, targets: Collection[str], now: float) -> dict[str, str
     return {target: one[0] for target, one in found.items() if one is not None}
 
 
-def causes(root: Root, failures: Collection[Failure], now: float) -> dict[Failure, Cause]:
+def causes(root: Root, failures: Collection[Failure], now: float) -> dict[Failure, RootCause]:
     """An `ICauses`."""
     graph = healing_of(root)["dependencies"].graph()
     hanging = set(_hanging(graph, [failure.target for failure in failures]))
@@ -48,7 +48,7 @@ def causes(root: Root, failures: Collection[Failure], now: float) -> dict[Failur
     seen = world.build(root, now, inventory, {})
     seen = replace(seen, failing=_failing(root, inventory, graph, now))
     asked: set[str] = set()
-    found: dict[Failure, Cause] = {}
+    found: dict[Failure, RootCause] = {}
     for failure in failures:
         if failure.target in hanging:
             found[failure], unmeasured = _cause(failure, seen, inventory)
@@ -57,7 +57,7 @@ def causes(root: Root, failures: Collection[Failure], now: float) -> dict[Failur
     return found
 
 
-def _cause(failure: Failure, seen: World, inventory: Inventory) -> tuple[Cause, tuple[str, ...]]:
+def _cause(failure: Failure, seen: World, inventory: Inventory) -> tuple[RootCause, tuple[str, ...]]:
     """The cause, and what has to be measured before it is known."""
     member = inventory.named(failure.target)
     about = {"target": inventory.in_graph(failure.target), "subject": member and member.subject}
@@ -65,9 +65,9 @@ def _cause(failure: Failure, seen: World, inventory: Inventory) -> tuple[Cause, 
     above = correlation.look_above(about, since, seen)
     name = None if above.cause is None else above.cause.name
     if failure.since is None:
-        return Cause(name), ()
+        return RootCause(name), ()
     held, _ = correlation.held_for(above, seen.now - since, seen)
-    return Cause(name, held), above.unmeasured if held else ()
+    return RootCause(name, held), above.unmeasured if held else ()
 
 
 def _measure(root: Root, subjects: Collection[str]) -> None:

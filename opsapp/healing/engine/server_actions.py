@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import gevent
 
 from opsapp.agents.engine.executor import executor_of
-from opsapp.automations.engine.calling import Caller
+from opsapp.automations.engine.webhook_sender import WebhookSender
 from opsapp.healing.resources import healing_of
 from opsapp.lib.problems import StoreAway
 from opsapp.runtime import leases
@@ -48,7 +48,7 @@ class ServerActionRunner:
 
     def __init__(self, node: Node):
         self.node = node
-        self.caller = Caller(node)
+        self.caller = WebhookSender(node)
         self.stopping = False
         self.under_way: set[str] = set()
         self.answers: dict[str, dict[str, Any]] = {}

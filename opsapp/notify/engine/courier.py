@@ -42,7 +42,7 @@ class Letter(NamedTuple):
     taken: tuple[str, ...] = ()  # marks of the recipients that have it already
 
 
-class Outcome(NamedTuple):
+class SendOutcome(NamedTuple):
     """`error` is None when it has arrived. `late`: its thread still hangs. `taken`: who has it, as marks."""
 
     error: str | None
@@ -139,12 +139,12 @@ def service_of(url: str) -> str:
     return url.partition(":")[0].strip().lower()
 
 
-def hand_over(letter: Letter, timeout: float) -> Outcome:
+def hand_over(letter: Letter, timeout: float) -> SendOutcome:
     """Blocks, in a thread of its own."""
     OVERHEARD.take()
     taken = Taken(letter.taken)
     error = _notified(letter, timeout, taken)
-    return Outcome(error, taken=tuple(sorted(taken.marks)))
+    return SendOutcome(error, taken=tuple(sorted(taken.marks)))
 
 
 def _notified(letter: Letter, timeout: float, taken: Taken) -> str | None:
@@ -178,13 +178,13 @@ def in_every_form(secrets: Iterable[str]) -> list[str]:
     return [form for each in secrets for form in dict.fromkeys((each, quote(each, safe=""), quote_plus(each)))]
 
 
-def send(node: Node, letter: Letter, timeout: float, landed: Callable[[], None]) -> Outcome:
+def send(node: Node, letter: Letter, timeout: float, landed: Callable[[], None]) -> SendOutcome:
     """The outcome, or after `timeout` that it is late. `landed` is called (on the hub, if there is one) when the
     thread has come to its end, however late."""
     denied = denied_networks(node)
     if node.hub.is_here():
         return _send_from_the_hub(node, letter, timeout, landed, denied)
-    answered: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
+    answered: queue.SimpleQueue[SendOutcome] = queue.SimpleQueue()
 
     def work() -> None:
         with kept_from(denied):
@@ -201,7 +201,7 @@ def send(node: Node, letter: Letter, timeout: float, landed: Callable[[], None])
 
 def _send_from_the_hub(
     node: Node, letter: Letter, timeout: float, landed: Callable[[], None], denied: tuple[str, ...]
-) -> Outcome:
+) -> SendOutcome:
     answered = AsyncResult()
 
     def work() -> None:
@@ -216,13 +216,13 @@ def _send_from_the_hub(
         return _late(timeout)
 
 
-def _arrived(answered: AsyncResult, outcome: Outcome, landed: Callable[[], None]) -> None:
+def _arrived(answered: AsyncResult, outcome: SendOutcome, landed: Callable[[], None]) -> None:
     answered.set(outcome)
     landed()
 
 
-def _late(timeout: float) -> Outcome:
-    return Outcome(f"no answer within {timeout:g} s", late=True)
+def _late(timeout: float) -> SendOutcome:
+    return SendOutcome(f"no answer within {timeout:g} s", late=True)
 
 
 def _thread(work: Callable[[], None]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from opsapp.notify.interfaces import Cause, Failure, ICauses
+from opsapp.notify.interfaces import Failure, ICauses, RootCause
 from opsapp.notify.logic import delivering, grouping, quiet
 from opsapp.notify.logic.grouping import Group
 from opsapp.notify.resources import channels_of, deliveries_of, inbox
@@ -84,7 +84,7 @@ def _look_at(
     node: Node,
     groups: Groups,
     key: str,
-    causes: Mapping[Failure, Cause],
+    causes: Mapping[Failure, RootCause],
     now: float,
     settings: dict[str, Any],
 ) -> None:
@@ -95,7 +95,7 @@ def _look_at(
         groups.drop(key)
         return
     every_s = settings["group_s"]
-    cause = causes.get(_failure(group), Cause())
+    cause = causes.get(_failure(group), RootCause())
     if cause.name is not None and key != (rightful := _rightful(groups, key, cause.name)):
         _move(root, groups, key, rightful, cause.name, now, settings)
     elif cause.wait:
@@ -105,13 +105,13 @@ def _look_at(
         groups.put(key, grouping.told(group, message_id, now), every_s)
 
 
-def _causes(root: Root, node: Node, asked: Iterable[Group | None], now: float) -> Mapping[Failure, Cause]:
+def _causes(root: Root, node: Node, asked: Iterable[Group | None], now: float) -> Mapping[Failure, RootCause]:
     """For all groups at once: the graph and what has failed are read once. What has only just been gathered is asked
     for too, so that what it hangs on is measured while it gathers."""
     causes = node.registry.queryUtility(ICauses)
     waiting = [group for group in asked if group is not None and group["due"] is not None]
     failures = {_failure(group) for group in waiting if group["target"] is not None}
-    found: Mapping[Failure, Cause] = causes(root, failures, now) if causes is not None and failures else {}
+    found: Mapping[Failure, RootCause] = causes(root, failures, now) if causes is not None and failures else {}
     return {failure: cause for failure, cause in found.items() if cause.name != failure.target}
 
 

@@ -24,7 +24,7 @@ from opsapp.runtime.sealing import seal_of
 from opsapp.tree.root import Root
 
 from . import courier
-from .courier import Letter, Outcome
+from .courier import Letter, SendOutcome
 from .settings import LEASE, options
 
 log = logging.getLogger(__name__)
@@ -75,7 +75,7 @@ class Sender:
         self.late.discard(channel_id)
         self.node.wake("notify-sending")
 
-    def _count(self, outcome: Outcome) -> None:
+    def _count(self, outcome: SendOutcome) -> None:
         if outcome.error is None:
             self.sent += 1
         else:
@@ -84,7 +84,9 @@ class Sender:
     def test(self, letter: Letter) -> dict[str, Any]:
         """What `begin_test` prepared, outside any transaction: sent now, whatever the channel's hours are."""
         if letter.channel_id in self.testing:
-            self.node.transact(finish, letter.delivery_id, Outcome("another test is under way"), self.node.clock.now())
+            self.node.transact(
+                finish, letter.delivery_id, SendOutcome("another test is under way"), self.node.clock.now()
+            )
             raise Conflict("Another test of this channel is under way.", code="test_under_way")
         self.testing.add(letter.channel_id)
         outcome = courier.send(
@@ -171,7 +173,7 @@ def _letter(root: Root, channel: Channel, delivery: Delivery) -> Letter:
     return Letter(delivery.id, channel.id, channel.address(seal_of(root)), title, text, mood, secrets, delivery.taken)
 
 
-def finish(root: Root, delivery_id: str, outcome: Outcome, now: float) -> None:
+def finish(root: Root, delivery_id: str, outcome: SendOutcome, now: float) -> None:
     """The outcome: it has arrived, is tried again later, or is given up."""
     log_of = deliveries_of(root)
     delivery = log_of.get(delivery_id)

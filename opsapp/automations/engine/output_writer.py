@@ -15,7 +15,7 @@ FLUSH_EVERY_S = 0.2
 BEHIND = 256 * 1024
 
 
-class Pen:
+class OutputWriter:
     """`store(text)` writes a piece and answers whether more is wanted. Only a bounded part is held: whoever writes
     faster waits (`put`), or is told that it was too much (`offer`)."""
 

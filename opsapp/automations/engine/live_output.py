@@ -7,32 +7,40 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
 
-from opsapp.agents.engine import sessions_of
+from opsapp.agents.engine import outputs_of
 from opsapp.automations.logic.runs import FINAL
+from opsapp.automations.resources import runs_of
 from opsapp.lib.problems import Unavailable
 from opsapp.runtime.events import Event
-from opsapp.runtime.node import node_of
+from opsapp.runtime.node import Node, node_of
+from opsapp.tree.root import Root
 
-from .pens import Pen
-
-if TYPE_CHECKING:
-    from opsapp.runtime.node import Node
+from .notices import write
+from .output_writer import OutputWriter
 
 log = logging.getLogger(__name__)
 
 KEY = "opsapp.automations.listeners"
 
 
-class Listener:
+def write_streamed(root: Root, run_id: str, command_id: str, text: str) -> bool:
+    """Output on its way; whether more is wanted. The answer says all of it, so nothing depends on this."""
+    run = runs_of(root).get(run_id)
+    if run is None or run.is_over or not any(row[2:] == (command_id, "") for row in run.commands):
+        return False
+    write(root, run, text, node_of(root).clock.now())
+    return not run.output.cut
+
+
+class LiveOutput:
     """One command's output, as long as it comes without a gap."""
 
     def __init__(self, node: Node, run_id: str, command_id: str, secrets: list[str]):
         self._node, self._run_id, self._command_id = node, run_id, command_id
         self._next = 0
-        self._pen = Pen(self._store, secrets)
-        self.stop: Callable[[], None] = sessions_of(node).watch_output(command_id, self._heard)
+        self._pen = OutputWriter(self._store, secrets)
+        self.stop: Callable[[], None] = outputs_of(node).watch(command_id, self._heard)
 
     def _heard(self, seq: int, text: str) -> None:
         if seq != self._next or not self._pen.offer(text):
@@ -40,8 +48,6 @@ class Listener:
         self._next = seq + 1
 
     def _store(self, text: str) -> bool:
-        from .remote import write_streamed
-
         try:
             return self._node.transact(write_streamed, self._run_id, self._command_id, text)
         except Unavailable as away:
@@ -49,10 +55,10 @@ class Listener:
             return False
 
 
-class Listeners:
+class LiveOutputs:
     def __init__(self, node: Node):
         self._node = node
-        self._by_run: dict[str, Listener] = {}
+        self._by_run: dict[str, LiveOutput] = {}
 
     def begin(self, run_id: str, command_id: str, secrets: list[str]) -> None:
         """From any thread, after the commit of the command."""
@@ -61,7 +67,7 @@ class Listeners:
 
     def _begin(self, run_id: str, command_id: str, secrets: list[str]) -> None:
         self._end(run_id)
-        self._by_run[run_id] = Listener(self._node, run_id, command_id, secrets)
+        self._by_run[run_id] = LiveOutput(self._node, run_id, command_id, secrets)
 
     def _end(self, run_id: str) -> None:
         listener = self._by_run.pop(run_id, None)
@@ -73,5 +79,5 @@ class Listeners:
             self._end(event.data["run_id"])
 
 
-def listeners_of(root: Any) -> Listeners:
+def listeners_of(root: Root) -> LiveOutputs:
     return node_of(root).registry[KEY]

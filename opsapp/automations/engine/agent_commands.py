@@ -12,19 +12,17 @@ from opsapp.agents import engine as agents
 from opsapp.agents.engine import HostFacts
 from opsapp.automations.logic import settings
 from opsapp.automations.logic.filling import Missing, Values, places
-from opsapp.automations.logic.runs import readable, succeeded
-from opsapp.automations.resources import Run, board_of, forbidden, reveal, runs_of
+from opsapp.automations.resources import Run, board_of, forbidden, reveal
 from opsapp.lib.masking import MASK, masked
 from opsapp.lib.problems import Conflict, Invalid, NotFound, Unavailable
 from opsapp.notify.engine import Confidential, tell
 from opsapp.notify.logic.delivering import CHANNEL
 from opsapp.notify.resources import channels_of
-from opsapp.runtime.node import node_of
 from opsapp.runtime.wakes import after_commit
 from opsapp.tree.root import Root
 
-from . import flow
-from .listening import listeners_of
+from .live_output import listeners_of
+from .notices import write
 
 LONGEST_COMMAND = 3600
 
@@ -35,11 +33,11 @@ def values(root: Root, run: Run, params: dict[str, Any]) -> tuple[Values, list[s
     refused = forbidden(root, names_of_secrets(params), run.automation_id)
     if refused:
         raise Missing(f"the secret {refused[0]} is not allowed for this automation")
-    secrets = _secrets(root, params)
+    secrets = revealed(root, params)
     return Values(run.inputs, secrets), list(secrets.values())
 
 
-def _secrets(root: Root, params: dict[str, Any]) -> dict[str, str]:
+def revealed(root: Root, params: dict[str, Any]) -> dict[str, str]:
     try:
         return reveal(root, names_of_secrets(params))
     except Unavailable as closed:  # sealed with a key that is not here
@@ -75,8 +73,7 @@ def begin(root: Root, run: Run, now: float) -> str | None:
                 root, host.agent_id, kind, params, requested_by=f"run:{run.id}", hide=secrets
             )
         except Invalid as wrong:
-            flow.end(root, run, "failed", now, reason=json.dumps(wrong.fields), for_good=True)
-            return None
+            return json.dumps(wrong.fields)
         sent.append((host.agent_id, host.label or host.hostname, command_id, ""))
     run.commands = tuple(sent)
     if len(sent) == 1:
@@ -116,79 +113,6 @@ def targets_of(root: Root, params: dict[str, Any]) -> list[HostFacts]:
     return sorted(found, key=lambda host: (host.label, host.agent_id))
 
 
-def look(root: Root, now: float) -> bool:
-    """Take up what agents have answered; whether anything was."""
-    changed = False
-    for run_id in list(board_of(root).remote):
-        run = runs_of(root).get(run_id)
-        if run is None or run.is_over:
-            board_of(root).remote.remove(run_id)
-        else:
-            changed = _take_answers(root, run, now) or changed
-    return changed
-
-
-def _take_answers(root: Root, run: Run, now: float) -> bool:
-    rows, changed = list(run.commands), False
-    for at, (agent_id, label, command_id, status) in enumerate(rows):
-        answer = None if status else agents.answer_of(root, agent_id, command_id)
-        if answer is not None:
-            rows[at] = (agent_id, label, command_id, answer["status"])
-            _write_answer(root, run, label, answer, len(rows) > 1, now)
-            changed = True
-            if len(rows) == 1:
-                run.exit_code = answer["exit_code"]
-    if not changed:
-        return False
-    run.commands = tuple(rows)
-    if all(status for _, _, _, status in rows):
-        _all_answered(root, run, now)
-    return True
-
-
-def _write_answer(root: Root, run: Run, label: str, answer: dict[str, Any], several: bool, now: float) -> None:
-    try:
-        text = masked(readable(answer["output"] or ""), list(_secrets(root, run.definition.params).values()))
-    except Missing as closed:
-        text = f"[not shown, for its secrets cannot be found in it: {closed}]"
-    if several:
-        text = f"[{label}: {answer['status']}]\n" + text + ("" if text.endswith("\n") or not text else "\n")
-    else:
-        text = _not_seen_yet(run, text)
-    flow.write(root, run, text, now)
-
-
-def _not_seen_yet(run: Run, text: str) -> str:
-    """What of the whole output has not come while it ran."""
-    seen = run.output.text()[run.wrote_before :]
-    if text.startswith(seen):
-        return text[len(seen) :]
-    return "" if seen.startswith(text) else f"\n[the output as the agent has it at the end:]\n{text}"
-
-
-def write_streamed(root: Root, run_id: str, command_id: str, text: str) -> bool:
-    """Output on its way; whether more is wanted. The answer says all of it, so nothing depends on this."""
-    run = runs_of(root).get(run_id)
-    if run is None or run.is_over or not any(row[2:] == (command_id, "") for row in run.commands):
-        return False
-    flow.write(root, run, text, node_of(root).clock.now())
-    return not run.output.cut
-
-
-def _all_answered(root: Root, run: Run, now: float) -> None:
-    statuses = [("failed" if status == "expired" else status) for _, _, _, status in run.commands]
-    status = succeeded(statuses)
-    bad = [f"{label}: {how}" for _, label, _, how in run.commands if how != "done"]
-    if run.cancelled_by is not None and status != "done":
-        status = "cancelled"
-    reason = run.reason if status == "cancelled" else "; ".join(bad) or None
-    if reason and len(run.commands) == 1 and status != "cancelled":
-        agent_id, _, command_id, _ = run.commands[0]
-        record = agents.command_of(root, agent_id, command_id) or {}
-        reason = record.get("reason") or reason
-    flow.end(root, run, status, now, reason=reason and reason[:500], exit_code=run.exit_code)
-
-
 def cancel(root: Root, run: Run) -> None:
     """Ask the agents to stop it; the run ends with their answers."""
     for agent_id, _, command_id, status in run.commands:
@@ -197,13 +121,8 @@ def cancel(root: Root, run: Run) -> None:
     board_of(root).remote.insert(run.id)
 
 
-def give_up(root: Root, run: Run) -> None:
-    """Its time is up: whatever the agents have not finished is cancelled and not waited for."""
-    cancel(root, run)
-
-
-def notify(root: Root, run: Run, now: float) -> None:
-    """A message: with its row in the outbox of notifications the run is done."""
+def notify(root: Root, run: Run, now: float) -> str | None:
+    """A message: with its row in the outbox of notifications the run is done. Why there can be none, else None."""
     params = run.definition.params
     try:
         filled, secrets = values(root, run, params)
@@ -211,13 +130,10 @@ def notify(root: Root, run: Run, now: float) -> None:
         hidden = Values(run.inputs, dict.fromkeys(names_of_secrets(params), MASK))
         shown = [masked(hidden.plain(params[each]), secrets) for each in ("title", "message")]
     except Missing as missing:
-        flow.end(root, run, "failed", now, reason=str(missing), for_good=True)
-        return
+        return str(missing)
     unknown = set(params["channels"]) - {channel.fields["name"] for channel in channels_of(root).values()}
     if unknown:
-        said = "there is no channel " + ", ".join(sorted(unknown))
-        flow.end(root, run, "failed", now, reason=said, for_good=True)
-        return
+        return "there is no channel " + ", ".join(sorted(unknown))
     tell(
         root,
         now,
@@ -229,5 +145,5 @@ def notify(root: Root, run: Run, now: float) -> None:
         tags=("automation", *(CHANNEL + name for name in params["channels"])),
         confidential=Confidential(title, text, tuple(secrets)) if secrets else None,
     )
-    flow.write(root, run, "\n".join([*shown, ""]), now)
-    flow.end(root, run, "done", now)
+    write(root, run, "\n".join([*shown, ""]), now)
+    return None

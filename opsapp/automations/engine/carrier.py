@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
+from functools import partial
 from typing import Any
 
 import gevent
@@ -21,9 +22,9 @@ from opsapp.runtime.node import Node
 from opsapp.runtime.queue import until_stored
 from opsapp.tree.root import Root
 
-from . import calling, flow, remote
-from .pens import Pen
-from .programs import Ended, Program
+from . import agent_commands, flow, notices, webhook_sender
+from .output_writer import OutputWriter
+from .programs import AttemptEnd, Program
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +65,7 @@ def _job(root: Root, run: Run, now: float) -> Job | None:
         flow.end(root, run, "failed", now, reason="programs on the server are switched off", for_good=True)
         return None
     try:
-        filled, secrets = remote.values(root, run, params)
+        filled, secrets = agent_commands.values(root, run, params)
         work = _filled(run, filled)
     except Missing as missing:
         flow.end(root, run, "failed", now, reason=str(missing), for_good=True)
@@ -84,7 +85,7 @@ def _job(root: Root, run: Run, now: float) -> Job | None:
 def _filled(run: Run, filled: Values) -> dict[str, Any]:
     params = run.definition.params
     if run.definition.kind == "script":
-        text, env = remote.program(run, filled)
+        text, env = agent_commands.program(run, filled)
         return {"script": text, "interpreter": params.get("interpreter"), "env": env}
     if run.definition.kind == "service_control":
         return {"service": params["service"], "action": params["action"]}
@@ -102,16 +103,16 @@ def write_output(root: Root, run_id: str, owner: str, text: str) -> bool:
     run = runs_of(root).get(run_id)
     if run is None or run.owner != owner:
         return False
-    flow.write(root, run, text, flow.node_of(root).clock.now())
+    notices.write(root, run, text, flow.node_of(root).clock.now())
     return not run.output.cut
 
 
-def finish(root: Root, run_id: str, owner: str, attempt: int, text: str, ended: Ended) -> None:
+def finish(root: Root, run_id: str, owner: str, attempt: int, text: str, ended: AttemptEnd) -> None:
     """The outcome, once: a run that is another's by now, or over, is left as it is."""
     run, now = runs_of(root).get(run_id), flow.node_of(root).clock.now()
     if run is None or run.owner != owner or run.attempt != attempt:
         return
-    flow.write(root, run, text, now)
+    notices.write(root, run, text, now)
     reason = ended.reason
     if ended.status == "cancelled" and run.cancelled_by is not None:
         reason = run.reason
@@ -132,7 +133,7 @@ def recover(root: Root, alive: frozenset[str]) -> int:
 # -- on the hub
 
 
-class Task:
+class Attempt:
     """One attempt under way here."""
 
     def __init__(self, job: Job):
@@ -156,11 +157,11 @@ class Carrier:
     def __init__(self, node: Node):
         self.node = node
         self.owner = node.owner
-        self.tasks: dict[str, Task] = {}
+        self.tasks: dict[str, Attempt] = {}
         self.stopping = False
         self.ended: dict[str, int] = {}  # status -> how many since the start
         self.latencies: deque[float] = deque(maxlen=1000)  # seconds from the asking to the process
-        self.caller = calling.Caller(node)
+        self.caller = webhook_sender.WebhookSender(node)
 
     def step(self) -> bool:
         if self.stopping:
@@ -168,7 +169,7 @@ class Carrier:
         room = self.node.config["automations"]["max_running"] - len(self.tasks)
         jobs, moved = self.node.transact(take_up, self.owner, frozenset(self.tasks), room)
         for job in jobs:
-            task = self.tasks[job["run_id"]] = Task(job)
+            task = self.tasks[job["run_id"]] = Attempt(job)
             task.greenlet = gevent.spawn(self._perform, task)
         return moved
 
@@ -198,21 +199,24 @@ class Carrier:
         with gevent.Timeout(self.node.config["automations"]["kill_grace_s"] + 1.5, False):
             gevent.joinall([task.greenlet for task in self.tasks.values() if task.greenlet is not None])
 
-    def _perform(self, task: Task) -> None:
+    def _perform(self, task: Attempt) -> None:
         job = task.job
-        pen = Pen(lambda text: until_stored(self.node, write_output, job["run_id"], self.owner, text), job["secrets"])
+        pen = OutputWriter(partial(self._store, job["run_id"]), job["secrets"])
         try:
             ended = self._carry(task, pen)
         except Exception as problem:
             log.exception("run failed run=%s", job["run_id"])
-            ended = Ended("failed", None, f"the server could not carry it out: {type(problem).__name__}")
+            ended = AttemptEnd("failed", None, f"the server could not carry it out: {type(problem).__name__}")
         if ended.reason:
             ended = ended._replace(reason=masked(ended.reason, job["secrets"]))
         self.ended[ended.status] = self.ended.get(ended.status, 0) + 1
         until_stored(self.node, finish, job["run_id"], self.owner, job["attempt"], pen.rest(), ended)
         del self.tasks[job["run_id"]]
 
-    def _carry(self, task: Task, pen: Pen) -> Ended:
+    def _store(self, run_id: str, text: str) -> bool:
+        return until_stored(self.node, write_output, run_id, self.owner, text)
+
+    def _carry(self, task: Attempt, pen: OutputWriter) -> AttemptEnd:
         job = task.job
         if job["type"] == "webhook":
             return self._call(task, pen)
@@ -221,9 +225,9 @@ class Carrier:
             task.running.stop(task.stopped)
         return task.running.run(lambda: self.latencies.append(self.node.clock.now() - job["asked_at"]), pen.put)
 
-    def _call(self, task: Task, pen: Pen) -> Ended:
+    def _call(self, task: Attempt, pen: OutputWriter) -> AttemptEnd:
         task.call = gevent.spawn(self.caller.call, task.job, pen.put)
         if task.stopped:
             task.call.kill(block=False)
         ended = task.call.get()
-        return ended if isinstance(ended, Ended) else Ended("cancelled", None, task.stopped)
+        return ended if isinstance(ended, AttemptEnd) else AttemptEnd("cancelled", None, task.stopped)

@@ -15,7 +15,7 @@ from gevent.event import Event as HubEvent
 
 from opsapp.runtime.node import Node
 
-from . import looking
+from . import records
 from .watchers import watchers_of
 
 PIECE = 64 * 1024
@@ -31,7 +31,7 @@ def position_of(event_id: str | None) -> int:
     return int(digits) if digits.isdecimal() and len(digits) < 12 else 0
 
 
-class Lines:
+class OutputLines:
     """Cuts pieces of output into lines. What has no end of line yet waits for it, or for the run's end."""
 
     def __init__(self, position: int):
@@ -69,7 +69,7 @@ class Follower:
 
     def __init__(self, node: Node, run_id: str, after: str | None, encode: Encode, retry: bytes, comment: bytes):
         self._node, self._run_id = node, run_id
-        self._lines = Lines(position_of(after))
+        self._lines = OutputLines(position_of(after))
         self._encode, self._retry, self._comment = encode, retry, comment
         self._signal: Any = None
         self._stops: list[Callable[[], None]] = []
@@ -96,7 +96,7 @@ class Follower:
             if self._ended is not None:
                 yield self._encode({"reason": self._ended}, event="end", id=self._lines.position)
                 return
-            seen = self._node.transact(looking.piece, self._run_id, self._lines.reads_from, PIECE)
+            seen = self._node.transact(records.piece, self._run_id, self._lines.reads_from, PIECE)
             if seen is None:
                 yield self._encode({"reason": "gone"}, event="end", id=self._lines.position)
                 return

@@ -17,10 +17,10 @@ from opsapp.monitoring.probes.transfers import Reply
 from opsapp.runtime.node import Node
 from opsapp.wire.probing import ProbeTarget
 
-from .programs import Ended
+from .programs import AttemptEnd
 
 
-class Caller:
+class WebhookSender:
     """One per engine node; the policy is the configuration's, also after a reload."""
 
     def __init__(self, node: Node):
@@ -46,7 +46,7 @@ class Caller:
         )
         return http.call(self._ready(), target)
 
-    def call(self, job: dict[str, Any], put: Callable[[str], None]) -> Ended:
+    def call(self, job: dict[str, Any], put: Callable[[str], None]) -> AttemptEnd:
         """A run's webhook."""
         work = job["work"]
         try:
@@ -54,15 +54,15 @@ class Caller:
                 job["run_id"], work["method"], work["url"], work["body"], work["headers"], job["timeout"]
             )
         except ValueError as unreadable:
-            return Ended("failed", None, f"this cannot be sent: {unreadable}")
+            return AttemptEnd("failed", None, f"this cannot be sent: {unreadable}")
         if reply.status:
             put(f"HTTP {reply.status}\n")
         if reply.body:
             put(reply.body.decode("utf-8", "replace"))
             put("\n[the rest of the answer was not read]\n" if reply.cut else "")
         if not problem:
-            return Ended("done", None, None)
-        return Ended("timeout" if "no complete answer" in problem else "failed", None, problem)
+            return AttemptEnd("done", None, None)
+        return AttemptEnd("timeout" if "no complete answer" in problem else "failed", None, problem)
 
 
 def body_of(body: Any, headers: dict[str, str]) -> tuple[bytes, dict[str, str]]:

@@ -11,7 +11,7 @@ from opsapp.runtime.projection import readable
 from opsapp.tree.damage import Damage
 from opsapp.tree.root import Root
 
-from . import approving, editing, flow, scheduling
+from . import approval_requests, editing, flow, notices, scheduling
 
 IN_A_ROW = ("name", "type", "icon", "schedule", "enabled")
 UNREAD: dict[str, Any] = {
@@ -48,7 +48,7 @@ def row(root: Root, automation: Automation) -> dict[str, Any]:
     return {
         "id": automation.id,
         **{name: settings[name] for name in IN_A_ROW},
-        "last_run": flow.whole(state.last_run),
+        "last_run": notices.whole(state.last_run),
         "last_status": state.last_status,
         "next_run": None if following is None else int(following.at),
     }
@@ -69,7 +69,12 @@ def record(root: Root, automation: Automation) -> dict[str, Any]:
 
 
 def run_row(run: Run) -> dict[str, Any]:
-    return {**flow.summary(run), "created_at": int(run.created_at), "exit_code": run.exit_code, "attempt": run.attempt}
+    return {
+        **notices.summary(run),
+        "created_at": int(run.created_at),
+        "exit_code": run.exit_code,
+        "attempt": run.attempt,
+    }
 
 
 def run_record(root: Root, run: Run) -> dict[str, Any]:
@@ -113,7 +118,7 @@ def page(
 def _under_way(root: Root, status: str | None) -> set[str]:
     """The ids of runs that have not ended: of this status, or all."""
     runs, board = runs_of(root), board_of(root)
-    asked = {run.id for run in approving.undecided(root)} if status in ("pending_approval", None) else set()
+    asked = {run.id for run in approval_requests.undecided(root)} if status in ("pending_approval", None) else set()
     if status != "pending_approval":
         asked |= board.under_way() | {*board.queue, *automations_of(root).standings.starting}
     found = {each for each in asked if each in runs and not runs.has_ended(each)}
@@ -126,7 +131,7 @@ def piece(root: Root, run_id: str, position: int, most: int) -> dict[str, Any] |
     if run is None:
         return None
     return {
-        "run": flow.summary(run),
+        "run": notices.summary(run),
         "over": run.status in FINAL,
         "size": run.output.size,
         "pieces": list(run.output.since(position, most)),

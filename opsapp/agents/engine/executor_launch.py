@@ -35,7 +35,7 @@ class NoExecutor(Unavailable):
     code = "no_executor"
 
 
-class Whose(NamedTuple):
+class ExecutorUser(NamedTuple):
     """As whom the executor runs; `shared`: as the service itself. Decided once, when the process starts."""
 
     name: str
@@ -49,14 +49,14 @@ class Launched(NamedTuple):
     child: subprocess.Popen[bytes] | None
 
 
-def whose(section: Mapping[str, Any]) -> Whose:
+def whose(section: Mapping[str, Any]) -> ExecutorUser:
     """By the section `executor` of the configuration."""
     own = os.geteuid()
     name = section["user"]
     if name is None:
-        return Whose(user_name(own), own, True)
+        return ExecutorUser(user_name(own), own, True)
     uid = _account(name).pw_uid
-    return Whose(name, uid, uid == own, section["socket"])
+    return ExecutorUser(name, uid, uid == own, section["socket"])
 
 
 def _account(name: str) -> pwd.struct_passwd:
@@ -78,7 +78,7 @@ def place_of(data: str | None, node: str) -> Path:
     return Path(data) / "executor" / node if data else Path(tempfile.mkdtemp(prefix="opsapp-executor."))
 
 
-def launch(who: Whose, place: Path, section: Mapping[str, Any]) -> Launched:
+def launch(who: ExecutorUser, place: Path, section: Mapping[str, Any]) -> Launched:
     """A connected executor."""
     if who.socket:
         return Launched(_connected(who.socket), None)
@@ -115,7 +115,7 @@ def launch(who: Whose, place: Path, section: Mapping[str, Any]) -> Launched:
     return Launched(ours, child)
 
 
-def _interpreters(who: Whose, given: str | None) -> Sequence[str]:
+def _interpreters(who: ExecutorUser, given: str | None) -> Sequence[str]:
     """That of the service may be in a home directory that another user cannot enter; the agent's code runs on any."""
     if given or who.shared:
         return [given or sys.executable]
@@ -149,7 +149,7 @@ def _code_in_memory() -> int:
     return handle
 
 
-def _environment(who: Whose) -> dict[str, str]:
+def _environment(who: ExecutorUser) -> dict[str, str]:
     """Nothing of the service's own but the language and the time zone."""
     known = {name: os.environ[name] for name in KEPT if name in os.environ}
     home = _home(who.uid)

@@ -1,4 +1,4 @@
-"""Runs that people must allow: what they are asked, what their answer stands on, and what it sets off."""
+"""Runs that people must allow: what they are asked, and what their answer stands on."""
 
 from __future__ import annotations
 
@@ -6,14 +6,10 @@ from typing import Any
 
 from opsapp.approvals import engine as approvals
 from opsapp.approvals import resources
-from opsapp.approvals.resources import Approval
 from opsapp.automations.resources import Automation, Run, automations_of, digests, runs_of, with_parts
 from opsapp.lib.addresses import public
-from opsapp.lib.problems import Conflict
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
-
-from . import flow
 
 KIND = "run"
 
@@ -98,43 +94,7 @@ def waiting_for(root: Root, automation_id: str) -> list[Run]:
 
 
 def withdraw(root: Root, run: Run, why: str, now: float) -> None:
-    """Nobody need decide any more; the run is cancelled by it."""
+    """Nobody needs to decide any more."""
     request_id = run.request_id
     if request_id is not None and request_id in root["api"]["approvals"]:
         approvals.lapse(root, request_id, "withdrawn", why, now)
-    if not run.is_over:
-        flow.end(root, run, "cancelled", now, reason=why)
-
-
-class RunApproval:
-    """The `run` kind of `approvals.engine.ApprovalKind`."""
-
-    def gone(self, root: Root, approval: Approval) -> str | None:
-        return ground_gone(root, runs_of(root).get(approval.about["run_id"]), approval.plan_hash)
-
-    def own(self, root: Root, approval: Approval, name: str) -> str | None:
-        run = runs_of(root).get(approval.about["run_id"])
-        return None if run is None else written_by(root, run.automation_id, name)
-
-    def decided(self, root: Root, approval: Approval) -> None:
-        """It goes on, or comes to its end, in the transaction of the decision."""
-        run = runs_of(root).get(approval.about["run_id"])
-        if run is None or run.status != "pending_approval":
-            return
-        now = node_of(root).clock.now()
-        if approval.status == "approved":
-            accepted(root, run.automation_id)
-            _go_on(root, run, now)
-        elif approval.status == "withdrawn":
-            flow.end(root, run, "cancelled", now, reason=approval.comment or "withdrawn")
-        else:
-            who = f" by {approval.decided_by}" if approval.decided_by else ""
-            said = f": {approval.comment}" if approval.comment else ""
-            flow.end(root, run, "rejected", now, reason=f"{approval.status}{who}{said}")
-
-
-def _go_on(root: Root, run: Run, now: float) -> None:
-    try:
-        flow.admit(root, run, flow.find(root, run.automation_id).state, run.settings["concurrency"], now)
-    except Conflict as busy:
-        flow.end(root, run, "cancelled", now, reason=busy.message)

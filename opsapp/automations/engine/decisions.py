@@ -1,0 +1,46 @@
+"""What a decision about a run sets off: the `run` kind of approvals."""
+
+from __future__ import annotations
+
+from opsapp.approvals.resources import Approval
+from opsapp.automations.resources import Run, runs_of
+from opsapp.lib.problems import Conflict
+from opsapp.runtime.node import node_of
+from opsapp.tree.root import Root
+
+from . import flow
+from .approval_requests import accepted, ground_gone, written_by
+
+
+class RunApproval:
+    """The `run` kind of `approvals.engine.ApprovalKind`."""
+
+    def gone(self, root: Root, approval: Approval) -> str | None:
+        return ground_gone(root, runs_of(root).get(approval.about["run_id"]), approval.plan_hash)
+
+    def own(self, root: Root, approval: Approval, name: str) -> str | None:
+        run = runs_of(root).get(approval.about["run_id"])
+        return None if run is None else written_by(root, run.automation_id, name)
+
+    def decided(self, root: Root, approval: Approval) -> None:
+        """It goes on, or comes to its end, in the transaction of the decision."""
+        run = runs_of(root).get(approval.about["run_id"])
+        if run is None or run.status != "pending_approval":
+            return
+        now = node_of(root).clock.now()
+        if approval.status == "approved":
+            accepted(root, run.automation_id)
+            _go_on(root, run, now)
+        elif approval.status == "withdrawn":
+            flow.end(root, run, "cancelled", now, reason=approval.comment or "withdrawn")
+        else:
+            who = f" by {approval.decided_by}" if approval.decided_by else ""
+            said = f": {approval.comment}" if approval.comment else ""
+            flow.end(root, run, "rejected", now, reason=f"{approval.status}{who}{said}")
+
+
+def _go_on(root: Root, run: Run, now: float) -> None:
+    try:
+        flow.admit(root, run, flow.find(root, run.automation_id).state, run.settings["concurrency"], now)
+    except Conflict as busy:
+        flow.end(root, run, "cancelled", now, reason=busy.message)

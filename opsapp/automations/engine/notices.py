@@ -1,0 +1,59 @@
+"""What others see of a run: its output, the `run` event of /api/stream, the message about a failure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opsapp.automations.resources import Run
+from opsapp.notify.engine import tell
+from opsapp.runtime.events import emit
+from opsapp.runtime.node import node_of
+from opsapp.runtime.wakes import after_commit
+from opsapp.tree.root import Root
+
+from .watchers import watchers_of
+
+
+def write(root: Root, run: Run, text: str, now: float) -> None:
+    """More output; whoever follows it here is woken by the commit."""
+    run.write(text, now)
+    after_commit(root, watchers_of(node_of(root)).changed, run.id)
+
+
+def tell_people(root: Root, run: Run) -> None:
+    """The `run` event of /api/stream."""
+    emit(root, "run", summary(run))
+    after_commit(root, watchers_of(node_of(root)).changed, run.id)
+
+
+def summary(run: Run) -> dict[str, Any]:
+    return {
+        "run_id": run.id,
+        "automation_id": run.automation_id,
+        "name": run.name,
+        "type": run.kind,
+        "status": run.status,
+        "reason": run.reason,
+        "started": whole(run.started),
+        "finished": whole(run.finished),
+        "requested_by": run.requested_by,
+        "origin": run.origin,
+    }
+
+
+def whole(at: float | None) -> int | None:
+    return None if at is None else int(at)
+
+
+def tell_of_failure(root: Root, run: Run, now: float) -> None:
+    name = run.name
+    tell(
+        root,
+        now,
+        key=f"automation:{run.automation_id}",
+        kind=f"run.{run.status}",
+        severity="warning",
+        title=f"{name}: {run.status}",
+        text=f"Run {run.id} of {name} ended {run.status}" + (f": {run.reason}" if run.reason else "") + ".",
+        tags=("automation",),
+    )

@@ -1,0 +1,58 @@
+"""Runs that are made of other runs: their parts are durable runs of their own, so there is nothing to take up again.
+
+What a parent knows of its parts, and which comes next. `flow` begins them.
+"""
+
+from __future__ import annotations
+
+from opsapp.automations.logic import workflow
+from opsapp.automations.logic.runs import FINAL
+from opsapp.automations.logic.workflow import Step
+from opsapp.automations.resources import Run
+from opsapp.tree.root import Root
+
+from .notices import write
+
+
+def first(parent: Run) -> Step:
+    return workflow.first(parent.definition.kind, parent.definition.params)
+
+
+def following(parent: Run) -> Step:
+    """After the part that ended last."""
+    if parent.cancelled_by is not None:
+        return Step(None, None, "cancelled", parent.reason)
+    done = [(name, status) for name, _, status in parent.parts]
+    return workflow.following(parent.definition.kind, parent.definition.params, done)
+
+
+def enter(root: Root, parent: Run, name: str, part: Run, now: float) -> bool:
+    """Whether this new part is under way: it may have ended at once."""
+    parent.parts += ((name, part.id, part.status),)
+    if part.status not in FINAL:
+        return True
+    _say(root, parent, name, part, now)
+    return False
+
+
+def refuse(root: Root, parent: Run, name: str, why: str, now: float) -> None:
+    write(root, parent, f"[{name}: not run: {why}]\n", now)
+    parent.parts += ((name, "", "failed"),)
+
+
+def note_end(root: Root, parent: Run, part: Run, now: float) -> bool:
+    """Whether the parent goes on: not when it is over, or has not heard of this part yet."""
+    if parent.is_over or (part.step, part.id) not in [(name, run_id) for name, run_id, _ in parent.parts]:
+        return False
+    parent.parts = tuple(
+        (name, run_id, part.status if run_id == part.id else status) for name, run_id, status in parent.parts
+    )
+    _say(root, parent, part.step or "", part, now)
+    return True
+
+
+def _say(root: Root, parent: Run, name: str, part: Run, now: float) -> None:
+    """A line of the parent's output about a part."""
+    label = str(int(name) + 1) if parent.definition.kind == "composite" else name
+    reason = f": {part.reason}" if part.reason else ""
+    write(root, parent, f"[{label}: {part.settings['name']}: {part.status}{reason}; run {part.id}]\n", now)
