@@ -21,6 +21,7 @@ log = logging.getLogger("armed")
 ARMED, UNDOING, CONFIRMED, UNDONE, UNDO_FAILED = "armed", "undoing", "confirmed", "undone", "undo_failed"
 OPEN = (ARMED, UNDOING)
 KEEP_MOST = 200
+ALONE = "alone."  # what the id of a heal begins with that no server asked for
 AGAIN_S = 10.0  # an undoing that failed is tried again
 ATTEMPTS = 30
 
@@ -88,6 +89,18 @@ class Armed:
                 for name, one in self._records.items()
                 if one["state"] in OPEN
             ]
+
+    def unconfirmed(self, action_type: str, params: dict, heard_at: float) -> bool:
+        """Whether a server asked for this very action, and was not heard again after the time to confirm it: the action
+        may have cut this host off."""
+        with self._lock:
+            return any(
+                (record["action_type"], record["snapshot"].get("params")) == (action_type, params)
+                and record["state"] != CONFIRMED
+                and record["undo_at"] >= heard_at
+                and not name.startswith(ALONE)
+                for name, record in self._records.items()
+            )
 
     # ---- the timer
     def run(self) -> None:

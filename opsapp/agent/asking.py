@@ -17,7 +17,7 @@ class Silent(OSError):
     """Nobody has answered yet."""
 
 
-class Asked(Generic[T]):
+class RepeatedQuestion(Generic[T]):
     """A question that is asked again and again, and for how long it has had no answer."""
 
     def __init__(

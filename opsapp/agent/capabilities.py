@@ -140,7 +140,7 @@ TOOLS: Dict[str, Tool] = {
 }
 
 
-class Capabilities:
+class ToolManifest:
     """The manifest, probed in the background; a single tool can be asked for before the whole probe is through."""
 
     def __init__(self, clock: Callable[[], float] = time.time):

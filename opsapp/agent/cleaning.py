@@ -38,7 +38,7 @@ def _rotated(name: str) -> bool:
     return name.endswith(_ROTATED)
 
 
-class Place(NamedTuple):
+class CleanableDirectory(NamedTuple):
     """A directory in which files that are old enough and called so may go."""
 
     path: str
@@ -46,12 +46,12 @@ class Place(NamedTuple):
     wanted: Callable[[str], bool]
 
 
-PLACES: Dict[str, Tuple[Place, ...]] = {
-    "temp": (Place("/tmp", TEMP_AGE_H, _any), Place("/var/tmp", VAR_TMP_AGE_H, _any)),
-    "archives": (Place("/var/cache/apt/archives", 0.0, _package),),
-    "logs": (Place("/var/log", LOG_AGE_H, _rotated),),
-    "cores": (Place("/var/lib/systemd/coredump", CORE_AGE_H, _any),),
-    "crashes": (Place("/var/crash", CORE_AGE_H, _any),),
+PLACES: Dict[str, Tuple[CleanableDirectory, ...]] = {
+    "temp": (CleanableDirectory("/tmp", TEMP_AGE_H, _any), CleanableDirectory("/var/tmp", VAR_TMP_AGE_H, _any)),
+    "archives": (CleanableDirectory("/var/cache/apt/archives", 0.0, _package),),
+    "logs": (CleanableDirectory("/var/log", LOG_AGE_H, _rotated),),
+    "cores": (CleanableDirectory("/var/lib/systemd/coredump", CORE_AGE_H, _any),),
+    "crashes": (CleanableDirectory("/var/crash", CORE_AGE_H, _any),),
 }
 OF_A_DISK = ("temp", "archives", "logs", "cores")
 
@@ -69,7 +69,7 @@ def clean_temp(context: Context) -> Ran:
         return failed(f"not_allowed: {path} is not a place for temporary files")
     if not os.path.isdir(path):
         return failed(f"there is no directory {path}")
-    return _cleaned(_here([Place(path, _hours(path, hours), _any)], mount), mount)
+    return _cleaned(_here([CleanableDirectory(path, _hours(path, hours), _any)], mount), mount)
 
 
 def clean_disk(context: Context) -> Ran:
@@ -114,18 +114,20 @@ def clean_storage(context: Context) -> Ran:
 
 
 # ---- mounts
-def _here(places: List[Place], mount: Optional[str]) -> List[Place]:
+def _here(places: List[CleanableDirectory], mount: Optional[str]) -> List[CleanableDirectory]:
     return [place for place in places if os.path.isdir(place.path) and lies_on(place.path, mount)]
 
 
-def _of_its_own(mount: str) -> List[Place]:
+def _of_its_own(mount: str) -> List[CleanableDirectory]:
     """Directories for temporary files at the top of a disk for data."""
     known = {place.path for place in PLACES["temp"]} | NO_TEMPORARY
     paths = [os.path.join(mount, name) for name in sorted(TEMPORARY)] if mount != "/" else []
-    return _here([Place(path, _hours(path, TEMP_AGE_H), _any) for path in paths if path not in known], mount)
+    return _here(
+        [CleanableDirectory(path, _hours(path, TEMP_AGE_H), _any) for path in paths if path not in known], mount
+    )
 
 
-def _temporary(mount: str) -> List[Place]:
+def _temporary(mount: str) -> List[CleanableDirectory]:
     return [*_here(list(PLACES["temp"]), mount), *_of_its_own(mount)]
 
 
@@ -186,7 +188,7 @@ def _images(context: Context) -> Ran:
 
 
 # ---- files
-def _cleaned(places: List[Place], mount: Optional[str] = None) -> Ran:
+def _cleaned(places: List[CleanableDirectory], mount: Optional[str] = None) -> Ran:
     if not places and mount is not None:
         return nothing(mount, "there is no place that may be cleaned")
     held = held_open()

@@ -12,8 +12,8 @@ from typing import Callable, Dict, List
 
 from opsapp.wire.fields import dumps
 
-from .capabilities import Capabilities
-from .executor import Answer, Handler, Task
+from .capabilities import ToolManifest
+from .executor import CommandAnswer, CommandTask, Handler
 from .paths import NotAllowed, PathRules
 from .proc import maybe, processes
 from .processes import Ran, run
@@ -23,13 +23,13 @@ TAIL_MOST = 1024 * 1024
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def handlers(capabilities: Capabilities, rules: PathRules, tell: Callable[[], None]) -> Dict[str, Handler]:
+def handlers(capabilities: ToolManifest, rules: PathRules, tell: Callable[[], None]) -> Dict[str, Handler]:
     """The table of command types that need nothing but the host."""
 
-    def probe(_task: Task) -> Answer:
+    def probe(_task: CommandTask) -> CommandAnswer:
         manifest = capabilities.probe()
         tell()
-        return Answer(Ran("done", 0, dumps(manifest)), manifest)
+        return CommandAnswer(Ran("done", 0, dumps(manifest)), manifest)
 
     return {
         "shell": shell,
@@ -40,21 +40,21 @@ def handlers(capabilities: Capabilities, rules: PathRules, tell: Callable[[], No
     }
 
 
-def shell(task: Task) -> Answer:
+def shell(task: CommandTask) -> CommandAnswer:
     """The one command whose purpose is a shell."""
     interpreter = task.params["interpreter"]
     if not interpreter:
-        return Answer(_run(task, ["/bin/sh", "-c", task.params["command"]]))
+        return CommandAnswer(_run(task, ["/bin/sh", "-c", task.params["command"]]))
     handle, path = tempfile.mkstemp(prefix="opsapp-", suffix=".script")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(task.params["command"])
-        return Answer(_run(task, [interpreter, path]))
+        return CommandAnswer(_run(task, [interpreter, path]))
     finally:
         os.unlink(path)
 
 
-def service_argv(capabilities: Capabilities, name: str, action: str) -> List[str]:
+def service_argv(capabilities: ToolManifest, name: str, action: str) -> List[str]:
     """How this host's service manager is told; empty when it has none that works."""
     runlevel = {"enable": "add", "disable": "del"}
     if capabilities.usable("systemctl"):
@@ -72,14 +72,14 @@ def service_argv(capabilities: Capabilities, name: str, action: str) -> List[str
     return []
 
 
-def service(task: Task, capabilities: Capabilities) -> Answer:
+def service(task: CommandTask, capabilities: ToolManifest) -> CommandAnswer:
     argv = service_argv(capabilities, task.params["service"], task.params["action"])
     if not argv:
-        return Answer(Ran("failed", None, b"", "no_capable_handler: no service manager works here"))
-    return Answer(_run(task, argv))
+        return CommandAnswer(Ran("failed", None, b"", "no_capable_handler: no service manager works here"))
+    return CommandAnswer(_run(task, argv))
 
 
-def process_list(task: Task) -> Answer:
+def process_list(task: CommandTask) -> CommandAnswer:
     keys = {"cpu": lambda each: -each["ticks"], "memory": lambda each: -each["rss"], "pid": lambda each: each["pid"]}
     chosen = sorted(processes(), key=keys[task.params["sort"]])[: task.params["limit"]]
     rows = [
@@ -101,15 +101,15 @@ def process_list(task: Task) -> Answer:
         f"{row['command'] or row['name']}\n"
         for row in rows
     )
-    return Answer(Ran("done", 0, lines.encode("utf-8", "replace")), {"processes": rows})
+    return CommandAnswer(Ran("done", 0, lines.encode("utf-8", "replace")), {"processes": rows})
 
 
-def logs(task: Task, capabilities: Capabilities, rules: PathRules) -> Answer:
+def logs(task: CommandTask, capabilities: ToolManifest, rules: PathRules) -> CommandAnswer:
     params = task.params
     if params["source"] == "journald":
         if not capabilities.usable("journalctl"):
-            return Answer(Ran("failed", None, b"", "no_capable_handler: journalctl does not work here"))
-        return Answer(
+            return CommandAnswer(Ran("failed", None, b"", "no_capable_handler: journalctl does not work here"))
+        return CommandAnswer(
             _run(
                 task,
                 [
@@ -123,11 +123,11 @@ def logs(task: Task, capabilities: Capabilities, rules: PathRules) -> Answer:
         )
     try:
         with rules.open_for_reading(params["path"], params["role"]) as file:
-            return Answer(Ran("done", 0, tail(file, params["lines"])))
+            return CommandAnswer(Ran("done", 0, tail(file, params["lines"])))
     except NotAllowed as error:
-        return Answer(Ran("failed", None, b"", f"not_allowed: {error}"))
+        return CommandAnswer(Ran("failed", None, b"", f"not_allowed: {error}"))
     except OSError as error:
-        return Answer(Ran("failed", None, b"", f"{error.strerror}: {params['path']}"))
+        return CommandAnswer(Ran("failed", None, b"", f"{error.strerror}: {params['path']}"))
 
 
 def tail(file, lines: int) -> bytes:
@@ -141,7 +141,7 @@ def tail(file, lines: int) -> bytes:
     return b"".join(found[-lines:])
 
 
-def _run(task: Task, argv: List[str]) -> Ran:
+def _run(task: CommandTask, argv: List[str]) -> Ran:
     return run(
         argv,
         task.params["timeout"],

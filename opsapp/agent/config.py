@@ -80,7 +80,7 @@ class ConfigError(ValueError):
 
 
 @dataclass(frozen=True)
-class Config:
+class AgentConfig:
     server: str
     agent_id: str
     key: str
@@ -137,7 +137,7 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def load(argv: List[str], environ: Mapping[str, str]) -> Config:
+def load(argv: List[str], environ: Mapping[str, str]) -> AgentConfig:
     flags = parser().parse_args(argv)
     given: Dict[str, Any] = _from_file(flags.config) if flags.config else {}
     given.update(_from_environment(environ))
@@ -157,7 +157,7 @@ def _from_file(path: str) -> Dict[str, Any]:
         raise ConfigError(f"{path} is not JSON: {error}") from None
     if not isinstance(given, dict):
         raise ConfigError(f"{path} must hold a JSON object")
-    known = {one.name for one in fields(Config)} - {"key", "once", "check", "guard", "key_from_environment"}
+    known = {one.name for one in fields(AgentConfig)} - {"key", "once", "check", "guard", "key_from_environment"}
     unknown = sorted(set(given) - known)
     if unknown:
         raise ConfigError(f"{path}: unknown keys: {', '.join(unknown)}")
@@ -169,7 +169,7 @@ def _from_environment(environ: Mapping[str, str]) -> Dict[str, Any]:
     return {key: environ[name] for name, key in names.items() if environ.get(name)}
 
 
-def _complete(given: Dict[str, Any]) -> Config:
+def _complete(given: Dict[str, Any]) -> AgentConfig:
     for name, low_high in _NUMBERS.items():
         if name in given:
             _check_number(name, given[name], *low_high)
@@ -199,7 +199,7 @@ def _complete(given: Dict[str, Any]) -> Config:
     given.setdefault("state_dir", _default_state())
     own = tuple(os.path.realpath(path) for path in (given.get("key_file"), given["state_dir"]) if path)
     given["deny_paths"] = tuple(given.get("deny_paths", SECRET_FILES)) + own
-    return Config(**given)
+    return AgentConfig(**given)
 
 
 def _check_number(name: str, value: Any, low: float, high: float) -> None:

@@ -14,8 +14,8 @@ import time
 from functools import partial
 from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
-from .asking import Asked
-from .config import Config
+from .asking import RepeatedQuestion
+from .config import AgentConfig
 from .disk import write_whole
 from .services import ask
 
@@ -39,14 +39,17 @@ class Containers:
     """Keeps the last answer until it is too old or told that something changed."""
 
     def __init__(
-        self, config: Config, monotonic: Callable[[], float] = time.monotonic, clock: Callable[[], float] = time.time
+        self,
+        config: AgentConfig,
+        monotonic: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = time.time,
     ):
         self._every_s, self._keep_s = config.container_check_s, config.container_removed_s
         self._monotonic, self._clock = monotonic, clock
-        self._asked = {name: Asked(partial(self._list, name), monotonic=monotonic) for name in RUNTIMES}
+        self._asked = {name: RepeatedQuestion(partial(self._list, name), monotonic=monotonic) for name in RUNTIMES}
         self._states: Dict[str, Dict[str, str]] = {}  # of each runtime that answered
         self._due = float("-inf")
-        self._known = Known(os.path.join(config.state_dir, "containers.json"), self._keep_s)
+        self._known = KnownContainers(os.path.join(config.state_dir, "containers.json"), self._keep_s)
 
     def stale(self) -> None:
         self._due = float("-inf")
@@ -82,7 +85,7 @@ class Containers:
         return found
 
 
-class Known:
+class KnownContainers:
     """The containers that would be missed: when each was last seen running, and since when it is gone."""
 
     def __init__(self, path: str, keep_s: float):

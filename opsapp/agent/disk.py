@@ -126,7 +126,7 @@ def sync_directory(path: str) -> None:
         os.close(handle)
 
 
-class Lines:
+class LineFile:
     """An append-only file of lines. A last line torn by a power loss is cut off when it is opened."""
 
     def __init__(self, path: str):

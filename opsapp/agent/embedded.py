@@ -28,8 +28,8 @@ from opsapp.wire.version import VERSION
 from . import leftovers, protection
 from .config import PROTECTED
 from .disk import take_lock
-from .executor import Answer, Executor, Task
-from .journal import ACCEPTED, Journal
+from .executor import CommandAnswer, CommandExecutor, CommandTask
+from .journal import ACCEPTED, CommandJournal
 from .outputs import Outputs
 from .processes import Group, Manner, Ran, end_orphans, run
 
@@ -43,11 +43,11 @@ KEPT = 64 * 1024  # of the output in a result
 LIMITED = 'ulimit -c 0; {limits} exec "$@"'  # a shell sets the limits and becomes the program
 
 
-class Gone(OSError):
+class ServiceGone(OSError):
     """The service has closed its end, or there never was one."""
 
 
-class Channel:
+class MessageSocket:
     """Whole messages over a stream socket. One thread reads; any may send."""
 
     def __init__(self, sock: socket.socket):
@@ -65,7 +65,7 @@ class Channel:
             return None
         (length,) = LENGTH.unpack(self._exactly(LENGTH.size))
         if length > MAX_TEXT_FRAME:
-            raise Gone("a frame is too large")
+            raise ServiceGone("a frame is too large")
         return self._exactly(length).decode("utf-8")
 
     def _exactly(self, size: int) -> bytes:
@@ -73,12 +73,12 @@ class Channel:
         while len(data) < size:
             piece = self._sock.recv(size - len(data))
             if not piece:
-                raise Gone("the service has closed the connection")
+                raise ServiceGone("the service has closed the connection")
             data += piece
         return bytes(data)
 
 
-class Stubs(Journal):
+class Stubs(CommandJournal):
     """A journal that keeps which commands there were, and nothing of what they hold."""
 
     def accept(self, command: dict, now: float) -> bool:
@@ -91,14 +91,14 @@ class Programs:
     def __init__(self) -> None:
         self.grace_most = 60.0
 
-    def __call__(self, task: Task) -> Answer:
+    def __call__(self, task: CommandTask) -> CommandAnswer:
         params = task.params
         group: List[Group] = []
         refused = params["action_type"] and protection.refusal(
             params["action_type"], params["params"], set(PROTECTED) | set(params["protected"])
         )
         if refused:
-            return Answer(Ran("failed", None, b"", refused))
+            return CommandAnswer(Ran("failed", None, b"", refused))
 
         def started(each: Group) -> None:
             group[:] = [each]
@@ -107,7 +107,7 @@ class Programs:
         try:
             directory = leftovers.make_directory(params["name"])
         except OSError as error:
-            return Answer(Ran("failed", None, b"", f"cannot be started: {error.strerror}"))
+            return CommandAnswer(Ran("failed", None, b"", f"cannot be started: {error.strerror}"))
         try:
             ran, step = self._steps(task, directory, started)
             if ran.status in ("timeout", "cancelled"):
@@ -116,9 +116,9 @@ class Programs:
                 end_orphans(group[0])
         finally:
             shutil.rmtree(directory, ignore_errors=True)
-        return Answer(ran if params["output"] else ran._replace(output=b""), {"step": step})
+        return CommandAnswer(ran if params["output"] else ran._replace(output=b""), {"step": step})
 
-    def _steps(self, task: Task, directory: str, started: Any) -> Tuple[Ran, str]:
+    def _steps(self, task: CommandTask, directory: str, started: Any) -> Tuple[Ran, str]:
         """The last result, and the program that it is of."""
         params, output = task.params, b""
         deadline = time.monotonic() + params["timeout"]
@@ -156,11 +156,11 @@ def _script(directory: str, text: str) -> str:
 
 
 class Embedded:
-    def __init__(self, channel: Channel, directory: str):
+    def __init__(self, channel: MessageSocket, directory: str):
         self.channel = channel
         self.programs = Programs()
         self.journal = Stubs(directory, time.time())
-        self.executor = Executor(
+        self.executor = CommandExecutor(
             self.journal,
             {"program": self.programs},
             busy_limit=AT_ONCE,
@@ -192,7 +192,7 @@ class Embedded:
                 text = self.channel.receive(3600)
                 if text is not None:
                     self._take(messages.decode(text, messages.SERVER))
-        except Gone:
+        except ServiceGone:
             pass
         except (OSError, WireError) as error:
             log.error("the executor ends, for it cannot read what the service says: %s", error)
@@ -271,7 +271,7 @@ def main(argv: Optional[List[str]] = None) -> int:
     # Handled, not ignored: what is ignored stays so in the programs. The service ends us by closing the socket.
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda _number, _frame: None)
-    channel = Channel(socket.socket(fileno=handle))
+    channel = MessageSocket(socket.socket(fileno=handle))
     until = time.monotonic() + LOCK_S
     while take_lock(".") is None:
         if time.monotonic() > until:

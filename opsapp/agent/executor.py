@@ -14,7 +14,7 @@ from typing import Callable, Deque, Dict, NamedTuple, Optional
 from opsapp.wire.commands import check_params, clean_output
 from opsapp.wire.fields import WireError
 
-from .journal import ACCEPTED, STARTED, Journal
+from .journal import ACCEPTED, STARTED, CommandJournal
 from .processes import Cancel, Group, Ran, end_orphans
 
 log = logging.getLogger("executor")
@@ -22,17 +22,17 @@ HEAL_THREADS = 2  # of their own, so that long shells do not keep a heal waiting
 DISK_RETRY_S = 2.0
 
 
-class Answer(NamedTuple):
+class CommandAnswer(NamedTuple):
     """What a handler makes of a command."""
 
     ran: Optional[Ran]  # None: it goes on in the next agent process, which will settle it
     data: Optional[dict] = None
 
 
-class Task:
+class CommandTask:
     """A command under way, as its handler sees it."""
 
-    def __init__(self, command: dict, params: dict, executor: "Executor"):
+    def __init__(self, command: dict, params: dict, executor: "CommandExecutor"):
         self.id = command["command_id"]
         self.type = command["type"]
         self.store = command.get("store") or ""
@@ -47,13 +47,13 @@ class Task:
         self._executor.output(self.id, data)
 
 
-Handler = Callable[[Task], Answer]
+Handler = Callable[[CommandTask], CommandAnswer]
 
 
-class Executor:
+class CommandExecutor:
     def __init__(
         self,
-        journal: Journal,
+        journal: CommandJournal,
         handlers: Dict[str, Handler],
         *,
         busy_limit: int,
@@ -73,7 +73,7 @@ class Executor:
         self._wake = threading.Condition()
         self._waiting: Dict[str, Deque[dict]] = {"heal": collections.deque(), "other": collections.deque()}
         self._room = {"heal": HEAL_THREADS, "other": busy_limit}
-        self._tasks: Dict[str, Task] = {}
+        self._tasks: Dict[str, CommandTask] = {}
         self._cancelled: set = set()
         self._stopping = False
 
@@ -163,7 +163,7 @@ class Executor:
         except WireError as error:
             self._finish(name, Ran("failed", None, b"", f"bad_params: {error}"), None, began)
             return
-        task = Task(command, params, self)
+        task = CommandTask(command, params, self)
         with self._wake:
             if self._stopping:  # taken from its lane a moment before: whoever held it lets it go on from there
                 self._waiting[lane].appendleft(command)
@@ -200,12 +200,12 @@ class Executor:
             return Ran("failed", None, b"", f"bad_params: this agent knows no command {command['type']!r}")
         return None
 
-    def _handle(self, task: Task) -> Answer:
+    def _handle(self, task: CommandTask) -> CommandAnswer:
         try:
             return self.handlers[task.type](task)
         except Exception as error:  # whatever a handler does, the command must come to an end
             log.exception("command %s failed inside the agent", task.id)
-            return Answer(Ran("failed", None, b"", f"agent error: {type(error).__name__}: {error}"))
+            return CommandAnswer(Ran("failed", None, b"", f"agent error: {type(error).__name__}: {error}"))
 
     def _finish(self, name: str, ran: Ran, data: Optional[dict], began: float) -> None:
         output, truncated = clean_output(ran.output)
@@ -231,7 +231,7 @@ class Executor:
         self._tell()
 
 
-def told(task: Task) -> str:
+def told(task: CommandTask) -> str:
     """A command in the host's log: what it is about, none of its values that may be secret."""
     params = task.params
     words = [params.get("phase"), params.get("action_type"), params.get("service"), params.get("action")]

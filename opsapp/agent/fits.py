@@ -14,9 +14,9 @@ from . import mounts, vpn
 from .proc import maybe
 from .resolver import RESOLV_CONF
 from .services import ask
-from .snapshots import Host
+from .snapshots import LocalHost
 
-Fits = Callable[[Dict[str, Any], Host], bool]
+Fits = Callable[[Dict[str, Any], LocalHost], bool]
 
 
 def _says(*argv: str) -> bool:

@@ -16,12 +16,12 @@ from opsapp.wire.ways import Handler
 
 from . import backups, cleaning, firewall, media, mounts, native, network, protection, recreate, storage
 from .armed import CONFIRMED, UNDONE, Armed
-from .executor import Answer, Task
+from .executor import CommandAnswer, CommandTask
 from .fits import FITS
-from .journal import Journal
+from .journal import CommandJournal
 from .native import Context, Step
 from .processes import Cancel, Group, Ran, run
-from .snapshots import KINDS, Host, Snapshots
+from .snapshots import KINDS, LocalHost, Snapshots
 
 NATIVE: Dict[str, Step] = {
     "kill_process": native.kill_process,
@@ -83,8 +83,8 @@ class LocalStep:
 class Healer:
     def __init__(
         self,
-        journal: Journal,
-        host: Host,
+        journal: CommandJournal,
+        host: LocalHost,
         snapshots: Snapshots,
         armed: Armed,
         measure: Callable[[], dict],
@@ -99,17 +99,17 @@ class Healer:
         self._soon = soon
         self._one = threading.Lock()
 
-    def __call__(self, task: Task) -> Answer:
+    def __call__(self, task: CommandTask) -> CommandAnswer:
         """A phase that the server asks for."""
         looks = task.params["phase"] == "measure"  # that has no effect on the host: whoever asks may know
         if not (looks or self._journal.admit(task.params["token"], task.store)):
             return _refused("stale_token", {"newest": self._journal.newest(task.store)})
         return self.perform(task)
 
-    def perform(self, task: Any) -> Answer:
+    def perform(self, task: Any) -> CommandAnswer:
         """One phase; those that change the host one after the other, whoever asks."""
         if task.params["phase"] == "measure":
-            return Answer(Ran("done", 0, b""), {"phase": "measure", "report": self._measure()})
+            return CommandAnswer(Ran("done", 0, b""), {"phase": "measure", "report": self._measure()})
         action = ACTIONS[task.params["action_type"]]
         phase = {
             "snapshot": self._snapshot,
@@ -120,14 +120,16 @@ class Healer:
         with self._one:
             answer = phase(task, action)
         self._soon()
-        return Answer(answer.ran, {"phase": task.params["phase"], "action_type": action.name, **(answer.data or {})})
+        return CommandAnswer(
+            answer.ran, {"phase": task.params["phase"], "action_type": action.name, **(answer.data or {})}
+        )
 
     # ---- phases
-    def _snapshot(self, task: Any, action: Action) -> Answer:
+    def _snapshot(self, task: Any, action: Action) -> CommandAnswer:
         snapshot, why = self._take(task, action)
-        return Answer(Ran("done", 0, b"", why), {"snapshot": snapshot})
+        return CommandAnswer(Ran("done", 0, b"", why), {"snapshot": snapshot})
 
-    def _execute(self, task: Any, action: Action) -> Answer:
+    def _execute(self, task: Any, action: Action) -> CommandAnswer:
         params = task.params["params"]
         protected = protection.refusal(action.name, params, self._host.protected)
         if protected:
@@ -154,7 +156,7 @@ class Healer:
             data.update(armed)
         else:
             ran, data["steps"] = self._steps(task, action, handler.argv(params), state)
-        return Answer(ran, data)
+        return CommandAnswer(ran, data)
 
     def _armed_steps(
         self, task: Any, action: Action, steps: List[List[str]], snapshot: Dict[str, Any]
@@ -188,7 +190,7 @@ class Healer:
         self._soon()
         return now is not None
 
-    def _rollback(self, task: Any, action: Action) -> Answer:
+    def _rollback(self, task: Any, action: Action) -> CommandAnswer:
         kind = KINDS.get(action.rollback or "")
         if kind is None or kind.restore is None:
             return _refused("not_reversible")
@@ -201,7 +203,7 @@ class Healer:
             return _refused(f"the state cannot be looked at: {error}", {"restored": False})
         if now is not None:
             self._armed.settle(task.params["heal_id"], UNDONE)
-        return Answer(ran, {"restored": now is not None, "steps": steps, "state": now})
+        return CommandAnswer(ran, {"restored": now is not None, "steps": steps, "state": now})
 
     def _restore(
         self, task: Any, action: Action, snapshot: Dict[str, Any]
@@ -224,13 +226,15 @@ class Healer:
             None,
         )
 
-    def _confirm(self, task: Any, action: Action) -> Answer:
+    def _confirm(self, task: Any, action: Action) -> CommandAnswer:
         """Keep an armed change for good. One that the timer has undone, or is undoing, stays undone."""
         state = self._armed.confirm(task.params["heal_id"])
         if state is None:
-            return Answer(Ran("done", 0, b"", f"{action.name} had armed nothing"), {"armed": False, "kept": False})
+            return CommandAnswer(
+                Ran("done", 0, b"", f"{action.name} had armed nothing"), {"armed": False, "kept": False}
+            )
         if state == CONFIRMED:
-            return Answer(Ran("done", 0, b""), {"armed": False, "kept": True})
+            return CommandAnswer(Ran("done", 0, b""), {"armed": False, "kept": True})
         return _refused(
             f"undone: nobody confirmed {action.name} in time", {"armed": False, "kept": False, "state": state}
         )
@@ -300,5 +304,5 @@ class Healer:
         return ran._replace(output=output), done
 
 
-def _refused(reason: str, data: Optional[dict] = None) -> Answer:
-    return Answer(Ran("failed", None, b"", reason), data)
+def _refused(reason: str, data: Optional[dict] = None) -> CommandAnswer:
+    return CommandAnswer(Ran("failed", None, b"", reason), data)

@@ -16,7 +16,7 @@ from typing import Any, Dict, List, Optional
 
 from opsapp.wire.fields import WireError, dumps, loads
 
-from .disk import Lines, sync_directory, write_whole
+from .disk import LineFile, sync_directory, write_whole
 from .processes import Group
 
 log = logging.getLogger("journal")
@@ -29,7 +29,7 @@ OPEN_MOST = 200
 NO_GROUP = Group(0, 0, "")
 
 
-class Entry:
+class CommandEntry:
     __slots__ = ("at", "command", "group", "state")
 
     def __init__(self, state: str, at: float, command: Optional[dict] = None):
@@ -39,14 +39,14 @@ class Entry:
         self.group = NO_GROUP
 
 
-class Journal:
+class CommandJournal:
     def __init__(self, directory: str, now: float):
         self.results = os.path.join(directory, "results")
         os.makedirs(self.results, mode=0o700, exist_ok=True)
         self._lock = threading.RLock()
-        self._entries: Dict[str, Entry] = {}
+        self._entries: Dict[str, CommandEntry] = {}
         self._tokens: Dict[str, int] = {}  # the newest fencing token of each service, the latest service last
-        self._lines = Lines(os.path.join(directory, "journal.jsonl"))
+        self._lines = LineFile(os.path.join(directory, "journal.jsonl"))
         for line in self._lines:
             self._replay(line)
         self._meet_results(now)
@@ -65,7 +65,7 @@ class Journal:
         with self._lock:
             return [name for name, entry in self._entries.items() if entry.state == FINISHED]
 
-    def open(self) -> Dict[str, Entry]:
+    def open(self) -> Dict[str, CommandEntry]:
         with self._lock:
             return {name: entry for name, entry in self._entries.items() if entry.state in (ACCEPTED, STARTED)}
 
@@ -89,7 +89,7 @@ class Journal:
             if command["command_id"] in self._entries:
                 return False
             self._write({"did": ACCEPTED, "id": command["command_id"], "at": now, "command": command})
-            self._entries[command["command_id"]] = Entry(ACCEPTED, now, command)
+            self._entries[command["command_id"]] = CommandEntry(ACCEPTED, now, command)
             return True
 
     def start(self, name: str, now: float) -> None:
@@ -181,7 +181,7 @@ class Journal:
             store = said.get("store", "")
             self._note_token(store, max(said["token"], self._tokens.get(store, 0)))
         elif did == ACCEPTED:
-            self._entries[name] = Entry(ACCEPTED, said["at"], said["command"])
+            self._entries[name] = CommandEntry(ACCEPTED, said["at"], said["command"])
         elif name in self._entries:
             entry = self._entries[name]
             if did == "process":

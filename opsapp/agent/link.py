@@ -19,15 +19,15 @@ from opsapp.wire.commands import fit_result
 from opsapp.wire.fields import WireError, dumps, loads
 from opsapp.wire.frames import CLOSE_CLONE, MAX_POLL_BODY
 
-from .config import Config
-from .executor import Executor
+from .config import AgentConfig
+from .executor import CommandExecutor
 from .outcomes import Outcomes
 from .reporter import Reporter
-from .session import FEATURES, Session, accept
+from .session import FEATURES, LinkSession, accept
 from .spool import Spool
-from .streams import Streams
-from .transport import Answer, TransportError, parse_url, request
-from .websocket import Closed, WebSocket
+from .streams import OpenStreams
+from .transport import HttpAnswer, TransportError, parse_url, request
+from .websocket import ServerSocket, SessionClosed
 
 log = logging.getLogger("link")
 STEADY_S = 10.0  # a session that lasted this long ends the back-off
@@ -58,9 +58,15 @@ class Backoff:
 
 class Link:
     def __init__(
-        self, config: Config, executor: Executor, reporter: Reporter, spool: Spool, streams: Streams, outcomes: Outcomes
+        self,
+        config: AgentConfig,
+        executor: CommandExecutor,
+        reporter: Reporter,
+        spool: Spool,
+        streams: OpenStreams,
+        outcomes: Outcomes,
     ):
-        self.session: Optional[Session] = None
+        self.session: Optional[LinkSession] = None
         self.connected_once = threading.Event()
         self._config = config
         self._address = parse_url(config.server, config.ca_file)
@@ -69,7 +75,7 @@ class Link:
         self._spool = spool
         self._outcomes = outcomes
         self._heard_at = time.monotonic()
-        self._ws: Optional[WebSocket] = None
+        self._ws: Optional[ServerSocket] = None
         self.policies: Callable[[Any, str], None] = _no_policies
         self.on_key_refused: Callable[[], None] = lambda: None
         self.policy_version: Callable[[], int] = int
@@ -145,12 +151,12 @@ class Link:
     def _try_session(self) -> bool:
         """True when there was a session and the next one should be tried at once or after a short wait."""
         began = time.monotonic()
-        session: Optional[Session] = None
+        session: Optional[LinkSession] = None
         try:
-            ws = WebSocket(self._address, self._path("session"), self._config.key)
+            ws = ServerSocket(self._address, self._path("session"), self._config.key)
             try:
                 self._reporter.ip = ws.local_ip
-                session = Session(
+                session = LinkSession(
                     ws,
                     self._hello(),
                     executor=self._executor,
@@ -173,19 +179,19 @@ class Link:
                 ws.close()
         except TransportError as error:
             log.info("%s", error)
-            if isinstance(error, Closed) and session and session.welcomed:
+            if isinstance(error, SessionClosed) and session and session.welcomed:
                 self._after_session(error, time.monotonic() - began)
                 return True
             return False
 
-    def _welcome(self, session: Optional[Session]) -> bool:
+    def _welcome(self, session: Optional[LinkSession]) -> bool:
         """Called every turn: notes that the server has taken us. Never ends the session."""
         if session and session.welcomed:
             self.connected_once.set()
             self._session_backoff.reset()
         return False
 
-    def _after_session(self, error: Closed, lasted: float) -> None:
+    def _after_session(self, error: SessionClosed, lasted: float) -> None:
         if lasted >= STEADY_S:
             self._backoff.reset()
         self._stay_away(self._backoff.longest() if error.code == CLOSE_CLONE else self._backoff.next())
@@ -299,7 +305,7 @@ class Link:
             if refusal:
                 log.warning("command %s not taken: %s", command["command_id"], refusal[1])
 
-    def _explain(self, answer: Answer) -> str:
+    def _explain(self, answer: HttpAnswer) -> str:
         self._retry_after = answer.retry_after() or 0.0
         if answer.status in (401, 403):
             self.on_key_refused()

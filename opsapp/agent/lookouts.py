@@ -11,7 +11,7 @@ import time
 from typing import Callable, Dict, List, Optional, Tuple
 
 from . import backups, resolver
-from .config import Config
+from .config import AgentConfig
 from .vpn import Tunnels
 
 log = logging.getLogger("lookouts")
@@ -21,7 +21,7 @@ PATIENCE_S = 20.0  # how long a look is waited for
 
 
 class Lookouts:
-    def __init__(self, config: Config, monotonic: Callable[[], float] = time.monotonic):
+    def __init__(self, config: AgentConfig, monotonic: Callable[[], float] = time.monotonic):
         self._config = config
         self._monotonic = monotonic
         self._tunnels = Tunnels(config.vpn_interfaces)

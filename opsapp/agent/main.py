@@ -19,25 +19,25 @@ from typing import Dict, List, Optional
 from opsapp.wire.version import VERSION
 
 from .armed import Armed
-from .capabilities import Capabilities
+from .capabilities import ToolManifest
 from .commands import handlers
-from .config import Config, ConfigError, load, read_key
+from .config import AgentConfig, ConfigError, load, read_key
 from .disk import reserve, take_lock
-from .executor import Executor
+from .executor import CommandExecutor
 from .files import FileGet, FilePut
 from .guard import watch
 from .heal import Healer
-from .journal import Journal
+from .journal import CommandJournal
 from .link import Link
 from .offline import Offline
 from .outcomes import Outcomes
 from .paths import PathRules
-from .protected import Protected
+from .protected import ProtectedNames
 from .reporter import Reporter
 from .serverclock import ServerClock
-from .snapshots import Host, Snapshots
+from .snapshots import LocalHost, Snapshots
 from .spool import Spool
-from .streams import Make, MetricsStream, Streams
+from .streams import Make, MetricsStream, OpenStreams
 from .tails import LogTail, end_left
 from .update import Updater, restart_argv
 
@@ -46,34 +46,34 @@ STOP_S = 6.0
 HOUSEKEEPING_S = 300.0
 
 
-class Agent:
+class AgentProgram:
     """All parts of one running agent."""
 
-    def __init__(self, config: Config, argv: List[str]):
+    def __init__(self, config: AgentConfig, argv: List[str]):
         self.config = config
         self.restarting = False
         self.program: Optional[str] = None  # to restart into; None: the same
         self.updater = Updater(config, argv, self._restart)
         reserve.use(os.path.join(config.state_dir, "reserve"), config.reserve_bytes)
         rules = PathRules(config)
-        self.capabilities = Capabilities()
-        self.journal = Journal(config.state_dir, time.time())
+        self.capabilities = ToolManifest()
+        self.journal = CommandJournal(config.state_dir, time.time())
         self.spool = Spool(config.state_dir, config.spool_bytes)
         self.reporter = Reporter(config, self.spool, self.capabilities, self._tell)
         table = handlers(self.capabilities, rules, self._tell)
         self.outcomes = Outcomes(config.state_dir)
         self.armed = Armed(config.state_dir)
-        protected = Protected(config.state_dir, config.protected_processes)
+        protected = ProtectedNames(config.state_dir, config.protected_processes)
         healer = table["heal"] = Healer(
             self.journal,
-            Host(self.capabilities, protected.names, config),
+            LocalHost(self.capabilities, protected.names, config),
             Snapshots(config.state_dir),
             self.armed,
             self._measure,
             self.reporter.soon,
         )
         table["update"] = self.updater
-        self.updater.executor = self.executor = Executor(
+        self.updater.executor = self.executor = CommandExecutor(
             self.journal,
             table,
             busy_limit=config.busy_limit,
@@ -82,7 +82,7 @@ class Agent:
             output=self._output,
             started=self._started,
         )
-        streams = Streams(self._stream_kinds(rules))
+        streams = OpenStreams(self._stream_kinds(rules))
         self.link = Link(config, self.executor, self.reporter, self.spool, streams, self.outcomes)
         clock = ServerClock(os.path.join(config.state_dir, "server-clock.json"), self.reporter.metrics.boot_id)
         self.link.server_time = clock.heard
@@ -90,6 +90,7 @@ class Agent:
             config,
             healer,
             self.outcomes,
+            self.armed,
             measure=lambda: self.reporter.measure("measure"),
             recent=self.reporter.recent,
             silent_for=self.link.silent_for,
@@ -239,7 +240,7 @@ def main(argv: Optional[List[str]] = None) -> int:
         return 3
     os.environ.pop("OPSAPP_AGENT_KEY", None)
     log.info("opsapp-agent %s for %s at %s", VERSION, config.agent_id, config.server)
-    agent = Agent(config, argv)
+    agent = AgentProgram(config, argv)
     code = agent.run()
     if agent.restarting:
         env = {**os.environ, **({"OPSAPP_AGENT_KEY": config.key} if config.key_from_environment else {})}
@@ -248,7 +249,7 @@ def main(argv: Optional[List[str]] = None) -> int:
     return code
 
 
-def guard(config: Config, argv: List[str]) -> int:
+def guard(config: AgentConfig, argv: List[str]) -> int:
     """Watch over an update, as the old version."""
     place = argv.index("--guard")
     argv = argv[:place] + argv[place + 2 :]
@@ -258,7 +259,7 @@ def guard(config: Config, argv: List[str]) -> int:
     return watch(config.state_dir, config.guard, config.update_trial_s, restart_argv(argv), env)
 
 
-def check(config: Config) -> int:
+def check(config: AgentConfig) -> int:
     """Without lock and journal, beside a running agent: can this program reach the server?"""
     with tempfile.TemporaryDirectory() as directory:
-        return 0 if Agent(dataclasses.replace(config, state_dir=directory), []).link.check() else 1
+        return 0 if AgentProgram(dataclasses.replace(config, state_dir=directory), []).link.check() else 1

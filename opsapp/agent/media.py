@@ -29,7 +29,7 @@ _QUEUES = {"sonarr": "/api/v3/queue", "radarr": "/api/v3/queue", "lidarr": "/api
 _STUCK = ("error", "warning")
 
 
-class Refused(Exception):
+class MediaServerRefused(Exception):
     """The server said no, or nothing that can be read."""
 
 
@@ -40,7 +40,7 @@ def scan_media_library(context: Context) -> Ran:
     method, path, body = _SCANS[instance.kind]
     try:
         _call(instance, method, path, body)
-    except Refused as refusal:
+    except MediaServerRefused as refusal:
         return failed(str(refusal))
     return done(f"{instance.name} reads its library anew")
 
@@ -57,7 +57,7 @@ def clean_media_queue(context: Context) -> Ran:
         stuck = _stuck(_call(instance, "GET", f"{path}?pageSize=1000", None))
         for number in stuck:
             _call(instance, "DELETE", f"{path}/{number}?removeFromClient=true&blocklist=true", None)
-    except Refused as refusal:
+    except MediaServerRefused as refusal:
         return failed(str(refusal))
     return done(f"{len(stuck)} stuck downloads were removed from the queue of {instance.name}")
 
@@ -65,7 +65,7 @@ def clean_media_queue(context: Context) -> Ran:
 def _stuck(said: Any) -> List[int]:
     rows = said.get("records") if isinstance(said, dict) else None
     if not isinstance(rows, list):
-        raise Refused("the queue cannot be read")
+        raise MediaServerRefused("the queue cannot be read")
     return [
         row["id"]
         for row in rows
@@ -80,7 +80,7 @@ def _call(instance: Instance, method: str, path: str, body: Optional[dict]) -> A
         with open(instance.key_file, encoding="ascii") as file:
             key = file.read(4096).strip()
     except (OSError, UnicodeDecodeError):
-        raise Refused(f"the key of {instance.name} cannot be read") from None
+        raise MediaServerRefused(f"the key of {instance.name} cannot be read") from None
     headers = {_HEADER.get(instance.kind, "X-Api-Key"): key, "Accept": "application/json"}
     data = None
     if body is not None:
@@ -92,9 +92,9 @@ def _call(instance: Instance, method: str, path: str, body: Optional[dict]) -> A
             said = answer.read(MOST_BYTES)
     except urllib.error.HTTPError as error:
         error.close()
-        raise Refused(f"{instance.name} answered {error.code}") from None
+        raise MediaServerRefused(f"{instance.name} answered {error.code}") from None
     except (OSError, ValueError) as error:
-        raise Refused(f"{instance.name} cannot be reached: {getattr(error, 'reason', error)}") from None
+        raise MediaServerRefused(f"{instance.name} cannot be reached: {getattr(error, 'reason', error)}") from None
     try:
         return json.loads(said) if said.strip() else None
     except ValueError:

@@ -12,8 +12,8 @@ import signal
 import time
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set
 
-from .capabilities import Capabilities
-from .config import Config
+from .capabilities import ToolManifest
+from .config import AgentConfig
 from .proc import maybe, processes
 from .processes import Cancel, Group, Ran, run, start_time
 from .protection import is_named, is_protected
@@ -28,11 +28,11 @@ class Context(NamedTuple):
 
     params: Dict[str, Any]
     state: Dict[str, Any]  # of the snapshot; {} when there is none
-    capabilities: Capabilities
+    capabilities: ToolManifest
     cancel: Cancel
     deadline: float  # monotonic
     protected: Set[str]
-    config: Config
+    config: AgentConfig
     on_start: Callable[[Group], None]
 
     def run(self, argv: List[str]) -> Ran:

@@ -21,9 +21,10 @@ from opsapp.wire.policies import check_bundle, secret_of
 from opsapp.wire.readings import key_of
 from opsapp.wire.restarts import crash_looping, restarts
 
-from .config import Config
+from .armed import ALONE, Armed
+from .config import AgentConfig
 from .disk import write_whole
-from .executor import DISK_RETRY_S, Answer
+from .executor import DISK_RETRY_S, CommandAnswer
 from .heal import Healer
 from .outcomes import Outcomes
 from .processes import Cancel, Group, Ran
@@ -70,9 +71,10 @@ def readings(report: dict) -> Dict[str, Any]:
 class Offline:
     def __init__(
         self,
-        config: Config,
+        config: AgentConfig,
         healer: Healer,
         outcomes: Outcomes,
+        armed: Armed,
         *,
         measure: Callable[[], dict],
         recent: Callable[[float], dict],
@@ -85,6 +87,7 @@ class Offline:
         self._config = config
         self._healer = healer
         self._outcomes = outcomes
+        self._armed = armed
         self._measure = measure
         self._recent = recent
         self._silent_for = silent_for
@@ -161,8 +164,9 @@ class Offline:
 
     def _heal(self, policy: dict, name: str, condition: Condition, report: dict) -> None:
         """The steps of one case, until one resolves it. Each is an outcome of its own."""
-        last, case_id = len(policy["steps"]) - 1, secrets.token_hex(8)
-        for position, step in enumerate(policy["steps"]):
+        positions, case_id = self._positions(policy, name), secrets.token_hex(8)
+        for position in positions:
+            step = policy["steps"][position]
             outcome = {**self._begin(policy, name, condition, report, position), "case_id": case_id}
             try:
                 self._outcomes.begin(outcome)
@@ -172,13 +176,26 @@ class Offline:
             began = time.monotonic()
             said = self._step(policy, name, condition, outcome)
             outcome = {**outcome, **said, "duration_s": round(time.monotonic() - began, 3)}
-            over = outcome["outcome"] == "verified" or position == last or self._stop.is_set()
+            over = outcome["outcome"] == "verified" or position == positions[-1] or self._stop.is_set()
             outcome["escalated"] = not over
             self._finish(outcome)
             self._tell()
             log.info("alone: %s on %s: %s", step["action"], name or "the host", outcome["outcome"])
             if over:
                 return
+
+    def _positions(self, policy: dict, name: str) -> List[int]:
+        """The steps that may be done. What was undone because nobody could confirm it is not done again until the
+        server was heard: it would cut this host off for good, for here nobody else confirms it."""
+        heard_at, positions = time.time() - self._silent_for(), []
+        for position, step in enumerate(policy["steps"]):
+            action = ACTIONS[step["action"]]
+            params = action.complete(step["params"], name or None)
+            if self._armed.unconfirmed(action.name, params, heard_at):
+                log.warning("%s on %s was undone unconfirmed: it is left alone", action.name, name or "the host")
+            else:
+                positions.append(position)
+        return positions
 
     def _finish(self, outcome: dict) -> None:
         """On the disk, however long there is no room: those that come later wait behind it."""
@@ -258,10 +275,10 @@ class Offline:
             found["reason"] = f"{found['reason']}, and the rollback failed"
         return found
 
-    def _phase(self, phase: str, outcome: dict, params: dict) -> Answer:
+    def _phase(self, phase: str, outcome: dict, params: dict) -> CommandAnswer:
         task = LocalTask(
             {
-                "heal_id": f"alone.{outcome['outcome_id']}",
+                "heal_id": f"{ALONE}{outcome['outcome_id']}",
                 "phase": phase,
                 "params": params,
                 "action_type": outcome["action_type"],
@@ -274,7 +291,7 @@ class Offline:
             return self._healer.perform(task)
         except Exception as error:  # whatever a handler does, the heal must come to an end
             log.exception("a heal failed inside the agent")
-            return Answer(Ran("failed", None, b"", f"agent error: {type(error).__name__}: {error}"))
+            return CommandAnswer(Ran("failed", None, b"", f"agent error: {type(error).__name__}: {error}"))
         finally:
             task.cancel.close()
 

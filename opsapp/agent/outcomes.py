@@ -13,7 +13,7 @@ from typing import Dict, List, NamedTuple, Optional
 
 from opsapp.wire.fields import WireError, dumps, loads
 
-from .disk import Lines
+from .disk import LineFile
 from .processes import Group, end_orphans
 
 log = logging.getLogger("outcomes")
@@ -21,7 +21,7 @@ BEGUN, DONE, THANKED, PROCESS, PAST = "begun", "done", "thanked", "process", "pa
 MOST_PAST, PAST_S = 1000, 7 * 86400.0  # heals that are remembered after they were told, for budget and cooldowns
 
 
-class Begun(NamedTuple):
+class HealStart(NamedTuple):
     at: float
     rule_id: str
     name: str  # of the service, container or mount; empty for the host itself
@@ -30,11 +30,11 @@ class Begun(NamedTuple):
 class Outcomes:
     def __init__(self, directory: str):
         self._lock = threading.Lock()
-        self._lines = Lines(os.path.join(directory, "outcomes.jsonl"))
+        self._lines = LineFile(os.path.join(directory, "outcomes.jsonl"))
         self._kept: Dict[str, dict] = {}  # in order of their beginning
         self._state: Dict[str, str] = {}
         self._groups: Dict[str, Group] = {}  # of those begun: what a kill would leave running
-        self._begun: List[Begun] = []  # thanked for or not: they are spent all the same
+        self._begun: List[HealStart] = []  # thanked for or not: they are spent all the same
         for line in self._lines:
             with contextlib.suppress(WireError):  # a line damaged by the disk: the others still count
                 self._replay(loads(line))
@@ -102,11 +102,11 @@ class Outcomes:
             self._groups[said["id"]] = Group(*said["group"])
             return
         if said["did"] == PAST:
-            self._begun = [Begun(*one) for one in said["begun"]]
+            self._begun = [HealStart(*one) for one in said["begun"]]
             return
         if said["did"] == BEGUN:
             about = said["outcome"]
-            self._begun.append(Begun(about["created_at"], about["rule_id"], about["target"].partition("/")[2]))
+            self._begun.append(HealStart(about["created_at"], about["rule_id"], about["target"].partition("/")[2]))
         if said["did"] != BEGUN:
             self._groups.pop(said["id"], None)
         if said["did"] == THANKED:

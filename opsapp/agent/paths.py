@@ -11,7 +11,7 @@ import os
 import stat
 from typing import Any, Iterable, Tuple
 
-from .config import Config
+from .config import AgentConfig
 
 
 class NotAllowed(PermissionError):
@@ -19,7 +19,7 @@ class NotAllowed(PermissionError):
 
 
 class PathRules:
-    def __init__(self, config: Config):
+    def __init__(self, config: AgentConfig):
         self._allow = _real(config.allow_paths)
         self._viewer = _real(config.viewer_paths)
         self._deny = config.deny_paths + _real(path for path in config.deny_paths if "*" not in path)

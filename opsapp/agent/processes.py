@@ -109,7 +109,7 @@ def run(
         child = _start(argv, environment(env), manner, on_start)
     except (OSError, ValueError) as error:
         return Ran("failed", None, b"", f"cannot start {argv[0]}: {getattr(error, 'strerror', None) or error}")
-    reader = _Reader(child, limit, on_output)
+    reader = _OutputReader(child, limit, on_output)
     try:
         why = reader.read(deadline, cancel)
         if why:
@@ -168,7 +168,7 @@ def _find(program: str, env: Dict[str, str]) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
-class _Reader:
+class _OutputReader:
     """Reads a child's output until it has ended, keeping the first `limit` + 1 bytes."""
 
     def __init__(self, child: "subprocess.Popen[bytes]", limit: int, on_output: Optional[Callable[[bytes], None]]):
@@ -238,7 +238,7 @@ class _Reader:
 
 
 def end_group(
-    child: "subprocess.Popen[bytes]", reader: Optional[_Reader] = None, grace: Optional[float] = None
+    child: "subprocess.Popen[bytes]", reader: Optional[_OutputReader] = None, grace: Optional[float] = None
 ) -> None:
     """TERM to the whole group, KILL after a grace to whatever is left of it."""
     signal_group(child.pid, signal.SIGTERM)

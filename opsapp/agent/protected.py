@@ -16,7 +16,7 @@ from .disk import write_whole
 log = logging.getLogger("protected")
 
 
-class Protected:
+class ProtectedNames:
     """`names` is one set for the whole life of the program: whoever acts looks into it at the time."""
 
     def __init__(self, directory: str, own: Sequence[str]):

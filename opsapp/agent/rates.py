@@ -16,7 +16,7 @@ SPAN_S = 0.5
 KEPT = 16
 
 
-class Look(NamedTuple):
+class LoadCounters(NamedTuple):
     at: float  # monotonic
     cpu: Optional[Tuple[float, float]]  # busy, all
     net: Dict[str, Tuple[float, float]]  # received, sent
@@ -26,12 +26,12 @@ class Rates:
     """`look()` now and then; `take()` for figures."""
 
     def __init__(self) -> None:
-        self._looks: Deque[Look] = collections.deque(maxlen=KEPT)
+        self._looks: Deque[LoadCounters] = collections.deque(maxlen=KEPT)
         self._taken = self.look()
         self._now = self._base = self._taken
 
-    def look(self) -> Look:
-        seen = Look(time.monotonic(), _cpu_times(), _net_counters())
+    def look(self) -> LoadCounters:
+        seen = LoadCounters(time.monotonic(), _cpu_times(), _net_counters())
         self._looks.append(seen)
         return seen
 

@@ -14,14 +14,14 @@ from typing import Any, Callable, Dict, Optional, Tuple
 from opsapp.wire.restarts import LOOP_STARTS
 from opsapp.wire.version import VERSION
 
-from .asking import Asked
-from .capabilities import Capabilities
-from .config import Config
+from .asking import RepeatedQuestion
+from .capabilities import ToolManifest
+from .config import AgentConfig
 from .containers import Containers
 from .lookouts import Lookouts
 from .metrics import Metrics, machine_id
 from .rates import SPAN_S
-from .services import Look, NoManager, Services
+from .services import NoManager, Services, UnitStates
 from .spool import Spool
 
 log = logging.getLogger("reporter")
@@ -42,7 +42,7 @@ BETWEEN = {"activating", "deactivating", "reloading"}
 
 
 class Reporter:
-    def __init__(self, config: Config, spool: Spool, capabilities: Capabilities, tell: Callable[[], None]):
+    def __init__(self, config: AgentConfig, spool: Spool, capabilities: ToolManifest, tell: Callable[[], None]):
         self.lookouts = Lookouts(config)
         self.interval = config.interval_s
         self.machine_id = machine_id() or socket.gethostname()  # the same in every message
@@ -50,7 +50,7 @@ class Reporter:
         self.metrics = Metrics()
         self.services = Services(config.state_dir, self.metrics.boot_id)
         self._config = config
-        self._units: Asked[Look] = Asked(self._ask_manager)
+        self._units: RepeatedQuestion[UnitStates] = RepeatedQuestion(self._ask_manager)
         self._containers = Containers(config)
         self._capabilities = capabilities
         self._spool = spool
@@ -175,13 +175,13 @@ class Reporter:
             self._patience -= 1
             self._looks = max(self._looks, 1)
 
-    def _ask_manager(self) -> Look:
+    def _ask_manager(self) -> UnitStates:
         return self.services.look()
 
     def _look(self) -> Dict[str, Any]:
         # Before the states: what changes from here on differs from this, also when it ends as it was a look ago.
         self._seen = self.services.fingerprint()
-        units = Look({}, {})
+        units = UnitStates({}, {})
         self._services_known, self._manager = False, True
         try:
             units = self._units()

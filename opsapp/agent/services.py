@@ -80,7 +80,7 @@ class NoManager(OSError):
     """Which services there are is not known on this host, now or later."""
 
 
-class Look(NamedTuple):
+class UnitStates(NamedTuple):
     """The units of a host at one moment."""
 
     states: Dict[str, str]  # name without .service: state
@@ -107,13 +107,13 @@ class Services:
             return _runit()
         raise NoManager("there is no service manager that can be asked")
 
-    def look(self) -> Look:
+    def look(self) -> UnitStates:
         """States, and how often units have started lately; OSError as for states()."""
         states = self.states()
         if self.init != "systemd":
-            return Look(states, {})
+            return UnitStates(states, {})
         starts = {name[: -len(".service")]: count for name, count in self._starts.counts().items()}
-        return Look(states, starts, self._starts.counted_s())
+        return UnitStates(states, starts, self._starts.counted_s())
 
     def fingerprint(self) -> Tuple:
         """Changes when a service's or container's processes begin or end: costs two directory listings."""

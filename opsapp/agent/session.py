@@ -16,15 +16,15 @@ from opsapp.wire.frames import CLOSE_BAD_MESSAGE, PING_S, PROTOCOL, SILENCE_S, u
 from opsapp.wire.policies import BY_KEY
 from opsapp.wire.version import VERSION
 
-from .executor import Executor
+from .executor import CommandExecutor
 from .journal import THANKED
 from .outcomes import Outcomes
 from .outputs import Outputs
 from .probing.running import Probing
 from .reporter import Reporter
 from .spool import Spool
-from .streams import Streams
-from .websocket import Closed, WebSocket
+from .streams import OpenStreams
+from .websocket import ServerSocket, SessionClosed
 
 log = logging.getLogger("session")
 WELCOME_S = 15.0
@@ -34,16 +34,16 @@ REPORTS_MOST = 4  # unacknowledged at once
 SPOOLED_EVERY_S = 0.005  # after days away there are thousands, and a server cuts off who sends too fast
 
 
-class Session:
+class LinkSession:
     def __init__(
         self,
-        ws: WebSocket,
+        ws: ServerSocket,
         hello: Dict[str, Any],
         *,
-        executor: Executor,
+        executor: CommandExecutor,
         reporter: Reporter,
         spool: Spool,
-        streams: Streams,
+        streams: OpenStreams,
         outcomes: Outcomes,
         policies: Callable[[Any, str], None],
         protect: Callable[[Optional[list]], None],
@@ -106,14 +106,14 @@ class Session:
                 self._outputs.flush()
                 now = time.monotonic()
                 if not self.welcomed and now - began > WELCOME_S:
-                    raise Closed(CLOSE_BAD_MESSAGE, "no welcome")
+                    raise SessionClosed(CLOSE_BAD_MESSAGE, "no welcome")
                 self._ping(now)
                 if self.welcomed:
                     self._send_waiting(now)
         except WireError as error:
             log.warning("the server sent what cannot be read: %s", error)
             self._ws.end(CLOSE_BAD_MESSAGE, str(error))
-            raise Closed(CLOSE_BAD_MESSAGE, str(error)) from None
+            raise SessionClosed(CLOSE_BAD_MESSAGE, str(error)) from None
         finally:
             self._streams.end()
             for report in self._reports.values():
@@ -128,7 +128,7 @@ class Session:
 
     def _ping(self, now: float) -> None:
         if now - self._ws.heard_at > SILENCE_S:
-            raise Closed(1006, "nothing heard")
+            raise SessionClosed(1006, "nothing heard")
         if now - self._pinged_at >= PING_S:
             self._pinged_at = now
             self._number += 1
@@ -233,7 +233,7 @@ class Session:
     def _on_refuse(self, message: dict) -> None:
         log.warning("the server refused %s %s: %s", message["of"], message["id"], message["message"] or message["code"])
         if message["of"] == "hello":
-            raise Closed(CLOSE_BAD_MESSAGE, message["code"])
+            raise SessionClosed(CLOSE_BAD_MESSAGE, message["code"])
         if message["id"]:
             self._on_ack(message)  # it will never take it: give it up
 
@@ -269,7 +269,7 @@ class Session:
         self._ws.send(messages.encode("ack", id=message["id"], of="cancel"))
 
 
-def accept(executor: Executor, command: dict) -> Optional[tuple]:
+def accept(executor: CommandExecutor, command: dict) -> Optional[tuple]:
     """Put a command on the disk and on its way; why not, when it cannot be. A known id is fine and does nothing."""
     if executor.journal.state(command["command_id"]) is None and executor.journal.full():
         return "busy", "too many commands are waiting"

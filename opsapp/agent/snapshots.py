@@ -12,8 +12,8 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set
 from opsapp.wire.fields import WireError, dumps, loads
 
 from . import firewall, network, storage
-from .capabilities import Capabilities
-from .config import Config
+from .capabilities import ToolManifest
+from .config import AgentConfig
 from .containers import inspect
 from .disk import write_whole
 from .native import threads, top_process
@@ -40,22 +40,22 @@ class Unknown(OSError):
     """The state could not be recorded."""
 
 
-class Host(NamedTuple):
+class LocalHost(NamedTuple):
     """What taking a snapshot may use."""
 
-    capabilities: Capabilities
+    capabilities: ToolManifest
     protected: Set[str]
-    config: Config
+    config: AgentConfig
 
 
-class Kind(NamedTuple):
-    take: Callable[[Dict[str, Any], Host], dict]
+class SnapshotKind(NamedTuple):
+    take: Callable[[Dict[str, Any], LocalHost], dict]
     restore: Optional[Callable[[dict], List[List[str]]]] = None  # argument lists or native steps
     same: Callable[[dict, dict], bool] = lambda before, now: before == now
     # how the state is looked at again; None: as it was taken
-    again: Optional[Callable[[dict, Dict[str, Any], Host], dict]] = None
+    again: Optional[Callable[[dict, Dict[str, Any], LocalHost], dict]] = None
 
-    def now(self, before: dict, params: Dict[str, Any], host: Host) -> dict:
+    def now(self, before: dict, params: Dict[str, Any], host: LocalHost) -> dict:
         return self.again(before, params, host) if self.again else self.take(params, host)
 
 
@@ -85,7 +85,7 @@ class Snapshots:
         return os.path.join(self._directory, f"s-{heal_id}.json")
 
 
-def take_unit(params: Dict[str, Any], host: Host) -> dict:
+def take_unit(params: Dict[str, Any], host: LocalHost) -> dict:
     capabilities = host.capabilities
     name = params["service"]
     if capabilities.usable("systemctl"):
@@ -105,20 +105,20 @@ def take_unit(params: Dict[str, Any], host: Host) -> dict:
     raise Unknown("no service manager works here")
 
 
-def take_container(params: Dict[str, Any], _host: Host) -> dict:
+def take_container(params: Dict[str, Any], _host: LocalHost) -> dict:
     found = inspect(params["container"])
     if found is None:
         raise Unknown(f"no container {params['container']} was found")
     return {"runtime": found["runtime"], **_container(found, params["container"])}
 
 
-def take_limits(params: Dict[str, Any], host: Host) -> dict:
+def take_limits(params: Dict[str, Any], host: LocalHost) -> dict:
     state = take_container(params, host)
     return {**state, "limits": limits(state["pid"]) if state["pid"] else {"memory": None, "cpus": None}}
 
 
 def _container(found: dict, name: str) -> dict:
-    state, host, config = (found.get(part) or {} for part in ("State", "HostConfig", "Config"))
+    state, host, config = (found.get(part) or {} for part in ("State", "HostConfig", "AgentConfig"))
     return {
         "container": name,
         "id": found.get("Id"),
@@ -139,7 +139,7 @@ def restore_container(state: dict) -> List[List[str]]:
     return [[runtime, "stop", name]]
 
 
-def take_process(params: Dict[str, Any], host: Host) -> dict:
+def take_process(params: Dict[str, Any], host: LocalHost) -> dict:
     """The process that is meant: by number, or the one on top just now. The action then concerns this one only."""
     if params.get("top"):
         found = top_process(params["top"], host.protected)
@@ -156,7 +156,7 @@ def take_process(params: Dict[str, Any], host: Host) -> dict:
     }
 
 
-def take_disk(_params: Dict[str, Any], _host: Host) -> dict:
+def take_disk(_params: Dict[str, Any], _host: LocalHost) -> dict:
     code, said = ask(["df", "-P", "-k"])
     if code not in (0, 1):
         raise Unknown(f"df: {said.strip()[:200]}")
@@ -164,7 +164,7 @@ def take_disk(_params: Dict[str, Any], _host: Host) -> dict:
     return {"used_kb": {row[5]: int(row[2]) for row in rows if len(row) == 6 and row[2].isdigit()}}
 
 
-def take_memory(_params: Dict[str, Any], _host: Host) -> dict:
+def take_memory(_params: Dict[str, Any], _host: LocalHost) -> dict:
     wanted = ("MemTotal", "MemAvailable", "Cached", "SwapFree", "SwapTotal")
     lines = (line.split() for line in (maybe("/proc/meminfo") or "").splitlines())
     return {parts[0].rstrip(":"): int(parts[1]) for parts in lines if parts[0].rstrip(":") in wanted}
@@ -187,38 +187,38 @@ def _same_priorities(before: dict, now: dict) -> bool:
     )
 
 
-KINDS: Dict[str, Kind] = {
-    "unit": Kind(take_unit),
-    "container": Kind(
+KINDS: Dict[str, SnapshotKind] = {
+    "unit": SnapshotKind(take_unit),
+    "container": SnapshotKind(
         take_container,
         restore_container,
         lambda before, now: before["status"] == now["status"] and before["id"] == now["id"],
     ),
-    "limits": Kind(
+    "limits": SnapshotKind(
         take_limits,
         lambda state: [["@restore_limits"]],
         lambda before, now: before["id"] == now["id"] and _alike(before["limits"], now["limits"]),
     ),
-    "process": Kind(take_process, lambda state: [["@restore_priority"]], _same_priorities),
-    "disk": Kind(take_disk),
-    "memory": Kind(take_memory),
-    "link": Kind(network.take_link, lambda state: [["@restore_link"]], network.link_is_back),
-    "tunnel": Kind(
+    "process": SnapshotKind(take_process, lambda state: [["@restore_priority"]], _same_priorities),
+    "disk": SnapshotKind(take_disk),
+    "memory": SnapshotKind(take_memory),
+    "link": SnapshotKind(network.take_link, lambda state: [["@restore_link"]], network.link_is_back),
+    "tunnel": SnapshotKind(
         network.take_tunnel, lambda state: [["@restore_tunnel"]], lambda before, now: before["up"] == now["up"]
     ),
-    "resolver": Kind(network.take_resolver, lambda state: [["@restore_resolver"]], network.resolver_is_back),
-    "firewall": Kind(
+    "resolver": SnapshotKind(network.take_resolver, lambda state: [["@restore_resolver"]], network.resolver_is_back),
+    "firewall": SnapshotKind(
         firewall.take_firewall,
         lambda state: [["@remove_rule"]],
         lambda before, now: not now["present"],
         firewall.look_again,
     ),
-    "fsck": Kind(storage.take_fsck, lambda state: [["@restore_fsck"]]),
-    "certificate": Kind(storage.take_certificate),
-    "project": Kind(storage.take_project),
-    "packages": Kind(storage.take_packages),
-    "timer": Kind(storage.take_timer),
-    "vm": Kind(storage.take_vm),
-    "backup": Kind(storage.take_backup),
-    "host": Kind(storage.take_host),
+    "fsck": SnapshotKind(storage.take_fsck, lambda state: [["@restore_fsck"]]),
+    "certificate": SnapshotKind(storage.take_certificate),
+    "project": SnapshotKind(storage.take_project),
+    "packages": SnapshotKind(storage.take_packages),
+    "timer": SnapshotKind(storage.take_timer),
+    "vm": SnapshotKind(storage.take_vm),
+    "backup": SnapshotKind(storage.take_backup),
+    "host": SnapshotKind(storage.take_host),
 }

@@ -14,7 +14,7 @@ from typing import Deque, List, Optional
 
 from opsapp.wire.fields import WireError, dumps, loads
 
-from .disk import Lines
+from .disk import LineFile
 
 log = logging.getLogger("spool")
 LIVE_MOST = 8
@@ -43,7 +43,7 @@ class Spool:
         self._lock = threading.Lock()
         self._limit = limit
         self._live: Deque[dict] = collections.deque(maxlen=LIVE_MOST)
-        self._lines = Lines(os.path.join(directory, "spool.jsonl"))
+        self._lines = LineFile(os.path.join(directory, "spool.jsonl"))
         self._mark = os.open(os.path.join(directory, "spool.mark"), os.O_RDWR | os.O_CREAT, 0o600)
         said = os.pread(self._mark, 32, 0)
         self._sent = min(int(said), self._lines.size) if said.isdigit() else 0  # bytes at the front, delivered

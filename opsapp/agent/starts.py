@@ -14,7 +14,7 @@ from typing import Callable, Deque, Dict, NamedTuple, Tuple
 from opsapp.wire.restarts import WINDOW_S
 
 
-class Seen(NamedTuple):
+class UnitRun(NamedTuple):
     """A unit at the last look: its automatic restarts, and which run of it this is."""
 
     restarts: int
@@ -25,7 +25,7 @@ class Starts:
     def __init__(self, monotonic: Callable[[], float] = time.monotonic):
         self._monotonic = monotonic
         self._began = monotonic()
-        self._seen: Dict[str, Seen] = {}
+        self._seen: Dict[str, UnitRun] = {}
         self._recent: Dict[str, Deque[Tuple[float, int]]] = {}  # unit: (when it was seen, starts)
 
     def note(self, unit: Dict[str, str], lasting: bool) -> None:
@@ -33,7 +33,7 @@ class Starts:
         name, number = unit["Id"], unit.get("NRestarts", "")
         if not number.isdigit():  # an old systemd does not count
             return
-        now, before = Seen(int(number), unit.get("InvocationID", "")), self._seen.get(name)
+        now, before = UnitRun(int(number), unit.get("InvocationID", "")), self._seen.get(name)
         self._seen[name] = now
         if before is not None:
             starts = _between(before, now, lasting)
@@ -63,7 +63,7 @@ class Starts:
         return min(WINDOW_S, self._monotonic() - self._began)
 
 
-def _between(before: Seen, now: Seen, lasting: bool) -> int:
+def _between(before: UnitRun, now: UnitRun, lasting: bool) -> int:
     """Starts between two looks. The counter goes back to 0 when somebody starts the unit."""
     if now.restarts > before.restarts:
         return now.restarts - before.restarts

@@ -12,16 +12,16 @@ from typing import Any, Callable, Dict, Optional
 
 from opsapp.wire import messages
 from opsapp.wire.fields import WireError
-from opsapp.wire.frames import MAX_STREAMS, WINDOW, Chunk, pack_chunk
+from opsapp.wire.frames import MAX_STREAMS, WINDOW, FileChunk, pack_chunk
 
 from .paths import NotAllowed
 from .transport import TransportError
-from .websocket import WebSocket
+from .websocket import ServerSocket
 
 log = logging.getLogger("streams")
 
 
-class Ended(Exception):
+class StreamEnded(Exception):
     """A stream ends; `code` is one of messages.STREAM_ENDS."""
 
     def __init__(self, code: str, message: str = "", **more: Any):
@@ -30,10 +30,10 @@ class Ended(Exception):
         self.more = more
 
 
-class Stream:
+class OpenStream:
     """One open stream: its sending side with the window the reader grants, and whether somebody still reads."""
 
-    def __init__(self, number: int, params: dict, ws: WebSocket):
+    def __init__(self, number: int, params: dict, ws: ServerSocket):
         self.number = number
         self.params = params
         self._ws = ws
@@ -51,9 +51,9 @@ class Stream:
                 self._change.wait()
             self._credit -= len(data)
         if self.left.is_set():
-            raise Ended("left")
+            raise StreamEnded("left")
         self._ws.wait_for_room()
-        self._ws.send(pack_chunk(Chunk(self.number, offset, data)))
+        self._ws.send(pack_chunk(FileChunk(self.number, offset, data)))
 
     def take_credit(self, size: int) -> bool:
         """For those who rather drop than wait."""
@@ -74,21 +74,21 @@ class Stream:
             self._change.notify_all()
 
     # what a kind may want to hear; most do not
-    def on_chunk(self, chunk: Chunk) -> None:
-        raise Ended("bad_request", "this stream takes no data")
+    def on_chunk(self, chunk: FileChunk) -> None:
+        raise StreamEnded("bad_request", "this stream takes no data")
 
     def on_finish(self, message: dict) -> None:
-        raise Ended("bad_request", "this stream takes no data")
+        raise StreamEnded("bad_request", "this stream takes no data")
 
     def run(self) -> None:
         """The body of the stream's thread; it ends by raising Ended or returning."""
         raise NotImplementedError
 
 
-class MetricsStream(Stream):
+class MetricsStream(OpenStream):
     """While it is open, reports come every 5 s; they travel as ordinary reports."""
 
-    def __init__(self, number: int, params: dict, ws: WebSocket, on_metrics: Callable[[bool], None]):
+    def __init__(self, number: int, params: dict, ws: ServerSocket, on_metrics: Callable[[bool], None]):
         super().__init__(number, params, ws)
         self._on_metrics = on_metrics
 
@@ -99,20 +99,20 @@ class MetricsStream(Stream):
             self.left.wait()
         finally:
             self._on_metrics(False)
-        raise Ended("left")
+        raise StreamEnded("left")
 
 
-Make = Callable[[int, dict, WebSocket], Stream]
+Make = Callable[[int, dict, ServerSocket], OpenStream]
 
 
-class Streams:
+class OpenStreams:
     def __init__(self, kinds: Dict[str, Make]):
         self._kinds = kinds
-        self._ws: Optional[WebSocket] = None
+        self._ws: Optional[ServerSocket] = None
         self._lock = threading.Lock()
-        self._open: Dict[int, Stream] = {}
+        self._open: Dict[int, OpenStream] = {}
 
-    def begin(self, ws: WebSocket) -> None:
+    def begin(self, ws: ServerSocket) -> None:
         self._ws = ws
 
     def end(self) -> None:
@@ -138,7 +138,7 @@ class Streams:
         else:
             self._guard(stream, lambda: stream.on_finish(message))
 
-    def on_chunk(self, chunk: Chunk) -> None:
+    def on_chunk(self, chunk: FileChunk) -> None:
         stream = self._open.get(chunk.stream)
         if stream is not None:
             self._guard(stream, lambda: stream.on_chunk(chunk))
@@ -163,26 +163,26 @@ class Streams:
             self._open[number] = stream
         threading.Thread(target=self._run, args=(stream,), daemon=True, name=f"stream-{kind}").start()
 
-    def _run(self, stream: Stream) -> None:
+    def _run(self, stream: OpenStream) -> None:
         try:
             stream.run()
-            self._close(stream, Ended("end"))
-        except Ended as ended:
+            self._close(stream, StreamEnded("end"))
+        except StreamEnded as ended:
             self._close(stream, ended)
         except TransportError as error:
-            self._close(stream, Ended("gone", str(error)))
+            self._close(stream, StreamEnded("gone", str(error)))
         except Exception as error:  # one stream must not take the others along
             log.exception("stream %s failed inside the agent", stream.number)
-            self._close(stream, Ended("io_error", f"{type(error).__name__}: {error}"))
+            self._close(stream, StreamEnded("io_error", f"{type(error).__name__}: {error}"))
 
-    def _guard(self, stream: Stream, act: Callable[[], None]) -> None:
+    def _guard(self, stream: OpenStream, act: Callable[[], None]) -> None:
         try:
             act()
-        except Ended as ended:
+        except StreamEnded as ended:
             stream.leave()
             self._close(stream, ended)
 
-    def _close(self, stream: Stream, ended: Ended) -> None:
+    def _close(self, stream: OpenStream, ended: StreamEnded) -> None:
         with self._lock:
             if self._open.get(stream.number) is not stream:
                 return
@@ -193,10 +193,10 @@ class Streams:
             log.debug("nobody to tell that a stream ended: %s", error)
 
 
-def explain(error: OSError) -> Ended:
+def explain(error: OSError) -> StreamEnded:
     """How a file system error is told to the reader."""
     if isinstance(error, NotAllowed):
-        return Ended("not_allowed", str(error))
+        return StreamEnded("not_allowed", str(error))
     codes = {
         errno.ENOENT: "not_found",
         errno.ENOTDIR: "not_found",
@@ -211,4 +211,4 @@ def explain(error: OSError) -> Ended:
         errno.EFBIG: "too_large",
         errno.ENXIO: "bad_request",
     }
-    return Ended(codes.get(error.errno or 0, "io_error"), error.strerror or str(error))
+    return StreamEnded(codes.get(error.errno or 0, "io_error"), error.strerror or str(error))

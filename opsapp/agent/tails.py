@@ -18,8 +18,8 @@ from typing import Any, List, Optional
 from .commands import TAIL_MOST, tail
 from .paths import PathRules
 from .processes import end_marked, environment, signal_group
-from .streams import Ended, Stream, explain
-from .websocket import WebSocket
+from .streams import OpenStream, StreamEnded, explain
+from .websocket import ServerSocket
 
 FLUSH_S = 0.1
 FOLLOW_S = 0.3
@@ -28,8 +28,8 @@ LINE_MOST = 32768
 MARK = "OPSAPP_AGENT_STREAM"
 
 
-class LogTail(Stream):
-    def __init__(self, number: int, params: dict, ws: WebSocket, rules: PathRules, state_dir: str):
+class LogTail(OpenStream):
+    def __init__(self, number: int, params: dict, ws: ServerSocket, rules: PathRules, state_dir: str):
         super().__init__(number, params, ws)
         self._state_dir = state_dir
         self._rules = rules
@@ -82,11 +82,11 @@ class LogTail(Stream):
                 continue
             data = os.read(pipe, 65536)
             if not data:
-                raise Ended("end", "the journal's reader ended")
+                raise StreamEnded("end", "the journal's reader ended")
             *whole, rest = (rest + data).split(b"\n")
             rest = rest[-LINE_MOST * 4 :]
             self._emit([entry for entry in map(journal_entry, whole) if entry])
-        raise Ended("left")
+        raise StreamEnded("left")
 
     # ---- file
     def _follow_file(self) -> None:
@@ -106,7 +106,7 @@ class LogTail(Stream):
                     file, rest = self._open_again(), b""
         finally:
             file.close()
-        raise Ended("left")
+        raise StreamEnded("left")
 
     def _begin(self, file: Any) -> None:
         """The last lines, or all behind the place that the reader knows; when they were written nobody can say."""
@@ -153,7 +153,7 @@ class LogTail(Stream):
                 return self._open()
             except FileNotFoundError:
                 if self.left.wait(FOLLOW_S) or time.monotonic() > until:
-                    raise Ended("end", "the file is gone") from None
+                    raise StreamEnded("end", "the file is gone") from None
 
     def _replaced(self, file: Any) -> bool:
         about = os.fstat(file.fileno())

@@ -35,7 +35,7 @@ class Address(NamedTuple):
         return host if self.port == (443 if self.tls else 80) else f"{host}:{self.port}"
 
 
-class Answer(NamedTuple):
+class HttpAnswer(NamedTuple):
     status: int
     headers: List[Tuple[bytes, bytes]]
     body: bytes
@@ -81,7 +81,7 @@ def tls_context(ca_file: str = "") -> Any:
 
 def request(
     address: Address, method: str, path: str, key: str, *, body: bytes = b"", most: int = ANSWER_MOST
-) -> Tuple[Answer, str]:
+) -> Tuple[HttpAnswer, str]:
     """One request on a connection of its own; the answer and the local address it went out from."""
     sock = connect(address)
     try:
@@ -107,7 +107,7 @@ def request(
         sock.close()
 
 
-def _read(sock: Any, connection: h11.Connection, most: int) -> Answer:
+def _read(sock: Any, connection: h11.Connection, most: int) -> HttpAnswer:
     status, headers, parts, size = 0, [], [], 0
     while True:
         event = connection.next_event()
@@ -121,4 +121,4 @@ def _read(sock: Any, connection: h11.Connection, most: int) -> Answer:
                 raise TransportError("the answer is too large")
             parts.append(bytes(event.data))
         elif isinstance(event, (h11.EndOfMessage, h11.ConnectionClosed)):
-            return Answer(status, headers, b"".join(parts))
+            return HttpAnswer(status, headers, b"".join(parts))

@@ -25,9 +25,9 @@ from typing import Callable, List, Optional
 
 from opsapp.wire.version import VERSION
 
-from .config import Config
+from .config import AgentConfig
 from .disk import sync_directory, write_whole
-from .executor import Answer, Executor, Task
+from .executor import CommandAnswer, CommandExecutor, CommandTask
 from .guard import NOTE, RETURNED, TRIAL, WATCHING, read_note, settling, write_note
 from .processes import Ran, run
 from .transport import TransportError, parse_url, request
@@ -59,8 +59,8 @@ def restart_argv(argv: List[str], path: Optional[str] = None) -> List[str]:
 
 
 class Updater:
-    def __init__(self, config: Config, argv: List[str], restart: Callable[[str], None]):
-        self.executor: Optional[Executor] = None
+    def __init__(self, config: AgentConfig, argv: List[str], restart: Callable[[str], None]):
+        self.executor: Optional[CommandExecutor] = None
         self._config = config
         self._argv = argv
         self._restart = restart
@@ -68,7 +68,7 @@ class Updater:
         self._one = threading.Lock()
 
     # ---- the command
-    def __call__(self, task: Task) -> Answer:
+    def __call__(self, task: CommandTask) -> CommandAnswer:
         path = program()
         if path is None:
             return _failed("this agent does not run from a single file")
@@ -81,7 +81,7 @@ class Updater:
         finally:
             self._one.release()
 
-    def _update(self, task: Task, path: str) -> Answer:
+    def _update(self, task: CommandTask, path: str) -> CommandAnswer:
         fresh = fresh_of(path)
         try:
             self._fetch(fresh, task.params["sha256"])
@@ -100,7 +100,7 @@ class Updater:
                         "place": path,
                     }
                 )
-                return Answer(None)
+                return CommandAnswer(None)
         except (OSError, TransportError) as error:
             why = str(error)
         _discard(fresh)
@@ -120,7 +120,7 @@ class Updater:
             raise TransportError("bad_hash: the agent file is not the one that was asked for")
         write_whole(fresh, answer.body, 0o755)
 
-    def _prove(self, task: Task, fresh: str) -> Optional[str]:
+    def _prove(self, task: CommandTask, fresh: str) -> Optional[str]:
         """Why the new file must not take over; None when it told the right version and reached the server."""
         start = restart_argv(self._argv, fresh)
         told = run([*start, "--version"], TELL_S, task.cancel, limit=4096)
@@ -257,5 +257,5 @@ def _discard(path: str) -> None:
         os.unlink(path)
 
 
-def _failed(reason: str) -> Answer:
-    return Answer(Ran("failed", None, b"", reason))
+def _failed(reason: str) -> CommandAnswer:
+    return CommandAnswer(Ran("failed", None, b"", reason))

@@ -38,7 +38,7 @@ SEND_STALL_S = 30.0  # no byte of what is queued could leave for so long: the co
 QUEUE_BYTES = 512 * 1024  # file senders wait above this
 
 
-class Refused(TransportError):
+class SessionRefused(TransportError):
     """The server answered the upgrade with a plain status."""
 
     def __init__(self, status: int):
@@ -46,7 +46,7 @@ class Refused(TransportError):
         self.status = status
 
 
-class Closed(TransportError):
+class SessionClosed(TransportError):
     """The session is over; `code` says why when the server told."""
 
     def __init__(self, code: int, reason: str = ""):
@@ -54,7 +54,7 @@ class Closed(TransportError):
         self.code = code
 
 
-class WebSocket:
+class ServerSocket:
     def __init__(self, address: Address, path: str, key: str):
         self._sock = connect(address)
         self.local_ip = self._sock.getsockname()[0]
@@ -121,7 +121,7 @@ class WebSocket:
         if not self._out and not self._queue:
             self._moved_at = now
         elif now - self._moved_at > SEND_STALL_S:
-            raise Closed(1006, "the server takes nothing any more")
+            raise SessionClosed(1006, "the server takes nothing any more")
 
     def end(self, code: int, reason: str = "") -> None:
         """Say goodbye, then close. Never raises."""
@@ -165,7 +165,7 @@ class WebSocket:
                         self.heard_at = time.monotonic()
                         return
                     if isinstance(event, (RejectConnection, RejectData)):
-                        raise Refused(getattr(event, "status_code", 0))
+                        raise SessionRefused(getattr(event, "status_code", 0))
                 if time.monotonic() > deadline:
                     raise TransportError("the server does not answer the upgrade")
                 self._ws.receive_data(self._sock.recv(65536) or None)
@@ -190,7 +190,7 @@ class WebSocket:
         except OSError as error:
             if _again(error):
                 return
-            raise Closed(1006, str(error)) from None
+            raise SessionClosed(1006, str(error)) from None
         if sent:
             self._moved_at = time.monotonic()
             self._out = self._out[sent:]
@@ -205,14 +205,14 @@ class WebSocket:
         except OSError as error:
             if _again(error):
                 return
-            raise Closed(1006, str(error)) from None
+            raise SessionClosed(1006, str(error)) from None
         self.heard_at = time.monotonic()
         try:
             self._ws.receive_data(data or None)
             for event in self._ws.events():
                 self._on_event(event)
         except RemoteProtocolError as error:
-            raise Closed(1002, str(error)) from None
+            raise SessionClosed(1002, str(error)) from None
 
     def _on_event(self, event: Any) -> None:
         if isinstance(event, (TextMessage, BytesMessage)):
@@ -220,14 +220,14 @@ class WebSocket:
         elif isinstance(event, Ping):
             self._out = memoryview(bytes(self._out) + self._ws.send(event.response()))
         elif isinstance(event, CloseConnection):
-            raise Closed(int(event.code), event.reason or "")
+            raise SessionClosed(int(event.code), event.reason or "")
 
     def _gather(self, event: Any) -> None:
         """Frames come in pieces; a whole one is handed on, one that grows too large ends the session."""
         most = MAX_TEXT_FRAME if isinstance(event, TextMessage) else MAX_BINARY_FRAME
         self._partial_size += len(event.data)
         if self._partial_size > most:
-            raise Closed(CLOSE_BAD_MESSAGE, "frame too large")
+            raise SessionClosed(CLOSE_BAD_MESSAGE, "frame too large")
         self._partial.append(event.data)
         if not event.message_finished:
             return
@@ -244,7 +244,7 @@ def _again(error: OSError) -> bool:
 
 
 def _nobody(_frame: Any) -> None:
-    raise Closed(CLOSE_BAD_MESSAGE, "nobody listens yet")
+    raise SessionClosed(CLOSE_BAD_MESSAGE, "nobody listens yet")
 
 
 def _empty(handle: int) -> None:

@@ -13,9 +13,9 @@ import ipaddress
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from .fields import (
-    Field,
-    Problem,
+    FieldProblem,
     WireError,
+    WireField,
     choice,
     integer,
     json_object,
@@ -58,7 +58,7 @@ _FIREWALL_RULE = nested(
 class Action(NamedTuple):
     name: str
     risk: str
-    params: Dict[str, Field]
+    params: Dict[str, WireField]
     target_param: Optional[str] = None  # filled from the event's target when it is left out
     snapshot: Optional[str] = None  # which state the agent records before it acts: "unit", "container", ...
     rollback: Optional[str] = None  # how that state is brought back; None: cannot be reversed
@@ -114,7 +114,7 @@ class Action(NamedTuple):
     def _takes(self, name: str, value: str) -> bool:
         try:
             self.params[name].check(value)
-        except Problem:
+        except FieldProblem:
             return False
         return True
 
@@ -174,7 +174,7 @@ _container = {"container": need(_CONTAINER)}
 _process = {"pid": may(integer(2, 2**31)), "top": may(choice("cpu", "memory"))}
 _process_given = ("pid", "top")
 _instance = {"instance_id": need(_NAME)}
-_none: Dict[str, Field] = {}
+_none: Dict[str, WireField] = {}
 
 
 def _of_service(name: str, risk: str, **more: Any) -> Action:

@@ -11,8 +11,8 @@ from typing import Any, Dict, Tuple
 
 from .actions import ACTIONS
 from .fields import (
-    Field,
     WireError,
+    WireField,
     boolean,
     choice,
     dumps,
@@ -40,7 +40,7 @@ SERVICE_ACTIONS = ("start", "stop", "restart", "reload", "enable", "disable", "s
 
 _TIMEOUT = may(integer(1, 3600), 60)
 
-COMMANDS: Dict[str, Dict[str, Field]] = {
+COMMANDS: Dict[str, Dict[str, WireField]] = {
     "shell": {
         "command": need(text(65536, low=1)),
         "timeout": _TIMEOUT,
@@ -81,7 +81,7 @@ COMMANDS: Dict[str, Dict[str, Field]] = {
 }
 
 # What the service asks of its own executor, and of no agent: a program of an automation, or the steps of an action.
-OWN_COMMANDS: Dict[str, Dict[str, Field]] = {
+OWN_COMMANDS: Dict[str, Dict[str, WireField]] = {
     "program": {
         "name": need(ID),  # of the run or deed, for the environment and the names of directories
         "steps": need(listing(listing(text(65536), 1000), 100)),  # argument lists, in order until one fails
@@ -100,14 +100,14 @@ OWN_COMMANDS: Dict[str, Dict[str, Field]] = {
 
 # On the way type and params are only bounded: an agent answers what it does not know with a failed result, so that
 # a newer server can talk to it. check_params is the strict part, on both sides.
-COMMAND: Dict[str, Field] = {
+COMMAND: Dict[str, WireField] = {
     "command_id": need(ID),
     "type": need(text(64, low=1)),
     "params": may(json_object(400000), {}),
     "store": may(ID),  # which service asks: a heal's token is compared with those of the same one
 }
 
-RESULT: Dict[str, Field] = {
+RESULT: Dict[str, WireField] = {
     "command_id": need(ID),
     "status": need(choice(*RESULT_STATES)),
     "exit_code": may(integer(-(2**31), 2**31)),
@@ -119,7 +119,7 @@ RESULT: Dict[str, Field] = {
     "data": may(json_object(524288)),
 }
 
-HELD: Dict[str, Field] = {"command_id": need(ID), "state": need(choice("running", "finished"))}
+HELD: Dict[str, WireField] = {"command_id": need(ID), "state": need(choice("running", "finished"))}
 
 _PARAM_NEEDS = {("logs", "journald"): "unit", ("logs", "file"): "path"}
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")

@@ -185,7 +185,7 @@ def _number(value: Any) -> bool:
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Condition:
     """The condition that `text` says; ConditionError tells what is wrong and where."""
-    return Condition(text, _Reader(text).read())
+    return Condition(text, _ConditionParser(text).read())
 
 
 def _tokens(text: str) -> list[Token]:
@@ -212,7 +212,7 @@ def _explain(text: str, position: int) -> str:
     return f"{char!r} cannot stand here"
 
 
-class _Reader:
+class _ConditionParser:
     """Recursive descent over the tokens, bounded in length, depth and number of comparisons."""
 
     def __init__(self, text: str) -> None:

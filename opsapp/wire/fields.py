@@ -25,11 +25,11 @@ class WireError(ValueError):
         self.fields = fields or {}
 
 
-class Problem(ValueError):
+class FieldProblem(ValueError):
     """What one check says about one value; `record` collects them into a WireError."""
 
 
-class Field(NamedTuple):
+class WireField(NamedTuple):
     check: Check
     required: bool = False
     default: Any = None
@@ -39,13 +39,13 @@ class Field(NamedTuple):
         return {**getattr(self.check, "told", {}), "required": self.required, "default": self.default}
 
 
-def need(check: Check) -> Field:
-    return Field(check, True)
+def need(check: Check) -> WireField:
+    return WireField(check, True)
 
 
-def may(check: Check, default: Any = None) -> Field:
+def may(check: Check, default: Any = None) -> WireField:
     """A field that may be left out or null."""
-    return Field(check, False, default)
+    return WireField(check, False, default)
 
 
 def _telling(check: Check, kind: str, **bounds: Any) -> Check:
@@ -67,19 +67,19 @@ def text(
 
     def check(value: Any) -> str:
         if not isinstance(value, str):
-            raise Problem("must be text")
+            raise FieldProblem("must be text")
         if len(value) > limit:
-            raise Problem(f"must have at most {limit} characters")
+            raise FieldProblem(f"must have at most {limit} characters")
         if len(value) < low:
-            raise Problem(f"must have at least {low} characters")
+            raise FieldProblem(f"must have at least {low} characters")
         if not nul and "\0" in value:
-            raise Problem("must not contain NUL")
+            raise FieldProblem("must not contain NUL")
         _encodable(value)
         if matcher and not matcher.fullmatch(value):
-            raise Problem("has characters or a form that are not allowed here")
+            raise FieldProblem("has characters or a form that are not allowed here")
         wrong = also(value)
         if wrong:
-            raise Problem(wrong)
+            raise FieldProblem(wrong)
         return value
 
     return _telling(check, "string", max_length=limit, pattern=pattern)
@@ -88,9 +88,9 @@ def text(
 def integer(low: int = -(2**63), high: int = 2**63 - 1) -> Check:
     def check(value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
-            raise Problem("must be an integer")
+            raise FieldProblem("must be an integer")
         if not low <= value <= high:
-            raise Problem(f"must be between {low} and {high}")
+            raise FieldProblem(f"must be between {low} and {high}")
         return value
 
     return _telling(check, "integer", minimum=low, maximum=high)
@@ -99,11 +99,11 @@ def integer(low: int = -(2**63), high: int = 2**63 - 1) -> Check:
 def number(low: float = -1e300, high: float = 1e300) -> Check:
     def check(value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise Problem("must be a number")
+            raise FieldProblem("must be a number")
         if isinstance(value, float) and not math.isfinite(value):
-            raise Problem("must be a finite number")
+            raise FieldProblem("must be a finite number")
         if not low <= value <= high:
-            raise Problem(f"must be between {low:g} and {high:g}")
+            raise FieldProblem(f"must be between {low:g} and {high:g}")
         return value
 
     return _telling(check, "number", minimum=low, maximum=high)
@@ -112,7 +112,7 @@ def number(low: float = -1e300, high: float = 1e300) -> Check:
 def boolean() -> Check:
     def check(value: Any) -> bool:
         if not isinstance(value, bool):
-            raise Problem("must be true or false")
+            raise FieldProblem("must be true or false")
         return value
 
     return _telling(check, "boolean")
@@ -121,7 +121,7 @@ def boolean() -> Check:
 def choice(*values: str) -> Check:
     def check(value: Any) -> str:
         if not isinstance(value, str) or value not in values:
-            raise Problem("must be one of " + ", ".join(values))
+            raise FieldProblem("must be one of " + ", ".join(values))
         return value
 
     return _telling(check, "string", choices=list(values))
@@ -130,9 +130,9 @@ def choice(*values: str) -> Check:
 def listing(item: Check, limit: int) -> Check:
     def check(value: Any) -> list:
         if not isinstance(value, list):
-            raise Problem("must be a list")
+            raise FieldProblem("must be a list")
         if len(value) > limit:
-            raise Problem(f"must have at most {limit} entries")
+            raise FieldProblem(f"must have at most {limit} entries")
         return [_at(index, item, entry) for index, entry in enumerate(value)]
 
     return _telling(check, "array", items=getattr(item, "told", None))
@@ -144,9 +144,9 @@ def mapping(item: Check, limit: int, key: Optional[Check] = None, sparse: bool =
 
     def check(value: Any) -> dict:
         if not isinstance(value, dict):
-            raise Problem("must be an object")
+            raise FieldProblem("must be an object")
         if len(value) > limit:
-            raise Problem(f"must have at most {limit} entries")
+            raise FieldProblem(f"must have at most {limit} entries")
         there = {name: entry for name, entry in value.items() if not (sparse and entry is None)}
         return {_at("key", key, name): _at(name, item, entry) for name, entry in there.items()}
 
@@ -159,7 +159,7 @@ def json_value(limit: int = 65536) -> Check:
     def check(value: Any) -> Any:
         _walk(value, 0)
         if len(dumps(value)) > limit:
-            raise Problem(f"is larger than {limit} bytes")
+            raise FieldProblem(f"is larger than {limit} bytes")
         return value
 
     return check
@@ -170,24 +170,24 @@ def json_object(limit: int = 65536) -> Check:
 
     def check(value: Any) -> dict:
         if not isinstance(value, dict):
-            raise Problem("must be an object")
+            raise FieldProblem("must be an object")
         return whole(value)
 
     return _telling(check, "object")
 
 
-def nested(fields: Dict[str, Field], unknown: str = "ignore") -> Check:
+def nested(fields: Dict[str, WireField], unknown: str = "ignore") -> Check:
     def check(value: Any) -> dict:
         try:
             return record(value, fields, unknown)
         except WireError as error:
             inside = "; ".join(f"{name} {said}" for name, said in error.fields.items())
-            raise Problem(inside or str(error)) from None
+            raise FieldProblem(inside or str(error)) from None
 
     return _telling(check, "object", properties={name: field.describe() for name, field in fields.items()})
 
 
-def record(value: Any, fields: Dict[str, Field], unknown: str = "ignore", what: str = "message") -> dict:
+def record(value: Any, fields: Dict[str, WireField], unknown: str = "ignore", what: str = "message") -> dict:
     """The validated copy of an object, defaults filled in; a WireError that names every wrong field at once."""
     if not isinstance(value, dict):
         raise WireError(f"{what} must be an object", "not_an_object")
@@ -203,7 +203,7 @@ def record(value: Any, fields: Dict[str, Field], unknown: str = "ignore", what: 
             continue
         try:
             clean[name] = field.check(given)
-        except Problem as problem:
+        except FieldProblem as problem:
             wrong[name] = str(problem)
     if unknown == "refuse":
         wrong.update({_printable(name): "is not known" for name in value if name not in fields})
@@ -230,8 +230,8 @@ def dumps(value: Any) -> bytes:
 def _at(where: Any, check: Check, value: Any) -> Any:
     try:
         return check(value)
-    except Problem as problem:
-        raise Problem(f"[{_printable(where)}] {problem}") from None
+    except FieldProblem as problem:
+        raise FieldProblem(f"[{_printable(where)}] {problem}") from None
 
 
 def _printable(name: Any) -> str:
@@ -242,27 +242,27 @@ def _encodable(value: str) -> None:
     try:
         value.encode("utf-8")
     except UnicodeEncodeError:
-        raise Problem("is not valid Unicode text") from None
+        raise FieldProblem("is not valid Unicode text") from None
 
 
 def _walk(value: Any, depth: int) -> None:
     if depth > MAX_DEPTH:
-        raise Problem(f"is nested deeper than {MAX_DEPTH}")
+        raise FieldProblem(f"is nested deeper than {MAX_DEPTH}")
     if isinstance(value, str):
         _encodable(value)
     elif isinstance(value, float) and not math.isfinite(value):
-        raise Problem("must not contain NaN or infinity")
+        raise FieldProblem("must not contain NaN or infinity")
     elif isinstance(value, dict):
         for name, entry in value.items():
             if not isinstance(name, str):
-                raise Problem("must have text keys")
+                raise FieldProblem("must have text keys")
             _encodable(name)
             _walk(entry, depth + 1)
     elif isinstance(value, list):
         for entry in value:
             _walk(entry, depth + 1)
     elif value is not None and not isinstance(value, (bool, int, float)):
-        raise Problem("must be plain JSON")
+        raise FieldProblem("must be plain JSON")
 
 
 def _refuse_constant(name: str) -> Any:

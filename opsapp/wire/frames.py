@@ -34,7 +34,7 @@ _HEADER = struct.Struct(">BBHIQ")
 _KIND_CHUNK = 1
 
 
-class Chunk(NamedTuple):
+class FileChunk(NamedTuple):
     """One piece of a file: `offset` is the place of its first byte in the file."""
 
     stream: int
@@ -42,11 +42,11 @@ class Chunk(NamedTuple):
     data: bytes
 
 
-def pack_chunk(chunk: Chunk) -> bytes:
+def pack_chunk(chunk: FileChunk) -> bytes:
     return _HEADER.pack(PROTOCOL, _KIND_CHUNK, 0, chunk.stream, chunk.offset) + chunk.data
 
 
-def unpack_chunk(frame: bytes) -> Chunk:
+def unpack_chunk(frame: bytes) -> FileChunk:
     if len(frame) > MAX_BINARY_FRAME:
         raise WireError("binary frame too large", "too_large")
     if len(frame) <= _HEADER.size:
@@ -56,4 +56,4 @@ def unpack_chunk(frame: bytes) -> Chunk:
         raise WireError("unknown kind of binary frame", "bad_frame")
     if offset >= 2**63:
         raise WireError("offset out of range", "bad_frame")
-    return Chunk(stream, offset, bytes(frame[_HEADER.size :]))
+    return FileChunk(stream, offset, bytes(frame[_HEADER.size :]))

@@ -10,8 +10,8 @@ from typing import Any, Dict, NamedTuple, Optional
 
 from .commands import ABSOLUTE_PATH, COMMAND, HELD, ID, RESULT, SERVICE_NAME, check_result
 from .fields import (
-    Field,
     WireError,
+    WireField,
     boolean,
     choice,
     dumps,
@@ -58,7 +58,7 @@ STREAM_ENDS = (
     "gone",
 )
 
-OUTCOME: Dict[str, Field] = {
+OUTCOME: Dict[str, WireField] = {
     "outcome_id": need(ID),
     "case_id": may(ID),  # the steps of one heal have the same
     "rule_id": need(ID),
@@ -81,7 +81,7 @@ OUTCOME: Dict[str, Field] = {
 }
 
 # What an agent is asked to look at; `allow` and `deny` are the networks that the server's configuration names.
-PROBE_TARGET: Dict[str, Field] = {
+PROBE_TARGET: Dict[str, WireField] = {
     "type": need(choice(*(name for name, declared in TYPES.items() if declared.is_probed))),
     "url": need(text(2000, low=1)),
     "timeout": need(number(0.1, 60)),
@@ -95,7 +95,7 @@ PROBE_TARGET: Dict[str, Field] = {
     "deny": may(listing(text(64), 1000), []),
 }
 # What it saw; `ok` null: it could not look.
-PROBED: Dict[str, Field] = {
+PROBED: Dict[str, WireField] = {
     "ok": may(boolean()),
     "response_time_ms": may(number(0)),
     "detail": may(text(2000), ""),
@@ -105,7 +105,7 @@ PROBED: Dict[str, Field] = {
     "http_status": may(integer(0, 999)),
 }
 
-REPORT: Dict[str, Field] = {
+REPORT: Dict[str, WireField] = {
     "hostname": need(text(253, low=1)),
     "os": need(text(255, low=1)),
     "cpu_percent": _percent,
@@ -147,9 +147,9 @@ REPORT: Dict[str, Field] = {
 SERVICE_STATES = ("active", "failed", "inactive", "activating", "deactivating", "reloading", "unknown")
 
 # policies.check_bundle looks into it, with the secret made from the agent's key.
-SIGNED_POLICIES: Dict[str, Field] = {"bundle": need(json_object(400000)), "signature": need(_SHA256)}
+SIGNED_POLICIES: Dict[str, WireField] = {"bundle": need(json_object(400000)), "signature": need(_SHA256)}
 
-POLL_ANSWER: Dict[str, Field] = {
+POLL_ANSWER: Dict[str, WireField] = {
     "status": need(choice("ok")),
     "interval": need(number(0.05, 3600)),
     "commands": may(listing(nested(COMMAND), 100), []),
@@ -161,9 +161,9 @@ POLL_ANSWER: Dict[str, Field] = {
 }
 
 
-class Message(NamedTuple):
+class MessageKind(NamedTuple):
     sender: str
-    fields: Dict[str, Field]
+    fields: Dict[str, WireField]
     acked: bool = False
 
 
@@ -178,9 +178,9 @@ def check_poll_answer(value: Any) -> dict:
     return record(value, POLL_ANSWER, what="answer")
 
 
-MESSAGES: Dict[str, Message] = {
+MESSAGES: Dict[str, MessageKind] = {
     # ---- the session itself
-    "hello": Message(
+    "hello": MessageKind(
         AGENT,
         {
             "protocol": need(integer(1, 1000)),
@@ -198,7 +198,7 @@ MESSAGES: Dict[str, Message] = {
             "features": _FEATURES,
         },
     ),
-    "welcome": Message(
+    "welcome": MessageKind(
         SERVER,
         {
             "protocol": need(integer(1, 1000)),
@@ -208,31 +208,33 @@ MESSAGES: Dict[str, Message] = {
             "protected_processes": _PROTECTED,
         },
     ),
-    "settings": Message(SERVER, {"interval": need(number(0.05, 3600)), "protected_processes": _PROTECTED}),
-    "ping": Message(BOTH, {"id": need(ID)}),
-    "pong": Message(BOTH, {"id": need(ID)}),
-    "ack": Message(BOTH, {"id": need(ID), "of": need(text(32, low=1))}),
-    "refuse": Message(
+    "settings": MessageKind(SERVER, {"interval": need(number(0.05, 3600)), "protected_processes": _PROTECTED}),
+    "ping": MessageKind(BOTH, {"id": need(ID)}),
+    "pong": MessageKind(BOTH, {"id": need(ID)}),
+    "ack": MessageKind(BOTH, {"id": need(ID), "of": need(text(32, low=1))}),
+    "refuse": MessageKind(
         BOTH,
         {"id": may(ID), "of": need(text(32, low=1)), "code": need(text(64, low=1)), "message": may(text(2000), "")},
     ),
     # ---- what the agent says
-    "report": Message(AGENT, {"id": need(ID), "report": need(check_report)}, acked=True),
-    "result": Message(AGENT, {"id": need(ID), "result": need(check_result)}, acked=True),
-    "outcome": Message(AGENT, {"id": need(ID), "outcome": need(nested(OUTCOME))}, acked=True),
-    "started": Message(AGENT, {"command_id": need(ID), "started_at": need(number(0))}),
-    "output": Message(AGENT, {"command_id": need(ID), "seq": need(integer(0)), "data": need(text(65536, nul=True))}),
-    "probed": Message(AGENT, {"id": need(ID), "outcome": need(nested(PROBED))}),
+    "report": MessageKind(AGENT, {"id": need(ID), "report": need(check_report)}, acked=True),
+    "result": MessageKind(AGENT, {"id": need(ID), "result": need(check_result)}, acked=True),
+    "outcome": MessageKind(AGENT, {"id": need(ID), "outcome": need(nested(OUTCOME))}, acked=True),
+    "started": MessageKind(AGENT, {"command_id": need(ID), "started_at": need(number(0))}),
+    "output": MessageKind(
+        AGENT, {"command_id": need(ID), "seq": need(integer(0)), "data": need(text(65536, nul=True))}
+    ),
+    "probed": MessageKind(AGENT, {"id": need(ID), "outcome": need(nested(PROBED))}),
     # ---- what the server asks
-    "probe": Message(SERVER, {"id": need(ID), "target": need(nested(PROBE_TARGET))}),
-    "command": Message(SERVER, {"id": need(ID), "command": need(nested(COMMAND))}, acked=True),
-    "cancel": Message(SERVER, {"id": need(ID)}, acked=True),
-    "policies": Message(SERVER, {"id": need(ID), **SIGNED_POLICIES}, acked=True),
+    "probe": MessageKind(SERVER, {"id": need(ID), "target": need(nested(PROBE_TARGET))}),
+    "command": MessageKind(SERVER, {"id": need(ID), "command": need(nested(COMMAND))}, acked=True),
+    "cancel": MessageKind(SERVER, {"id": need(ID)}, acked=True),
+    "policies": MessageKind(SERVER, {"id": need(ID), **SIGNED_POLICIES}, acked=True),
     # ---- streams: files, logs, metrics
-    "open": Message(
+    "open": MessageKind(
         SERVER, {"stream": _STREAM, "kind": need(choice(*STREAM_KINDS)), "params": may(json_object(65536), {})}
     ),
-    "opened": Message(
+    "opened": MessageKind(
         AGENT,
         {
             "stream": _STREAM,
@@ -244,8 +246,8 @@ MESSAGES: Dict[str, Message] = {
             "sha256": may(_SHA256),
         },
     ),
-    "credit": Message(BOTH, {"stream": _STREAM, "bytes": need(integer(1, 2**31))}),
-    "lines": Message(
+    "credit": MessageKind(BOTH, {"stream": _STREAM, "bytes": need(integer(1, 2**31))}),
+    "lines": MessageKind(
         AGENT,
         {
             "stream": _STREAM,
@@ -256,8 +258,8 @@ MESSAGES: Dict[str, Message] = {
             ),
         },
     ),
-    "finish": Message(BOTH, {"stream": _STREAM, "size": need(integer(0)), "sha256": need(_SHA256)}),
-    "closed": Message(
+    "finish": MessageKind(BOTH, {"stream": _STREAM, "size": need(integer(0)), "sha256": need(_SHA256)}),
+    "closed": MessageKind(
         AGENT,
         {
             "stream": _STREAM,
@@ -268,11 +270,11 @@ MESSAGES: Dict[str, Message] = {
             "sha256": may(_SHA256),
         },
     ),
-    "close": Message(SERVER, {"stream": _STREAM}),
+    "close": MessageKind(SERVER, {"stream": _STREAM}),
 }
 
 _ROLE = may(choice("viewer", "operator"), "operator")
-STREAM_PARAMS: Dict[str, Dict[str, Field]] = {
+STREAM_PARAMS: Dict[str, Dict[str, WireField]] = {
     "file_get": {
         "path": need(ABSOLUTE_PATH),
         "role": _ROLE,
@@ -317,7 +319,7 @@ def decode(frame: Any, sender: str) -> Dict[str, Any]:
     if not isinstance(value, dict):
         raise WireError("a message must be an object", "not_an_object")
     kind = value.get("type")
-    message: Optional[Message] = MESSAGES.get(kind) if isinstance(kind, str) else None
+    message: Optional[MessageKind] = MESSAGES.get(kind) if isinstance(kind, str) else None
     if message is None:
         raise WireError("unknown message type", "unknown_type")
     if message.sender not in (sender, BOTH):

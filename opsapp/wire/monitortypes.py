@@ -12,7 +12,7 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tup
 from urllib.parse import SplitResult, urlsplit
 
 from . import dns, probing, webchecks
-from .fields import Check, Field, boolean, json_value, may, text
+from .fields import Check, WireField, boolean, json_value, may, text
 from .jsonpath import parse_path
 from .urls import is_host, text_problem
 
@@ -154,7 +154,7 @@ def settings_by_types() -> List[Tuple[Setting, List[str]]]:
     return list(found.values())
 
 
-def message_fields() -> Dict[str, Field]:
+def message_fields() -> Dict[str, WireField]:
     """Those settings in the message that asks an agent to look."""
     return {setting.name: may(setting.check(), setting.default) for setting, _ in settings_by_types()}
 

@@ -16,9 +16,9 @@ from typing import Any, Dict
 from .actions import ACTIONS, HIGH
 from .conditions import ConditionError, parse
 from .fields import (
-    Field,
-    Problem,
+    FieldProblem,
     WireError,
+    WireField,
     choice,
     integer,
     json_object,
@@ -41,16 +41,16 @@ def _condition(value: Any) -> str:
     try:
         parse(said)
     except ConditionError as error:
-        raise Problem(f"is no condition: {error}") from None
+        raise FieldProblem(f"is no condition: {error}") from None
     return said
 
 
-STEP: Dict[str, Field] = {
+STEP: Dict[str, WireField] = {
     # What needs an approval, or the server itself, is never done alone.
     "action": need(choice(*sorted(name for name, one in ACTIONS.items() if one.risk != HIGH and one.where == "host"))),
     "params": may(json_object(65536), {}),
 }
-POLICY: Dict[str, Field] = {
+POLICY: Dict[str, WireField] = {
     "rule_id": need(_ID),
     "condition": need(_condition),
     "for_s": may(number(0, 86400), 0),
@@ -58,7 +58,7 @@ POLICY: Dict[str, Field] = {
     "settle_s": may(number(0, 3600)),
     "steps": need(listing(nested(STEP), 10)),
 }
-BUNDLE: Dict[str, Field] = {
+BUNDLE: Dict[str, WireField] = {
     "agent_id": need(_ID),
     "version": need(integer(1)),
     "issued_at": need(number(0)),

@@ -21,7 +21,7 @@ from wsproto.utilities import LocalProtocolError
 
 from opsapp.wire import messages
 from opsapp.wire.commands import check_params
-from opsapp.wire.frames import CHUNK, WINDOW, Chunk, pack_chunk, unpack_chunk
+from opsapp.wire.frames import CHUNK, WINDOW, FileChunk, pack_chunk, unpack_chunk
 
 KEY = "k" * 64
 
@@ -342,7 +342,7 @@ class ServerSession:
                         return None
                     time.sleep(0.001)
                 self.credit[stream] -= len(data)
-                self.raw(pack_chunk(Chunk(stream, offset, data)))
+                self.raw(pack_chunk(FileChunk(stream, offset, data)))
                 digest.update(data)
                 offset += len(data)
         self.say("finish", stream=stream, size=offset, sha256=digest.hexdigest())

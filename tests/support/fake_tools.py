@@ -5,11 +5,11 @@ import pathlib
 import threading
 
 from opsapp.agent.armed import Armed
-from opsapp.agent.config import Config
+from opsapp.agent.config import AgentConfig
 from opsapp.agent.heal import Healer
-from opsapp.agent.journal import Journal
+from opsapp.agent.journal import CommandJournal
 from opsapp.agent.processes import Cancel
-from opsapp.agent.snapshots import Host, Snapshots
+from opsapp.agent.snapshots import LocalHost, Snapshots
 from opsapp.wire.actions import ACTIONS
 
 TOOL = """#!/bin/sh
@@ -57,10 +57,12 @@ class Bench:
         monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
         state = self.directory / "state"
         state.mkdir()
-        self.config = Config(server="http://127.0.0.1:1", agent_id="a1", key="k", state_dir=str(state), **config)
+        self.config = AgentConfig(server="http://127.0.0.1:1", agent_id="a1", key="k", state_dir=str(state), **config)
         self.armed = Armed(str(state))
-        self.host = Host(Known(scripts), set(self.config.protected_processes), self.config)
-        self.healer = Healer(Journal(str(state), 0.0), self.host, Snapshots(str(state)), self.armed, dict, lambda: None)
+        self.host = LocalHost(Known(scripts), set(self.config.protected_processes), self.config)
+        self.healer = Healer(
+            CommandJournal(str(state), 0.0), self.host, Snapshots(str(state)), self.armed, dict, lambda: None
+        )
         self.lock = threading.Lock()
 
     def phase(self, phase, action, heal_id="h1", given=None, **params):

@@ -165,7 +165,7 @@ def test_an_empty_file_and_a_new_name(server, agent, place):
 
 @pytest.mark.parametrize("spoil", ["hash", "order", "leave", "flood", "size"])
 def test_a_spoiled_upload_leaves_nothing(server, agent, place, spoil):
-    from opsapp.wire.frames import Chunk, pack_chunk
+    from opsapp.wire.frames import FileChunk, pack_chunk
 
     session = server.session()
     target = place / "data/target"
@@ -173,16 +173,16 @@ def test_a_spoiled_upload_leaves_nothing(server, agent, place, spoil):
     size = 60_000_000 if spoil == "size" else None
     stream = session.open("file_put", path=str(target), size=size)
     if spoil == "hash":
-        session.raw(pack_chunk(Chunk(stream, 0, b"abc")))
+        session.raw(pack_chunk(FileChunk(stream, 0, b"abc")))
         session.say("finish", stream=stream, size=3, sha256="0" * 64)
     elif spoil == "order":
-        session.raw(pack_chunk(Chunk(stream, 7, b"abc")))
+        session.raw(pack_chunk(FileChunk(stream, 7, b"abc")))
     elif spoil == "leave":
-        session.raw(pack_chunk(Chunk(stream, 0, b"abc")))
+        session.raw(pack_chunk(FileChunk(stream, 0, b"abc")))
         session.say("close", stream=stream)
     elif spoil == "flood":
         for number in range(400):
-            session.raw(pack_chunk(Chunk(stream, number * 65536, bytes(65536))))
+            session.raw(pack_chunk(FileChunk(stream, number * 65536, bytes(65536))))
     codes = {
         "hash": ["bad_hash"],
         "order": ["bad_request"],

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import opsapp
-from opsapp.agent.capabilities import TOOLS, Capabilities, try_tool
+from opsapp.agent.capabilities import TOOLS, ToolManifest, try_tool
 from opsapp.agent.fits import FITS
 from opsapp.agent.heal import NATIVE
 from opsapp.agent.snapshots import KINDS
@@ -205,7 +205,7 @@ def test_tools_are_tried_and_not_only_found(tmp_path, monkeypatch):
     assert try_tool("podman", 5)["available"] is True
     assert try_tool("podman", 5)["usable"] is False
     assert try_tool("no-such-tool", 5) == {"available": False, "usable": False, "version": None}
-    capabilities = Capabilities()
+    capabilities = ToolManifest()
     assert capabilities.usable("sh")
     assert not capabilities.usable("podman")
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from opsapp.agent.asking import Asked, Silent
+from opsapp.agent.asking import RepeatedQuestion, Silent
 from tests.support.waiting import until
 
 
@@ -18,13 +18,13 @@ class Clock:
 
 def test_a_question_that_is_answered_is_asked_anew_each_time():
     numbers = iter(range(9))
-    asked = Asked(lambda: next(numbers))
+    asked = RepeatedQuestion(lambda: next(numbers))
     assert (asked(), asked(), asked.silent_s()) == (0, 1, 0.0)
 
 
 def test_one_that_hangs_is_waited_for_once_and_asked_once():
     clock, gate, questions = Clock(), threading.Event(), []
-    asked = Asked(lambda: questions.append(1) or gate.wait(60), patience_s=0.2, monotonic=clock)
+    asked = RepeatedQuestion(lambda: questions.append(1) or gate.wait(60), patience_s=0.2, monotonic=clock)
     with pytest.raises(Silent):
         asked()
     clock.now += 30
@@ -45,7 +45,7 @@ def test_a_refusal_counts_as_silence_and_another_mistake_is_passed_on():
     def question():
         raise wrong.pop(0)
 
-    asked = Asked(question, monotonic=clock)
+    asked = RepeatedQuestion(question, monotonic=clock)
     for spent in (0.0, 4.0):
         clock.now += spent
         with pytest.raises(OSError, match="no bus"):

@@ -10,7 +10,7 @@ import types
 import pytest
 
 from opsapp.agent import cleaning, fileage, mounts
-from opsapp.agent.cleaning import Place
+from opsapp.agent.cleaning import CleanableDirectory
 from tests.support.fake_tools import Bench
 
 LATER = 40 * 24 * 3600
@@ -48,7 +48,7 @@ def host(tmp_path, monkeypatch):
         cleaning,
         "PLACES",
         {
-            part: tuple(Place(f"{root}{place.path}", place.hours, place.wanted) for place in places)
+            part: tuple(CleanableDirectory(f"{root}{place.path}", place.hours, place.wanted) for place in places)
             for part, places in cleaning.PLACES.items()
         },
     )

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from opsapp.agent import containers
-from opsapp.agent.config import Config
+from opsapp.agent.config import AgentConfig
 from opsapp.agent.containers import Container, Containers
 from tests.support.fake_tools import Bench
 
@@ -40,7 +40,7 @@ def podman(monkeypatch):
 @pytest.fixture
 def looks(tmp_path, clock):
     """A function: the containers of a new agent on the same state."""
-    config = Config("http://x", "a" * 16, "k", str(tmp_path), container_check_s=20)
+    config = AgentConfig("http://x", "a" * 16, "k", str(tmp_path), container_check_s=20)
     return lambda: Containers(config, clock, clock)
 
 
@@ -156,7 +156,7 @@ esac"""
         },
     )
     monkeypatch.setattr(containers, "RUNTIMES", ("docker",))
-    seen = Containers(Config("http://x", "a" * 16, "k", str(tmp_path)))
+    seen = Containers(AgentConfig("http://x", "a" * 16, "k", str(tmp_path)))
     assert seen.states() == {"web": "running", "job": "running"}
     seen.stale()
     seen.states()

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from opsapp.agent import disk
-from opsapp.agent.disk import Lines, Reserve, write_whole
+from opsapp.agent.disk import LineFile, Reserve, write_whole
 from opsapp.agent.spool import Spool
 
 
@@ -35,7 +35,7 @@ def full(tmp_path, monkeypatch):
 
 
 def test_records_are_written_on_a_full_disk(full, tmp_path):
-    lines = Lines(str(tmp_path / "lines"))
+    lines = LineFile(str(tmp_path / "lines"))
     lines.append(b"accepted")
     write_whole(str(tmp_path / "result"), b"x" * 1000)
     assert list(lines) == [b"accepted\n"]
@@ -44,7 +44,7 @@ def test_records_are_written_on_a_full_disk(full, tmp_path):
 
 
 def test_it_ends_and_is_taken_again(full, tmp_path):
-    lines = Lines(str(tmp_path / "lines"))
+    lines = LineFile(str(tmp_path / "lines"))
     for _ in range(4 * disk.PIECE // 10_001):
         lines.append(b"x" * 10_000)
     with pytest.raises(OSError, match="No space"):

@@ -6,8 +6,8 @@ import time
 import pytest
 
 from opsapp.agent import executor as module
-from opsapp.agent.executor import Answer, Executor
-from opsapp.agent.journal import Journal
+from opsapp.agent.executor import CommandAnswer, CommandExecutor
+from opsapp.agent.journal import CommandJournal
 from opsapp.agent.processes import Ran
 from tests.support.waiting import until
 
@@ -17,9 +17,9 @@ class Host:
 
     def __init__(self, directory, **more):
         self.go, self.begun, self.now = {}, [], time.time()
-        self.journal = Journal(str(directory), self.now)
+        self.journal = CommandJournal(str(directory), self.now)
         settings = {"busy_limit": 2, "start_expiry_s": 60, **more}
-        self.executor = Executor(
+        self.executor = CommandExecutor(
             self.journal,
             {"shell": self._shell},
             tell=lambda: None,
@@ -35,7 +35,7 @@ class Host:
             raise RuntimeError("boom")
         self.go.setdefault(task.id, threading.Event())
         until(lambda: self.go[task.id].is_set() or bool(task.cancel), what=f"the end of {task.id}")
-        return Answer(Ran("cancelled", None, b"", task.cancel.why) if task.cancel else Ran("done", 0, b"ran"))
+        return CommandAnswer(Ran("cancelled", None, b"", task.cancel.why) if task.cancel else Ran("done", 0, b"ran"))
 
     def submit(self, name, kind="shell", **params):
         return self.executor.submit({"command_id": name, "type": kind, "params": {"command": "x", **params}})

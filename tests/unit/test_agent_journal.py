@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opsapp.agent import journal as journal_module
-from opsapp.agent.disk import Lines, write_whole
-from opsapp.agent.journal import KEEP_S, Journal
+from opsapp.agent.disk import LineFile, write_whole
+from opsapp.agent.journal import KEEP_S, CommandJournal
 from opsapp.agent.processes import Group
 from opsapp.agent.spool import Spool
 
@@ -27,14 +27,14 @@ def home(tmp_path):
 
 
 def test_a_command_is_new_once_and_over_restarts(home):
-    first = Journal(home, 0)
+    first = CommandJournal(home, 0)
     assert first.accept(command("c1"), 1)
     assert not first.accept(command("c1"), 2)
-    assert not Journal(home, 3).accept(command("c1"), 3)
+    assert not CommandJournal(home, 3).accept(command("c1"), 3)
 
 
 def test_the_four_steps_are_found_again(home):
-    first = Journal(home, 0)
+    first = CommandJournal(home, 0)
     for name in ("accepted", "started", "finished", "thanked"):
         first.accept(command(name), 1)
     for name in ("started", "finished", "thanked"):
@@ -43,7 +43,7 @@ def test_the_four_steps_are_found_again(home):
     for name in ("finished", "thanked"):
         first.finish(name, result(name), 3)
     first.thank("thanked")
-    again = Journal(home, 4)
+    again = CommandJournal(home, 4)
     assert {name: entry.state for name, entry in again.open().items()} == {"accepted": "accepted", "started": "started"}
     assert again.open()["started"].group == (77, 123, "boot")
     assert again.open()["accepted"].command == command("accepted")
@@ -59,33 +59,33 @@ def test_the_four_steps_are_found_again(home):
 
 
 def test_a_result_counts_even_when_the_kill_came_before_its_line(home):
-    first = Journal(home, 0)
+    first = CommandJournal(home, 0)
     first.accept(command("c1"), 1)
     first.start("c1", 1)
     write_whole(os.path.join(home, "results", "r-c1.json"), b'{"command_id":"c1","status":"done"}')
     write_whole(os.path.join(home, "results", "r-stranger.json"), b"{}")
-    again = Journal(home, 2)
+    again = CommandJournal(home, 2)
     assert again.unthanked() == ["c1"]
     assert os.listdir(os.path.join(home, "results")) == ["r-c1.json"]
 
 
 def test_an_older_token_is_not_admitted_over_restarts(home):
-    first = Journal(home, 0)
+    first = CommandJournal(home, 0)
     assert first.admit(3)
     assert first.admit(3)
     assert first.admit(5)
     assert not first.admit(4)
-    assert not Journal(home, 1).admit(4)
+    assert not CommandJournal(home, 1).admit(4)
 
 
 def test_tokens_of_different_services_are_not_compared(home):
     """An agent that comes from another service has seen none of this one's tokens."""
-    first = Journal(home, 0)
+    first = CommandJournal(home, 0)
     assert first.admit(900, "old")
     assert first.admit(3, "new")
     assert not first.admit(2, "new")
     assert not first.admit(899, "old")
-    again = Journal(home, 1)
+    again = CommandJournal(home, 1)
     assert (again.newest("old"), again.newest("new"), again.newest("other")) == (900, 3, 0)
     assert not again.admit(2, "new")
 
@@ -93,13 +93,13 @@ def test_tokens_of_different_services_are_not_compared(home):
 def test_tokens_written_before_services_had_an_identity_count_for_those_only(home):
     with open(os.path.join(home, "journal.jsonl"), "wb") as file:
         file.write(b'{"did":"token","token":57}\n')
-    kept = Journal(home, 0)
+    kept = CommandJournal(home, 0)
     assert not kept.admit(56)
     assert kept.admit(1, "a service that says who it is")
 
 
 def test_only_the_latest_services_are_remembered(home):
-    first = Journal(home, 0)
+    first = CommandJournal(home, 0)
     for number in range(journal_module.KEEP_STORES + 1):
         assert first.admit(5, f"s{number}")
     assert first.newest("s0") == 0
@@ -107,7 +107,7 @@ def test_only_the_latest_services_are_remembered(home):
 
 
 def test_ids_are_forgotten_after_a_week_and_open_ones_never(home):
-    first = Journal(home, 0)
+    first = CommandJournal(home, 0)
     for name in ("old", "open"):
         first.accept(command(name), 0)
     first.finish("old", result("old"), 0)
@@ -121,7 +121,7 @@ def test_ids_are_forgotten_after_a_week_and_open_ones_never(home):
 
 def test_a_grown_file_is_rewritten_and_says_the_same(home, monkeypatch):
     monkeypatch.setattr(journal_module, "COMPACT_BYTES", 2000)
-    first = Journal(home, 0)
+    first = CommandJournal(home, 0)
     first.admit(9)
     for number in range(40):
         first.accept(command(f"c{number}"), number)
@@ -134,7 +134,7 @@ def test_a_grown_file_is_rewritten_and_says_the_same(home, monkeypatch):
     first.compact(50)
     assert os.path.getsize(os.path.join(home, "journal.jsonl")) < size
     assert first.accept(command("after"), 51)
-    again = Journal(home, 52)
+    again = CommandJournal(home, 52)
     assert again.newest() == 9
     assert set(again.open()) == {"c38", "c39", "after"}
     assert again.open()["c39"].group.pid == 5
@@ -143,7 +143,7 @@ def test_a_grown_file_is_rewritten_and_says_the_same(home, monkeypatch):
 
 def test_full_counts_what_is_not_thanked_for(home, monkeypatch):
     monkeypatch.setattr(journal_module, "OPEN_MOST", 2)
-    first = Journal(home, 0)
+    first = CommandJournal(home, 0)
     first.accept(command("c1"), 0)
     assert not first.full()
     first.accept(command("c2"), 0)
@@ -154,7 +154,7 @@ def test_full_counts_what_is_not_thanked_for(home, monkeypatch):
 @given(st.integers(0, 4000), st.binary(max_size=20))
 def test_a_torn_end_costs_at_most_what_was_torn(tmp_path_factory, cut, noise):
     home = str(tmp_path_factory.mktemp("torn"))
-    first = Journal(home, 0)
+    first = CommandJournal(home, 0)
     for number in range(10):
         first.accept(command(f"c{number}"), number)
     first.close()
@@ -164,15 +164,15 @@ def test_a_torn_end_costs_at_most_what_was_torn(tmp_path_factory, cut, noise):
     kept = whole[:cut]
     with open(path, "wb") as file:
         file.write(kept + noise.replace(b"\n", b"?"))
-    again = Journal(home, 20)
+    again = CommandJournal(home, 20)
     survived = kept.count(b"\n")
     assert [name for name in again.open()][:survived] == [f"c{number}" for number in range(survived)]
     assert again.accept(command("new"), 21)
-    assert Journal(home, 22).state("new") == "accepted"
+    assert CommandJournal(home, 22).state("new") == "accepted"
 
 
 def test_a_failed_append_leaves_no_half_line(tmp_path, monkeypatch):
-    lines = Lines(str(tmp_path / "lines"))
+    lines = LineFile(str(tmp_path / "lines"))
     lines.append(b"first")
     real = os.write
 

@@ -11,12 +11,12 @@ import time
 import pytest
 
 from opsapp.agent import backups, lookouts, network, resolver, vpn
-from opsapp.agent.config import Config
+from opsapp.agent.config import AgentConfig
 from opsapp.agent.local import Backup, Wrong, read_backups, read_certificates, read_instances
 
 
 def config(**more):
-    return Config(server="http://127.0.0.1:1", agent_id="a1", key="k", state_dir="/nowhere", **more)
+    return AgentConfig(server="http://127.0.0.1:1", agent_id="a1", key="k", state_dir="/nowhere", **more)
 
 
 # ---- name servers

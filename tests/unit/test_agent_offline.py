@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opsapp.agent import offline as module
-from opsapp.agent.executor import Answer
+from opsapp.agent.armed import Armed
+from opsapp.agent.executor import CommandAnswer
 from opsapp.agent.offline import Offline, readings
 from opsapp.agent.outcomes import Outcomes
 from opsapp.agent.processes import Ran
@@ -61,8 +62,8 @@ class Healer:
     def perform(self, task):
         self.done.append((task.params["phase"], task.params["action_type"], task.params["params"]))
         if task.params["phase"] == "rollback":
-            return Answer(Ran("done", 0, b""), {"restored": self.restored})
-        return Answer(self.ran, self.data)
+            return CommandAnswer(Ran("done", 0, b""), {"restored": self.restored})
+        return CommandAnswer(self.ran, self.data)
 
 
 @pytest.fixture
@@ -74,6 +75,7 @@ def made(tmp_path):
             config,
             healer,
             outcomes,
+            Armed(str(tmp_path)),
             measure=lambda: report(after),
             recent=lambda _: report(),
             silent_for=lambda: silent,
@@ -217,9 +219,50 @@ def test_what_may_have_cut_the_host_off_is_not_kept_on_a_guess(made, restored, o
     assert (told["outcome"], told.get("verdict"), told["verified"]) == (outcome, verdict, 0)
 
 
+WG0 = {"interface": "wg0"}
+TUNNEL = policy(condition="vpn.wg0.up == 0", steps=[{"action": "vpn_reconnect", "params": WG0}])
+
+
+@pytest.mark.parametrize("is_undone", [False, True])
+def test_what_nobody_confirmed_is_not_done_again_until_the_server_was_heard(made, tmp_path, is_undone):
+    """The server asked for it and was not heard since: done again alone it would be kept, and the host cut off for
+    good."""
+    armed = Armed(str(tmp_path))
+    armed.arm("case.0", "vpn_reconnect", {"params": WG0}, 0.0 if is_undone else 60.0)
+    if is_undone:
+        armed.undo = lambda record: True
+        armed.turn()
+    offline, healer, outcomes = made(given=bundle(TUNNEL))
+    offline.turn(report(metrics={"vpn.wg0.up": 0}), time.time())
+    assert (healer.done, outcomes.waiting()) == ([], [])
+
+
+@pytest.mark.parametrize("why", ["heard since", "confirmed", "another interface", "done alone"])
+def test_it_is_done_alone_when(made, tmp_path, why):
+    armed = Armed(str(tmp_path))
+    params = {"interface": "wg7"} if why == "another interface" else WG0
+    seconds = -120.0 if why == "heard since" else 60.0  # the server was heard a minute ago
+    armed.arm("alone.1" if why == "done alone" else "case.0", "vpn_reconnect", {"params": params}, seconds)
+    if why == "confirmed":
+        armed.confirm("case.0")
+    offline, healer, _ = made(given=bundle(TUNNEL))
+    offline._measure = lambda: report(metrics={"vpn.wg0.up": 1})
+    offline.turn(report(metrics={"vpn.wg0.up": 0}), time.time())
+    assert healer.done[0] == ("execute", "vpn_reconnect", WG0)
+
+
+def test_the_other_steps_of_a_chain_are_done(made, tmp_path):
+    Armed(str(tmp_path)).arm("case.0", "vpn_reconnect", {"params": WG0}, 60.0)
+    chain = [*TUNNEL["steps"], {"action": "flush_dns", "params": {}}]
+    offline, healer, outcomes = made(given=bundle({**TUNNEL, "steps": chain}))
+    offline._measure = lambda: report(metrics={"vpn.wg0.up": 1})
+    offline.turn(report(metrics={"vpn.wg0.up": 0}), time.time())
+    assert [action for _, action, _ in healer.done] == ["flush_dns"]
+    assert [row["escalated"] for row in outcomes.waiting()] == [False]
+
+
 def test_what_failed_half_way_and_was_undone_at_once_is_rolled_back(made):
-    tunnel = policy(condition="vpn.wg0.up == 0", steps=[{"action": "vpn_reconnect", "params": {"interface": "wg0"}}])
-    offline, healer, outcomes = made(given=bundle(tunnel))
+    offline, healer, outcomes = made(given=bundle(TUNNEL))
     healer.ran, healer.data = Ran("failed", 1, b"", "no such device"), {"undone": True}
     offline.turn(report(metrics={"vpn.wg0.up": 0}), time.time())
     told = outcomes.waiting()[0]

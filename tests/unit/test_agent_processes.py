@@ -10,9 +10,9 @@ import time
 import pytest
 
 from opsapp.agent import processes, tails
-from opsapp.agent.executor import Executor
+from opsapp.agent.executor import CommandExecutor
 from opsapp.agent.guard import lives
-from opsapp.agent.journal import Journal
+from opsapp.agent.journal import CommandJournal
 from opsapp.agent.processes import Cancel, Group, boot_id, end_orphans, run, start_time
 from tests.support.waiting import until
 
@@ -20,16 +20,16 @@ from tests.support.waiting import until
 KILLED_AT_THE_GATE = """
 import os, signal, sys, time
 from opsapp.agent.commands import shell
-from opsapp.agent.executor import Executor
-from opsapp.agent.journal import Journal
+from opsapp.agent.executor import CommandExecutor
+from opsapp.agent.journal import CommandJournal
 
 def killed(name, group):
     print(group.pid, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 
-journal = Journal(sys.argv[1], 0)
+journal = CommandJournal(sys.argv[1], 0)
 journal.process = killed
-executor = Executor(journal, {"shell": shell}, busy_limit=1, start_expiry_s=60, tell=lambda: None,
+executor = CommandExecutor(journal, {"shell": shell}, busy_limit=1, start_expiry_s=60, tell=lambda: None,
                     output=lambda name, data: None, started=lambda name, at: None)
 executor.submit({"command_id": "c1", "type": "shell",
                  "params": {"command": f"while :; do echo x >> {sys.argv[2]}; sleep 0.02; done"}})
@@ -57,8 +57,8 @@ def test_what_the_agent_had_not_noted_yet_never_runs(tmp_path):
     until(lambda: not lives(pid, start_time(pid)), what="the end of the child")
     assert not marker.exists()
 
-    again = Journal(str(tmp_path), time.time())
-    Executor(
+    again = CommandJournal(str(tmp_path), time.time())
+    CommandExecutor(
         again, {}, busy_limit=1, start_expiry_s=60, tell=lambda: None, output=lambda *_: None, started=lambda *_: None
     ).recover()
     assert again.result("c1")["status"] == "lost"

@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opsapp.agent.capabilities import Capabilities
-from opsapp.agent.config import Config
+from opsapp.agent.capabilities import ToolManifest
+from opsapp.agent.config import AgentConfig
 from opsapp.agent.reporter import MOST, Reporter, bounded
-from opsapp.agent.services import Look, NoManager
+from opsapp.agent.services import NoManager, UnitStates
 from opsapp.agent.spool import Spool
 from opsapp.wire import messages
 
@@ -52,12 +52,15 @@ class Units:
     def look(self):
         if self.broken:
             raise self.broken
-        return Look({"nginx": "active" if self.running else "failed"}, self.starts, 300.0)
+        return UnitStates({"nginx": "active" if self.running else "failed"}, self.starts, 300.0)
 
 
 def test_how_many_units_failed_is_unknown_where_nobody_could_say(tmp_path):
     reporter = Reporter(
-        Config("http://x", "a" * 16, "k", str(tmp_path)), Spool(str(tmp_path), 1 << 20), Capabilities(), lambda: None
+        AgentConfig("http://x", "a" * 16, "k", str(tmp_path)),
+        Spool(str(tmp_path), 1 << 20),
+        ToolManifest(),
+        lambda: None,
     )
     units = reporter.services = Units()
     units.running = False
@@ -70,8 +73,8 @@ def test_how_many_units_failed_is_unknown_where_nobody_could_say(tmp_path):
 
 def test_a_service_that_dies_right_after_it_was_measured_is_noticed(tmp_path):
     """It was down, is started and measured, and dies before the next look: it then looks as it did a look ago."""
-    config = Config("http://x", "a" * 16, "k", str(tmp_path))
-    reporter = Reporter(config, Spool(str(tmp_path), 1 << 20), Capabilities(), lambda: None)
+    config = AgentConfig("http://x", "a" * 16, "k", str(tmp_path))
+    reporter = Reporter(config, Spool(str(tmp_path), 1 << 20), ToolManifest(), lambda: None)
     units = reporter.services = Units()
     units.running = False
     reporter.notice()
@@ -84,8 +87,8 @@ def test_a_service_that_dies_right_after_it_was_measured_is_noticed(tmp_path):
 
 
 def test_a_service_manager_that_does_not_answer_is_told_and_the_rest_is_reported(tmp_path):
-    config = Config("http://x", "a" * 16, "k", str(tmp_path))
-    reporter = Reporter(config, Spool(str(tmp_path), 1 << 20), Capabilities(), lambda: None)
+    config = AgentConfig("http://x", "a" * 16, "k", str(tmp_path))
+    reporter = Reporter(config, Spool(str(tmp_path), 1 << 20), ToolManifest(), lambda: None)
     units = reporter.services = Units()
     assert reporter.measure("interval")["metrics"]["service_manager.hung_s"] == 0.0
     units.broken = OSError("no answer")
@@ -100,8 +103,8 @@ def test_a_service_manager_that_does_not_answer_is_told_and_the_rest_is_reported
 
 def test_a_crash_loop_is_one_change_not_one_at_each_start(tmp_path):
     told = []
-    config = Config("http://x", "a" * 16, "k", str(tmp_path))
-    reporter = Reporter(config, Spool(str(tmp_path), 1 << 20), Capabilities(), lambda: told.append(1))
+    config = AgentConfig("http://x", "a" * 16, "k", str(tmp_path))
+    reporter = Reporter(config, Spool(str(tmp_path), 1 << 20), ToolManifest(), lambda: told.append(1))
     units = reporter.services = Units()
     reporter.measure("interval")
     for count in (3, 4, 5, 6, 7, 8):

@@ -7,9 +7,9 @@ import threading
 import pytest
 
 from opsapp.agent import tails
-from opsapp.agent.config import Config
+from opsapp.agent.config import AgentConfig
 from opsapp.agent.paths import PathRules
-from opsapp.agent.streams import Ended
+from opsapp.agent.streams import StreamEnded
 from opsapp.wire.messages import check_stream_params
 from tests.support.waiting import until
 
@@ -29,7 +29,7 @@ class Reader:
 
     def __init__(self, state, **params):
         self.session = Session()
-        rules = PathRules(Config(server="http://127.0.0.1:1", agent_id="a1", key="k", state_dir=str(state)))
+        rules = PathRules(AgentConfig(server="http://127.0.0.1:1", agent_id="a1", key="k", state_dir=str(state)))
         self.tail = tails.LogTail(
             3, check_stream_params("logs", {"role": "operator", **params}), self.session, rules, str(state)
         )
@@ -39,7 +39,7 @@ class Reader:
     def _run(self):
         try:
             self.tail.run()
-        except Ended as ended:
+        except StreamEnded as ended:
             self.end = ended
 
     def start(self):

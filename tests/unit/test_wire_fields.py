@@ -5,8 +5,8 @@ import pytest
 from opsapp.wire import fields
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.commands import OUTPUT_LIMIT, check_params, check_result, fit_result
-from opsapp.wire.fields import Problem, WireError, dumps
-from opsapp.wire.frames import MAX_BINARY_FRAME, Chunk, pack_chunk, unpack_chunk
+from opsapp.wire.fields import FieldProblem, WireError, dumps
+from opsapp.wire.frames import MAX_BINARY_FRAME, FileChunk, pack_chunk, unpack_chunk
 from opsapp.wire.messages import MAX_TEXT_FRAME, check_poll_answer, check_stream_params, decode, encode
 
 DEEP = [[[]]]
@@ -40,7 +40,7 @@ for _ in range(200):
     ],
 )
 def test_what_a_check_refuses(check, value, said):
-    with pytest.raises(Problem, match=said):
+    with pytest.raises(FieldProblem, match=said):
         check(value)
 
 
@@ -78,9 +78,14 @@ def test_a_result_is_cut_to_what_fits_and_no_more():
 
 
 def test_frames_that_are_none():
-    frame = pack_chunk(Chunk(7, 2**40, b"data"))
-    assert unpack_chunk(frame) == Chunk(7, 2**40, b"data")
-    for wrong in (b"x" * (MAX_BINARY_FRAME + 1), frame[:-4], b"\xff" + frame[1:], pack_chunk(Chunk(7, 2**63, b"x"))):
+    frame = pack_chunk(FileChunk(7, 2**40, b"data"))
+    assert unpack_chunk(frame) == FileChunk(7, 2**40, b"data")
+    for wrong in (
+        b"x" * (MAX_BINARY_FRAME + 1),
+        frame[:-4],
+        b"\xff" + frame[1:],
+        pack_chunk(FileChunk(7, 2**63, b"x")),
+    ):
         with pytest.raises(WireError):
             unpack_chunk(wrong)
 
@@ -143,5 +148,5 @@ def test_plain_values_pass_as_they_are():
 
 def test_a_null_entry_of_a_sparse_mapping_is_one_that_is_not_there():
     assert fields.mapping(fields.number(), 2, sparse=True)({"a": None, "b": 1}) == {"b": 1}
-    with pytest.raises(fields.Problem, match="must be a number"):
+    with pytest.raises(fields.FieldProblem, match="must be a number"):
         fields.mapping(fields.number(), 2)({"a": None})

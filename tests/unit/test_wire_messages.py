@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from opsapp.wire import messages
 from opsapp.wire.commands import COMMANDS, RESULT_STATES, check_params, clean_output, fit_result
 from opsapp.wire.fields import WireError, dumps
-from opsapp.wire.frames import CHUNK, MAX_TEXT_FRAME, OUTPUT_LIMIT, Chunk, pack_chunk, unpack_chunk
+from opsapp.wire.frames import CHUNK, MAX_TEXT_FRAME, OUTPUT_LIMIT, FileChunk, pack_chunk, unpack_chunk
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -210,7 +210,7 @@ def test_a_cut_result_fits_its_budget(output, budget):
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 2**63 - 1), st.binary(min_size=1, max_size=200))
 def test_chunks_survive_the_way(stream, offset, data):
-    chunk = Chunk(stream, offset, data)
+    chunk = FileChunk(stream, offset, data)
     assert unpack_chunk(pack_chunk(chunk)) == chunk
 
 
@@ -224,7 +224,7 @@ def test_no_binary_frame_causes_anything_but_a_wire_error(frame):
 
 def test_an_oversized_chunk_is_refused():
     with pytest.raises(WireError):
-        unpack_chunk(pack_chunk(Chunk(1, 0, b"x" * (5 * CHUNK))))
+        unpack_chunk(pack_chunk(FileChunk(1, 0, b"x" * (5 * CHUNK))))
 
 
 def test_an_agent_cannot_call_a_command_queued():

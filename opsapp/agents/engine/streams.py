@@ -14,7 +14,7 @@ from gevent.event import Event
 from opsapp.lib import problems
 from opsapp.wire import messages
 from opsapp.wire.fields import WireError
-from opsapp.wire.frames import CHUNK, MAX_STREAMS, WINDOW, Chunk, pack_chunk
+from opsapp.wire.frames import CHUNK, MAX_STREAMS, WINDOW, FileChunk, pack_chunk
 
 GRANT_STEP = 4 * CHUNK
 OPEN_S = 15.0
@@ -63,7 +63,7 @@ class AgentStream:
             self._items.append(message)
         self._event.set()
 
-    def on_chunk(self, chunk: Chunk) -> None:
+    def on_chunk(self, chunk: FileChunk) -> None:
         if self.kind != "file_get" or self._next_offset is None or chunk.offset != self._next_offset:
             raise WireError("a chunk that nobody waits for", "bad_frame")
         self._next_offset += len(chunk.data)
@@ -128,7 +128,7 @@ class AgentStream:
         if self._closed is not None:
             raise StreamEnded(self._closed)
         self._credit -= len(data)
-        self._send(pack_chunk(Chunk(self.number, offset, data)))
+        self._send(pack_chunk(FileChunk(self.number, offset, data)))
 
     def finish(self, size: int, sha256: str) -> dict[str, Any]:
         """All is sent: what the agent made of it."""
@@ -177,12 +177,12 @@ class AgentStreams:
         if stream is not None:
             stream.on_message(message)
 
-    def cost(self, chunk: Chunk) -> float:
+    def cost(self, chunk: FileChunk) -> float:
         """Of the messages that an agent may send in a while. A whole chunk of a file that somebody takes costs none,
         for the window says how fast it may come; crumbs do, and what nobody takes."""
         return max(0.0, 1.0 - len(chunk.data) / CHUNK) if chunk.stream in self._open else 1.0
 
-    def on_chunk(self, chunk: Chunk) -> None:
+    def on_chunk(self, chunk: FileChunk) -> None:
         stream = self._open.get(chunk.stream)
         if stream is not None:
             stream.on_chunk(chunk)
