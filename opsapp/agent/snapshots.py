@@ -118,7 +118,7 @@ def take_limits(params: Dict[str, Any], host: LocalHost) -> dict:
 
 
 def _container(found: dict, name: str) -> dict:
-    state, host, config = (found.get(part) or {} for part in ("State", "HostConfig", "AgentConfig"))
+    state, host, config = (found.get(part) or {} for part in ("State", "HostConfig", "Config"))
     return {
         "container": name,
         "id": found.get("Id"),

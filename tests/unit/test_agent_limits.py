@@ -139,3 +139,11 @@ def test_an_image_of_a_container_that_is_gone_is_not_pulled(tmp_path, monkeypatc
         gone = bench.phase("execute", action, heal_id=f"h{number}", container="web")
         assert gone.ran.status == "failed"
         assert "no container web was found" in gone.ran.reason
+
+
+@pytest.mark.parametrize("named", [{"ImageName": "web:1"}, {"Config": {"Image": "web:1"}}])
+def test_a_containers_state_names_its_image_whichever_engine_says_it(monkeypatch, named):
+    found = {"runtime": "docker", "Id": "4f", "State": {"Status": "Running", "Pid": 7}, **named}
+    monkeypatch.setattr(snapshots, "inspect", lambda name: found)
+    state = snapshots.take_container({"container": "web"}, None)
+    assert (state["image"], state["status"], state["pid"]) == ("web:1", "running", 7)
