@@ -123,8 +123,8 @@ def test_no_agent_is_needed_for_what_the_service_does(ward, site):
 def hands(ward):
     """This node's hands, with the executor as a child process of this test."""
     made = ward(rule("webhook", url="http://127.0.0.1:9/"))
-    made.node.registry[executor.WHOSE] = executor.launching.whose(made.node.config["executor"])
-    child = made.node.registry[executor.KEY] = executor.Executor(made.node)
+    made.node.registry[executor.WHOSE] = executor.executor_launch.whose(made.node.config["executor"])
+    child = made.node.registry[executor.KEY] = executor.ExecutorProcess(made.node)
     child.step()
     yield ServerActionRunner(made.node)
     child.finish_stop()
