@@ -10,11 +10,12 @@ def includeme(config):
     from .engine.figures import figures
     from .engine.scope import MonitorScope
     from .engine.watch import KEY, Watch
-    from .schemas import MonitoringConfig, NewMonitor
+    from .logic.settings import MonitoringSettings
+    from .schemas import NewMonitor
 
     config.registry.registerUtility(MonitorScope(), IScopeKind, "monitor")
     config.registry[KEY] = Watch(config.registry["opsapp.node"])
-    config.add_section("monitoring", MonitoringConfig)
+    config.add_section("monitoring", MonitoringSettings)
     config.add_metrics(figures)
     config.add_evolve_step("monitoring-1-tree", "opsapp.monitoring.resources.set_up")
     config.add_evolve_step("monitoring-2-updates", "opsapp.monitoring.resources.part_updates")

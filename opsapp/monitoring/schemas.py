@@ -6,10 +6,9 @@ from typing import Any
 
 import colander
 
-from opsapp.lib.networks import network_problem
 from opsapp.monitoring.logic.history import RANGE_H, RESOLUTION_S
 from opsapp.monitoring.logic.score import GRADES as GRADE_BOUNDS
-from opsapp.monitoring.logic.settings import METHODS, OPTIONS, problems
+from opsapp.monitoring.logic.settings import METHODS, problems
 from opsapp.monitoring.logic.state import STATUSES
 from opsapp.monitoring.logic.statuspage import OVERALL
 from opsapp.monitoring.logic.uptime import DAYS as SLA_DAYS
@@ -209,44 +208,6 @@ class WarRoom(Body):
 
 class PushTaken(Body):
     status = colander.SchemaNode(Choice("ok"))
-
-
-def _reference_problem(text: str) -> str | None:
-    kind = text.partition("://")[0]
-    if kind not in {"http", "https", "tcp", "ping"}:
-        return "must be an http, https, tcp or ping address"
-    return TYPES["http" if kind == "https" else kind].url_problem(text)
-
-
-NETWORK = colander.SchemaNode(Text(1, 64), validator=check(network_problem))
-REFERENCE = colander.SchemaNode(Text(1, 500), validator=check(_reference_problem))
-
-
-class MonitorDefaults(Body):
-    """What a monitor gets that does not say otherwise."""
-
-    interval = colander.SchemaNode(Whole(5, 86400), missing=OPTIONS["defaults"]["interval"])
-    timeout = colander.SchemaNode(Whole(1, 60), missing=OPTIONS["defaults"]["timeout"])
-    retries = colander.SchemaNode(Whole(0, 10), missing=OPTIONS["defaults"]["retries"])
-
-
-class MonitoringConfig(Body):
-    """The section `monitoring` of the YAML."""
-
-    allow_networks = colander.SchemaNode(ListOf(NETWORK), missing=OPTIONS["allow_networks"])
-    deny_networks = colander.SchemaNode(ListOf(NETWORK), missing=OPTIONS["deny_networks"])
-    connectivity = colander.SchemaNode(ListOf(REFERENCE, 20), missing=OPTIONS["connectivity"])
-    connectivity_timeout_s = colander.SchemaNode(Number(0.1, 60), missing=OPTIONS["connectivity_timeout_s"])
-    connectivity_remember_s = colander.SchemaNode(Number(0, 600), missing=OPTIONS["connectivity_remember_s"])
-    certificate_warn_days = colander.SchemaNode(Number(0, 365), missing=OPTIONS["certificate_warn_days"])
-    retry_spacing_s = colander.SchemaNode(Number(0.1, 600), missing=OPTIONS["retry_spacing_s"])
-    flapping_changes = colander.SchemaNode(Whole(2, 100), missing=OPTIONS["flapping_changes"])
-    flapping_window_s = colander.SchemaNode(Number(1, 86400), missing=OPTIONS["flapping_window_s"])
-    max_redirects = colander.SchemaNode(Whole(0, 20), missing=OPTIONS["max_redirects"])
-    max_body_bytes = colander.SchemaNode(Whole(1024, 64 << 20), missing=OPTIONS["max_body_bytes"])
-    ca_file = colander.SchemaNode(Text(0, 1000), missing=OPTIONS["ca_file"])
-    max_checks = colander.SchemaNode(Whole(10, 20_000), missing=OPTIONS["max_checks"])
-    defaults = MonitorDefaults(missing=OPTIONS["defaults"])
 
 
 class HistoryRange(Paging):

@@ -10,7 +10,7 @@ from opsapp.monitoring.engine import measuring
 from opsapp.monitoring.engine.checking import request_check
 from opsapp.monitoring.engine.maintenance import WindowEdges
 from opsapp.monitoring.engine.register import Register
-from opsapp.monitoring.logic.settings import options
+from opsapp.monitoring.logic.settings import MonitoringSettings
 from opsapp.monitoring.logic.timetable import next_moment
 from opsapp.monitoring.resources import monitors_of
 from opsapp.runtime.measuring import flush
@@ -178,7 +178,7 @@ def test_the_days_of_a_certificate_are_told_to_other_nodes_and_outlive_a_restart
         lookout.run(301, step=10)
     flush(service.node)
     other = Series("other", service.node.transact)
-    register = Register(options({}), other.live, service.clock)
+    register = Register(MonitoringSettings(), other.live, service.clock)
     for _ in range(2):
         service.node.transact(lambda root: register.catch_up(root) or other.catch_up(root))
         other.tell()
@@ -491,7 +491,7 @@ def test_the_configuration_says_when_a_certificate_is_near_its_end_also_after_a_
     lookout.run(60)
     assert lookout.monitor(monitor_id)["status"] == "up"
     node = lookout.service.node
-    node.config = node.config | {"monitoring": node.config["monitoring"] | {"certificate_warn_days": 30}}
+    node.config = node.config.having(MonitoringSettings(certificate_warn_days=30))
     see = lookout.checker.measuring.measure
     lookout.checker.configure()
     lookout.checker.measuring.measure = see
@@ -544,14 +544,15 @@ def test_when_our_own_network_is_gone_nothing_opens(tmp_path, monkeypatch):
     service = Service(tmp_path)
     with blackhole() as alive:
         dead = f"tcp://127.0.0.1:{refused_port()}"
-        service.node.config = {"monitoring": {"connectivity": [dead, dead]}}
+        service.node.config = service.node.config.having(MonitoringSettings(connectivity=(dead, dead)))
         lookout = Lookout(service)
         monitor_id = lookout.add(type="tcp", url=dead, interval=5, timeout=2, retries=0)
         lookout.run(20)
         assert lookout.monitor(monitor_id)["status"] == "unknown"
         assert lookout.monitor(monitor_id)["cause"] == "our own network is gone"
         assert lookout.incidents() == []
-        service.node.config = {"monitoring": {"connectivity": [dead, f"tcp://127.0.0.1:{alive}"]}}
+        references = (dead, f"tcp://127.0.0.1:{alive}")
+        service.node.config = service.node.config.having(MonitoringSettings(connectivity=references))
         lookout.checker.configure()
         lookout.run(20)
         assert lookout.monitor(monitor_id)["status"] == "down"
@@ -560,8 +561,7 @@ def test_when_our_own_network_is_gone_nothing_opens(tmp_path, monkeypatch):
 
 def test_the_configuration_says_when_a_monitor_is_flapping_and_how_far_apart_it_is_asked_again(service):
     node = service.node
-    section = node.config["monitoring"] | {"flapping_changes": 2, "retry_spacing_s": 2}
-    node.config = node.config | {"monitoring": section}
+    node.config = node.config.having(MonitoringSettings(flapping_changes=2, retry_spacing_s=2))
     lookout = Lookout(service)
     monitor_id = lookout.add(retries=2, interval=3600)
     lookout.sees[monitor_id] = DOWN

@@ -10,6 +10,7 @@ from opsapp.agents.engine import executor
 from opsapp.automations.resources import runs_of
 from opsapp.healing.engine.server_actions import ServerActionRunner, begin, finish
 from opsapp.healing.resources import healing_of
+from opsapp.monitoring.logic.settings import MonitoringSettings
 from tests.support.targets import Website, website
 
 FAILED, ACTIVE = {"service__nginx__state": "failed"}, {"service__nginx__state": "active"}
@@ -82,7 +83,7 @@ def test_an_answer_that_is_no_success_is_a_failure(ward, site, path, said):
 
 def test_an_address_that_monitoring_may_not_reach_is_not_reached_by_a_webhook(ward, site):
     here = fired(ward, rule("webhook", url=f"{site.url}/hook"))
-    here.node.config["monitoring"]["deny_networks"] = ["127.0.0.0/8"]
+    here.node.config = here.node.config.having(MonitoringSettings(deny_networks=("127.0.0.0/8",)))
     done(here, **FAILED)
     assert here.ledger[0]["reason"] == "webhook: the address 127.0.0.1 may not be reached"
     assert site.seen == []

@@ -15,6 +15,7 @@ import pytest
 from gevent.pool import Pool
 
 from opsapp.lib.networks import AddressPolicy
+from opsapp.monitoring.logic.settings import MonitoringSettings
 from opsapp.monitoring.probes.names import AddressRefused, NameFailed, Names
 from opsapp.monitoring.probes.prober import Prober
 from opsapp.wire.monitortypes import TYPES
@@ -33,7 +34,7 @@ def authority(tmp_path_factory):
 
 @pytest.fixture
 def prober(authority):
-    prober = Prober(time.monotonic, AddressPolicy(), ca_file=authority.ca_file)
+    prober = Prober(time.monotonic, AddressPolicy(), settings=MonitoringSettings(ca_file=authority.ca_file))
     yield prober
     prober.close()
 

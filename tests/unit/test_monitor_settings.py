@@ -1,11 +1,20 @@
 """What a monitor may be: addresses by type, and no text that breaks what reads it."""
 
+import colander
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from opsapp.monitoring.logic.quorum import decide
-from opsapp.monitoring.logic.settings import complete, for_viewers, options, problems, searched
+from opsapp.monitoring.logic.settings import (
+    MonitorDefaults,
+    MonitoringSettings,
+    complete,
+    for_viewers,
+    problems,
+    searched,
+)
+from opsapp.web.sections import schema_of, value_of
 from opsapp.wire.monitortypes import TYPES
 
 URLISH = st.one_of(
@@ -52,11 +61,16 @@ def test_the_time_out_follows_the_interval(given_, timeout):
 
 
 def test_defaults_of_the_service_come_before_ours():
-    assert complete({"name": "a"}, {"retries": 5})["retries"] == 5
-    assert options({})["certificate_warn_days"] == 14
-    assert options({"monitoring": {"defaults": {"retries": 0}}})["defaults"] == {
-        "interval": 60, "timeout": 10, "retries": 0,
-    }  # fmt: skip
+    assert complete({"name": "a"}, MonitorDefaults(retries=5))["retries"] == 5
+
+
+@pytest.mark.parametrize("address", ["dns://a/b", "agent://a", "http://", "nothing"])
+def test_only_what_can_be_reached_tells_of_our_own_network(address):
+    section = schema_of(MonitoringSettings)
+    with pytest.raises(colander.Invalid):
+        section.deserialize({"connectivity": [address], "defaults": {}})
+    values = section.deserialize({"connectivity": ["https://a/", "ping://b"], "defaults": {}})
+    assert [target.type for target in value_of(MonitoringSettings, values).references()] == ["http", "ping"]
 
 
 def test_a_quorum_needs_enough_agents():

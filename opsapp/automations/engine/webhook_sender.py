@@ -9,8 +9,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from opsapp.lib.networks import AddressPolicy
-from opsapp.monitoring.logic.settings import options
+from opsapp.monitoring.logic.settings import MonitoringSettings
 from opsapp.monitoring.probes import http
 from opsapp.monitoring.probes.prober import Prober
 from opsapp.monitoring.probes.transfers import Reply
@@ -31,9 +30,7 @@ class WebhookSender:
     def _ready(self) -> Prober:
         if self._config is not self._node.config:
             self._config = self._node.config
-            section = options(self._config)
-            policy = AddressPolicy(section["allow_networks"], section["deny_networks"])
-            self._prober = Prober(self._node.clock.monotonic, policy, ca_file=section["ca_file"])
+            self._prober = Prober.configured(self._node.clock.monotonic, self._config[MonitoringSettings])
         return self._prober
 
     def send(

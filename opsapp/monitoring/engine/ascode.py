@@ -7,8 +7,8 @@ from typing import Any
 
 from opsapp.lib.addresses import public, restored
 from opsapp.lib.problems import Invalid
+from opsapp.monitoring.logic.settings import MonitoringSettings, problems
 from opsapp.monitoring.logic.settings import complete as with_defaults
-from opsapp.monitoring.logic.settings import options, problems
 from opsapp.monitoring.resources import monitors_of
 from opsapp.runtime.ascode import Stored
 from opsapp.runtime.node import Node
@@ -23,7 +23,7 @@ def stored(_node: Node, root: Root) -> Iterator[Stored]:
 
 
 def complete(node: Node, _root: Root, given: dict[str, Any], present: dict[str, Any] | None) -> dict[str, Any]:
-    fields = with_defaults(given, options(node.config)["defaults"])
+    fields = with_defaults(given, node.config[MonitoringSettings].defaults)
     fields = {name: restored(value, (present or {}).get(name), name) for name, value in fields.items()}
     wrong = problems(fields)
     if wrong:

@@ -16,14 +16,13 @@ from typing import Any
 
 import gevent
 
-from opsapp.lib.networks import AddressPolicy
 from opsapp.lib.problems import NotFound, Unavailable
 from opsapp.monitoring.engine.connectivity import Connectivity
 from opsapp.monitoring.engine.maintenance import WindowEdges
 from opsapp.monitoring.engine.measuring import Measuring
 from opsapp.monitoring.engine.register import Entry
 from opsapp.monitoring.engine.watch import Watch, watch_of
-from opsapp.monitoring.logic.settings import options
+from opsapp.monitoring.logic.settings import MonitoringSettings
 from opsapp.monitoring.logic.sharding import owner
 from opsapp.monitoring.logic.state import Verdict
 from opsapp.monitoring.logic.timetable import Timetable
@@ -76,22 +75,14 @@ class Checker:
         if self._config is self.node.config:
             return
         self._config = self.node.config
-        section = options(self._config)
+        section = self._config[MonitoringSettings]
         self.watch.register.use(section)
-        policy = AddressPolicy(section["allow_networks"], section["deny_networks"])
         if self.measuring is not None:
             self.measuring.prober.retire()
-        prober = Prober(
-            self.node.clock.monotonic,
-            policy,
-            ca_file=section["ca_file"],
-            max_redirects=section["max_redirects"],
-            max_body=section["max_body_bytes"],
-        )
-        timeout, remember = section["connectivity_timeout_s"], section["connectivity_remember_s"]
-        connectivity = Connectivity(prober, section["connectivity"], self.node.clock, timeout, remember)
+        prober = Prober.configured(self.node.clock.monotonic, section)
+        connectivity = Connectivity(prober, section.references(), self.node.clock, section.connectivity_remember_s)
         self.measuring = Measuring(self.watch, prober, connectivity, self.started_at)
-        self.quick, self.slow = Flights(section["max_checks"]), Flights(section["max_checks"])
+        self.quick, self.slow = Flights(section.max_checks), Flights(section.max_checks)
 
     def apply(self, monitor_id: str, entry: Entry | None) -> None:
         """A monitor was made, changed or dropped."""

@@ -14,7 +14,7 @@ from opsapp.monitoring.engine.connectivity import Connectivity
 from opsapp.monitoring.engine.register import Entry
 from opsapp.monitoring.engine.watch import Watch
 from opsapp.monitoring.logic.quorum import decide
-from opsapp.monitoring.logic.settings import agent_of, options
+from opsapp.monitoring.logic.settings import MonitoringSettings, agent_of
 from opsapp.monitoring.probes.prober import Prober
 from opsapp.runtime.node import Node
 from opsapp.wire.monitortypes import TYPES
@@ -101,8 +101,8 @@ class Measuring:
 
 def probe_from_agent(node: Node, agent_id: str, target: ProbeTarget) -> Outcome:
     """What an agent sees. It judges addresses by the networks of this configuration, as the server does."""
-    section = options(node.config)
+    section = node.config[MonitoringSettings]
     asked: JsonObject = {name: getattr(target, name) for name in _SENT} | TYPES[target.type].own(target.own)
-    asked |= {"allow": list(section["allow_networks"]), "deny": list(section["deny_networks"])}
+    asked |= {"allow": list(section.allow_networks), "deny": list(section.deny_networks)}
     seen = request_probe(node, agent_id, asked)
     return Outcome(None, None, f"agent {agent_id} cannot be asked") if seen is None else Outcome(**seen)

@@ -12,8 +12,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from math import inf
+from operator import attrgetter
 from typing import Any, NamedTuple
 
+from opsapp.monitoring.logic.settings import MonitoringSettings
 from opsapp.monitoring.logic.state import Rules, Standing
 from opsapp.monitoring.resources import Monitor, monitors_of
 from opsapp.runtime.clock import Clock
@@ -26,7 +28,7 @@ from opsapp.wire import monitortypes
 from opsapp.wire.probing import Outcome, ProbeTarget
 
 _TARGET = ("timeout", "expected_status", "method", "headers", "follow_redirects", "verify_tls")
-_THRESHOLDS = ("certificate_warn_days", "retry_spacing_s", "flapping_changes", "flapping_window_s")
+_thresholds = attrgetter("certificate_warn_days", "retry_spacing_s", "flapping_changes", "flapping_window_s")
 DAY_S = 86400
 OWN_DEFAULTS = monitortypes.defaults()  # a type may have come after the monitor was stored
 SAME_END_S = 3600  # days are told to a hundredth of a day
@@ -90,7 +92,7 @@ class Entry:
         "uptime",
     )
 
-    def __init__(self, monitor: Stored, section: dict[str, Any]):
+    def __init__(self, monitor: Stored, section: MonitoringSettings):
         self.id: str = monitor.id
         self.subject = f"monitor:{self.id}"
         self.created_at: int = monitor.created_at
@@ -105,7 +107,7 @@ class Entry:
         self.slow = False
         self.take(monitor, section)
 
-    def take(self, monitor: Stored, section: dict[str, Any]) -> None:
+    def take(self, monitor: Stored, section: MonitoringSettings) -> None:
         """What is stored. Failures are counted in memory only, so they live on while the status is the same."""
         standing = monitor.standing
         if monitor.revision == self.revision and standing.status == self.standing.status:
@@ -120,9 +122,9 @@ class Entry:
         general = {name: settings[name] for name in _TARGET}
         self.target = ProbeTarget(self.id, settings["type"], settings["url"], **general, own=settings.shared)
 
-    def judge_by(self, section: dict[str, Any]) -> None:
+    def judge_by(self, section: MonitoringSettings) -> None:
         """The rules that its settings and the configuration come to; monitors that agree in them share them."""
-        own, given = self.settings, tuple(section[name] for name in _THRESHOLDS)
+        own, given = self.settings, _thresholds(section)
         self.rules = _rules(own["interval"], own["timeout"], own["retries"], own["degraded_ms"], *given)
 
     def another_end(self, days: float | None, now: float) -> float | None:
@@ -184,7 +186,7 @@ class Register(Projection[Stored]):
 
     kind = "monitor"
 
-    def __init__(self, section: dict[str, Any], live: Live, clock: Clock):
+    def __init__(self, section: MonitoringSettings, live: Live, clock: Clock):
         super().__init__(clock)
         self.section = section
         self.entries: dict[str, Entry] = {}
@@ -231,7 +233,7 @@ class Register(Projection[Stored]):
                 self._ordered = sorted(self.entries.values(), key=by_name)
             return self._ordered
 
-    def use(self, section: dict[str, Any]) -> None:
+    def use(self, section: MonitoringSettings) -> None:
         """Another configuration: its thresholds count for every monitor."""
         self.section = section
         for entry in list(self.entries.values()):

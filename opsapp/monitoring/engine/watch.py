@@ -11,7 +11,7 @@ from opsapp.lib.problems import NotFound
 from opsapp.maintenance.engine import board_of
 from opsapp.monitoring.engine.register import Entry, Register
 from opsapp.monitoring.engine.settling import Settling
-from opsapp.monitoring.logic.settings import options
+from opsapp.monitoring.logic.settings import MonitoringSettings
 from opsapp.monitoring.logic.state import Seen, Verdict, hold, judge, steady
 from opsapp.runtime.node import Node
 from opsapp.series.observations import CODES, NONE
@@ -24,7 +24,7 @@ KEY = "opsapp.monitoring"
 class Watch:
     def __init__(self, node: Node):
         self.node = node
-        self.register = Register(options(node.config), node.series.live, node.clock)
+        self.register = Register(node.config[MonitoringSettings], node.series.live, node.clock)
         node.projections.add("monitors", self.register)
         self.settling = Settling(node)
         self.checker: Any = None  # engine.checking.Checker, where this node makes checks

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any
 
 from opsapp.lib.addresses import public, public_text
-from opsapp.lib.networks import METADATA_NETWORKS
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.networks import METADATA_NETWORKS, network_problem
+from opsapp.lib.settings import Between, CheckedBy, Length, Most
 from opsapp.wire import monitortypes
+from opsapp.wire.probing import ProbeTarget
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 DEFAULTS: dict[str, Any] = {
     "url": "",
-    "interval": 60,
-    "retries": 2,
     "expected_status": None,
     "tags": [],
     "agent_id": None,
@@ -27,37 +29,64 @@ DEFAULTS: dict[str, Any] = {
     "quorum": 1,
     **monitortypes.defaults(),
 }
-# The section `monitoring` of the configuration.
-OPTIONS: dict[str, Any] = {
-    "allow_networks": (),
-    "deny_networks": METADATA_NETWORKS,
-    "connectivity": (),
-    "connectivity_timeout_s": 3.0,
-    "connectivity_remember_s": 5.0,
-    "certificate_warn_days": 14,
-    "retry_spacing_s": 10.0,
-    "flapping_changes": 6,
-    "flapping_window_s": 600.0,
-    "max_redirects": 5,
-    "max_body_bytes": 256 * 1024,
-    "ca_file": "",
-    "max_checks": 1000,
-    "defaults": {"interval": 60, "timeout": 10, "retries": 2},
-}
+Network = Annotated[str, Length(1, 64), CheckedBy(network_problem)]
+
+
+def _reference_problem(address: str) -> str | None:
+    kind = _kind_of(address)
+    if kind not in {"http", "tcp", "ping"}:
+        return "must be an http, https, tcp or ping address"
+    return monitortypes.TYPES[kind].url_problem(address)
+
+
+def _kind_of(address: str) -> str:
+    """The type of monitor that looks at such an address."""
+    scheme = address.partition("://")[0]
+    return "http" if scheme == "https" else scheme
+
+
+@dataclass(frozen=True)
+class MonitorDefaults:
+    """What a monitor gets that does not say otherwise."""
+
+    interval: Annotated[int, Between(5, 86400)] = 60
+    timeout: Annotated[int, Between(1, 60)] = 10
+    retries: Annotated[int, Between(0, 10)] = 2
+
+
+@dataclass(frozen=True)
+class MonitoringSettings:
+    """`monitoring`"""
+
+    allow_networks: Annotated[tuple[Network, ...], Most(1000)] = ()
+    deny_networks: Annotated[tuple[Network, ...], Most(1000)] = METADATA_NETWORKS
+    connectivity: Annotated[tuple[Annotated[str, Length(1, 500), CheckedBy(_reference_problem)], ...], Most(20)] = ()
+    connectivity_timeout_s: Annotated[float, Between(0.1, 60)] = 3.0
+    connectivity_remember_s: Annotated[float, Between(0, 600)] = 5.0
+    certificate_warn_days: Annotated[float, Between(0, 365)] = 14
+    retry_spacing_s: Annotated[float, Between(0.1, 600)] = 10.0
+    flapping_changes: Annotated[int, Between(2, 100)] = 6
+    flapping_window_s: Annotated[float, Between(1, 86400)] = 600.0
+    max_redirects: Annotated[int, Between(0, 20)] = 5
+    max_body_bytes: Annotated[int, Between(1024, 64 << 20)] = 256 * 1024
+    ca_file: Annotated[str, Length(0, 1000)] = ""
+    max_checks: Annotated[int, Between(10, 20_000)] = 1000
+    defaults: MonitorDefaults = MonitorDefaults()
+
+    def references(self) -> list[ProbeTarget]:
+        """What tells whether our own network works."""
+        return [
+            ProbeTarget("connectivity", _kind_of(address), address, self.connectivity_timeout_s)
+            for address in self.connectivity
+        ]
+
+
 WITH_ADDRESSES = ("url", "headers", "cause", "keyword", "expected_value")  # the others of a record can hold none
 
 
-def options(config: dict[str, Any]) -> dict[str, Any]:
-    """The section of a whole configuration, its defaults filled in where they are not yet."""
-    section = {**OPTIONS, **(config.get("monitoring") or {})}
-    section["defaults"] = {**OPTIONS["defaults"], **(section["defaults"] or {})}
-    return section
-
-
-def complete(given: dict[str, Any], defaults: dict[str, Any] | None = None) -> dict[str, Any]:
+def complete(given: JsonObject, defaults: MonitorDefaults = MonitorDefaults()) -> JsonObject:
     """What was given over the service's defaults; the time-out follows the interval when it is not given."""
-    settings = {**DEFAULTS, **(defaults or {}), **given}
-    settings.setdefault("timeout", 10)
+    settings = {**DEFAULTS, **asdict(defaults), **given}
     if "timeout" not in given:
         settings["timeout"] = max(1, min(settings["timeout"], settings["interval"] - 1))
     return settings

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import gevent
 
 from opsapp.lib.networks import AddressPolicy
-from opsapp.monitoring.logic.settings import OPTIONS
+from opsapp.monitoring.logic.settings import MonitoringSettings
 from opsapp.monitoring.probes import http
 from opsapp.monitoring.probes.gate import HubGate, Trust
 from opsapp.monitoring.probes.names import AddressRefused, Names, is_address
@@ -27,17 +27,19 @@ class Prober:
         monotonic: Callable[[], float],
         policy: AddressPolicy,
         names: Names | None = None,
-        ca_file: str = "",
-        *,
-        max_redirects: int = OPTIONS["max_redirects"],
-        max_body: int = OPTIONS["max_body_bytes"],
+        settings: MonitoringSettings = MonitoringSettings(),
     ):
         self.monotonic = monotonic
         self.policy = policy
         self.names = names or Names(monotonic)
-        self.max_redirects = max_redirects
-        self.transfers = Transfers(policy, ca_file, max_body)
-        self._trust = Trust(ca_file)
+        self.max_redirects = settings.max_redirects
+        self.transfers = Transfers(policy, settings.ca_file, settings.max_body_bytes)
+        self._trust = Trust(settings.ca_file)
+
+    @classmethod
+    def configured(cls, monotonic: Callable[[], float], settings: MonitoringSettings) -> Prober:
+        policy = AddressPolicy(settings.allow_networks, settings.deny_networks)
+        return cls(monotonic, policy, settings=settings)
 
     def probe(self, target: ProbeTarget) -> Outcome:
         """Never raises for what a target does, and returns in about `target.timeout` seconds: each probe sees to it."""

@@ -11,7 +11,7 @@ from pyramid.view import view_config
 from opsapp.lib.problems import NotFound
 from opsapp.monitoring import schemas
 from opsapp.monitoring.engine import changes, listing, past, pushes
-from opsapp.monitoring.logic.settings import complete, options
+from opsapp.monitoring.logic.settings import MonitoringSettings, complete
 from opsapp.monitoring.resources import Monitor, Monitors, PushAddress
 from opsapp.tree.acl import Permission
 from opsapp.web.derivers import RAW
@@ -51,7 +51,7 @@ def list_monitors(context: Monitors, request: Request) -> list[dict[str, Any]]:
 def create_monitor(context: Monitors, request: Request) -> dict[str, Any]:
     """A new monitor."""
     node = request.node
-    settings = complete(request.valid_body, options(node.config)["defaults"])
+    settings = complete(request.valid_body, node.config[MonitoringSettings].defaults)
     monitor_id = changes.create(request.root, settings, node.series.numbers.take()[0], node.clock.now())
     request.audit("monitor.create", monitor_id, after=settings)
     return {"id": monitor_id, "status": "created"}
