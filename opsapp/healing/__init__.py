@@ -14,7 +14,7 @@ Must not: reach a host other than through `engine.fleet_access`, decide anything
 
 
 def includeme(config):
-    from .config import HealingSection
+    from .config import HealingSettings
     from .schemas import DeclaredRule
 
     config.add_evolve_step("healing-1", "opsapp.healing.resources.set_up")
@@ -28,7 +28,7 @@ def includeme(config):
     config.add_evolve_step("healing-alone", "opsapp.healing.resources.add_alone")
     config.add_evolve_step("healing-unsure", "opsapp.healing.resources.withdraw_unsure")
     config.add_chain("opsapp.healing.resources.sign_ledger")
-    config.add_section("healing", HealingSection)
+    config.add_section("healing", HealingSettings)
     config.add_kind("rules", "opsapp.healing.engine.ascode", schema=DeclaredRule, key="id")
     config.add_applier("opsapp.healing.engine.configured.declare")
     config.include("opsapp.healing.engine")

@@ -1,148 +1,185 @@
-"""The sections `healing` of the YAML file, with the document's defaults."""
+"""The section `healing` of the YAML file, with the contract's defaults. Pure: the stages read it too."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
-import colander
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.settings import Between, CheckedBy, Length, Most, SchemaAt
 
-from opsapp.web.fields import Body, Flag, ListOf, Nullable, Number, Text, Whole
-
-from .logic.effectiveness import MOST_HOSTS
 from .logic.graph import mistakes
-from .schemas import DeclaredRule, DependencyEntry, Duration
 
-PROTECTED = (
+DAY = 86400
+MOST_HOSTS = 10  # the tally of an action for the whole fleet remembers so many hosts
+DeclaredRule = Annotated[JsonObject, SchemaAt("opsapp.healing.schemas.DeclaredRule")]
+DependencyEntry = Annotated[JsonObject, SchemaAt("opsapp.healing.schemas.DependencyEntry")]
+Name = Annotated[str, Length(1, 255)]
+PROTECTED_PROCESSES = (
     "init", "systemd", "sshd", "ssh", "postgresql", "postgres", "mysql", "mysqld", "mariadb", "zeo", "opsapp",
     "opsapp-agent")  # fmt: skip
 
 
-def _sound_graph(node: colander.SchemaNode, entries: Any) -> None:
-    wrong = mistakes(entries)
-    if wrong:
-        raise colander.Invalid(node, "; ".join(f"{one['target']}: {one['error']}" for one in wrong))
+@dataclass(frozen=True)
+class ProtectedSettings:
+    """What no heal may touch."""
+
+    targets: Annotated[tuple[Name, ...], Most(1000)] = ()
+    processes: Annotated[tuple[Name, ...], Most(1000)] = PROTECTED_PROCESSES
 
 
-class Protected(Body):
-    targets = colander.SchemaNode(ListOf(Text(1, 255), 1000), missing=())
-    processes = colander.SchemaNode(ListOf(Text(1, 255), 1000), missing=PROTECTED)
+@dataclass(frozen=True)
+class HealsPerHour:
+    """How many heals may begin within an hour. `target` None: a part of what a rule may do."""
+
+    fleet: Annotated[int, Between(0, 10**6)] = 60
+    site: Annotated[int, Between(0, 10**6)] = 30
+    rule: Annotated[int, Between(0, 10**6)] = 10
+    target: Annotated[int | None, Between(0, 10**6)] = None
 
 
-class HealsPerHour(Body):
-    fleet = colander.SchemaNode(Whole(0, 10**6), missing=60)
-    site = colander.SchemaNode(Whole(0, 10**6), missing=30)
-    rule = colander.SchemaNode(Whole(0, 10**6), missing=10)
-    target = colander.SchemaNode(Nullable(Whole(0, 10**6)), missing=None)
+@dataclass(frozen=True)
+class BrakeSettings:
+    """Past these limits nothing acts, and a person is called."""
+
+    max_heals_per_hour: HealsPerHour = HealsPerHour()
+    max_unhealthy_percent: Annotated[float, Between(0, 100)] = 40
 
 
-class Brake(Body):
-    max_heals_per_hour = HealsPerHour()
-    max_unhealthy_percent = colander.SchemaNode(Number(0, 100), missing=40)
+@dataclass(frozen=True)
+class BreakerSettings:
+    """So many failed cases in a row, within so long, put a rule from `execute` back to `notify`."""
+
+    failures: Annotated[int, Between(1, 100)] = 3
+    window_s: Annotated[float, Between(1, DAY)] = 3600
 
 
-class BreakerSection(Body):
-    failures = colander.SchemaNode(Whole(1, 100), missing=3)
-    window_s = colander.SchemaNode(Number(1, 86400), missing=3600)
+@dataclass(frozen=True)
+class PromotionSettings:
+    """`notify` leads to `approve` after `triggers` within `window_s`; `approve` to `execute` by the rest."""
+
+    triggers: Annotated[int, Between(1, 1000)] = 10
+    window_s: Annotated[float, Between(1, 366 * DAY)] = 7 * DAY
+    executions: Annotated[int, Between(1, 10**6)] = 10
+    success_rate: Annotated[float, Between(0, 1)] = 0.85
+    bound: Annotated[float, Between(0, 1)] = 0.75  # the sequential lower bound must be above it
 
 
-class PromotionSection(Body):
-    triggers = colander.SchemaNode(Whole(1, 1000), missing=10)
-    window_s = colander.SchemaNode(Number(1, 366 * 86400), missing=7 * 86400)
-    executions = colander.SchemaNode(Whole(1, 10**6), missing=10)
-    success_rate = colander.SchemaNode(Number(0, 1), missing=0.85)
-    bound = colander.SchemaNode(Number(0, 1), missing=0.75)
+@dataclass(frozen=True)
+class CusumSettings:
+    """A change from the success rate `good` to `bad` is noticed when the sum reaches `threshold`."""
+
+    good: Annotated[float, Between(0.01, 0.99)] = 0.92
+    bad: Annotated[float, Between(0.01, 0.99)] = 0.60
+    threshold: Annotated[float, Between(0.1, 1000)] = 4.5
+
+    @staticmethod
+    def across(sound: dict[str, float]) -> dict[str, str]:
+        return {"bad": "must be below good"} if sound.get("bad", 0) >= sound.get("good", 1) else {}
 
 
-class CusumSection(Body):
-    good = colander.SchemaNode(Number(0.01, 0.99), missing=0.92)
-    bad = colander.SchemaNode(Number(0.01, 0.99), missing=0.60)
-    threshold = colander.SchemaNode(Number(0.1, 1000), missing=4.5)
+@dataclass(frozen=True)
+class SkipSettings:
+    """A step is skipped below `rate`, from `outcomes` outcomes on; it is tried again every `retry_s`."""
 
-    def validator(self, node: colander.SchemaNode, given: Any) -> None:
-        if given["bad"] >= given["good"]:
-            raise colander.Invalid(node, "bad must be below good")
-
-
-class SkipSection(Body):
-    rate = colander.SchemaNode(Number(0, 1), missing=0.30)
-    outcomes = colander.SchemaNode(Whole(1, 1000), missing=5)
-    hosts = colander.SchemaNode(Whole(1, MOST_HOSTS), missing=3)
-    half_life_s = colander.SchemaNode(Number(1, 3660 * 86400), missing=30 * 86400)
-    retry_s = colander.SchemaNode(Number(1, 3660 * 86400), missing=7 * 86400)
+    rate: Annotated[float, Between(0, 1)] = 0.30
+    outcomes: Annotated[int, Between(1, 1000)] = 5
+    hosts: Annotated[int, Between(1, MOST_HOSTS)] = 3  # so many must have contributed before the fleet's outcomes count
+    half_life_s: Annotated[float, Between(1, 3660 * DAY)] = 30 * DAY
+    retry_s: Annotated[float, Between(1, 3660 * DAY)] = 7 * DAY
 
 
-class RecurrenceSection(Body):
-    heals = colander.SchemaNode(Whole(1, 1000), missing=10)
-    window_s = colander.SchemaNode(Number(1, 366 * 86400), missing=7 * 86400)
+@dataclass(frozen=True)
+class RecurrenceSettings:
+    """So many heals of one target by one rule within `window_s` suggest that the cause is elsewhere."""
+
+    heals: Annotated[int, Between(1, 1000)] = 10
+    window_s: Annotated[float, Between(1, 366 * DAY)] = 7 * DAY
 
 
-def _one_place(sound: dict[str, Any]) -> dict[str, str]:
-    given = [name for name in ("file", "url") if sound.get(name)]
-    return {} if len(given) < 2 else dict.fromkeys(("file", "url"), "give either a file or a url")
+@dataclass(frozen=True)
+class AnchorSettings:
+    """Where the ends of the ledger and of the audit record are noted."""
+
+    file: Annotated[str | None, Length(1, 1000)] = None
+    url: Annotated[str | None, Length(1, 2000, pattern="https?://.+")] = None
+    every: Annotated[Any, SchemaAt("opsapp.healing.schemas.Duration")] = "1h"
+
+    @staticmethod
+    def across(sound: JsonObject) -> dict[str, str]:
+        given = [name for name in ("file", "url") if sound.get(name)]
+        return {} if len(given) < 2 else dict.fromkeys(("file", "url"), "give either a file or a url")
 
 
-class Anchor(Body):
-    across = staticmethod(_one_place)
-
-    file = colander.SchemaNode(Nullable(Text(1, 1000)), missing=None)
-    url = colander.SchemaNode(Nullable(Text(1, 2000, pattern="https?://.+")), missing=None)
-    every = colander.SchemaNode(Duration(), missing="1h")
+@dataclass(frozen=True)
+class LedgerSettings:
+    anchor: AnchorSettings = AnchorSettings()
 
 
-class LedgerSection(Body):
-    anchor = Anchor()
+@dataclass(frozen=True)
+class ChaosSettings:
+    revert_after_s: Annotated[float, Between(5, 3600)] = 120
+    watch_s: Annotated[float, Between(1, 3600)] = 90
 
 
-class ChaosSection(Body):
-    revert_after_s = colander.SchemaNode(Number(5, 3600), missing=120)
-    watch_s = colander.SchemaNode(Number(1, 3600), missing=90)
+@dataclass(frozen=True)
+class UsualThresholds:
+    """The thresholds of metrics that no rule is about."""
+
+    cpu_percent: Annotated[float, Between(0, 1000)] = 90
+    mem_percent: Annotated[float, Between(0, 1000)] = 90
+    swap_percent: Annotated[float, Between(0, 1000)] = 90
+    disk_percent: Annotated[float, Between(0, 1000)] = 90
 
 
-class OfflineSection(Body):
-    enabled = colander.SchemaNode(Flag(), missing=True)
-    offline_after_s = colander.SchemaNode(Nullable(Number(0.1, 86400)), missing=None)
-    expires_s = colander.SchemaNode(Number(60, 30 * 86400), missing=86400)
+@dataclass(frozen=True)
+class PredictionSettings:
+    every_s: Annotated[float, Between(1, DAY)] = 900
+    warn_h: Annotated[float, Between(0, 8760)] = 24
+    suggest_h: Annotated[float, Between(0, 8760)] = 72
+    thresholds: UsualThresholds = UsualThresholds()
 
 
-class DiscoverySection(Body):
-    every_s = colander.SchemaNode(Number(1, 86400), missing=3600)
-    together_s = colander.SchemaNode(Number(0.1, 3600), missing=120)
+@dataclass(frozen=True)
+class DiscoverySettings:
+    every_s: Annotated[float, Between(1, DAY)] = 3600
+    together_s: Annotated[float, Between(0.1, 3600)] = 120
 
 
-class Thresholds(Body):
-    cpu_percent = colander.SchemaNode(Number(0, 1000), missing=90)
-    mem_percent = colander.SchemaNode(Number(0, 1000), missing=90)
-    swap_percent = colander.SchemaNode(Number(0, 1000), missing=90)
-    disk_percent = colander.SchemaNode(Number(0, 1000), missing=90)
+@dataclass(frozen=True)
+class OfflineSettings:
+    enabled: bool = True
+    offline_after_s: Annotated[float | None, Between(0.1, DAY)] = None
+    expires_s: Annotated[float, Between(60, 30 * DAY)] = DAY
 
 
-class PredictionSection(Body):
-    every_s = colander.SchemaNode(Number(1, 86400), missing=900)
-    warn_h = colander.SchemaNode(Number(0, 8760), missing=24)
-    suggest_h = colander.SchemaNode(Number(0, 8760), missing=72)
-    thresholds = Thresholds()
+def _graph_problem(entries: list[JsonObject]) -> str | None:
+    return "; ".join(f"{mistake['target']}: {mistake['error']}" for mistake in mistakes(entries)) or None
 
 
-class HealingSection(Body):
-    rules = colander.SchemaNode(ListOf(DeclaredRule(), 1000), missing=())
-    dependencies = colander.SchemaNode(ListOf(DependencyEntry(), 5000), missing=(), validator=_sound_graph)
-    default_rules = colander.SchemaNode(Flag(), missing=True)
-    protected = Protected()
-    brake = Brake()
-    breaker = BreakerSection()
-    promotion = PromotionSection()
-    cusum = CusumSection()
-    skip = SkipSection()
-    recurrence = RecurrenceSection()
-    absorption_window_s = colander.SchemaNode(Number(0, 3600), missing=60)
-    hold_s = colander.SchemaNode(Number(0, 600), missing=5)
-    cause_wait_s = colander.SchemaNode(Number(0, 600), missing=15)
-    queue_spread_s = colander.SchemaNode(Number(0, 3600), missing=60)
-    command_expiry_s = colander.SchemaNode(Number(1, 3600), missing=60)
-    answer_wait_s = colander.SchemaNode(Number(1, 86400), missing=900)
-    confirm_s = colander.SchemaNode(Number(1, 3600), missing=45)
-    ledger = LedgerSection()
-    chaos = ChaosSection()
-    prediction = PredictionSection()
-    discovery = DiscoverySection()
-    offline_policies = OfflineSection()
+@dataclass(frozen=True)
+class HealingSettings:
+    """`healing`"""
+
+    rules: Annotated[tuple[DeclaredRule, ...], Most(1000)] = ()
+    dependencies: Annotated[tuple[DependencyEntry, ...], Most(5000), CheckedBy(_graph_problem)] = ()
+    default_rules: bool = True
+    protected: ProtectedSettings = ProtectedSettings()
+    brake: BrakeSettings = BrakeSettings()
+    breaker: BreakerSettings = BreakerSettings()
+    promotion: PromotionSettings = PromotionSettings()
+    cusum: CusumSettings = CusumSettings()
+    skip: SkipSettings = SkipSettings()
+    recurrence: RecurrenceSettings = RecurrenceSettings()
+    absorption_window_s: Annotated[float, Between(0, 3600)] = 60
+    hold_s: Annotated[float, Between(0, 600)] = 5
+    cause_wait_s: Annotated[float, Between(0, 600)] = 15
+    queue_spread_s: Annotated[float, Between(0, 3600)] = 60
+    command_expiry_s: Annotated[float, Between(1, 3600)] = 60
+    answer_wait_s: Annotated[float, Between(1, DAY)] = 900
+    confirm_s: Annotated[float, Between(1, 3600)] = 45
+    ledger: LedgerSettings = LedgerSettings()
+    chaos: ChaosSettings = ChaosSettings()
+    prediction: PredictionSettings = PredictionSettings()
+    discovery: DiscoverySettings = DiscoverySettings()
+    offline_policies: OfflineSettings = OfflineSettings()

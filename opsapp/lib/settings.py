@@ -35,6 +35,12 @@ class Most(NamedTuple):
     entries: int
 
 
+class SchemaAt(NamedTuple):
+    """What an annotation cannot say, because this file must not import schemas: the dotted name of a schema's class."""
+
+    dotted: str
+
+
 class CheckedBy(NamedTuple):
     """A function that answers what is wrong with a value, or None. It is not asked about null."""
 

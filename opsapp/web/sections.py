@@ -8,13 +8,15 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import colander
+from pyramid.path import DottedNameResolver
 
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.lib.settings import Between, CheckedBy, Length, Most
+from opsapp.lib.settings import Between, CheckedBy, Length, Most, SchemaAt
 
 from .fields import REQUIRED, Body, Choice, Flag, ListOf, Nullable, Number, Text, Whole, check
 
 Section = TypeVar("Section")
+RESOLVER = DottedNameResolver()
 Kind = colander.SchemaNode | colander.SchemaType
 
 
@@ -34,7 +36,11 @@ def _node(hint: Any, name: str, missing: Any) -> colander.SchemaNode:
         return schema_of(hint, name)
     hint, marks = _without_marks(hint)
     hint, optional = _without_none(hint)
-    kind = next((mark for mark in marks if isinstance(mark, colander.SchemaType)), None) or _kind(hint, marks)
+    made = next((RESOLVER.resolve(mark.dotted)() for mark in marks if isinstance(mark, SchemaAt)), None)
+    if isinstance(made, colander.SchemaNode):
+        made.name, made.missing = name, missing
+        return made
+    kind = made or next((mark for mark in marks if isinstance(mark, colander.SchemaType)), None) or _kind(hint, marks)
     checks = [mark.problem for mark in marks if isinstance(mark, CheckedBy)]
     return colander.SchemaNode(
         Nullable(kind) if optional else kind,

@@ -3,7 +3,7 @@
 import pytest
 
 from opsapp import app
-from opsapp.healing.logic.thresholds import thresholds_of
+from opsapp.healing.config import HealingSettings
 from opsapp.web import configfile
 from opsapp.web.config import LogSettings, WebSettings
 
@@ -166,10 +166,9 @@ def test_what_is_wrong_between_the_fields_of_a_rule_has_its_line_too(tmp_path, s
 def test_the_thresholds_of_healing_are_configured(tmp_path, sections):
     text = "healing:\n  skip: {outcomes: 3, retry_s: 3600}\n  promotion: {triggers: 2}\n  cusum: {threshold: 6}\n"
     text += "  recurrence: {heals: 4}\n  brake: {max_heals_per_hour: {target: 2}}\n"
-    healing = configfile.read(write(tmp_path, text), sections)["healing"]
-    limits = thresholds_of(healing)
+    limits = configfile.read(write(tmp_path, text), sections)[HealingSettings]
     assert (limits.skip.outcomes, limits.skip.retry_s, limits.skip.rate) == (3, 3600, 0.3)
     assert (limits.promotion.triggers, limits.promotion.bound, limits.recurrence.heals) == (2, 0.75, 4)
-    assert (limits.cusum.threshold, healing["brake"]["max_heals_per_hour"]["target"]) == (6, 2)
+    assert (limits.cusum.threshold, limits.brake.max_heals_per_hour.target) == (6, 2)
     wrong = mistakes(write(tmp_path, "healing:\n  cusum: {good: 0.5, bad: 0.6}\n"), sections)
-    assert [said for _, said in wrong.values()] == ["bad must be below good"]
+    assert wrong == {"healing.cusum.bad": (2, "must be below good")}

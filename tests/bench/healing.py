@@ -8,6 +8,7 @@ import os
 import tempfile
 import time
 
+from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine.alerts import Alerts, compile_rules
 from opsapp.healing.engine.default_rules import complete
 from opsapp.healing.engine.readings import LiveReadings
@@ -39,7 +40,7 @@ def evaluated():
     """Every rule is about every host and none holds, as nearly always."""
     readings, live = LiveReadings(Live()), None
     live = readings.live
-    alerts = Alerts(readings, {"absorption_window_s": 60})
+    alerts = Alerts(readings, HealingSettings())
     rules = [
         {"id": f"r{n}", **complete({"condition": f"cpu_percent > {n + 1} and load1 > 50", "action": {"type": "run"}})}
         for n in range(RULES)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import is_dataclass, replace
+
+from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine.configured import declare
 from opsapp.healing.engine.default_rules import complete
 from opsapp.healing.engine.fleet_access import IFleetAccess
@@ -22,13 +25,22 @@ NGINX = {
 }
 
 
+def having(section, given):
+    """The section with these values; a mapping stands for some values of a section below it."""
+    changed = {}
+    for name, value in given.items():
+        below = getattr(section, name)
+        changed[name] = having(below, value) if is_dataclass(below) and isinstance(value, dict) else value
+    return replace(section, **changed)
+
+
 class Ward:
     """A service with one host, one rule and the time in hand."""
 
     def __init__(self, directory, *rules, places=(), **healing):
         self.service = Service(directory)
         self.node = self.service.node
-        self.node.config["healing"].update({"default_rules": False, **healing})
+        self.configure(default_rules=False, **healing)
         self.clock = self.service.clock
         self.hosts = Hosts(self.node, *places)
         self.node.registry.registerUtility(self.hosts, IFleetAccess)
@@ -37,6 +49,10 @@ class Ward:
         self.node.transact(self._only, rules or (NGINX,))
         self.node.leases.want("healing")
         self.node.leases.step()
+
+    def configure(self, **healing):
+        """As if the YAML file said this in its section `healing`."""
+        self.node.config = self.node.config.having(having(self.node.config[HealingSettings], healing))
 
     def _only(self, root, rules):
         declare(root, self.node.config)

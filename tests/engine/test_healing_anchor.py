@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from opsapp.healing.config import AnchorSettings, HealingSettings, LedgerSettings
 from opsapp.healing.engine import anchors
 from opsapp.healing.resources import healing_of
 from tests.engine.test_healing_ledger import fill
@@ -13,7 +14,7 @@ VERIFY = "/api/healing/ledger/verify"
 
 
 def anchored(service, **anchor):
-    service.node.config["healing"]["ledger"] = {"anchor": {"file": None, "url": None, "every": 3600, **anchor}}
+    service.configure(HealingSettings, ledger=LedgerSettings(AnchorSettings(every=3600, **anchor)))
     return service
 
 

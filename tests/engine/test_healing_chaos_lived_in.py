@@ -56,21 +56,19 @@ def test_what_is_live_and_matters_is_said(used):
     assert found["status"] == "passed"
     assert found["notes"][0] == "Healing is paused now: on real hosts nothing is done until it is resumed."
     used.service.ada.post("/api/healing/resume")
-    used.node.config["healing"]["brake"]["max_heals_per_hour"]["fleet"] = 0
+    used.configure(brake={"max_heals_per_hour": {"fleet": 0}})
     told = " ".join(chaos.rehearse(used.node, "manual_fix_race", "default")["notes"])
     assert "The brake is on now" in told
     assert "The setting" not in told
 
 
 def test_live_settings_are_used_and_those_that_are_not_the_usual_ones_are_named(used):
-    settings = used.node.config["healing"]
-    settings.update(hold_s=40.0, absorption_window_s=300.0)
-    settings["breaker"].update(failures=2)
+    used.configure(hold_s=40.0, absorption_window_s=300.0, breaker={"failures": 2})
     for name in SCENARIOS:
         found = chaos.rehearse(used.node, name)
         assert [one for one in found["expectations"] if not one["passed"]] == []
         assert "The setting healing.hold_s is 40.0; the default is 5." in found["notes"]
-    settings["brake"]["max_unhealthy_percent"] = 100
+    used.configure(brake={"max_unhealthy_percent": 100})
     found = chaos.rehearse(used.node, "heal_storm_circuit_breaker")
     assert found["status"] == "failed"
     assert "The setting healing.brake.max_unhealthy_percent is 100; the default is 40." in found["notes"]

@@ -5,10 +5,10 @@ import threading
 import pytest
 
 from opsapp.agents.resources import Agent, Policies, agents_of, keep_outcome
+from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine import arrivals, rollback
 from opsapp.healing.engine.default_rules import complete
 from opsapp.healing.engine.warroom import section
-from opsapp.healing.logic.thresholds import Thresholds
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import put_rule
 from opsapp.healing.stages import trust as governor
@@ -114,7 +114,7 @@ def own(here, outcome, at=None):
 
     def count(root):
         state = healing_of(root)["trust"]["nginx"]
-        trust, _ = governor.recorded(state.trust, outcome, at or here.clock.now(), Thresholds())
+        trust, _ = governor.recorded(state.trust, outcome, at or here.clock.now(), HealingSettings())
         state.become(root, trust, cause="test", now=here.clock.now())
 
     here.node.transact(count)

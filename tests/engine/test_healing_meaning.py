@@ -2,8 +2,8 @@
 
 import pytest
 
+from opsapp.healing.config import DAY, PromotionSettings
 from opsapp.healing.engine.default_rules import DEFAULT_RULES
-from opsapp.healing.logic.thresholds import DAY, Promotion
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages import trust as governor
 from opsapp.notify.resources import inbox
@@ -73,7 +73,7 @@ def test_three_failed_cases_within_an_hour_trip_the_breaker(ward):
 
 
 def test_a_chain_with_useless_first_steps_needs_as_many_cases_as_any_other():
-    needed = next(n for n in range(100) if not governor.needs(_approved(verified=n), 0.0, Promotion()))
+    needed = next(n for n in range(100) if not governor.needs(_approved(verified=n), 0.0, PromotionSettings()))
     assert needed == 22
 
 

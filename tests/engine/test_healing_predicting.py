@@ -2,6 +2,7 @@
 
 import pytest
 
+from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine.forecasts import MetricHistory, examine, keep, limits_of
 from opsapp.healing.resources import healing_of
 from tests.support.hosts import place
@@ -17,7 +18,7 @@ def past(now, per_hour, end, metric="disk./var.percent", newest=None):
 
 
 def look(here, *seen):
-    now, section = here.clock.now(), here.node.config["healing"]["prediction"]
+    now, section = here.clock.now(), here.node.config[HealingSettings].prediction
     rules = here.node.transact(lambda root: {name: one.plain() for name, one in healing_of(root)["rules"].items()})
     rows, news = examine(list(seen), limits_of(rules), rules, section, now)
     here.node.transact(keep, rows, news, now)

@@ -181,8 +181,7 @@ def test_what_fails_together_is_suggested_once_and_confirmed(cascades):
 
 
 def test_how_close_two_failures_must_be_is_configured(cascades):
-    far_apart = {"every_s": 1, "together_s": 36000}  # chance does as well
-    cascades.node.config["healing"]["discovery"] = far_apart
+    cascades.configure(discovery={"together_s": 36000})  # chance does as well
     discovery.step(cascades.node)
     assert suggestions(cascades) == []
 

@@ -3,6 +3,7 @@
 import pytest
 
 from opsapp.agents.engine.lifecycle import create as add_agent
+from opsapp.healing.config import HealingSettings
 from opsapp.healing.resources import healing_of
 from opsapp.maintenance.engine import active_windows, board_of, silent
 from opsapp.maintenance.engine import windows as engine
@@ -203,6 +204,6 @@ class TestHealing:
             engine.end_healing(root, root["api"]["maintenance"].get(name))
 
         here.node.transact(end)
-        spread = here.node.config["healing"]["queue_spread_s"]
+        spread = here.node.config[HealingSettings].queue_spread_s
         here.pass_time(spread + 5, step=5, **FAILED)
         assert here.hosts.sent

@@ -9,6 +9,7 @@ from opsapp.agents.engine.lifecycle import create
 from opsapp.agents.engine.policies import shown_key
 from opsapp.agents.resources import agents_of
 from opsapp.approvals.resources import request
+from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine.pipeline import IHealingEngine
 from opsapp.healing.resources import healing_of
 from opsapp.notify.engine import routing, tell
@@ -278,7 +279,7 @@ def test_what_hangs_on_something_that_is_well_is_told_when_that_was_measured(ser
 @pytest.mark.parametrize(("wait", "waited"), [(0, 5), (15, 15)])
 def test_what_cannot_be_measured_is_not_waited_for_longer_than_is_configured(service, lookout, late, wait, waited):
     _, monitors, alone = late
-    service.node.config["healing"]["cause_wait_s"] = wait
+    service.configure(HealingSettings, cause_wait_s=wait)
     engine = service.node.registry.getUtility(IHealingEngine)
     engine._recheck = lambda subject: None  # it does not answer
     lookout.sees.update({monitors[0]: DOWN, alone: DOWN})

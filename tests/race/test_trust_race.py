@@ -3,8 +3,8 @@
 import random
 import threading
 
+from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine.default_rules import complete
-from opsapp.healing.logic.thresholds import Thresholds
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import put_rule
 from opsapp.healing.stages import trust as governor
@@ -31,7 +31,7 @@ def test_every_move_and_every_outcome_counts_once(tmp_path):
             elif what == "demote":
                 moved = governor.demote(state.trust, "notify", now)
             else:
-                moved, _ = governor.recorded(state.trust, "verified", now, Thresholds())
+                moved, _ = governor.recorded(state.trust, "verified", now, HealingSettings())
         except governor.Refused:
             return False
         state.become(root, moved, cause=what, now=now)

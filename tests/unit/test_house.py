@@ -49,7 +49,7 @@ def allowed(module):
             return rooms
     parts = module.split(".")
     if len(parts) >= 3 and parts[2] == "logic":
-        return (".".join(parts[:3]), "opsapp.lib", "opsapp.wire")
+        return (".".join(parts[:3]), ".".join((*parts[:2], "config")), "opsapp.lib", "opsapp.wire")
     return None
 
 

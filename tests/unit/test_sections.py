@@ -1,15 +1,21 @@
 """Frozen dataclasses as sections of the YAML file: the schema and the value come from the annotations alone."""
 
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import colander
 import pytest
 
-from opsapp.lib.settings import Between, CheckedBy, Length, Most
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.settings import Between, CheckedBy, Length, Most, SchemaAt
 from opsapp.runtime.config import Configuration, General
-from opsapp.web.fields import Choice, fields_of
+from opsapp.web.fields import Body, Choice, Whole, fields_of
 from opsapp.web.sections import schema_of, value_of
+
+
+class PartSchema(Body):
+    size = colander.SchemaNode(Whole(1, 5))
+
 
 EVEN = CheckedBy(lambda number: "must be even" if number % 2 else None)
 
@@ -27,6 +33,8 @@ class Section:
     mode: Literal["slow", "fast"] = "slow"
     colour: Annotated[str, Choice("red", "blue")] = "red"
     enabled: bool = True
+    port: Annotated[Any, SchemaAt("opsapp.web.fields.Whole")] = 1
+    parts: Annotated[tuple[Annotated[JsonObject, SchemaAt("tests.unit.test_sections.PartSchema")], ...], Most(2)] = ()
     inner: Inner = field(default_factory=Inner)
 
     @staticmethod
@@ -61,6 +69,8 @@ def test_lists_are_tuples_and_sections_within_are_values():
         ({"name": "a", "mode": "fast"}, {"mode": "fast needs a size"}),
         ({"name": "a", "colour": "green"}, {"colour": "must be one of red, blue"}),
         ({"name": "a", "enabled": 1}, {"enabled": "must be true or false"}),
+        ({"name": "a", "port": "x"}, {"port": "must be an integer"}),
+        ({"name": "a", "parts": [{"size": 9}]}, {"parts.0.size": "must be 1 to 5"}),
         ({"name": "a", "inner": {"factor": 2}}, {"inner.factor": "must be 0 to 1"}),
     ],
 )

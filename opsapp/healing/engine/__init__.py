@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from opsapp.approvals.engine import IApprovalKind
 from opsapp.audit.interfaces import IAnchored
 from opsapp.automations.interfaces import IAutomationEdited
+from opsapp.healing.config import HealingSettings
 from opsapp.healing.resources.rules import automation_edited
 from opsapp.maintenance.interfaces import IWindowEnded
 from opsapp.monitoring.interfaces import IRootCauses, IWarRoomSection
@@ -63,9 +64,9 @@ def start(node: Node) -> None:
         "healing-chaos", lambda: node.transact(revert_due), every=5.0, wake=(faults.QUEUE,), lease="healing"
     )
     node.supervisor.add("healing-offline", engine.give_policies, every=5.0, lease="healing")
-    every = node.config["healing"]["discovery"]["every_s"]
+    every = node.config[HealingSettings].discovery.every_s
     node.supervisor.add("healing-discovery", lambda: discovery.step(node), every=every, lease="healing")
-    every = node.config["healing"]["prediction"]["every_s"]
+    every = node.config[HealingSettings].prediction.every_s
     node.supervisor.add("healing-prediction", lambda: forecasts.step(node), every=every, lease="healing")
     anchors.start(node)
     node.supervisor.add("healing-governor", engine.govern, every=60.0, lease="healing")

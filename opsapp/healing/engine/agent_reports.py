@@ -49,7 +49,7 @@ def report_local(context: PipelineContext, outcome: Mapping[str, Any]) -> None:
         return
     record = _record(context, outcome, event, began)
     if record["executed"]:
-        suggestions.after_outcome(context.healing, record, context.world.thresholds, context.now)
+        suggestions.after_outcome(context.healing, record, context.world.settings, context.now)
     if not outcome.get("escalated"):  # the last step of its case
         if ending.tells(record["outcome"], record["reason"]):
             notifications.unresolved(context, record, record["outcome"], record["reason"])

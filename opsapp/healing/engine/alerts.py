@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic import alerts, rules
 from opsapp.healing.logic.alerts import AlertState
 from opsapp.healing.stages.correlation import ROOT_CAUSE
@@ -59,7 +60,7 @@ class Evaluation(NamedTuple):
 class Alerts:
     """One node's evaluation. `past(rule_id, target)` reads a snapshot of the case book."""
 
-    def __init__(self, readings: LiveReadings, settings: Mapping[str, Any]):
+    def __init__(self, readings: LiveReadings, settings: HealingSettings):
         self.readings = readings
         self.settings = settings
         self.rules: list[Compiled] = []
@@ -235,7 +236,7 @@ class Alerts:
         if past is not None and _resumes(past):
             return RESUMED_S
         if past is not None and past.outcome == "suppressed":
-            return float(min(self.settings["absorption_window_s"], one.rule["cooldown_s"]))
+            return float(min(self.settings.absorption_window_s, one.rule["cooldown_s"]))
         return float(one.rule["cooldown_s"])
 
 

@@ -9,10 +9,11 @@ import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from opsapp.audit.resources import written
 from opsapp.automations.engine.webhook_sender import WebhookSender
+from opsapp.healing.config import AnchorSettings, HealingSettings
 from opsapp.healing.logic.chain import ChainVerdict
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.ledger import Ledger
@@ -41,12 +42,12 @@ class Anchor(NamedTuple):
 def start(node: Node) -> None:
     wanted = settings(node)
     if wanted is not None:
-        node.supervisor.add("ledger-anchor", lambda: step(node), every=seconds(wanted["every"]), lease="healing")
+        node.supervisor.add("ledger-anchor", lambda: step(node), every=seconds(wanted.every), lease="healing")
 
 
-def settings(node: Node) -> dict[str, Any] | None:
-    wanted = node.config["healing"]["ledger"]["anchor"]
-    return wanted if wanted["file"] or wanted["url"] else None
+def settings(node: Node) -> AnchorSettings | None:
+    wanted = node.config[HealingSettings].ledger.anchor
+    return wanted if wanted.file or wanted.url else None
 
 
 def step(node: Node) -> bool:
@@ -57,10 +58,10 @@ def step(node: Node) -> bool:
         return False
     line = json.dumps(node.transact(_present, int(node.clock.now()))._asdict())
     try:
-        if wanted["file"]:
-            node.lane("anchors", 1).run(_append, wanted["file"], line)
-        else:
-            _send(WebhookSender(node), wanted["url"], line)
+        if wanted.file:
+            node.lane("anchors", 1).run(_append, wanted.file, line)
+        elif wanted.url:
+            _send(WebhookSender(node), wanted.url, line)
     except (OSError, ValueError, UpstreamFailed) as problem:  # ValueError: no request can be made of the URL
         log.error("the ledger's anchor was not written: %s", problem)
     return False
@@ -89,7 +90,7 @@ def _send(caller: WebhookSender, url: str, line: str) -> None:
 def anchors(node: Node) -> Iterator[Anchor]:
     """What the file says, oldest first; nothing where there is none."""
     wanted = settings(node)
-    path = Path(wanted["file"]) if wanted is not None and wanted["file"] else None
+    path = Path(wanted.file) if wanted is not None and wanted.file else None
     if path is None or not path.exists():
         return
     with path.open("rb") as file:

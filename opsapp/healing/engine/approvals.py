@@ -18,6 +18,7 @@ from opsapp.healing.stages import execution, planning
 from opsapp.healing.stages.planning import Plan
 from opsapp.healing.stages.trust import effective
 from opsapp.healing.stages.world import World
+from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 
 from . import entries, line, notifications, steps
@@ -38,7 +39,7 @@ def ask(context: PipelineContext, case: Case, plan: Plan) -> None:
         reason=f"{case.fields['rule_id']}: {case.fields['condition']}",
         requested_by="healing",
         now=context.now,
-        expiry_s=context.world.settings["approval_expiry_s"],
+        expiry_s=float(node_of(context.root).config["approvals"]["expiry_s"]),
         about={"case_id": case.fields["id"], "ledger_id": entry},
     )
     context.ledger.update(context.root, entry, approval_id=approval.__name__)

@@ -99,7 +99,7 @@ def _absorb_late(context: PipelineContext, case: Case, event: dict[str, Any]) ->
         late = {**late, rule_id: entry["id"]}
     counted = {**case.fields["events"], rule_id: case.fields["events"].get(rule_id, 0) + 1}
     case.set(late=late, events=counted)
-    context.book.schedule(case, case.fields["opened_at"] + context.world.settings["absorption_window_s"])
+    context.book.schedule(case, case.fields["opened_at"] + context.world.settings.absorption_window_s)
 
 
 def end_late(context: PipelineContext, case: Case) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opsapp.healing.logic.thresholds import Thresholds
+from opsapp.healing.config import HealingSettings
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import TRUST
 from opsapp.lib.problems import NotFound
@@ -15,8 +15,8 @@ from .dependencies import graph_shown
 from .failures import failing_of
 
 
-def trust(root: Root, at: int, thresholds: Thresholds) -> list[dict[str, Any]]:
-    return [state.plain(at, thresholds) for _, state in readable(healing_of(root)["trust"], TRUST)]
+def trust(root: Root, at: int, settings: HealingSettings) -> list[dict[str, Any]]:
+    return [state.plain(at, settings) for _, state in readable(healing_of(root)["trust"], TRUST)]
 
 
 def rules(root: Root) -> list[dict[str, Any]]:

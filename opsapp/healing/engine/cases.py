@@ -79,7 +79,7 @@ def _plan(context: PipelineContext, case: Case) -> bool:
 def _waits_for_host(context: PipelineContext, case: Case, plan: Plan) -> bool:
     """A host that is silent gets as long as a command would: after a restart of ours nobody has been heard yet."""
     since = case.fields["waits_since"] or context.now
-    patient = context.now - since < context.world.settings["command_expiry_s"]
+    patient = context.now - since < context.world.settings.command_expiry_s
     if not plan.reason.startswith(planning.OFFLINE) or not patient:
         case.set(waits_since=None)
         return False

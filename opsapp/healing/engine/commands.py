@@ -45,9 +45,9 @@ def ask(context: PipelineContext, fields: Mapping[str, Any], phase: str, params:
         "timeout": timeout,
         **params,
     }
-    expiry = context.world.settings["command_expiry_s"]
+    expiry = context.world.settings.command_expiry_s
     if phase in ("rollback", "confirm") and action is not None and action.armed_s:
-        expiry += context.world.settings["confirm_s"] + RETURN_S
+        expiry += context.world.settings.confirm_s + RETURN_S
     return context.fleet.send(
         context.root, fields["host"], "heal", wanted, timeout=timeout, expiry=expiry, by="healing"
     )
@@ -91,7 +91,7 @@ def overdue(context: PipelineContext, fields: Mapping[str, Any]) -> dict[str, An
     action = ACTIONS.get(fields["action"])
     if fields["host"] == SERVER or action is None:
         return None
-    wait = action.timeout + context.world.settings["command_expiry_s"] + context.world.settings["answer_wait_s"]
+    wait = action.timeout + context.world.settings.command_expiry_s + context.world.settings.answer_wait_s
     if context.now - (fields.get("sent_at") or context.now) <= wait:
         return None
     said = "no answer of the host: nobody can tell whether it was done"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from opsapp.healing.config import HealingSettings
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import TRUST, drop_rule, put_rule
+from opsapp.runtime.config import Configuration
 from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import readable
 from opsapp.tree.damage import Damage
@@ -15,12 +14,12 @@ from opsapp.tree.root import Root
 from .default_rules import DEFAULT_RULES, complete
 
 
-def declare(root: Root, config: Mapping[str, Any]) -> None:
+def declare(root: Root, config: Configuration) -> None:
     """Bring the store to what is declared. A rule that is declared no more goes; one edited by the API stays edited."""
-    healing, settings = healing_of(root), config["healing"]
+    healing, settings = healing_of(root), config[HealingSettings]
     now = node_of(root).clock.now()
-    wanted = {rule["id"]: ("yaml", complete(rule)) for rule in settings["rules"]}
-    if settings["default_rules"]:
+    wanted = {rule["id"]: ("yaml", complete(rule)) for rule in settings.rules}
+    if settings.default_rules:
         for rule_id, fields in DEFAULT_RULES.items():
             wanted.setdefault(rule_id, ("default", complete({"initial_level": "notify", **fields})))
     damaged: list[Damage] = []
@@ -36,4 +35,4 @@ def declare(root: Root, config: Mapping[str, Any]) -> None:
         present = rules.get(rule_id)
         if present is None or present.source != "api":
             put_rule(root, rule_id, fields, source=source, now=now)
-    healing["dependencies"].declare(settings["dependencies"], "yaml")
+    healing["dependencies"].declare(list(settings.dependencies), "yaml")

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic.cofailure import Pair, candidates
 from opsapp.healing.resources import healing_of
 from opsapp.monitoring.resources import incidents_of, monitors_of
@@ -32,7 +33,7 @@ NO_FAILURE = ("withdrawn", "absorbed")
 
 def step(node: Node) -> bool:
     """Read page by page, think in a lane's thread, suggest."""
-    together = float(node.config["healing"]["discovery"]["together_s"])
+    together = float(node.config[HealingSettings].discovery.together_s)
     times = failures_since(node, node.clock.now() - LOOK_BACK_S, together)
     span = node.clock.now() - min((found[0] for found in times.values()), default=node.clock.now())
     pairs = node.lane("discovery", 1).run(candidates, times, span, together)

@@ -73,7 +73,7 @@ def finish_step(
     if record["executed"]:
         step = (ledger.judged(record), case.fields.get("definition"))
         case.set(tried=(*case.fields.get("tried", ()), step))
-        suggestions.after_outcome(context.healing, record, context.world.thresholds, context.now)
+        suggestions.after_outcome(context.healing, record, context.world.settings, context.now)
     if not on:
         evidence.count_case(context, [Tried(*step) for step in case.fields.get("tried", ())], record)
         if ending.tells(outcome, reason) and not case.fields.get("manual"):

@@ -15,7 +15,7 @@ from .context import PipelineContext
 def count_trigger(context: PipelineContext, rule_id: str) -> None:
     state = context.healing["trust"].get(rule_id)
     if state is not None:
-        promotion = context.world.thresholds.promotion
+        promotion = context.world.settings.promotion
         _evaluate(context, state, governor.triggered(state.trust, context.now, promotion))
 
 
@@ -28,11 +28,11 @@ def count_case(
     result = state and comes_to(tried, last["outcome"], state.trust.definition)
     if state is None or result is None:
         return
-    thresholds = context.world.thresholds
+    settings = context.world.settings
     if alone_at is None:
-        trust, change = governor.recorded(state.trust, result, context.now, thresholds)
+        trust, change = governor.recorded(state.trust, result, context.now, settings)
     else:
-        trust, change = governor.reported(state.trust, result, alone_at, context.now, thresholds)
+        trust, change = governor.reported(state.trust, result, alone_at, context.now, settings)
     if change is not None:
         state.become(context.root, trust, cause=change.cause, now=context.now)
         suggestions.demoted(context.healing["suggestions"], change, last["id"], context.now)
@@ -42,8 +42,8 @@ def count_case(
 
 def _evaluate(context: PipelineContext, state: Any, trust: governor.Trust) -> None:
     """After every trigger and case."""
-    thresholds = context.world.thresholds
-    trust, change = governor.evaluate(trust, context.now, thresholds.promotion)
+    settings = context.world.settings
+    trust, change = governor.evaluate(trust, context.now, settings.promotion)
     state.become(context.root, trust, cause=change.cause if change else "edit", now=context.now)
     context.world.trust = {**context.world.trust, trust.rule_id: trust}
-    suggestions.after_trigger(context.healing["suggestions"], trust, thresholds.promotion, context.now)
+    suggestions.after_trigger(context.healing["suggestions"], trust, settings.promotion, context.now)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opsapp.agents.resources import agents_of
+from opsapp.healing.config import HealingSettings, PredictionSettings
 from opsapp.healing.logic import forecast as figures
 from opsapp.healing.logic import rules as logic
 from opsapp.healing.logic.forecast import DAY, Forecast, Point
@@ -76,7 +77,7 @@ def limits_of(rules: Mapping[str, Mapping[str, Any]]) -> list[RuleThreshold]:
 
 def step(node: Node) -> bool:
     """Look at every agent; commit what was found."""
-    section, now = node.config["healing"]["prediction"], node.clock.now()
+    section, now = node.config[HealingSettings].prediction, node.clock.now()
     inventory, rules = node.transact(subjects)
     limits = limits_of(rules)
     rows, news = [], []
@@ -120,7 +121,7 @@ def examine(
     seen: list[MetricHistory],
     limits: list[RuleThreshold],
     rules: Mapping[str, Mapping[str, Any]],
-    section: Mapping[str, Any],
+    section: PredictionSettings,
     now: float,
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """In a lane's thread: (forecasts, what is worth an event or a suggestion)."""
@@ -151,10 +152,10 @@ def _is_about(limit: RuleThreshold, seen: MetricHistory, rule: Mapping[str, Any]
     return bool(limit.condition.bindings([seen.metric]))
 
 
-def _usual_threshold(metric: str, section: Mapping[str, Any]) -> float | None:
+def _usual_threshold(metric: str, section: PredictionSettings) -> float | None:
     """Of a metric that no rule is about."""
-    thresholds = section["thresholds"]
-    return thresholds.get("disk_percent" if metric.startswith("disk.") else metric)
+    name = "disk_percent" if metric.startswith("disk.") else metric
+    return getattr(section.thresholds, name, None)
 
 
 def _mount(metric: str) -> str | None:
@@ -181,7 +182,7 @@ def _whole(time: float | None) -> int | None:
 
 
 def _news_of(
-    seen: MetricHistory, found: Forecast, matching: list[RuleThreshold], section: Mapping[str, Any], now: float
+    seen: MetricHistory, found: Forecast, matching: list[RuleThreshold], section: PredictionSettings, now: float
 ) -> Iterator[dict[str, Any]]:
     """A suggestion, and where it is near a warning event for every rule about the metric; nothing where the threshold
     is met already."""
@@ -191,10 +192,10 @@ def _news_of(
     message = (
         f"{seen.member.name}: {seen.metric} reaches {found.threshold:g} in about {hours:.0f} h, now {found.now:g}."
     )
-    if found.within(section["warn_h"] * HOUR, now):
+    if found.within(section.warn_h * HOUR, now):
         for limit in matching:
             yield _event("prediction", seen, limit, found.now - 3 * found.spread, now, message)
-    if found.within(max(section["warn_h"], section["suggest_h"]) * HOUR, now):
+    if found.within(max(section.warn_h, section.suggest_h) * HOUR, now):
         yield _suggestion("capacity_forecast", seen, matching, message, f"{int(found.hits_at // WEEK)}")
 
 

@@ -73,7 +73,7 @@ def _sick(root: Root, healing: Healing, components: list[dict[str, Any]], now: f
 
 def _braked(healing: Healing, world: World) -> list[str]:
     """The brake of the whole fleet, or of each rule, site and target that has used up its heals of the hour."""
-    limits = world.settings["brake"]
+    limits = world.settings.brake
     fleet = brake.pulled(world.load("", "")._replace(rule=0, site=0, target=0), limits)
     if fleet:
         return [f"brake: {fleet}"]

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opsapp.agents.engine import give_policies, policies_of
+from opsapp.healing.config import HealingSettings
 from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.stages import alone
 from opsapp.lib.problems import NotFound
@@ -66,20 +67,20 @@ def give(
     leases.check(root, "healing")
     node, healing = node_of(root), healing_of(root)
     now = node.clock.now()
-    seen, section = world.build(root, now, inventory, failing), node.config["healing"]["offline_policies"]
+    seen, section = world.build(root, now, inventory, failing), node.config[HealingSettings].offline_policies
     hosts = sum(1 for member in inventory if member.is_agent)
     found: dict[str, Held] = {}
     for member in agents:
         host = seen.hosts[str(member.agent_id)]
-        policies = alone.policies(host, member.names, member.tags, seen) if section["enabled"] else []
+        policies = alone.policies(host, member.names, member.tags, seen) if section.enabled else []
         terms: dict[str, Any] = {
             "policies": policies,
-            "offline_after_s": section["offline_after_s"] or SILENT_INTERVALS * member.interval,
+            "offline_after_s": section.offline_after_s or SILENT_INTERVALS * member.interval,
             "budget": alone.budget_share(seen.settings, hosts),
         }
         present = held.get(host.agent_id) or _read(root, host.agent_id)
-        if present is not None and _is_news(present, terms, now, section["expires_s"]):
-            present = Held(terms, now + section["expires_s"])
+        if present is not None and _is_news(present, terms, now, section.expires_s):
+            present = Held(terms, now + section.expires_s)
             give_policies(root, host.agent_id, **terms, expires_at=present.expires_at)
             _remember(healing, host.agent_id, [policy["rule_id"] for policy in policies])
         if present is not None:

@@ -12,7 +12,7 @@ from zope.interface import Interface
 
 from opsapp.agents.engine import take_outcomes
 from opsapp.agents.resources import outcomes_wait
-from opsapp.healing.logic.thresholds import thresholds_of
+from opsapp.healing.config import HealingSettings
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import Case, case_of
 from opsapp.healing.resources.rules import TRUST, IRuleReader
@@ -31,7 +31,6 @@ from .context import PipelineContext, Worked
 from .fleet_access import IFleetAccess, fleet_access
 from .inventory import Inventory
 from .readings import LiveReadings
-from .settings import settings_of
 
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node
@@ -58,7 +57,7 @@ class HealingEngine:
     def __init__(self, node: Node):
         self.node = node
         self.readings = LiveReadings(node.series.live)
-        self.alerts = Alerts(self.readings, settings_of(node))
+        self.alerts = Alerts(self.readings, node.config[HealingSettings])
         self.pasts: dict[tuple[str, str], Past] = {}
         self.alerts.past = lambda rule_id, target: self.pasts.get((rule_id, target))
         self.refreshed_at = float("-inf")
@@ -112,7 +111,7 @@ class HealingEngine:
             self.alerts.dirty.update(fresh.keys() ^ self.readings.members.keys())  # what is new, and what is gone
             self.readings.members = fresh
         self.alerts.pause(seen["paused"])
-        self.alerts.settings = settings_of(self.node)
+        self.alerts.settings = self.node.config[HealingSettings]
         if first:
             self.pasts.update(seen["pasts"])
             self.alerts.restored.update(seen["pasts"])
@@ -315,7 +314,7 @@ def drop_case(root: Root, now: float, inventory: Inventory, failing: Mapping[str
 
 def govern(root: Root, now: float) -> None:
     """Trust, each minute: triggers grow old, ceilings and evidence may have changed."""
-    healing, promotion = healing_of(root), thresholds_of(node_of(root).config["healing"]).promotion
+    healing, promotion = healing_of(root), node_of(root).config[HealingSettings].promotion
     for _, state in readable(healing["trust"], TRUST):
         trust, change = governor.evaluate(state.trust, now, promotion)
         if change is not None or now - state.trust.last_evaluated >= 30:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic import onsets
 from opsapp.healing.logic import rules as logic
 from opsapp.healing.logic.graph import Graph, GraphNode, mistakes
@@ -88,7 +89,7 @@ def replay(node: Node, days: float, change: PolicyChange) -> dict[str, Any]:
 def present(root: Root) -> tuple[World, list[Member]]:
     """The present policy as plain values: nothing of the world that would still ask the store."""
     world = world_now(root)
-    kept = ("now", "rules", "trust", "settings", "thresholds", "graph", "hosts", "server")
+    kept = ("now", "rules", "trust", "settings", "graph", "hosts", "server")
     policy = {name: getattr(world, name) for name in kept}
     return World(**policy), fleet_access(root).inventory(root)
 
@@ -118,9 +119,9 @@ def compare(
     for entry in entries:
         events += entry["events"]
         at = entry["created_at"]
-        while first < len(entries) and entries[first]["created_at"] < at - world.settings["absorption_window_s"]:
+        while first < len(entries) and entries[first]["created_at"] < at - world.settings.absorption_window_s:
             first += 1
-        failing = _failing(entries, first, at + world.settings["hold_s"])
+        failing = _failing(entries, first, at + world.settings.hold_s)
         now = _led_to(entry, world, inventory, failing)
         then = ("nothing", None) if entry["id"] in gone else _led_to(entry, changed, inventory, failing)
         if now != then:
@@ -160,13 +161,13 @@ def _timing(rule: Mapping[str, Any]) -> onsets.Timing:
     return onsets.Timing(seconds(rule["for"]), float(rule["cooldown_s"]))
 
 
-def _fired(entry: Mapping[str, Any], settings: Mapping[str, Any]) -> onsets.Fired:
+def _fired(entry: Mapping[str, Any], settings: HealingSettings) -> onsets.Fired:
     """When an entry's event came, and how long its condition is known to have held. What was verified would have gone
     on without the heal; what had a case was held first."""
     outcome, at = entry["outcome"], float(entry["created_at"])
-    came = at if outcome in AT_ONCE else at - settings["hold_s"]
+    came = at if outcome in AT_ONCE else at - settings.hold_s
     until = float("inf") if outcome == "verified" else float(entry["finished_at"] or at)
-    most = settings["absorption_window_s"] if outcome == "suppressed" else float("inf")
+    most = settings.absorption_window_s if outcome == "suppressed" else float("inf")
     return onsets.Fired(came, until, outcome in ("verified", "withdrawn"), most)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
+from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic.graph import Graph
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages import correlation
@@ -21,7 +22,6 @@ from . import failures, world
 from .fleet_access import fleet_access
 from .inventory import Inventory
 from .pipeline import HealingEngine, IHealingEngine
-from .settings import settings_of
 
 
 def causes_of(root: Root, targets: Collection[str], now: float) -> dict[str, str]:
@@ -84,7 +84,7 @@ def _hanging(graph: Graph, targets: Collection[str]) -> Collection[str]:
 
 
 def _failing(root: Root, inventory: Inventory, graph: Graph, now: float) -> set[str]:
-    window = settings_of(node_of(root))["absorption_window_s"]
+    window = node_of(root).config[HealingSettings].absorption_window_s
     failing = failures.failing_of(root, inventory, graph.nodes, {}, now, window)
     failing.update(name for name, _ in failures.down(root))
     return failing | {member.name for member in inventory if member.is_agent and not member.online}

@@ -16,6 +16,7 @@ import gevent
 
 from opsapp.agents.engine.executor import executor_of
 from opsapp.automations.engine.webhook_sender import WebhookSender
+from opsapp.healing.config import HealingSettings
 from opsapp.healing.resources import healing_of
 from opsapp.lib.problems import StoreAway
 from opsapp.runtime import leases
@@ -116,7 +117,7 @@ class ServerActionRunner:
             "output": True,
             "action_type": params.get("action_type"),
             "params": params.get("params", {}),
-            "protected": list(self.node.config["healing"]["protected"]["processes"]),
+            "protected": list(self.node.config[HealingSettings].protected.processes),
         }
         result = executor_of(self.node).run(deed_id, asked)
         return ran(result, row["timeout"], stopping=self.stopping)

@@ -121,7 +121,7 @@ def _after_snapshot(context: PipelineContext, case: Case, answer: dict[str, Any]
     context.ledger.update(context.root, case.fields["entry_id"], executed=True)
     # What can cut the host off is undone by its agent, unless it is told in time that it was verified: after settling,
     # verifying, and as long as a confirmation may take to reach a host that only polls.
-    confirmed = context.world.settings["confirm_s"]
+    confirmed = context.world.settings.confirm_s
     arm = (
         {"arm_s": measuring.settle_of(context, case) + measuring.patience_of(context, case) + confirmed}
         if action.armed_s

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from opsapp.healing.config import HealingSettings, PromotionSettings
 from opsapp.healing.logic import effectiveness
 from opsapp.healing.logic.rules import names_of
-from opsapp.healing.logic.thresholds import Promotion, Thresholds
 from opsapp.healing.resources import Healing
 from opsapp.healing.resources.ledger import held
 from opsapp.healing.resources.suggestions import Suggestions
@@ -32,7 +32,7 @@ def demoted(suggestions: Suggestions, change: Change, entry_id: int, now: float)
     )
 
 
-def after_trigger(suggestions: Suggestions, trust: Trust, promotion: Promotion, now: float) -> None:
+def after_trigger(suggestions: Suggestions, trust: Trust, promotion: PromotionSettings, now: float) -> None:
     """A rule that only watches and would have fired often could do more, but only a person may let it."""
     triggers = governor.triggers_at_level(trust, now, promotion)
     if trust.current_level in ("observation", "dry-run") and triggers >= promotion.triggers:
@@ -47,12 +47,12 @@ def after_trigger(suggestions: Suggestions, trust: Trust, promotion: Promotion, 
         )
 
 
-def after_outcome(healing: Healing, record: Mapping[str, Any], thresholds: Thresholds, now: float) -> None:
+def after_outcome(healing: Healing, record: Mapping[str, Any], settings: HealingSettings, now: float) -> None:
     """Something was executed: does it come back all the time, does it help at all?"""
     suggestions, ledger = healing["suggestions"], healing["ledger"]
     rule_id, action, condition = record["rule_id"], record["action_type"], record["condition"]
     own, fleet = ledger.history(action, condition, record["target"])
-    doubt = effectiveness.against(own, fleet, now, thresholds.skip)
+    doubt = effectiveness.against(own, fleet, now, settings.skip)
     if doubt:
         host = names_of(record["target"])[-1]
         suggestions.suggest(
@@ -63,7 +63,7 @@ def after_outcome(healing: Healing, record: Mapping[str, Any], thresholds: Thres
             evidence=f"{action}|{condition}|{host}",
             now=now,
         )
-    recurrence = thresholds.recurrence
+    recurrence = settings.recurrence
     heals = _heals_within(healing, rule_id, record["target"], now - recurrence.window_s, recurrence.heals)
     if heals >= recurrence.heals:
         suggestions.suggest(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic.windows import ActiveWindow, effect_of
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages.correlation import spread
@@ -9,8 +10,6 @@ from opsapp.maintenance.engine import active_windows
 from opsapp.runtime.node import node_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
-
-from .settings import settings_of
 
 
 def source(root: Root, now: float) -> list[ActiveWindow]:
@@ -23,8 +22,8 @@ def source(root: Root, now: float) -> list[ActiveWindow]:
 
 def ended(root: Root, now: float) -> None:
     """An `IWindowEnded`: what was queued is looked at again, spread over time; another window may hold it still."""
-    book, settings = healing_of(root).book, settings_of(node_of(root))
+    book, settings = healing_of(root).book, node_of(root).config[HealingSettings]
     for case in book.all_open():
         if case.fields["queued"]:
-            book.schedule(case, now + spread(case.fields["id"], settings["queue_spread_s"]))
+            book.schedule(case, now + spread(case.fields["id"], settings.queue_spread_s))
     wake_after_commit(root, "healing")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from zope.interface import Interface
 
+from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic.brake import Load
-from opsapp.healing.logic.thresholds import thresholds_of
 from opsapp.healing.logic.windows import ActiveWindow
 from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.resources.rules import TRUST
@@ -26,7 +26,6 @@ from .inventory import Inventory
 from .measurements import Measurements
 from .readings import LiveReadings
 from .server_actions import own_tools
-from .settings import settings_of
 
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node
@@ -43,7 +42,7 @@ class IWindowSource(Interface):
 def build(root: Root, now: float, inventory: Inventory, failing: Mapping[str, Any]) -> World:
     """The present world. `inventory` and `failing` come from what the caller sees."""
     healing, node = healing_of(root), node_of(root)
-    settings, graph = settings_of(node), healing["dependencies"].graph()
+    settings, graph = node.config[HealingSettings], healing["dependencies"].graph()
     failing = {target: rules for target, rules in failing.items() if inventory.holds(target)}
     trust = {name: state.trust for name, state in readable(healing["trust"], TRUST)}  # no rule acts without its own
     readings: LiveReadings | None = node.registry.queryUtility(ILiveReadings)
@@ -54,9 +53,8 @@ def build(root: Root, now: float, inventory: Inventory, failing: Mapping[str, An
         rules=rules,
         trust=trust,
         settings=settings,
-        thresholds=thresholds_of(settings),
         graph=graph,
-        failing=failing_of(root, inventory, graph.nodes, failing, now, settings["absorption_window_s"]),
+        failing=failing_of(root, inventory, graph.nodes, failing, now, settings.absorption_window_s),
         windows=_windows(root, now),
         hosts=inventory.hosts,
         server=Host(SERVER, SERVER, usable=_own_tools(node.config), native=False),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from opsapp.healing.config import BrakeSettings, HealsPerHour
 
 SICK_FROM = 5  # with fewer sick targets a percentage says nothing
 HOUR = 3600.0
@@ -22,20 +23,19 @@ class Load(NamedTuple):
     targets: int = 0
 
 
-def pulled(load: Load, limits: Mapping[str, Any]) -> str | None:
+def pulled(load: Load, limits: BrakeSettings) -> str | None:
     """Why the brake is on, or None."""
-    rates = limits["max_heals_per_hour"]
-    for scope, limit in {**rates, "target": of_target(rates)}.items():
-        done = getattr(load, scope)
+    rates = limits.max_heals_per_hour
+    for scope in ("fleet", "site", "rule", "target"):
+        done, limit = getattr(load, scope), of_target(rates) if scope == "target" else getattr(rates, scope)
         if done >= limit:
             return f"{done} heals within an hour, the limit for one {scope} is {limit}"
     percent = 100 * load.sick / load.targets if load.targets else 0.0
-    if load.sick >= SICK_FROM and percent > limits["max_unhealthy_percent"]:
-        return f"{percent:.0f} % of all targets are sick, the limit is {limits['max_unhealthy_percent']} %"
+    if load.sick >= SICK_FROM and percent > limits.max_unhealthy_percent:
+        return f"{percent:.0f} % of all targets are sick, the limit is {limits.max_unhealthy_percent} %"
     return None
 
 
-def of_target(rates: Mapping[str, Any]) -> int:
+def of_target(rates: HealsPerHour) -> int:
     """One target may use up a part of what its rule may do: a unit that flaps must not stop the heals of all others."""
-    limit = rates.get("target")
-    return math.ceil(OF_RULE * rates["rule"]) if limit is None else int(limit)
+    return math.ceil(OF_RULE * rates.rule) if rates.target is None else rates.target

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 
-from .thresholds import Cusum
+from opsapp.healing.config import CusumSettings
 
 
-def added(value: float, verified: bool, limits: Cusum) -> float:
+def added(value: float, verified: bool, limits: CusumSettings) -> float:
     """The sum after one more case."""
     good, bad = (limits.good, limits.bad) if verified else (1 - limits.good, 1 - limits.bad)
     return max(0.0, value + math.log(bad / good))

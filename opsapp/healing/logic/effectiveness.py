@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .thresholds import DAY, Skip
-
-MOST_HOSTS = 10  # a tally of the fleet remembers so many
+from opsapp.healing.config import DAY, MOST_HOSTS, SkipSettings
 
 
 class OutcomeTally(NamedTuple):
@@ -34,7 +32,7 @@ def tried(tally: OutcomeTally, now: float) -> OutcomeTally:
     return tally._replace(tried_at=max(tally.tried_at, now))
 
 
-def counted(tally: OutcomeTally, verified: bool, host: str, now: float, skip: Skip) -> OutcomeTally:
+def counted(tally: OutcomeTally, verified: bool, host: str, now: float, skip: SkipSettings) -> OutcomeTally:
     """With one more outcome."""
     aged = weighed(tally, now, skip)
     others = [other for other in tally.hosts if other[0] != host]
@@ -54,22 +52,22 @@ class Weighed(NamedTuple):
     total: float
 
 
-def weighed(tally: OutcomeTally, now: float, skip: Skip) -> Weighed:
+def weighed(tally: OutcomeTally, now: float, skip: SkipSettings) -> Weighed:
     """What the outcomes weigh now: each half after `half_life_s`."""
     left = _left(now - tally.at, skip)
     return Weighed(tally.weight_verified * left, tally.weight * left)
 
 
-def _left(age: float, skip: Skip) -> float:
+def _left(age: float, skip: SkipSettings) -> float:
     return float(0.5 ** (max(0.0, age) / skip.half_life_s))
 
 
-def enough(tally: OutcomeTally, now: float, skip: Skip) -> bool:
+def enough(tally: OutcomeTally, now: float, skip: SkipSettings) -> bool:
     """Whether these are outcomes enough to judge by, and on average no older than a half-life."""
     return tally.total >= skip.outcomes and weighed(tally, now, skip).total >= skip.outcomes / 2
 
 
-def against(host: OutcomeTally, fleet: OutcomeTally, now: float, skip: Skip) -> str:
+def against(host: OutcomeTally, fleet: OutcomeTally, now: float, skip: SkipSettings) -> str:
     """What speaks against a step, in words with its numbers; "" when it may be tried.
 
     The host is judged by its own outcomes, where there are enough of them; else by the fleet's, where enough hosts have
@@ -83,7 +81,7 @@ def against(host: OutcomeTally, fleet: OutcomeTally, now: float, skip: Skip) -> 
     return ""
 
 
-def _said(tally: OutcomeTally, where: str, now: float, skip: Skip) -> str:
+def _said(tally: OutcomeTally, where: str, now: float, skip: SkipSettings) -> str:
     verified, total = weighed(tally, now, skip)
     again = tally.tried_at + skip.retry_s - now
     if verified / total >= skip.rate or again <= 0:

@@ -14,11 +14,11 @@ from BTrees.IOBTree import IOBTree
 from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
+from opsapp.healing.config import HealingSettings, SkipSettings
 from opsapp.healing.logic import chain, effectiveness
 from opsapp.healing.logic.chain import ChainVerdict
 from opsapp.healing.logic.effectiveness import OutcomeTally
 from opsapp.healing.logic.rules import names_of, told_of
-from opsapp.healing.logic.thresholds import Skip, thresholds_of
 from opsapp.healing.stages import ledger as stage
 from opsapp.runtime.chainkey import chain_key
 from opsapp.runtime.events import emit
@@ -147,7 +147,7 @@ class Ledger(Folder):
         self.open.remove(entry_id)
         self._chain(record, key)
         if record["executed"]:
-            self._count(record, now, thresholds_of(node_of(root).config["healing"]).skip)
+            self._count(record, now, node_of(root).config[HealingSettings].skip)
         self.tell(root, record)
         return record
 
@@ -196,7 +196,7 @@ class Ledger(Folder):
             _add(self.by_target, name, entry_id)
             _add(self.by_both, (rule_id, name), entry_id)
 
-    def _count(self, record: dict[str, Any], now: float, skip: Skip) -> None:
+    def _count(self, record: dict[str, Any], now: float, skip: SkipSettings) -> None:
         """What was executed belongs to the figures of its action: everywhere, on its host, on its very target."""
         verified, total = stage.counts(record)
         host = names_of(record["target"])[-1]

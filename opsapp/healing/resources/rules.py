@@ -7,9 +7,9 @@ from typing import Any
 from zope.interface import Interface
 
 from opsapp.automations.resources import digests
+from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic import rules as logic
 from opsapp.healing.logic.levels import lowest
-from opsapp.healing.logic.thresholds import Thresholds, thresholds_of
 from opsapp.healing.stages.trust import Trust, evidence, needs, redefine
 from opsapp.lib.problems import Conflict
 from opsapp.runtime.events import emit
@@ -91,7 +91,7 @@ class TrustState(Record):
     def __init__(self, trust: Trust):
         self.trust = trust
 
-    def plain(self, now: float, thresholds: Thresholds) -> dict[str, Any]:
+    def plain(self, now: float, settings: HealingSettings) -> dict[str, Any]:
         trust = self.trust
         return {
             "rule_id": trust.rule_id,
@@ -102,8 +102,8 @@ class TrustState(Record):
             "promotion_count": trust.promotion_count,
             "demotion_count": trust.demotion_count,
             "last_evaluated": int(trust.last_evaluated),
-            "evidence": evidence(trust, now, thresholds),
-            "needs": needs(trust, now, thresholds.promotion),
+            "evidence": evidence(trust, now, settings),
+            "needs": needs(trust, now, settings.promotion),
         }
 
     def become(self, root: Root, trust: Trust, *, cause: str, now: float) -> None:
@@ -112,8 +112,8 @@ class TrustState(Record):
         if before.current_level != trust.current_level:
             root["api"]["healing"].book.review(root, trust.rule_id, now)
         if (before.current_level, before.ceiling) != (trust.current_level, trust.ceiling):
-            thresholds = thresholds_of(node_of(root).config["healing"])
-            emit(root, "trust", {**self.plain(now, thresholds), "old_level": before.current_level, "cause": cause})
+            settings = node_of(root).config[HealingSettings]
+            emit(root, "trust", {**self.plain(now, settings), "old_level": before.current_level, "cause": cause})
 
 
 def _whole(time: float | None) -> int | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic import brake, effectiveness, rules, windows
 from opsapp.healing.logic.levels import behaviour
 from opsapp.lib.durations import seconds
@@ -24,14 +25,9 @@ MOST_STEPS, MOST_POLICIES = 10, 500
 def policies(host: Host, names: tuple[str, ...], tags: tuple[str, ...], world: World) -> list[dict[str, Any]]:
     """As `wire.policies.POLICY` has them. None while healing is paused, held back by a window, or braked."""
     window = windows.permitted(world.windows, names)
-    if (
-        world.paused
-        or host.ambiguous
-        or window.effect
-        or not set(names).isdisjoint(world.settings["protected"]["targets"])
-    ):
+    if world.paused or host.ambiguous or window.effect or not set(names).isdisjoint(world.settings.protected.targets):
         return []
-    if brake.pulled(world.load("", host.hostname)._replace(rule=0, target=0), world.settings["brake"]):
+    if brake.pulled(world.load("", host.hostname)._replace(rule=0, target=0), world.settings.brake):
         return []
     found = []
     for rule_id, rule in sorted(world.rules.items()):
@@ -61,7 +57,7 @@ def _steps(rule: Mapping[str, Any], level: str, host: Host, world: World) -> lis
         action = ACTIONS[step.action]
         capable = host.usable is None or host.handler(action) is not None
         own, fleet = world.history(step.action, rule["condition"], host.hostname)
-        doubt = effectiveness.against(own, fleet, world.now, world.thresholds.skip)
+        doubt = effectiveness.against(own, fleet, world.now, world.settings.skip)
         if action.where != "host" or action.shell or behaviour(level, action.risk) != "execute" or not capable:
             continue
         if not doubt and not _protected(step.params, world):
@@ -70,7 +66,7 @@ def _steps(rule: Mapping[str, Any], level: str, host: Host, world: World) -> lis
 
 
 def _protected(params: Mapping[str, Any], world: World) -> bool:
-    kept = {*world.settings["protected"]["processes"], *world.settings["protected"]["targets"]}
+    kept = {*world.settings.protected.processes, *world.settings.protected.targets}
     return any(str(params.get(name) or "").removesuffix(".service") in kept for name in ("service", "container"))
 
 
@@ -85,9 +81,9 @@ def _policy(rule_id: str, rule: Mapping[str, Any], steps: list[dict[str, Any]]) 
     return policy if rule["settle_s"] is None else {**policy, "settle_s": float(rule["settle_s"])}
 
 
-def budget_share(settings: Mapping[str, Any], hosts: int) -> int:
+def budget_share(settings: HealingSettings, hosts: int) -> int:
     """A host's part of what the whole fleet may do in an hour, at least one heal, and no more than one rule may do."""
-    rates = settings["brake"]["max_heals_per_hour"]
-    if not rates["fleet"] or not rates["rule"]:
+    rates = settings.brake.max_heals_per_hour
+    if not rates.fleet or not rates.rule:
         return 0
-    return int(min(rates["rule"], max(1, rates["fleet"] // max(1, hosts))))
+    return int(min(rates.rule, max(1, rates.fleet // max(1, hosts))))

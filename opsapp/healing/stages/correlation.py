@@ -81,7 +81,7 @@ def receive(event: Mapping[str, Any], world: World, cases: Iterable[Mapping[str,
     for case in cases:
         if _stands(case, event, world) or _rapid(case, event, world):
             return Received("absorb", case_id=case["id"], reason=f"case {case['id']} is about the same target")
-    due = world.now + world.settings["hold_s"]
+    due = world.now + world.settings.hold_s
     if window.effect:
         return Received("open", due=due)
     above = look_above(event, world.now, world)
@@ -119,7 +119,7 @@ def _over_since(about: Mapping[str, Any], world: World) -> Cause | None:
         return None
     for name in reversed(world.graph.declared_above(about["target"])):
         well = world.well_since(name)
-        if well is not None and measured < well + world.settings["hold_s"]:
+        if well is not None and measured < well + world.settings.hold_s:
             return Cause(name, "it is over, not measured afterwards")
     return None
 
@@ -138,7 +138,7 @@ def _stands(case: Mapping[str, Any], event: Mapping[str, Any], world: World) -> 
     """
     if case["state"] != "awaiting_approval" or event["rule_id"] in case["events"]:
         return case["state"] != "closed"
-    within = world.now - case["opened_at"] < world.settings["absorption_window_s"]
+    within = world.now - case["opened_at"] < world.settings.absorption_window_s
     return within and not _may_do_more(event, case, world)
 
 
@@ -149,7 +149,7 @@ def _rapid(case: Mapping[str, Any], event: Mapping[str, Any], world: World) -> b
     for a case that only told somebody must not keep another rule from acting. Nor when it was stopped on its way, and
     what stopped it is over.
     """
-    recent = case["state"] == "closed" and world.now - case["opened_at"] < world.settings["absorption_window_s"]
+    recent = case["state"] == "closed" and world.now - case["opened_at"] < world.settings.absorption_window_s
     stopped = case["outcome"] in ("verified", "withdrawn") or case.get("held")
     return recent and not stopped and not _may_do_more(event, case, world)
 
@@ -182,7 +182,7 @@ def correlate(case: Mapping[str, Any], world: World) -> Correlated:
 
 def held_for(above: Above, waited: float, world: World) -> tuple[bool, str]:
     """Whether what `waited` so long goes on waiting for what it hangs on, and why."""
-    if above.unmeasured and waited < world.settings["cause_wait_s"]:
+    if above.unmeasured and waited < world.settings.cause_wait_s:
         return True, f"{above.unmeasured[0]} is being measured"
     if above.doubtful and waited < MOST_DOUBT_S:
         return True, f"{above.doubtful[0]} may have failed"
@@ -207,7 +207,7 @@ def leading(case: Mapping[str, Any], world: World) -> str | None:
 def _after(window: windows.WindowEffect, case: Mapping[str, Any], world: World) -> float:
     """When a queued case is looked at again: after the window, spread so that they do not all come at once."""
     ends = world.now + 60.0 if window.ends is None else window.ends
-    return ends + spread(case["id"], world.settings["queue_spread_s"])
+    return ends + spread(case["id"], world.settings.queue_spread_s)
 
 
 def spread(case_id: str, over_s: float) -> float:

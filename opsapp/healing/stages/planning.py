@@ -110,7 +110,7 @@ def _caps(case: Mapping[str, Any], no_host: str, world: World) -> list[tuple[str
         caps.append(("notify", "external"))
     if no_host in ("no_host", "ambiguous_host"):
         caps.append(("notify", no_host))
-    pulled = brake.pulled(world.load(case["rule_id"], case["target"]), world.settings["brake"])
+    pulled = brake.pulled(world.load(case["rule_id"], case["target"]), world.settings.brake)
     if pulled:
         caps.append(("notify", f"brake: {pulled}"))
     return caps
@@ -135,7 +135,7 @@ def _against(step: rules.RuleStep, action: Action, case: Mapping[str, Any], worl
     if case["source"] in PREDICTIVE_SOURCES and action.risk != "low":
         return step.params, f"risk {action.risk}: only low risk for what is predicted"
     host, fleet = world.history(step.action, case["condition"], case["target"])
-    doubt = effectiveness.against(host, fleet, world.now, world.thresholds.skip)
+    doubt = effectiveness.against(host, fleet, world.now, world.settings.skip)
     if doubt:
         return step.params, f"low_effectiveness: {doubt}"
     try:
@@ -146,13 +146,13 @@ def _against(step: rules.RuleStep, action: Action, case: Mapping[str, Any], worl
 
 
 def _protected(params: Mapping[str, Any], case: Mapping[str, Any], world: World) -> str:
-    protected = world.settings["protected"]
+    protected = world.settings.protected
     targets = {*rules.names_of(case["target"]), *case.get("names", ())}
-    for name in sorted(targets.intersection(protected["targets"])):
+    for name in sorted(targets.intersection(protected.targets)):
         return f"protected: target {name}"
     for name in ("service", "container"):
         value = str(params.get(name) or "").removesuffix(".service")
-        if value in protected["processes"] or value in protected["targets"]:
+        if value in protected.processes or value in protected.targets:
             return f"protected: {name} {value}"
     return ""
 

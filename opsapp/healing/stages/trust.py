@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from opsapp.healing.config import BreakerSettings, HealingSettings, PromotionSettings
 from opsapp.healing.logic import bounds, cusum
 from opsapp.healing.logic.levels import PREDICTIVE_SOURCES, lowest, one_above, one_below, rank
-from opsapp.healing.logic.thresholds import Breaker, Promotion, Thresholds
 
 KEPT_TRIGGERS = 1000
 KEPT_ALONE = 100
@@ -85,27 +85,27 @@ def _enter(trust: Trust, level: str, now: float) -> Trust:
 # -- evidence ----------------------------------------------------------------------------------------------------------
 
 
-def triggered(trust: Trust, now: float, promotion: Promotion) -> Trust:
+def triggered(trust: Trust, now: float, promotion: PromotionSettings) -> Trust:
     return trust._replace(triggers=(*_recent(trust.triggers, now, promotion), now)[-KEPT_TRIGGERS:])
 
 
-def recorded(trust: Trust, result: str, now: float, thresholds: Thresholds) -> tuple[Trust, Change | None]:
+def recorded(trust: Trust, result: str, now: float, settings: HealingSettings) -> tuple[Trust, Change | None]:
     """After a case in which something was executed (see `attempt`). What is not known counts neither for nor
     against."""
     waiting, trust = trust.alone, _counted(trust, result)
     if result not in ("verified", "failed"):
         return trust, None
     verified = result == "verified"
-    trust = trust._replace(cusum=cusum.added(trust.cusum, verified, thresholds.cusum), alone=())
+    trust = trust._replace(cusum=cusum.added(trust.cusum, verified, settings.cusum), alone=())
     for waited in waiting:
         trust = _counted(trust, waited)
     if verified:
         return trust._replace(streak=()), None
-    return _failed(trust, now, now, thresholds)
+    return _failed(trust, now, now, settings)
 
 
 def reported(
-    trust: Trust, result: str, happened: float, now: float, thresholds: Thresholds
+    trust: Trust, result: str, happened: float, now: float, settings: HealingSettings
 ) -> tuple[Trust, Change | None]:
     """After a case that an agent reports of healing alone. It counts together with at least one that the service saw
     itself: for the evidence of this level, and for the breaker too, so that nobody who has an agent's key can move a
@@ -115,7 +115,7 @@ def reported(
     trust = _counted(trust, result)
     if result != "failed" or not trust.streak:
         return trust, None
-    return _failed(trust, min(happened, now), now, thresholds)
+    return _failed(trust, min(happened, now), now, settings)
 
 
 def _counted(trust: Trust, result: str) -> Trust:
@@ -126,28 +126,28 @@ def _counted(trust: Trust, result: str) -> Trust:
     )
 
 
-def _failed(trust: Trust, happened: float, now: float, thresholds: Thresholds) -> tuple[Trust, Change | None]:
-    streak = (*trust.streak, happened)[-thresholds.breaker.failures :]
-    return _demoted(trust._replace(streak=streak), now, thresholds)
+def _failed(trust: Trust, happened: float, now: float, settings: HealingSettings) -> tuple[Trust, Change | None]:
+    streak = (*trust.streak, happened)[-settings.breaker.failures :]
+    return _demoted(trust._replace(streak=streak), now, settings)
 
 
-def _demoted(trust: Trust, now: float, thresholds: Thresholds) -> tuple[Trust, Change | None]:
+def _demoted(trust: Trust, now: float, settings: HealingSettings) -> tuple[Trust, Change | None]:
     """After a failed case: the breaker looks at failures in a row, the CUSUM at all cases since the promotion."""
     if trust.current_level != "execute":
         return trust, None
-    if tripped(trust.streak, thresholds.breaker):
+    if tripped(trust.streak, settings.breaker):
         return demote(trust, "notify", now), Change(trust.rule_id, "execute", "notify", BREAKER)
-    if trust.cusum >= thresholds.cusum.threshold:
+    if trust.cusum >= settings.cusum.threshold:
         return demote(trust, "approve", now), Change(trust.rule_id, "execute", "approve", CUSUM)
     return trust, None
 
 
-def tripped(streak: tuple[float, ...], breaker: Breaker) -> bool:
+def tripped(streak: tuple[float, ...], breaker: BreakerSettings) -> bool:
     last = streak[-breaker.failures :]
     return len(last) == breaker.failures and max(last) - min(last) <= breaker.window_s
 
 
-def evaluate(trust: Trust, now: float, promotion: Promotion) -> tuple[Trust, Change | None]:
+def evaluate(trust: Trust, now: float, promotion: PromotionSettings) -> tuple[Trust, Change | None]:
     """Promote when nothing is missing any more."""
     trust = trust._replace(triggers=_recent(trust.triggers, now, promotion), last_evaluated=now)
     above = one_above(trust.current_level)
@@ -156,7 +156,7 @@ def evaluate(trust: Trust, now: float, promotion: Promotion) -> tuple[Trust, Cha
     return promote(trust, above, now), Change(trust.rule_id, trust.current_level, above, "evidence")
 
 
-def needs(trust: Trust, now: float, promotion: Promotion) -> list[str]:
+def needs(trust: Trust, now: float, promotion: PromotionSettings) -> list[str]:
     """What is missing for the next level, in words; nothing at the top level or when nothing is missing."""
     above = one_above(trust.current_level)
     if above is None:
@@ -171,16 +171,16 @@ def needs(trust: Trust, now: float, promotion: Promotion) -> list[str]:
     return _needs_for_execute(trust, promotion)
 
 
-def in_days(promotion: Promotion) -> str:
+def in_days(promotion: PromotionSettings) -> str:
     return f"{promotion.window_s / 86400:g} days"
 
 
-def triggers_at_level(trust: Trust, now: float, promotion: Promotion) -> int:
+def triggers_at_level(trust: Trust, now: float, promotion: PromotionSettings) -> int:
     """Those within the window that came since the level was entered."""
     return sum(time >= trust.since for time in _recent(trust.triggers, now, promotion))
 
 
-def _needs_for_execute(trust: Trust, promotion: Promotion) -> list[str]:
+def _needs_for_execute(trust: Trust, promotion: PromotionSettings) -> list[str]:
     total, missing = trust.verified + trust.failed, []
     if total < promotion.executions:
         missing.append(f"{promotion.executions - total} more verified or failed executions")
@@ -192,19 +192,19 @@ def _needs_for_execute(trust: Trust, promotion: Promotion) -> list[str]:
     return missing
 
 
-def evidence(trust: Trust, now: float, thresholds: Thresholds) -> dict[str, Any]:
+def evidence(trust: Trust, now: float, settings: HealingSettings) -> dict[str, Any]:
     return {
-        "triggers_7d": len(_recent(trust.triggers, now, thresholds.promotion)),
+        "triggers_7d": len(_recent(trust.triggers, now, settings.promotion)),
         "executions": trust.executions,
         "verified": trust.verified,
         "failed": trust.failed,
         "sequential_bound": round(100 * bounds.sequential(trust.verified, trust.failed), 2),
         "cusum": round(trust.cusum, 2),
-        "cusum_threshold": thresholds.cusum.threshold,
+        "cusum_threshold": settings.cusum.threshold,
     }
 
 
-def _recent(triggers: tuple[float, ...], now: float, promotion: Promotion) -> tuple[float, ...]:
+def _recent(triggers: tuple[float, ...], now: float, promotion: PromotionSettings) -> tuple[float, ...]:
     if not triggers or now - triggers[0] <= promotion.window_s:
         return triggers
     return tuple(time for time in triggers if now - time <= promotion.window_s)

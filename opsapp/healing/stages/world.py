@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic.brake import Load
 from opsapp.healing.logic.effectiveness import NOTHING, OutcomeTally
 from opsapp.healing.logic.graph import Graph
-from opsapp.healing.logic.thresholds import Thresholds
 from opsapp.healing.logic.windows import ActiveWindow
 from opsapp.wire.actions import ACTIONS, Action, Handler
 
@@ -57,8 +57,7 @@ class World:
     now: float
     rules: Mapping[str, Mapping[str, Any]]
     trust: Mapping[str, Trust]
-    settings: Mapping[str, Any]
-    thresholds: Thresholds = field(default_factory=Thresholds)
+    settings: HealingSettings = field(default_factory=HealingSettings)
     graph: Graph = field(default_factory=Graph)
     failing: Collection[str] = frozenset()
     windows: Sequence[ActiveWindow] = ()

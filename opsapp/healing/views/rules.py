@@ -8,10 +8,10 @@ from pyramid.request import Request
 from pyramid.view import view_config
 
 from opsapp.healing import schemas
+from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine import as_of
 from opsapp.healing.engine.default_rules import complete
 from opsapp.healing.logic.soundness import incomplete
-from opsapp.healing.logic.thresholds import thresholds_of
 from opsapp.healing.resources.rules import TRUST, Rule, Rules, TrustBook, TrustState, drop_rule, put_rule, require_free
 from opsapp.healing.stages import trust as governor
 from opsapp.lib.ids import new_id
@@ -138,7 +138,7 @@ def delete_rule(context: Rule, request: Request) -> Any:
 )
 def trust(context: TrustBook, request: Request) -> Any:
     """How far each rule is trusted, on what evidence, and what it lacks for more."""
-    at, thresholds = request.valid_query["as_of"], thresholds_of(request.node.config["healing"])
+    at, thresholds = request.valid_query["as_of"], request.node.config[HealingSettings]
     if at is not None:
         return page(request, request.node.transact_at(at, as_of.trust, at, thresholds))
     now = request.node.clock.now()

@@ -8,6 +8,7 @@ from pyramid.request import Request
 from pyramid.view import view_config
 
 from opsapp.healing import schemas
+from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine import as_of
 from opsapp.healing.engine.dependencies import graph_of, known_targets, mistakes_in
 from opsapp.healing.logic import graph
@@ -31,7 +32,7 @@ def dependencies(context: Dependencies, request: Request) -> Any:
     """What depends on what, and which targets are root causes now."""
     at = request.valid_query["as_of"]
     if at is not None:
-        window = request.node.config["healing"]["absorption_window_s"]
+        window = request.node.config[HealingSettings].absorption_window_s
         return request.node.transact_at(at, as_of.dependencies, at, window)
     return graph_of(request.root)
 

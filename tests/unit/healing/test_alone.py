@@ -2,6 +2,7 @@
 
 import pytest
 
+from opsapp.healing.config import BrakeSettings, HealingSettings, HealsPerHour
 from opsapp.healing.logic.brake import Load
 from opsapp.healing.logic.windows import ActiveWindow
 from opsapp.healing.stages.alone import budget_share, policies
@@ -73,7 +74,7 @@ def test_restraint_holds_alone_too():
 
 def test_the_share_of_the_budget():
     def rates(fleet, rule):
-        return {"brake": {"max_heals_per_hour": {"fleet": fleet, "site": 30, "rule": rule}}}
+        return HealingSettings(brake=BrakeSettings(HealsPerHour(fleet=fleet, rule=rule)))
 
     assert [budget_share(rates(60, 10), hosts) for hosts in (0, 1, 6, 20, 1000)] == [10, 10, 10, 3, 1]
     assert budget_share(rates(0, 10), 5) == 0

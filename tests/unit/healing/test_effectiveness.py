@@ -2,12 +2,12 @@
 
 import pytest
 
-from opsapp.healing.logic.effectiveness import MOST_HOSTS, NOTHING, OutcomeTally, against, counted, tried, weighed
-from opsapp.healing.logic.thresholds import DAY, Skip, Thresholds, thresholds_of
+from opsapp.healing.config import DAY, MOST_HOSTS, SkipSettings
+from opsapp.healing.logic.effectiveness import NOTHING, OutcomeTally, against, counted, tried, weighed
 
 from .world import NOW, tally
 
-SKIP = Skip()
+SKIP = SkipSettings()
 
 
 def grown(*outcomes, start=NOTHING, hosts=("h1",), step=60.0, now=NOW):
@@ -96,9 +96,3 @@ def test_what_an_older_version_counted_is_kept_and_weighs_nothing():
 def test_a_tally_stays_small():
     fleet = grown(*[True] * 50, hosts=[f"h{n}" for n in range(50)])
     assert (len(fleet.hosts), fleet.hosts[0][0]) == (MOST_HOSTS, "h49")
-
-
-def test_thresholds_come_from_the_configuration():
-    assert thresholds_of({name: {} for name in ("promotion", "breaker", "cusum", "skip", "recurrence")}) == Thresholds()
-    given = {"promotion": {"triggers": 3}, "breaker": {}, "cusum": {}, "skip": {"rate": 0.5}, "recurrence": {}}
-    assert (thresholds_of(given).promotion.triggers, thresholds_of(given).skip.rate) == (3, 0.5)

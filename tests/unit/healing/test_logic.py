@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from opsapp.healing.config import BrakeSettings, HealsPerHour, PromotionSettings
 from opsapp.healing.logic import alerts, bounds, brake, chain, graph, levels, rules, windows
 from opsapp.healing.logic.graph import Graph, GraphNode, mistakes
-from opsapp.healing.logic.thresholds import Promotion
 from opsapp.wire.conditions import parse
 
 NOW = 1_700_000_000.0
@@ -267,7 +267,7 @@ def test_words_of_both_families():
 
 # -- brake ------------------------------------------------------------------------------------------------------------
 
-LIMITS = {"max_heals_per_hour": {"fleet": 60, "site": 30, "rule": 10}, "max_unhealthy_percent": 40}
+LIMITS = BrakeSettings()
 
 
 @pytest.mark.parametrize(
@@ -294,8 +294,8 @@ def test_brake(load, says):
 
 
 def test_the_limit_of_a_target_is_a_part_of_its_rules_unless_configured():
-    assert [brake.of_target({"rule": rule}) for rule in (0, 1, 5, 10)] == [0, 1, 3, 6]
-    assert brake.of_target({"rule": 10, "target": 7}) == 7
+    assert [brake.of_target(HealsPerHour(rule=rule)) for rule in (0, 1, 5, 10)] == [0, 1, 3, 6]
+    assert brake.of_target(HealsPerHour(target=7)) == 7
 
 
 # -- chain ------------------------------------------------------------------------------------------------------------
@@ -425,7 +425,7 @@ def test_parts_and_names_of_a_target():
 
 
 def promotes(good, total):
-    return total >= 10 and good / total >= 0.85 and bounds.sequential(good, total - good) > Promotion().bound
+    return total >= 10 and good / total >= 0.85 and bounds.sequential(good, total - good) > PromotionSettings().bound
 
 
 def reaches(rate, runs):

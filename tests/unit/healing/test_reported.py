@@ -2,7 +2,7 @@
 
 import pytest
 
-from opsapp.healing.logic.thresholds import Thresholds
+from opsapp.healing.config import HealingSettings
 from opsapp.healing.stages import reported
 from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.reported import Begun, Terms
@@ -54,7 +54,7 @@ def test_what_was_believed_is_remembered_for_a_while():
 
 def test_reported_cases_wait_for_one_that_the_service_saw():
     start = governor.Trust("r", "execute", "execute", "", 0.0)
-    limits = Thresholds()
+    limits = HealingSettings()
     trust = start
     for result in ("verified", "failed", "inconclusive"):
         trust, change = governor.reported(trust, result, 10.0, 20.0, limits)
@@ -68,7 +68,7 @@ def test_reported_cases_wait_for_one_that_the_service_saw():
 
 
 def test_reported_failures_trip_the_breaker_after_one_that_the_service_saw():
-    trust, limits = governor.Trust("r", "execute", "execute", "", 0.0), Thresholds()
+    trust, limits = governor.Trust("r", "execute", "execute", "", 0.0), HealingSettings()
     trust, _ = governor.recorded(trust, "failed", 100.0, limits)
     trust, change = governor.reported(trust, "failed", 999.0, 120.0, limits)
     assert (change, trust.streak) == (None, (100.0, 120.0))

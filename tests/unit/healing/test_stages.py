@@ -1,11 +1,13 @@
 """Correlation, planning, execution, verification, ledger: each gate, and what it leads to."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from opsapp.healing.config import ProtectedSettings
 from opsapp.healing.logic import chain
 from opsapp.healing.logic.brake import Load
 from opsapp.healing.logic.effectiveness import NOTHING
@@ -379,7 +381,7 @@ def test_past_the_last_step():
     ],
 )
 def test_protected_things_are_never_acted_upon(targets, processes, reason):
-    found = planned(settings={**SETTINGS, "protected": {"targets": targets, "processes": processes}})
+    found = planned(settings=replace(SETTINGS, protected=ProtectedSettings(tuple(targets), tuple(processes))))
     assert found.reason == (reason or "")
     assert (found.would == "execute") is (reason is None)
 

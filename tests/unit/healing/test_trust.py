@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from opsapp.healing.config import CusumSettings, HealingSettings, PromotionSettings
 from opsapp.healing.logic.levels import LEVELS, rank
-from opsapp.healing.logic.thresholds import Cusum, Promotion, Thresholds
 from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.attempt import Tried, comes_to
 from opsapp.healing.stages.trust import Refused
 
 from .world import NOW, trust
 
-PROMOTION, LIMITS = Promotion(), Thresholds()
-BREAKER_ALONE = Thresholds(cusum=Cusum(threshold=1000))
+PROMOTION, LIMITS = PromotionSettings(), HealingSettings()
+BREAKER_ALONE = HealingSettings(cusum=CusumSettings(threshold=1000))
 
 
 def after(start, *outcomes, step=60.0, limits=LIMITS):

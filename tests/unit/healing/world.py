@@ -1,5 +1,6 @@
 """A small world for the stages: box-1 with nginx, a rule that restarts it, trust at execute."""
 
+from opsapp.healing.config import HealingSettings, ProtectedSettings
 from opsapp.healing.logic.brake import Load
 from opsapp.healing.logic.effectiveness import NOTHING, OutcomeTally
 from opsapp.healing.logic.rules import definition
@@ -7,14 +8,7 @@ from opsapp.healing.stages.trust import Trust
 from opsapp.healing.stages.world import Host, Reading, World
 
 NOW = 1_700_000_000.0
-SETTINGS = {
-    "hold_s": 5.0,
-    "cause_wait_s": 15.0,
-    "absorption_window_s": 60.0,
-    "queue_spread_s": 30.0,
-    "brake": {"max_heals_per_hour": {"fleet": 60, "site": 30, "rule": 10}, "max_unhealthy_percent": 40},
-    "protected": {"targets": [], "processes": ["init", "sshd"]},
-}
+SETTINGS = HealingSettings(queue_spread_s=30, protected=ProtectedSettings(processes=("init", "sshd")))
 RULE = {
     "id": "nginx-down",
     "condition": 'service.nginx.state == "failed"',

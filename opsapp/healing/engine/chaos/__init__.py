@@ -14,6 +14,8 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any
 
+from opsapp.healing.config import HealingSettings
+
 from . import faults, live_notes
 from .rehearsal import Rehearsal, VirtualClock, empty_store
 from .scenarios import SCENARIOS, Scenario
@@ -49,7 +51,7 @@ def _rehearse(node: Node, scenario: Scenario, settings: str, notes: list[str]) -
         except Exception as broken:
             log.exception("rehearsal broke scenario=%s", scenario.name)
             stage.expect("the pipeline goes on", "no error", f"{type(broken).__name__}: {broken}")
-    notes = [*notes, *live_notes.changed(config["healing"], documented["healing"])]
+    notes = [*notes, *live_notes.changed(config[HealingSettings], documented[HealingSettings])]
     duration = time.perf_counter() - began
     return result(scenario.name, True, started_at, duration, stage.expectations, settings, notes)
 

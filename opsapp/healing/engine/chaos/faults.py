@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import gevent
 
+from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine.fleet_access import fleet_access
 from opsapp.healing.engine.inventory import Member
 from opsapp.healing.resources import healing_of
@@ -92,13 +93,13 @@ def tagged(root: Root) -> list[Member]:
 
 def perform(node: Node, scenario: str, fault: str) -> Found:
     """Inject, watch the ledger, end it: what was expected and what was seen."""
-    section = node.config["healing"]["chaos"]
+    section = node.config[HealingSettings].chaos
     values = {member.subject: dict(node.series.live.get(member.subject)) for member in node.transact(tagged)}
-    last, names, missing = node.transact(inject, scenario, fault, values, section["revert_after_s"])
+    last, names, missing = node.transact(inject, scenario, fault, values, section.revert_after_s)
     found: Found = [_expectation("a fault can be injected on every tagged agent", [], missing)]
     try:
         if names:
-            _wait(node, section["watch_s"], lambda: node.transact(settled, names, last))
+            _wait(node, section.watch_s, lambda: node.transact(settled, names, last))
             found += node.transact(seen, names, last)
     finally:
         node.transact(end, names)

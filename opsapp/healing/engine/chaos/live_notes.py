@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
+from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine.pipeline import world_now
 from opsapp.healing.logic import brake
 from opsapp.healing.logic.windows import ActiveWindow
@@ -20,7 +22,7 @@ def notes(root: Root) -> list[str]:
     if world.paused:
         found.append("Healing is paused now: on real hosts nothing is done until it is resumed.")
     found += [_window(window) for window in world.windows]
-    pulled = brake.pulled(world.load("", "")._replace(rule=0), world.settings["brake"])
+    pulled = brake.pulled(world.load("", "")._replace(rule=0), world.settings.brake)
     if pulled:
         found.append(f"The brake is on now ({pulled}): on real hosts everything only notifies.")
     return found
@@ -32,9 +34,9 @@ def _window(window: ActiveWindow) -> str:
     return f"The window {window.reason or window.id} is on now: on real hosts it {does} for {scope}."
 
 
-def changed(settings: Mapping[str, Any], documented: Mapping[str, Any]) -> list[str]:
+def changed(settings: HealingSettings, documented: HealingSettings) -> list[str]:
     """Settings that are not the document's: a scenario that fails may fail for their sake."""
-    differences = _differences(settings, documented)
+    differences = _differences(asdict(settings), asdict(documented))
     return [f"The setting healing.{path} is {value}; the default is {usual}." for path, value, usual in differences]
 
 

@@ -15,12 +15,12 @@ from ZODB.DemoStorage import DemoStorage
 from zope.interface.registry import Components
 
 from opsapp.approvals.engine import IApprovalKind
+from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine.approval_kind import HealApproval
 from opsapp.healing.engine.default_rules import complete
 from opsapp.healing.engine.fleet_access import IFleetAccess
 from opsapp.healing.engine.inventory import Inventory, Member
 from opsapp.healing.engine.pipeline import HealingEngine, IHealingEngine
-from opsapp.healing.engine.settings import settings_of
 from opsapp.healing.engine.world import IWindowSource
 from opsapp.healing.logic import chain
 from opsapp.healing.logic.windows import ActiveWindow
@@ -163,7 +163,8 @@ class Rehearsal:
     def __init__(self, node: Node, clock: VirtualClock):
         self.node = node
         self.clock = clock
-        self.settings = settings_of(node)
+        self.settings = node.config[HealingSettings]
+        self.approval_expiry_s = float(node.config["approvals"]["expiry_s"])
         self.fleet = SimulatedFleet()
         self.windows: list[ActiveWindow] = []
         self.expectations: list[dict[str, Any]] = []

@@ -138,8 +138,8 @@ def site_connectivity_isolation(on: Rehearsal) -> None:
 
 def heal_storm_circuit_breaker(on: Rehearsal) -> None:
     host = on.host("chaos-1")
-    failures = min(int(on.settings["breaker"]["failures"]), MOST_FAILURES)
-    between = max(60.0, on.settings["absorption_window_s"]) + 10.0
+    failures = min(int(on.settings.breaker.failures), MOST_FAILURES)
+    between = max(60.0, on.settings.absorption_window_s) + 10.0
     on.rule("chaos-storm", UNIT_DOWN, "restart_service", cooldown_s=60)
     for _ in range(failures + 1):
         _break_unit(on, host)  # and no restart helps
@@ -217,7 +217,7 @@ def approval_timeout(on: Rehearsal) -> None:
     on.rule("chaos-approval", UNIT_DOWN, "restart_service", level="approve", cooldown_s=86400)
     on.wait(lambda: on.outcomes() == ["awaiting_approval"])
     on.expect("it waits for a person", ["awaiting_approval"], on.outcomes())
-    on.clock.advance(on.settings["approval_expiry_s"] + 1)
+    on.clock.advance(on.approval_expiry_s + 1)
     on.node.leases.renewed_at = on.clock.monotonic()
     on.node.transact(expire, on.clock.now())
     on.finish()
