@@ -138,11 +138,11 @@ def delete_rule(context: Rule, request: Request) -> Any:
 )
 def trust(context: TrustBook, request: Request) -> Any:
     """How far each rule is trusted, on what evidence, and what it lacks for more."""
-    at, thresholds = request.valid_query["as_of"], request.node.config[HealingSettings]
+    at, settings = request.valid_query["as_of"], request.node.config[HealingSettings]
     if at is not None:
-        return page(request, request.node.transact_at(at, as_of.trust, at, thresholds))
+        return page(request, request.node.transact_at(at, as_of.trust, at, settings))
     now = request.node.clock.now()
-    return page(request, [state.plain(now, thresholds) for _, state in readable(context, TRUST)])
+    return page(request, [state.plain(now, settings) for _, state in readable(context, TRUST)])
 
 
 @view_config(
