@@ -7,19 +7,19 @@ from typing import Any
 import colander
 
 from opsapp.web.fields import (
-    Anything,
     Body,
-    Choice,
-    Flag,
-    ListOf,
-    MapOf,
-    Nullable,
-    Number,
     Paging,
     Query,
-    Text,
-    Whole,
+    anything,
+    choice,
+    field,
+    flag,
+    list_of,
+    map_of,
     name_text,
+    number,
+    text,
+    whole,
 )
 from opsapp.wire.commands import COMMANDS, check_params
 from opsapp.wire.fields import WireError
@@ -28,36 +28,36 @@ from .logic import PRIVATE_LOGS, STATUSES
 
 ASKED = tuple(sorted(COMMANDS.keys() - {"heal"}))  # heals are for the pipeline alone
 
-HOST_KEY = Text(
+HOST_KEY = text(
     1,
     2000,
     pattern=r"SHA256:\S+|(\S+\s+){0,2}[A-Za-z0-9+/]{60,}={0,2}(\s.*)?",
     must="be a SHA256: fingerprint or a public key line",
 )
-PATH = Text(1, 4096, pattern=r"/[\s\S]*", must="be an absolute path")
-TAG = Text(1, 64, pattern=r"[A-Za-z0-9][A-Za-z0-9_.:-]*", example="a word like web-1")
+PATH = text(1, 4096, pattern=r"/[\s\S]*", must="be an absolute path")
+TAG = text(1, 64, pattern=r"[A-Za-z0-9][A-Za-z0-9_.:-]*", example="a word like web-1")
 
 
-USER = Text(1, 32, pattern=r"[a-z_][a-z0-9_-]*", example="a user name like opsapp")
+USER = text(1, 32, pattern=r"[a-z_][a-z0-9_-]*", example="a user name like opsapp")
 
 
 class AgentsSection(Body):
     """How often agents report, and what they may cost."""
 
-    report_interval_s = colander.SchemaNode(Number(0.2, 3600), missing=15)
-    command_expiry_s = colander.SchemaNode(Number(0.2, 7 * 86400), missing=3600)
-    max_file_bytes = colander.SchemaNode(Whole(1, 1 << 40), missing=1 << 30)
-    known_hosts = colander.SchemaNode(Nullable(Text(1, 4096)), missing=None)
-    run_as = colander.SchemaNode(USER, missing="root")
-    private_logs = colander.SchemaNode(ListOf(Text(1, 255), 1000), missing=PRIVATE_LOGS)
+    report_interval_s = number(0.2, 3600, default=15)
+    command_expiry_s = number(0.2, 7 * 86400, default=3600)
+    max_file_bytes = whole(1, 1 << 40, default=1 << 30)
+    known_hosts = text(1, 4096, default=None, null=True)
+    run_as = field(USER, default="root")
+    private_logs = list_of(text(1, 255), 1000, default=PRIVATE_LOGS)
 
 
 class ExecutorSection(Body):
     """As whom the service runs what it runs on its own machine; see `engine.executor`."""
 
-    user = colander.SchemaNode(Nullable(USER), missing=None)
-    socket = colander.SchemaNode(Nullable(Text(1, 100, pattern=r"/[^\0]+", example="a path like /run/x")), missing=None)
-    python = colander.SchemaNode(Nullable(Text(1, 4096, pattern=r"/[^\0]+", example="/usr/bin/python3")), missing=None)
+    user = field(USER, default=None, null=True)
+    socket = text(1, 100, pattern=r"/[^\0]+", example="a path like /run/x", default=None, null=True)
+    python = text(1, 4096, pattern=r"/[^\0]+", example="/usr/bin/python3", default=None, null=True)
 
     def validator(self, node: colander.SchemaNode, value: dict[str, Any]) -> None:
         if value["socket"] and not value["user"]:
@@ -65,75 +65,75 @@ class ExecutorSection(Body):
 
 
 class NewAgent(Body):
-    label = colander.SchemaNode(name_text())
-    tags = colander.SchemaNode(ListOf(TAG, 50, unique=True), missing=())
+    label = name_text()
+    tags = list_of(TAG, 50, unique=True, default=())
 
 
 class AgentChange(Body):
-    label = colander.SchemaNode(name_text())
-    tags = colander.SchemaNode(ListOf(TAG, 50, unique=True))
+    label = name_text()
+    tags = list_of(TAG, 50, unique=True)
 
 
 class AgentKey(Body):
-    agent_id = colander.SchemaNode(Text())
-    key = colander.SchemaNode(Text(64, 64))
-    status = colander.SchemaNode(Text())
+    agent_id = text()
+    key = text(64, 64)
+    status = text()
 
 
 class Deployed(AgentKey):
-    replaced = colander.SchemaNode(Flag())
-    same_machine = colander.SchemaNode(ListOf(Text()))
+    replaced = flag()
+    same_machine = list_of(text())
 
 
 class Done(Body):
-    status = colander.SchemaNode(Choice("updated", "deleted", "revoked"))
+    status = choice("updated", "deleted", "revoked")
 
 
 class AgentRow(Body):
-    id = colander.SchemaNode(Text())
-    label = colander.SchemaNode(Text())
-    hostname = colander.SchemaNode(Text())
-    ip = colander.SchemaNode(Text())
-    os = colander.SchemaNode(Text())
-    version = colander.SchemaNode(Text())
-    status = colander.SchemaNode(Choice(*STATUSES))
-    last_seen = colander.SchemaNode(Nullable(Whole(0)))
-    tags = colander.SchemaNode(ListOf(Text()))
-    hostname_conflict = colander.SchemaNode(Flag())
-    clone_detected_at = colander.SchemaNode(Nullable(Whole(0)))
-    unreadable = colander.SchemaNode(Text(), missing=colander.drop)
+    id = text()
+    label = text()
+    hostname = text()
+    ip = text()
+    os = text()
+    version = text()
+    status = choice(*STATUSES)
+    last_seen = whole(0, null=True)
+    tags = list_of(text())
+    hostname_conflict = flag()
+    clone_detected_at = whole(0, null=True)
+    unreadable = text(optional=True)
 
 
 class AgentDetail(AgentRow):
-    created_at = colander.SchemaNode(Whole(0))
-    metrics = colander.SchemaNode(MapOf(Anything()))
-    metrics_at = colander.SchemaNode(Nullable(Whole(0)))
-    capabilities = colander.SchemaNode(Nullable(MapOf(Anything())))
-    connected = colander.SchemaNode(Flag())
-    clock_skew_s = colander.SchemaNode(Nullable(Number()))
-    agent_node = colander.SchemaNode(Nullable(Text()))
+    created_at = whole(0)
+    metrics = map_of(anything())
+    metrics_at = whole(0, null=True)
+    capabilities = map_of(anything(), null=True)
+    connected = flag()
+    clock_skew_s = number(null=True)
+    agent_node = text(null=True)
 
 
 class AgentList(Paging):
-    q = colander.SchemaNode(Text(0, 200), missing=None)
-    status = colander.SchemaNode(Choice(*STATUSES), missing=None)
-    tag = colander.SchemaNode(Text(1, 64), missing=None)
+    q = text(0, 200, default=None)
+    status = choice(*STATUSES, default=None)
+    tag = text(1, 64, default=None)
 
 
 class ReportAnswer(Body):
-    status = colander.SchemaNode(Choice("ok"))
-    interval = colander.SchemaNode(Number(0))
-    commands = colander.SchemaNode(ListOf(Anything()))
-    cancel = colander.SchemaNode(ListOf(Text()))
-    policy_version = colander.SchemaNode(Whole(0))
-    time = colander.SchemaNode(Number(0), missing=None)
-    protected_processes = colander.SchemaNode(ListOf(Text()), missing=None)
-    policies = colander.SchemaNode(MapOf(Anything()), missing=None)
+    status = choice("ok")
+    interval = number(0)
+    commands = list_of(anything())
+    cancel = list_of(text())
+    policy_version = whole(0)
+    time = number(0, default=None)
+    protected_processes = list_of(text(), default=None)
+    policies = map_of(anything(), default=None)
 
 
 class NewCommand(Body):
-    type = colander.SchemaNode(Text(1, 64))
-    params = colander.SchemaNode(MapOf(Anything(), 100), missing=None)
+    type = text(1, 64)
+    params = map_of(anything(), 100, default=None)
 
     @staticmethod
     def across(values: dict[str, Any]) -> dict[str, str]:
@@ -150,70 +150,68 @@ class NewCommand(Body):
 
 
 class CommandAccepted(Body):
-    command_id = colander.SchemaNode(Text())
-    status = colander.SchemaNode(Text())
+    command_id = text()
+    status = text()
 
 
 class CommandRecord(Body):
-    command_id = colander.SchemaNode(Text())
-    type = colander.SchemaNode(Text())
-    params = colander.SchemaNode(MapOf(Anything()))
-    status = colander.SchemaNode(Text())
-    exit_code = colander.SchemaNode(Nullable(Whole()))
-    output = colander.SchemaNode(Text(0, 1 << 21))
-    truncated = colander.SchemaNode(Flag())
-    reason = colander.SchemaNode(Nullable(Text()))
-    data = colander.SchemaNode(Nullable(MapOf(Anything())))
-    cancel_requested = colander.SchemaNode(Flag())
-    created_at = colander.SchemaNode(Whole(0))
-    delivered_at = colander.SchemaNode(Nullable(Whole(0)))
-    started_at = colander.SchemaNode(Nullable(Whole(0)))
-    finished_at = colander.SchemaNode(Nullable(Whole(0)))
-    requested_by = colander.SchemaNode(Text())
+    command_id = text()
+    type = text()
+    params = map_of(anything())
+    status = text()
+    exit_code = whole(null=True)
+    output = text(0, 1 << 21)
+    truncated = flag()
+    reason = text(null=True)
+    data = map_of(anything(), null=True)
+    cancel_requested = flag()
+    created_at = whole(0)
+    delivered_at = whole(0, null=True)
+    started_at = whole(0, null=True)
+    finished_at = whole(0, null=True)
+    requested_by = text()
 
 
 class History(Paging):
-    range_h = colander.SchemaNode(Whole(1, 24 * 730), missing=24)
-    resolution = colander.SchemaNode(Whole(60, 86400), missing=60)
+    range_h = whole(1, 24 * 730, default=24)
+    resolution = whole(60, 86400, default=60)
 
 
 class HistoryPoint(Body):
-    time = colander.SchemaNode(Whole(0))
-    cpu_percent = colander.SchemaNode(Number(), missing=None)
-    mem_percent = colander.SchemaNode(Number(), missing=None)
-    disk_percent = colander.SchemaNode(Number(), missing=None)
-    swap_percent = colander.SchemaNode(Number(), missing=None)
-    load1 = colander.SchemaNode(Number(), missing=None)
-    load5 = colander.SchemaNode(Number(), missing=None)
-    load15 = colander.SchemaNode(Number(), missing=None)
-    disks = colander.SchemaNode(MapOf(Number()))
+    time = whole(0)
+    cpu_percent = number(default=None)
+    mem_percent = number(default=None)
+    disk_percent = number(default=None)
+    swap_percent = number(default=None)
+    load1 = number(default=None)
+    load5 = number(default=None)
+    load15 = number(default=None)
+    disks = map_of(number())
 
 
 class Logs(Query):
-    source = colander.SchemaNode(Choice("journald", "file"), missing="journald")
-    unit = colander.SchemaNode(
-        Text(1, 255, pattern=r"[A-Za-z0-9_@.:\\][A-Za-z0-9_@.:\\-]*", example="nginx.service"), missing=None
-    )
-    path = colander.SchemaNode(PATH, missing=None)
-    lines = colander.SchemaNode(Whole(0, 10000), missing=100)
+    source = choice("journald", "file", default="journald")
+    unit = text(1, 255, pattern=r"[A-Za-z0-9_@.:\\][A-Za-z0-9_@.:\\-]*", example="nginx.service", default=None)
+    path = field(PATH, default=None)
+    lines = whole(0, 10000, default=100)
 
 
 class FileWanted(Query):
-    path = colander.SchemaNode(PATH)
+    path = PATH
 
 
 class Stored(Body):
-    status = colander.SchemaNode(Choice("stored"))
-    path = colander.SchemaNode(Text())
-    size = colander.SchemaNode(Whole(0))
-    sha256 = colander.SchemaNode(Text(64, 64))
+    status = choice("stored")
+    path = text()
+    size = whole(0)
+    sha256 = text(64, 64)
 
 
 class Deploy(Body):
-    host = colander.SchemaNode(Text(1, 253, pattern=r"[A-Za-z0-9:][A-Za-z0-9._:-]*", example="a host name or address"))
-    ssh_user = colander.SchemaNode(Text(1, 64, pattern=r"[A-Za-z_][A-Za-z0-9_.-]*", example="a user name"))
-    ssh_port = colander.SchemaNode(Whole(1, 65535), missing=22)
-    ssh_key = colander.SchemaNode(PATH)
-    label = colander.SchemaNode(name_text(), missing=None)
-    host_key = colander.SchemaNode(HOST_KEY, missing=None)
-    allow_plain_http = colander.SchemaNode(Flag(), missing=False)
+    host = text(1, 253, pattern=r"[A-Za-z0-9:][A-Za-z0-9._:-]*", example="a host name or address")
+    ssh_user = text(1, 64, pattern=r"[A-Za-z_][A-Za-z0-9_.-]*", example="a user name")
+    ssh_port = whole(1, 65535, default=22)
+    ssh_key = PATH
+    label = name_text(default=None)
+    host_key = field(HOST_KEY, default=None)
+    allow_plain_http = flag(default=False)

@@ -2,53 +2,51 @@
 
 from __future__ import annotations
 
-import colander
-
-from opsapp.web.fields import Anything, Body, Choice, Flag, Nullable, Number, Paging, Text, Whole
+from opsapp.web.fields import Body, Paging, anything, choice, flag, number, text, whole
 
 STATUSES = ("pending", "approved", "rejected", "expired", "withdrawn")
 
 
 class Decision(Body):
-    comment = colander.SchemaNode(Text(0, 2000), missing=None)
+    comment = text(0, 2000, default=None)
 
 
 class ApprovalQuery(Paging):
-    status = colander.SchemaNode(Choice(*STATUSES, "all"), missing="pending")
+    status = choice(*STATUSES, "all", default="pending")
 
 
 class Decided(Body):
-    request_id = colander.SchemaNode(Text())
-    status = colander.SchemaNode(Choice(*STATUSES))
-    run_id = colander.SchemaNode(Text(), missing=colander.drop)
-    ledger_id = colander.SchemaNode(Whole(), missing=colander.drop)
+    request_id = text()
+    status = choice(*STATUSES)
+    run_id = text(optional=True)
+    ledger_id = whole(optional=True)
 
 
 class ApprovalRecord(Body):
-    request_id = colander.SchemaNode(Text())
-    kind = colander.SchemaNode(Choice("run", "heal"))
-    subject = colander.SchemaNode(Text())
-    plan = colander.SchemaNode(Anything())
-    reason = colander.SchemaNode(Text())
-    risk = colander.SchemaNode(Nullable(Text()))
-    requested_by = colander.SchemaNode(Text())
-    requested_at = colander.SchemaNode(Whole())
-    expires_at = colander.SchemaNode(Whole())
-    approvers = colander.SchemaNode(Anything())
-    quorum = colander.SchemaNode(Whole())
-    votes = colander.SchemaNode(Anything())
-    status = colander.SchemaNode(Choice(*STATUSES))
-    decided_by = colander.SchemaNode(Nullable(Text()))
-    decided_at = colander.SchemaNode(Nullable(Whole()))
-    comment = colander.SchemaNode(Nullable(Text()))
-    run_id = colander.SchemaNode(Text(), missing=colander.drop)
-    automation_id = colander.SchemaNode(Text(), missing=colander.drop)
-    ledger_id = colander.SchemaNode(Whole(), missing=colander.drop)
-    case_id = colander.SchemaNode(Text(), missing=colander.drop)
+    request_id = text()
+    kind = choice("run", "heal")
+    subject = text()
+    plan = anything()
+    reason = text()
+    risk = text(null=True)
+    requested_by = text()
+    requested_at = whole()
+    expires_at = whole()
+    approvers = anything()
+    quorum = whole()
+    votes = anything()
+    status = choice(*STATUSES)
+    decided_by = text(null=True)
+    decided_at = whole(null=True)
+    comment = text(null=True)
+    run_id = text(optional=True)
+    automation_id = text(optional=True)
+    ledger_id = whole(optional=True)
+    case_id = text(optional=True)
 
 
 class ApprovalsSection(Body):
     """`approvals` of the YAML file."""
 
-    expiry_s = colander.SchemaNode(Number(1, 30 * 86400), missing=3600)
-    strict = colander.SchemaNode(Flag(), missing=False)
+    expiry_s = number(1, 30 * 86400, default=3600)
+    strict = flag(default=False)

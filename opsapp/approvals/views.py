@@ -5,62 +5,34 @@ from __future__ import annotations
 from typing import Any
 
 from pyramid.request import Request
-from pyramid.view import view_config
 
-from opsapp.tree.acl import Permission
+from opsapp.web import api
 from opsapp.web.paging import page_of
 
 from . import engine, schemas
 from .resources import Approval, Approvals
 
 
-@view_config(
-    context=Approvals,
-    request_method="GET",
-    permission=Permission.view,
-    query=schemas.ApprovalQuery,
-    returns=[schemas.ApprovalRecord],
-    renderer="json",
-)
+@api.get(Approvals, query=schemas.ApprovalQuery, returns=[schemas.ApprovalRecord])
 def listing(context: Approvals, request: Request) -> Any:
     """What waits for a decision; with `status`, what was decided."""
     chosen = context.of_status(request.valid_query["status"])
     return request.shown([context[request_id].plain() for request_id in page_of(request, chosen)])
 
 
-@view_config(
-    context=Approval, request_method="GET", permission=Permission.view, returns=schemas.ApprovalRecord, renderer="json"
-)
+@api.get(Approval, returns=schemas.ApprovalRecord)
 def show(context: Approval, request: Request) -> Any:
     """One request, with its plan and its votes."""
     return request.shown(context.plain())
 
 
-@view_config(
-    context=Approval,
-    name="approve",
-    request_method="POST",
-    permission=Permission.operate,
-    audit="approval.approve",
-    body=schemas.Decision,
-    returns=schemas.Decided,
-    renderer="json",
-)
+@api.act(Approval, "approve", body=schemas.Decision, returns=schemas.Decided, audit="approval.approve")
 def approve(context: Approval, request: Request) -> Any:
     """A vote for it; once there are enough, what was asked for begins."""
     return _decide(context, request, "approve")
 
 
-@view_config(
-    context=Approval,
-    name="reject",
-    request_method="POST",
-    permission=Permission.operate,
-    audit="approval.reject",
-    body=schemas.Decision,
-    returns=schemas.Decided,
-    renderer="json",
-)
+@api.act(Approval, "reject", body=schemas.Decision, returns=schemas.Decided, audit="approval.reject")
 def reject(context: Approval, request: Request) -> Any:
     """A decision against it: what was asked for is not done."""
     return _decide(context, request, "reject")

@@ -2,42 +2,40 @@
 
 from __future__ import annotations
 
-import colander
-
-from opsapp.web.fields import Anything, Body, Flag, Nullable, Paging, Text, Whole
+from opsapp.web.fields import Body, Paging, anything, flag, text, whole
 
 
 class AuditQuery(Paging):
-    limit = colander.SchemaNode(Whole(1, 1000), missing=100)
-    user = colander.SchemaNode(Text(1, 256), missing=None)
-    action = colander.SchemaNode(Text(1, 200), missing=None)
-    target = colander.SchemaNode(Text(1, 500), missing=None)
-    since = colander.SchemaNode(Whole(0, 10**11), missing=None)
+    limit = whole(1, 1000, default=100)
+    user = text(1, 256, default=None)
+    action = text(1, 200, default=None)
+    target = text(1, 500, default=None)
+    since = whole(0, 10**11, default=None)
 
 
 class AuditEntry(Body):
-    id = colander.SchemaNode(Text())
-    time = colander.SchemaNode(Whole())
-    username = colander.SchemaNode(Nullable(Text()))
-    ip = colander.SchemaNode(Nullable(Text()))
-    action = colander.SchemaNode(Text())
-    target = colander.SchemaNode(Text())
-    result = colander.SchemaNode(Text())
-    reason = colander.SchemaNode(Nullable(Text()))
-    before = colander.SchemaNode(Nullable(Anything()))
-    after = colander.SchemaNode(Nullable(Anything()))
+    id = text()
+    time = whole()
+    username = text(null=True)
+    ip = text(null=True)
+    action = text()
+    target = text()
+    result = text()
+    reason = text(null=True)
+    before = anything(null=True)
+    after = anything(null=True)
 
 
 class AuditVerdict(Body):
-    valid = colander.SchemaNode(Flag())
-    entries = colander.SchemaNode(Whole())
-    first_bad = colander.SchemaNode(Nullable(Text()))
-    reason = colander.SchemaNode(Text(), missing=colander.drop)
+    valid = flag()
+    entries = whole()
+    first_bad = text(null=True)
+    reason = text(optional=True)
 
 
 class AuditRetention(Body):
     """The section `retention.audit`: how long entries are kept; how many refusals a minute get their own."""
 
-    days = colander.SchemaNode(Whole(1, 36_500), missing=730)
-    refusals_of_a_kind = colander.SchemaNode(Whole(1, 100_000), missing=20)
-    refusals = colander.SchemaNode(Whole(1, 100_000), missing=1000)
+    days = whole(1, 36_500, default=730)
+    refusals_of_a_kind = whole(1, 100_000, default=20)
+    refusals = whole(1, 100_000, default=1000)

@@ -5,22 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from pyramid.request import Request
-from pyramid.view import view_config
 
-from opsapp.tree.acl import Permission
+from opsapp.web import api
 from opsapp.web.answers import Deferred
 
 from . import engine, resources, schemas
 
 
-@view_config(
-    context=resources.Audit,
-    request_method="GET",
-    permission=Permission.administer,
-    query=schemas.AuditQuery,
-    returns=[schemas.AuditEntry],
-    renderer="json",
-)
+@api.get(resources.Audit, role="admin", query=schemas.AuditQuery, returns=[schemas.AuditEntry])
 def entries(context: resources.Audit, request: Request) -> list[dict[str, Any]]:
     """Newest first."""
     page, total = resources.read(request.root, request.valid_query)
@@ -28,13 +20,7 @@ def entries(context: resources.Audit, request: Request) -> list[dict[str, Any]]:
     return page
 
 
-@view_config(
-    context=resources.Audit,
-    name="verify",
-    request_method="GET",
-    permission=Permission.administer,
-    returns=schemas.AuditVerdict,
-)
+@api.get(resources.Audit, "verify", role="admin", returns=schemas.AuditVerdict)
 def verify(context: resources.Audit, request: Request) -> Deferred:
     """Whether the record is whole: nothing changed, added or taken out but by its retention. `first_bad` is the entry
     from which on that is not certain."""

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import colander
-
 from opsapp.lib.networks import is_protected
 from opsapp.tree.acl import ROLES
-from opsapp.web.fields import OPTIONAL, Body, Choice, Flag, ListOf, Nullable, Number, Text, Whole, check, name_text
+from opsapp.web.fields import Body, choice, field, flag, list_of, name_text, number, text, whole
 from opsapp.wire.urls import web_problem
 
-USERNAME = "have only a-z, 0-9, '.', '_', '@', '-', and begin with a letter or digit"
+USERNAME = text(
+    1,
+    64,
+    pattern="[a-z0-9][a-z0-9._@-]{0,63}",
+    must="have only a-z, 0-9, '.', '_', '@', '-', and begin with a letter or digit",
+)
+PASSWORD = text(10, 256)
 EXAMPLE = "https://id.example.org/path"
 
 
@@ -21,39 +25,32 @@ def _unprotected(url: str) -> str | None:
     return None if is_protected(url) else "must begin with https://, except on this machine (127.0.0.1, ::1, localhost)"
 
 
-def _address(also: Callable[[str], str | None] = lambda url: None) -> colander.SchemaNode:
-    told = Nullable(Text(1, 500, pattern="https?://[!-~]+", example=EXAMPLE))
-    wrong = check(lambda url: url and (web_problem(url) or also(url)))
-    return colander.SchemaNode(told, missing=None, validator=wrong)
+def _address(also: Callable[[str], str | None] = lambda url: None) -> Any:
+    def wrong(url: str | None) -> str | None:
+        return (web_problem(url) or also(url)) if url else None
 
-
-def new_username() -> colander.SchemaNode:
-    return colander.SchemaNode(Text(1, 64, pattern="[a-z0-9][a-z0-9._@-]{0,63}", must=USERNAME))
-
-
-def new_password(**more: Any) -> colander.SchemaNode:
-    return colander.SchemaNode(Text(10, 256), **more)
+    return text(1, 500, pattern="https?://[!-~]+", example=EXAMPLE, null=True, default=None, check=wrong)
 
 
 class LoginSection(Body):
     """web.login"""
 
-    attempts_per_ip = colander.SchemaNode(Whole(1, 10_000), missing=5)
-    attempts_per_user = colander.SchemaNode(Whole(1, 10_000), missing=10)
-    window_s = colander.SchemaNode(Number(1, 86_400), missing=60)
-    lock_s = colander.SchemaNode(Number(1, 86_400), missing=300)
-    session_s = colander.SchemaNode(Number(1, 30 * 86_400), missing=86_400)
-    confirm_s = colander.SchemaNode(Number(1, 86_400), missing=900)
-    known_browser_s = colander.SchemaNode(Number(1, 3650 * 86_400), missing=90 * 86_400)
-    purge_s = colander.SchemaNode(Number(1, 86_400), missing=300)
+    attempts_per_ip = whole(1, 10_000, default=5)
+    attempts_per_user = whole(1, 10_000, default=10)
+    window_s = number(1, 86_400, default=60)
+    lock_s = number(1, 86_400, default=300)
+    session_s = number(1, 30 * 86_400, default=86_400)
+    confirm_s = number(1, 86_400, default=900)
+    known_browser_s = number(1, 3650 * 86_400, default=90 * 86_400)
+    purge_s = number(1, 86_400, default=300)
 
 
 class RoleMap(Body):
     """Which value of the role claim stands for which role."""
 
-    admin = colander.SchemaNode(Nullable(Text(1, 200)), missing=None)
-    operator = colander.SchemaNode(Nullable(Text(1, 200)), missing=None)
-    viewer = colander.SchemaNode(Nullable(Text(1, 200)), missing=None)
+    admin = text(1, 200, default=None, null=True)
+    operator = text(1, 200, default=None, null=True)
+    viewer = text(1, 200, default=None, null=True)
 
 
 def _incomplete(sound: dict[str, Any]) -> dict[str, str]:
@@ -71,100 +68,100 @@ class OidcSection(Body):
     """web.oidc"""
 
     across = staticmethod(_incomplete)
-    enabled = colander.SchemaNode(Flag(), missing=False)
+    enabled = flag(default=False)
     issuer = _address(_unprotected)
-    client_id = colander.SchemaNode(Nullable(Text(1, 200)), missing=None)
-    client_secret = colander.SchemaNode(Nullable(Text(1, 500)), missing=None)
+    client_id = text(1, 200, default=None, null=True)
+    client_secret = text(1, 500, default=None, null=True)
     redirect_uri = _address()
-    scopes = colander.SchemaNode(ListOf(Text(1, 100), 50), missing=("openid", "profile", "email"))
-    role_claim = colander.SchemaNode(Text(1, 200), missing="role")
+    scopes = list_of(text(1, 100), 50, default=("openid", "profile", "email"))
+    role_claim = text(1, 200, default="role")
     role_map = RoleMap()
 
 
 class Login(Body):
-    username = colander.SchemaNode(Text(1, 256))
-    password = colander.SchemaNode(Text(1, 1024))
+    username = text(1, 256)
+    password = text(1, 1024)
 
 
 class LoggedIn(Body):
-    token = colander.SchemaNode(Text(64, 64))
-    role = colander.SchemaNode(Choice(*ROLES))
-    username = colander.SchemaNode(Text())
+    token = text(64, 64)
+    role = choice(*ROLES)
+    username = text()
 
 
 class SignedIn(Body):
     """A session, or, where a code is due, the partial token to go on with."""
 
-    token = colander.SchemaNode(Text(64, 64), missing=OPTIONAL)
-    role = colander.SchemaNode(Choice(*ROLES), missing=OPTIONAL)
-    username = colander.SchemaNode(Text(), missing=OPTIONAL)
-    totp_required = colander.SchemaNode(Flag(), missing=OPTIONAL)
-    partial_token = colander.SchemaNode(Text(64, 64), missing=OPTIONAL)
+    token = text(64, 64, optional=True)
+    role = choice(*ROLES, optional=True)
+    username = text(optional=True)
+    totp_required = flag(optional=True)
+    partial_token = text(64, 64, optional=True)
 
 
 class SecondStep(Body):
-    partial_token = colander.SchemaNode(Text(1, 200))
-    code = colander.SchemaNode(Text(1, 64))
+    partial_token = text(1, 200)
+    code = text(1, 64)
 
 
 class Code(Body):
-    code = colander.SchemaNode(Text(1, 64))
+    code = text(1, 64)
 
 
 class Proof(Body):
-    password = colander.SchemaNode(Text(1, 1024))
+    password = text(1, 1024)
 
 
 class TotpBegun(Body):
-    secret = colander.SchemaNode(Text())
-    otpauth_uri = colander.SchemaNode(Text())
-    qr_svg = colander.SchemaNode(Text(0, 100_000))
+    secret = text()
+    otpauth_uri = text()
+    qr_svg = text(0, 100_000)
 
 
 class RecoveryCodes(Body):
-    recovery_codes = colander.SchemaNode(ListOf(Text(), 10))
+    recovery_codes = list_of(text(), 10)
 
 
 class NewKey(Body):
-    name = colander.SchemaNode(name_text(100))
-    role = colander.SchemaNode(Choice(*ROLES))
-    expires_at = colander.SchemaNode(Nullable(Whole(0, 10**11)), missing=None)
+    name = name_text(100)
+    role = choice(*ROLES)
+    expires_at = whole(0, 10**11, default=None, null=True)
 
 
 class KeyShown(Body):
-    id = colander.SchemaNode(Text())
-    name = colander.SchemaNode(Text())
-    role = colander.SchemaNode(Choice(*ROLES))
-    expires_at = colander.SchemaNode(Nullable(Whole()))
-    username = colander.SchemaNode(Text())
-    created_at = colander.SchemaNode(Whole())
+    id = text()
+    name = text()
+    role = choice(*ROLES)
+    expires_at = whole(null=True)
+    username = text()
+    created_at = whole()
 
 
 class KeyMade(Body):
-    id = colander.SchemaNode(Text())
-    name = colander.SchemaNode(Text())
-    role = colander.SchemaNode(Choice(*ROLES))
-    expires_at = colander.SchemaNode(Nullable(Whole()))
-    key = colander.SchemaNode(Text(64, 64))
+    id = text()
+    name = text()
+    role = choice(*ROLES)
+    expires_at = whole(null=True)
+    key = text(64, 64)
 
 
 class TicketMade(Body):
-    ticket = colander.SchemaNode(Text(64, 64))
+    ticket = text(64, 64)
 
 
 class Me(Body):
-    username = colander.SchemaNode(Text())
-    role = colander.SchemaNode(Choice(*ROLES))
+    username = text()
+    role = choice(*ROLES)
 
 
 class StatusOk(Body):
-    status = colander.SchemaNode(Choice("ok"))
+    status = choice("ok")
 
 
 class OwnPassword(Body):
-    current = colander.SchemaNode(Text(1, 1024))
-    new = new_password()
-    end_keys = colander.SchemaNode(Flag(), missing=False)
+    current = text(1, 1024)
+    new = PASSWORD
+    end_keys = flag(default=False)
 
 
 def _one_proof(sound: dict[str, Any]) -> dict[str, str]:
@@ -178,42 +175,42 @@ class Confirmation(Body):
 
     across = staticmethod(_one_proof)
 
-    password = colander.SchemaNode(Text(1, 1024), missing=None)
-    code = colander.SchemaNode(Text(1, 64), missing=None)
+    password = text(1, 1024, default=None)
+    code = text(1, 64, default=None)
 
 
 class Confirmed(Body):
-    status = colander.SchemaNode(Choice("ok"))
-    confirmed_until = colander.SchemaNode(Whole())
+    status = choice("ok")
+    confirmed_until = whole()
 
 
 class SessionShown(Body):
-    id = colander.SchemaNode(Text())
-    created_at = colander.SchemaNode(Whole())
-    expires_at = colander.SchemaNode(Whole())
-    ip = colander.SchemaNode(Text())
-    user_agent = colander.SchemaNode(Text())
-    current = colander.SchemaNode(Flag())
+    id = text()
+    created_at = whole()
+    expires_at = whole()
+    ip = text()
+    user_agent = text()
+    current = flag()
 
 
 class NewUser(Body):
-    username = new_username()
-    role = colander.SchemaNode(Choice(*ROLES), missing="viewer")
-    password = new_password()
-    disabled = colander.SchemaNode(Flag(), missing=False)
+    username = USERNAME
+    role = choice(*ROLES, default="viewer")
+    password = PASSWORD
+    disabled = flag(default=False)
 
 
 class ChangedUser(Body):
-    role = colander.SchemaNode(Choice(*ROLES), missing=OPTIONAL)
-    password = new_password(missing=OPTIONAL)
-    disabled = colander.SchemaNode(Flag(), missing=OPTIONAL)
+    role = choice(*ROLES, optional=True)
+    password = field(PASSWORD, optional=True)
+    disabled = flag(optional=True)
 
 
 class UserShown(Body):
-    username = colander.SchemaNode(Text())
-    role = colander.SchemaNode(Choice(*ROLES))
-    disabled = colander.SchemaNode(Flag())
-    totp_enabled = colander.SchemaNode(Flag())
-    source = colander.SchemaNode(Choice("local", "oidc"))
-    created_at = colander.SchemaNode(Whole())
-    last_login = colander.SchemaNode(Nullable(Whole()))
+    username = text()
+    role = choice(*ROLES)
+    disabled = flag()
+    totp_enabled = flag()
+    source = choice("local", "oidc")
+    created_at = whole()
+    last_login = whole(null=True)

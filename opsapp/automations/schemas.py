@@ -13,29 +13,28 @@ from opsapp.automations.logic.settings import CONCURRENCY, INPUT_TYPES, METHODS,
 from opsapp.lib import cron
 from opsapp.lib.zones import zone_problem
 from opsapp.web.fields import (
-    Anything,
     Body,
-    Choice,
-    Flag,
-    ListOf,
-    MapOf,
-    Nullable,
-    Number,
     Paging,
-    Text,
-    Whole,
-    check,
-    fields_of,
+    anything,
+    choice,
+    field,
+    flag,
+    list_of,
+    map_of,
     name_text,
+    number,
+    text,
+    whole,
 )
+from opsapp.web.strict import fields_of
 from opsapp.wire.urls import text_problem, web_problem
 
-ID = Text(1, 64)
-NAME = Text(1, 64, pattern=r"[A-Za-z_][A-Za-z0-9_]*", example="a word like path")
-SECRET_NAME = Text(1, 64, pattern=r"[A-Za-z0-9][A-Za-z0-9_.-]*", example="a word like deploy-token")
-ENVIRONMENT = MapOf(Text(0, 20_000), 64, Text(1, 128, pattern=r"[A-Za-z_][A-Za-z0-9_]*", example="a word like PATH"))
-INTERPRETER = Text(1, 255, pattern=r"[A-Za-z0-9/._+-]+", example="/bin/bash or python3")
-SERVICE = Text(1, 255, pattern=r"[A-Za-z0-9_@.:\\][A-Za-z0-9_@.:\\-]*", example="nginx")
+ID = text(1, 64)
+NAME = text(1, 64, pattern=r"[A-Za-z_][A-Za-z0-9_]*", example="a word like path")
+SECRET_NAME = text(1, 64, pattern=r"[A-Za-z0-9][A-Za-z0-9_.-]*", example="a word like deploy-token")
+ENVIRONMENT = map_of(text(0, 20_000), 64, text(1, 128, pattern=r"[A-Za-z_][A-Za-z0-9_]*", example="a word like PATH"))
+INTERPRETER = text(1, 255, pattern=r"[A-Za-z0-9/._+-]+", example="/bin/bash or python3")
+SERVICE = text(1, 255, pattern=r"[A-Za-z0-9_@.:\\][A-Za-z0-9_@.:\\-]*", example="nginx")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -53,58 +52,58 @@ def _address_problem(url: str) -> str | None:
 
 
 class Targeted(Body):
-    agent_id = colander.SchemaNode(ID, missing=None)
-    hostname = colander.SchemaNode(Text(1, 255), missing=None)
-    tag = colander.SchemaNode(Text(1, 64), missing=None)
+    agent_id = field(ID, default=None)
+    hostname = text(1, 255, default=None)
+    tag = text(1, 64, default=None)
 
 
 class ScriptParams(Targeted):
-    script = colander.SchemaNode(Text(1, 65_000))
-    interpreter = colander.SchemaNode(INTERPRETER, missing=None)
-    env = colander.SchemaNode(ENVIRONMENT, missing=None)
+    script = text(1, 65_000)
+    interpreter = field(INTERPRETER, default=None)
+    env = field(ENVIRONMENT, default=None)
 
 
 class ServiceParams(Targeted):
-    service = colander.SchemaNode(SERVICE)
-    action = colander.SchemaNode(Choice(*SERVICE_ACTIONS))
+    service = SERVICE
+    action = choice(*SERVICE_ACTIONS)
 
 
 class AgentCommandParams(Targeted):
-    command = colander.SchemaNode(Text(1, 65_000))
-    timeout = colander.SchemaNode(Whole(1, 3600), missing=None)
+    command = text(1, 65_000)
+    timeout = whole(1, 3600, default=None)
 
 
 class WebhookParams(Body):
-    url = colander.SchemaNode(Text(1, 4000), validator=check(_address_problem))
-    method = colander.SchemaNode(Choice(*METHODS), missing="POST")
-    headers = colander.SchemaNode(
-        MapOf(Text(0, 8000), 50, Text(1, 200, pattern=r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", example="X-Name")), missing=None
+    url = text(1, 4000, check=_address_problem)
+    method = choice(*METHODS, default="POST")
+    headers = map_of(
+        text(0, 8000), 50, text(1, 200, pattern=r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", example="X-Name"), default=None
     )
-    body = colander.SchemaNode(Anything(), missing=None)
+    body = anything(default=None)
 
 
 class NotificationParams(Body):
-    channels = colander.SchemaNode(ListOf(Text(1, 200), 50, unique=True), missing=())
-    severity = colander.SchemaNode(Choice(*SEVERITIES), missing="info")
-    title = colander.SchemaNode(Text(1, 200))
-    message = colander.SchemaNode(Text(0, 10_000), missing="")
+    channels = list_of(text(1, 200), 50, unique=True, default=())
+    severity = choice(*SEVERITIES, default="info")
+    title = text(1, 200)
+    message = text(0, 10_000, default="")
 
 
 class CompositeParams(Body):
-    automations = colander.SchemaNode(ListOf(ID, 50, low=1))
-    stop_on_failure = colander.SchemaNode(Flag(), missing=True)
+    automations = list_of(ID, 50, low=1)
+    stop_on_failure = flag(default=True)
 
 
 class Step(Body):
-    id = colander.SchemaNode(Text(1, 64))
-    automation_id = colander.SchemaNode(ID)
-    on_success = colander.SchemaNode(Nullable(Text(1, 64)), missing=None)
-    on_failure = colander.SchemaNode(Nullable(Text(1, 64)), missing=None)
+    id = text(1, 64)
+    automation_id = ID
+    on_success = text(1, 64, default=None, null=True)
+    on_failure = text(1, 64, default=None, null=True)
 
 
 class WorkflowParams(Body):
-    start = colander.SchemaNode(Nullable(Text(1, 64)), missing=None)
-    steps = colander.SchemaNode(ListOf(Step(), 100, low=1))
+    start = text(1, 64, default=None, null=True)
+    steps = list_of(Step, 100, low=1)
 
 
 PARAMS: dict[str, type[Body]] = {
@@ -122,12 +121,12 @@ PARAMS: dict[str, type[Body]] = {
 
 
 class Input(Body):
-    name = colander.SchemaNode(NAME)
-    type = colander.SchemaNode(Choice(*INPUT_TYPES), missing="string")
-    default = colander.SchemaNode(Anything(), missing=None)
-    required = colander.SchemaNode(Flag(), missing=False)
-    choices = colander.SchemaNode(ListOf(Text(1, 1000), 200, unique=True), missing=())
-    description = colander.SchemaNode(Text(0, 1000), missing="")
+    name = NAME
+    type = choice(*INPUT_TYPES, default="string")
+    default = anything(default=None)
+    required = flag(default=False)
+    choices = list_of(text(1, 1000), 200, unique=True, default=())
+    description = text(0, 1000, default="")
 
     def validator(self, node: colander.SchemaNode, value: dict[str, Any]) -> None:
         said = given_inputs.declaration_problem(value)
@@ -153,22 +152,22 @@ def _wrong_params(sound: dict[str, Any]) -> dict[str, str]:
 
 class AutomationSettings(Body):
     across = staticmethod(_wrong_params)
-    name = colander.SchemaNode(name_text())
-    type = colander.SchemaNode(Choice(*TYPES))
-    params = colander.SchemaNode(MapOf(Anything()))
-    icon = colander.SchemaNode(Nullable(Text(0, 100)), missing=None)
-    description = colander.SchemaNode(Text(0, 4000), missing="")
-    schedule = colander.SchemaNode(Nullable(Text(0, 200)), missing=None, validator=check(_schedule_problem))
-    timezone = colander.SchemaNode(Nullable(Text(1, 60)), missing=None, validator=check(zone_problem))
-    catch_up = colander.SchemaNode(Flag(), missing=False)
-    enabled = colander.SchemaNode(Flag(), missing=True)
-    timeout = colander.SchemaNode(Whole(1, 86_400), missing=300)
-    concurrency = colander.SchemaNode(Choice(*CONCURRENCY), missing="queue")
-    retries = colander.SchemaNode(Whole(0, 10), missing=0)
-    requires_approval = colander.SchemaNode(Flag(), missing=False)
-    approvers = colander.SchemaNode(ListOf(Text(1, 64), 100, unique=True), missing=())
-    quorum = colander.SchemaNode(Whole(1, 20), missing=1)
-    inputs = colander.SchemaNode(ListOf(Input(), 50), missing=(), validator=check(_inputs_problem))
+    name = name_text()
+    type = choice(*TYPES)
+    params = map_of(anything())
+    icon = text(0, 100, default=None, null=True)
+    description = text(0, 4000, default="")
+    schedule = text(0, 200, default=None, check=_schedule_problem, null=True)
+    timezone = text(1, 60, default=None, check=zone_problem, null=True)
+    catch_up = flag(default=False)
+    enabled = flag(default=True)
+    timeout = whole(1, 86_400, default=300)
+    concurrency = choice(*CONCURRENCY, default="queue")
+    retries = whole(0, 10, default=0)
+    requires_approval = flag(default=False)
+    approvers = list_of(text(1, 64), 100, unique=True, default=())
+    quorum = whole(1, 20, default=1)
+    inputs = list_of(Input, 50, default=(), check=_inputs_problem)
 
 
 class AutomationEntry(AutomationSettings):
@@ -194,166 +193,166 @@ READ_ONLY = (
 
 
 class AutomationRow(Body):
-    id = colander.SchemaNode(Text())
-    name = colander.SchemaNode(Text())
-    type = colander.SchemaNode(Choice(*TYPES))
-    icon = colander.SchemaNode(Text())
-    schedule = colander.SchemaNode(Nullable(Text()))
-    enabled = colander.SchemaNode(Flag())
-    last_run = colander.SchemaNode(Nullable(Whole()))
-    last_status = colander.SchemaNode(Nullable(Choice(*STATUSES)))
-    next_run = colander.SchemaNode(Nullable(Whole()))
-    unreadable = colander.SchemaNode(Text(), missing=colander.drop)
+    id = text()
+    name = text()
+    type = choice(*TYPES)
+    icon = text()
+    schedule = text(null=True)
+    enabled = flag()
+    last_run = whole(null=True)
+    last_status = choice(*STATUSES, null=True)
+    next_run = whole(null=True)
+    unreadable = text(optional=True)
 
 
 class AutomationRecord(AutomationRow):
-    description = colander.SchemaNode(Text())
-    params = colander.SchemaNode(MapOf(Anything()))
-    timezone = colander.SchemaNode(Nullable(Text()))
-    catch_up = colander.SchemaNode(Flag())
-    timeout = colander.SchemaNode(Whole())
-    concurrency = colander.SchemaNode(Choice(*CONCURRENCY))
-    retries = colander.SchemaNode(Whole())
-    requires_approval = colander.SchemaNode(Flag())
-    approvers = colander.SchemaNode(ListOf(Text()))
-    quorum = colander.SchemaNode(Whole())
-    inputs = colander.SchemaNode(ListOf(MapOf(Anything())))
-    created_at = colander.SchemaNode(Whole())
-    created_by = colander.SchemaNode(Text())
-    updated_at = colander.SchemaNode(Whole())
-    running = colander.SchemaNode(Nullable(Text()))
-    queued = colander.SchemaNode(Whole())
+    description = text()
+    params = map_of(anything())
+    timezone = text(null=True)
+    catch_up = flag()
+    timeout = whole()
+    concurrency = choice(*CONCURRENCY)
+    retries = whole()
+    requires_approval = flag()
+    approvers = list_of(text())
+    quorum = whole()
+    inputs = list_of(map_of(anything()))
+    created_at = whole()
+    created_by = text()
+    updated_at = whole()
+    running = text(null=True)
+    queued = whole()
 
 
 class AutomationList(Paging):
-    q = colander.SchemaNode(Text(0, 200), missing=None)
+    q = text(0, 200, default=None)
 
 
 class Created(Body):
-    id = colander.SchemaNode(Text())
-    status = colander.SchemaNode(Choice("created"))
+    id = text()
+    status = choice("created")
 
 
 class AutomationCreated(Created):
-    webhook_token = colander.SchemaNode(Text())
-    webhook_url = colander.SchemaNode(Text())
+    webhook_token = text()
+    webhook_url = text()
 
 
 class Updated(Body):
-    status = colander.SchemaNode(Choice("updated"))
+    status = choice("updated")
 
 
 class Deleted(Body):
-    status = colander.SchemaNode(Choice("deleted"))
+    status = choice("deleted")
 
 
 class NewToken(Body):
-    webhook_token = colander.SchemaNode(Text())
-    webhook_url = colander.SchemaNode(Text())
+    webhook_token = text()
+    webhook_url = text()
 
 
 class Imported(Body):
-    imported = colander.SchemaNode(Whole(0))
-    ids = colander.SchemaNode(ListOf(Text()))
+    imported = whole(0)
+    ids = list_of(text())
 
 
 class TemplateRecord(Body):
-    id = colander.SchemaNode(Text())
-    name = colander.SchemaNode(Text())
-    description = colander.SchemaNode(Text())
-    type = colander.SchemaNode(Choice(*TYPES))
-    icon = colander.SchemaNode(Text())
-    schedule = colander.SchemaNode(Nullable(Text()))
-    params = colander.SchemaNode(MapOf(Anything()))
-    inputs = colander.SchemaNode(ListOf(MapOf(Anything())))
+    id = text()
+    name = text()
+    description = text()
+    type = choice(*TYPES)
+    icon = text()
+    schedule = text(null=True)
+    params = map_of(anything())
+    inputs = list_of(map_of(anything()))
 
 
 # -- runs
 
 
 class RunStarted(Body):
-    run_id = colander.SchemaNode(Text())
-    status = colander.SchemaNode(Choice(*STATUSES))
-    request_id = colander.SchemaNode(Text(), missing=colander.drop)
+    run_id = text()
+    status = choice(*STATUSES)
+    request_id = text(optional=True)
 
 
 class RunRow(Body):
-    run_id = colander.SchemaNode(Text())
-    automation_id = colander.SchemaNode(Text())
-    name = colander.SchemaNode(Text())
-    type = colander.SchemaNode(Choice(*TYPES))
-    status = colander.SchemaNode(Choice(*STATUSES))
-    reason = colander.SchemaNode(Nullable(Text()))
-    started = colander.SchemaNode(Nullable(Whole()))
-    finished = colander.SchemaNode(Nullable(Whole()))
-    requested_by = colander.SchemaNode(Text())
-    origin = colander.SchemaNode(Text())
-    created_at = colander.SchemaNode(Whole())
-    exit_code = colander.SchemaNode(Nullable(Whole()))
-    attempt = colander.SchemaNode(Whole())
+    run_id = text()
+    automation_id = text()
+    name = text()
+    type = choice(*TYPES)
+    status = choice(*STATUSES)
+    reason = text(null=True)
+    started = whole(null=True)
+    finished = whole(null=True)
+    requested_by = text()
+    origin = text()
+    created_at = whole()
+    exit_code = whole(null=True)
+    attempt = whole()
 
 
 class RunPart(Body):
-    step = colander.SchemaNode(Text())
-    run_id = colander.SchemaNode(Nullable(Text()))
-    status = colander.SchemaNode(Text())
+    step = text()
+    run_id = text(null=True)
+    status = text()
 
 
 class RunRecord(RunRow):
-    output = colander.SchemaNode(Text())
-    truncated = colander.SchemaNode(Flag())
-    inputs = colander.SchemaNode(MapOf(Anything()))
-    request_id = colander.SchemaNode(Nullable(Text()))
-    parent = colander.SchemaNode(Nullable(Text()))
-    parts = colander.SchemaNode(ListOf(RunPart()))
+    output = text()
+    truncated = flag()
+    inputs = map_of(anything())
+    request_id = text(null=True)
+    parent = text(null=True)
+    parts = list_of(RunPart)
 
 
 class RunList(Paging):
-    limit = colander.SchemaNode(Whole(1, 1000), missing=100)
-    status = colander.SchemaNode(Choice(*STATUSES), missing=None)
+    limit = whole(1, 1000, default=100)
+    status = choice(*STATUSES, default=None)
 
 
 class RunAfter(Body):
     """After a cancel: the status may still be `running` until whoever carries it out has stopped."""
 
-    run_id = colander.SchemaNode(Text())
-    status = colander.SchemaNode(Choice(*STATUSES))
+    run_id = text()
+    status = choice(*STATUSES)
 
 
 # -- secrets
 
 
 class NewSecret(Body):
-    name = colander.SchemaNode(SECRET_NAME)
-    value = colander.SchemaNode(Text(1, 20_000))
-    allowed_for = colander.SchemaNode(ListOf(Text(1, 64), 1000, unique=True), missing=())
+    name = SECRET_NAME
+    value = text(1, 20_000)
+    allowed_for = list_of(text(1, 64), 1000, unique=True, default=())
 
 
 class SecretUse(Body):
-    automation_id = colander.SchemaNode(Text(1, 64))
+    automation_id = text(1, 64)
 
 
 class SecretUses(Body):
-    allowed_for = colander.SchemaNode(ListOf(Text()))
-    lapsed = colander.SchemaNode(ListOf(Text()))
+    allowed_for = list_of(text())
+    lapsed = list_of(text())
 
 
 class SecretValue(Body):
-    value = colander.SchemaNode(Text(1, 20_000))
+    value = text(1, 20_000)
 
 
 class SecretRecord(Body):
-    id = colander.SchemaNode(Text())
-    name = colander.SchemaNode(Text())
-    allowed_for = colander.SchemaNode(ListOf(Text()))
-    lapsed = colander.SchemaNode(ListOf(Text()))
-    created_at = colander.SchemaNode(Whole())
-    updated_at = colander.SchemaNode(Whole())
-    updated_by = colander.SchemaNode(Text())
+    id = text()
+    name = text()
+    allowed_for = list_of(text())
+    lapsed = list_of(text())
+    created_at = whole()
+    updated_at = whole()
+    updated_by = text()
 
 
 class SecretCreated(Created):
-    name = colander.SchemaNode(Text())
+    name = text()
 
 
 # -- configuration
@@ -362,22 +361,22 @@ class SecretCreated(Created):
 class Limits(Body):
     """Of each program on the server; null: none."""
 
-    open_files = colander.SchemaNode(Nullable(Whole(16, 1_000_000)), missing=1024)
-    memory_mb = colander.SchemaNode(Nullable(Whole(16, 1 << 20)), missing=4096)
-    file_mb = colander.SchemaNode(Nullable(Whole(1, 1 << 20)), missing=1024)
-    cpu_s = colander.SchemaNode(Nullable(Whole(1, 86_400)), missing=None)
+    open_files = whole(16, 1_000_000, default=1024, null=True)
+    memory_mb = whole(16, 1 << 20, default=4096, null=True)
+    file_mb = whole(1, 1 << 20, default=1024, null=True)
+    cpu_s = whole(1, 86_400, default=None, null=True)
 
 
 class AutomationsSection(Body):
-    server_scripts = colander.SchemaNode(Flag(), missing=True)
-    max_running = colander.SchemaNode(Whole(1, 1000), missing=20)
-    max_waiting = colander.SchemaNode(Whole(1, 10_000), missing=100)
-    kill_grace_s = colander.SchemaNode(Number(0.1, 5), missing=5)
-    retry_delay_s = colander.SchemaNode(Number(0, 3600), missing=5)
-    webhook_calls_per_minute = colander.SchemaNode(Whole(1, 100_000), missing=60)
-    path = colander.SchemaNode(Text(1, 4000), missing=PATH)
+    server_scripts = flag(default=True)
+    max_running = whole(1, 1000, default=20)
+    max_waiting = whole(1, 10_000, default=100)
+    kill_grace_s = number(0.1, 5, default=5)
+    retry_delay_s = number(0, 3600, default=5)
+    webhook_calls_per_minute = whole(1, 100_000, default=60)
+    path = text(1, 4000, default=PATH)
 
 
 class RunsRetention(Body):
-    days = colander.SchemaNode(Whole(1, 3650), missing=90)
-    per_automation = colander.SchemaNode(Whole(10, 100_000), missing=1000)
+    days = whole(1, 3650, default=90)
+    per_automation = whole(10, 100_000, default=1000)

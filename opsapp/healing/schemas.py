@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import colander
-
 from opsapp.healing.logic.soundness import incomplete, wrong_params
 from opsapp.lib.durations import seconds
 from opsapp.web.fields import (
-    Anything,
     AsOf,
     Body,
-    Choice,
-    Flag,
-    ListOf,
-    MapOf,
-    Nullable,
-    Number,
     Paging,
     Query,
-    Strict,
-    Text,
-    Whole,
-    check,
+    anything,
+    choice,
+    field,
+    flag,
+    list_of,
+    map_of,
+    number,
+    text,
+    whole,
 )
+from opsapp.web.strict import Number, Strict, Text
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.conditions import MAX_LENGTH, ConditionError, parse
 
@@ -54,7 +51,7 @@ def _readable(text: str) -> str | None:
     return None
 
 
-Free = MapOf(colander.SchemaNode(Anything()), 50)
+Free = map_of(anything(), 50)
 
 
 class Reading(Strict):
@@ -71,9 +68,9 @@ class RuleAction(Body):
     def across(sound):
         return wrong_params(sound["type"], sound.get("params") or {}) if "type" in sound else {}
 
-    type = colander.SchemaNode(Choice(*sorted(ACTIONS)))
-    target = colander.SchemaNode(Text(1, 255), missing=None)
-    params = colander.SchemaNode(Free, missing=colander.drop)
+    type = choice(*sorted(ACTIONS))
+    target = text(1, 255, default=None)
+    params = field(Free, optional=True)
 
 
 class ChainStep(Body):
@@ -81,40 +78,40 @@ class ChainStep(Body):
     def across(sound):
         return wrong_params(sound["action"], sound.get("params") or {}) if "action" in sound else {}
 
-    action = colander.SchemaNode(Choice(*sorted(ACTIONS)))
-    params = colander.SchemaNode(Free, missing={})
+    action = choice(*sorted(ACTIONS))
+    params = field(Free, default={})
 
 
 class RuleTargets(Body):
-    agents = colander.SchemaNode(ListOf(Text(1, 255), unique=True), missing=[])
-    monitors = colander.SchemaNode(ListOf(Text(1, 255), unique=True), missing=[])
+    agents = list_of(text(1, 255), unique=True, default=[])
+    monitors = list_of(text(1, 255), unique=True, default=[])
 
 
 class RuleBody(Body):
-    condition = colander.SchemaNode(Text(1, MAX_LENGTH), validator=check(_readable))
-    severity = colander.SchemaNode(Choice(*SEVERITIES), missing="warning")
-    action = RuleAction(missing=None)
-    escalation_chain = colander.SchemaNode(ListOf(ChainStep(), 20), missing=[])
-    targets = RuleTargets(missing=None)
-    holding = colander.SchemaNode(Duration(), name="for", missing=0)
-    settle_s = colander.SchemaNode(Number(0, 3600), missing=None)
-    verify_timeout_s = colander.SchemaNode(Number(1, 3600), missing=None)
-    cooldown_s = colander.SchemaNode(Number(0, 30 * 86400), missing=300)
-    trust_ceiling = colander.SchemaNode(Choice(*LEVELS), missing="execute")
-    initial_level = colander.SchemaNode(Choice(*LEVELS[:3]), missing="observation")
-    enabled = colander.SchemaNode(Flag(), missing=True)
-    description = colander.SchemaNode(Text(0, 1000), missing="")
+    condition = text(1, MAX_LENGTH, check=_readable)
+    severity = choice(*SEVERITIES, default="warning")
+    action = field(RuleAction, default=None)
+    escalation_chain = list_of(ChainStep, 20, default=[])
+    targets = field(RuleTargets, default=None)
+    holding = field(Duration, name="for", default=0)
+    settle_s = number(0, 3600, default=None)
+    verify_timeout_s = number(1, 3600, default=None)
+    cooldown_s = number(0, 30 * 86400, default=300)
+    trust_ceiling = choice(*LEVELS, default="execute")
+    initial_level = choice(*LEVELS[:3], default="observation")
+    enabled = flag(default=True)
+    description = text(0, 1000, default="")
 
 
 class NewRule(RuleBody):
     across = staticmethod(incomplete)
-    id = colander.SchemaNode(Text(1, 64, pattern="[a-z0-9_-]{1,64}", example="nginx-down"), missing=None)
+    id = text(1, 64, pattern="[a-z0-9_-]{1,64}", example="nginx-down", default=None)
 
 
 class DeclaredRule(NewRule):
     """A rule where its id is how it is known: in the YAML file, in a document, in a replay."""
 
-    id = colander.SchemaNode(Text(1, 64, pattern="[a-z0-9_-]{1,64}", example="nginx-down"))
+    id = text(1, 64, pattern="[a-z0-9_-]{1,64}", example="nginx-down")
 
 
 class PastPage(AsOf, Paging):
@@ -122,158 +119,158 @@ class PastPage(AsOf, Paging):
 
 
 class RuleRecord(RuleBody):
-    id = colander.SchemaNode(Text())
-    source = colander.SchemaNode(Choice("default", "yaml", "api"))
-    created_at = colander.SchemaNode(Whole())
-    updated_at = colander.SchemaNode(Whole())
-    action = colander.SchemaNode(Anything())
-    targets = colander.SchemaNode(Anything())
-    settle_s = colander.SchemaNode(Nullable(Number()))
-    verify_timeout_s = colander.SchemaNode(Nullable(Number()))
-    unreadable = colander.SchemaNode(Text(), missing=colander.drop)
+    id = text()
+    source = choice("default", "yaml", "api")
+    created_at = whole()
+    updated_at = whole()
+    action = anything()
+    targets = anything()
+    settle_s = number(null=True)
+    verify_timeout_s = number(null=True)
+    unreadable = text(optional=True)
 
 
 class Created(Body):
-    id = colander.SchemaNode(Text())
-    status = colander.SchemaNode(Choice("created"))
+    id = text()
+    status = choice("created")
 
 
 class Status(Body):
-    status = colander.SchemaNode(Text())
+    status = text()
 
 
 class LedgerQuery(Paging):
-    limit = colander.SchemaNode(Whole(1, 1000), missing=50)
-    rule_id = colander.SchemaNode(Text(1, 64), missing=None)
-    target = colander.SchemaNode(Text(1, 1000), missing=None)
+    limit = whole(1, 1000, default=50)
+    rule_id = text(1, 64, default=None)
+    target = text(1, 1000, default=None)
 
 
 class LedgerRecord(Body):
-    id = colander.SchemaNode(Whole())
-    case_id = colander.SchemaNode(Nullable(Text()))
-    correlation_key = colander.SchemaNode(Text())
-    rule_id = colander.SchemaNode(Text())
-    condition = colander.SchemaNode(Text())
-    target = colander.SchemaNode(Text())
-    action_type = colander.SchemaNode(Text())
-    action_params = colander.SchemaNode(Text())
-    escalation_step = colander.SchemaNode(Whole())
-    action_success = colander.SchemaNode(Whole(0, 1))
-    verified = colander.SchemaNode(Whole(0, 1))
-    duration_s = colander.SchemaNode(Number())
-    trust_level = colander.SchemaNode(Text())
-    source = colander.SchemaNode(Text())
-    created_at = colander.SchemaNode(Whole())
-    state = colander.SchemaNode(Text())
-    outcome = colander.SchemaNode(Nullable(Text()))
-    events = colander.SchemaNode(Whole())
-    reason = colander.SchemaNode(Text())
-    risk = colander.SchemaNode(Nullable(Text()))
-    approval_id = colander.SchemaNode(Nullable(Text()))
-    snapshot_id = colander.SchemaNode(Nullable(Text()))
-    rollback_status = colander.SchemaNode(Nullable(Text()))
-    rolls_back = colander.SchemaNode(Nullable(Whole()))
-    metrics_before = colander.SchemaNode(Anything())
-    metrics_after = colander.SchemaNode(Anything())
-    finished_at = colander.SchemaNode(Nullable(Whole()))
-    prev_hash = colander.SchemaNode(Nullable(Text()))
-    hash = colander.SchemaNode(Nullable(Text()))
+    id = whole()
+    case_id = text(null=True)
+    correlation_key = text()
+    rule_id = text()
+    condition = text()
+    target = text()
+    action_type = text()
+    action_params = text()
+    escalation_step = whole()
+    action_success = whole(0, 1)
+    verified = whole(0, 1)
+    duration_s = number()
+    trust_level = text()
+    source = text()
+    created_at = whole()
+    state = text()
+    outcome = text(null=True)
+    events = whole()
+    reason = text()
+    risk = text(null=True)
+    approval_id = text(null=True)
+    snapshot_id = text(null=True)
+    rollback_status = text(null=True)
+    rolls_back = whole(null=True)
+    metrics_before = anything()
+    metrics_after = anything()
+    finished_at = whole(null=True)
+    prev_hash = text(null=True)
+    hash = text(null=True)
 
 
 class ChainVerdict(Body):
-    valid = colander.SchemaNode(Flag())
-    entries = colander.SchemaNode(Whole())
-    first_bad = colander.SchemaNode(Nullable(Whole()))
-    reason = colander.SchemaNode(Text(), missing=colander.drop)
+    valid = flag()
+    entries = whole()
+    first_bad = whole(null=True)
+    reason = text(optional=True)
 
 
 class EffectivenessQuery(Query):
-    action_type = colander.SchemaNode(Text(1, 64))
-    condition = colander.SchemaNode(Text(1, MAX_LENGTH))
-    target = colander.SchemaNode(Text(1, 1000), missing="")
+    action_type = text(1, 64)
+    condition = text(1, MAX_LENGTH)
+    target = text(1, 1000, default="")
 
 
 class Effectiveness(Body):
-    action_type = colander.SchemaNode(Text())
-    condition = colander.SchemaNode(Text())
-    total = colander.SchemaNode(Whole())
-    verified = colander.SchemaNode(Whole())
-    failed = colander.SchemaNode(Whole())
-    success_rate = colander.SchemaNode(Nullable(Number()))
-    lower_bound = colander.SchemaNode(Nullable(Number()))
+    action_type = text()
+    condition = text()
+    total = whole()
+    verified = whole()
+    failed = whole()
+    success_rate = number(null=True)
+    lower_bound = number(null=True)
 
 
 class SuggestionRecord(Body):
-    id = colander.SchemaNode(Whole())
-    category = colander.SchemaNode(Text())
-    severity = colander.SchemaNode(Text())
-    message = colander.SchemaNode(Text())
-    rule_id = colander.SchemaNode(Text())
-    dismissed = colander.SchemaNode(Whole(0, 1))
-    created_at = colander.SchemaNode(Whole())
-    about = colander.SchemaNode(Anything(), missing=colander.drop)
+    id = whole()
+    category = text()
+    severity = text()
+    message = text()
+    rule_id = text()
+    dismissed = whole(0, 1)
+    created_at = whole()
+    about = anything(optional=True)
 
 
 class Success(Body):
-    success = colander.SchemaNode(Flag())
+    success = flag()
 
 
 class TrustRecord(Body):
-    rule_id = colander.SchemaNode(Text())
-    current_level = colander.SchemaNode(Choice(*LEVELS))
-    ceiling = colander.SchemaNode(Choice(*LEVELS))
-    promoted_at = colander.SchemaNode(Nullable(Whole()))
-    demoted_at = colander.SchemaNode(Nullable(Whole()))
-    promotion_count = colander.SchemaNode(Whole())
-    demotion_count = colander.SchemaNode(Whole())
-    last_evaluated = colander.SchemaNode(Whole())
-    evidence = colander.SchemaNode(Anything())
-    needs = colander.SchemaNode(Anything())
+    rule_id = text()
+    current_level = choice(*LEVELS)
+    ceiling = choice(*LEVELS)
+    promoted_at = whole(null=True)
+    demoted_at = whole(null=True)
+    promotion_count = whole()
+    demotion_count = whole()
+    last_evaluated = whole()
+    evidence = anything()
+    needs = anything()
 
 
 class Promotion(Body):
-    level = colander.SchemaNode(Choice(*LEVELS[1:]))
+    level = choice(*LEVELS[1:])
 
 
 class Demotion(Body):
-    level = colander.SchemaNode(Choice(*LEVELS), missing="notify")
+    level = choice(*LEVELS, default="notify")
 
 
 class NewLevel(Body):
-    success = colander.SchemaNode(Flag())
-    rule_id = colander.SchemaNode(Text())
-    new_level = colander.SchemaNode(Choice(*LEVELS))
+    success = flag()
+    rule_id = text()
+    new_level = choice(*LEVELS)
 
 
 class DependencyEntry(Body):
-    target = colander.SchemaNode(Text(1, 1000))
-    type = colander.SchemaNode(Choice("service", "external", "host", "container", "monitor"), missing="service")
-    site = colander.SchemaNode(Text(1, 255), missing=None)
-    depends_on = colander.SchemaNode(ListOf(Text(1, 1000), unique=True), missing=[])
+    target = text(1, 1000)
+    type = choice("service", "external", "host", "container", "monitor", default="service")
+    site = text(1, 255, default=None)
+    depends_on = list_of(text(1, 1000), unique=True, default=[])
 
 
 class DependencyList(Body):
-    dependencies = colander.SchemaNode(ListOf(DependencyEntry(), 5000))
+    dependencies = list_of(DependencyEntry, 5000)
 
 
 class DependencyGraph(Body):
-    nodes = colander.SchemaNode(Anything())
-    edges = colander.SchemaNode(Anything())
-    root_causes = colander.SchemaNode(Anything())
+    nodes = anything()
+    edges = anything()
+    root_causes = anything()
 
 
 class Validation(Body):
-    valid = colander.SchemaNode(Flag())
-    errors = colander.SchemaNode(Anything())
+    valid = flag()
+    errors = anything()
 
 
 class HealEvent(Body):
-    source = colander.SchemaNode(Choice(*SOURCES), missing="test")
-    rule_id = colander.SchemaNode(Text(1, 64))
-    condition = colander.SchemaNode(Text(1, MAX_LENGTH), validator=check(_readable), missing=None)
-    target = colander.SchemaNode(Text(1, 1000))
-    severity = colander.SchemaNode(Choice(*SEVERITIES), missing=None)
-    metrics = colander.SchemaNode(MapOf(Reading(), 1000), missing={})
+    source = choice(*SOURCES, default="test")
+    rule_id = text(1, 64)
+    condition = text(1, MAX_LENGTH, check=_readable, default=None)
+    target = text(1, 1000)
+    severity = choice(*SEVERITIES, default=None)
+    metrics = map_of(Reading, 1000, default={})
 
 
 class DryRun(Body):
@@ -281,120 +278,118 @@ class DryRun(Body):
 
 
 class Simulated(Body):
-    event = colander.SchemaNode(Anything())
-    correlation = colander.SchemaNode(Anything())
-    dependency = colander.SchemaNode(Anything())
-    window = colander.SchemaNode(Anything())
-    trust = colander.SchemaNode(Anything())
-    action_selection = colander.SchemaNode(Anything())
-    pre_flight = colander.SchemaNode(Anything())
-    rollback_plan = colander.SchemaNode(Anything())
-    would = colander.SchemaNode(
-        Choice("execute", "request_approval", "notify", "simulate", "observe", "suppress", "absorb", "nothing")
-    )
-    why = colander.SchemaNode(Anything())
+    event = anything()
+    correlation = anything()
+    dependency = anything()
+    window = anything()
+    trust = anything()
+    action_selection = anything()
+    pre_flight = anything()
+    rollback_plan = anything()
+    would = choice("execute", "request_approval", "notify", "simulate", "observe", "suppress", "absorb", "nothing")
+    why = anything()
 
 
 class Health(Body):
-    status = colander.SchemaNode(Choice("Active", "Paused", "Degraded"))
-    reasons = colander.SchemaNode(Anything())
-    components = colander.SchemaNode(Anything())
-    queue_depth = colander.SchemaNode(Whole())
-    active_heals = colander.SchemaNode(Whole())
-    last_event_at = colander.SchemaNode(Nullable(Whole()))
+    status = choice("Active", "Paused", "Degraded")
+    reasons = anything()
+    components = anything()
+    queue_depth = whole()
+    active_heals = whole()
+    last_event_at = whole(null=True)
 
 
 class ScenarioRecord(Body):
-    name = colander.SchemaNode(Text())
-    description = colander.SchemaNode(Text())
-    inject = colander.SchemaNode(Text())
+    name = text()
+    description = text()
+    inject = text()
 
 
 class ChaosRun(Body):
-    scenario = colander.SchemaNode(Text(1, 64))
-    dry_run = colander.SchemaNode(Flag())
-    settings = colander.SchemaNode(Choice("live", "default"), missing="live")
+    scenario = text(1, 64)
+    dry_run = flag()
+    settings = choice("live", "default", default="live")
 
 
 class ChaosResult(Body):
-    name = colander.SchemaNode(Text())
-    dry_run = colander.SchemaNode(Flag())
-    settings = colander.SchemaNode(Choice("live", "default"))
-    status = colander.SchemaNode(Choice("passed", "failed"))
-    started_at = colander.SchemaNode(Whole())
-    duration_s = colander.SchemaNode(Number())
-    expectations = colander.SchemaNode(Anything())
-    notes = colander.SchemaNode(ListOf(Text()))
+    name = text()
+    dry_run = flag()
+    settings = choice("live", "default")
+    status = choice("passed", "failed")
+    started_at = whole()
+    duration_s = number()
+    expectations = anything()
+    notes = list_of(text())
 
 
 class ForecastRecord(Body):
-    agent_id = colander.SchemaNode(Text())
-    metric = colander.SchemaNode(Text())
-    mount = colander.SchemaNode(Nullable(Text()))
-    now = colander.SchemaNode(Number())
-    threshold = colander.SchemaNode(Number())
-    hits_at = colander.SchemaNode(Nullable(Whole()))
-    low = colander.SchemaNode(Nullable(Whole()))
-    high = colander.SchemaNode(Nullable(Whole()))
-    coverage = colander.SchemaNode(Number(0, 1))
+    agent_id = text()
+    metric = text()
+    mount = text(null=True)
+    now = number()
+    threshold = number()
+    hits_at = whole(null=True)
+    low = whole(null=True)
+    high = whole(null=True)
+    coverage = number(0, 1)
 
 
 class Replay(Body):
-    days = colander.SchemaNode(Number(0, 365))
-    rules = colander.SchemaNode(ListOf(DeclaredRule(), 1000), missing=None)
-    dependencies = colander.SchemaNode(ListOf(DependencyEntry(), 5000), missing=None)
+    days = number(0, 365)
+    rules = list_of(DeclaredRule, 1000, default=None)
+    dependencies = list_of(DependencyEntry, 5000, default=None)
 
 
 class Replayed(Body):
-    events = colander.SchemaNode(Whole())
-    same = colander.SchemaNode(Whole())
-    differences = colander.SchemaNode(Anything())
+    events = whole()
+    same = whole()
+    differences = anything()
 
 
 class CaseRecord(Body):
-    id = colander.SchemaNode(Text())
-    target = colander.SchemaNode(Text())
-    rule_id = colander.SchemaNode(Text())
-    state = colander.SchemaNode(Text())
-    outcome = colander.SchemaNode(Nullable(Text()))
-    step = colander.SchemaNode(Whole())
-    events = colander.SchemaNode(Anything())
-    opened_at = colander.SchemaNode(Whole())
-    closed_at = colander.SchemaNode(Nullable(Whole()))
-    why = colander.SchemaNode(Anything())
+    id = text()
+    target = text()
+    rule_id = text()
+    state = text()
+    outcome = text(null=True)
+    step = whole()
+    events = anything()
+    opened_at = whole()
+    closed_at = whole(null=True)
+    why = anything()
 
 
 class RolledBack(Body):
-    ledger_id = colander.SchemaNode(Whole())
-    rolls_back = colander.SchemaNode(Whole())
-    outcome = colander.SchemaNode(Text())
-    rollback_status = colander.SchemaNode(Text())
-    reason = colander.SchemaNode(Text())
+    ledger_id = whole()
+    rolls_back = whole()
+    outcome = text()
+    rollback_status = text()
+    reason = text()
 
 
 class CapabilityRecord(Body):
-    hostname = colander.SchemaNode(Text())
-    manifest = colander.SchemaNode(Anything())
-    probed_at = colander.SchemaNode(Nullable(Whole()))
-    degraded_capabilities = colander.SchemaNode(ListOf(Text()))
+    hostname = text()
+    manifest = anything()
+    probed_at = whole(null=True)
+    degraded_capabilities = list_of(text())
 
 
 class Queued(Body):
-    status = colander.SchemaNode(Choice("queued"))
-    command_id = colander.SchemaNode(Text())
+    status = choice("queued")
+    command_id = text()
 
 
 class ActionRecord(Body):
-    name = colander.SchemaNode(Text())
-    risk = colander.SchemaNode(Choice("low", "medium", "high"))
-    where = colander.SchemaNode(Choice("host", "server"))
-    reversible = colander.SchemaNode(Flag())
-    implemented = colander.SchemaNode(Flag())
-    timeout = colander.SchemaNode(Whole())
-    settle_s = colander.SchemaNode(Number())
-    armed_s = colander.SchemaNode(Nullable(Number()))
-    params = colander.SchemaNode(Anything())
-    target_param = colander.SchemaNode(Nullable(Text()))
-    either = colander.SchemaNode(ListOf(Text()))
-    snapshot = colander.SchemaNode(Nullable(Text()))
-    handlers = colander.SchemaNode(Anything())
+    name = text()
+    risk = choice("low", "medium", "high")
+    where = choice("host", "server")
+    reversible = flag()
+    implemented = flag()
+    timeout = whole()
+    settle_s = number()
+    armed_s = number(null=True)
+    params = anything()
+    target_param = text(null=True)
+    either = list_of(text())
+    snapshot = text(null=True)
+    handlers = anything()

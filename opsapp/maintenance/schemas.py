@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import colander
-
 from opsapp.lib import cron
 from opsapp.lib.durations import seconds
-from opsapp.web.fields import Body, Choice, Flag, ListOf, Nullable, Number, Paging, Text, Whole, check, name_text
+from opsapp.web.fields import Body, Paging, choice, flag, list_of, name_text, number, text, whole
 
 from . import logic
 
-ID = Text(1, 64)
-NAME = Text(1, 255)
+ID = text(1, 64)
+NAME = text(1, 255)
 LONGEST_SPAN_S = 366 * 86400
 
 
@@ -42,73 +40,71 @@ def _wrong_end(sound: dict[str, Any]) -> dict[str, str]:
 
 class NewWindow(Body):
     across = staticmethod(_wrong_end)
-    name = colander.SchemaNode(name_text())
-    start = colander.SchemaNode(Text(1, 40), validator=check(_wall_problem))
-    end = colander.SchemaNode(Text(1, 40), validator=check(_wall_problem))
-    recurring = colander.SchemaNode(
-        Nullable(Text(1, 200)), missing=None, validator=check(lambda text: text and cron.problem(text))
-    )
-    scope = colander.SchemaNode(ListOf(ID, 5000, unique=True), missing=())
-    autonomy_override = colander.SchemaNode(Choice(*logic.OVERRIDES), missing="disabled")
-    enabled = colander.SchemaNode(Flag(), missing=True)
+    name = name_text()
+    start = text(1, 40, check=_wall_problem)
+    end = text(1, 40, check=_wall_problem)
+    recurring = text(1, 200, default=None, check=lambda text: text and cron.problem(text), null=True)
+    scope = list_of(ID, 5000, unique=True, default=())
+    autonomy_override = choice(*logic.OVERRIDES, default="disabled")
+    enabled = flag(default=True)
 
 
 class DeclaredWindow(NewWindow):
     """As code: the scope may name what it covers."""
 
-    scope = colander.SchemaNode(ListOf(NAME, 5000, unique=True), missing=())
+    scope = list_of(NAME, 5000, unique=True, default=())
 
 
 class WindowRecord(Body):
-    id = colander.SchemaNode(Text())
-    name = colander.SchemaNode(Text())
-    start = colander.SchemaNode(Text())
-    end = colander.SchemaNode(Text())
-    recurring = colander.SchemaNode(Nullable(Text()))
-    scope = colander.SchemaNode(ListOf(Text(), 5000))
-    autonomy_override = colander.SchemaNode(Choice(*logic.OVERRIDES))
-    enabled = colander.SchemaNode(Flag())
-    active = colander.SchemaNode(Flag())
-    next_start = colander.SchemaNode(Nullable(Whole()))
-    next_end = colander.SchemaNode(Nullable(Whole()))
-    created_by = colander.SchemaNode(Text())
-    created_at = colander.SchemaNode(Whole(0))
-    source = colander.SchemaNode(Choice("api", "yaml"))
-    unreadable = colander.SchemaNode(Text(), missing=colander.drop)
+    id = text()
+    name = text()
+    start = text()
+    end = text()
+    recurring = text(null=True)
+    scope = list_of(text(), 5000)
+    autonomy_override = choice(*logic.OVERRIDES)
+    enabled = flag()
+    active = flag()
+    next_start = whole(null=True)
+    next_end = whole(null=True)
+    created_by = text()
+    created_at = whole(0)
+    source = choice("api", "yaml")
+    unreadable = text(optional=True)
 
 
 READ_ONLY = ("id", "active", "next_start", "next_end", "created_by", "created_at", "source", "status")
 
 
 class WindowDone(WindowRecord):
-    status = colander.SchemaNode(Choice("created", "updated", "activated", "deactivated"))
+    status = choice("created", "updated", "activated", "deactivated")
 
 
 class Status(Body):
-    status = colander.SchemaNode(Choice("deleted", "ended"))
+    status = choice("deleted", "ended")
 
 
 class WindowQuery(Paging):
-    active = colander.SchemaNode(Flag(), missing=None)
+    active = flag(default=None)
 
 
 class NewHealingWindow(Body):
-    target = colander.SchemaNode(Text(1, 1000))
-    duration = colander.SchemaNode(Text(1, 40), validator=check(_span_problem))
-    reason = colander.SchemaNode(Text(0, 1000), missing="")
-    action = colander.SchemaNode(Choice(*logic.ACTIONS))
+    target = text(1, 1000)
+    duration = text(1, 40, check=_span_problem)
+    reason = text(0, 1000, default="")
+    action = choice(*logic.ACTIONS)
 
 
 class HealingWindowRecord(NewHealingWindow):
-    id = colander.SchemaNode(Text())
-    created_by = colander.SchemaNode(Text())
-    created_at = colander.SchemaNode(Whole(0))
-    expires_at = colander.SchemaNode(Whole(0))
-    active = colander.SchemaNode(Flag())
+    id = text()
+    created_by = text()
+    created_at = whole(0)
+    expires_at = whole(0)
+    active = flag()
 
 
 class MaintenanceSection(Body):
     """`maintenance` of the YAML file."""
 
-    windows = colander.SchemaNode(ListOf(NewWindow(), 1000), missing=())
-    announce_days = colander.SchemaNode(Number(0, 365), missing=30)
+    windows = list_of(NewWindow, 1000, default=())
+    announce_days = number(0, 365, default=30)

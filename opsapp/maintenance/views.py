@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from pyramid.request import Request
-from pyramid.view import view_config
 
-from opsapp.tree.acl import Permission
 from opsapp.tree.damage import Damage
+from opsapp.web import api
 from opsapp.web.fields import Paging
 from opsapp.web.paging import page_of
 
@@ -36,14 +35,7 @@ def plain(request: Request, window: Window, **more: Any) -> dict[str, Any]:
     return {**window.plain(request.node.clock.now(), zone_of(request.root)), **more}
 
 
-@view_config(
-    context=Windows,
-    request_method="GET",
-    permission=Permission.view,
-    query=schemas.WindowQuery,
-    returns=[schemas.WindowRecord],
-    renderer="json",
-)
+@api.get(Windows, query=schemas.WindowQuery, returns=[schemas.WindowRecord])
 def listing(context: Windows, request: Request) -> Any:
     """All windows, oldest first; `active` true or false chooses."""
     wanted = request.valid_query["active"]
@@ -53,15 +45,11 @@ def listing(context: Windows, request: Request) -> Any:
     return page_of(request, [row for row in rows if wanted is None or row["active"] == wanted])
 
 
-@view_config(
-    context=Windows,
-    request_method="POST",
-    permission=Permission.operate,
+@api.create(
+    Windows,
     body=schemas.NewWindow,
     also=lambda context, request, sound: windows.unknown_in(request.root, sound),
-    creates=True,
     returns=schemas.WindowDone,
-    renderer="json",
     audit="window.create",
 )
 def create(context: Windows, request: Request) -> Any:
@@ -71,24 +59,18 @@ def create(context: Windows, request: Request) -> Any:
     return plain(request, window, status="created")
 
 
-@view_config(
-    context=Window, request_method="GET", permission=Permission.view, returns=schemas.WindowRecord, renderer="json"
-)
+@api.get(Window, returns=schemas.WindowRecord)
 def show(context: Window, request: Request) -> Any:
     """One window."""
     return plain(request, context)
 
 
-@view_config(
-    context=Window,
-    request_method="PUT",
-    permission=Permission.operate,
+@api.update(
+    Window,
     body=schemas.NewWindow,
     also=lambda window, request, sound: windows.unknown_in(request.root, sound, window.fields["scope"]),
-    partial=True,
     read_only=schemas.READ_ONLY,
     returns=schemas.WindowDone,
-    renderer="json",
     audit="window.update",
 )
 def update(context: Window, request: Request) -> Any:
@@ -99,14 +81,7 @@ def update(context: Window, request: Request) -> Any:
     return plain(request, context, status="updated")
 
 
-@view_config(
-    context=Window,
-    request_method="DELETE",
-    permission=Permission.operate,
-    returns=schemas.Status,
-    renderer="json",
-    audit="window.delete",
-)
+@api.delete(Window, returns=schemas.Status, audit="window.delete")
 def delete(context: Window, request: Request) -> Any:
     """The window is gone."""
     request.audit("window.delete", context.__name__, before=context.fields)
@@ -114,15 +89,7 @@ def delete(context: Window, request: Request) -> Any:
     return {"status": "deleted"}
 
 
-@view_config(
-    context=Window,
-    name="activate",
-    request_method="POST",
-    permission=Permission.operate,
-    returns=schemas.WindowDone,
-    renderer="json",
-    audit="window.activate",
-)
+@api.act(Window, "activate", returns=schemas.WindowDone, audit="window.activate")
 def activate(context: Window, request: Request) -> Any:
     """On at once, for the window's own length."""
     windows.activate(request.root, context)
@@ -130,15 +97,7 @@ def activate(context: Window, request: Request) -> Any:
     return plain(request, context, status="activated")
 
 
-@view_config(
-    context=Window,
-    name="deactivate",
-    request_method="POST",
-    permission=Permission.operate,
-    returns=schemas.WindowDone,
-    renderer="json",
-    audit="window.deactivate",
-)
+@api.act(Window, "deactivate", returns=schemas.WindowDone, audit="window.deactivate")
 def deactivate(context: Window, request: Request) -> Any:
     """Over at once. A recurring window comes again at its next time."""
     windows.deactivate(request.root, context)
@@ -146,29 +105,15 @@ def deactivate(context: Window, request: Request) -> Any:
     return plain(request, context, status="deactivated")
 
 
-@view_config(
-    context=HealingWindows,
-    request_method="GET",
-    permission=Permission.view,
-    query=Paging,
-    returns=[schemas.HealingWindowRecord],
-    renderer="json",
-)
+@api.get(HealingWindows, query=Paging, returns=[schemas.HealingWindowRecord])
 def healing_listing(context: HealingWindows, request: Request) -> Any:
     """Those that are on."""
     now = request.node.clock.now()
     return page_of(request, [window.plain(now) for window in healing_windows(request.root, now)])
 
 
-@view_config(
-    context=HealingWindows,
-    request_method="POST",
-    permission=Permission.operate,
-    body=schemas.NewHealingWindow,
-    creates=True,
-    returns=schemas.HealingWindowRecord,
-    renderer="json",
-    audit="healing.window.open",
+@api.create(
+    HealingWindows, body=schemas.NewHealingWindow, returns=schemas.HealingWindowRecord, audit="healing.window.open"
 )
 def open_window(context: HealingWindows, request: Request) -> Any:
     """A healing window, from now on for so long."""
@@ -177,26 +122,13 @@ def open_window(context: HealingWindows, request: Request) -> Any:
     return window.plain(request.node.clock.now())
 
 
-@view_config(
-    context=HealingWindow,
-    request_method="GET",
-    permission=Permission.view,
-    returns=schemas.HealingWindowRecord,
-    renderer="json",
-)
+@api.get(HealingWindow, returns=schemas.HealingWindowRecord)
 def healing_window(context: HealingWindow, request: Request) -> Any:
     """One healing window."""
     return context.plain(request.node.clock.now())
 
 
-@view_config(
-    context=HealingWindow,
-    request_method="DELETE",
-    permission=Permission.operate,
-    returns=schemas.Status,
-    renderer="json",
-    audit="healing.window.end",
-)
+@api.delete(HealingWindow, returns=schemas.Status, audit="healing.window.end")
 def end_window(context: HealingWindow, request: Request) -> Any:
     """Ends the window early."""
     windows.end_healing(request.root, context)

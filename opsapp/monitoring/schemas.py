@@ -13,29 +13,27 @@ from opsapp.monitoring.logic.state import STATUSES
 from opsapp.monitoring.logic.statuspage import OVERALL
 from opsapp.monitoring.logic.uptime import DAYS as SLA_DAYS
 from opsapp.web.fields import (
-    Anything,
     AsOf,
     Body,
-    Choice,
-    Flag,
-    ListOf,
-    MapOf,
-    Nullable,
-    Number,
     Paging,
-    Text,
-    Whole,
-    check,
+    anything,
+    choice,
+    field,
+    flag,
+    list_of,
+    map_of,
     name_text,
+    number,
+    text,
+    whole,
 )
 from opsapp.wire.monitortypes import TYPES, Setting, settings_by_types
 
-ABSENT = colander.drop  # a field that may be left out
 GRADES = tuple(name for _, name in GRADE_BOUNDS)
-TAG = Text(1, 64)
-ID = Text(1, 64, pattern=r"[a-z0-9]+", example="0123456789abcdef")
-HEADER = Text(1, 100, pattern=r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", example="X-Name")
-HEADER_VALUE = Text(0, 4000, pattern=r"[^\x00-\x08\x0a-\x1f\x7f]*", example="a line of text")
+TAG = text(1, 64)
+ID = text(1, 64, pattern=r"[a-z0-9]+", example="0123456789abcdef")
+HEADER = text(1, 100, pattern=r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", example="X-Name")
+HEADER_VALUE = text(0, 4000, pattern=r"[^\x00-\x08\x0a-\x1f\x7f]*", example="a line of text")
 INCIDENT_STAGES = ("investigating", "identified", "monitoring", "resolved")
 # What a GET adds to the settings: accepted and ignored in a PUT.
 READ_ONLY = (
@@ -56,37 +54,40 @@ READ_ONLY = (
 )
 
 
-def _own_settings(name: str, **more: Any) -> Any:
+def _own_settings(name: str, **options: Any) -> Any:
     """A schema of the settings that only some types of monitors have, as their declarations say."""
-    return type(name, (Body,), {setting.name: _node(setting, **more) for setting, _ in settings_by_types()})
+    return type(name, (Body,), {setting.name: _node(setting, **options) for setting, _ in settings_by_types()})
 
 
-def _node(setting: Setting, **more: Any) -> colander.SchemaNode:
-    value = {"text": Text(1, setting.most), "flag": Flag(), "json": Anything()}[setting.kind]
-    sound = check(lambda given: None if given is None else setting.problem(given))
-    return colander.SchemaNode(Nullable(value) if setting.default is None else value, validator=sound, **more)
+def _node(setting: Setting, **options: Any) -> colander.SchemaNode:
+    kind = {"text": text(1, setting.most), "flag": flag(), "json": anything()}[setting.kind]
+
+    def problem(value: Any) -> str | None:
+        return None if value is None else setting.problem(value)
+
+    return field(kind, null=setting.default is None, check=problem, **options)
 
 
-class MonitorSettings(_own_settings("OwnSettings", missing=ABSENT)):  # type: ignore[misc]
+class MonitorSettings(_own_settings("OwnSettings", optional=True)):  # type: ignore[misc]
     """A monitor as it is written."""
 
-    name = colander.SchemaNode(name_text())
-    url = colander.SchemaNode(Text(0, 2000), missing=ABSENT)
-    type = colander.SchemaNode(Choice(*TYPES))
-    interval = colander.SchemaNode(Whole(5, 86400), missing=ABSENT)
-    timeout = colander.SchemaNode(Whole(1, 60), missing=ABSENT)
-    expected_status = colander.SchemaNode(Nullable(Whole(100, 599)), missing=ABSENT)
-    retries = colander.SchemaNode(Whole(0, 10), missing=ABSENT)
-    tags = colander.SchemaNode(ListOf(TAG, 50, unique=True), missing=ABSENT)
-    agent_id = colander.SchemaNode(Nullable(ID), missing=ABSENT)
-    enabled = colander.SchemaNode(Flag(), missing=ABSENT)
-    method = colander.SchemaNode(Choice(*METHODS), missing=ABSENT)
-    headers = colander.SchemaNode(MapOf(HEADER_VALUE, 50, HEADER), missing=ABSENT)
-    follow_redirects = colander.SchemaNode(Flag(), missing=ABSENT)
-    verify_tls = colander.SchemaNode(Flag(), missing=ABSENT)
-    degraded_ms = colander.SchemaNode(Nullable(Whole(1, 60_000)), missing=ABSENT)
-    probe_from = colander.SchemaNode(ListOf(ID, 50, unique=True), missing=ABSENT)
-    quorum = colander.SchemaNode(Whole(1, 50), missing=ABSENT)
+    name = name_text()
+    url = text(0, 2000, optional=True)
+    type = choice(*TYPES)
+    interval = whole(5, 86400, optional=True)
+    timeout = whole(1, 60, optional=True)
+    expected_status = whole(100, 599, optional=True, null=True)
+    retries = whole(0, 10, optional=True)
+    tags = list_of(TAG, 50, unique=True, optional=True)
+    agent_id = field(ID, optional=True, null=True)
+    enabled = flag(optional=True)
+    method = choice(*METHODS, optional=True)
+    headers = map_of(HEADER_VALUE, 50, HEADER, optional=True)
+    follow_redirects = flag(optional=True)
+    verify_tls = flag(optional=True)
+    degraded_ms = whole(1, 60_000, optional=True, null=True)
+    probe_from = list_of(ID, 50, unique=True, optional=True)
+    quorum = whole(1, 50, optional=True)
 
 
 class NewMonitor(MonitorSettings):
@@ -100,152 +101,152 @@ class NewMonitor(MonitorSettings):
 
 
 class Created(Body):
-    id = colander.SchemaNode(ID)
-    status = colander.SchemaNode(Choice("created"))
+    id = ID
+    status = choice("created")
 
 
 class Updated(Body):
-    status = colander.SchemaNode(Choice("updated"))
+    status = choice("updated")
 
 
 class Deleted(Body):
-    status = colander.SchemaNode(Choice("deleted"))
+    status = choice("deleted")
 
 
 class MonitorRecord(_own_settings("OwnFields")):  # type: ignore[misc]
-    id = colander.SchemaNode(ID)
-    name = colander.SchemaNode(Text(1, 200))
-    url = colander.SchemaNode(Text(0, 2000))
-    type = colander.SchemaNode(Choice(*TYPES))
-    interval = colander.SchemaNode(Whole())
-    timeout = colander.SchemaNode(Whole())
-    expected_status = colander.SchemaNode(Nullable(Whole()))
-    retries = colander.SchemaNode(Whole())
-    tags = colander.SchemaNode(ListOf(TAG))
-    status = colander.SchemaNode(Choice(*STATUSES))
-    response_time_ms = colander.SchemaNode(Nullable(Whole()))
-    last_check = colander.SchemaNode(Nullable(Whole()))
-    uptime_24h = colander.SchemaNode(Nullable(Number()))
-    agent_id = colander.SchemaNode(Nullable(ID))
-    enabled = colander.SchemaNode(Flag())
-    method = colander.SchemaNode(Choice(*METHODS))
-    headers = colander.SchemaNode(MapOf(Text(0, 4000)))
-    follow_redirects = colander.SchemaNode(Flag())
-    verify_tls = colander.SchemaNode(Flag())
-    degraded_ms = colander.SchemaNode(Nullable(Whole()))
-    probe_from = colander.SchemaNode(ListOf(ID))
-    quorum = colander.SchemaNode(Whole())
-    since = colander.SchemaNode(Whole())
-    cause = colander.SchemaNode(Text(0, 2000))
-    flapping = colander.SchemaNode(Flag())
-    cert_days = colander.SchemaNode(Nullable(Number()))
-    phases = colander.SchemaNode(Nullable(MapOf(Number())))
-    protocol = colander.SchemaNode(Nullable(Text()))
-    incident_id = colander.SchemaNode(Nullable(ID))
-    created_at = colander.SchemaNode(Whole())
-    push_url = colander.SchemaNode(Nullable(Text()), missing=ABSENT)
-    unreadable = colander.SchemaNode(Text(), missing=ABSENT)
+    id = ID
+    name = text(1, 200)
+    url = text(0, 2000)
+    type = choice(*TYPES)
+    interval = whole()
+    timeout = whole()
+    expected_status = whole(null=True)
+    retries = whole()
+    tags = list_of(TAG)
+    status = choice(*STATUSES)
+    response_time_ms = whole(null=True)
+    last_check = whole(null=True)
+    uptime_24h = number(null=True)
+    agent_id = field(ID, null=True)
+    enabled = flag()
+    method = choice(*METHODS)
+    headers = map_of(text(0, 4000))
+    follow_redirects = flag()
+    verify_tls = flag()
+    degraded_ms = whole(null=True)
+    probe_from = list_of(ID)
+    quorum = whole()
+    since = whole()
+    cause = text(0, 2000)
+    flapping = flag()
+    cert_days = number(null=True)
+    phases = map_of(number(), null=True)
+    protocol = text(null=True)
+    incident_id = field(ID, null=True)
+    created_at = whole()
+    push_url = text(optional=True, null=True)
+    unreadable = text(optional=True)
 
 
 class MonitorList(AsOf, Paging):
-    q = colander.SchemaNode(Text(0, 200), missing="")
-    status = colander.SchemaNode(Choice(*STATUSES), missing=None)
-    tag = colander.SchemaNode(TAG, missing=None)
+    q = text(0, 200, default="")
+    status = choice(*STATUSES, default=None)
+    tag = field(TAG, default=None)
 
 
 class IncidentList(Paging):
-    limit = colander.SchemaNode(Whole(1, 1000), missing=50)
-    status = colander.SchemaNode(Choice("open", "resolved", "all"), missing="all")
-    monitor_id = colander.SchemaNode(ID, missing=None)
+    limit = whole(1, 1000, default=50)
+    status = choice("open", "resolved", "all", default="all")
+    monitor_id = field(ID, default=None)
 
 
 class IncidentNote(Body):
-    time = colander.SchemaNode(Whole())
-    user = colander.SchemaNode(Text())
-    stage = colander.SchemaNode(Choice(*INCIDENT_STAGES, "acknowledged"))
-    message = colander.SchemaNode(Text(0, 5000))
+    time = whole()
+    user = text()
+    stage = choice(*INCIDENT_STAGES, "acknowledged")
+    message = text(0, 5000)
 
 
 class IncidentRecord(Body):
-    id = colander.SchemaNode(ID)
-    monitor_id = colander.SchemaNode(ID)
-    monitor_name = colander.SchemaNode(Text())
-    started = colander.SchemaNode(Whole())
-    resolved = colander.SchemaNode(Whole(), missing=ABSENT)
-    duration_minutes = colander.SchemaNode(Number(0))
-    cause = colander.SchemaNode(Text())
-    status = colander.SchemaNode(Choice("open", "resolved"))
-    acknowledged_by = colander.SchemaNode(Nullable(Text()))
-    updates = colander.SchemaNode(ListOf(IncidentNote()))
+    id = ID
+    monitor_id = ID
+    monitor_name = text()
+    started = whole()
+    resolved = whole(optional=True)
+    duration_minutes = number(0)
+    cause = text()
+    status = choice("open", "resolved")
+    acknowledged_by = text(null=True)
+    updates = list_of(IncidentNote)
 
 
 class Acknowledgement(Body):
-    note = colander.SchemaNode(Text(0, 5000), missing="")
+    note = text(0, 5000, default="")
 
 
 class Acknowledged(Body):
-    status = colander.SchemaNode(Choice("acknowledged"))
+    status = choice("acknowledged")
 
 
 class IncidentUpdate(Body):
-    stage = colander.SchemaNode(Choice(*INCIDENT_STAGES))
-    message = colander.SchemaNode(Text(1, 5000))
+    stage = choice(*INCIDENT_STAGES)
+    message = text(1, 5000)
 
 
 class UpdateAdded(Body):
-    status = colander.SchemaNode(Choice("created"))
+    status = choice("created")
 
 
 class WarRoom(Body):
-    incident = colander.SchemaNode(Anything())
-    monitor = colander.SchemaNode(Nullable(Anything()))
-    related_monitors = colander.SchemaNode(ListOf(Anything()))
-    events = colander.SchemaNode(ListOf(Anything()))
-    suggested_automations = colander.SchemaNode(ListOf(Anything()))
-    dependencies = colander.SchemaNode(ListOf(Anything()))
-    heals = colander.SchemaNode(ListOf(Anything()))
+    incident = anything()
+    monitor = anything(null=True)
+    related_monitors = list_of(anything())
+    events = list_of(anything())
+    suggested_automations = list_of(anything())
+    dependencies = list_of(anything())
+    heals = list_of(anything())
 
 
 class PushTaken(Body):
-    status = colander.SchemaNode(Choice("ok"))
+    status = choice("ok")
 
 
 class HistoryRange(Paging):
-    range_h = colander.SchemaNode(Whole(*RANGE_H), missing=24)
-    resolution = colander.SchemaNode(Whole(*RESOLUTION_S), missing=300)
+    range_h = whole(*RANGE_H, default=24)
+    resolution = whole(*RESOLUTION_S, default=300)
 
 
 class HistoryPoint(Body):
-    time = colander.SchemaNode(Whole())
-    status = colander.SchemaNode(Choice(*STATUSES))
-    response_time_ms = colander.SchemaNode(Nullable(Whole()))
-    min_ms = colander.SchemaNode(Nullable(Number()))
-    max_ms = colander.SchemaNode(Nullable(Number()))
-    p95_ms = colander.SchemaNode(Nullable(Number()))
-    checks = colander.SchemaNode(Whole(1))
+    time = whole()
+    status = choice(*STATUSES)
+    response_time_ms = whole(null=True)
+    min_ms = number(null=True)
+    max_ms = number(null=True)
+    p95_ms = number(null=True)
+    checks = whole(1)
 
 
 class SlaWindow(Paging):
-    days = colander.SchemaNode(Whole(*SLA_DAYS), missing=30)
+    days = whole(*SLA_DAYS, default=30)
 
 
 class SlaEntry(Body):
-    monitor_id = colander.SchemaNode(ID)
-    name = colander.SchemaNode(Text())
-    uptime_percent = colander.SchemaNode(Nullable(Number(0, 100)))
-    total_checks = colander.SchemaNode(Whole(0))
-    downtime_minutes = colander.SchemaNode(Number(0))
-    maintenance_minutes = colander.SchemaNode(Number(0))
-    unknown_minutes = colander.SchemaNode(Number(0))
-    incidents = colander.SchemaNode(Whole(0))
-    mttr_minutes = colander.SchemaNode(Nullable(Number(0)))
+    monitor_id = ID
+    name = text()
+    uptime_percent = number(0, 100, null=True)
+    total_checks = whole(0)
+    downtime_minutes = number(0)
+    maintenance_minutes = number(0)
+    unknown_minutes = number(0)
+    incidents = whole(0)
+    mttr_minutes = number(0, null=True)
 
 
 class ScoreComponent(Body):
-    score = colander.SchemaNode(Nullable(Number(0, 100)))
-    weight = colander.SchemaNode(Number(0, 100))
-    value = colander.SchemaNode(Nullable(Number()))
-    detail = colander.SchemaNode(Text())
+    score = number(0, 100, null=True)
+    weight = number(0, 100)
+    value = number(null=True)
+    detail = text()
 
 
 class ScoreComponents(Body):
@@ -255,10 +256,10 @@ class ScoreComponents(Body):
 
 
 class ScoreLine(Body):
-    monitor_id = colander.SchemaNode(ID)
-    name = colander.SchemaNode(Text())
-    score = colander.SchemaNode(Nullable(Number(0, 100)))
-    grade = colander.SchemaNode(Nullable(Choice(*GRADES)))
+    monitor_id = ID
+    name = text()
+    score = number(0, 100, null=True)
+    grade = choice(*GRADES, null=True)
 
 
 class MonitorScore(ScoreLine):
@@ -266,63 +267,63 @@ class MonitorScore(ScoreLine):
 
 
 class AggregateScore(Body):
-    score = colander.SchemaNode(Nullable(Number(0, 100)))
-    grade = colander.SchemaNode(Nullable(Choice(*GRADES)))
-    monitors = colander.SchemaNode(ListOf(ScoreLine()))
+    score = number(0, 100, null=True)
+    grade = choice(*GRADES, null=True)
+    monitors = list_of(ScoreLine)
     components = ScoreComponents()
-    unknown = colander.SchemaNode(Whole(0))
+    unknown = whole(0)
 
 
 class PublicNote(Body):
-    time = colander.SchemaNode(Whole())
-    stage = colander.SchemaNode(Choice(*INCIDENT_STAGES))
-    message = colander.SchemaNode(Text(0, 5000))
+    time = whole()
+    stage = choice(*INCIDENT_STAGES)
+    message = text(0, 5000)
 
 
 class PublicIncident(Body):
-    id = colander.SchemaNode(ID)
-    monitor_id = colander.SchemaNode(ID)
-    monitor_name = colander.SchemaNode(Text())
-    started = colander.SchemaNode(Whole())
-    resolved = colander.SchemaNode(Nullable(Whole()))
-    duration_minutes = colander.SchemaNode(Number(0))
-    status = colander.SchemaNode(Choice("open", "resolved"))
-    part_of = colander.SchemaNode(Nullable(Text()))
-    updates = colander.SchemaNode(ListOf(PublicNote()))
+    id = ID
+    monitor_id = ID
+    monitor_name = text()
+    started = whole()
+    resolved = whole(null=True)
+    duration_minutes = number(0)
+    status = choice("open", "resolved")
+    part_of = text(null=True)
+    updates = list_of(PublicNote)
 
 
 class StatusDay(Body):
-    date = colander.SchemaNode(Text())
-    uptime = colander.SchemaNode(Nullable(Number(0, 100)))
-    incidents = colander.SchemaNode(Whole(0))
+    date = text()
+    uptime = number(0, 100, null=True)
+    incidents = whole(0)
 
 
 class StatusComponent(Body):
-    id = colander.SchemaNode(ID)
-    name = colander.SchemaNode(Text())
-    status = colander.SchemaNode(Choice(*STATUSES))
-    uptime_90d = colander.SchemaNode(Nullable(Number(0, 100)))
-    incidents = colander.SchemaNode(ListOf(PublicIncident()))
-    days = colander.SchemaNode(ListOf(StatusDay()))
+    id = ID
+    name = text()
+    status = choice(*STATUSES)
+    uptime_90d = number(0, 100, null=True)
+    incidents = list_of(PublicIncident)
+    days = list_of(StatusDay)
 
 
 class PublicWindow(Body):
-    name = colander.SchemaNode(Text())
-    start = colander.SchemaNode(Whole())
-    end = colander.SchemaNode(Whole())
-    active = colander.SchemaNode(Flag())
-    monitors = colander.SchemaNode(ListOf(Text()))
+    name = text()
+    start = whole()
+    end = whole()
+    active = flag()
+    monitors = list_of(text())
 
 
 class IncidentDay(Body):
-    date = colander.SchemaNode(Text())
-    incidents = colander.SchemaNode(ListOf(PublicIncident()))
+    date = text()
+    incidents = list_of(PublicIncident)
 
 
 class StatusDocument(Body):
-    overall = colander.SchemaNode(Choice(*OVERALL))
-    monitors = colander.SchemaNode(ListOf(StatusComponent()))
-    active_incidents = colander.SchemaNode(ListOf(PublicIncident()))
-    maintenance = colander.SchemaNode(ListOf(PublicWindow()))
-    history = colander.SchemaNode(ListOf(IncidentDay()))
-    generated_at = colander.SchemaNode(Whole())
+    overall = choice(*OVERALL)
+    monitors = list_of(StatusComponent)
+    active_incidents = list_of(PublicIncident)
+    maintenance = list_of(PublicWindow)
+    history = list_of(IncidentDay)
+    generated_at = whole()

@@ -2,138 +2,117 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import colander
-
 from opsapp.lib.zones import zone_problem
-from opsapp.web.fields import (
-    Body,
-    Choice,
-    Flag,
-    ListOf,
-    Nullable,
-    Number,
-    Paging,
-    StrictMapping,
-    Text,
-    Whole,
-    check,
-    name_text,
-)
+from opsapp.web.fields import Body, Paging, choice, field, flag, list_of, name_text, number, text, whole
 
 from .logic import SEVERITIES
 from .logic.delivering import KINDS, STATUSES
 from .logic.quiet import DAYS
 
-TAG = Text(1, 64, pattern=r"[A-Za-z0-9][A-Za-z0-9_.:-]*", example="a word like database")
-CLOCK = Text(5, 5, pattern=r"([01][0-9]|2[0-3]):[0-5][0-9]", example="a time like 22:00")
+TAG = text(1, 64, pattern=r"[A-Za-z0-9][A-Za-z0-9_.:-]*", example="a word like database")
+CLOCK = text(5, 5, pattern=r"([01][0-9]|2[0-3]):[0-5][0-9]", example="a time like 22:00")
 CAN_WAIT = ("info", "warning")
 
 
 class QuietHours(Body):
-    start = colander.SchemaNode(CLOCK)
-    end = colander.SchemaNode(CLOCK)
-    timezone = colander.SchemaNode(Nullable(Text(1, 60)), missing=None, validator=check(zone_problem))
-    days = colander.SchemaNode(ListOf(Choice(*DAYS), 7, low=1, unique=True), missing=DAYS)
-    severities = colander.SchemaNode(ListOf(Choice(*SEVERITIES), 3, low=1, unique=True), missing=CAN_WAIT)
-
-
-def _quiet_hours(**options: Any) -> colander.SchemaNode:
-    return colander.SchemaNode(Nullable(StrictMapping()), *QuietHours().children, **options)
+    start = CLOCK
+    end = CLOCK
+    timezone = text(1, 60, default=None, check=zone_problem, null=True)
+    days = list_of(choice(*DAYS), 7, low=1, unique=True, default=DAYS)
+    severities = list_of(choice(*SEVERITIES), 3, low=1, unique=True, default=CAN_WAIT)
 
 
 class ChannelFields(Body):
-    name = colander.SchemaNode(name_text(100))
-    enabled = colander.SchemaNode(Flag(), missing=True)
-    severities = colander.SchemaNode(ListOf(Choice(*SEVERITIES), 3, low=1, unique=True), missing=SEVERITIES)
-    tags = colander.SchemaNode(ListOf(TAG, 50, unique=True), missing=())
-    quiet_hours = _quiet_hours(missing=None)
-    digest_s = colander.SchemaNode(Whole(0, 86400), missing=0)
+    name = name_text(100)
+    enabled = flag(default=True)
+    severities = list_of(choice(*SEVERITIES), 3, low=1, unique=True, default=SEVERITIES)
+    tags = list_of(TAG, 50, unique=True, default=())
+    quiet_hours = field(QuietHours, null=True, default=None)
+    digest_s = whole(0, 86400, default=0)
 
 
 class NewChannel(ChannelFields):
-    url = colander.SchemaNode(Text(3, 4000))
+    url = text(3, 4000)
 
 
 class ChannelRecord(Body):
-    id = colander.SchemaNode(Text())
-    name = colander.SchemaNode(Text())
-    enabled = colander.SchemaNode(Flag())
-    severities = colander.SchemaNode(ListOf(Choice(*SEVERITIES)))
-    tags = colander.SchemaNode(ListOf(Text()))
-    quiet_hours = _quiet_hours()
-    digest_s = colander.SchemaNode(Whole(0))
-    service = colander.SchemaNode(Text())
-    source = colander.SchemaNode(Choice("api", "yaml"))
-    created_at = colander.SchemaNode(Whole(0))
-    last_sent_at = colander.SchemaNode(Nullable(Whole(0)))
-    last_failed_at = colander.SchemaNode(Nullable(Whole(0)))
-    last_error = colander.SchemaNode(Nullable(Text()))
+    id = text()
+    name = text()
+    enabled = flag()
+    severities = list_of(choice(*SEVERITIES))
+    tags = list_of(text())
+    quiet_hours = field(QuietHours, null=True)
+    digest_s = whole(0)
+    service = text()
+    source = choice("api", "yaml")
+    created_at = whole(0)
+    last_sent_at = whole(0, null=True)
+    last_failed_at = whole(0, null=True)
+    last_error = text(null=True)
 
 
 READ_ONLY = ("id", "service", "source", "created_at", "last_sent_at", "last_failed_at", "last_error")
 
 
 class Done(Body):
-    status = colander.SchemaNode(Choice("updated", "deleted"))
+    status = choice("updated", "deleted")
 
 
 class Tested(Body):
-    status = colander.SchemaNode(Choice("sent"))
-    delivery_id = colander.SchemaNode(Text())
+    status = choice("sent")
+    delivery_id = text()
 
 
 class DeliveryQuery(Paging):
-    limit = colander.SchemaNode(Whole(1, 1000), missing=100)
-    status = colander.SchemaNode(Choice(*STATUSES), missing=None)
-    channel_id = colander.SchemaNode(Text(1, 64), missing=None)
+    limit = whole(1, 1000, default=100)
+    status = choice(*STATUSES, default=None)
+    channel_id = text(1, 64, default=None)
 
 
 class MessageShown(Body):
-    id = colander.SchemaNode(Text())
-    key = colander.SchemaNode(Text())
-    kind = colander.SchemaNode(Text())
-    severity = colander.SchemaNode(Choice(*SEVERITIES))
-    title = colander.SchemaNode(Text())
-    text = colander.SchemaNode(Text(0, 4000))
-    target = colander.SchemaNode(Nullable(Text()))
-    cause = colander.SchemaNode(Nullable(Text()))
-    events = colander.SchemaNode(Whole(1))
-    tags = colander.SchemaNode(ListOf(Text()))
-    first_at = colander.SchemaNode(Whole(0))
-    last_at = colander.SchemaNode(Whole(0))
+    id = text()
+    key = text()
+    kind = text()
+    severity = choice(*SEVERITIES)
+    title = text()
+    body = text(0, 4000, name="text")
+    target = text(null=True)
+    cause = text(null=True)
+    events = whole(1)
+    tags = list_of(text())
+    first_at = whole(0)
+    last_at = whole(0)
 
 
 class DeliveryRecord(Body):
-    id = colander.SchemaNode(Text())
-    channel_id = colander.SchemaNode(Text())
-    channel = colander.SchemaNode(Text())
-    kind = colander.SchemaNode(Choice(*KINDS))
-    status = colander.SchemaNode(Choice(*STATUSES))
-    held = colander.SchemaNode(Nullable(Choice("quiet_hours", "digest")))
-    attempts = colander.SchemaNode(Whole(0))
-    error = colander.SchemaNode(Nullable(Text()))
-    created_at = colander.SchemaNode(Whole(0))
-    due_at = colander.SchemaNode(Whole(0))
-    finished_at = colander.SchemaNode(Nullable(Whole(0)))
-    messages = colander.SchemaNode(ListOf(MessageShown()))
+    id = text()
+    channel_id = text()
+    channel = text()
+    kind = choice(*KINDS)
+    status = choice(*STATUSES)
+    held = choice("quiet_hours", "digest", null=True)
+    attempts = whole(0)
+    error = text(null=True)
+    created_at = whole(0)
+    due_at = whole(0)
+    finished_at = whole(0, null=True)
+    messages = list_of(MessageShown)
 
 
 class Retry(Body):
-    first_s = colander.SchemaNode(Number(0.05, 3600), missing=5)
-    longest_s = colander.SchemaNode(Number(0.05, 86400), missing=600)
-    for_s = colander.SchemaNode(Number(0, 7 * 86400), missing=14400)
+    first_s = number(0.05, 3600, default=5)
+    longest_s = number(0.05, 86400, default=600)
+    for_s = number(0, 7 * 86400, default=14400)
 
 
 class NotificationsSection(Body):
     """`notifications` of the YAML file."""
 
-    channels = colander.SchemaNode(ListOf(NewChannel(), 200), missing=())
-    group_wait_s = colander.SchemaNode(Number(0, 600), missing=5)
-    group_s = colander.SchemaNode(Number(0, 86400), missing=60)
-    timeout_s = colander.SchemaNode(Number(0.1, 600), missing=30)
-    max_sending = colander.SchemaNode(Whole(1, 100), missing=8)
-    burst = colander.SchemaNode(Whole(1, 1000), missing=10)
+    channels = list_of(NewChannel, 200, default=())
+    group_wait_s = number(0, 600, default=5)
+    group_s = number(0, 86400, default=60)
+    timeout_s = number(0.1, 600, default=30)
+    max_sending = whole(1, 100, default=8)
+    burst = whole(1, 1000, default=10)
     retry = Retry()
-    keep_days = colander.SchemaNode(Number(0.001, 3650), missing=30)
+    keep_days = number(0.001, 3650, default=30)

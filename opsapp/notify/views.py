@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from pyramid.request import Request
-from pyramid.view import view_config
 
-from opsapp.tree.acl import Permission
+from opsapp.web import api
 from opsapp.web.answers import Deferred
 from opsapp.web.fields import Paging
 from opsapp.web.paging import page_of
@@ -19,28 +18,18 @@ from .engine.sending import begin_test
 from .resources import Channel, Channels, Deliveries, Delivery
 
 
-@view_config(
-    context=Channels,
-    request_method="GET",
-    permission=Permission.administer,
-    query=Paging,
-    returns=[schemas.ChannelRecord],
-    renderer="json",
-)
+@api.get(Channels, role="admin", query=Paging, returns=[schemas.ChannelRecord])
 def listing(context: Channels, request: Request) -> Any:
     """All channels, by name. Their URLs are never shown."""
     return page_of(request, sorted((one.plain() for one in context.values()), key=lambda one: one["name"]))
 
 
-@view_config(
-    context=Channels,
-    request_method="POST",
-    permission=Permission.administer,
+@api.create(
+    Channels,
+    role="admin",
     body=schemas.NewChannel,
     also=lambda context, request, sound: engine.wrong_url(sound),
-    creates=True,
     returns=schemas.ChannelRecord,
-    renderer="json",
     audit="channel.create",
 )
 def create(context: Channels, request: Request) -> Any:
@@ -50,28 +39,19 @@ def create(context: Channels, request: Request) -> Any:
     return channel.plain()
 
 
-@view_config(
-    context=Channel,
-    request_method="GET",
-    permission=Permission.administer,
-    returns=schemas.ChannelRecord,
-    renderer="json",
-)
+@api.get(Channel, role="admin", returns=schemas.ChannelRecord)
 def show(context: Channel, request: Request) -> Any:
     """One channel, without its secret."""
     return context.plain()
 
 
-@view_config(
-    context=Channel,
-    request_method="PUT",
-    permission=Permission.administer,
+@api.update(
+    Channel,
+    role="admin",
     body=schemas.NewChannel,
     also=lambda context, request, sound: engine.wrong_url(sound),
-    partial=True,
     read_only=schemas.READ_ONLY,
     returns=schemas.Done,
-    renderer="json",
     audit="channel.update",
 )
 def update(context: Channel, request: Request) -> Any:
@@ -82,14 +62,7 @@ def update(context: Channel, request: Request) -> Any:
     return {"status": "updated"}
 
 
-@view_config(
-    context=Channel,
-    request_method="DELETE",
-    permission=Permission.administer,
-    returns=schemas.Done,
-    renderer="json",
-    audit="channel.delete",
-)
+@api.delete(Channel, role="admin", returns=schemas.Done, audit="channel.delete")
 def delete(context: Channel, request: Request) -> Any:
     """What waits for the channel is dropped; the log of its deliveries stays."""
     request.audit("channel.delete", context.id, before=context.fields)
@@ -97,14 +70,7 @@ def delete(context: Channel, request: Request) -> Any:
     return {"status": "deleted"}
 
 
-@view_config(
-    context=Channel,
-    name="test",
-    request_method="POST",
-    permission=Permission.administer,
-    returns=schemas.Tested,
-    audit="channel.test",
-)
+@api.act(Channel, "test", role="admin", returns=schemas.Tested, audit="channel.test")
 def test(context: Channel, request: Request) -> Any:
     """Sends a message now, whatever the channel's hours, and answers with what became of it."""
     letter = begin_test(request.root, context, request.caller.name, request.node.clock.now())
@@ -113,14 +79,7 @@ def test(context: Channel, request: Request) -> Any:
     return Deferred(lambda: (200, {}, sender.test(letter)))
 
 
-@view_config(
-    context=Deliveries,
-    request_method="GET",
-    permission=Permission.administer,
-    query=schemas.DeliveryQuery,
-    returns=[schemas.DeliveryRecord],
-    renderer="json",
-)
+@api.get(Deliveries, role="admin", query=schemas.DeliveryQuery, returns=[schemas.DeliveryRecord])
 def log(context: Deliveries, request: Request) -> Any:
     """What became of every message, newest first."""
     query = request.valid_query
@@ -130,13 +89,7 @@ def log(context: Deliveries, request: Request) -> Any:
     return [delivery.plain() for delivery in page]
 
 
-@view_config(
-    context=Delivery,
-    request_method="GET",
-    permission=Permission.administer,
-    returns=schemas.DeliveryRecord,
-    renderer="json",
-)
+@api.get(Delivery, role="admin", returns=schemas.DeliveryRecord)
 def delivery(context: Delivery, request: Request) -> Any:
     """One message and its attempts."""
     return context.plain()

@@ -14,7 +14,8 @@ from pyramid.config import Configurator
 from opsapp.runtime import ascode
 from opsapp.runtime.ascode import Change, Document, Kind
 
-from .fields import Anything, Body, Choice, Flag, ListOf, MapOf, Nullable, Text, Whole, fields_of
+from .fields import Body, anything, choice, flag, list_of, map_of, text, whole
+from .strict import ListOf, fields_of
 
 MOST = 20_000  # entries of one kind in one document
 
@@ -22,25 +23,25 @@ MOST = 20_000  # entries of one kind in one document
 class Apply(Body):
     """`document` is checked by the kinds' own schemas."""
 
-    document = colander.SchemaNode(MapOf(Anything()))
-    dry_run = colander.SchemaNode(Flag(), missing=False)
-    prune = colander.SchemaNode(Flag(), missing=False)
+    document = map_of(anything())
+    dry_run = flag(default=False)
+    prune = flag(default=False)
 
 
 class ChangeRecord(Body):
-    kind = colander.SchemaNode(Text())
-    change = colander.SchemaNode(Choice(ascode.CREATE, ascode.UPDATE, ascode.DELETE))
-    key = colander.SchemaNode(Text())
-    id = colander.SchemaNode(Nullable(Text()))
-    before = colander.SchemaNode(MapOf(Anything()))
-    after = colander.SchemaNode(MapOf(Anything()))
-    secrets = colander.SchemaNode(Flag())
+    kind = text()
+    change = choice(ascode.CREATE, ascode.UPDATE, ascode.DELETE)
+    key = text()
+    id = text(null=True)
+    before = map_of(anything())
+    after = map_of(anything())
+    secrets = flag()
 
 
 class Applied(Body):
-    changes = colander.SchemaNode(ListOf(ChangeRecord()))
-    unchanged = colander.SchemaNode(Whole(0))
-    dry_run = colander.SchemaNode(Flag())
+    changes = list_of(ChangeRecord)
+    unchanged = whole(0)
+    dry_run = flag()
 
 
 def judged(registry: Any, document: Any) -> tuple[Document, dict[str, str]]:

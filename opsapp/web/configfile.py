@@ -24,7 +24,8 @@ from opsapp.runtime.node import Node
 
 from . import logs, sections
 from .config import LimitSettings, LogSettings, WebSettings
-from .fields import Body, ListOf, MapOf, Nullable, fields_of
+from .fields import Body
+from .strict import ListOf, MapOf, Nullable, fields_of
 
 Sections = dict[str, type]  # by dotted name; the one without a name has the keys outside of all sections
 

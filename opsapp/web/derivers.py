@@ -24,8 +24,9 @@ from pyramid.viewderivers import INGRESS
 from opsapp.lib.addresses import restored
 from opsapp.lib.problems import Invalid, Malformed, TooLarge, UnsupportedType
 
-from .fields import Body, Flag, ListOf, Nullable, Number, Query, Whole, fields_of, takes_null
+from .fields import Body, Query
 from .jsontext import dumps, loads
+from .strict import Flag, ListOf, Nullable, Number, Whole, fields_of, takes_null
 
 RAW = "raw"
 UNSAFE = ("POST", "PUT", "PATCH", "DELETE")

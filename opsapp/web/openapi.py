@@ -10,21 +10,15 @@ import re
 from typing import Any, cast
 
 import colander
-from pyramid.security import NO_PERMISSION_REQUIRED
 
 from opsapp.tree.acl import Permission
 from opsapp.wire.version import VERSION
 
+from .api import PERMISSIONS
 from .derivers import RAW
-from .fields import Anything, ListOf, MapOf, Nullable, StrictMapping
+from .strict import Anything, ListOf, MapOf, Nullable, StrictMapping
 
-NEEDS = {
-    Permission.view: "viewer",
-    Permission.operate: "operator",
-    Permission.administer: "admin",
-    Permission.report: "agent",
-    NO_PERMISSION_REQUIRED: "public",
-}
+ROLES = {permission: role for role, permission in PERMISSIONS.items()}
 DOCUMENT = "opsapp.openapi"  # where the registry keeps it
 ERROR = {"$ref": "#/components/schemas/Error"}
 
@@ -49,7 +43,7 @@ class Endpoint:
 
     @property
     def role(self) -> str:
-        return NEEDS.get(self.permission, str(self.permission))
+        return ROLES.get(self.permission, str(self.permission))
 
 
 def place_of(context: type) -> str:

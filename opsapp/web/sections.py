@@ -13,7 +13,8 @@ from pyramid.path import DottedNameResolver
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.settings import Between, CheckedBy, Length, Most, SchemaAt
 
-from .fields import REQUIRED, Body, Choice, Flag, ListOf, Nullable, Number, Text, Whole, check
+from .fields import REQUIRED, Body, field
+from .strict import Choice, Flag, ListOf, Number, Text, Whole
 
 Section = TypeVar("Section")
 RESOLVER = DottedNameResolver()
@@ -26,8 +27,9 @@ def schema_of(section: type, name: str = "") -> Body:
     schema = Body(name=name)
     schema.across = getattr(section, "across", None)
     hints = get_type_hints(section, include_extras=True)
-    for field in fields(section):
-        schema.add(_node(hints[field.name], field.name, REQUIRED if field.default is MISSING else field.default))
+    for setting in fields(section):
+        default = REQUIRED if setting.default is MISSING else setting.default
+        schema.add(_node(hints[setting.name], setting.name, default))
     return schema
 
 
@@ -42,12 +44,8 @@ def _node(hint: Any, name: str, missing: Any) -> colander.SchemaNode:
         return made
     kind = made or next((mark for mark in marks if isinstance(mark, colander.SchemaType)), None) or _kind(hint, marks)
     checks = [mark.problem for mark in marks if isinstance(mark, CheckedBy)]
-    return colander.SchemaNode(
-        Nullable(kind) if optional else kind,
-        name=name,
-        missing=missing,
-        validator=check(lambda value: _first_problem(checks, value)) if checks else None,
-    )
+    test = (lambda value: _first_problem(checks, value)) if checks else None
+    return field(kind, name=name, null=optional, default=missing, check=test)
 
 
 def _first_problem(checks: Iterable[Any], value: Any) -> str | None:
@@ -90,7 +88,7 @@ def _kind(hint: Any, marks: list[Any]) -> colander.SchemaType:
 def value_of(section: type[Section], values: JsonObject) -> Section:
     """The section from what its schema has accepted."""
     hints = get_type_hints(section)
-    return section(**{field.name: _value(hints[field.name], values[field.name]) for field in fields(section)})  # type: ignore[arg-type]
+    return section(**{setting.name: _value(hints[setting.name], values[setting.name]) for setting in fields(section)})  # type: ignore[arg-type]
 
 
 def _value(hint: Any, value: Any) -> Any:

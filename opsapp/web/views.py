@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-import colander
 from pyramid.renderers import render
 from pyramid.request import Request
 from pyramid.response import Response
-from pyramid.security import NO_PERMISSION_REQUIRED
-from pyramid.view import view_config
 
 from opsapp.runtime import ascode as declared
 from opsapp.runtime import packing
-from opsapp.tree.acl import Permission
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Api, Root
 from opsapp.wire.version import VERSION
 
-from . import ascode, eventstream, metrics, openapi
+from . import api, ascode, eventstream, metrics, openapi
 from .answers import Deferred, Stream
-from .fields import Body, Choice, MapOf, Nullable, Text, Whole
+from .fields import Body, choice, map_of, text, whole
 from .sse import CONTENT_TYPE, last_event_id
 
 DOCS = "opsapp.docs"  # the page of the API document, in the registry
@@ -39,36 +35,29 @@ add_facet(Api, "store", StoreFacet)
 
 
 class PublicStatus(Body):
-    status = colander.SchemaNode(Choice("ok"))
-    version = colander.SchemaNode(Text())
-    uptime_s = colander.SchemaNode(Whole(0))
+    status = choice("ok")
+    version = text()
+    uptime_s = whole(0)
 
 
 class StoreSizes(Body):
-    sizes = colander.SchemaNode(MapOf(Whole(0)))
+    sizes = map_of(whole(0))
 
 
 class StoreState(StoreSizes):
-    packed_at = colander.SchemaNode(Nullable(Whole(0)))
-    pack_problem = colander.SchemaNode(Nullable(Text()))
+    packed_at = whole(0, null=True)
+    pack_problem = text(null=True)
 
 
 class Pack(Body):
-    days = colander.SchemaNode(Whole(0, 3650), missing=1)
+    days = whole(0, 3650, default=1)
 
 
 class Packed(StoreSizes):
-    status = colander.SchemaNode(Choice("packed"))
+    status = choice("packed")
 
 
-@view_config(
-    context=StatusFacet,
-    name="public",
-    request_method="GET",
-    permission=NO_PERMISSION_REQUIRED,
-    returns=PublicStatus,
-    renderer="json",
-)
+@api.get(StatusFacet, "public", role="public", returns=PublicStatus)
 def public_status(context: StatusFacet, request: Request) -> dict[str, Any]:
     """For load balancers: the service answers."""
     node = request.node
@@ -76,20 +65,13 @@ def public_status(context: StatusFacet, request: Request) -> dict[str, Any]:
     return {"status": "ok", "version": VERSION, "uptime_s": int(node.clock.now() - node.started_at)}
 
 
-@view_config(
-    context=Api,
-    name="openapi.json",
-    request_method="GET",
-    permission=NO_PERMISSION_REQUIRED,
-    returns=None,
-    renderer="json",
-)
+@api.get(Api, "openapi.json", role="public")
 def openapi_document(context: Api, request: Request) -> dict[str, Any]:
     """This document."""
     return openapi.document(request.registry)
 
 
-@view_config(context=Api, name="docs", request_method="GET", permission=NO_PERMISSION_REQUIRED, returns="text/html")
+@api.get(Api, "docs", role="public", returns="text/html")
 def docs(context: Api, request: Request) -> Response:
     """The API document for people."""
     registry = request.registry
@@ -99,22 +81,20 @@ def docs(context: Api, request: Request) -> Response:
     return Response(registry[DOCS])
 
 
-@view_config(context=Api, name="stream", request_method="GET", permission=Permission.view, returns=CONTENT_TYPE)
+@api.get(Api, "stream", returns=CONTENT_TYPE)
 def stream(context: Api, request: Request) -> Stream:
     """Server-sent events of everything that is committed; Last-Event-ID resumes."""
     feed = eventstream.feed(request.node, last_event_id(request.headers, request.GET), whole=request.may_edit)
     return Stream(feed, content_type=CONTENT_TYPE)
 
 
-@view_config(context=Root, name="metrics", request_method="GET", permission=Permission.view, returns="text/plain")
+@api.get(Root, "metrics", returns="text/plain")
 def prometheus_metrics(context: Root, request: Request) -> Response:
     """Prometheus text."""
     return Response(metrics.text(request.node), content_type="text/plain", charset="utf-8")
 
 
-@view_config(
-    context=StoreFacet, request_method="GET", permission=Permission.administer, returns=StoreState, renderer="json"
-)
+@api.get(StoreFacet, role="admin", returns=StoreState)
 def store_sizes(context: StoreFacet, request: Request) -> dict[str, Any]:
     """Bytes of each database, when the store was packed last, and why not since if that failed."""
     done = packing.last(request.root)
@@ -125,9 +105,7 @@ def store_sizes(context: StoreFacet, request: Request) -> dict[str, Any]:
     }
 
 
-@view_config(
-    context=StoreFacet, name="pack", request_method="POST", permission=Permission.administer, body=Pack, returns=Packed
-)
+@api.act(StoreFacet, "pack", role="admin", body=Pack, returns=Packed)
 def pack_store(context: StoreFacet, request: Request) -> Deferred:
     """Drop what the store keeps of the past, but for so many days."""
     node, days = request.node, request.valid_body["days"]
@@ -139,15 +117,7 @@ def pack_store(context: StoreFacet, request: Request) -> Deferred:
     return Deferred(pack)
 
 
-@view_config(
-    context=Api,
-    name="apply",
-    request_method="POST",
-    permission=Permission.administer,
-    body=ascode.Apply,
-    returns=ascode.Applied,
-    renderer="json",
-)
+@api.act(Api, "apply", role="admin", body=ascode.Apply, returns=ascode.Applied)
 def apply(context: Api, request: Request) -> dict[str, Any]:
     """Make what a document says true, all of it or nothing; `dry_run` tells what would change and changes nothing."""
     registry, asked = request.registry, request.valid_body
@@ -163,9 +133,7 @@ def apply(context: Api, request: Request) -> dict[str, Any]:
     return {"changes": shown, "unchanged": unchanged, "dry_run": asked["dry_run"]}
 
 
-@view_config(
-    context=Api, name="export", request_method="GET", permission=Permission.administer, returns=None, renderer="json"
-)
+@api.get(Api, "export", role="admin")
 def export(context: Api, request: Request) -> dict[str, Any]:
     """Everything that can be written as code, without ids and secrets: a document for POST /api/apply."""
     return declared.export(request.root, request.node, request.registry.opsapp_kinds)

@@ -112,12 +112,10 @@ def counting(service):
     """The service with one more view, which counts how often it ran."""
     from opsapp.tree.acl import Permission
     from opsapp.tree.root import Api
-    from opsapp.web.fields import Body, MapOf, Whole
+    from opsapp.web.fields import Body, map_of, whole
 
     class Anyhow(Body):
-        import colander
-
-        values = colander.SchemaNode(MapOf(Whole()), missing={})
+        values = map_of(whole(), default={})
 
     config = Configurator(registry=service.app.registry)
     config.add_view(

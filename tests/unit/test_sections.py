@@ -9,12 +9,13 @@ import pytest
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.settings import Between, CheckedBy, Length, Most, SchemaAt
 from opsapp.runtime.config import Configuration, General
-from opsapp.web.fields import Body, Choice, Whole, fields_of
+from opsapp.web.fields import Body, whole
 from opsapp.web.sections import schema_of, value_of
+from opsapp.web.strict import Choice, fields_of
 
 
 class PartSchema(Body):
-    size = colander.SchemaNode(Whole(1, 5))
+    size = whole(1, 5)
 
 
 EVEN = CheckedBy(lambda number: "must be even" if number % 2 else None)

@@ -13,9 +13,9 @@ from opsapp.runtime import peers
 from opsapp.web import redact, sse, uploads
 from opsapp.web.address import canonical, netloc, same_origin
 from opsapp.web.answers import PeerLost, Sink
-from opsapp.web.fields import Anything
 from opsapp.web.identity import Identity
 from opsapp.web.paths import Paths
+from opsapp.web.strict import Anything
 
 LOCAL = ("10.0.0.5", 6543)
 

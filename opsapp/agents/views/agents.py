@@ -5,27 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from pyramid.request import Request
-from pyramid.view import view_config
 
 from opsapp.agents import logic, schemas
 from opsapp.agents.engine import lifecycle, records
 from opsapp.agents.engine.directory import touched
 from opsapp.agents.resources import Agent, Agents
-from opsapp.tree.acl import Permission
+from opsapp.web import api
 
 from . import page
 
 READ_ONLY = tuple(child.name for child in schemas.AgentDetail().children if child.name not in ("label", "tags"))
 
 
-@view_config(
-    context=Agents,
-    request_method="GET",
-    permission=Permission.view,
-    query=schemas.AgentList,
-    returns=[schemas.AgentRow],
-    renderer="json",
-)
+@api.get(Agents, query=schemas.AgentList, returns=[schemas.AgentRow])
 def agents(context: Agents, request: Request) -> Any:
     """All agents."""
     query = request.valid_query
@@ -33,15 +25,7 @@ def agents(context: Agents, request: Request) -> Any:
     return page(request, [row for row in rows if logic.matches(row, query["q"], query["status"], query["tag"])])
 
 
-@view_config(
-    context=Agents,
-    request_method="POST",
-    permission=Permission.administer,
-    body=schemas.NewAgent,
-    returns=schemas.AgentKey,
-    creates=True,
-    renderer="json",
-)
+@api.create(Agents, role="admin", body=schemas.NewAgent, returns=schemas.AgentKey)
 def create(context: Agents, request: Request) -> Any:
     """A record for an agent that somebody installs by hand; the key is shown this once."""
     body = request.valid_body
@@ -50,24 +34,13 @@ def create(context: Agents, request: Request) -> Any:
     return {"agent_id": agent_id, "key": key, "status": "pending"}
 
 
-@view_config(
-    context=Agent, request_method="GET", permission=Permission.view, returns=schemas.AgentDetail, renderer="json"
-)
+@api.get(Agent, returns=schemas.AgentDetail)
 def agent(context: Agent, request: Request) -> Any:
     """One agent with its current metrics."""
     return records.detail(request.root, context)
 
 
-@view_config(
-    context=Agent,
-    request_method="PUT",
-    permission=Permission.operate,
-    body=schemas.AgentChange,
-    partial=True,
-    read_only=READ_ONLY,
-    returns=schemas.Done,
-    renderer="json",
-)
+@api.update(Agent, body=schemas.AgentChange, read_only=READ_ONLY, returns=schemas.Done)
 def change(context: Agent, request: Request) -> Any:
     """Label and tags."""
     before = {"label": context.label, "tags": list(context.tags)}
@@ -78,9 +51,7 @@ def change(context: Agent, request: Request) -> Any:
     return {"status": "updated"}
 
 
-@view_config(
-    context=Agent, request_method="DELETE", permission=Permission.administer, returns=schemas.Done, renderer="json"
-)
+@api.delete(Agent, role="admin", returns=schemas.Done)
 def delete(context: Agent, request: Request) -> Any:
     """The agent with all its history; its key is worth nothing from now on."""
     request.audit("agent.delete", context.id, before={"label": context.label, "hostname": context.hostname})
@@ -88,14 +59,7 @@ def delete(context: Agent, request: Request) -> Any:
     return {"status": "deleted"}
 
 
-@view_config(
-    context=Agent,
-    name="key",
-    request_method="POST",
-    permission=Permission.administer,
-    returns=schemas.AgentKey,
-    renderer="json",
-)
+@api.act(Agent, "key", role="admin", returns=schemas.AgentKey)
 def rotate_key(context: Agent, request: Request) -> Any:
     """A new key, shown this once; the old one ends at once, and a session that was opened with it too."""
     key = lifecycle.rotate_key(request.root, context)
@@ -103,14 +67,7 @@ def rotate_key(context: Agent, request: Request) -> Any:
     return {"agent_id": context.id, "key": key, "status": records.status_of(request.node, context)}
 
 
-@view_config(
-    context=Agent,
-    name="key",
-    request_method="DELETE",
-    permission=Permission.administer,
-    returns=schemas.Done,
-    renderer="json",
-)
+@api.delete(Agent, "key", role="admin", returns=schemas.Done)
 def revoke_key(context: Agent, request: Request) -> Any:
     """The key is worth nothing from now on, and its session ends; POST makes a new one. The agent's record stays."""
     lifecycle.revoke_key(request.root, context)
@@ -118,15 +75,7 @@ def revoke_key(context: Agent, request: Request) -> Any:
     return {"status": "revoked"}
 
 
-@view_config(
-    context=Agent,
-    name="metrics",
-    request_method="GET",
-    permission=Permission.view,
-    query=schemas.History,
-    returns=[schemas.HistoryPoint],
-    renderer="json",
-)
+@api.get(Agent, "metrics", query=schemas.History, returns=[schemas.HistoryPoint])
 def metrics(context: Agent, request: Request) -> Any:
     """What was reported, as means per bucket."""
     query = request.valid_query

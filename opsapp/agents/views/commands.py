@@ -5,42 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 from pyramid.request import Request
-from pyramid.view import view_config
 
 from opsapp.agents import schemas
 from opsapp.agents.engine import commands as engine
 from opsapp.agents.resources import Command, Commands
 from opsapp.lib.problems import Conflict
-from opsapp.tree.acl import Permission
+from opsapp.web import api
 from opsapp.web.fields import Paging
 
 from . import page
 from .journals import require_reader, shown
 
 
-@view_config(
-    context=Commands,
-    request_method="GET",
-    permission=Permission.view,
-    query=Paging,
-    returns=[schemas.CommandRecord],
-    renderer="json",
-)
+@api.get(Commands, query=Paging, returns=[schemas.CommandRecord])
 def commands(context: Commands, request: Request) -> Any:
     """The last 100, newest first. Older ones are not kept: asked for by its id, such a command may be 404."""
     return [shown(request, command) for command in page(request, context.latest())]
 
 
-@view_config(
-    context=Commands,
-    request_method="POST",
-    permission=Permission.operate,
-    body=schemas.NewCommand,
-    audit="agent.command",
-    returns=schemas.CommandAccepted,
-    idempotent=True,
-    renderer="json",
-)
+@api.act(Commands, body=schemas.NewCommand, idempotent=True, returns=schemas.CommandAccepted, audit="agent.command")
 def ask(context: Commands, request: Request) -> Any:
     """A command for the agent; one that is offline gets it when it comes back."""
     kind, params = request.valid_body["type"], dict(request.valid_body["params"] or {})
@@ -54,21 +37,13 @@ def ask(context: Commands, request: Request) -> Any:
     return {"command_id": command_id, "status": "queued"}
 
 
-@view_config(
-    context=Command, request_method="GET", permission=Permission.view, returns=schemas.CommandRecord, renderer="json"
-)
+@api.get(Command, returns=schemas.CommandRecord)
 def command(context: Command, request: Request) -> Any:
     """One command, if it is one of the agent's last 100; an older one may be gone (404)."""
     return shown(request, context)
 
 
-@view_config(
-    context=Command,
-    request_method="DELETE",
-    permission=Permission.operate,
-    returns=schemas.CommandAccepted,
-    renderer="json",
-)
+@api.delete(Command, returns=schemas.CommandAccepted)
 def cancel(context: Command, request: Request) -> Any:
     """Cancels it: at once while it is queued, else the agent is told to stop it."""
     if context.final:

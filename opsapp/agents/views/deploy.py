@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from pyramid.request import Request
-from pyramid.view import view_config
 
 from opsapp.agents import schemas
 from opsapp.agents.engine import lifecycle
 from opsapp.agents.resources import Agents
 from opsapp.lib.problems import Invalid
 from opsapp.runtime.node import Node
-from opsapp.tree.acl import Permission
+from opsapp.web import api
 from opsapp.web.answers import Deferred
 from opsapp.web.config import WebSettings
 from opsapp.wire.urls import is_plain_abroad
@@ -25,15 +24,7 @@ PLAIN = (
 )
 
 
-@view_config(
-    context=Agents,
-    name="deploy",
-    request_method="POST",
-    permission=Permission.administer,
-    body=schemas.Deploy,
-    returns=schemas.Deployed,
-    audit="agent.deploy",
-)
+@api.act(Agents, "deploy", role="admin", body=schemas.Deploy, returns=schemas.Deployed, audit="agent.deploy")
 def deploy(context: Agents, request: Request) -> Any:
     """Installs the agent on a host over SSH; answers once its service is started."""
     node, body = request.node, request.valid_body

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from pyramid.request import Request
-from pyramid.view import view_config
 
 from opsapp.agents import schemas
 from opsapp.agents.engine import records
@@ -19,10 +18,10 @@ from opsapp.agents.engine.streams import AgentStream, StreamEnded, problem_of
 from opsapp.agents.resources import Agent
 from opsapp.lib.problems import BeyondTheEnd, Invalid, Problem, TooLarge, Unavailable, UpstreamFailed
 from opsapp.runtime.node import Node
-from opsapp.tree.acl import Permission
-from opsapp.web import peers
+from opsapp.web import api, peers
 from opsapp.web.answers import Head, Sink
 from opsapp.web.answers import Stream as StreamAnswer
+from opsapp.web.derivers import RAW
 from opsapp.web.uploads import receive_form
 from opsapp.wire.frames import CHUNK
 
@@ -144,14 +143,7 @@ def digest_headers(sha256: str) -> dict[str, str]:
     return {"Repr-Digest": f"sha-256=:{encoded}:", "X-Content-SHA256": sha256}
 
 
-@view_config(
-    context=Agent,
-    name="files",
-    request_method="GET",
-    permission=Permission.view,
-    query=schemas.FileWanted,
-    returns="application/octet-stream",
-)
+@api.get(Agent, "files", query=schemas.FileWanted, returns="application/octet-stream")
 def read_file(context: Agent, request: Request) -> Any:
     """A file from the agent. Viewers read under its `viewer_paths`, operators what its own rules permit."""
     require_connected(request.node, context)
@@ -219,15 +211,7 @@ def refusal(closed: dict[str, Any]) -> Problem:
     return Invalid({"dest": closed.get("message") or "cannot be used"}) if isinstance(problem, Invalid) else problem
 
 
-@view_config(
-    context=Agent,
-    name="files",
-    request_method="POST",
-    permission=Permission.operate,
-    body="raw",
-    audit="agent.file.write",
-    returns=schemas.Stored,
-)
+@api.act(Agent, "files", body=RAW, returns=schemas.Stored, audit="agent.file.write")
 def write_file(context: Agent, request: Request) -> Any:
     """A file to the agent (multipart: `file`, `dest`, and `sha256` if it shall be checked), put in place once it is
     whole and its hash is right."""

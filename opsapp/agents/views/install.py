@@ -4,32 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-import colander
 from pyramid.request import Request
 from pyramid.response import Response
-from pyramid.security import NO_PERMISSION_REQUIRED
-from pyramid.view import view_config
 
 from opsapp.agents.engine.installing import script
 from opsapp.agents.resources import Agents, InstallScript, find_by_key
 from opsapp.agents.zipapp import agent_file
 from opsapp.lib.problems import Invalid
-from opsapp.tree.acl import Permission
+from opsapp.web import api
 from opsapp.web.config import WebSettings
-from opsapp.web.fields import Query, Text
+from opsapp.web.fields import Query, text
 
 
 class KeyGiven(Query):
-    key = colander.SchemaNode(Text(1, 200), missing=None)
+    key = text(1, 200, default=None)
 
 
-@view_config(
-    context=Agents,
-    name="agent.pyz",
-    request_method="GET",
-    permission=NO_PERMISSION_REQUIRED,
-    returns="application/octet-stream",
-)
+@api.get(Agents, "agent.pyz", role="public", returns="application/octet-stream")
 def program(context: Agents, request: Request) -> Any:
     """The agent program."""
     file = agent_file()
@@ -40,13 +31,7 @@ def program(context: Agents, request: Request) -> Any:
     return response
 
 
-@view_config(
-    context=InstallScript,
-    request_method="GET",
-    permission=Permission.view,
-    query=KeyGiven,
-    returns="text/x-shellscript",
-)
+@api.get(InstallScript, query=KeyGiven, returns="text/x-shellscript")
 def install_script(context: InstallScript, request: Request) -> Any:
     """A POSIX script that installs and starts the agent. With an agent's key it needs no more."""
     caller = request.caller

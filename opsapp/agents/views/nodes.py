@@ -5,25 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from pyramid.request import Request
-from pyramid.view import view_config
 
 from opsapp.agents.engine.relay import PATH, relay_of
 from opsapp.agents.engine.sessions import MEASURE, PROBE, measured_here, probed_here
-from opsapp.tree.acl import Permission
 from opsapp.tree.root import Root
+from opsapp.web import api
 from opsapp.web.answers import Deferred
 from opsapp.web.derivers import RAW
 from opsapp.web.jsontext import loads
 
 
-@view_config(context=Root, name=PATH[1:], request_method="POST", permission=Permission.relay, body=RAW, renderer="json")
+@api.act(Root, PATH[1:], role="node", body=RAW)
 def heard(context: Root, request: Request) -> Any:
     """Reports and output that another node heard; for memory alone."""
     request.node.post(relay_of(request.node).take, loads(request.body))
     return {"status": "ok"}
 
 
-@view_config(context=Root, name=MEASURE[1:], request_method="POST", permission=Permission.relay, body=RAW)
+@api.act(Root, MEASURE[1:], role="node", body=RAW)
 def measure(context: Root, request: Request) -> Any:
     """A fresh report of an agent whose session is here, or null."""
     node, asked = request.node, loads(request.body)
@@ -32,7 +31,7 @@ def measure(context: Root, request: Request) -> Any:
     )
 
 
-@view_config(context=Root, name=PROBE[1:], request_method="POST", permission=Permission.relay, body=RAW)
+@api.act(Root, PROBE[1:], role="node", body=RAW)
 def probe(context: Root, request: Request) -> Any:
     """What an agent whose session is here sees of a target, or null."""
     node, asked = request.node, loads(request.body)

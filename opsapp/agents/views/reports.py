@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from pyramid.request import Request
-from pyramid.view import view_config
 
 from opsapp.agents import schemas
 from opsapp.agents.engine import reports, session_store
@@ -14,21 +13,13 @@ from opsapp.agents.engine.policies import shown_key
 from opsapp.agents.resources import Agent
 from opsapp.lib.problems import Invalid
 from opsapp.runtime.wakes import after_commit
-from opsapp.tree.acl import Permission
+from opsapp.web import api
 from opsapp.web.derivers import RAW, read_object
 from opsapp.wire.fields import WireError
 from opsapp.wire.messages import check_report
 
 
-@view_config(
-    context=Agent,
-    name="report",
-    request_method="POST",
-    permission=Permission.report,
-    body=RAW,
-    returns=schemas.ReportAnswer,
-    renderer="json",
-)
+@api.act(Agent, "report", role="agent", body=RAW, returns=schemas.ReportAnswer)
 def report(context: Agent, request: Request) -> Any:
     """An agent's report. Fields that nobody here knows are ignored; a missing number is unknown."""
     try:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from pyramid.request import Request
-from pyramid.view import view_config
 
 from opsapp.agents.engine.policies import shown_key
 from opsapp.agents.engine.session import LineClosed
 from opsapp.agents.engine.sessions import sessions_of
 from opsapp.agents.resources import Agent
-from opsapp.tree.acl import Permission
+from opsapp.web import api
 from opsapp.web.answers import Upgrade
 from opsapp.web.websocket import Closed
 from opsapp.wire.frames import MAX_TEXT_FRAME, PING_S, SILENCE_S
@@ -32,9 +31,7 @@ class SocketLine:
             raise LineClosed from closed
 
 
-@view_config(
-    context=Agent, name="session", request_method="GET", permission=Permission.report, returns="application/json"
-)
+@api.get(Agent, "session", role="agent", returns="application/json")
 def session(context: Agent, request: Request) -> Any:
     """A WebSocket for the agent itself: docs/wire.md says what is spoken."""
     sessions, agent_id, key = sessions_of(request.node), context.id, shown_key(request.headers["X-Agent-Key"])

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from pyramid.request import Request
-from pyramid.view import view_config
 
 from opsapp.agents import logic, schemas
 from opsapp.agents.engine import records
@@ -19,8 +18,7 @@ from opsapp.agents.engine.streams import AgentStream, StreamEnded
 from opsapp.agents.resources import StreamFacet
 from opsapp.lib.problems import Invalid, Unavailable
 from opsapp.runtime.node import Node
-from opsapp.tree.acl import Permission
-from opsapp.web import peers, sse
+from opsapp.web import api, peers, sse
 from opsapp.web.answers import Head
 
 from . import held_elsewhere
@@ -114,14 +112,7 @@ def time_of(event_id: str | None) -> float | None:
         return None
 
 
-@view_config(
-    context=StreamFacet,
-    name="logs",
-    request_method="GET",
-    permission=Permission.view,
-    query=schemas.Logs,
-    returns=sse.CONTENT_TYPE,
-)
+@api.get(StreamFacet, "logs", query=schemas.Logs, returns=sse.CONTENT_TYPE)
 def logs(context: StreamFacet, request: Request) -> Any:
     """Log lines as they are written: events `log`, then `end`."""
     query = request.valid_query
@@ -137,9 +128,7 @@ def logs(context: StreamFacet, request: Request) -> Any:
     return sse.event_stream(LogSource(request.node, context.__parent__.id, params, after))
 
 
-@view_config(
-    context=StreamFacet, name="metrics", request_method="GET", permission=Permission.view, returns=sse.CONTENT_TYPE
-)
+@api.get(StreamFacet, "metrics", returns=sse.CONTENT_TYPE)
 def metrics(context: StreamFacet, request: Request) -> Any:
     """A snapshot now and with every report, every 5 s while somebody reads: events `metrics`, then `end`."""
     agent = context.__parent__

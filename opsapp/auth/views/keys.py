@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from pyramid.request import Request
-from pyramid.view import view_config
 
 from opsapp.auth import schemas
 from opsapp.auth.engine import accounts
 from opsapp.auth.resources import ApiKey, Keys, drop_key, end_of, make_key, make_ticket
 from opsapp.lib.problems import Forbidden, NotFound
-from opsapp.tree.acl import Permission, roles_up_to
+from opsapp.tree.acl import roles_up_to
 from opsapp.tree.root import Api
+from opsapp.web import api
 from opsapp.web.fields import Paging
 from opsapp.web.paging import page_of
 
@@ -27,29 +27,19 @@ def wrong_end(request: Request, sound: dict[str, Any]) -> dict[str, str]:
     return {} if latest == end else {"expires_at": "must be within 30 days for a user of the identity provider"}
 
 
-@view_config(
-    context=Keys,
-    request_method="GET",
-    permission=Permission.view,
-    query=Paging,
-    returns=[schemas.KeyShown],
-    renderer="json",
-)
+@api.get(Keys, query=Paging, returns=[schemas.KeyShown])
 def keys(context: Keys, request: Request) -> list[dict[str, Any]]:
     """The caller's API keys; an admin sees everybody's."""
     return page_of(request, [key.describe() for key in context.values() if _may_see(request, key)])
 
 
-@view_config(
-    context=Keys,
-    request_method="POST",
-    permission=Permission.view,
+@api.create(
+    Keys,
+    role="viewer",
     confirmed=True,
     body=schemas.NewKey,
     also=lambda keys, request, sound: wrong_end(request, sound),
     returns=schemas.KeyMade,
-    creates=True,
-    renderer="json",
     audit="key.create",
 )
 def create_key(context: Keys, request: Request) -> dict[str, Any]:
@@ -63,15 +53,7 @@ def create_key(context: Keys, request: Request) -> dict[str, Any]:
     return {"id": key.__name__, **body, "key": token}
 
 
-@view_config(
-    context=ApiKey,
-    request_method="DELETE",
-    permission=Permission.view,
-    own_session=True,
-    returns=schemas.StatusOk,
-    renderer="json",
-    audit="key.delete",
-)
+@api.delete(ApiKey, role="viewer", own_session=True, returns=schemas.StatusOk, audit="key.delete")
 def delete_key(context: ApiKey, request: Request) -> dict[str, Any]:
     """End an API key at once."""
     if not _may_see(request, context):
@@ -85,16 +67,7 @@ def _may_see(request: Request, key: ApiKey) -> bool:
     return key.username == request.caller.name or request.caller.role == "admin"
 
 
-@view_config(
-    context=Api,
-    name="stream-ticket",
-    request_method="POST",
-    permission=Permission.view,
-    returns=schemas.TicketMade,
-    creates=True,
-    renderer="json",
-    audit=False,
-)
+@api.create(Api, "stream-ticket", role="viewer", returns=schemas.TicketMade, audit=False)
 def stream_ticket(context: Api, request: Request) -> dict[str, Any]:
     """A ticket that opens one event stream as `?token=`, to be used within 30 seconds."""
     caller = request.caller

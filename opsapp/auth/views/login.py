@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from pyramid.request import Request
-from pyramid.security import NO_PERMISSION_REQUIRED
-from pyramid.view import view_config
 
 from opsapp.auth import engine, resources, schemas
 from opsapp.auth.engine.browsers import held_of
 from opsapp.auth.engine.signin import Client
-from opsapp.tree.acl import Permission
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Api
+from opsapp.web import api
 from opsapp.web.answers import Deferred
 
 
@@ -28,45 +26,21 @@ def client_of(request: Request) -> Client:
     return Client(request.client_ip, request.user_agent or "", held_of(request.cookies))
 
 
-@view_config(
-    context=Login,
-    request_method="POST",
-    permission=NO_PERMISSION_REQUIRED,
-    body=schemas.Login,
-    returns=schemas.SignedIn,
-    audit=False,
-)
+@api.act(Login, role="public", body=schemas.Login, returns=schemas.SignedIn, audit=False)
 def login(context: Login, request: Request) -> Deferred:
     """Sign in with a password."""
     node, body, client = request.node, request.valid_body, client_of(request)
     return Deferred(lambda: (200, {}, engine.sign_in(node, body["username"], body["password"], client)))
 
 
-@view_config(
-    context=Login,
-    name="totp",
-    request_method="POST",
-    permission=NO_PERMISSION_REQUIRED,
-    body=schemas.SecondStep,
-    returns=schemas.LoggedIn,
-    audit=False,
-)
+@api.act(Login, "totp", role="public", body=schemas.SecondStep, returns=schemas.LoggedIn, audit=False)
 def login_totp(context: Login, request: Request) -> Deferred:
     """The second step, with a code of the authenticator or a recovery code."""
     node, body, client = request.node, request.valid_body, client_of(request)
     return Deferred(lambda: (200, {}, engine.second_step(node, body["partial_token"], body["code"], client)))
 
 
-@view_config(
-    context=Api,
-    name="logout",
-    request_method="POST",
-    permission=Permission.view,
-    own_session=True,
-    returns=schemas.StatusOk,
-    renderer="json",
-    audit="logout",
-)
+@api.act(Api, "logout", role="viewer", own_session=True, returns=schemas.StatusOk, audit="logout")
 def logout(context: Api, request: Request) -> dict[str, Any]:
     """End the session that asks."""
     resources.end_session(request.root, request.caller.name, request.caller.session_id)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from pyramid.request import Request
-from pyramid.view import view_config
 
 from opsapp.auth import resources, schemas
 from opsapp.auth.engine import accounts, confirming, secondfactor
 from opsapp.lib.problems import NotFound
-from opsapp.tree.acl import Permission
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Api
+from opsapp.web import api
 from opsapp.web.answers import Deferred
 from opsapp.web.fields import Paging
 from opsapp.web.paging import page_of
@@ -44,21 +43,14 @@ add_facet(Me, "sessions", MySessions)
 add_facet(Me, "totp", MyTotp)
 
 
-@view_config(context=Me, request_method="GET", permission=Permission.view, returns=schemas.Me, renderer="json")
+@api.get(Me, returns=schemas.Me)
 def me(context: Me, request: Request) -> dict[str, Any]:
     """Who asks."""
     return {"username": request.caller.name, "role": request.caller.role}
 
 
-@view_config(
-    context=Me,
-    name="password",
-    request_method="PUT",
-    permission=Permission.view,
-    own_session=True,
-    body=schemas.OwnPassword,
-    returns=schemas.StatusOk,
-    audit=False,
+@api.replace(
+    Me, "password", role="viewer", own_session=True, body=schemas.OwnPassword, returns=schemas.StatusOk, audit=False
 )
 def change_password(context: Me, request: Request) -> Deferred:
     """A new password; the other sessions end, and with `end_keys` the caller's API keys too."""
@@ -71,15 +63,8 @@ def change_password(context: Me, request: Request) -> Deferred:
     return Deferred(fn)
 
 
-@view_config(
-    context=Me,
-    name="confirm",
-    request_method="POST",
-    permission=Permission.view,
-    own_session=True,
-    body=schemas.Confirmation,
-    returns=schemas.Confirmed,
-    audit=False,
+@api.act(
+    Me, "confirm", role="viewer", own_session=True, body=schemas.Confirmation, returns=schemas.Confirmed, audit=False
 )
 def confirm(context: Me, request: Request) -> Deferred:
     """Prove with the password, or with a code of the second factor, that it is really you. For 15 minutes the session
@@ -93,14 +78,7 @@ def confirm(context: Me, request: Request) -> Deferred:
     return Deferred(fn)
 
 
-@view_config(
-    context=MySessions,
-    request_method="GET",
-    permission=Permission.view,
-    query=Paging,
-    returns=[schemas.SessionShown],
-    renderer="json",
-)
+@api.get(MySessions, query=Paging, returns=[schemas.SessionShown])
 def sessions(context: MySessions, request: Request) -> list[dict[str, Any]]:
     """The caller's live sessions."""
     user = accounts.user_of(request.root, request.caller.name)
@@ -109,15 +87,7 @@ def sessions(context: MySessions, request: Request) -> list[dict[str, Any]]:
     return page_of(request, [each.describe() | {"current": each.id == own} for each in found])
 
 
-@view_config(
-    context=MySession,
-    request_method="DELETE",
-    permission=Permission.view,
-    own_session=True,
-    returns=schemas.StatusOk,
-    renderer="json",
-    audit="session.end",
-)
+@api.delete(MySession, role="viewer", own_session=True, returns=schemas.StatusOk, audit="session.end")
 def end_session(context: MySession, request: Request) -> dict[str, Any]:
     """End one of the caller's sessions."""
     if not resources.end_session(request.root, request.caller.name, context.__name__):
@@ -126,25 +96,17 @@ def end_session(context: MySession, request: Request) -> dict[str, Any]:
     return {"status": "ok"}
 
 
-@view_config(
-    context=MyTotp,
-    request_method="POST",
-    permission=Permission.view,
-    confirmed=True,
-    returns=schemas.TotpBegun,
-    audit="totp.begin",
-)
+@api.act(MyTotp, role="viewer", confirmed=True, returns=schemas.TotpBegun, audit="totp.begin")
 def begin_totp(context: MyTotp, request: Request) -> Deferred:
     """Begin to set up the second factor: the secret, also as a picture to scan."""
     node, username = request.node, request.caller.name
     return Deferred(lambda: (200, {}, secondfactor.begin(node, username)))
 
 
-@view_config(
-    context=MyTotp,
-    name="confirm",
-    request_method="POST",
-    permission=Permission.view,
+@api.act(
+    MyTotp,
+    "confirm",
+    role="viewer",
     confirmed=True,
     body=schemas.Code,
     returns=schemas.RecoveryCodes,
@@ -157,15 +119,7 @@ def confirm_totp(context: MyTotp, request: Request) -> Deferred:
     return Deferred(lambda: (200, {}, secondfactor.confirm(node, username, code, actor)))
 
 
-@view_config(
-    context=MyTotp,
-    request_method="DELETE",
-    permission=Permission.view,
-    confirmed=True,
-    body=schemas.Proof,
-    returns=schemas.StatusOk,
-    audit="totp.disable",
-)
+@api.delete(MyTotp, role="viewer", confirmed=True, body=schemas.Proof, returns=schemas.StatusOk, audit="totp.disable")
 def disable_totp(context: MyTotp, request: Request) -> Deferred:
     """Turn the second factor off; the password proves who asks."""
     node, username, actor, password = request.node, request.caller.name, request.actor, request.valid_body["password"]

@@ -6,8 +6,6 @@ from typing import Any
 
 from pyramid.request import Request
 from pyramid.response import Response
-from pyramid.security import NO_PERMISSION_REQUIRED
-from pyramid.view import view_config
 
 from opsapp.auth import schemas
 from opsapp.auth.cookies import SESSION, cookie
@@ -15,6 +13,7 @@ from opsapp.auth.engine import singlesignon
 from opsapp.auth.engine.limits import login_config
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Api
+from opsapp.web import api
 from opsapp.web.answers import Deferred, Elsewhere
 
 from .login import client_of
@@ -39,7 +38,7 @@ def flow_cookie(state: str) -> str:
     return "opsapp_oidc_" + "".join(char for char in state[:8] if char in "0123456789abcdef")
 
 
-@view_config(context=Oidc, name="authorize", request_method="GET", permission=NO_PERMISSION_REQUIRED)
+@api.get(Oidc, "authorize", role="public")
 def authorize(context: Oidc, request: Request) -> Deferred:
     """To the identity provider."""
     node, secure = request.node, request.scheme == "https"
@@ -53,9 +52,7 @@ def authorize(context: Oidc, request: Request) -> Deferred:
     return Deferred(fn)
 
 
-@view_config(
-    context=Oidc, name="callback", request_method="GET", permission=NO_PERMISSION_REQUIRED, returns=schemas.LoggedIn
-)
+@api.get(Oidc, "callback", role="public", returns=schemas.LoggedIn)
 def callback(context: Oidc, request: Request) -> Deferred:
     """Back from the identity provider: a session, as a cookie for a browser, as JSON for a program."""
     node, client, secure = request.node, client_of(request), request.scheme == "https"

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from pyramid.request import Request
-from pyramid.view import view_config
 
 from opsapp.auth import engine, resources, schemas
 from opsapp.auth.engine import accounts, secondfactor
 from opsapp.auth.logic.names import password_problem
 from opsapp.auth.resources import User, Users
-from opsapp.tree.acl import Permission
 from opsapp.tree.folder import Facet, add_facet
+from opsapp.web import api
 from opsapp.web.answers import Deferred
 from opsapp.web.fields import Paging
 from opsapp.web.paging import page_of
@@ -33,28 +32,19 @@ def wrong_password(username: str, sound: dict[str, Any]) -> dict[str, str]:
 READ_ONLY = ("username", "totp_enabled", "source", "created_at", "last_login")
 
 
-@view_config(
-    context=Users,
-    request_method="GET",
-    permission=Permission.administer,
-    query=Paging,
-    returns=[schemas.UserShown],
-    renderer="json",
-)
+@api.get(Users, role="admin", query=Paging, returns=[schemas.UserShown])
 def users(context: Users, request: Request) -> list[dict[str, Any]]:
     """All users, by name."""
     return [resources.describe(user) for user in page_of(request, list(context.values()))]
 
 
-@view_config(
-    context=Users,
-    request_method="POST",
-    permission=Permission.administer,
+@api.create(
+    Users,
+    role="admin",
     confirmed=True,
     body=schemas.NewUser,
     also=lambda users, request, sound: wrong_password(sound.get("username", ""), sound),
     returns=schemas.UserShown,
-    creates=True,
     audit="user.create",
 )
 def create_user(context: Users, request: Request) -> Deferred:
@@ -64,21 +54,17 @@ def create_user(context: Users, request: Request) -> Deferred:
     return Deferred(lambda: (201, {}, engine.add_user(node, **body, actor=actor)))
 
 
-@view_config(
-    context=User, request_method="GET", permission=Permission.administer, returns=schemas.UserShown, renderer="json"
-)
+@api.get(User, role="admin", returns=schemas.UserShown)
 def user(context: User, request: Request) -> dict[str, Any]:
     """One user."""
     return resources.describe(context)
 
 
-@view_config(
-    context=User,
-    request_method="PUT",
-    permission=Permission.administer,
+@api.update(
+    User,
+    role="admin",
     confirmed=True,
     body=schemas.ChangedUser,
-    partial=True,
     also=lambda user, request, sound: wrong_password(user.__name__, sound),
     read_only=READ_ONLY,
     returns=schemas.UserShown,
@@ -92,14 +78,7 @@ def update_user(context: User, request: Request) -> Deferred:
     return Deferred(lambda: (200, {}, accounts.change_user(node, name, values, actor, None)))
 
 
-@view_config(
-    context=User,
-    request_method="DELETE",
-    permission=Permission.administer,
-    confirmed=True,
-    returns=schemas.StatusOk,
-    audit="user.delete",
-)
+@api.delete(User, role="admin", confirmed=True, returns=schemas.StatusOk, audit="user.delete")
 def delete_user(context: User, request: Request) -> Deferred:
     """Remove a user, with sessions and keys."""
     node, actor, name = request.node, request.actor, context.__name__
@@ -112,15 +91,7 @@ def delete_user(context: User, request: Request) -> Deferred:
     return Deferred(fn)
 
 
-@view_config(
-    context=User,
-    name="unlock",
-    request_method="POST",
-    permission=Permission.administer,
-    confirmed=True,
-    returns=schemas.StatusOk,
-    audit="user.unlock",
-)
+@api.act(User, "unlock", role="admin", confirmed=True, returns=schemas.StatusOk, audit="user.unlock")
 def unlock_user(context: User, request: Request) -> Deferred:
     """Let somebody sign in again after too many failed attempts."""
     node, actor, name = request.node, request.actor, context.__name__
@@ -133,15 +104,7 @@ def unlock_user(context: User, request: Request) -> Deferred:
     return Deferred(fn)
 
 
-@view_config(
-    context=UserTotp,
-    request_method="DELETE",
-    permission=Permission.administer,
-    confirmed=True,
-    returns=schemas.StatusOk,
-    renderer="json",
-    audit="totp.disable",
-)
+@api.delete(UserTotp, role="admin", confirmed=True, returns=schemas.StatusOk, audit="totp.disable")
 def reset_totp(context: UserTotp, request: Request) -> dict[str, Any]:
     """Turn the second factor off for somebody who has lost it."""
     secondfactor.reset(request.root, context.__parent__.__name__, request.actor)

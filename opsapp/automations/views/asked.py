@@ -17,8 +17,8 @@ from opsapp.lib.addresses import without_hidden
 from opsapp.lib.problems import Invalid, Malformed, TooLarge
 from opsapp.tree.acl import Permission
 from opsapp.web.derivers import read_object, require_plain_json
-from opsapp.web.fields import fields_of
 from opsapp.web.jsontext import loads
+from opsapp.web.strict import fields_of
 
 from . import IMPORT_LIMIT
 

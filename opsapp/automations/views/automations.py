@@ -5,41 +5,29 @@ from __future__ import annotations
 from typing import Any
 
 from pyramid.request import Request
-from pyramid.view import view_config
 
 from opsapp.automations import schemas
 from opsapp.automations.engine import editing, records, request_run
 from opsapp.automations.resources import Automation, Automations
-from opsapp.tree.acl import Permission
+from opsapp.web import api
 from opsapp.web.derivers import RAW
 from opsapp.web.paging import page_of
 
 from . import asked
 
 
-@view_config(
-    context=Automations,
-    request_method="GET",
-    permission=Permission.view,
-    query=schemas.AutomationList,
-    returns=[schemas.AutomationRow],
-    renderer="json",
-)
+@api.get(Automations, query=schemas.AutomationList, returns=[schemas.AutomationRow])
 def list_automations(context: Automations, request: Request) -> Any:
     """All automations."""
     return request.shown(page_of(request, records.rows(request.root, request.valid_query["q"])))
 
 
-@view_config(
-    context=Automations,
-    request_method="POST",
-    permission=Permission.operate,
+@api.create(
+    Automations,
     body=schemas.AutomationSettings,
     also=asked.also_wrong,
-    audit="automation.create",
     returns=schemas.AutomationCreated,
-    creates=True,
-    renderer="json",
+    audit="automation.create",
 )
 def create_automation(context: Automations, request: Request) -> Any:
     """A new automation. The token of its webhook is shown this once."""
@@ -50,30 +38,20 @@ def create_automation(context: Automations, request: Request) -> Any:
     return {"id": made.id, "status": "created", **asked.webhook(made.token)}
 
 
-@view_config(
-    context=Automation,
-    request_method="GET",
-    permission=Permission.view,
-    returns=schemas.AutomationRecord,
-    renderer="json",
-)
+@api.get(Automation, returns=schemas.AutomationRecord)
 def get_automation(context: Automation, request: Request) -> Any:
     """One automation."""
     return request.shown(records.record(request.root, context))
 
 
-@view_config(
-    context=Automation,
-    request_method="PUT",
-    permission=Permission.operate,
+@api.update(
+    Automation,
     body=schemas.AutomationSettings,
     also=asked.also_wrong,
-    partial=True,
     stored=lambda automation: automation.definition.settings,
     read_only=schemas.READ_ONLY,
-    audit="automation.update",
     returns=schemas.Updated,
-    renderer="json",
+    audit="automation.update",
 )
 def update_automation(context: Automation, request: Request) -> Any:
     """Changes what is given, and leaves the rest."""
@@ -86,14 +64,7 @@ def update_automation(context: Automation, request: Request) -> Any:
     return {"status": "updated"}
 
 
-@view_config(
-    context=Automation,
-    request_method="DELETE",
-    permission=Permission.operate,
-    audit="automation.delete",
-    returns=schemas.Deleted,
-    renderer="json",
-)
+@api.delete(Automation, returns=schemas.Deleted, audit="automation.delete")
 def delete_automation(context: Automation, request: Request) -> Any:
     """The automation is gone; a run that waits or is under way is cancelled."""
     request.audit("automation.delete", context.id, before=context.definition.settings)
@@ -101,17 +72,7 @@ def delete_automation(context: Automation, request: Request) -> Any:
     return {"status": "deleted"}
 
 
-@view_config(
-    context=Automation,
-    name="run",
-    request_method="POST",
-    permission=Permission.operate,
-    body=RAW,
-    idempotent=True,
-    audit="automation.run",
-    returns=schemas.RunStarted,
-    renderer="json",
-)
+@api.act(Automation, "run", body=RAW, idempotent=True, returns=schemas.RunStarted, audit="automation.run")
 def run_automation(context: Automation, request: Request) -> Any:
     """At once, whatever its schedule says. The body gives the inputs."""
     given, now = asked.inputs(request, context), request.node.clock.now()
@@ -120,15 +81,7 @@ def run_automation(context: Automation, request: Request) -> Any:
     return run
 
 
-@view_config(
-    context=Automation,
-    name="webhook-token",
-    request_method="POST",
-    permission=Permission.operate,
-    audit="automation.webhook_token",
-    returns=schemas.NewToken,
-    renderer="json",
-)
+@api.act(Automation, "webhook-token", returns=schemas.NewToken, audit="automation.webhook_token")
 def replace_webhook_token(context: Automation, request: Request) -> Any:
     """A new token, shown this once; the old one is refused from now on."""
     token = editing.new_webhook_token(request.root, context, request.caller.name)

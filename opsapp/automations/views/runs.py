@@ -5,44 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 from pyramid.request import Request
-from pyramid.view import view_config
 
 from opsapp.automations import schemas
 from opsapp.automations.engine import flow, records
 from opsapp.automations.engine.output_stream import Follower
 from opsapp.automations.resources import Automation, Run, Runs
-from opsapp.tree.acl import Permission
-from opsapp.web import sse
+from opsapp.web import api, sse
 
 
-@view_config(
-    context=Runs,
-    request_method="GET",
-    permission=Permission.view,
-    query=schemas.RunList,
-    returns=[schemas.RunRow],
-    renderer="json",
-)
+@api.get(Runs, query=schemas.RunList, returns=[schemas.RunRow])
 def list_runs(context: Runs, request: Request) -> Any:
     """Of all automations, newest first."""
     return page(request, None)
 
 
-@view_config(
-    context=Automation,
-    name="runs",
-    request_method="GET",
-    permission=Permission.view,
-    query=schemas.RunList,
-    returns=[schemas.RunRow],
-    renderer="json",
-)
+@api.get(Automation, "runs", query=schemas.RunList, returns=[schemas.RunRow])
 def list_runs_of_automation(context: Automation, request: Request) -> Any:
     """Newest first."""
     return page(request, context)
 
 
-@view_config(context=Run, request_method="GET", permission=Permission.view, returns=schemas.RunRecord, renderer="json")
+@api.get(Run, returns=schemas.RunRecord)
 def get_run(context: Run, request: Request) -> Any:
     """One run with its output."""
     record = records.run_record(request.root, context)
@@ -50,15 +33,7 @@ def get_run(context: Run, request: Request) -> Any:
     return request.shown(record) | output
 
 
-@view_config(
-    context=Run,
-    name="cancel",
-    request_method="POST",
-    permission=Permission.operate,
-    audit="run.cancel",
-    returns=schemas.RunAfter,
-    renderer="json",
-)
+@api.act(Run, "cancel", returns=schemas.RunAfter, audit="run.cancel")
 def cancel_run(context: Run, request: Request) -> Any:
     """Ends a run that waits or is under way."""
     who, now = request.caller.name, request.node.clock.now()
@@ -67,7 +42,7 @@ def cancel_run(context: Run, request: Request) -> Any:
     return {"run_id": context.id, "status": status}
 
 
-@view_config(context=Run, name="stream", request_method="GET", permission=Permission.view, returns=sse.CONTENT_TYPE)
+@api.get(Run, "stream", returns=sse.CONTENT_TYPE)
 def stream_run(context: Run, request: Request) -> Any:
     """Its output as it is written: events `log`, `status`, then `end`. Last-Event-ID resumes."""
     after = sse.last_event_id(request.headers, request.GET)

@@ -6,11 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from pyramid.request import Request
-from pyramid.view import view_config
 
 from opsapp.automations import schemas
 from opsapp.automations.resources import Secret, Secrets, automations_of
-from opsapp.tree.acl import Permission
+from opsapp.web import api
 from opsapp.web.fields import Paging
 from opsapp.web.paging import page_of
 
@@ -20,30 +19,20 @@ def unknown_automations(request: Request, ids: Iterable[str], field: str = "allo
     return {field: "there is no automation " + ", ".join(unknown)} if unknown else {}
 
 
-@view_config(
-    context=Secrets,
-    request_method="GET",
-    permission=Permission.administer,
-    query=Paging,
-    returns=[schemas.SecretRecord],
-    renderer="json",
-)
+@api.get(Secrets, role="admin", query=Paging, returns=[schemas.SecretRecord])
 def list_secrets(context: Secrets, request: Request) -> Any:
     """Their names; nobody is shown a value."""
     return page_of(request, sorted((each.plain() for each in context.values()), key=lambda each: each["name"]))
 
 
-@view_config(
-    context=Secrets,
-    request_method="POST",
-    permission=Permission.administer,
+@api.create(
+    Secrets,
+    role="admin",
     confirmed=True,
     body=schemas.NewSecret,
     also=lambda secrets, request, sound: unknown_automations(request, sound.get("allowed_for", ())),
-    audit="secret.create",
     returns=schemas.SecretCreated,
-    creates=True,
-    renderer="json",
+    audit="secret.create",
 )
 def create_secret(context: Secrets, request: Request) -> Any:
     """A new secret; its value is never shown again."""
@@ -55,28 +44,20 @@ def create_secret(context: Secrets, request: Request) -> Any:
     return {"id": made.__name__, "name": made.name, "status": "created"}
 
 
-@view_config(
-    context=Secret,
-    request_method="GET",
-    permission=Permission.administer,
-    returns=schemas.SecretRecord,
-    renderer="json",
-)
+@api.get(Secret, role="admin", returns=schemas.SecretRecord)
 def get_secret(context: Secret, request: Request) -> Any:
     """One secret, without its value."""
     return context.plain()
 
 
-@view_config(
-    context=Secret,
-    request_method="PUT",
-    permission=Permission.administer,
+@api.replace(
+    Secret,
+    role="admin",
     confirmed=True,
     body=schemas.SecretValue,
     read_only=("id", "name", "allowed_for", "lapsed", "created_at", "updated_at", "updated_by"),
-    audit="secret.update",
     returns=schemas.Updated,
-    renderer="json",
+    audit="secret.update",
 )
 def update_secret(context: Secret, request: Request) -> Any:
     """Another value."""
@@ -85,15 +66,7 @@ def update_secret(context: Secret, request: Request) -> Any:
     return {"status": "updated"}
 
 
-@view_config(
-    context=Secret,
-    request_method="DELETE",
-    permission=Permission.administer,
-    own_session=True,
-    audit="secret.delete",
-    returns=schemas.Deleted,
-    renderer="json",
-)
+@api.delete(Secret, role="admin", own_session=True, returns=schemas.Deleted, audit="secret.delete")
 def delete_secret(context: Secret, request: Request) -> Any:
     """The secret is gone."""
     request.audit("secret.delete", context.__name__, before={"name": context.name})
@@ -101,19 +74,17 @@ def delete_secret(context: Secret, request: Request) -> Any:
     return {"status": "deleted"}
 
 
-@view_config(
-    context=Secret,
-    name="allow",
-    request_method="POST",
-    permission=Permission.administer,
+@api.act(
+    Secret,
+    "allow",
+    role="admin",
     own_session=True,
     body=schemas.SecretUse,
     also=lambda secret, request, sound: unknown_automations(
         request, [sound["automation_id"]] if "automation_id" in sound else [], "automation_id"
     ),
-    audit="secret.allow",
     returns=schemas.SecretUses,
-    renderer="json",
+    audit="secret.allow",
 )
 def allow_secret(context: Secret, request: Request) -> Any:
     """This automation may use the secret; also once more after somebody who is no admin has edited it."""
@@ -123,16 +94,14 @@ def allow_secret(context: Secret, request: Request) -> Any:
     return {"allowed_for": list(context.allowed_for), "lapsed": list(context.lapsed)}
 
 
-@view_config(
-    context=Secret,
-    name="allow",
-    request_method="DELETE",
-    permission=Permission.administer,
+@api.delete(
+    Secret,
+    "allow",
+    role="admin",
     own_session=True,
     body=schemas.SecretUse,
-    audit="secret.disallow",
     returns=schemas.SecretUses,
-    renderer="json",
+    audit="secret.disallow",
 )
 def disallow_secret(context: Secret, request: Request) -> Any:
     """This automation may use the secret no longer: its next run fails."""

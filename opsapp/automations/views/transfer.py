@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from pyramid.request import Request
-from pyramid.view import view_config
 
 from opsapp.agents import engine as agents
 from opsapp.automations import schemas
@@ -13,7 +12,7 @@ from opsapp.automations.engine import editing
 from opsapp.automations.logic import templates
 from opsapp.automations.resources import Automations, Template, Templates
 from opsapp.lib.problems import NotFound
-from opsapp.tree.acl import Permission
+from opsapp.web import api
 from opsapp.web.derivers import RAW, judge, read_object, refuse
 from opsapp.web.fields import Paging
 from opsapp.web.paging import page_of
@@ -21,32 +20,14 @@ from opsapp.web.paging import page_of
 from . import asked
 
 
-@view_config(
-    context=Automations,
-    name="export",
-    request_method="GET",
-    permission=Permission.view,
-    query=Paging,
-    returns=[schemas.AutomationSettings],
-    renderer="json",
-)
+@api.get(Automations, "export", query=Paging, returns=[schemas.AutomationSettings])
 def export_automations(context: Automations, request: Request) -> Any:
     """All of them, as an import takes them: without ids, tokens and secrets."""
     names = {host.agent_id: host.label or host.hostname for host in agents.hosts(request.root)}
     return page_of(request, editing.export(request.root, lambda agent_id: names.get(agent_id, agent_id)))
 
 
-@view_config(
-    context=Automations,
-    name="import",
-    request_method="POST",
-    permission=Permission.operate,
-    body=RAW,
-    idempotent=True,
-    audit="automation.import",
-    returns=schemas.Imported,
-    renderer="json",
-)
+@api.act(Automations, "import", body=RAW, idempotent=True, returns=schemas.Imported, audit="automation.import")
 def import_automations(context: Automations, request: Request) -> Any:
     """All of the list as new automations, or none of it."""
     who, now = request.caller.name, request.node.clock.now()
@@ -57,38 +38,19 @@ def import_automations(context: Automations, request: Request) -> Any:
     return {"imported": len(ids), "ids": ids}
 
 
-@view_config(
-    context=Templates,
-    request_method="GET",
-    permission=Permission.view,
-    query=Paging,
-    returns=[schemas.TemplateRecord],
-    renderer="json",
-)
+@api.get(Templates, query=Paging, returns=[schemas.TemplateRecord])
 def list_templates(context: Templates, request: Request) -> Any:
     """What an automation can be made from at once."""
     return page_of(request, [templates.record(each) for each in templates.TEMPLATES])
 
 
-@view_config(
-    context=Template, request_method="GET", permission=Permission.view, returns=schemas.TemplateRecord, renderer="json"
-)
+@api.get(Template, returns=schemas.TemplateRecord)
 def get_template(context: Template, request: Request) -> Any:
     """One template."""
     return templates.record(found(context))
 
 
-@view_config(
-    context=Template,
-    name="apply",
-    request_method="POST",
-    permission=Permission.operate,
-    body=RAW,
-    audit="automation.apply_template",
-    returns=schemas.AutomationCreated,
-    creates=True,
-    renderer="json",
-)
+@api.create(Template, "apply", body=RAW, returns=schemas.AutomationCreated, audit="automation.apply_template")
 def apply_template(context: Template, request: Request) -> Any:
     """An automation from the template; what the body gives takes the place of the template's."""
     template = found(context)

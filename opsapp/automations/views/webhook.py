@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from pyramid.request import Request
-from pyramid.security import NO_PERMISSION_REQUIRED
-from pyramid.view import view_config
 
 from opsapp.automations import schemas
 from opsapp.automations.engine import webhook_calls
 from opsapp.automations.resources import Automation, WebhookAddress
 from opsapp.lib.problems import NotFound
+from opsapp.web import api
 from opsapp.web.derivers import RAW
 
 from . import asked
@@ -25,16 +24,7 @@ def whose(context: WebhookAddress, request: Request) -> Automation:
     return automation
 
 
-@view_config(
-    context=WebhookAddress,
-    request_method="POST",
-    permission=NO_PERMISSION_REQUIRED,
-    body=RAW,
-    idempotent=whose,
-    audit=False,
-    returns=schemas.RunStarted,
-    renderer="json",
-)
+@api.act(WebhookAddress, role="public", body=RAW, idempotent=whose, returns=schemas.RunStarted, audit=False)
 def call_webhook(context: WebhookAddress, request: Request) -> Any:
     """Runs the automation; a JSON body gives the inputs."""
     automation = whose(context, request)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from pyramid.request import Request
-from pyramid.view import view_config
 
 from opsapp.healing import schemas
 from opsapp.healing.engine import anchors, rollback
@@ -15,21 +14,14 @@ from opsapp.healing.resources.suggestions import Suggestion, Suggestions
 from opsapp.healing.stages.ledger import effectiveness as figures
 from opsapp.lib.problems import Conflict
 from opsapp.runtime.chainkey import chain_key
-from opsapp.tree.acl import Permission
+from opsapp.web import api
 from opsapp.web.answers import Deferred
 from opsapp.web.fields import Paging
 
 from . import page
 
 
-@view_config(
-    context=Ledger,
-    request_method="GET",
-    permission=Permission.view,
-    query=schemas.LedgerQuery,
-    returns=[schemas.LedgerRecord],
-    renderer="json",
-)
+@api.get(Ledger, query=schemas.LedgerQuery, returns=[schemas.LedgerRecord])
 def ledger(context: Ledger, request: Request) -> Any:
     """Every outcome, newest first."""
     query = request.valid_query
@@ -38,56 +30,27 @@ def ledger(context: Ledger, request: Request) -> Any:
     return request.shown(rows)
 
 
-@view_config(
-    context=Ledger,
-    name="verify",
-    request_method="GET",
-    permission=Permission.view,
-    returns=schemas.ChainVerdict,
-    renderer="json",
-)
+@api.get(Ledger, "verify", returns=schemas.ChainVerdict)
 def verify(context: Ledger, request: Request) -> Any:
     """Whether the chain of final entries is whole, and what is kept beside them is what they say."""
     verdict = anchors.checked(request.node, context, context.verdict(chain_key(request.root)))
     return {name: value for name, value in verdict._asdict().items() if name != "reason" or value is not None}
 
 
-@view_config(
-    context=Healing,
-    name="effectiveness",
-    request_method="GET",
-    permission=Permission.view,
-    query=schemas.EffectivenessQuery,
-    returns=schemas.Effectiveness,
-    renderer="json",
-)
+@api.get(Healing, "effectiveness", query=schemas.EffectivenessQuery, returns=schemas.Effectiveness)
 def effectiveness(context: Healing, request: Request) -> Any:
     """How often an action has helped against a condition."""
     action, condition, target = (request.valid_query[name] for name in ("action_type", "condition", "target"))
     return figures(action, condition, *context["ledger"].statistics(action, condition, target))
 
 
-@view_config(
-    context=Suggestions,
-    request_method="GET",
-    permission=Permission.view,
-    query=Paging,
-    returns=[schemas.SuggestionRecord],
-    renderer="json",
-)
+@api.get(Suggestions, query=Paging, returns=[schemas.SuggestionRecord])
 def suggestions(context: Suggestions, request: Request) -> Any:
     """What people should look at."""
     return request.shown(page(request, context.active()))
 
 
-@view_config(
-    context=Suggestion,
-    name="dismiss",
-    request_method="POST",
-    permission=Permission.operate,
-    returns=schemas.Success,
-    renderer="json",
-)
+@api.act(Suggestion, "dismiss", returns=schemas.Success)
 def dismiss(context: Suggestion, request: Request) -> Any:
     """Puts it away; the same evidence does not bring it back."""
     context.dismiss()
@@ -95,14 +58,7 @@ def dismiss(context: Suggestion, request: Request) -> Any:
     return {"success": True}
 
 
-@view_config(
-    context=Suggestion,
-    name="confirm",
-    request_method="POST",
-    permission=Permission.operate,
-    returns=schemas.Success,
-    renderer="json",
-)
+@api.act(Suggestion, "confirm", returns=schemas.Success)
 def confirm(context: Suggestion, request: Request) -> Any:
     """Declares the dependency that it suggests."""
     about = context.fields.get("about")
@@ -119,22 +75,13 @@ def confirm(context: Suggestion, request: Request) -> Any:
     return {"success": True}
 
 
-@view_config(
-    context=CaseView, request_method="GET", permission=Permission.view, returns=schemas.CaseRecord, renderer="json"
-)
+@api.get(CaseView, returns=schemas.CaseRecord)
 def case(context: CaseView, request: Request) -> Any:
     """One case: what it took in, its plan, and why it went as it did."""
     return request.shown(context.plain())
 
 
-@view_config(
-    context=RollbackOf,
-    request_method="POST",
-    permission=Permission.administer,
-    idempotent=True,
-    returns=schemas.RolledBack,
-    renderer="json",
-)
+@api.act(RollbackOf, role="admin", idempotent=True, returns=schemas.RolledBack)
 def roll_back(context: RollbackOf, request: Request) -> Any:
     """Puts back what the action of an entry had changed."""
     node, ledger_id = request.node, context.ledger_id

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from pyramid.request import Request
-from pyramid.view import view_config
 
 from opsapp.healing import schemas
 from opsapp.healing.config import HealingSettings
@@ -17,8 +16,8 @@ from opsapp.healing.stages import trust as governor
 from opsapp.lib.ids import new_id
 from opsapp.lib.problems import Conflict
 from opsapp.runtime.projection import readable
-from opsapp.tree.acl import Permission
 from opsapp.tree.damage import Damage
+from opsapp.web import api
 from opsapp.web.fields import AsOf
 
 from . import page
@@ -43,14 +42,7 @@ UNREAD: dict[str, Any] = {
 }
 
 
-@view_config(
-    context=Rules,
-    request_method="GET",
-    permission=Permission.view,
-    query=schemas.PastPage,
-    returns=[schemas.RuleRecord],
-    renderer="json",
-)
+@api.get(Rules, query=schemas.PastPage, returns=[schemas.RuleRecord])
 def rules(context: Rules, request: Request) -> Any:
     """All rules."""
     at = request.valid_query["as_of"]
@@ -62,15 +54,7 @@ def rules(context: Rules, request: Request) -> Any:
     return request.shown(page(request, unread + rows))
 
 
-@view_config(
-    context=Rules,
-    request_method="POST",
-    permission=Permission.administer,
-    body=schemas.NewRule,
-    creates=True,
-    returns=schemas.Created,
-    renderer="json",
-)
+@api.create(Rules, role="admin", body=schemas.NewRule, returns=schemas.Created)
 def create_rule(context: Rules, request: Request) -> Any:
     """A new rule."""
     rule_id = request.valid_body["id"] or new_id()
@@ -81,14 +65,7 @@ def create_rule(context: Rules, request: Request) -> Any:
     return {"id": rule_id, "status": "created"}
 
 
-@view_config(
-    context=Rule,
-    request_method="GET",
-    permission=Permission.view,
-    query=AsOf,
-    returns=schemas.RuleRecord,
-    renderer="json",
-)
+@api.get(Rule, query=AsOf, returns=schemas.RuleRecord)
 def rule(context: Rule, request: Request) -> Any:
     """One rule."""
     at = request.valid_query["as_of"]
@@ -97,17 +74,14 @@ def rule(context: Rule, request: Request) -> Any:
     return request.shown(context.plain())
 
 
-@view_config(
-    context=Rule,
-    request_method="PUT",
-    permission=Permission.administer,
+@api.update(
+    Rule,
+    role="admin",
     body=schemas.RuleBody,
-    partial=True,
-    stored=lambda rule: rule.fields,
     also=lambda rule, request, sound: incomplete({**rule.fields, **sound}),
+    stored=lambda rule: rule.fields,
     read_only=schemas.RULE_READ_ONLY,
     returns=schemas.Status,
-    renderer="json",
 )
 def edit_rule(context: Rule, request: Request) -> Any:
     """Changes what is given; a rule that does something else has its trust to earn again."""
@@ -118,9 +92,7 @@ def edit_rule(context: Rule, request: Request) -> Any:
     return {"status": "updated"}
 
 
-@view_config(
-    context=Rule, request_method="DELETE", permission=Permission.administer, returns=schemas.Status, renderer="json"
-)
+@api.delete(Rule, role="admin", returns=schemas.Status)
 def delete_rule(context: Rule, request: Request) -> Any:
     """The rule is gone; what it did stays in the ledger."""
     request.audit("healing.rule.delete", context.__name__, before=context.fields)
@@ -128,14 +100,7 @@ def delete_rule(context: Rule, request: Request) -> Any:
     return {"status": "deleted"}
 
 
-@view_config(
-    context=TrustBook,
-    request_method="GET",
-    permission=Permission.view,
-    query=schemas.PastPage,
-    returns=[schemas.TrustRecord],
-    renderer="json",
-)
+@api.get(TrustBook, query=schemas.PastPage, returns=[schemas.TrustRecord])
 def trust(context: TrustBook, request: Request) -> Any:
     """How far each rule is trusted, on what evidence, and what it lacks for more."""
     at, settings = request.valid_query["as_of"], request.node.config[HealingSettings]
@@ -145,29 +110,13 @@ def trust(context: TrustBook, request: Request) -> Any:
     return page(request, [state.plain(now, settings) for _, state in readable(context, TRUST)])
 
 
-@view_config(
-    context=TrustState,
-    name="promote",
-    request_method="POST",
-    permission=Permission.administer,
-    body=schemas.Promotion,
-    returns=schemas.NewLevel,
-    renderer="json",
-)
+@api.act(TrustState, "promote", role="admin", body=schemas.Promotion, returns=schemas.NewLevel)
 def promote(context: TrustState, request: Request) -> Any:
     """A higher level for the rule, up to its ceiling."""
     return _move(context, request, governor.promote, "promote")
 
 
-@view_config(
-    context=TrustState,
-    name="demote",
-    request_method="POST",
-    permission=Permission.administer,
-    body=schemas.Demotion,
-    returns=schemas.NewLevel,
-    renderer="json",
-)
+@api.act(TrustState, "demote", role="admin", body=schemas.Demotion, returns=schemas.NewLevel)
 def demote(context: TrustState, request: Request) -> Any:
     """A lower level for the rule."""
     return _move(context, request, governor.demote, "demote")

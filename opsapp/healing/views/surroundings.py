@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from pyramid.request import Request
-from pyramid.view import view_config
 
 from opsapp.healing import schemas
 from opsapp.healing.config import HealingSettings
@@ -14,20 +13,13 @@ from opsapp.healing.engine.dependencies import graph_of, known_targets, mistakes
 from opsapp.healing.logic import graph
 from opsapp.healing.resources.dependencies import Dependencies
 from opsapp.lib.problems import Invalid, Malformed
-from opsapp.tree.acl import Permission
+from opsapp.web import api
 from opsapp.web.derivers import RAW, require_plain_json
 from opsapp.web.fields import AsOf
 from opsapp.web.jsontext import loads
 
 
-@view_config(
-    context=Dependencies,
-    request_method="GET",
-    permission=Permission.view,
-    query=AsOf,
-    returns=schemas.DependencyGraph,
-    renderer="json",
-)
+@api.get(Dependencies, query=AsOf, returns=schemas.DependencyGraph)
 def dependencies(context: Dependencies, request: Request) -> Any:
     """What depends on what, and which targets are root causes now."""
     at = request.valid_query["as_of"]
@@ -37,14 +29,7 @@ def dependencies(context: Dependencies, request: Request) -> Any:
     return graph_of(request.root)
 
 
-@view_config(
-    context=Dependencies,
-    request_method="PUT",
-    permission=Permission.administer,
-    body=schemas.DependencyList,
-    returns=schemas.Status,
-    renderer="json",
-)
+@api.replace(Dependencies, role="admin", body=schemas.DependencyList, returns=schemas.Status)
 def declare(context: Dependencies, request: Request) -> Any:
     """What is declared here, besides the configuration file, from now on."""
     entries = request.valid_body["dependencies"]
@@ -56,16 +41,7 @@ def declare(context: Dependencies, request: Request) -> Any:
     return {"status": "updated"}
 
 
-@view_config(
-    context=Dependencies,
-    name="validate",
-    request_method="POST",
-    permission=Permission.view,
-    body=RAW,
-    audit=False,
-    returns=schemas.Validation,
-    renderer="json",
-)
+@api.act(Dependencies, "validate", role="viewer", body=RAW, returns=schemas.Validation, audit=False)
 def validate(context: Dependencies, request: Request) -> Any:
     """What is wrong with a list of dependencies; nothing is changed."""
     if request.body:

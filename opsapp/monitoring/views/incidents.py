@@ -5,23 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from pyramid.request import Request
-from pyramid.view import view_config
 
 from opsapp.monitoring import schemas
 from opsapp.monitoring.engine import changes, warroom
 from opsapp.monitoring.resources import Incident, Incidents
-from opsapp.tree.acl import Permission
+from opsapp.web import api
 from opsapp.web.fields import Paging
 
 
-@view_config(
-    context=Incidents,
-    request_method="GET",
-    permission=Permission.view,
-    query=schemas.IncidentList,
-    returns=[schemas.IncidentRecord],
-    renderer="json",
-)
+@api.get(Incidents, query=schemas.IncidentList, returns=[schemas.IncidentRecord])
 def list_incidents(context: Incidents, request: Request) -> list[dict[str, Any]]:
     """Newest first."""
     query = request.valid_query
@@ -30,23 +22,14 @@ def list_incidents(context: Incidents, request: Request) -> list[dict[str, Any]]
     return request.shown([incident.record(request.node.clock.now()) for incident in incidents])
 
 
-@view_config(
-    context=Incident, request_method="GET", permission=Permission.view, returns=schemas.IncidentRecord, renderer="json"
-)
+@api.get(Incident, returns=schemas.IncidentRecord)
 def get_incident(context: Incident, request: Request) -> dict[str, Any]:
     """One incident with its updates."""
     return request.shown(context.record(request.node.clock.now()))
 
 
-@view_config(
-    context=Incident,
-    name="acknowledge",
-    request_method="POST",
-    permission=Permission.operate,
-    body=schemas.Acknowledgement,
-    audit="incident.acknowledge",
-    returns=schemas.Acknowledged,
-    renderer="json",
+@api.act(
+    Incident, "acknowledge", body=schemas.Acknowledgement, returns=schemas.Acknowledged, audit="incident.acknowledge"
 )
 def acknowledge(context: Incident, request: Request) -> dict[str, Any]:
     """Says that somebody looks after it."""
@@ -56,15 +39,7 @@ def acknowledge(context: Incident, request: Request) -> dict[str, Any]:
     return {"status": "acknowledged"}
 
 
-@view_config(
-    context=Incident,
-    name="updates",
-    request_method="GET",
-    permission=Permission.view,
-    query=Paging,
-    returns=[schemas.IncidentNote],
-    renderer="json",
-)
+@api.get(Incident, "updates", query=Paging, returns=[schemas.IncidentNote])
 def list_updates(context: Incident, request: Request) -> list[dict[str, Any]]:
     """What people said of it, oldest first."""
     count, first = context.count_updates(), request.valid_query["offset"]
@@ -73,17 +48,7 @@ def list_updates(context: Incident, request: Request) -> list[dict[str, Any]]:
     return context.updates_between(first, count if limit is None else min(count, first + limit))
 
 
-@view_config(
-    context=Incident,
-    name="updates",
-    request_method="POST",
-    permission=Permission.operate,
-    body=schemas.IncidentUpdate,
-    audit="incident.update",
-    returns=schemas.UpdateAdded,
-    creates=True,
-    renderer="json",
-)
+@api.create(Incident, "updates", body=schemas.IncidentUpdate, returns=schemas.UpdateAdded, audit="incident.update")
 def add_update(context: Incident, request: Request) -> dict[str, Any]:
     """A message about it, for the status page too."""
     body, now = request.valid_body, request.node.clock.now()
@@ -92,10 +57,7 @@ def add_update(context: Incident, request: Request) -> dict[str, Any]:
     return {"status": "created"}
 
 
-@view_config(
-    context=Incident, name="war-room", request_method="GET", permission=Permission.view, returns=schemas.WarRoom,
-    renderer="json",
-)  # fmt: skip
+@api.get(Incident, "war-room", returns=schemas.WarRoom)  # fmt: skip
 def war_room(context: Incident, request: Request) -> dict[str, Any]:
     """All that bears on an incident, in one answer."""
     return request.shown(warroom.context(request.node, request.root, context, secrets=request.may_edit))

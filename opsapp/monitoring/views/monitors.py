@@ -5,27 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from pyramid.request import Request
-from pyramid.security import NO_PERMISSION_REQUIRED
-from pyramid.view import view_config
 
 from opsapp.lib.problems import NotFound
 from opsapp.monitoring import schemas
 from opsapp.monitoring.engine import changes, listing, past, pushes
 from opsapp.monitoring.logic.settings import MonitoringSettings, complete
 from opsapp.monitoring.resources import Monitor, Monitors, PushAddress
-from opsapp.tree.acl import Permission
+from opsapp.web import api
 from opsapp.web.derivers import RAW
 from opsapp.web.fields import AsOf
 
 
-@view_config(
-    context=Monitors,
-    request_method="GET",
-    permission=Permission.view,
-    query=schemas.MonitorList,
-    returns=[schemas.MonitorRecord],
-    renderer="json",
-)
+@api.get(Monitors, query=schemas.MonitorList, returns=[schemas.MonitorRecord])
 def list_monitors(context: Monitors, request: Request) -> list[dict[str, Any]]:
     """Answered from memory, however many there are; as of a time, from the tree of that time."""
     query, secrets = request.valid_query, request.may_edit
@@ -37,16 +28,12 @@ def list_monitors(context: Monitors, request: Request) -> list[dict[str, Any]]:
     return records
 
 
-@view_config(
-    context=Monitors,
-    request_method="POST",
-    permission=Permission.operate,
+@api.create(
+    Monitors,
     body=schemas.NewMonitor,
     also=lambda monitors, request, sound: changes.unknown_agents(request.root, sound, {}),
-    audit="monitor.create",
     returns=schemas.Created,
-    creates=True,
-    renderer="json",
+    audit="monitor.create",
 )
 def create_monitor(context: Monitors, request: Request) -> dict[str, Any]:
     """A new monitor."""
@@ -57,14 +44,7 @@ def create_monitor(context: Monitors, request: Request) -> dict[str, Any]:
     return {"id": monitor_id, "status": "created"}
 
 
-@view_config(
-    context=Monitor,
-    request_method="GET",
-    permission=Permission.view,
-    query=AsOf,
-    returns=schemas.MonitorRecord,
-    renderer="json",
-)
+@api.get(Monitor, query=AsOf, returns=schemas.MonitorRecord)
 def get_monitor(context: Monitor, request: Request) -> dict[str, Any]:
     """One monitor."""
     at = request.valid_query["as_of"]
@@ -73,18 +53,14 @@ def get_monitor(context: Monitor, request: Request) -> dict[str, Any]:
     return listing.one(request.node, request.root, context.id, secrets=request.may_edit)
 
 
-@view_config(
-    context=Monitor,
-    request_method="PUT",
-    permission=Permission.operate,
+@api.update(
+    Monitor,
     body=schemas.MonitorSettings,
     also=lambda monitor, request, sound: changes.misfits(request.root, monitor, sound),
-    partial=True,
     stored=lambda monitor: monitor.settings,
-    audit="monitor.update",
     read_only=schemas.READ_ONLY,
     returns=schemas.Updated,
-    renderer="json",
+    audit="monitor.update",
 )
 def update_monitor(context: Monitor, request: Request) -> dict[str, Any]:
     """Changes what is given, and leaves the rest."""
@@ -94,14 +70,7 @@ def update_monitor(context: Monitor, request: Request) -> dict[str, Any]:
     return {"status": "updated"}
 
 
-@view_config(
-    context=Monitor,
-    request_method="DELETE",
-    permission=Permission.administer,
-    audit="monitor.delete",
-    returns=schemas.Deleted,
-    renderer="json",
-)
+@api.delete(Monitor, role="admin", returns=schemas.Deleted, audit="monitor.delete")
 def delete_monitor(context: Monitor, request: Request) -> dict[str, Any]:
     """The monitor is gone with its history."""
     changes.delete(request.root, context, request.node.clock.now())
@@ -109,15 +78,8 @@ def delete_monitor(context: Monitor, request: Request) -> dict[str, Any]:
     return {"status": "deleted"}
 
 
-@view_config(
-    context=PushAddress,
-    request_method=("GET", "POST"),
-    permission=NO_PERMISSION_REQUIRED,
-    body=RAW,
-    audit=False,
-    returns=schemas.PushTaken,
-    renderer="json",
-)
+@api.get(PushAddress, role="public", body=RAW, returns=schemas.PushTaken, audit=False)
+@api.act(PushAddress, role="public", body=RAW, returns=schemas.PushTaken, audit=False)
 def take_push(context: PushAddress, request: Request) -> dict[str, Any]:
     """The address is the secret; what is sent with it does not matter."""
     if context.monitor_id is None:

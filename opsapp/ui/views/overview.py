@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from pyramid.request import Request
 from pyramid.response import Response
-from pyramid.view import view_config
 
 from opsapp.monitoring.engine import listing
 from opsapp.monitoring.resources import incidents_of
-from opsapp.tree.acl import Permission
 from opsapp.tree.root import Root
 from opsapp.ui.pages import page
+from opsapp.web import api
 
 EVERY = {"q": "", "tag": None, "status": None, "limit": 200, "offset": 0}
 NEWEST = 20
 
 
-@view_config(context=Root, request_method="GET", permission=Permission.view)
+@api.get(Root)
 def overview(context: Root, request: Request) -> Response:
     now = request.node.clock.now()
     monitors, monitor_count = listing.page(request.node, request.root, EVERY, secrets=False)

@@ -8,21 +8,18 @@ from typing import Any
 from pyramid.httpexceptions import HTTPForbidden, HTTPNotFound
 from pyramid.request import Request
 from pyramid.response import Response
-from pyramid.view import view_config
 
 from opsapp.auth.confirmation import is_confirmed
 from opsapp.lib.problems import Forbidden, Invalid
-from opsapp.tree.acl import Permission
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Root
 from opsapp.ui import building
 from opsapp.ui.asking import ask, value_of
 from opsapp.ui.pages import known_of, render, see_other
 from opsapp.ui.plan import PAGES, Act, Page
-from opsapp.web import idempotency
+from opsapp.web import api, idempotency
 from opsapp.web.answers import Deferred, Elsewhere
 from opsapp.web.config import WebSettings
-from opsapp.web.derivers import RAW
 from opsapp.web.forms import read_form
 
 REPEATED = "already-sent"
@@ -58,7 +55,7 @@ def found(context: Place, request: Request) -> tuple[Page, dict[str, str]]:
     return page
 
 
-@view_config(context=Place, request_method="GET", permission=Permission.view)
+@api.get(Place)
 def shown(context: Place, request: Request) -> Response:
     page, ids = found(context, request)
     known, role = building.known_of(request.registry), request.caller.role
@@ -98,7 +95,7 @@ def said(page: Page, name: str | None) -> str | None:
     return f"Done: {act.label}." if act else None
 
 
-@view_config(context=Place, request_method="POST", permission=Permission.view, body=RAW, audit=False)
+@api.submit(Place)
 def done(context: Place, request: Request) -> Any:
     """One act of the page, by the API, which has the last word and writes it down."""
     page, ids = found(context, request)

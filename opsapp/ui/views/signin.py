@@ -11,8 +11,6 @@ from urllib.parse import quote
 
 from pyramid.request import Request
 from pyramid.response import Response
-from pyramid.security import NO_PERMISSION_REQUIRED
-from pyramid.view import view_config
 
 from opsapp.auth import engine, resources
 from opsapp.auth.cookies import SESSION, carries, cookie, csrf_token
@@ -21,12 +19,11 @@ from opsapp.auth.views.login import client_of
 from opsapp.lib.ids import new_token
 from opsapp.lib.problems import Forbidden, Problem, UnsupportedType
 from opsapp.runtime.node import Node
-from opsapp.tree.acl import Permission
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Root
 from opsapp.ui.pages import local_path, render, see_other
+from opsapp.web import api
 from opsapp.web.answers import Deferred
-from opsapp.web.derivers import RAW
 from opsapp.web.errors import headers_of, status_of
 from opsapp.web.forms import is_form, read_form
 
@@ -103,13 +100,13 @@ def try_it(node: Node, form: Form, sign_in: Callable[[], dict[str, Any]], **valu
     return Deferred(fn)
 
 
-@view_config(context=LoginPage, request_method="GET", permission=NO_PERMISSION_REQUIRED)
+@api.get(LoginPage, role="public")
 def login_form(context: LoginPage, request: Request) -> Response:
     form = form_of(request, "login.jinja2", "Sign in", request.GET.get("next"))
     return form.again(username="", sso=_sso(request))
 
 
-@view_config(context=LoginPage, request_method="POST", permission=NO_PERMISSION_REQUIRED, body=RAW, audit=False)
+@api.submit(LoginPage, role="public")
 def login(context: LoginPage, request: Request) -> Deferred:
     values = checked(request)
     form = form_of(request, "login.jinja2", "Sign in", values.get("next"))
@@ -123,14 +120,12 @@ def _sso(request: Request) -> bool:
     return request.node.config["web"]["oidc"]["enabled"]
 
 
-@view_config(context=LoginPage, name="totp", request_method="GET", permission=NO_PERMISSION_REQUIRED)
+@api.get(LoginPage, "totp", role="public")
 def totp_form(context: LoginPage, request: Request) -> Response:
     return form_of(request, "login_totp.jinja2", "Second step", request.GET.get("next")).again()
 
 
-@view_config(
-    context=LoginPage, name="totp", request_method="POST", permission=NO_PERMISSION_REQUIRED, body=RAW, audit=False
-)
+@api.submit(LoginPage, "totp", role="public")
 def login_totp(context: LoginPage, request: Request) -> Deferred:
     values = checked(request)
     form = form_of(request, "login_totp.jinja2", "Second step", values.get("next"))
@@ -139,7 +134,7 @@ def login_totp(context: LoginPage, request: Request) -> Deferred:
     return try_it(node, form, lambda: engine.second_step(node, partial, code, client))
 
 
-@view_config(context=Root, name="logout", request_method="POST", permission=Permission.view, body=RAW, audit="logout")
+@api.submit(Root, "logout", audit="logout")
 def logout(context: Root, request: Request) -> Response:
     """Ends the session; a person without one is led to the form all the same."""
     resources.end_session(request.root, request.caller.name, request.caller.session_id)

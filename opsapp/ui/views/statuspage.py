@@ -7,14 +7,13 @@ from typing import Any
 
 from pyramid.request import Request
 from pyramid.response import Response
-from pyramid.security import NO_PERMISSION_REQUIRED
-from pyramid.view import view_config
 
 from opsapp.lib.problems import NotFound
 from opsapp.monitoring.engine import publishing
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Root
 from opsapp.ui import statuspage
+from opsapp.web import api
 from opsapp.web.config import WebSettings
 
 
@@ -40,31 +39,23 @@ add_facet(Root, "status", StatusPage)
 add_facet(StatusPage, "badge", Badges)
 
 
-@view_config(context=StatusPage, request_method="GET", permission=NO_PERMISSION_REQUIRED, returns="text/html")
+@api.get(StatusPage, role="public", returns="text/html")
 def page(context: StatusPage, request: Request) -> Response:
     return tagged(request, statuspage.page(document(request)), "text/html")
 
 
-@view_config(
-    context=Root, name="status.css", request_method="GET", permission=NO_PERMISSION_REQUIRED, returns="text/css"
-)
+@api.get(Root, "status.css", role="public", returns="text/css")
 def stylesheet(context: Root, request: Request) -> Response:
     return tagged(request, statuspage.stylesheet(), "text/css")
 
 
-@view_config(
-    context=Root,
-    name="status.rss",
-    request_method="GET",
-    permission=NO_PERMISSION_REQUIRED,
-    returns="application/rss+xml",
-)
+@api.get(Root, "status.rss", role="public", returns="application/rss+xml")
 def feed(context: Root, request: Request) -> Response:
     base = request.node.config[WebSettings].base_url or request.host_url
     return tagged(request, statuspage.feed(document(request), base.rstrip("/")), "application/rss+xml")
 
 
-@view_config(context=Badge, request_method="GET", permission=NO_PERMISSION_REQUIRED, returns="image/svg+xml")
+@api.get(Badge, role="public", returns="image/svg+xml")
 def badge(context: Badge, request: Request) -> Response:
     for monitor in document(request)["monitors"]:
         if monitor["id"] == context.__name__:
