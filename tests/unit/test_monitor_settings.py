@@ -93,5 +93,4 @@ def test_what_viewers_see():
 
 
 def test_words_are_looked_for_in_what_all_may_see():
-    settings = {"name": "Shop", "url": "http://u:p@h:1/x?y", "tags": ["A"]}
-    assert searched(settings) == "shop http://***@h:1/x?*** a"
+    assert searched("Shop", "http://u:p@h:1/x?y", ["A"]) == "shop http://***@h:1/x?*** a"

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opsapp.monitoring.logic.state import Rules, Seen, Standing, hold, judge, shown, spacing, steady
+from opsapp.monitoring.logic.state import Seen, Standing, Thresholds, hold, judge, shown, spacing, steady
 
 GOOD, BAD, BLIND = Seen(True, 12.0), Seen(False, None, "HTTP 500"), Seen(None, None, "own network gone")
-RULES = Rules(interval=60, timeout=10, retries=2, degraded_ms=100)
+RULES = Thresholds(interval=60, timeout=10, retries=2, degraded_ms=100)
 
 
 def walk(seens, rules=RULES, standing=None, in_window=False):
@@ -44,7 +44,7 @@ def test_a_hiccup_opens_nothing_and_commits_nothing():
 
 
 def test_without_retries_the_first_failure_counts():
-    assert statuses(walk([BAD], Rules(retries=0))) == ["down"]
+    assert statuses(walk([BAD], Thresholds(retries=0))) == ["down"]
 
 
 def test_one_good_check_resolves():
@@ -55,9 +55,9 @@ def test_one_good_check_resolves():
 
 
 def test_spacing_is_a_quarter_of_the_interval_up_to_ten_seconds():
-    assert spacing(Rules(interval=20)) == 5
-    assert spacing(Rules(interval=3600)) == 10
-    assert spacing(Rules(interval=3600, retry_spacing_s=30)) == 30
+    assert spacing(Thresholds(interval=20)) == 5
+    assert spacing(Thresholds(interval=3600)) == 10
+    assert spacing(Thresholds(interval=3600, retry_spacing_s=30)) == 30
 
 
 def test_a_failed_check_before_its_time_is_no_re_check():
@@ -138,9 +138,9 @@ def test_a_degraded_monitor_goes_down_and_comes_back_degraded():
 
 
 def test_flapping_is_flagged_and_fades():
-    verdicts = walk([BAD, GOOD] * 6, Rules(interval=60, retries=0))
+    verdicts = walk([BAD, GOOD] * 6, Thresholds(interval=60, retries=0))
     assert [verdict.standing.flapping for verdict in verdicts][:6] == [False] * 5 + [True]
-    calm = judge(verdicts[-1].standing, GOOD, Rules(interval=60, retries=0), 1000.0 + 60 * 100)
+    calm = judge(verdicts[-1].standing, GOOD, Thresholds(interval=60, retries=0), 1000.0 + 60 * 100)
     assert not calm.standing.flapping
     assert calm.changed
 
@@ -170,7 +170,7 @@ def test_pending_and_paused_do_not_age():
 def test_incidents_open_and_resolve_in_turn_whatever_happens(steps, retries):
     standing, opened = Standing(), False
     for n, (seen, in_window) in enumerate(steps):
-        verdict = judge(standing, seen, Rules(retries=retries, degraded_ms=100), 60.0 * n, in_window=in_window)
+        verdict = judge(standing, seen, Thresholds(retries=retries, degraded_ms=100), 60.0 * n, in_window=in_window)
         if verdict.incident == "open":
             assert not opened
             assert not in_window

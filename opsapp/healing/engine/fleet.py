@@ -95,10 +95,10 @@ def _monitor(entry: Any) -> Member:
     settings = entry.settings
     return Member(
         subject=entry.subject,
-        name=settings["name"],
-        agent_id=settings["agent_id"],
-        names=(settings["name"], entry.id),
-        tags=tuple(settings["tags"]),
-        interval=float(settings["interval"]),
-        online=settings["enabled"],
+        name=entry.name,
+        agent_id=settings.agent_id,
+        names=(entry.name, entry.id),
+        tags=tuple(settings.tags),
+        interval=float(settings.interval),
+        online=settings.enabled,
     )

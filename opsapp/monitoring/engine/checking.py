@@ -24,7 +24,7 @@ from opsapp.monitoring.engine.register import Entry
 from opsapp.monitoring.engine.watch import Watch, watch_of
 from opsapp.monitoring.logic.settings import MonitoringSettings
 from opsapp.monitoring.logic.sharding import owner
-from opsapp.monitoring.logic.state import Verdict
+from opsapp.monitoring.logic.state import CheckVerdict
 from opsapp.monitoring.logic.timetable import Timetable
 from opsapp.monitoring.probes.prober import Prober
 from opsapp.runtime.node import Node
@@ -92,7 +92,7 @@ class Checker:
             return
         known = self.revisions.get(monitor_id)
         self.revisions[monitor_id] = entry.revision
-        if not entry.settings["enabled"]:
+        if not entry.settings.enabled:
             self._pause(entry)
         elif known != entry.revision:
             self._schedule(entry, soon=known is not None or entry.standing.status == "pending")
@@ -117,9 +117,7 @@ class Checker:
     def _schedule(self, entry: Entry, *, soon: bool) -> None:
         if soon and entry.id not in self.table:
             self._mark(entry, NONE, 0)  # ends a pause in the history, if there was one
-        self.table.put(
-            entry.id, entry.settings["interval"], self.node.clock.now(), self.node.clock.monotonic(), soon=soon
-        )
+        self.table.put(entry.id, entry.settings.interval, self.node.clock.now(), self.node.clock.monotonic(), soon=soon)
 
     def _mark(self, entry: Entry, status: int, seconds: int) -> None:
         self.node.series.journal.mark(entry.series, int(self.node.clock.now() * 1000), status, seconds)
@@ -230,7 +228,7 @@ class Checker:
         if flights.waiting and flights.count < flights.limit:
             self._launch(flights, *flights.waiting.popleft())
 
-    def check(self, entry: Entry) -> tuple[Outcome | None, Verdict | None]:
+    def check(self, entry: Entry) -> tuple[Outcome | None, CheckVerdict | None]:
         """One check, now: measured, judged, stored. No outcome: there was nothing to look at yet (a push monitor whose
         call is not late)."""
         began, monotonic, revision = self.node.clock.now(), self.node.clock.monotonic(), entry.revision
@@ -243,7 +241,7 @@ class Checker:
             return None, None
         return outcome, self._judge(entry, revision, outcome, began)
 
-    def _judge(self, entry: Entry, revision: int, outcome: Outcome, began: float) -> Verdict | None:
+    def _judge(self, entry: Entry, revision: int, outcome: Outcome, began: float) -> CheckVerdict | None:
         if revision != entry.revision:  # it was looked at as it was set before: that says nothing of what it is now
             self.table.hurry(entry.id, self.node.clock.monotonic())
             return None

@@ -41,7 +41,7 @@ def page(node: Node, root: Root, query: dict[str, Any], *, secrets: bool) -> tup
     register.catch_up(root)
     found = register.ordered()
     if tag is not None:
-        found = [entry for entry in found if tag in entry.settings["tags"]]
+        found = [entry for entry in found if tag in entry.settings.tags]
     if words:
         found = [entry for entry in found if _holds(entry, words)]
     if status is not None:
@@ -64,7 +64,7 @@ def unread(node: Node) -> list[dict[str, Any]]:
 
 
 def _holds(entry: Entry, words: list[str]) -> bool:
-    text = searched(entry.settings)
+    text = searched(entry.name, entry.target.url, entry.settings.tags)
     return all(word in text for word in words)
 
 
@@ -88,7 +88,9 @@ def record(node: Node, entry: Entry, now: float, *, secrets: bool) -> dict[str, 
     response: Any = live.get("response_time_ms", (None, 0.0))[0]
     whole = {
         "id": entry.id,
-        **entry.settings,
+        "name": entry.name,
+        "url": entry.target.url,
+        **entry.settings.document,
         "status": status,
         "response_time_ms": None if response is None else round(response),
         # Pending is "never checked": a push monitor whose first call is late was not, whatever is being tried again.

@@ -39,7 +39,7 @@ class Measuring:
             outcome = self._last_call(entry)
         elif entry.target.type == "agent":
             outcome = self._presence(entry)
-        elif entry.settings["probe_from"]:
+        elif entry.settings.probe_from:
             return self._from_elsewhere(entry)
         else:
             outcome = self.prober.probe(entry.target)
@@ -47,7 +47,7 @@ class Measuring:
 
     def begin(self, entry: Entry, done: Callable[[Outcome], None]) -> bool:
         """Start a check that needs no greenlet; `done` is called from the hub's loop. False where it needs one."""
-        if entry.settings["probe_from"]:
+        if entry.settings.probe_from:
             return False
         return self.prober.begin(entry.target, done)
 
@@ -59,7 +59,7 @@ class Measuring:
 
     def next_deadline(self, entry: Entry) -> float:
         """Of a push monitor, in monotonic seconds: when its next call will be late."""
-        due = self._heard(entry) + entry.settings["interval"] + PUSH_SLACK_S
+        due = self._heard(entry) + entry.settings.interval + PUSH_SLACK_S
         return self.node.clock.monotonic() + max(0.0, due - self.node.clock.now())
 
     def _heard(self, entry: Entry) -> float:
@@ -70,7 +70,7 @@ class Measuring:
 
     def _last_call(self, entry: Entry) -> Outcome | None:
         quiet = self.node.clock.now() - self._heard(entry)
-        if quiet < entry.settings["interval"] + PUSH_SLACK_S - 0.05:
+        if quiet < entry.settings.interval + PUSH_SLACK_S - 0.05:
             return None
         return Outcome(False, None, f"not called for {quiet:.0f} s")
 
@@ -86,11 +86,11 @@ class Measuring:
 
     def _from_elsewhere(self, entry: Entry) -> Outcome:
         """What the agents of `probe_from` see, and their quorum's verdict."""
-        agents = entry.settings["probe_from"]
+        agents = entry.settings.probe_from
         asked = [gevent.spawn(probe_from_agent, self.node, agent_id, entry.target) for agent_id in agents]
         gevent.joinall(asked)
         outcomes = [each.value or Outcome(None, None, "the agent could not probe") for each in asked]
-        verdict = decide([outcome.ok for outcome in outcomes], entry.settings["quorum"])
+        verdict = decide([outcome.ok for outcome in outcomes], entry.settings.quorum)
         times = [each.response_time_ms for each in outcomes if each.ok and each.response_time_ms is not None]
         details = "; ".join(sorted({each.detail for each in outcomes if each.ok is not True}))
         days = min((each.certificate_days for each in outcomes if each.certificate_days is not None), default=None)

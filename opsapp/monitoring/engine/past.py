@@ -15,13 +15,17 @@ from opsapp.tree.root import Root
 def page(then: Root, query: dict[str, Any], secrets: bool) -> tuple[list[dict[str, Any]], int]:
     """One page of records, ordered by name, and how many there were."""
     words, tag, status = query["q"].casefold().split(), query["tag"], query["status"]
-    found = [
-        monitor
-        for _, monitor in readable(monitors_of(then), "monitor")
-        if (tag is None or tag in monitor.settings["tags"])
-        and (status is None or monitor.state.status == status)
-        and all(word in searched(monitor.settings) for word in words)
-    ]
+
+    def is_wanted(monitor: Monitor) -> bool:
+        settings = monitor.settings
+        text = searched(settings["name"], settings["url"], settings["tags"])
+        return (
+            (tag is None or tag in settings["tags"])
+            and (status is None or monitor.state.status == status)
+            and all(word in text for word in words)
+        )
+
+    found = [monitor for _, monitor in readable(monitors_of(then), "monitor") if is_wanted(monitor)]
     found.sort(key=lambda monitor: (monitor.settings["name"].casefold(), monitor.id))
     return [record(monitor, secrets=secrets) for monitor in cut(found, query)], len(found)
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from opsapp.maintenance.engine import upcoming
 from opsapp.monitoring.engine import listing
-from opsapp.monitoring.engine.register import Entry
-from opsapp.monitoring.engine.reports import by_name
+from opsapp.monitoring.engine.register import Entry, by_name
 from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.interfaces import IRootCauses
 from opsapp.monitoring.logic import statuspage
@@ -22,10 +21,10 @@ TAG = "public"
 
 def status_document(node: Node, root: Root) -> dict[str, Any]:
     now = node.clock.now()
-    entries = [entry for entry in watch_of(node).entries(root).values() if TAG in entry.settings["tags"]]
-    names = {entry.id: entry.settings["name"] for entry in entries}
+    entries = [entry for entry in watch_of(node).entries(root).values() if TAG in entry.settings.tags]
+    names = {entry.id: entry.name for entry in entries}
     return statuspage.document(
-        _components(node, root, by_name(entries), now),
+        _components(node, root, sorted(entries, key=by_name), now),
         _with_causes(node, root, _incidents(root, names, now), set(names.values()), now),
         _windows(node, root, names, now),
         int(now),
@@ -35,7 +34,7 @@ def status_document(node: Node, root: Root) -> dict[str, Any]:
 def status_document_at(node: Node, root: Root, at: int, *, everything: bool) -> dict[str, Any]:
     """The same as it was when the second `at` ended: what the tree said then, and what was measured until then. Who is
     not signed in sees only what is public now: what was taken from the page since is not shown again."""
-    public = {entry.id for entry in watch_of(node).entries(root).values() if TAG in entry.settings["tags"]}
+    public = {entry.id for entry in watch_of(node).entries(root).values() if TAG in entry.settings.tags}
     components, incidents, windows = node.transact_at(at, _published_then, node, at, None if everything else public)
     for component in components:
         component["days"] = _days_until(node, root, component.pop("series"), at)
@@ -71,7 +70,7 @@ def _components(node: Node, root: Root, entries: list[Entry], now: float) -> lis
     return [
         {
             "id": entry.id,
-            "name": entry.settings["name"],
+            "name": entry.name,
             "status": listing.current_status(node, entry, now),
             "days": _days(node, root, entry.series, now),
         }

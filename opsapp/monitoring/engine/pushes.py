@@ -11,7 +11,7 @@ def called(node: Node, monitor_id: str) -> None:
     """On the hub (or in a thread, where there is none)."""
     watch = watch_of(node)
     entry = watch.register.entries.get(monitor_id)
-    if entry is None or not entry.settings["enabled"]:
+    if entry is None or not entry.settings.enabled:
         return
     now = node.clock.now()
     node.series.live.update(entry.subject, {"beat": 0.0}, now)

@@ -8,36 +8,68 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from math import inf
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.logic.settings import MonitoringSettings
-from opsapp.monitoring.logic.state import Rules, Standing
+from opsapp.monitoring.logic.state import Standing, Thresholds
 from opsapp.monitoring.resources import Monitor, monitors_of
 from opsapp.runtime.clock import Clock
 from opsapp.runtime.events import Event
 from opsapp.runtime.projection import Projection, names_of
-from opsapp.series.live import Live
+from opsapp.series.live import Live, Value
 from opsapp.tree.damage import load
 from opsapp.tree.root import Root
 from opsapp.wire import monitortypes
 from opsapp.wire.probing import Outcome, ProbeTarget
 
-_TARGET = ("timeout", "expected_status", "method", "headers", "follow_redirects", "verify_tls")
 _thresholds = attrgetter("certificate_warn_days", "retry_spacing_s", "flapping_changes", "flapping_window_s")
 DAY_S = 86400
 OWN_DEFAULTS = monitortypes.defaults()  # a type may have come after the monitor was stored
 SAME_END_S = 3600  # days are told to a hundredth of a day
 _NAMES: dict[tuple[str, ...], tuple[str, ...]] = {}  # of phases: a handful of them for all monitors
-_rules = lru_cache(maxsize=4096)(Rules)
-_rest = lru_cache(maxsize=4096)(json.loads)  # settings are never changed, only replaced
+_rules = lru_cache(maxsize=4096)(Thresholds)
 
 
-class Stored(NamedTuple):
+class CommonSettings(NamedTuple):
+    """A monitor's settings but for its name and URL. Monitors that are set alike share one value."""
+
+    type: str
+    interval: int
+    timeout: int
+    expected_status: int | None
+    retries: int
+    tags: list[str]
+    agent_id: str | None
+    enabled: bool
+    method: str
+    headers: dict[str, str]
+    follow_redirects: bool
+    verify_tls: bool
+    degraded_ms: int | None
+    probe_from: list[str]
+    quorum: int
+    document: JsonObject  # all of them as the API shows them, those that only some types have included
+
+
+@lru_cache(maxsize=4096)
+def _common(text: str) -> CommonSettings:
+    document = json.loads(text)
+    return CommonSettings._make([*(document[name] for name in CommonSettings._fields[:-1]), document])
+
+
+def common_settings(settings: JsonObject) -> CommonSettings:
+    """Settings are never changed, only replaced."""
+    rest = {name: value for name, value in (OWN_DEFAULTS | settings).items() if name not in {"name", "url"}}
+    return _common(json.dumps(rest, sort_keys=True))
+
+
+class StoredMonitor(NamedTuple):
     """What the store has of a monitor, as plain values."""
 
     id: str
@@ -45,21 +77,25 @@ class Stored(NamedTuple):
     series: int
     revision: int
     push_token: str | None
-    settings: Settings
+    name: str
+    url: str
+    settings: CommonSettings
     standing: Standing
     incident_id: str | None
     cert_ends: float | None
 
 
-def stored(monitor: Monitor) -> Stored:
+def stored(monitor: Monitor) -> StoredMonitor:
     state = load(monitor).state
-    return Stored(
+    return StoredMonitor(
         monitor.id,
         monitor.created_at,
         monitor.series,
         monitor.revision,
         monitor.push_token,
-        Settings(monitor.settings),
+        monitor.settings["name"],
+        monitor.settings["url"],
+        common_settings(monitor.settings),
         state.standing(),
         state.incident_id,
         state.cert_ends,
@@ -76,6 +112,7 @@ class Entry:
         "id",
         "incident_id",
         "judged_at",
+        "name",
         "phase_names",
         "phases",
         "protocol",
@@ -92,7 +129,7 @@ class Entry:
         "uptime",
     )
 
-    def __init__(self, monitor: Stored, section: MonitoringSettings):
+    def __init__(self, monitor: StoredMonitor, section: MonitoringSettings):
         self.id: str = monitor.id
         self.subject = f"monitor:{self.id}"
         self.created_at: int = monitor.created_at
@@ -107,7 +144,7 @@ class Entry:
         self.slow = False
         self.take(monitor, section)
 
-    def take(self, monitor: Stored, section: MonitoringSettings) -> None:
+    def take(self, monitor: StoredMonitor, section: MonitoringSettings) -> None:
         """What is stored. Failures are counted in memory only, so they live on while the status is the same."""
         standing = monitor.standing
         if monitor.revision == self.revision and standing.status == self.standing.status:
@@ -117,15 +154,25 @@ class Entry:
         if monitor.revision == self.revision:
             return
         self.revision, self.push_token = monitor.revision, monitor.push_token
-        settings = self.settings = monitor.settings
+        self.name, self.settings = monitor.name, monitor.settings
         self.judge_by(section)
-        general = {name: settings[name] for name in _TARGET}
-        self.target = ProbeTarget(self.id, settings["type"], settings["url"], **general, own=settings.shared)
+        self.target = ProbeTarget(
+            self.id,
+            self.settings.type,
+            monitor.url,
+            self.settings.timeout,
+            self.settings.expected_status,
+            self.settings.method,
+            self.settings.headers,
+            self.settings.follow_redirects,
+            self.settings.verify_tls,
+            self.settings.document,
+        )
 
     def judge_by(self, section: MonitoringSettings) -> None:
         """The rules that its settings and the configuration come to; monitors that agree in them share them."""
         own, given = self.settings, _thresholds(section)
-        self.rules = _rules(own["interval"], own["timeout"], own["retries"], own["degraded_ms"], *given)
+        self.rules = _rules(own.interval, own.timeout, own.retries, own.degraded_ms, *given)
 
     def another_end(self, days: float | None, now: float) -> float | None:
         """When the certificate ends that was seen with so many days left, if that is not the one that is stored."""
@@ -133,7 +180,7 @@ class Entry:
             return None
         return round(now + days * DAY_S)
 
-    def implied(self, at: float) -> dict[str, Any]:
+    def implied(self, at: float) -> dict[str, Value]:
         """What a good check by another node tells beside its time: its certificate was the one that is stored."""
         return {} if self.cert_ends is None else {"cert_days": round((self.cert_ends - at) / DAY_S, 2)}
 
@@ -153,35 +200,11 @@ class Entry:
         return {name: round(value, 2) for name, value in zip(self.phase_names, array("f", self.phases), strict=True)}
 
 
-class Settings(Mapping[str, Any]):
-    """A monitor's settings as plain values: its own name and URL, over what it shares with all that are set alike."""
-
-    __slots__ = ("_name", "_url", "shared")
-
-    def __init__(self, settings: dict[str, Any]):
-        self._name, self._url = settings["name"], settings["url"]
-        rest = {name: value for name, value in (OWN_DEFAULTS | settings).items() if name not in {"name", "url"}}
-        self.shared = _rest(json.dumps(rest, sort_keys=True))
-
-    def __getitem__(self, name: str) -> Any:
-        if name == "name":
-            return self._name
-        return self._url if name == "url" else self.shared[name]
-
-    def __iter__(self) -> Iterator[str]:
-        yield "name"
-        yield "url"
-        yield from self.shared
-
-    def __len__(self) -> int:
-        return 2 + len(self.shared)
-
-
 def by_name(entry: Entry) -> tuple[str, str]:
-    return entry.settings["name"].casefold(), entry.id
+    return entry.name.casefold(), entry.id
 
 
-class Register(Projection[Stored]):
+class Register(Projection[StoredMonitor]):
     """Every monitor by id. Any thread may bring it up to date and read it."""
 
     kind = "monitor"
@@ -201,7 +224,7 @@ class Register(Projection[Stored]):
     def ids(self, root: Root) -> Iterable[str]:
         return names_of(root, monitors_of(root).tree, self.kind)
 
-    def read(self, root: Root, item_id: str) -> Stored | None:
+    def read(self, root: Root, item_id: str) -> StoredMonitor | None:
         monitor = monitors_of(root).get(item_id)
         if monitor is None:
             return None
@@ -215,9 +238,9 @@ class Register(Projection[Stored]):
 
     def name_of(self, item_id: str) -> str:
         entry = self.entries.get(item_id)
-        return entry.settings["name"] if entry else ""
+        return entry.name if entry else ""
 
-    def apply(self, items: Mapping[str, Stored | None]) -> None:
+    def apply(self, items: Mapping[str, StoredMonitor | None]) -> None:
         for each, monitor in items.items():
             if monitor is not None:
                 self._load(each, monitor)
@@ -251,7 +274,7 @@ class Register(Projection[Stored]):
         self._ordered = None
         self.version += 1  # after the change: who reads this one has read the change, or asks again
 
-    def _load(self, monitor_id: str, monitor: Stored) -> None:
+    def _load(self, monitor_id: str, monitor: StoredMonitor) -> None:
         entry = self.entries.get(monitor_id)
         differs = entry is None or entry.revision != monitor.revision
         if entry is None:

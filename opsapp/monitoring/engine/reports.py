@@ -5,10 +5,9 @@ Called by views in their transaction. Figures are computed for all monitors aske
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
-from opsapp.monitoring.engine.register import Entry
+from opsapp.monitoring.engine.register import Entry, by_name
 from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.logic import score
 from opsapp.monitoring.logic.history import points
@@ -34,7 +33,7 @@ def sla_report(node: Node, root: Root, days: int, page: slice) -> tuple[list[dic
     window begins on the full hour, and no earlier than the monitor."""
     now = now_ms(node)
     start = (now - days * DAY) // HOUR * HOUR
-    monitors = by_name(watch_of(node).entries(root).values())
+    monitors = sorted(watch_of(node).entries(root).values(), key=by_name)
     entries = monitors[page]
     totals = node.series.reading(root).totals(start, now + 1, [entry.series for entry in entries])
     incidents: dict[str, list] = {}
@@ -43,7 +42,7 @@ def sla_report(node: Node, root: Root, days: int, page: slice) -> tuple[list[dic
     rows = [
         {
             "monitor_id": entry.id,
-            "name": entry.settings["name"],
+            "name": entry.name,
             **_sla_figures(totals.get(entry.series), now - max(start, entry.created_at * 1000), incidents, entry.id),
         }
         for entry in entries
@@ -57,11 +56,7 @@ def health(node: Node, root: Root, monitor_id: str) -> dict[str, Any]:
 
 
 def health_of_all(node: Node, root: Root) -> dict[str, Any]:
-    return score.aggregate(_scores(node, root, by_name(watch_of(node).entries(root).values())))
-
-
-def by_name(entries: Iterable[Entry]) -> list[Entry]:
-    return sorted(entries, key=lambda entry: (entry.settings["name"].casefold(), entry.id))
+    return score.aggregate(_scores(node, root, sorted(watch_of(node).entries(root).values(), key=by_name)))
 
 
 def now_ms(node: Node) -> int:
@@ -85,7 +80,7 @@ def _score(node: Node, entry: Entry, week: Rollup | None, day: Rollup | None) ->
     certificate: Any = node.series.live.value(entry.subject, "cert_days")
     components = {
         "uptime": score.uptime_component(uptime(Spent(*week.spent)) if week else None),
-        "response_time": score.response_component(day.p95 if day else None, entry.settings["degraded_ms"]),
+        "response_time": score.response_component(day.p95 if day else None, entry.settings.degraded_ms),
         "certificate": score.certificate_component(certificate),
     }
-    return score.monitor_score(entry.id, entry.settings["name"], components)
+    return score.monitor_score(entry.id, entry.name, components)

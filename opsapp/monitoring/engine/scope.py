@@ -18,7 +18,7 @@ class MonitorScope:
     def named(self, root: Root, name: str) -> set[str]:
         """By id or name; from memory."""
         entries = watch_of(node_of(root)).entries(root)
-        return {entry.id for entry in tuple(entries.values()) if name in (entry.id, entry.settings["name"])}
+        return {entry.id for entry in tuple(entries.values()) if name in (entry.id, entry.name)}
 
     def names(self, root: Root) -> Iterator[tuple[str, list[str]]]:
         for monitor_id, monitor in readable(monitors_of(root), "monitor"):

@@ -53,17 +53,17 @@ def related(node: Node, entries: dict[str, Any], incident: Incident, now: float)
     """Monitors that share a tag, most tags in common first."""
     tags = set(incident.tags)
     found = [
-        (-len(shared), entry.settings["name"], entry)
+        (-len(shared), entry.name, entry)
         for entry in entries.values()
-        if entry.id != incident.monitor_id and (shared := tags & set(entry.settings["tags"]))
+        if entry.id != incident.monitor_id and (shared := tags & set(entry.settings.tags))
     ]
     found.sort(key=lambda row: row[:2])
     return [
         {
             "id": entry.id,
-            "name": entry.settings["name"],
+            "name": entry.name,
             "status": listing.current_status(node, entry, now),
-            "tags": sorted(tags & set(entry.settings["tags"])),
+            "tags": sorted(tags & set(entry.settings.tags)),
             "cause": entry.told.cause,
             "since": int(entry.told.since),
         }

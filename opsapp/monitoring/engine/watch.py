@@ -12,7 +12,7 @@ from opsapp.maintenance.engine import board_of
 from opsapp.monitoring.engine.register import Entry, Register
 from opsapp.monitoring.engine.settling import Settling
 from opsapp.monitoring.logic.settings import MonitoringSettings
-from opsapp.monitoring.logic.state import Seen, Verdict, hold, judge, steady
+from opsapp.monitoring.logic.state import CheckVerdict, Seen, hold, judge, steady
 from opsapp.runtime.node import Node
 from opsapp.series.observations import CODES, NONE
 from opsapp.tree.root import Root
@@ -53,10 +53,10 @@ class Watch:
             self.checker.apply(each, self.register.entries.get(each))
         return False
 
-    def take(self, entry: Entry, outcome: Outcome, began: float) -> Verdict | None:
+    def take(self, entry: Entry, outcome: Outcome, began: float) -> CheckVerdict | None:
         """On the hub: an outcome is judged, observed, and committed when it changes what is stored. None: it is older
         than what was judged already, or the monitor is off."""
-        if began < entry.judged_at or not entry.settings["enabled"]:
+        if began < entry.judged_at or not entry.settings.enabled:
             return None
         now, before, revision = self.node.clock.now(), entry.standing, entry.revision
         entry.judged_at = began
@@ -84,7 +84,7 @@ class Watch:
         now = self.node.clock.now()
         if days is not None and entry.another_end(days, now) is not None:
             return False
-        if began < entry.judged_at or not entry.settings["enabled"] or self.in_window(entry, now):
+        if began < entry.judged_at or not entry.settings.enabled or self.in_window(entry, now):
             return False
         entry.judged_at = began
         entry.measured(outcome)

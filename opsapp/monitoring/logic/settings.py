@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from opsapp.lib.addresses import public, public_text
 from opsapp.lib.jsontypes import JsonObject
@@ -14,7 +14,7 @@ from opsapp.wire import monitortypes
 from opsapp.wire.probing import ProbeTarget
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-DEFAULTS: dict[str, Any] = {
+DEFAULTS: JsonObject = {
     "url": "",
     "expected_status": None,
     "tags": [],
@@ -92,7 +92,7 @@ def complete(given: JsonObject, defaults: MonitorDefaults = MonitorDefaults()) -
     return settings
 
 
-def problems(settings: dict[str, Any]) -> dict[str, str]:
+def problems(settings: JsonObject) -> dict[str, str]:
     """What does not fit together, by field. Only fields that are there are looked at."""
     found: dict[str, str] = {}
     declared = monitortypes.TYPES.get(settings.get("type", ""))
@@ -111,13 +111,13 @@ def agent_of(url: str) -> str:
     return url.partition("://")[2].strip("/")
 
 
-def for_viewers(record: dict[str, Any]) -> dict[str, Any]:
+def for_viewers(record: JsonObject) -> JsonObject:
     """The record as a viewer sees it: the public part of its addresses, no headers, no push address."""
     shown = public({name: record[name] for name in WITH_ADDRESSES if name in record})
     return record | shown | ({"push_url": None} if "push_url" in record else {})
 
 
-def searched(settings: Mapping[str, Any]) -> str:
+def searched(name: str, url: str, tags: Iterable[str]) -> str:
     """What the words of a query are looked for in: nothing that a viewer may not see, for whoever may search for it
     piece by piece knows it in the end."""
-    return f"{settings['name']} {public_text(settings['url'])} {' '.join(settings['tags'])}".casefold()
+    return f"{name} {public_text(url)} {' '.join(tags)}".casefold()

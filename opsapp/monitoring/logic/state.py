@@ -20,7 +20,7 @@ STATUSES = ("pending", "up", "down", "degraded", "maintenance", "paused", "unkno
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class Thresholds:
     """What of a monitor's settings decides, and what of the configuration."""
 
     interval: float = 60.0
@@ -59,7 +59,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class CheckVerdict:
     """`retry_in`: re-check after so many seconds. `incident`: open, resolve or nothing. `changed`: worth a commit."""
 
     standing: Standing
@@ -68,19 +68,25 @@ class Verdict:
     changed: bool = False
 
 
-def spacing(rules: Rules) -> float:
+def spacing(rules: Thresholds) -> float:
     """Seconds between the re-checks that come before `down`."""
     return min(rules.interval / 4, rules.retry_spacing_s)
 
 
-def hold(rules: Rules) -> int:
+def hold(rules: Thresholds) -> int:
     """How long, in whole seconds, a check speaks for its monitor; after that nobody was looking."""
     return ceil(rules.interval + rules.timeout + 1)
 
 
 def judge(
-    standing: Standing, seen: Seen, rules: Rules, now: float, *, in_window: bool = False, began: float | None = None
-) -> Verdict:
+    standing: Standing,
+    seen: Seen,
+    rules: Thresholds,
+    now: float,
+    *,
+    in_window: bool = False,
+    began: float | None = None,
+) -> CheckVerdict:
     """The standing after a check, and what follows from it. `began`: when the check began, where that is not now."""
     early = seen.ok is False and _is_early(standing, rules, now, now if began is None else began)
     measured, failures, cause = _measure(standing, seen, rules, early)
@@ -101,7 +107,7 @@ def judge(
         failed_at=now if seen.ok is False and not early else standing.failed_at,
     )
     waiting = seen.ok is False and measured != "down"
-    return Verdict(
+    return CheckVerdict(
         after,
         retry_in=max(0.0, after.failed_at + spacing(rules) - now) if waiting else None,
         incident="open" if opens else "resolve" if resolves else None,
@@ -109,7 +115,9 @@ def judge(
     )
 
 
-def steady(standing: Standing, ok: bool | None, response_ms: float | None, days: float | None, rules: Rules) -> bool:
+def steady(
+    standing: Standing, ok: bool | None, response_ms: float | None, days: float | None, rules: Thresholds
+) -> bool:
     """Whether `judge` would change nothing outside a window: up as before, which is what nearly every check finds."""
     return (
         ok is True
@@ -124,13 +132,13 @@ def steady(standing: Standing, ok: bool | None, response_ms: float | None, days:
     )
 
 
-def _is_early(standing: Standing, rules: Rules, now: float, began: float) -> bool:
+def _is_early(standing: Standing, rules: Thresholds, now: float, began: float) -> bool:
     """Whether a failed check is no re-check: the regular check, or one that somebody asked for, comes when it comes,
     and re-checks have their spacing. A clock that was set back decides nothing."""
     return standing.failures > 0 and standing.failed_at <= now and began < standing.failed_at + spacing(rules) - SLACK_S
 
 
-def _measure(standing: Standing, seen: Seen, rules: Rules, early: bool) -> tuple[str, int, str]:
+def _measure(standing: Standing, seen: Seen, rules: Thresholds, early: bool) -> tuple[str, int, str]:
     """(status without regard to windows, failed checks in a row, cause)."""
     if seen.ok is None:
         return "unknown", standing.failures, seen.detail
@@ -144,7 +152,7 @@ def _measure(standing: Standing, seen: Seen, rules: Rules, early: bool) -> tuple
     return ("unknown" if standing.status == "maintenance" else standing.status), failures, seen.detail
 
 
-def _degraded(seen: Seen, rules: Rules) -> str:
+def _degraded(seen: Seen, rules: Thresholds) -> str:
     if rules.degraded_ms is not None and (seen.response_time_ms or 0) > rules.degraded_ms:
         return f"slow: {seen.response_time_ms:.0f} ms, more than {rules.degraded_ms:g}"
     if seen.certificate_days is not None and seen.certificate_days < rules.certificate_warn_days:
@@ -152,12 +160,12 @@ def _degraded(seen: Seen, rules: Rules) -> str:
     return ""
 
 
-def _recent(flips: tuple[float, ...], rules: Rules, now: float) -> tuple[float, ...]:
+def _recent(flips: tuple[float, ...], rules: Thresholds, now: float) -> tuple[float, ...]:
     window = max(rules.flapping_window_s, 20 * rules.interval)
     return tuple(at for at in flips if at > now - window)
 
 
-def shown(status: str, checked_at: float | None, rules: Rules, now: float) -> str:
+def shown(status: str, checked_at: float | None, rules: Thresholds, now: float) -> str:
     """What to tell people: a result that is too old says that nobody has looked since."""
     if status in {"up", "down", "degraded", "maintenance"} and (checked_at is None or checked_at + hold(rules) < now):
         return "unknown"

@@ -15,7 +15,7 @@ from opsapp.wire.probing import CertificateRefused, Outcome, ProbeTarget, connec
 Resolve = Callable[[str, float], list[str]]  # (host, seconds) -> the addresses that may be reached
 
 
-class Trust:
+class TlsContexts:
     """Contexts for TLS. gevent's class by name: `create_default_context` makes the standard one, which blocks the
     hub."""
 
@@ -33,7 +33,7 @@ class Trust:
 class HubGate:
     """A `Gate` for one greenlet."""
 
-    def __init__(self, resolve: Resolve, trust: Trust, monotonic: Callable[[], float], timeout: float):
+    def __init__(self, resolve: Resolve, trust: TlsContexts, monotonic: Callable[[], float], timeout: float):
         self._resolve, self._trust, self._monotonic = resolve, trust, monotonic
         self._started, self._timeout = monotonic(), timeout
         self._sockets: list[Any] = []

@@ -10,7 +10,7 @@ import gevent
 from opsapp.lib.networks import AddressPolicy
 from opsapp.monitoring.logic.settings import MonitoringSettings
 from opsapp.monitoring.probes import http
-from opsapp.monitoring.probes.gate import HubGate, Trust
+from opsapp.monitoring.probes.gate import HubGate, TlsContexts
 from opsapp.monitoring.probes.names import AddressRefused, Names, is_address
 from opsapp.monitoring.probes.transfers import Transfers
 from opsapp.wire.monitortypes import TYPES
@@ -34,7 +34,7 @@ class Prober:
         self.names = names or Names(monotonic)
         self.max_redirects = settings.max_redirects
         self.transfers = Transfers(policy, settings.ca_file, settings.max_body_bytes)
-        self._trust = Trust(settings.ca_file)
+        self._trust = TlsContexts(settings.ca_file)
 
     @classmethod
     def configured(cls, monotonic: Callable[[], float], settings: MonitoringSettings) -> Prober:
