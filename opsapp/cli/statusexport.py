@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from opsapp import app
-from opsapp.maintenance.engine import board
-from opsapp.monitoring.engine import publishing
+from opsapp.maintenance.engine import prepare_board
+from opsapp.monitoring.engine import register_of, status_document
 from opsapp.runtime import measuring
 from opsapp.ui import statuspage
 from opsapp.web import configfile
@@ -53,10 +53,10 @@ def read(asked: argparse.Namespace) -> dict[str, Any]:
     try:
         app.bring_up_to_date(config, node)
         configfile.consult(config.registry)
-        board.prepare(node)
-        node.transact(lambda root: len(publishing.watch_of(node).entries(root)))
+        prepare_board(node)
+        node.transact(register_of(node).catch_up)
         measuring.follow(node)
-        return node.transact(lambda root: publishing.status_document(node, root))
+        return node.transact(lambda root: status_document(node, root))
     finally:
         node.stop()
 

@@ -16,7 +16,7 @@ from typing import Any
 from persistent import Persistent
 
 from opsapp.lib.problems import Invalid
-from opsapp.series.process import Series
+from opsapp.series import Series
 from opsapp.tree.damage import Damage
 
 from .clock import Clock

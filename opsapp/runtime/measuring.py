@@ -11,8 +11,7 @@ from functools import partial
 from typing import Annotated, Any
 
 from opsapp.lib.settings import Between
-from opsapp.series import erasing, folding
-from opsapp.series.history import history_root
+from opsapp.series import erasing, folding, history_root
 from opsapp.tree.root import Root
 
 from . import leases

@@ -17,4 +17,31 @@ owner keeps in its own record; no persistent reference crosses into or out of th
     reading.py        reads over all of it
     numbers.py        numbers for new series
     live.py           the latest value of everything, in memory
+
+Other rooms use the names below.
 """
+
+from opsapp.series import erasing, folding
+from opsapp.series.history import history_root
+from opsapp.series.live import Live, Value
+from opsapp.series.observations import CODES, FOREVER, NAMES, NONE, PAUSED
+from opsapp.series.process import Series
+from opsapp.series.rollup import DAY, FINE, HOUR, Rollup
+
+__all__ = [
+    "CODES",
+    "DAY",
+    "FINE",
+    "FOREVER",
+    "HOUR",
+    "NAMES",
+    "NONE",
+    "PAUSED",
+    "Live",
+    "Rollup",
+    "Series",
+    "Value",
+    "erasing",
+    "folding",
+    "history_root",
+]

@@ -12,8 +12,7 @@ from email.utils import formatdate
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from opsapp.monitoring.logic.statuspage import is_known
-from opsapp.monitoring.logic.uptime import shown
+from opsapp.monitoring.engine import is_known, shown_uptime
 
 HERE = pathlib.Path(__file__).parent
 OVERALL = {
@@ -91,7 +90,7 @@ def bar(day: dict) -> str:
 
 
 def bar_title(day: dict) -> str:
-    known = "no data" if day["uptime"] is None else f"{shown(day['uptime'])} %"
+    known = "no data" if day["uptime"] is None else f"{shown_uptime(day['uptime'])} %"
     count = day["incidents"]
     return f"{day['date']}: {known}" + (f", {count} incident{'s' if count != 1 else ''}" if count else "")
 
@@ -148,7 +147,7 @@ def _make_templates() -> Environment:
     )
     made.filters.update(
         headline=headline,
-        shown=shown,
+        shown=shown_uptime,
         recent=recent,
         older=older,
         bar=bar,

@@ -9,10 +9,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from opsapp.monitoring.logic.settings import MonitoringSettings
-from opsapp.monitoring.probes import http
-from opsapp.monitoring.probes.prober import Prober
-from opsapp.monitoring.probes.transfers import Reply
+from opsapp.monitoring.engine import MonitoringSettings, Prober, Reply, call_web
 from opsapp.runtime.node import Node
 from opsapp.wire.probing import ProbeTarget
 
@@ -41,7 +38,7 @@ class WebhookSender:
         target = ProbeTarget(
             name, "http", url, timeout=timeout, method=method, headers=headers, body=data, follow_redirects=follow
         )
-        return http.call(self._ready(), target)
+        return call_web(self._ready(), target)
 
     def call(self, job: dict[str, Any], put: Callable[[str], None]) -> AttemptEnd:
         """A run's webhook."""

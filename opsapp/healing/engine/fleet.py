@@ -9,8 +9,7 @@ from typing import Any
 from opsapp.agents.engine import HostFacts, answer_of, hosts, recall_command, request_report, send_command, subject
 from opsapp.agents.resources import agents_of
 from opsapp.lib.problems import Problem
-from opsapp.monitoring.engine.checking import request_check
-from opsapp.monitoring.engine.watch import watch_of
+from opsapp.monitoring.engine import Entry, register_of, request_check
 from opsapp.monitoring.resources import monitors_of
 from opsapp.runtime.node import Node, node_of
 from opsapp.tree.root import Root
@@ -29,7 +28,7 @@ class Fleet:
     def inventory(self, root: Root) -> Inventory:
         """Made anew only when an agent or a monitor is not what it was: with ten thousand of them and nothing going on,
         this is asked for every two seconds."""
-        register, agents, seen = watch_of(node_of(root)).register, hosts(root), self._seen
+        register, agents, seen = register_of(node_of(root)), hosts(root), self._seen
         version = register.version
         if seen is not None and seen[0] == version and seen[1] == agents:
             return seen[2]
@@ -54,7 +53,7 @@ class Fleet:
         return recall_command(root, agent_id, command_id)
 
     def doubtful(self, node: Node, subject: str) -> bool:
-        entry = watch_of(node).register.entries.get(subject.partition(":")[2])
+        entry = register_of(node).entries.get(subject.partition(":")[2])
         return entry is not None and entry.standing.failures > 0 and entry.standing.status != "down"
 
     def recheck(self, node: Node, subject: str, done: Callable[[float], None]) -> None:
@@ -91,7 +90,7 @@ def _agent(host: HostFacts) -> Member:
     )
 
 
-def _monitor(entry: Any) -> Member:
+def _monitor(entry: Entry) -> Member:
     settings = entry.settings
     return Member(
         subject=entry.subject,

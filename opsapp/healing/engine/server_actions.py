@@ -25,7 +25,7 @@ from opsapp.tree.root import Root
 from opsapp.wire.actions import ACTIONS
 
 if TYPE_CHECKING:
-    from opsapp.monitoring.probes.transfers import Reply
+    from opsapp.monitoring.engine import Reply
     from opsapp.runtime.node import Node
 
 log = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""What other rooms ask of maintenance.
+"""What other rooms call of maintenance: the names below, `interfaces`, `resources`.
 
 In a transaction: `active_windows`, `upcoming`, `silent`, `healing_windows`. On the hub, from memory: `board_of(node)`.
 """
@@ -14,8 +14,9 @@ from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 
 from .board import board_of
+from .board import prepare as prepare_board
 
-__all__ = ["active_windows", "board_of", "healing_windows", "silent", "upcoming"]
+__all__ = ["active_windows", "board_of", "healing_windows", "prepare_board", "silent", "upcoming"]
 
 
 def active_windows(root: Root, now: float) -> list[Active]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from opsapp.agents.resources import agents_of
 from opsapp.lib.ids import new_token
 from opsapp.lib.problems import Invalid
 from opsapp.monitoring.logic.settings import agent_of, problems
@@ -14,7 +15,7 @@ from opsapp.monitoring.logic.state import Standing
 from opsapp.monitoring.resources import Incident, Monitor, add_monitor, incidents_of, monitors_of, remove_monitor
 from opsapp.runtime import events
 from opsapp.runtime.node import node_of
-from opsapp.series.observations import NONE
+from opsapp.series import NONE
 from opsapp.tree.root import Root
 
 from . import telling
@@ -117,18 +118,18 @@ def check_agents(root: Root, settings: dict[str, Any], before: dict[str, Any]) -
 
 def unknown_agents(root: Root, settings: dict[str, Any], before: dict[str, Any]) -> dict[str, str]:
     """Agents that a monitor newly names must exist; one that is gone since does not hinder other changes."""
-    agents = root["api"].get("agents")
+    agents = agents_of(root)
     wrong = {}
     host = settings.get("agent_id")
-    if host and host != before.get("agent_id") and (agents is None or host not in agents):
+    if host and host != before.get("agent_id") and host not in agents:
         wrong["agent_id"] = "no such agent"
     fresh = set(settings.get("probe_from") or ()) - set(before.get("probe_from", ()))
-    missing = sorted(each for each in fresh if agents is None or each not in agents)
+    missing = sorted(each for each in fresh if each not in agents)
     if missing:
         wrong["probe_from"] = "no such agent: " + ", ".join(missing)
     whole = before | settings
     moved = [name for name in ("type", "url") if whole.get(name) != before.get(name)]
-    if moved and whole.get("type") == "agent" and (agents is None or agent_of(whole.get("url", "")) not in agents):
+    if moved and whole.get("type") == "agent" and agent_of(whole.get("url", "")) not in agents:
         wrong["url"] = "no such agent"
     return wrong
 

@@ -28,7 +28,7 @@ from opsapp.monitoring.logic.state import CheckVerdict
 from opsapp.monitoring.logic.timetable import Timetable
 from opsapp.monitoring.probes.prober import Prober
 from opsapp.runtime.node import Node
-from opsapp.series.observations import FOREVER, NONE, PAUSED
+from opsapp.series import FOREVER, NONE, PAUSED
 from opsapp.wire.probing import Outcome
 
 log = logging.getLogger(__name__)

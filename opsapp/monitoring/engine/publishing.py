@@ -13,7 +13,7 @@ from opsapp.monitoring.logic import statuspage
 from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.runtime.node import Node
 from opsapp.runtime.projection import readable
-from opsapp.series.rollup import DAY, FINE
+from opsapp.series import DAY, FINE
 from opsapp.tree.root import Root
 
 TAG = "public"

@@ -22,7 +22,7 @@ from opsapp.monitoring.resources import Monitor, monitors_of
 from opsapp.runtime.clock import Clock
 from opsapp.runtime.events import Event
 from opsapp.runtime.projection import Projection, names_of
-from opsapp.series.live import Live, Value
+from opsapp.series import Live, Value
 from opsapp.tree.damage import load
 from opsapp.tree.root import Root
 from opsapp.wire import monitortypes

@@ -14,8 +14,7 @@ from opsapp.monitoring.logic.history import points
 from opsapp.monitoring.logic.uptime import Spent, sla, uptime
 from opsapp.monitoring.resources import incidents_of
 from opsapp.runtime.node import Node
-from opsapp.series.observations import NAMES
-from opsapp.series.rollup import DAY, HOUR, Rollup
+from opsapp.series import DAY, HOUR, NAMES, Rollup
 from opsapp.tree.root import Root
 
 STATUSES = ("pending", *NAMES[1:])  # by status code; 0 is a check before the first verdict

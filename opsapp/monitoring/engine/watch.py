@@ -14,7 +14,7 @@ from opsapp.monitoring.engine.settling import Settling
 from opsapp.monitoring.logic.settings import MonitoringSettings
 from opsapp.monitoring.logic.state import CheckVerdict, Seen, hold, judge, steady
 from opsapp.runtime.node import Node
-from opsapp.series.observations import CODES, NONE
+from opsapp.series import CODES, NONE
 from opsapp.tree.root import Root
 from opsapp.wire.probing import Outcome
 
@@ -110,3 +110,8 @@ class Watch:
 
 def watch_of(node: Node) -> Watch:
     return node.registry[KEY]
+
+
+def register_of(node: Node) -> Register:
+    """All monitors as this node knows them."""
+    return watch_of(node).register

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opsapp.monitoring.logic.state import STATUSES
+from opsapp.monitoring.engine import STATUSES
 from opsapp.wire import monitortypes
 
 from .shape import Act, Column, Field, Page, Part

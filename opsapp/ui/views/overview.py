@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyramid.request import Request
 from pyramid.response import Response
 
-from opsapp.monitoring.engine import listing
+from opsapp.monitoring.engine import list_monitors
 from opsapp.monitoring.resources import incidents_of
 from opsapp.tree.root import Root
 from opsapp.ui.pages import page
@@ -18,7 +18,7 @@ NEWEST = 20
 @api.get(Root)
 def overview(context: Root, request: Request) -> Response:
     now = request.node.clock.now()
-    monitors, monitor_count = listing.page(request.node, request.root, EVERY, secrets=False)
+    monitors, monitor_count = list_monitors(request.node, request.root, EVERY, secrets=False)
     incidents, incident_count = incidents_of(request.root).page("all", None, NEWEST, 0)
     heal_count, heals = request.root["api"]["healing"]["ledger"].page(None, None, NEWEST, 0)
     return page(

@@ -9,7 +9,7 @@ from pyramid.request import Request
 from pyramid.response import Response
 
 from opsapp.lib.problems import NotFound
-from opsapp.monitoring.engine import publishing
+from opsapp.monitoring.engine import status_document
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Root
 from opsapp.ui import statuspage
@@ -64,7 +64,7 @@ def badge(context: Badge, request: Request) -> Response:
 
 
 def document(request: Request) -> dict[str, Any]:
-    return publishing.status_document(request.node, request.root)
+    return status_document(request.node, request.root)
 
 
 def tagged(request: Request, text: str, kind: str) -> Response:
