@@ -6,6 +6,7 @@ import logging
 import pytest
 
 from opsapp.web import logs
+from opsapp.web.config import LogSettings
 from opsapp.web.redact import RedactFilter
 
 
@@ -35,8 +36,8 @@ def fail(secret):
 
 @pytest.mark.parametrize("look", ["text", "json"])
 def test_one_line_without_secrets(lines, look):
-    logs.apply({"format": look, "level": "info"})
-    logs.apply({"format": look, "level": "info"})
+    logs.apply(LogSettings(format=look, level="info"))
+    logs.apply(LogSettings(format=look, level="info"))
     fail("hunter2hunter2")
     logging.getLogger("opsapp.test").debug("not shown")
     (line,) = lines
@@ -50,20 +51,20 @@ def test_one_line_without_secrets(lines, look):
 
 
 def test_json_lines_are_json(lines):
-    logs.apply({"format": "json", "level": "debug"})
+    logs.apply(LogSettings(format="json", level="debug"))
     logging.getLogger("opsapp.test").warning('a "quoted" %s', "value")
     line = json.loads(lines[0])
     assert (line["level"], line["logger"], line["message"]) == ("warning", "opsapp.test", 'a "quoted" value')
 
 
 def test_text_lines_have_keys(lines):
-    logs.apply({"format": "text", "level": "info"})
+    logs.apply(LogSettings(format="text", level="info"))
     logging.getLogger("opsapp.test").info("serving port=%d", 80)
     assert lines[0].endswith("level=info logger=opsapp.test serving port=80")
 
 
 def test_what_a_message_names_is_a_field_of_a_json_line(lines):
-    logs.apply({"format": "json", "level": "info"})
+    logs.apply(LogSettings(format="json", level="info"))
     log = logging.getLogger("opsapp.test")
     log.info("run ended run=%s code=%d took=%.1f: %s", "ab12", 3, 1.25, "level=debug other=7")
     log.info("refused token=%s path=%s time=%s", "ab" * 32, "/x", "never")

@@ -34,7 +34,7 @@ class Section:
     mode: Literal["slow", "fast"] = "slow"
     colour: Annotated[str, Choice("red", "blue")] = "red"
     enabled: bool = True
-    port: Annotated[Any, SchemaAt("opsapp.web.fields.Whole")] = 1
+    port: Annotated[Any, SchemaAt("opsapp.web.strict.Whole")] = 1
     parts: Annotated[tuple[Annotated[JsonObject, SchemaAt("tests.unit.test_sections.PartSchema")], ...], Most(2)] = ()
     inner: Inner = field(default_factory=Inner)
 
