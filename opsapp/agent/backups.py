@@ -16,7 +16,7 @@ from datetime import datetime
 from typing import List, Optional
 
 from .local import Backup
-from .native import Context, Ran, done, failed
+from .native import Context, Ran, done, failed, step
 from .services import ask
 
 ASK_S = 60.0
@@ -43,7 +43,8 @@ def restic(backup: Backup) -> List[str]:
     return ["restic", "--repo", backup.restic, "--password-file", backup.password_file]
 
 
-def trigger(context: Context) -> Ran:
+@step
+def trigger_backup(context: Context) -> Ran:
     """Make a backup of the named set now."""
     backup = context.config.backups.get(context.params["source"])
     if backup is None:
@@ -57,7 +58,8 @@ def trigger(context: Context) -> Ran:
     return failed(f"no_capable_handler: nothing says how the backup {backup.name!r} is made (run, unit or restic)")
 
 
-def verify(context: Context) -> Ran:
+@step
+def verify_backup(context: Context) -> Ran:
     """Prove that the newest backup of the named set can be read."""
     backup = context.config.backups.get(context.params["backup_set"])
     if backup is None:

@@ -14,7 +14,7 @@ from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Set, Tu
 
 from .fileage import Inode, held_open, newest
 from .mounts import NOTHING, has_journal, lies_on, no_mount, nothing
-from .native import Context, Ran, done, failed
+from .native import Context, Ran, done, failed, step
 
 TEMPORARY = {"tmp", "temp", ".tmp", "cache", ".cache", "var-tmp", "spool-tmp"}
 NO_TEMPORARY = {"/var/cache"}  # named like one, and full of what programs want to find again
@@ -56,6 +56,7 @@ PLACES: Dict[str, Tuple[CleanableDirectory, ...]] = {
 OF_A_DISK = ("temp", "archives", "logs", "cores")
 
 
+@step
 def clean_temp(context: Context) -> Ran:
     """One directory, or the temporary places of one mount; /tmp when neither is named."""
     given, mount, hours = context.params["path"], context.params["mount"], context.params["max_age_hours"]
@@ -72,6 +73,7 @@ def clean_temp(context: Context) -> Ran:
     return _cleaned(_here([CleanableDirectory(path, _hours(path, hours), _any)], mount), mount)
 
 
+@step
 def clean_disk(context: Context) -> Ran:
     """What can go on one mount: temporary files, package caches, rotated logs, old core dumps."""
     mount = os.path.realpath(context.params["mount"])
@@ -82,6 +84,7 @@ def clean_disk(context: Context) -> Ran:
     return _cleaned([*_here(places, mount), *_of_its_own(mount)], mount)
 
 
+@step
 def clean_storage(context: Context) -> Ran:
     """Named parts of the host's storage; all the safe ones when none is named."""
     known = {

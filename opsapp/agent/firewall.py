@@ -12,7 +12,7 @@ import secrets
 from typing import Any, Dict, List
 
 from .basechains import HOOKS, base_chains, droppers, obstacle
-from .native import Context, Ran, done, failed
+from .native import Context, Ran, done, failed, step
 from .services import ask
 
 TABLE = ("inet", "opsapp")
@@ -50,6 +50,7 @@ def _listing(tool: str) -> str:
 
 
 # ---- nftables: a table of our own; to accept something, a rule in every chain that could drop it
+@step
 def add_nft_rule(context: Context) -> Ran:
     rule, mark = context.params["rule"], context.state["mark"]
     chain = HOOKS[rule["direction"]]
@@ -125,6 +126,7 @@ def _remove_nft(context: Context) -> Ran:
 
 
 # ---- iptables
+@step
 def add_iptables_rule(context: Context) -> Ran:
     rule = context.params["rule"]
     return _beside("iptables", rule, _all(context, iptables(rule, context.state["mark"], "-I", _has_ip6tables())))
@@ -159,6 +161,7 @@ def iptables(rule: Dict[str, Any], mark: str, verb: str, both: bool) -> List[Lis
 
 
 # ---- ufw and firewalld
+@step
 def add_ufw_rule(context: Context) -> Ran:
     rule = context.params["rule"]
     if rule["protocol"] == "icmp":
@@ -174,6 +177,7 @@ def ufw_words(rule: Dict[str, Any]) -> List[str]:
     return words + (["port", str(rule["port"])] if rule["port"] else [])
 
 
+@step
 def add_firewalld_rule(context: Context) -> Ran:
     rule = context.params["rule"]
     if rule["direction"] == "out":
@@ -195,6 +199,7 @@ def _rich(rule: Dict[str, Any]) -> List[str]:
     return [" ".join([*words, rule["action"]])]
 
 
+@step
 def remove_rule(context: Context) -> Ran:
     """Take the snapshot's rule away again, and nothing else."""
     tool, rule = context.state["tool"], context.state["rule"]

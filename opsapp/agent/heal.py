@@ -10,60 +10,22 @@ import threading
 import time
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
-from opsapp.wire.actions import ACTIONS, Action
+from opsapp.wire.actions import ACTIONS
+from opsapp.wire.actiontypes import OWN, Action, Handler
 from opsapp.wire.frames import OUTPUT_LIMIT
-from opsapp.wire.ways import Handler
 
-from . import backups, cleaning, firewall, media, mounts, native, network, protection, recreate, storage
+from . import protection
 from .armed import CONFIRMED, UNDONE, Armed
+from .declared import checked_steps
 from .executor import CommandAnswer, CommandTask
 from .fits import FITS
 from .journal import CommandJournal
-from .native import Context, Step
+from .native import Context
 from .processes import Cancel, Group, Ran, run
 from .snapshots import KINDS, LocalHost, Snapshots
 
-NATIVE: Dict[str, Step] = {
-    "kill_process": native.kill_process,
-    "renice": native.renice,
-    "restore_priority": native.restore_priority,
-    "drop_caches": native.drop_caches,
-    "relieve_memory": native.relieve_memory,
-    "restart_with_dependencies": native.restart_with_dependencies,
-    "clean_temp": cleaning.clean_temp,
-    "clean_disk": cleaning.clean_disk,
-    "clean_storage": cleaning.clean_storage,
-    "no_journal_there": mounts.no_journal_there,
-    "no_logs_there": mounts.no_logs_there,
-    "recreate": recreate.recreate,
-    "scale": recreate.scale,
-    "restore_limits": recreate.restore_limits,
-    "pull_image": recreate.pull_image,
-    "bounce_link": network.bounce_link,
-    "restore_link": network.restore_link,
-    "restart_openvpn": network.restart_openvpn,
-    "restore_tunnel": network.restore_tunnel,
-    "failover_nameserver": network.failover_nameserver,
-    "failover_resolved": network.failover_resolved,
-    "restore_resolver": network.restore_resolver,
-    "add_nft_rule": firewall.add_nft_rule,
-    "add_iptables_rule": firewall.add_iptables_rule,
-    "add_ufw_rule": firewall.add_ufw_rule,
-    "add_firewalld_rule": firewall.add_firewalld_rule,
-    "remove_rule": firewall.remove_rule,
-    "rollback_btrfs": storage.rollback_btrfs,
-    "schedule_fsck": storage.schedule_fsck,
-    "restore_fsck": storage.restore_fsck,
-    "renew_certificate": storage.renew_certificate,
-    "restart_project": storage.restart_project,
-    "trigger_backup": backups.trigger,
-    "verify_backup": backups.verify,
-    "clean_media_queue": media.clean_media_queue,
-    "scan_media_library": media.scan_media_library,
-}
-
-
 log = logging.getLogger("heal")
+STEPS = checked_steps(tuple(ACTIONS.values()))
 
 
 class LocalStep:
@@ -210,13 +172,12 @@ class Healer:
     ) -> Tuple[Ran, List[Dict[str, Any]], Optional[dict]]:
         """Back to a snapshot, unless things are so already; the state then, None when it is not back."""
         kind, before = KINDS[action.rollback or ""], snapshot["state"]
-        assert kind.restore is not None
         params = {**snapshot.get("params", {}), **task.params["params"]}
         if "pid" in before:
             params.update(pid=before["pid"], top=None)
         if kind.same(before, kind.now(before, params, self._host)):
             return Ran("done", 0, b""), [], before
-        ran, steps = self._steps(task, action, kind.restore(before), before, params)
+        ran, steps = self._steps(task, action, kind.way_back(before), before, params)
         now = kind.now(before, params, self._host)
         if kind.same(before, now):  # what counts; the timer may have been a moment faster, and the steps have failed
             return ran._replace(status="done", reason=None), steps, now
@@ -287,8 +248,8 @@ class Healer:
         for argv in steps:
             may_fail = argv[0].startswith("-")
             argv = [argv[0].lstrip("-"), *argv[1:]]
-            if argv[0].startswith("@"):
-                ran = NATIVE[argv[0][1:]](context)
+            if argv[0].startswith(OWN):
+                ran = STEPS[argv[0][len(OWN) :]](context)
             else:
                 ran = run(
                     argv,

@@ -12,7 +12,7 @@ import urllib.request
 from typing import Any, Dict, List, Optional, Tuple
 
 from .local import Instance
-from .native import Context, Ran, done, failed
+from .native import Context, Ran, done, failed, step
 
 CALL_S = 30.0
 MOST_BYTES = 8 * 2**20
@@ -33,6 +33,7 @@ class MediaServerRefused(Exception):
     """The server said no, or nothing that can be read."""
 
 
+@step
 def scan_media_library(context: Context) -> Ran:
     instance = context.config.instances.get(context.params["instance_id"])
     if instance is None:
@@ -45,6 +46,7 @@ def scan_media_library(context: Context) -> Ran:
     return done(f"{instance.name} reads its library anew")
 
 
+@step
 def clean_media_queue(context: Context) -> Ran:
     """Remove failed downloads from the queue, so that they are looked for again."""
     instance = context.config.instances.get(context.params["instance_id"])

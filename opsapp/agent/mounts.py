@@ -9,7 +9,7 @@ import os
 import re
 from typing import Optional
 
-from .native import Context, Ran, failed
+from .native import Context, Ran, failed, step
 from .services import ask
 
 NOTHING = "nothing_to_do"
@@ -48,11 +48,13 @@ def has_rotated_logs(mount: Optional[str]) -> bool:
     return any(lies_on(path, mount) for path in _CONSIDERED.findall(said))
 
 
+@step
 def no_journal_there(context: Context) -> Ran:
     mount = context.params["mount"]
     return failed(no_mount(mount)) if no_mount(mount) else nothing(mount, "no journal lies there")
 
 
+@step
 def no_logs_there(context: Context) -> Ran:
     mount = context.params["mount"]
     return failed(no_mount(mount)) if no_mount(mount) else nothing(mount, "logrotate minds no file there")

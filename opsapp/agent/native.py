@@ -40,6 +40,15 @@ class Context(NamedTuple):
 
 
 Step = Callable[[Context], Ran]
+STEPS: Dict[str, Step] = {}  # by their names, as handlers of the action table and kinds of snapshots give them
+
+
+def step(function: Step) -> Step:
+    """Marks a native step: its name is the function's."""
+    if function.__name__ in STEPS:
+        raise ImportError(f"two native steps are called {function.__name__}")
+    STEPS[function.__name__] = function
+    return function
 
 
 def done(text: str) -> Ran:
@@ -100,6 +109,7 @@ def _meant(context: Context) -> Any:
     return found
 
 
+@step
 def kill_process(context: Context) -> Ran:
     found = _meant(context)
     if isinstance(found, str):
@@ -136,6 +146,7 @@ def threads(pid: int) -> Dict[str, Dict[str, int]]:
     return found
 
 
+@step
 def renice(context: Context) -> Ran:
     """All threads: Linux keeps a priority for each, and one that begins meanwhile has that of the one that began it."""
     found = _meant(context)
@@ -144,6 +155,7 @@ def renice(context: Context) -> Ran:
     return set_priorities(found["pid"], found["name"], lambda _thread, _started: context.params["priority"])
 
 
+@step
 def restore_priority(context: Context) -> Ran:
     """Each thread as it was; those that are newer as the process was."""
     found = _meant(context)
@@ -180,11 +192,13 @@ def set_priorities(pid: int, name: str, wanted: Callable[[str, int], int]) -> Ra
 
 
 # ---- memory
+@step
 def drop_caches(_context: Context) -> Ran:
     os.sync()
     return _write("/proc/sys/vm/drop_caches", "3", "page cache, dentries and inodes were dropped")
 
 
+@step
 def relieve_memory(context: Context) -> Ran:
     dropped = drop_caches(context)
     compacted = _write("/proc/sys/vm/compact_memory", "1", "memory was compacted")
@@ -203,6 +217,7 @@ def _write(path: str, value: str, success: str) -> Ran:
 
 
 # ---- units
+@step
 def restart_with_dependencies(context: Context) -> Ran:
     """The services that a unit requires, and the unit itself. Asked for together: systemd restarts what requires a unit
     with it, and each of them once only while all the jobs are in its queue."""

@@ -14,7 +14,7 @@ from typing import Any, Dict, List, Tuple
 
 from . import resolver, vpn
 from .disk import write_whole
-from .native import Context, Ran, done, failed
+from .native import Context, Ran, done, failed, step
 from .proc import maybe
 from .services import ask
 
@@ -69,6 +69,7 @@ def _route_key(route: str) -> Tuple[str, ...]:
     return (*words[:2], words[words.index("via") + 1] if "via" in words else "")
 
 
+@step
 def bounce_link(context: Context) -> Ran:
     """Down and up again, with the addresses and routes that this loses."""
     nic = context.params["nic"]
@@ -83,6 +84,7 @@ def bounce_link(context: Context) -> Ran:
     return _put_back(context, {**context.state, "up": True}, f"{nic} went down and up again")
 
 
+@step
 def restore_link(context: Context) -> Ran:
     before = context.state
     ran = context.run(["ip", "link", "set", "dev", before["nic"], "up" if before["up"] else "down"])
@@ -120,10 +122,12 @@ def take_tunnel(params: Dict[str, Any], _host: Any) -> dict:
     return {"interface": name, "exists": name in vpn.names(), "up": vpn.up(name)}
 
 
+@step
 def restart_openvpn(context: Context) -> Ran:
     return context.run(["systemctl", "restart", "--", *vpn.openvpn_units(context.params["interface"])])
 
 
+@step
 def restore_tunnel(context: Context) -> Ran:
     name, up = context.state["interface"], context.state["up"]
     units = vpn.openvpn_units(name)
@@ -164,6 +168,7 @@ def resolver_is_back(before: dict, now: dict) -> bool:
     return before["resolv_conf"] == now["resolv_conf"]
 
 
+@step
 def failover_nameserver(context: Context) -> Ran:
     """The secondary in the primary's place in resolv.conf, if it answers."""
     primary, secondary = context.params["primary"], context.params["secondary"]
@@ -183,6 +188,7 @@ def failover_nameserver(context: Context) -> Ran:
     return done(f"{resolver.RESOLV_CONF} names {secondary} in the place of {primary}")
 
 
+@step
 def failover_resolved(context: Context) -> Ran:
     primary, secondary = context.params["primary"], context.params["secondary"]
     links = {name: servers for name, servers in resolved_servers().items() if primary in servers}
@@ -211,6 +217,7 @@ def _cannot_move(primary: str, secondary: str, known: List[str]) -> str:
     return ""
 
 
+@step
 def restore_resolver(context: Context) -> Ran:
     before = context.state
     if before["links"]:

@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Optional
 
 from . import engine
 from .containers import inspect
-from .native import Context, Ran, done, failed
+from .native import Context, Ran, done, failed, step
 from .proc import maybe
 from .services import ask
 
@@ -42,11 +42,13 @@ def _number(path: str) -> Optional[float]:
     return float(text) if text.isdigit() and int(text) < _NO_LIMIT else None
 
 
+@step
 def scale(context: Context) -> Ran:
     """At least one of the two is given: the table says so."""
     return _update(context, {"--memory": context.params["mem_limit"], "--cpus": context.params["cpu_limit"]})
 
 
+@step
 def restore_limits(context: Context) -> Ran:
     """The limits as they were. What had none gets one that is none: a runtime cannot take a limit away."""
     memory, cpus = context.state["limits"]["memory"], context.state["limits"]["cpus"]
@@ -60,6 +62,7 @@ def _update(context: Context, wanted: Dict[str, Any]) -> Ran:
     return context.run([context.state["runtime"], "update", *flags, context.params["container"]])
 
 
+@step
 def pull_image(context: Context) -> Ran:
     found = inspect(context.params["container"])
     if found is None:
@@ -68,6 +71,7 @@ def pull_image(context: Context) -> Ran:
     return context.run([found["runtime"], "pull", "--", image])
 
 
+@step
 def recreate(context: Context) -> Ran:
     """Stop, set aside under another name, make anew as it was made; the old one comes back if that fails."""
     name = context.params["container"]

@@ -7,8 +7,9 @@ Each kind has `take(params) → state` and, where there is a way back, `restore(
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set, Union
 
+from opsapp.wire.actiontypes import OWN
 from opsapp.wire.fields import WireError, dumps, loads
 
 from . import firewall, network, storage
@@ -50,10 +51,15 @@ class LocalHost(NamedTuple):
 
 class SnapshotKind(NamedTuple):
     take: Callable[[Dict[str, Any], LocalHost], dict]
-    restore: Optional[Callable[[dict], List[List[str]]]] = None  # argument lists or native steps
+    restore: Union[str, Callable[[dict], List[List[str]]], None] = None  # a native step, or what makes argument lists
     same: Callable[[dict, dict], bool] = lambda before, now: before == now
     # how the state is looked at again; None: as it was taken
     again: Optional[Callable[[dict, Dict[str, Any], LocalHost], dict]] = None
+
+    def way_back(self, state: dict) -> List[List[str]]:
+        if isinstance(self.restore, str):
+            return [[OWN + self.restore]]
+        return self.restore(state) if self.restore else []
 
     def now(self, before: dict, params: Dict[str, Any], host: LocalHost) -> dict:
         return self.again(before, params, host) if self.again else self.take(params, host)
@@ -196,24 +202,19 @@ KINDS: Dict[str, SnapshotKind] = {
     ),
     "limits": SnapshotKind(
         take_limits,
-        lambda state: [["@restore_limits"]],
+        "restore_limits",
         lambda before, now: before["id"] == now["id"] and _alike(before["limits"], now["limits"]),
     ),
-    "process": SnapshotKind(take_process, lambda state: [["@restore_priority"]], _same_priorities),
+    "process": SnapshotKind(take_process, "restore_priority", _same_priorities),
     "disk": SnapshotKind(take_disk),
     "memory": SnapshotKind(take_memory),
-    "link": SnapshotKind(network.take_link, lambda state: [["@restore_link"]], network.link_is_back),
-    "tunnel": SnapshotKind(
-        network.take_tunnel, lambda state: [["@restore_tunnel"]], lambda before, now: before["up"] == now["up"]
-    ),
-    "resolver": SnapshotKind(network.take_resolver, lambda state: [["@restore_resolver"]], network.resolver_is_back),
+    "link": SnapshotKind(network.take_link, "restore_link", network.link_is_back),
+    "tunnel": SnapshotKind(network.take_tunnel, "restore_tunnel", lambda before, now: before["up"] == now["up"]),
+    "resolver": SnapshotKind(network.take_resolver, "restore_resolver", network.resolver_is_back),
     "firewall": SnapshotKind(
-        firewall.take_firewall,
-        lambda state: [["@remove_rule"]],
-        lambda before, now: not now["present"],
-        firewall.look_again,
+        firewall.take_firewall, "remove_rule", lambda before, now: not now["present"], firewall.look_again
     ),
-    "fsck": SnapshotKind(storage.take_fsck, lambda state: [["@restore_fsck"]]),
+    "fsck": SnapshotKind(storage.take_fsck, "restore_fsck"),
     "certificate": SnapshotKind(storage.take_certificate),
     "project": SnapshotKind(storage.take_project),
     "packages": SnapshotKind(storage.take_packages),

@@ -12,7 +12,7 @@ from typing import Any, Dict, List
 from .backups import age_hours
 from .containers import parse
 from .disk import sync_directory
-from .native import Context, Ran, done, failed
+from .native import Context, Ran, done, failed, step
 from .proc import maybe
 from .services import ask
 
@@ -20,6 +20,7 @@ FORCE_FSCK = "/forcefsck"
 
 
 # ---- btrfs
+@step
 def rollback_btrfs(context: Context) -> Ran:
     """A writable copy of the snapshot in the subvolume's place; what was there is set aside beside it."""
     target, named = context.params["target"].rstrip("/"), context.params["snapshot"]
@@ -48,6 +49,7 @@ def take_fsck(_params: Dict[str, Any], _host: Any) -> dict:
     return {"forced": os.path.exists(FORCE_FSCK)}
 
 
+@step
 def schedule_fsck(_context: Context) -> Ran:
     """The mark that has every file system checked at the next boot."""
     os.close(os.open(FORCE_FSCK, os.O_WRONLY | os.O_CREAT, 0o644))
@@ -55,6 +57,7 @@ def schedule_fsck(_context: Context) -> Ran:
     return done("every file system is checked at the next boot")
 
 
+@step
 def restore_fsck(context: Context) -> Ran:
     if not context.state["forced"] and os.path.exists(FORCE_FSCK):
         os.unlink(FORCE_FSCK)
@@ -74,6 +77,7 @@ def take_certificate(params: Dict[str, Any], host: Any) -> dict:
     return {"domain": domain, "file": path, "says": said.strip()[:500]}
 
 
+@step
 def renew_certificate(context: Context) -> Ran:
     """By the program that the operator names; only a file that has changed is a renewal."""
     hook = context.config.certificates[context.params["domain"]]
@@ -97,6 +101,7 @@ def containers_of(project: str) -> List[str]:
     return list(dict.fromkeys(names))
 
 
+@step
 def restart_project(context: Context) -> Ran:
     names = containers_of(context.params["project"])
     if not names:

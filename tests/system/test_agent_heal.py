@@ -9,11 +9,7 @@ import pytest
 
 import opsapp
 from opsapp.agent.capabilities import TOOLS, ToolManifest, try_tool
-from opsapp.agent.fits import FITS
-from opsapp.agent.heal import NATIVE
-from opsapp.agent.snapshots import KINDS
 from opsapp.agents import zipapp
-from opsapp.wire.actions import ACTIONS
 from tests.support.agent_process import AgentProcess
 from tests.support.agent_server import AgentServer
 from tests.support.waiting import until
@@ -56,33 +52,6 @@ def heal(server, phase, action_type=None, heal_id="h1", token=1, snapshot=None, 
     }
     name = server.command("heal", **{key: value for key, value in given.items() if value is not None})
     return until(lambda: server.result(name), 60, what=f"{phase} of {action_type}")
-
-
-def test_every_native_step_of_the_table_exists_and_is_used():
-    named = {
-        step[0][1:]
-        for action in ACTIONS.values()
-        for handler in action.handlers
-        for step in handler.steps
-        if step[0].startswith("@")
-    }
-    restores = {
-        "restore_priority",
-        "restore_limits",
-        "restore_link",
-        "restore_tunnel",
-        "restore_resolver",
-        "restore_fsck",
-        "remove_rule",
-    }
-    assert named | restores == set(NATIVE)
-
-
-def test_every_tool_of_the_table_is_probed_and_every_question_answered():
-    handlers = [handler for action in ACTIONS.values() for handler in action.handlers]
-    assert {tool for handler in handlers for tool in handler.tools} <= set(TOOLS)
-    assert {handler.when for handler in handlers} - {""} == set(FITS)
-    assert {action.snapshot for action in ACTIONS.values() if action.where == "host"} == set(KINDS)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may raise a priority again")

@@ -6,8 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from opsapp.agent import native
+from opsapp.agent.declared import checked_steps, mistakes
 from opsapp.wire.actions import ACTIONS
-from opsapp.wire.fields import WireError
+from opsapp.wire.actiontypes import act, own, table, way
+from opsapp.wire.fields import WireError, need, text
 
 
 def words(text):
@@ -41,9 +44,7 @@ def test_the_table_names_all_55_with_their_risk():
 def test_every_row_is_whole(action):
     assert action.timeout >= 1
     assert action.settle >= 0
-    assert action.target_param is None or action.target_param in action.params
-    assert not action.reversible or action.snapshot
-    assert action.describe()["implemented"] == bool(action.handlers or action.where == "server")
+    assert action.describe()["implemented"] is True
     assert set(action.tools()) == {tool for handler in action.handlers for tool in handler.tools}
 
 
@@ -137,3 +138,50 @@ def test_a_listing_says_the_type_of_each_parameter():
     }
     rule = ACTIONS["firewall_rule_add"].describe()["params"]["rule"]
     assert (rule["type"], rule["properties"]["direction"]["choices"]) == ("object", ["in", "out"])
+
+
+NAMED = {"name": need(text())}
+
+
+@pytest.mark.parametrize(
+    ("rows", "wrong"),
+    [
+        ([act("a", "low", NAMED)], "no handler"),
+        ([act("a", "low", NAMED, way("stop {nam}"))], "no parameter nam"),
+        ([act("a", "low", NAMED, way("stop"), target_param="unit")], "no parameter unit"),
+        ([act("a", "low", NAMED, way("stop"), either=("name", "pid"))], "no parameter pid"),
+        ([act("a", "low", NAMED, where="server", runs="automation_id")], "no parameter automation_id"),
+        ([act("a", "low", NAMED, way("stop"), rollback="unit")], "records nothing"),
+        ([act("a", "tiny", NAMED, way("stop"))], "tiny is no risk"),
+        ([act("a", "low", NAMED, way("stop"))] * 2, "declared twice"),
+    ],
+)
+def test_a_wrong_row_does_not_get_into_the_table(rows, wrong):
+    with pytest.raises(ValueError, match=wrong):
+        table(*rows)
+
+
+@pytest.mark.parametrize(
+    ("row", "missing"),
+    [
+        (act("a", "low", NAMED, own("kil_process")), "native step kil_process"),
+        (act("a", "low", NAMED, way("sistemctl stop {name}")), "tool sistemctl"),
+        (act("a", "low", NAMED, way("systemctl stop {name}", when="tuesday")), "question tuesday"),
+        (act("a", "low", NAMED, way("systemctl stop {name}"), snapshot="units"), "kind of snapshot units"),
+        (
+            act("a", "low", NAMED, way("systemctl stop {name}"), snapshot="unit", rollback="unit"),
+            "way back to a snapshot unit",
+        ),
+    ],
+)
+def test_an_agent_that_lacks_what_the_table_names_does_not_start(row, missing):
+    with pytest.raises(ImportError, match=missing):
+        checked_steps([*ACTIONS.values(), row])
+
+
+def test_a_native_step_is_made_once_and_for_an_action():
+    assert mistakes(ACTIONS.values()) == []
+    unused = [action for action in ACTIONS.values() if action.name != "process_kill"]
+    assert mistakes(unused) == ["there is no use of the native step kill_process"]
+    with pytest.raises(ImportError, match="two native steps are called kill_process"):
+        native.step(native.STEPS["kill_process"])

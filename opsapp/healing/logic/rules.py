@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from opsapp.wire.actions import ACTIONS
 from opsapp.wire.conditions import Condition, ConditionError, Name, parse
 from opsapp.wire.readings import split
 
@@ -29,7 +30,7 @@ def steps(rule: Mapping[str, Any]) -> list[RuleStep]:
     return [RuleStep(0, action["type"], dict(action.get("params") or {}))] if action.get("type") else []
 
 
-RUNS = {"automation": "automation_id", "run_playbook": "playbook_id"}  # actions that run an automation: its parameter
+RUNS = {action.name: action.runs for action in ACTIONS.values() if action.runs}  # whose parameter names an automation
 
 
 def automations_in(rule: Mapping[str, Any]) -> list[str]:

@@ -1,0 +1,27 @@
+"""The kinds of parameters that heal actions take: no text of these becomes an option or a second argument."""
+
+from __future__ import annotations
+
+from .fields import choice, integer, may, need, nested, text
+from .urls import web_problem
+
+NAME = text(255, low=1, pattern=r"[A-Za-z0-9_.@:/][A-Za-z0-9_.@:/-]*")
+SERVICE = text(255, low=1, pattern=r"[A-Za-z0-9_@.:\\][A-Za-z0-9_@.:\\-]*")
+CONTAINER = text(128, low=1, pattern=r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+NIC = text(15, low=1, pattern=r"[A-Za-z0-9_.@:][A-Za-z0-9_.@:-]*")
+PATH = text(4096, low=1, pattern=r"/[^\0]*")
+SIZE = text(16, low=1, pattern=r"[0-9]+(\.[0-9]+)?[bkmgtBKMGT]?")
+HOST = text(253, low=1, pattern=r"[A-Za-z0-9_\[:][A-Za-z0-9_.:\]-]*")
+URL = text(2048, low=8, pattern=r"https?://[^\s]+", also=web_problem)
+COMMAND = text(65536, low=1)
+FIREWALL_RULE = nested(
+    {
+        "direction": need(choice("in", "out")),
+        "action": need(choice("drop", "reject", "accept")),
+        "protocol": may(choice("tcp", "udp", "icmp", "any"), "any"),
+        "port": may(integer(1, 65535)),
+        "source": may(text(64, low=2, pattern=r"[0-9a-fA-F.:/]+")),
+        "destination": may(text(64, low=2, pattern=r"[0-9a-fA-F.:/]+")),
+    },
+    unknown="refuse",
+)

@@ -1,0 +1,193 @@
+"""What a row of the action table is: an action, and the handlers by which it is performed.
+
+A handler is (tools it needs, argument lists, `when` it fits). `{name}` in an argument stands for that parameter and
+never leaves its argument. A step "@name" is done by the agent's own code, with the action's parameters. A program whose
+name begins with "-" may fail without ending the chain. `when` names a question that the agent answers about this host
+and these parameters (opsapp/agent/fits.py): whose interface it is, which platform was asked for.
+Must not: run anything; name a shell, but for the actions whose purpose is one.
+
+`where` says who performs an action: "host" (an agent) or "server" (the service itself). An action with `armed_s` can
+cut its host off: the agent undoes it by itself that long after it was done, unless the server has confirmed it.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set, Tuple
+
+from .fields import FieldProblem, WireError, WireField, record
+
+LOW, MEDIUM, HIGH = "low", "medium", "high"
+RISKS = (LOW, MEDIUM, HIGH)
+WEBHOOK = "webhook"  # the one action that the service does by code of its own
+OWN = "@"  # what the name of the agent's own step begins with
+_PARAMETER = re.compile(r"\{([a-z_]+)\}")
+
+
+class Handler(NamedTuple):
+    """One way to perform an action: every tool must be usable on the host; the steps run in order until one fails."""
+
+    tools: Tuple[str, ...]
+    steps: Tuple[Tuple[str, ...], ...]
+    when: str = ""
+
+    def argv(self, params: Dict[str, Any]) -> List[List[str]]:
+        return [
+            [_PARAMETER.sub(lambda match: str(params[match.group(1)]), part) for part in step] for step in self.steps
+        ]
+
+    def parameters(self) -> Set[str]:
+        """The names of all parameters in the argument lists."""
+        return {name for step in self.steps for part in step for name in _PARAMETER.findall(part)}
+
+
+def way(*orders: str, tool: str = "", when: str = "") -> Handler:
+    """Argument lists, each written as its words; they need the tool that the first begins with, or `tool`."""
+    steps = tuple(tuple(order.split()) for order in orders)
+    return Handler((tool or steps[0][0].lstrip("-"),), steps, when)
+
+
+def own(name: str, *tools: str, when: str = "") -> Handler:
+    """A step in the agent's own code, with the tools that it uses itself."""
+    return Handler(tools, ((f"{OWN}{name}",),), when)
+
+
+class Action(NamedTuple):
+    name: str
+    risk: str
+    params: Dict[str, WireField]
+    target_param: Optional[str] = None  # filled from the event's target when it is left out
+    snapshot: Optional[str] = None  # which state the agent records before it acts: "unit", "container", ...
+    rollback: Optional[str] = None  # how that state is brought back; None: cannot be reversed
+    timeout: int = 60
+    settle: float = 5.0
+    least_settle: float = 0.0  # a rule may not wait for less: the action answers before its effect is there
+    where: str = "host"
+    shell: bool = False  # its purpose is a shell: the only actions whose text one may read
+    armed_s: Optional[float] = None  # it can cut the host off: undone after this long unless confirmed
+    either: Tuple[str, ...] = ()  # each may be left out, but one of them is required
+    handlers: Tuple[Handler, ...] = ()  # the first that fits is taken
+    runs: Optional[str] = None  # the service runs the automation that this parameter names
+
+    @property
+    def reversible(self) -> bool:
+        return self.rollback is not None
+
+    def check(self, params: Any) -> dict:
+        """Validated parameters, defaults filled in; WireError names every wrong one."""
+        clean = record(params, self.params, unknown="refuse", what=f"{self.name} parameters")
+        wrong = {**self.undecided(clean), **self.contradictions(clean)}
+        if wrong:
+            told = ", ".join(dict.fromkeys(said for said in wrong.values()))
+            raise WireError(f"{self.name}: {told}", "invalid", wrong)
+        return clean
+
+    def undecided(self, given: Dict[str, Any]) -> Dict[str, str]:
+        """Parameters of which one is due, by name, where none is given: no target of an event stands for them."""
+        if not self.either or any(given.get(name) is not None for name in self.either):
+            return {}
+        return {name: f"{' or '.join(self.either)} is required" for name in self.either}
+
+    def contradictions(self, given: Dict[str, Any]) -> Dict[str, str]:
+        """What no single parameter shows, by parameter. Each is right by itself; any may be missing."""
+        wrong = {}
+        if given.get("pid") is not None and given.get("top") is not None:
+            wrong.update(dict.fromkeys(("pid", "top"), "give either pid or top"))
+        if given.get("rule") is not None and _rule_problem(given["rule"]):
+            wrong["rule"] = _rule_problem(given["rule"])
+        return wrong
+
+    def complete(self, params: Dict[str, Any], target: Optional[str]) -> dict:
+        """The parameters with a missing one taken from the event's target. One that may be left out is left out where
+        the target is something else: an event about a service names no mount."""
+        name = self.target_param
+        if name and params.get(name) is None and target and (self.params[name].required or self._takes(name, target)):
+            return {**params, name: target}
+        return dict(params)
+
+    def _takes(self, name: str, value: str) -> bool:
+        try:
+            self.params[name].check(value)
+        except FieldProblem:
+            return False
+        return True
+
+    def choose(
+        self, usable: Callable[[str], bool], fits: Callable[[Handler], bool] = lambda handler: True
+    ) -> Optional[Handler]:
+        """The first handler whose tools are all usable on the host, and which fits what is asked for."""
+        for handler in self.handlers:
+            if all(usable(tool) for tool in handler.tools) and fits(handler):
+                return handler
+        return None
+
+    def tools(self) -> List[str]:
+        """Every tool any handler needs, in the order they are looked for."""
+        return list(dict.fromkeys(tool for handler in self.handlers for tool in handler.tools))
+
+    def describe(self) -> dict:
+        """Plain values for a listing."""
+        return {
+            "name": self.name,
+            "risk": self.risk,
+            "where": self.where,
+            "reversible": self.reversible,
+            "implemented": True,  # `table` takes no other
+            "timeout": self.timeout,
+            "settle_s": self.settle,
+            "params": {name: field.describe() for name, field in self.params.items()},
+            "target_param": self.target_param,
+            "either": list(self.either),
+            "snapshot": self.snapshot,
+            "armed_s": self.armed_s,
+            "handlers": [
+                {"tools": list(handler.tools), "steps": [list(step) for step in handler.steps], "when": handler.when}
+                for handler in self.handlers
+            ],
+        }
+
+
+def _rule_problem(rule: Dict[str, Any]) -> str:
+    wrong = ""
+    if rule["port"] is not None and rule["protocol"] not in ("tcp", "udp"):
+        wrong = "a port needs the protocol tcp or udp"
+    families = set()
+    for name in ("source", "destination"):
+        if rule[name] is not None:
+            try:
+                families.add(ipaddress.ip_network(rule[name], strict=False).version)
+            except ValueError:
+                wrong = f"{name} is no address or network"
+    if len(families) == 2:
+        wrong = "source and destination are of different families"
+    return wrong
+
+
+def act(name: str, risk: str, params: Dict[str, WireField], *handlers: Handler, **facts: Any) -> Action:
+    """A row of the table."""
+    return Action(name, risk, params, handlers=handlers, **facts)
+
+
+def table(*rows: Action) -> Dict[str, Action]:
+    """The rows by name. A ValueError names a row that is wrong: nothing in the table is without effect."""
+    actions: Dict[str, Action] = {}
+    for action in rows:
+        wrong = "it is declared twice" if action.name in actions else _wrong_in(action)
+        if wrong:
+            raise ValueError(f"action {action.name}: {wrong}")
+        actions[action.name] = action
+    return actions
+
+
+def _wrong_in(action: Action) -> str:
+    named = {name for handler in action.handlers for name in handler.parameters()}
+    named.update(action.either, *[{name} for name in (action.target_param, action.runs) if name])
+    unknown = sorted(named - action.params.keys())
+    if unknown:
+        return f"it has no parameter {', '.join(unknown)}"
+    if not (action.handlers or action.runs or action.name == WEBHOOK):
+        return "it has no handler"
+    if action.reversible and not action.snapshot:
+        return "it is reversible and records nothing"
+    return "" if action.risk in RISKS else f"{action.risk} is no risk"
