@@ -163,11 +163,11 @@ def test_what_the_pipeline_made_of_it_is_told(ward):
     here = ward(rule, places=[guinea_pig()]).report(service__chaos_web__state="active").turn()
     values = {"agent:a1": dict(here.node.series.live.get("agent:a1"))}
     last, names, _ = here.node.transact(faults.inject, "capability_mismatch", "unit", values, 120)
-    assert [one["passed"] for one in here.node.transact(faults.seen, names, last)] == [False, False, True]
+    assert [seen.passed for seen in here.node.transact(faults.seen, names, last)] == [False, False, True]
     answer_shell(here)
     here.report(service__chaos_web__state="inactive").turn().turn(5)
     assert here.node.transact(faults.settled, names, last)
-    assert [one["passed"] for one in here.node.transact(faults.seen, names, last)] == [True] * 3
+    assert [seen.passed for seen in here.node.transact(faults.seen, names, last)] == [True] * 3
 
 
 def test_a_fault_is_waited_for_whose_injection_is_still_under_way(ward):
@@ -258,5 +258,5 @@ def test_what_else_happens_on_the_host_is_no_answer_to_the_fault(ward):
     answer_shell(here)
     here.report(service__nginx__state="failed").turn().turn(5)
     assert [entry["target"] for entry in here.ledger] == ["box-1/nginx"]
-    assert [one["passed"] for one in here.node.transact(faults.seen, [name], last)] == [True, False, True]
+    assert [seen.passed for seen in here.node.transact(faults.seen, [name], last)] == [True, False, True]
     assert not here.node.transact(faults.settled, [name], last)

@@ -10,6 +10,7 @@ from opsapp.agents.engine import executor
 from opsapp.automations.resources import runs_of
 from opsapp.healing.engine.server_actions import ServerActionRunner, begin, finish
 from opsapp.healing.resources import healing_of
+from opsapp.healing.resources.server_actions import ServerAction
 from opsapp.monitoring.logic.settings import MonitoringSettings
 from tests.support.targets import Website, website
 
@@ -132,7 +133,7 @@ def hands(ward):
 
 
 def argv(hands, *steps, timeout=10, deed="d1", **named):
-    return hands._run(deed, {"kind": "argv", "timeout": timeout, "params": {"steps": [*map(list, steps)], **named}})
+    return hands._run(deed, ServerAction("argv", {"steps": [*map(list, steps)], **named}, timeout))
 
 
 def test_a_command_on_the_services_machine(hands):

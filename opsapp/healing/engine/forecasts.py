@@ -15,7 +15,8 @@ from opsapp.healing.config import HealingSettings, PredictionSettings
 from opsapp.healing.logic import forecast as figures
 from opsapp.healing.logic import rules as logic
 from opsapp.healing.logic.forecast import DAY, Forecast, Point
-from opsapp.healing.resources import Healing, healing_of
+from opsapp.healing.resources import healing_of
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime import leases
 from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import readable
@@ -58,9 +59,30 @@ class MetricHistory(NamedTuple):
     newest: list[Point]
 
 
+class ForeseenEvent(NamedTuple):
+    """An event for a rule, once a day for the same key."""
+
+    key: tuple[str, str, str]  # source, rule, target
+    event: JsonObject  # as the inbox of events holds it
+
+
+class ForeseenNeed(NamedTuple):
+    """A suggestion; `when` makes it another one after a while."""
+
+    category: str
+    message: str
+    rule_id: str
+    agent_id: str | None
+    metric: str
+    when: str
+
+
+News = ForeseenEvent | ForeseenNeed
+
+
 def limits_of(rules: Mapping[str, Mapping[str, Any]]) -> list[RuleThreshold]:
     """The rules whose condition is `metric > number`."""
-    found = []
+    limits = []
     for rule_id, rule in rules.items():
         condition = parse(rule["condition"])
         tree = condition.tree
@@ -68,8 +90,8 @@ def limits_of(rules: Mapping[str, Mapping[str, Any]]) -> list[RuleThreshold]:
             continue
         left, right = tree.left, tree.right
         if isinstance(left, Name) and isinstance(right, Literal) and isinstance(right.value, (int, float)):
-            found.append(RuleThreshold(rule_id, condition, left.key, float(right.value)))
-    return found
+            limits.append(RuleThreshold(rule_id, condition, left.key, float(right.value)))
+    return limits
 
 
 # -- the step ----------------------------------------------------------------------------------------------------------
@@ -80,12 +102,13 @@ def step(node: Node) -> bool:
     section, now = node.config[HealingSettings].prediction, node.clock.now()
     inventory, rules = node.transact(subjects)
     limits = limits_of(rules)
-    rows, news = [], []
+    rows: list[JsonObject] = []
+    news: list[News] = []
     for member in inventory:
-        seen = node.transact(read, member, now)
-        made = node.lane(LANE, 1).run(examine, seen, limits, rules, section, now)
-        rows += made[0]
-        news += made[1]
+        histories = node.transact(read, member, now)
+        of_member, news_of_member = node.lane(LANE, 1).run(examine, histories, limits, rules, section, now)
+        rows += of_member
+        news += news_of_member
     node.transact(keep, rows, news, now)
     return False
 
@@ -101,55 +124,55 @@ def read(root: Root, member: Member, now: float) -> list[MetricHistory]:
     if agent is None:
         return []
     reading, end = node_of(root).series.reading(root), int(now * 1000) + 1
-    found = []
+    histories = []
     for metric, number in sorted(agent.series.items()):
         points = _means(reading, number, end, LOOK_BACK_S, BUCKET_MS)
         fine = _means(reading, number, end, RECENT_S, FINE_MS)
         if not figures.enough(points):
             points = fine
         newest = [point for point in fine if point[0] >= now - NEWEST_S]
-        found.append(MetricHistory(member, metric, points, newest))
-    return found
+        histories.append(MetricHistory(member, metric, points, newest))
+    return histories
 
 
 def _means(reading: Any, number: int, end: int, seconds: float, width: int) -> list[Point]:
     buckets = reading.buckets(number, end - int(seconds * 1000), end, width)
-    return [(one.start / 1000, one.mean) for one in buckets if one.mean is not None]
+    return [(bucket.start / 1000, bucket.mean) for bucket in buckets if bucket.mean is not None]
 
 
 def examine(
-    seen: list[MetricHistory],
+    histories: list[MetricHistory],
     limits: list[RuleThreshold],
     rules: Mapping[str, Mapping[str, Any]],
     section: PredictionSettings,
     now: float,
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """In a lane's thread: (forecasts, what is worth an event or a suggestion)."""
-    rows: list[dict[str, Any]] = []
-    news: list[dict[str, Any]] = []
-    for one in seen:
-        matching = [limit for limit in limits if _is_about(limit, one, rules[limit.rule_id])]
-        threshold = min((limit.threshold for limit in matching), default=_usual_threshold(one.metric, section))
+) -> tuple[list[JsonObject], list[News]]:
+    """In a lane's thread: (forecasts as the API gives them, what is worth an event or a suggestion)."""
+    rows: list[JsonObject] = []
+    news: list[News] = []
+    for history in histories:
+        matching = [limit for limit in limits if _is_about(limit, history, rules[limit.rule_id])]
+        threshold = min((limit.threshold for limit in matching), default=_usual_threshold(history.metric, section))
         if threshold is None:
             continue
-        found = figures.forecast(one.points, threshold, now)
-        if found is not None:
-            rows.append(_row(one, found))
-            news += _news_of(one, found, matching, section, now)
-        odd = figures.strange(one.points, one.newest)
-        if odd is not None:
-            news.append(_odd(one, odd, matching, now))
+        forecast = figures.forecast(history.points, threshold, now)
+        if forecast is not None:
+            rows.append(_row(history, forecast))
+            news += _news_of(history, forecast, matching, section, now)
+        deviation = figures.strange(history.points, history.newest)
+        if deviation is not None:
+            news.append(_anomaly(history, deviation, matching, now))
     return rows, news
 
 
-def _is_about(limit: RuleThreshold, seen: MetricHistory, rule: Mapping[str, Any]) -> bool:
+def _is_about(limit: RuleThreshold, history: MetricHistory, rule: Mapping[str, Any]) -> bool:
     wanted = (rule.get("targets") or {}).get("agents")
-    if rule.get("targets") and not logic.in_scope(seen.member.names, seen.member.tags, wanted or ()):
+    if rule.get("targets") and not logic.in_scope(history.member.names, history.member.tags, wanted or ()):
         return False
     family = limit.condition.family
     if family is None:
-        return limit.metric == seen.metric
-    return bool(limit.condition.bindings([seen.metric]))
+        return limit.metric == history.metric
+    return bool(limit.condition.bindings([history.metric]))
 
 
 def _usual_threshold(metric: str, section: PredictionSettings) -> float | None:
@@ -162,18 +185,18 @@ def _mount(metric: str) -> str | None:
     return split(metric)[1] if metric.startswith("disk.") else None
 
 
-def _row(seen: MetricHistory, found: Forecast) -> dict[str, Any]:
-    mount = _mount(seen.metric)
+def _row(history: MetricHistory, forecast: Forecast) -> JsonObject:
+    mount = _mount(history.metric)
     return {
-        "agent_id": seen.member.agent_id,
-        "metric": "disk_percent" if mount else seen.metric,
+        "agent_id": history.member.agent_id,
+        "metric": "disk_percent" if mount else history.metric,
         "mount": mount,
-        "now": found.now,
-        "threshold": found.threshold,
-        "hits_at": _whole(found.hits_at),
-        "low": _whole(found.low),
-        "high": _whole(found.high),
-        "coverage": found.coverage,
+        "now": forecast.now,
+        "threshold": forecast.threshold,
+        "hits_at": _whole(forecast.hits_at),
+        "low": _whole(forecast.low),
+        "high": _whole(forecast.high),
+        "coverage": forecast.coverage,
     }
 
 
@@ -182,94 +205,81 @@ def _whole(time: float | None) -> int | None:
 
 
 def _news_of(
-    seen: MetricHistory, found: Forecast, matching: list[RuleThreshold], section: PredictionSettings, now: float
-) -> Iterator[dict[str, Any]]:
+    history: MetricHistory, forecast: Forecast, matching: list[RuleThreshold], section: PredictionSettings, now: float
+) -> Iterator[News]:
     """A suggestion, and where it is near a warning event for every rule about the metric; nothing where the threshold
     is met already."""
-    if found.now >= found.threshold or found.hits_at is None:
+    if forecast.now >= forecast.threshold or forecast.hits_at is None:
         return
-    hours = (found.hits_at - now) / HOUR
-    message = (
-        f"{seen.member.name}: {seen.metric} reaches {found.threshold:g} in about {hours:.0f} h, now {found.now:g}."
-    )
-    if found.within(section.warn_h * HOUR, now):
+    hours = (forecast.hits_at - now) / HOUR
+    name, metric = history.member.name, history.metric
+    message = f"{name}: {metric} reaches {forecast.threshold:g} in about {hours:.0f} h, now {forecast.now:g}."
+    if forecast.within(section.warn_h * HOUR, now):
         for limit in matching:
-            yield _event("prediction", seen, limit, found.now - 3 * found.spread, now, message)
-    if found.within(max(section.warn_h, section.suggest_h) * HOUR, now):
-        yield _suggestion("capacity_forecast", seen, matching, message, f"{int(found.hits_at // WEEK)}")
+            yield _event("prediction", history, limit, forecast.now - 3 * forecast.spread, now, message)
+    if forecast.within(max(section.warn_h, section.suggest_h) * HOUR, now):
+        yield _suggestion("capacity_forecast", history, matching, message, f"{int(forecast.hits_at // WEEK)}")
 
 
-def _odd(seen: MetricHistory, odd: tuple[float, float], matching: list[RuleThreshold], now: float) -> dict[str, Any]:
-    usual, margin = odd
-    message = f"{seen.member.name}: {seen.metric} is at {seen.newest[-1][1]:g}, usually about {usual:g}."
+def _anomaly(history: MetricHistory, deviation: tuple[float, float], matching: list[RuleThreshold], now: float) -> News:
+    usual, margin = deviation
+    name, metric = history.member.name, history.metric
+    message = f"{name}: {metric} is at {history.newest[-1][1]:g}, usually about {usual:g}."
     if matching:
-        return _event("anomaly", seen, matching[0], usual + margin, now, message)
-    return _suggestion("anomaly", seen, matching, message, f"{int(now // DAY)}")
+        return _event("anomaly", history, matching[0], usual + margin, now, message)
+    return _suggestion("anomaly", history, matching, message, f"{int(now // DAY)}")
 
 
 def _event(
-    source: str, seen: MetricHistory, limit: RuleThreshold, above: float, now: float, note: str
-) -> dict[str, Any]:
-    """What is asked for is that the metric falls below where it has got to: the rule's condition is not true yet."""
+    source: str, history: MetricHistory, limit: RuleThreshold, above: float, now: float, note: str
+) -> ForeseenEvent:
+    """The heal is asked to bring the metric below its present value: the rule's own condition is not true yet."""
     family = limit.condition.family
-    condition = limit.condition.bind(split(seen.metric)[1]) if family else limit.condition
+    condition = limit.condition.bind(split(history.metric)[1]) if family else limit.condition
     name = condition.tree.left
-    target = logic.target_of(seen.member.name, condition)
-    return {
-        "what": "event",
-        "key": (source, limit.rule_id, target),
-        "event": {
-            "source": source,
-            "rule_id": limit.rule_id,
-            "condition": f"{name} >= {round(above, 2):g}",
-            "target": target,
-            "severity": "warning",
-            "metrics": {seen.metric: seen.points[-1][1]},
-            "agent_id": seen.member.agent_id,
-            "subject": seen.member.subject,
-            "names": seen.member.names,
-            "note": note,
-            "at": now,
-        },
+    target = logic.target_of(history.member.name, condition)
+    event = {
+        "source": source,
+        "rule_id": limit.rule_id,
+        "condition": f"{name} >= {round(above, 2):g}",
+        "target": target,
+        "severity": "warning",
+        "metrics": {history.metric: history.points[-1][1]},
+        "agent_id": history.member.agent_id,
+        "subject": history.member.subject,
+        "names": history.member.names,
+        "note": note,
+        "at": now,
     }
+    return ForeseenEvent((source, limit.rule_id, target), event)
 
 
 def _suggestion(
-    category: str, seen: MetricHistory, matching: list[RuleThreshold], message: str, when: str
-) -> dict[str, Any]:
-    return {
-        "what": "suggestion",
-        "category": category,
-        "message": message,
-        "rule_id": matching[0].rule_id if matching else "",
-        "evidence": f"{seen.member.agent_id}:{seen.metric}:{when}",
-        "about": {"agent_id": seen.member.agent_id, "metric": seen.metric},
-    }
+    category: str, history: MetricHistory, matching: list[RuleThreshold], message: str, when: str
+) -> ForeseenNeed:
+    rule_id = matching[0].rule_id if matching else ""
+    return ForeseenNeed(category, message, rule_id, history.member.agent_id, history.metric, when)
 
 
-def keep(root: Root, rows: list[dict[str, Any]], news: list[dict[str, Any]], now: float) -> None:
+def keep(root: Root, rows: list[JsonObject], news: list[News], now: float) -> None:
     """Under the lease: the forecasts as they are now, and what follows from them, each once."""
     leases.check(root, "healing")
     healing = healing_of(root)
     healing.forecasts = tuple(rows)
     told = {key: at for key, at in healing.foretold.items() if now - at < AGAIN_S}
-    for one in news:
-        if one["what"] == "suggestion":
-            _suggest(healing, one, now)
-        elif one["key"] not in told:
-            told[one["key"]] = now
-            healing.book.submit(root, one["event"])
+    for item in news:
+        if isinstance(item, ForeseenNeed):
+            healing["suggestions"].suggest(
+                item.category,
+                "info",
+                item.message,
+                rule_id=item.rule_id,
+                evidence=f"{item.agent_id}:{item.metric}:{item.when}",
+                now=now,
+                about={"agent_id": item.agent_id, "metric": item.metric},
+            )
+        elif item.key not in told:
+            told[item.key] = now
+            healing.book.submit(root, item.event)
     if told != healing.foretold:
         healing.foretold = told
-
-
-def _suggest(healing: Healing, one: dict[str, Any], now: float) -> None:
-    healing["suggestions"].suggest(
-        one["category"],
-        "info",
-        one["message"],
-        rule_id=one["rule_id"],
-        evidence=one["evidence"],
-        now=now,
-        about=one["about"],
-    )

@@ -10,7 +10,7 @@ import json
 import logging
 import shutil
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import gevent
 
@@ -18,8 +18,10 @@ from opsapp.agents.engine.executor import executor_of
 from opsapp.automations.engine.webhook_sender import WebhookSender
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.resources import healing_of
-from opsapp.lib.problems import StoreAway
+from opsapp.healing.resources.server_actions import ServerAction
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime import leases
+from opsapp.runtime.queue import until_stored
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 from opsapp.wire.actions import ACTIONS
@@ -45,95 +47,82 @@ def own_tools() -> frozenset[str]:
 
 
 class ServerActionRunner:
-    """This node's hands. `answers` are those that are done and not yet written down."""
+    """Performs this node's server actions. `under_way` are those whose answer is not stored yet."""
 
     def __init__(self, node: Node):
         self.node = node
-        self.caller = WebhookSender(node)
+        self.sender = WebhookSender(node)
         self.stopping = False
         self.under_way: set[str] = set()
-        self.answers: dict[str, dict[str, Any]] = {}
 
     def step(self) -> bool:
-        """Begin what waits; each deed is a greenlet of its own. Whether there was anything."""
-        self._write()
+        """Begin what waits; each action is a greenlet of its own. Whether there was anything."""
         if self.stopping:
             return False
         begun = self.node.transact(begin, AT_ONCE - len(self.under_way))
-        for deed_id, row in begun:
-            self.under_way.add(deed_id)
-            self.node.spawn(self._perform, deed_id, row)
+        for action_id, action in begun:
+            self.under_way.add(action_id)
+            self.node.spawn(self._perform, action_id, action)
         return bool(begun)
 
     def begin_stop(self) -> None:
-        """The service stops: its commands are ended now. Calls to others are left to their answers, and to the end."""
+        """The service stops: its commands are ended now. Webhooks go on until they are answered, or until the end."""
         self.stopping = True
-        for deed_id in self.under_way:
-            executor_of(self.node).cancel(deed_id)
+        for action_id in self.under_way:
+            executor_of(self.node).cancel(action_id)
 
     def finish_stop(self) -> None:
         with gevent.Timeout(STOP_S, False):
             while self.under_way:
                 gevent.sleep(0.02)
 
-    def _perform(self, deed_id: str, row: dict[str, Any]) -> None:
+    def _perform(self, action_id: str, action: ServerAction) -> None:
         try:
-            answer = self._call(row) if row["kind"] == "webhook" else self._run(deed_id, row)
+            answer = self._send(action) if action.kind == "webhook" else self._run(action_id, action)
         except Exception as broken:
-            log.exception("deed failed kind=%s", row["kind"])
+            log.exception("action on the server failed kind=%s", action.kind)
             answer = {"status": "lost", "reason": f"internal_error: {type(broken).__name__}"}
-        self.answers[deed_id] = answer
-        self._write()
+        until_stored(self.node, finish, action_id, answer)
+        self.under_way.discard(action_id)
 
-    def _write(self) -> None:
-        """What came of it. With the store away it is kept, and written by the next step."""
-        for deed_id, answer in list(self.answers.items()):
-            try:
-                self.node.transact(finish, deed_id, answer)
-            except StoreAway:
-                return
-            self.answers.pop(deed_id, None)
-            self.under_way.discard(deed_id)
-
-    def _call(self, row: dict[str, Any]) -> dict[str, Any]:
-        params = row["params"]
-        headers = {"Content-Type": "application/json", "Idempotency-Key": params["heal_id"]}
+    def _send(self, action: ServerAction) -> JsonObject:
+        params, heal_id = action.params, action.params["heal_id"]
+        headers = {"Content-Type": "application/json", "Idempotency-Key": heal_id}
         body = "" if params["method"] == "GET" else json.dumps(params["body"])
         try:
-            reply, problem = self.caller.send(
-                params["heal_id"], params["method"], params["url"], body, headers, row["timeout"], follow=False
+            reply, problem = self.sender.send(
+                heal_id, params["method"], params["url"], body, headers, action.timeout, follow=False
             )
         except ValueError as unreadable:
             return {"status": "failed", "reason": f"webhook: this cannot be sent: {unreadable}"}
         return called(reply, problem)
 
-    def _run(self, deed_id: str, row: dict[str, Any]) -> dict[str, Any]:
-        params = row["params"]
-        asked = {
-            "name": deed_id,
-            "steps": params["steps"],
-            "timeout": row["timeout"],
+    def _run(self, action_id: str, action: ServerAction) -> JsonObject:
+        job = {
+            "name": action_id,
+            "steps": action.params["steps"],
+            "timeout": action.timeout,
             "umask": 0o022,
             "output": True,
-            "action_type": params.get("action_type"),
-            "params": params.get("params", {}),
+            "action_type": action.params.get("action_type"),
+            "params": action.params.get("params", {}),
             "protected": list(self.node.config[HealingSettings].protected.processes),
         }
-        result = executor_of(self.node).run(deed_id, asked)
-        return ran(result, row["timeout"], stopping=self.stopping)
+        result = executor_of(self.node).run(action_id, job)
+        return ran(result, action.timeout, stopping=self.stopping)
 
 
-def begin(root: Root, limit: int) -> list[tuple[str, dict[str, Any]]]:
-    deeds = healing_of(root).deeds
-    return deeds.begin(leases.check(root, LEASE), limit) if deeds.rows else []
+def begin(root: Root, limit: int) -> list[tuple[str, ServerAction]]:
+    actions = healing_of(root).deeds
+    return actions.begin(leases.check(root, LEASE), limit) if actions.rows else []
 
 
-def finish(root: Root, deed_id: str, answer: dict[str, Any]) -> None:
-    if healing_of(root).deeds.finish(deed_id, answer):
+def finish(root: Root, action_id: str, answer: JsonObject) -> None:
+    if healing_of(root).deeds.finish(action_id, answer):
         wake_after_commit(root, "healing")
 
 
-def called(reply: Reply, problem: str) -> dict[str, Any]:
+def called(reply: Reply, problem: str) -> JsonObject:
     """A webhook's reply as the answer to a heal: only a success is one, and what may have arrived is not repeated."""
     output = reply.body[:KEPT_BODY].decode("utf-8", "replace")
     if 200 <= reply.status < 300 and not problem:
@@ -144,7 +133,7 @@ def called(reply: Reply, problem: str) -> dict[str, Any]:
     return {"status": "failed", "output": output, "reason": f"webhook: {said}", "data": {"http_status": reply.status}}
 
 
-def ran(result: dict[str, Any], timeout: float, *, stopping: bool) -> dict[str, Any]:
+def ran(result: JsonObject, timeout: float, *, stopping: bool) -> JsonObject:
     """What the executor says of a command."""
     step = (result["data"] or {}).get("step")
     answer = {name: result[name] for name in ("status", "exit_code", "output", "reason")}

@@ -6,64 +6,67 @@ by another one after it. So a process that ends in between leaves a row that say
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 from BTrees.OOBTree import OOBTree
 from persistent import Persistent
 
 from opsapp.lib.ids import new_id
+from opsapp.lib.jsontypes import JsonObject
 
 LOST = "the service ended while it did this: nobody can tell whether it was done"
+NO_ANSWER: JsonObject = {"status": "lost", "exit_code": None, "output": "", "reason": None, "data": None}
+
+
+class ServerAction(NamedTuple):
+    """A row, as it is stored. `params` and `answer` are those of a command to an agent."""
+
+    kind: str  # webhook or argv
+    params: JsonObject
+    timeout: float
+    state: str = "intended"  # then begun, then answered
+    token: int | None = None  # of the lease under which it was begun
+    answer: JsonObject | None = None
 
 
 class ServerActions(Persistent):
-    """Rows by id: {kind, params, timeout, state, token, answer}. The row goes when its heal has read the answer."""
+    """Rows by id. A row goes when its heal has read the answer."""
 
     def __init__(self) -> None:
         self.rows = OOBTree()
 
-    def intend(self, kind: str, params: dict[str, Any], timeout: float) -> str:
-        deed_id = new_id()
-        self.rows[deed_id] = {
-            "kind": kind,
-            "params": params,
-            "timeout": timeout,
-            "state": "intended",
-            "token": None,
-            "answer": None,
-        }
-        return deed_id
+    def intend(self, kind: str, params: JsonObject, timeout: float) -> str:
+        action_id = new_id()
+        self._write(action_id, ServerAction(kind, params, timeout))
+        return action_id
 
-    def begin(self, token: int, limit: int) -> list[tuple[str, dict[str, Any]]]:
+    def _write(self, action_id: str, action: ServerAction) -> None:
+        self.rows[action_id] = action._asdict()
+
+    def begin(self, token: int, limit: int) -> list[tuple[str, ServerAction]]:
         """Mark what waits as begun under this token, and give up what was begun under an older one."""
-        found: list[tuple[str, dict[str, Any]]] = []
-        for deed_id, row in list(self.rows.items()):
-            if row["state"] == "begun" and row["token"] != token:
-                self.finish(deed_id, {"status": "lost", "reason": LOST})
-            elif row["state"] == "intended" and len(found) < limit:
-                self.rows[deed_id] = {**row, "state": "begun", "token": token}
-                found.append((deed_id, dict(self.rows[deed_id])))
-        return found
+        begun: list[tuple[str, ServerAction]] = []
+        for action_id, row in list(self.rows.items()):
+            action = ServerAction(**row)
+            if action.state == "begun" and action.token != token:
+                self.finish(action_id, {"status": "lost", "reason": LOST})
+            elif action.state == "intended" and len(begun) < limit:
+                begun.append((action_id, action._replace(state="begun", token=token)))
+                self._write(*begun[-1])
+        return begun
 
-    def finish(self, deed_id: str, answer: dict[str, Any]) -> bool:
+    def finish(self, action_id: str, answer: JsonObject) -> bool:
         """Keep what came of it, once; whether it was the first to say so."""
-        row = self.rows.get(deed_id)
+        row = self.rows.get(action_id)
         if row is None or row["state"] == "answered":
             return False
-        whole = {"exit_code": None, "output": "", "reason": None, "data": None, **answer}
-        self.rows[deed_id] = {**row, "state": "answered", "answer": whole}
+        self._write(action_id, ServerAction(**row)._replace(state="answered", answer={**NO_ANSWER, **answer}))
         return True
 
-    def answer(self, deed_id: str) -> dict[str, Any] | None:
+    def answer(self, action_id: str) -> JsonObject | None:
         """The answer, or None while it is open. What is gone is lost."""
-        row = self.rows.get(deed_id)
-        if row is None:
-            return {"status": "lost", "exit_code": None, "output": "", "reason": LOST, "data": None}
-        return row["answer"]
+        row = self.rows.get(action_id)
+        return {**NO_ANSWER, "reason": LOST} if row is None else row["answer"]
 
-    def drop(self, deed_id: str) -> None:
-        self.rows.pop(deed_id, None)
-
-    def wait(self) -> bool:
-        """Whether anything is to be begun."""
-        return any(row["state"] == "intended" for row in self.rows.values())
+    def drop(self, action_id: str) -> None:
+        self.rows.pop(action_id, None)

@@ -2,7 +2,7 @@
 
     rehearsal   an empty store, simulated hosts, a virtual clock, the real pipeline
     scenarios   the twelve, and what each expects
-    standing    what is live now and makes real hosts fare otherwise
+    live_notes  what is live now and makes real hosts fare otherwise
     faults   faults on real hosts, and their end
 
 Must not: write to the live store in a rehearsal, or touch a host that is not tagged `chaos`.
@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from opsapp.healing.config import HealingSettings
+from opsapp.lib.jsontypes import JsonObject
 
 from . import faults, live_notes
+from .expectation import Expectation
 from .rehearsal import Rehearsal, VirtualClock, empty_store
 from .scenarios import SCENARIOS, Scenario
 
@@ -29,16 +31,19 @@ LIVE, DEFAULT = "live", "default"  # whose settings a rehearsal uses
 
 
 def listed() -> list[dict[str, str]]:
-    return [{"name": one.name, "description": one.description, "inject": one.inject} for one in SCENARIOS.values()]
+    return [
+        {"name": scenario.name, "description": scenario.description, "inject": scenario.inject}
+        for scenario in SCENARIOS.values()
+    ]
 
 
-def rehearse(node: Node, name: str, settings: str = LIVE) -> dict[str, Any]:
+def rehearse(node: Node, name: str, settings: str = LIVE) -> JsonObject:
     """Outside any transaction: the scenario on a stage of its own. In a lane's thread, so that nothing waits for it."""
     now_live = node.transact(live_notes.notes)
     return node.lane("chaos", 1).run(_rehearse, node, SCENARIOS[name], settings, now_live)
 
 
-def _rehearse(node: Node, scenario: Scenario, settings: str, notes: list[str]) -> dict[str, Any]:
+def _rehearse(node: Node, scenario: Scenario, settings: str, notes: list[str]) -> JsonObject:
     started_at, began = int(node.clock.now()), time.perf_counter()
     documented = node.registry.opsapp_defaults()
     config = documented if settings == DEFAULT else node.config
@@ -56,12 +61,12 @@ def _rehearse(node: Node, scenario: Scenario, settings: str, notes: list[str]) -
     return result(scenario.name, True, started_at, duration, stage.expectations, settings, notes)
 
 
-def provoke(node: Node, name: str) -> dict[str, Any]:
+def provoke(node: Node, name: str) -> JsonObject:
     """Outside any transaction: the scenario's fault on every agent tagged `chaos`."""
     started_at, began = int(node.clock.now()), node.clock.monotonic()
     notes = node.transact(live_notes.notes)
-    found = faults.perform(node, name, SCENARIOS[name].real)
-    return result(name, False, started_at, node.clock.monotonic() - began, found, LIVE, notes)
+    expectations = faults.perform(node, name, SCENARIOS[name].real)
+    return result(name, False, started_at, node.clock.monotonic() - began, expectations, LIVE, notes)
 
 
 def result(
@@ -69,11 +74,11 @@ def result(
     dry_run: bool,
     started_at: int,
     duration: float,
-    expectations: list[dict[str, Any]],
+    expectations: list[Expectation],
     settings: str,
     notes: list[str],
-) -> dict[str, Any]:
-    passed = bool(expectations) and all(one["passed"] for one in expectations)
+) -> JsonObject:
+    passed = bool(expectations) and all(expectation.passed for expectation in expectations)
     return {
         "name": name,
         "dry_run": dry_run,
@@ -81,12 +86,6 @@ def result(
         "status": "passed" if passed else "failed",
         "started_at": started_at,
         "duration_s": round(duration, 3),
-        "expectations": [
-            {**one, "expected": _plain(one["expected"]), "actual": _plain(one["actual"])} for one in expectations
-        ],
+        "expectations": [expectation.plain() for expectation in expectations],
         "notes": notes,
     }
-
-
-def _plain(value: Any) -> Any:
-    return sorted(value) if isinstance(value, set) else value

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import gevent
 
@@ -21,11 +21,15 @@ from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine.fleet_access import fleet_access
 from opsapp.healing.engine.inventory import Member
 from opsapp.healing.resources import healing_of
+from opsapp.healing.resources.injections import Injection
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.runtime import leases
 from opsapp.runtime.node import node_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
+
+from .expectation import Expectation
 
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node
@@ -38,26 +42,32 @@ KEEP_S = 86400.0
 AGAIN_S, AGAIN_MOST_S = 5.0, 3600.0  # before what did not end a fault is tried again; doubled each time
 BURN = "while :; do :; done # opsapp-chaos"
 
-Fault = tuple[str, str, str]  # (what breaks it, what mends it), for a shell; the NAME in the target of events about it
-Found = list[dict[str, Any]]
+Values = Mapping[str, tuple[Any, float]]  # what an agent has reported: name -> (value, time)
 
 
-def _names(values: dict[str, Any], family: str, state: str) -> list[str]:
+class Fault(NamedTuple):
+    """Two shell commands, and the NAME in the target of events about what is broken."""
+
+    breaks: str
+    mends: str
+    part: str
+
+
+def _names(values: Values, family: str, state: str) -> list[str]:
     """Things of this family in this state that somebody named for it."""
-    found = [
+    return sorted(
         name[len(family) + 1 : -len(".state")]
         for name, (value, _) in values.items()
         if name.startswith(f"{family}.{NAMED}") and name.endswith(".state") and value == state
-    ]
-    return sorted(found)
+    )
 
 
-def _unit(values: dict[str, Any], seconds: int) -> Fault | None:
+def _unit(values: Values, seconds: int) -> Fault | None:
     names = _names(values, "service", "active")
     return None if not names else _stopped("systemctl", names[0], seconds)
 
 
-def _container(values: dict[str, Any], seconds: int) -> Fault | None:
+def _container(values: Values, seconds: int) -> Fault | None:
     names = _names(values, "container", "running")
     runtime = "$(command -v podman || command -v docker)"
     return None if not names else _stopped(runtime, names[0], seconds)
@@ -67,16 +77,16 @@ def _stopped(tool: str, name: str, seconds: int) -> Fault:
     thing = shlex.quote(name)
     mend = f"{tool} start {thing}"
     watchdog = f"setsid sh -c {shlex.quote(f'sleep {seconds}; {mend}')} >/dev/null 2>&1 </dev/null &"
-    return f"{watchdog}\n{tool} stop {thing}", mend, name
+    return Fault(f"{watchdog}\n{tool} stop {thing}", mend, name)
 
 
-def _cpu(values: dict[str, Any], seconds: int) -> Fault | None:
+def _cpu(values: Values, seconds: int) -> Fault | None:
     burn = f"setsid timeout {seconds} sh -c {shlex.quote(BURN)} >/dev/null 2>&1 </dev/null &"
     mend = "pkill -f 'done # opsapp-[c]haos' || true"
-    return f"for one in $(seq $(nproc)); do {burn} done", mend, ""
+    return Fault(f"for cpu in $(seq $(nproc)); do {burn} done", mend, "")
 
 
-FAULTS: dict[str, Callable[[dict[str, Any], int], Fault | None]] = {"unit": _unit, "container": _container, "cpu": _cpu}
+FAULTS: dict[str, Callable[[Values, int], Fault | None]] = {"unit": _unit, "container": _container, "cpu": _cpu}
 
 
 # -- the run -----------------------------------------------------------------------------------------------------------
@@ -91,22 +101,22 @@ def tagged(root: Root) -> list[Member]:
     return [member for member in fleet_access(root).inventory(root) if member.is_agent and TAG in member.tags]
 
 
-def perform(node: Node, scenario: str, fault: str) -> Found:
+def perform(node: Node, scenario: str, fault: str) -> list[Expectation]:
     """Inject, watch the ledger, end it: what was expected and what was seen."""
     section = node.config[HealingSettings].chaos
     values = {member.subject: dict(node.series.live.get(member.subject)) for member in node.transact(tagged)}
     last, names, missing = node.transact(inject, scenario, fault, values, section.revert_after_s)
-    found: Found = [_expectation("a fault can be injected on every tagged agent", [], missing)]
+    expectations = [Expectation("a fault can be injected on every tagged agent", [], missing)]
     try:
         if names:
             _wait(node, section.watch_s, lambda: node.transact(settled, names, last))
-            found += node.transact(seen, names, last)
+            expectations += node.transact(seen, names, last)
     finally:
         node.transact(end, names)
     if names:
         _wait(node, REVERT_PATIENCE_S, lambda: node.transact(mended, names))
-        found.append(_expectation("the fault has been ended", [], node.transact(unmended, names)))
-    return found
+        expectations.append(Expectation("the fault has been ended", [], node.transact(unmended, names)))
+    return expectations
 
 
 def _wait(node: Node, seconds: float, done: Callable[[], bool]) -> None:
@@ -115,15 +125,11 @@ def _wait(node: Node, seconds: float, done: Callable[[], bool]) -> None:
         (gevent.sleep if node.hub.is_here() else time.sleep)(LOOK_S)
 
 
-def _expectation(check: str, expected: Any, actual: Any) -> dict[str, Any]:
-    return {"check": check, "expected": expected, "actual": actual, "passed": bool(expected == actual)}
-
-
 # -- transactions ------------------------------------------------------------------------------------------------------
 
 
 def inject(
-    root: Root, scenario: str, fault: str, values: dict[str, dict[str, Any]], revert_after: float
+    root: Root, scenario: str, fault: str, values: Mapping[str, Values], revert_after: float
 ) -> tuple[int, list[str], list[str]]:
     """The rows and the commands, together. (the ledger's last id, rows, hosts where there is nothing to break)"""
     refuse_untagged(root)
@@ -133,21 +139,17 @@ def inject(
         if made is None or not member.online or member.agent_id is None:
             missing.append(member.name)
             continue
-        broken, mend, part = made
-        names.append(
-            healing.injections.add(
-                {
-                    "scenario": scenario,
-                    "agent_id": member.agent_id,
-                    "hostname": member.name,
-                    "targets": (member.name, f"{member.name}/{part}"),
-                    "subject": member.subject,
-                    "command_id": _shell(root, member.agent_id, broken),
-                    "revert": mend,
-                    "due": now + revert_after,
-                }
-            )
+        injection = Injection(
+            scenario=scenario,
+            agent_id=member.agent_id,
+            hostname=member.name,
+            targets=(member.name, f"{member.name}/{made.part}"),
+            subject=member.subject,
+            command_id=_shell(root, member.agent_id, made.breaks),
+            revert=made.mends,
+            due=now + revert_after,
         )
+        names.append(healing.injections.add(injection))
     entries = healing["ledger"].entries
     return (int(entries.maxKey()) if entries else 0), names, missing
 
@@ -157,42 +159,55 @@ def _shell(root: Root, agent_id: str, command: str) -> str:
     return fleet_access(root).send(root, agent_id, "shell", wanted, timeout=60, expiry=60.0, by="healing")
 
 
+def _injections(root: Root, names: list[str]) -> list[Injection]:
+    kept = (healing_of(root).injections.get(name) for name in names)
+    return [injection for injection in kept if injection is not None]
+
+
+def _answer(root: Root, injection: Injection) -> JsonObject | None:
+    """How the command that breaks something ended."""
+    return fleet_access(root).answer(root, injection.agent_id, injection.command_id)
+
+
 def settled(root: Root, names: list[str], last: int) -> bool:
     """Whether each host has said how its fault's injection ended, and the fault has led to entries that all have ended.
     A container may be healed while the command that stops it still waits for it. An entry that was withdrawn is about
     an earlier failure, for this fault has not ended: what it leads to is still to come."""
-    rows = [healing_of(root).injections.rows[name] for name in names]
-    found = [[entry for entry in _entries(root, row, last) if entry.get("outcome") != "withdrawn"] for row in rows]
-    answered = all(fleet_access(root).answer(root, row["agent_id"], row["command_id"]) is not None for row in rows)
-    return answered and all(one and all(entry["state"] == "final" for entry in one) for one in found)
+    for injection in _injections(root, names):
+        entries = [entry for entry in _entries(root, injection, last) if entry.get("outcome") != "withdrawn"]
+        ended = bool(entries) and all(entry["state"] == "final" for entry in entries)
+        if not ended or _answer(root, injection) is None:
+            return False
+    return True
 
 
-def seen(root: Root, names: list[str], last: int) -> Found:
+def seen(root: Root, names: list[str], last: int) -> list[Expectation]:
     """What the pipeline made of it, host by host."""
-    found: Found = []
-    for name in names:
-        row = healing_of(root).injections.rows[name]
-        host, entries = row["hostname"], _entries(root, row, last)
-        answer = fleet_access(root).answer(root, row["agent_id"], row["command_id"])
-        found.append(_expectation(f"{host}: the fault was injected", "done", answer and answer["status"]))
-        found.append(_expectation(f"{host}: an event reached the pipeline", True, bool(entries)))
-        open_ones = [entry["id"] for entry in entries if entry["state"] != "final"]
-        found.append(_expectation(f"{host}: every entry has its terminal outcome", [], open_ones))
-    return found
+    expectations: list[Expectation] = []
+    for injection in _injections(root, names):
+        host, entries = injection.hostname, _entries(root, injection, last)
+        answer = _answer(root, injection)
+        open_ids = [entry["id"] for entry in entries if entry["state"] != "final"]
+        expectations += [
+            Expectation(f"{host}: the fault was injected", "done", answer and answer["status"]),
+            Expectation(f"{host}: an event reached the pipeline", True, bool(entries)),
+            Expectation(f"{host}: every entry has its terminal outcome", [], open_ids),
+        ]
+    return expectations
 
 
-def _entries(root: Root, row: dict[str, Any], last: int) -> list[dict[str, Any]]:
+def _entries(root: Root, injection: Injection, last: int) -> list[JsonObject]:
     """What has come since about what was broken. Whatever else happens on the host meanwhile says nothing about it."""
-    rows = healing_of(root)["ledger"].page(None, row["hostname"], 100, 0)[1]
-    return [each for each in rows if each["id"] > last and each["target"] in row["targets"]]
+    rows = healing_of(root)["ledger"].page(None, injection.hostname, 100, 0)[1]
+    return [row for row in rows if row["id"] > last and row["target"] in injection.targets]
 
 
 def end(root: Root, names: list[str]) -> None:
     """End the faults now."""
     injections = healing_of(root).injections
     for name in names:
-        row = injections.rows[name]
-        if row["reverted_by"] is None and row["ended"] is None:
+        injection = injections.get(name)
+        if injection is not None and injection.reverted_by is None and injection.ended is None:
             injections.set(name, due=0.0)
     wake_after_commit(root, QUEUE)
 
@@ -205,24 +220,23 @@ def revert_due(root: Root) -> bool:
     due = injections.due(now)
     inventory = fleet_access(root).inventory(root) if due else ()
     online = {member.agent_id: member.online for member in inventory if member.is_agent}
-    return any([_revert(root, name, row, now, online.get(row["agent_id"])) for name, row in due])
+    return any([_revert(root, name, injection, now, online.get(injection.agent_id)) for name, injection in due])
 
 
-def _revert(root: Root, name: str, row: dict[str, Any], now: float, online: bool | None) -> bool:
+def _revert(root: Root, name: str, injection: Injection, now: float, online: bool | None) -> bool:
     """One step towards a fault's end. `online` is None where the agent was deleted: its watchdog is what is left."""
-    injections, reach = healing_of(root).injections, fleet_access(root)
+    injections = healing_of(root).injections
     if online is None:
         injections.set(name, ended=now, gone=True)
-    elif row["reverted_by"] is not None:
-        answer = reach.answer(root, row["agent_id"], row["reverted_by"])
+    elif injection.reverted_by is not None:
+        answer = fleet_access(root).answer(root, injection.agent_id, injection.reverted_by)
         if answer is not None and answer["status"] == "done":
             injections.set(name, ended=now)
         elif answer is not None:
-            tries = row.get("tries", 0)
-            pause = min(AGAIN_MOST_S, AGAIN_S * 2 ** min(tries, 20))
-            injections.set(name, reverted_by=None, tries=tries + 1, due=now + pause)
-    elif online and reach.answer(root, row["agent_id"], row["command_id"]) is not None:  # never before what it undoes
-        injections.set(name, reverted_by=_shell(root, row["agent_id"], row["revert"]))
+            pause = min(AGAIN_MOST_S, AGAIN_S * 2 ** min(injection.tries, 20))
+            injections.set(name, reverted_by=None, tries=injection.tries + 1, due=now + pause)
+    elif online and _answer(root, injection) is not None:  # never before what it undoes
+        injections.set(name, reverted_by=_shell(root, injection.agent_id, injection.revert))
         return True
     return False
 
@@ -233,11 +247,12 @@ def mended(root: Root, names: list[str]) -> bool:
 
 def unmended(root: Root, names: list[str]) -> list[str]:
     """Hosts whose fault is not known to have ended."""
-    found = []
+    hosts = []
     for name in names:
-        row = healing_of(root).injections.rows.get(name)
-        sent = row and row["reverted_by"] and not row["gone"]
-        answer = fleet_access(root).answer(root, row["agent_id"], row["reverted_by"]) if sent else None
-        if not answer or answer["status"] != "done":
-            found.append(row["hostname"] if row else name)
-    return found
+        injection = healing_of(root).injections.get(name)
+        answer = None
+        if injection is not None and injection.reverted_by is not None and not injection.gone:
+            answer = fleet_access(root).answer(root, injection.agent_id, injection.reverted_by)
+        if answer is None or answer["status"] != "done":
+            hosts.append(name if injection is None else injection.hostname)
+    return hosts

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from copy import copy
+from typing import Any
 
 import ZODB
 from ZODB.DemoStorage import DemoStorage
@@ -27,16 +28,16 @@ from opsapp.healing.logic.windows import ActiveWindow
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import put_rule
 from opsapp.lib.ids import new_id
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.clock import Clock
 from opsapp.runtime.config import Configuration
 from opsapp.runtime.node import Node
 from opsapp.tree.evolve import evolve_next
 from opsapp.tree.root import Root
 
-if TYPE_CHECKING:
-    from opsapp.runtime.config import Configuration
-from opsapp.runtime.node import Node as LiveNode
+from .expectation import Expectation
 
+Values = dict[str, str | float]  # what a host reports
 TOOLS = frozenset({"systemctl", "podman", "journalctl", "sh"})
 REST = 200  # steps of the pipeline at one moment, beyond which it never comes to rest
 LIMIT_S = 3600.0  # of virtual time, beyond which a scenario does not wait for the pipeline to finish
@@ -64,12 +65,12 @@ class SimulatedHost:
         self.name = name
         self.agent_id = f"simulated-{name}"
         self.usable = usable
-        self.values: dict[str, Any] = {}
-        self.effects: dict[str, Callable[[dict[str, Any]], None]] = {}
+        self.values: Values = {}
+        self.effects: dict[str, Callable[[Values], None]] = {}
         self.silent = False
         self.did: list[str] = []  # actions performed
         self.undone: list[str] = []
-        self._before: dict[str, Any] = {}
+        self._before: Values = {}
 
     @property
     def subject(self) -> str:
@@ -78,9 +79,9 @@ class SimulatedHost:
     def member(self) -> Member:
         return Member(self.subject, self.name, self.agent_id, (self.name, self.agent_id), usable=self.usable)
 
-    def perform(self, params: dict[str, Any]) -> dict[str, Any]:
+    def perform(self, params: JsonObject) -> JsonObject:
         phase, action = params["phase"], params.get("action_type", "")
-        data: dict[str, Any] = {}
+        data: JsonObject = {}
         if phase == "snapshot":
             self._before = dict(self.values)
             data = {"snapshot": {"kind": "simulated", "state": dict(self.values)}}
@@ -99,21 +100,21 @@ class SimulatedFleet:
 
     def __init__(self) -> None:
         self.hosts: dict[str, SimulatedHost] = {}
-        self.commands: dict[str, tuple[str, dict[str, Any]]] = {}
-        self.answers: dict[str, dict[str, Any]] = {}
+        self.commands: dict[str, tuple[str, JsonObject]] = {}
+        self.answers: dict[str, JsonObject] = {}
         self.asked: list[tuple[str, float, Callable[[float], None]]] = []  # reports that are due: of whom, since when
 
     def inventory(self, root: Root) -> Inventory:
         return Inventory(host.member() for host in self.hosts.values())
 
     def send(
-        self, root: Root, agent_id: str, kind: str, params: dict[str, Any], *, timeout: int, expiry: float, by: str
+        self, root: Root, agent_id: str, kind: str, params: JsonObject, *, timeout: int, expiry: float, by: str
     ) -> str:
         command_id = new_id()
         self.commands[command_id] = (agent_id, params)
         return command_id
 
-    def answer(self, root: Root, agent_id: str, command_id: str) -> dict[str, Any] | None:
+    def answer(self, root: Root, agent_id: str, command_id: str) -> JsonObject | None:
         return self.answers.get(command_id)
 
     def knows(self, root: Root, subject: str) -> bool:
@@ -122,16 +123,16 @@ class SimulatedFleet:
     def recall(self, root: Root, agent_id: str, command_id: str) -> bool:
         return self.commands.pop(command_id, None) is not None
 
-    def doubtful(self, node: LiveNode, subject: str) -> bool:
+    def doubtful(self, node: Node, subject: str) -> bool:
         return False
 
-    def recheck(self, node: LiveNode, subject: str, done: Callable[[float], None]) -> None:
+    def recheck(self, node: Node, subject: str, done: Callable[[float], None]) -> None:
         self.asked.append((subject, node.clock.now(), done))
 
     def reported(self) -> None:
         """Hosts that are not silent have reported what they were asked for."""
         silent = {host.subject for host in self.hosts.values() if host.silent}
-        asked, self.asked = self.asked, [one for one in self.asked if one[0] in silent]
+        asked, self.asked = self.asked, [request for request in self.asked if request[0] in silent]
         for subject, at, done in asked:
             if subject not in silent:
                 done(at)
@@ -143,7 +144,7 @@ class SimulatedFleet:
 
 
 @contextmanager
-def empty_store(live: LiveNode, clock: VirtualClock, config: Configuration) -> Iterator[Node]:
+def empty_store(live: Node, clock: VirtualClock, config: Configuration) -> Iterator[Node]:
     """A node of its own over a store in memory that is made as a new one is made. Both are gone afterwards."""
     database = ZODB.DB(DemoStorage(), pool_size=2)
     node = Node({"": database}, Components("rehearsal"), name="rehearsal", clock=clock, config=config)
@@ -167,7 +168,7 @@ class Rehearsal:
         self.approval_expiry_s = float(node.config["approvals"]["expiry_s"])
         self.fleet = SimulatedFleet()
         self.windows: list[ActiveWindow] = []
-        self.expectations: list[dict[str, Any]] = []
+        self.expectations: list[Expectation] = []
         node.registry.registerUtility(self.fleet, IFleetAccess)
         node.registry.registerUtility(self._windows, IWindowSource, "rehearsal")
         node.registry.registerUtility(HealApproval(), IApprovalKind, "heal")
@@ -197,7 +198,7 @@ class Rehearsal:
         self.node.transact(_write_rule, rule_id, fields, level, self.clock.now())
         self.engine.refreshed_at = float("-inf")
 
-    def depend(self, *entries: dict[str, Any]) -> None:
+    def depend(self, *entries: JsonObject) -> None:
         self.node.transact(lambda root: healing_of(root)["dependencies"].declare(list(entries), "api"))
 
     # -- letting it play
@@ -242,25 +243,23 @@ class Rehearsal:
     # -- looking
 
     @property
-    def entries(self) -> list[dict[str, Any]]:
+    def entries(self) -> list[JsonObject]:
         """What the ledger holds, oldest first."""
         return self.node.transact(_entries)
 
     def outcomes(self, rule_id: str | None = None) -> list[str]:
         """Of all entries, or of one rule's, oldest first."""
-        found = [entry for entry in self.entries if rule_id in (None, entry["rule_id"])]
-        return [entry["outcome"] or entry["state"] for entry in found]
+        entries = [entry for entry in self.entries if rule_id in (None, entry["rule_id"])]
+        return [entry["outcome"] or entry["state"] for entry in entries]
 
     def expect(self, check: str, expected: Any, actual: Any) -> None:
-        self.expectations.append(
-            {"check": check, "expected": expected, "actual": actual, "passed": bool(expected == actual)}
-        )
+        self.expectations.append(Expectation(check, expected, copy(actual)))  # lists grow with the scenario
 
     def expect_sound_ledger(self) -> None:
         """What holds after every scenario: each event has one outcome, the hash chain is whole, and it would show a
         change of any entry."""
-        open_ones = [entry["id"] for entry in self.entries if entry["state"] != "final"]
-        self.expect("every entry is final", [], open_ones)
+        open_ids = [entry["id"] for entry in self.entries if entry["state"] != "final"]
+        self.expect("every entry is final", [], open_ids)
         self.expect("the hash chain is whole", True, self.node.transact(_verdict))
         rows = self.node.transact(_chained)
         self.expect("no two links of the chain are the same", len(rows), len({row["hash"] for row in rows}))
@@ -268,7 +267,7 @@ class Rehearsal:
         self.expect("the chain shows a change of any entry", [], unseen)
 
 
-def _forged(rows: list[dict[str, Any]], at: int) -> list[dict[str, Any]]:
+def _forged(rows: list[JsonObject], at: int) -> list[JsonObject]:
     """The chain with another outcome in one entry."""
     return [*rows[:at], {**rows[at], "outcome": f"not {rows[at]['outcome']}"}, *rows[at + 1 :]]
 
@@ -276,13 +275,13 @@ def _forged(rows: list[dict[str, Any]], at: int) -> list[dict[str, Any]]:
 # -- transactions on the store of the rehearsal ------------------------------------------------------------------------
 
 
-def _write_rule(root: Root, rule_id: str, fields: dict[str, Any], level: str, now: float) -> None:
+def _write_rule(root: Root, rule_id: str, fields: JsonObject, level: str, now: float) -> None:
     put_rule(root, rule_id, fields, source="api", now=now)
     state = healing_of(root)["trust"][rule_id]
     state.trust = state.trust._replace(current_level=level)
 
 
-def _entries(root: Root) -> list[dict[str, Any]]:
+def _entries(root: Root) -> list[JsonObject]:
     ledger = healing_of(root)["ledger"]
     return [ledger.record(entry_id) for entry_id in ledger.entries]
 
@@ -297,5 +296,5 @@ def _verdict(root: Root) -> bool:
     return healing_of(root)["ledger"].verdict(b"").valid
 
 
-def _chained(root: Root) -> list[dict[str, Any]]:
+def _chained(root: Root) -> list[JsonObject]:
     return [dict(row) for row in healing_of(root)["ledger"].chained()]

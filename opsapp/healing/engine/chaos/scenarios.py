@@ -13,7 +13,7 @@ from opsapp.approvals.engine import expire
 from opsapp.healing.logic.windows import ActiveWindow
 from opsapp.healing.resources import healing_of
 
-from .rehearsal import Rehearsal, SimulatedHost
+from .rehearsal import Rehearsal, SimulatedHost, Values
 
 WEB_DOWN = 'container.chaos-web.state == "exited"'
 UNIT_DOWN = 'service.chaos.state == "failed"'
@@ -33,15 +33,15 @@ class Scenario(NamedTuple):
     play: Callable[[Rehearsal], None]
 
 
-def _running(values: dict[str, Any]) -> None:
+def _running(values: Values) -> None:
     values["container.chaos-web.state"] = "running"
 
 
-def _active(values: dict[str, Any]) -> None:
+def _active(values: Values) -> None:
     values["service.chaos.state"] = "active"
 
 
-def _well(values: dict[str, Any]) -> None:
+def _well(values: Values) -> None:
     values["chaos_down"] = 0
 
 
@@ -70,7 +70,7 @@ def dependency_cascade_suppression(on: Rehearsal) -> None:
     )
     on.rule("chaos-down", "chaos_down == 1", "clear_cache")
 
-    def mend_all(_: dict[str, Any]) -> None:
+    def mend_all(_: Values) -> None:
         for host in hosts.values():
             _well(host.values)
 
@@ -83,11 +83,11 @@ def dependency_cascade_suppression(on: Rehearsal) -> None:
         on.run(1)
     on.finish()
     entries = on.entries
-    found = {entry["target"]: entry["outcome"] for entry in entries}
+    outcomes = {entry["target"]: entry["outcome"] for entry in entries}
     on.expect(
         "only the root cause is healed",
         {"chaos-db": "verified", "chaos-app": "suppressed", "chaos-cache": "suppressed"},
-        found,
+        outcomes,
     )
     on.expect("nothing is done on dependants", [], hosts["chaos-app"].did + hosts["chaos-cache"].did)
     named = [entry["reason"].startswith("root cause chaos-db") for entry in entries if entry["outcome"] == "suppressed"]
@@ -127,11 +127,11 @@ def site_connectivity_isolation(on: Rehearsal) -> None:
     for host in (till, far, isp):
         host.values["chaos_down"] = 1
     on.finish()
-    found = {entry["target"]: entry["outcome"] for entry in on.entries}
+    outcomes = {entry["target"]: entry["outcome"] for entry in on.entries}
     on.expect(
         "the external target only notifies, its site is left alone, another site is healed",
         {"chaos-isp": "notified", "chaos-till": "suppressed", "chaos-far": "verified"},
-        found,
+        outcomes,
     )
     on.expect("nothing is done at the site", [], isp.did + till.did)
 
@@ -266,7 +266,8 @@ def manual_fix_race(on: Rehearsal) -> None:
 
 
 def _suggestions(root: Any, rule_id: str) -> list[str]:
-    return [one["category"] for one in healing_of(root)["suggestions"].active() if one["rule_id"] == rule_id]
+    active = healing_of(root)["suggestions"].active()
+    return [suggestion["category"] for suggestion in active if suggestion["rule_id"] == rule_id]
 
 
 def _scenario(play: Callable[[Rehearsal], None], description: str, inject: str, real: str) -> tuple[str, Scenario]:
