@@ -20,7 +20,7 @@ LONGEST_S = 366 * 86400.0
 _WALL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?")
 
 
-class Plan(NamedTuple):
+class WindowPlan(NamedTuple):
     """A window as plain values. `scope` None: everything; `forced`: switched on by hand, from and until; what began at
     or before `void_until` was ended early."""
 
@@ -39,7 +39,7 @@ class Plan(NamedTuple):
     void_until: float = 0.0
 
 
-class Span(NamedTuple):
+class Occurrence(NamedTuple):
     start: float
     end: float
 
@@ -47,8 +47,8 @@ class Span(NamedTuple):
 class Active(NamedTuple):
     """A window that is on."""
 
-    plan: Plan
-    span: Span
+    plan: WindowPlan
+    span: Occurrence
 
 
 def read_wall(text: str) -> datetime:
@@ -79,25 +79,25 @@ def wrong_span(length: float) -> str | None:
     return "must be at most a year after start" if length > LONGEST_S else None
 
 
-def current(plan: Plan, now: float) -> Span | None:
+def current(plan: WindowPlan, now: float) -> Occurrence | None:
     """The occurrence that is on now; of several the one that ends last."""
     spans = [span for span in _begun(plan, now) if span.start <= now < span.end]
     return max(spans, key=lambda span: span.end, default=None)
 
 
-def _begun(plan: Plan, now: float) -> Iterator[Span]:
+def _begun(plan: WindowPlan, now: float) -> Iterator[Occurrence]:
     if plan.forced is not None:
-        yield Span(*plan.forced)
+        yield Occurrence(*plan.forced)
     if not plan.enabled:
         return
     if plan.start > plan.void_until:
-        yield Span(plan.start, plan.end)
+        yield Occurrence(plan.start, plan.end)
     tick = _last_tick(plan, now) if plan.cron else None
     if tick is not None and tick > plan.void_until:
-        yield Span(tick, tick + plan.length)
+        yield Occurrence(tick, tick + plan.length)
 
 
-def _last_tick(plan: Plan, now: float) -> float | None:
+def _last_tick(plan: WindowPlan, now: float) -> float | None:
     """The last tick that may still last. Looked for nearby first, so that a tick a minute does not cost a walk through
     all of them."""
     earliest = max(plan.start, now - plan.length)
@@ -112,28 +112,28 @@ def _last_tick(plan: Plan, now: float) -> float | None:
         back *= 16
 
 
-def following(plan: Plan, now: float) -> Span | None:
+def following(plan: WindowPlan, now: float) -> Occurrence | None:
     """The next occurrence that has not begun."""
     if not plan.enabled:
         return None
     if plan.start > now:
-        return Span(plan.start, plan.end)
+        return Occurrence(plan.start, plan.end)
     if not plan.cron:
         return None
     tick = cron.next_time(plan.cron, plan.zone, now)
-    return Span(tick, tick + plan.length)
+    return Occurrence(tick, tick + plan.length)
 
 
-def steady_until(plan: Plan, now: float) -> float:
+def steady_until(plan: WindowPlan, now: float) -> float:
     """Until when nothing changes by itself about whether this window is on."""
     on, to_come = current(plan, now), following(plan, now)
     ends = [span for span in (on and on.end, to_come and to_come.start) if span is not None]
     return min(ends, default=float("inf"))
 
 
-def active(plans: Iterable[Plan], now: float) -> list[Active]:
+def active(plans: Iterable[WindowPlan], now: float) -> list[Active]:
     return [Active(plan, span) for plan in plans if (span := current(plan, now)) is not None]
 
 
-def covers(plan: Plan, ids: Iterable[str]) -> bool:
+def covers(plan: WindowPlan, ids: Iterable[str]) -> bool:
     return plan.scope is None or not plan.scope.isdisjoint(ids)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.maintenance import logic
-from opsapp.maintenance.logic import HEALING, MAINTENANCE, Plan
+from opsapp.maintenance.logic import HEALING, MAINTENANCE, WindowPlan
 from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import readable
 from opsapp.tree.damage import Damage
@@ -45,15 +46,15 @@ class Window(Record):
     url = "/api/maintenance/{window_id}"
     family = MAINTENANCE
 
-    def __init__(self, fields: dict[str, Any], source: str):
+    def __init__(self, fields: JsonObject, source: str):
         self.fields = fields
         self.source = source
         self.forced: tuple[float, float] | None = None
         self.void_until = 0.0
 
-    def plan(self, zone: str) -> Plan:
+    def plan(self, zone: str) -> WindowPlan:
         fields = self.fields
-        return Plan(
+        return WindowPlan(
             id=self.__name__,
             family=MAINTENANCE,
             name=fields["name"],
@@ -69,7 +70,7 @@ class Window(Record):
             void_until=self.void_until,
         )
 
-    def change(self, fields: dict[str, Any]) -> None:
+    def change(self, fields: JsonObject) -> None:
         """New fields; a window that is moved forgets what was done to it by hand."""
         if any(fields[name] != self.fields[name] for name in TIMES):
             self.forced, self.void_until = None, 0.0
@@ -88,7 +89,7 @@ class Window(Record):
             raise Conflict("This window is not active.", code="not_active")
         self.forced, self.void_until = None, now
 
-    def plain(self, now: float, zone: str) -> dict[str, Any]:
+    def plain(self, now: float, zone: str) -> JsonObject:
         plan = self.plan(zone)
         on = logic.current(plan, now)
         near = on or logic.following(plan, now)
@@ -109,12 +110,12 @@ class HealingWindow(Record):
     url = "/api/healing/maintenance/{window_id}"
     family = HEALING
 
-    def __init__(self, fields: dict[str, Any]):
+    def __init__(self, fields: JsonObject):
         self.fields = fields
 
-    def plan(self, zone: str) -> Plan:
+    def plan(self, zone: str) -> WindowPlan:
         fields = self.fields
-        return Plan(
+        return WindowPlan(
             id=self.__name__,
             family=HEALING,
             name=fields["reason"],
@@ -130,7 +131,7 @@ class HealingWindow(Record):
             raise Conflict("This window has ended already.", code="not_active")
         self.fields = {**self.fields, "expires_at": now}
 
-    def plain(self, now: float) -> dict[str, Any]:
+    def plain(self, now: float) -> JsonObject:
         fields = self.fields
         return {
             "id": self.__name__,
@@ -164,7 +165,7 @@ def windows_of(root: Root) -> Windows:
     return root["api"]["maintenance"]
 
 
-def plans_of(root: Root) -> list[Plan]:
+def plans_of(root: Root) -> list[WindowPlan]:
     """Every window as the transaction behind `root` sees it. A tree from before this room was made has none."""
     store, zone = root["api"].get("maintenance"), zone_of(root)
     return [] if store is None else [window.plan(zone) for _, window in readable(store, KIND)]

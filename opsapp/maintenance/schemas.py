@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from opsapp.lib import cron
 from opsapp.lib.durations import seconds
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.web.fields import Body, Paging, choice, flag, list_of, name_text, number, text, whole
 
 from . import logic
@@ -31,7 +30,7 @@ def _span_problem(value: str) -> str | None:
     return None if 0 < span <= LONGEST_SPAN_S else "must be more than nothing and at most a year"
 
 
-def _wrong_end(sound: dict[str, Any]) -> dict[str, str]:
+def _wrong_end(sound: JsonObject) -> dict[str, str]:
     """By the clock on the wall; what a change of the clock makes of it, the service's zone says."""
     both = "start" in sound and "end" in sound
     said = logic.wrong_span(logic.length_of(sound["start"], sound["end"])) if both else None
@@ -80,7 +79,7 @@ class WindowDone(WindowRecord):
     status = choice("created", "updated", "activated", "deactivated")
 
 
-class Status(Body):
+class WindowEnded(Body):
     status = choice("deleted", "ended")
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from pyramid.request import Request
 
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.damage import Damage
 from opsapp.web import api
 from opsapp.web.fields import Paging
@@ -15,7 +16,7 @@ from . import schemas
 from .engine import healing_windows, windows
 from .resources import HealingWindow, HealingWindows, Window, Windows, zone_of
 
-UNREAD: dict[str, Any] = {
+UNREAD: JsonObject = {
     "start": "",
     "end": "",
     "recurring": None,
@@ -31,7 +32,7 @@ UNREAD: dict[str, Any] = {
 }
 
 
-def plain(request: Request, window: Window, **more: Any) -> dict[str, Any]:
+def plain(request: Request, window: Window, **more: Any) -> JsonObject:
     return {**window.plain(request.node.clock.now(), zone_of(request.root)), **more}
 
 
@@ -81,7 +82,7 @@ def update(context: Window, request: Request) -> Any:
     return plain(request, context, status="updated")
 
 
-@api.delete(Window, returns=schemas.Status, audit="window.delete")
+@api.delete(Window, returns=schemas.WindowEnded, audit="window.delete")
 def delete(context: Window, request: Request) -> Any:
     """The window is gone."""
     request.audit("window.delete", context.__name__, before=context.fields)
@@ -128,7 +129,7 @@ def healing_window(context: HealingWindow, request: Request) -> Any:
     return context.plain(request.node.clock.now())
 
 
-@api.delete(HealingWindow, returns=schemas.Status, audit="healing.window.end")
+@api.delete(HealingWindow, returns=schemas.WindowEnded, audit="healing.window.end")
 def end_window(context: HealingWindow, request: Request) -> Any:
     """Ends the window early."""
     windows.end_healing(request.root, context)

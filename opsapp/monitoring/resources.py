@@ -14,6 +14,7 @@ from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
 from opsapp.lib.ids import new_id, new_token
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.monitoring.logic.state import Standing
 from opsapp.tree.folder import Facet, Folder, Record, add_facet
@@ -65,7 +66,7 @@ class Monitor(Record):
     url = "/api/monitoring/endpoints/{monitor_id}"
     loads_with = ("state",)
 
-    def __init__(self, settings: dict[str, Any], series: int, now: float):
+    def __init__(self, settings: JsonObject, series: int, now: float):
         self.settings = settings
         self.series = series
         self.revision = 1
@@ -77,7 +78,7 @@ class Monitor(Record):
     def id(self) -> str:
         return self.__name__
 
-    def change(self, settings: dict[str, Any], now: float) -> None:
+    def change(self, settings: JsonObject, now: float) -> None:
         """New settings; a monitor that is switched off or on starts afresh."""
         switched = settings["enabled"] != self.settings["enabled"]
         moved = any(settings[name] != self.settings[name] for name in ("type", "url"))
@@ -92,7 +93,7 @@ class Monitor(Record):
 class Update(Persistent):
     """What somebody said of an incident: a record of its own, so that the next one does not write it again."""
 
-    def __init__(self, note: dict[str, Any]):
+    def __init__(self, note: JsonObject):
         self.note = note
 
 
@@ -101,7 +102,7 @@ class Incident(Record):
 
     url = "/api/monitoring/incidents/{incident_id}"
     closed_because = ""  # it ended for this reason, and not because the monitor came back
-    _within: tuple[dict[str, Any], ...] = ()
+    _within: tuple[JsonObject, ...] = ()
     _updates: IOBTree | None = None  # number -> Update, from the first one on
 
     def __init__(self, monitor_id: str, monitor_name: str, tags: list[str], cause: str, now: float):
@@ -113,7 +114,7 @@ class Incident(Record):
         self.cause = cause
         self.acknowledged_by: str | None = None
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: JsonObject) -> None:
         """Of a version that kept its updates in the incident itself, too."""
         if "updates" in state:
             state = {**state, "_within": state["updates"]}
@@ -121,14 +122,14 @@ class Incident(Record):
         super().__setstate__(state)
 
     @property
-    def updates(self) -> list[dict[str, Any]]:
+    def updates(self) -> list[JsonObject]:
         """What people said of it, oldest first."""
         return self.updates_between(0, self.count_updates())
 
     def count_updates(self) -> int:
         return len(self._within) if self._updates is None else (self._updates.maxKey() + 1 if self._updates else 0)
 
-    def updates_between(self, first: int, last: int) -> list[dict[str, Any]]:
+    def updates_between(self, first: int, last: int) -> list[JsonObject]:
         """Those with these numbers, `last` left out."""
         if self._updates is None:
             return list(self._within[first:last])
@@ -151,16 +152,16 @@ class Incident(Record):
         self.acknowledged_by = user
         self.add_update(user, "acknowledged", note, now)
 
-    def add_update(self, user: str, stage: str, message: str, now: float) -> dict[str, Any]:
+    def add_update(self, user: str, stage: str, message: str, now: float) -> JsonObject:
         note = {"time": int(now), "user": user, "stage": stage, "message": message}
         self.part_updates()[self.count_updates()] = Update(note)
         return note
 
-    def record(self, now: float) -> dict[str, Any]:
+    def record(self, now: float) -> JsonObject:
         """As the API shows it."""
         return self.summary(now) | {"updates": self.updates}
 
-    def summary(self, now: float) -> dict[str, Any]:
+    def summary(self, now: float) -> JsonObject:
         """The same without what people said."""
         until = int(now) if self.resolved is None else self.resolved
         return {
@@ -269,7 +270,7 @@ def incidents_of(root: Root) -> Incidents:
     return root["api"]["monitoring"]["incidents"]
 
 
-def add_monitor(root: Root, settings: dict[str, Any], series: int, now: float) -> Monitor:
+def add_monitor(root: Root, settings: JsonObject, series: int, now: float) -> Monitor:
     monitor = Monitor(settings, series, now)
     monitors_of(root)[new_id()] = monitor
     if monitor.push_token:

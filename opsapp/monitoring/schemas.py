@@ -6,6 +6,7 @@ from typing import Any
 
 import colander
 
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.logic.history import RANGE_H, RESOLUTION_S
 from opsapp.monitoring.logic.score import GRADES as GRADE_BOUNDS
 from opsapp.monitoring.logic.settings import METHODS, problems
@@ -94,22 +95,22 @@ class NewMonitor(MonitorSettings):
     """A monitor that is made: what its type needs must be there. (A change is judged over the stored record.)"""
 
     @staticmethod
-    def across(sound: dict[str, Any]) -> dict[str, str]:
+    def across(sound: JsonObject) -> dict[str, str]:
         if "type" in sound or "url" in sound:
             return problems(sound)
         return {"url": "is required for every type but push", **problems(sound)}
 
 
-class Created(Body):
+class MonitorCreated(Body):
     id = ID
     status = choice("created")
 
 
-class Updated(Body):
+class MonitorUpdated(Body):
     status = choice("updated")
 
 
-class Deleted(Body):
+class MonitorDeleted(Body):
     status = choice("deleted")
 
 
@@ -216,7 +217,7 @@ class HistoryRange(Paging):
     resolution = whole(*RESOLUTION_S, default=300)
 
 
-class HistoryPoint(Body):
+class ResponsePoint(Body):
     time = whole()
     status = choice(*STATUSES)
     response_time_ms = whole(null=True)

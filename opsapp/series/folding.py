@@ -23,13 +23,13 @@ from opsapp.series.rollup import DAY, FINE, HOUR, NOTHING, Rollup, roll_up
 log = logging.getLogger(__name__)
 
 
-class Damage:
+class CorruptChunks:
     """How often this process met packed data that it could not read."""
 
     met = 0
 
 
-damage = Damage()
+damage = CorruptChunks()
 OBSERVATIONS = 200_000  # folded in one transaction at most
 SHARDS = 4  # compacted in one transaction at most
 MERGE_GRACE = 600_000  # ms after its end an hour waits for batches of other nodes

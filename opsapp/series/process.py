@@ -11,7 +11,7 @@ from opsapp.series.history import history_root
 from opsapp.series.journal import Journal
 from opsapp.series.live import Live
 from opsapp.series.numbers import Numbers
-from opsapp.series.reading import Reading
+from opsapp.series.reading import HistoryReader
 from opsapp.series.recent import Recent
 
 
@@ -22,9 +22,9 @@ class Series:
         self.recent = Recent(self.journal.key)
         self.numbers = Numbers(transact)
 
-    def reading(self, root) -> Reading:
+    def reading(self, root) -> HistoryReader:
         """Reads of the history as the transaction behind `root` sees it. Stays inside that transaction."""
-        return Reading(history_root(root), self.recent)
+        return HistoryReader(history_root(root), self.recent)
 
     def flush(self, root) -> int:
         """Transaction function: the journal's queued batches; settle with the answer once it is committed."""

@@ -18,7 +18,7 @@ from opsapp.series.sketch import EMPTY
 FEW = 16  # series for which hourly roll-ups are read one by one; summaries hold all series of a span
 
 
-class Reading:
+class HistoryReader:
     """What was measured, as the snapshot behind `mapping` (a history root) has it."""
 
     def __init__(self, mapping, recent: Recent):

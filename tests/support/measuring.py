@@ -2,7 +2,7 @@
 
 from opsapp.series import folding
 from opsapp.series.journal import Journal
-from opsapp.series.reading import Reading
+from opsapp.series.reading import HistoryReader
 from opsapp.series.recent import Recent
 from opsapp.series.rollup import DAY
 
@@ -39,7 +39,7 @@ class Measuring:
 
     def read(self, fn):
         """`fn(reading)`, with what this process remembers of the journal."""
-        return self.stores.measured(lambda mapping: fn(Reading(mapping, self.recent)))
+        return self.stores.measured(lambda mapping: fn(HistoryReader(mapping, self.recent)))
 
     def totals(self, start, end, numbers):
         """As the reading gives them; asked for a few series and for many it says the same."""

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from opsapp.maintenance import logic
-from opsapp.maintenance.logic import MAINTENANCE, Plan, Span
+from opsapp.maintenance.logic import MAINTENANCE, Occurrence, WindowPlan
 
 BERLIN = "Europe/Berlin"
 
@@ -20,7 +20,7 @@ def at(text, zone=BERLIN, fold=0):
 def plan(start, end, recurring=None, zone=BERLIN, **more):
     times = {"start": logic.instant(start, zone), "end": logic.instant(end, zone)}
     about = {"id": "w", "family": MAINTENANCE, "name": "w", "scope": None, "effect": "disabled"}
-    return Plan(**about, **times, cron=recurring, length=logic.length_of(start, end), zone=zone)._replace(**more)
+    return WindowPlan(**about, **times, cron=recurring, length=logic.length_of(start, end), zone=zone)._replace(**more)
 
 
 ONCE = plan("2026-01-10T22:00:00", "2026-01-11T02:00:00")
@@ -57,13 +57,13 @@ def test_once(now, on):
     ],
 )
 def test_every_night(now, span):
-    assert logic.current(NIGHTLY, at(now)) == (span and Span(at(span[0]), at(span[1])))
+    assert logic.current(NIGHTLY, at(now)) == (span and Occurrence(at(span[0]), at(span[1])))
 
 
 def test_a_start_in_the_hour_that_the_clocks_skip_is_when_they_jump():
     window = plan("2026-01-10T02:30", "2026-01-10T03:30", "30 2 * * *")
     found = logic.following(window, at("2026-03-29T01:00"))
-    assert found == Span(at("2026-03-29T03:00"), at("2026-03-29T03:00") + 3600)
+    assert found == Occurrence(at("2026-03-29T03:00"), at("2026-03-29T03:00") + 3600)
     assert logic.instant("2026-03-29T02:30", BERLIN) == at("2026-03-29T03:00")
 
 
@@ -71,14 +71,14 @@ def test_a_start_in_the_hour_that_comes_twice_is_the_first():
     window = plan("2026-01-10T02:30", "2026-01-10T03:00", "30 2 * * *")
     first, second = at("2026-10-25T02:30"), at("2026-10-25T02:30", fold=1)
     assert second - first == 3600
-    assert logic.following(window, at("2026-10-25T00:00")) == Span(first, first + 1800)
+    assert logic.following(window, at("2026-10-25T00:00")) == Occurrence(first, first + 1800)
     assert logic.current(window, second + 60) is None
     assert logic.following(window, second).start == at("2026-10-26T02:30")
 
 
 def test_the_29th_of_february_waits_for_its_year():
     window = plan("2024-02-29T01:00", "2024-02-29T02:00", "0 1 29 2 *")
-    assert logic.following(window, at("2026-03-01T00:00")) == Span(at("2028-02-29T01:00"), at("2028-02-29T02:00"))
+    assert logic.following(window, at("2026-03-01T00:00")) == Occurrence(at("2028-02-29T01:00"), at("2028-02-29T02:00"))
 
 
 def test_ticks_before_the_start_do_not_count_and_the_start_need_not_be_one():
@@ -86,7 +86,7 @@ def test_ticks_before_the_start_do_not_count_and_the_start_need_not_be_one():
     assert logic.current(window, at("2026-01-10T12:05")) is None
     assert logic.current(window, at("2026-01-10T12:20")) is not None
     assert logic.current(window, at("2026-01-10T12:50")) is None
-    assert logic.current(window, at("2026-01-10T13:29")) == Span(at("2026-01-10T13:00"), at("2026-01-10T13:30"))
+    assert logic.current(window, at("2026-01-10T13:29")) == Occurrence(at("2026-01-10T13:00"), at("2026-01-10T13:30"))
 
 
 def test_occurrences_may_overlap_and_the_last_end_counts():
@@ -107,14 +107,14 @@ def test_hands():
     assert logic.current(ONCE._replace(void_until=now), now) is None
     assert logic.current(NIGHTLY._replace(void_until=now), at("2026-01-11T22:30")) is not None
     forced = ONCE._replace(enabled=False, forced=(now, now + 60))
-    assert logic.current(forced, now + 30) == Span(now, now + 60)
+    assert logic.current(forced, now + 30) == Occurrence(now, now + 60)
     assert logic.current(forced, now + 60) is None
     assert logic.current(ONCE._replace(enabled=False), now) is None
     assert logic.following(NIGHTLY._replace(enabled=False), now) is None
 
 
 def test_what_comes_next():
-    assert logic.following(ONCE, at("2026-01-10T00:00")) == Span(ONCE.start, ONCE.end)
+    assert logic.following(ONCE, at("2026-01-10T00:00")) == Occurrence(ONCE.start, ONCE.end)
     assert logic.following(ONCE, at("2026-01-10T23:00")) is None
     assert logic.steady_until(ONCE, at("2026-01-10T00:00")) == ONCE.start
     assert logic.steady_until(ONCE, at("2026-01-10T23:00")) == ONCE.end

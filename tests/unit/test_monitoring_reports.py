@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opsapp.monitoring.logic import history, score, statuspage
+from opsapp.monitoring.logic.statuspage import PublicMonitor, PublicWindow
 from opsapp.monitoring.logic.uptime import Spent, percent, shown, sla, uptime
 
 NOW = 1_700_000_123
@@ -97,30 +98,30 @@ def components(uptime_percent=None, p95=None, days=None, degraded_ms=None):
 class TestScore:
     def test_all_good_is_100_with_the_documented_weights(self):
         found = score.monitor_score("m", "web", components(100.0, 20.0, 60.0))
-        assert (found["monitor_id"], found["name"], found["score"], found["grade"]) == ("m", "web", 100.0, "A")
-        assert [each["weight"] for each in found["components"].values()] == [60, 25, 15]
-        assert set(found["components"]["uptime"]) == {"score", "weight", "value", "detail"}
+        assert (found.monitor_id, found.name, found.score, found.grade) == ("m", "web", 100.0, "A")
+        assert [part.weight for part in found.components.values()] == [60, 25, 15]
+        assert set(found.document()["components"]["uptime"]) == {"score", "weight", "value", "detail"}
 
     def test_weights_are_rescaled_over_what_is_known(self):
         found = score.monitor_score("m", "web", components(95.0, 20.0))
-        assert [each["weight"] for each in found["components"].values()] == [70.6, 29.4, 0]
-        assert found["score"] == 29.4
-        assert found["grade"] == "F"
+        assert [part.weight for part in found.components.values()] == [70.6, 29.4, 0]
+        assert found.score == 29.4
+        assert found.grade == "F"
 
     def test_nothing_known_is_no_score(self):
         found = score.monitor_score("m", "web", components())
-        assert (found["score"], found["grade"]) == (None, None)
+        assert (found.score, found.grade) == (None, None)
 
     @pytest.mark.parametrize(("days", "wanted"), [(-1.0, 0), (0.0, 0), (15.0, 50.0), (90.0, 100.0)])
     def test_certificates(self, days, wanted):
-        assert score.certificate_component(days)["score"] == wanted
-        assert (score.certificate_component(days)["detail"] == "expired") is (days <= 0)
+        assert score.certificate_component(days).score == wanted
+        assert (score.certificate_component(days).detail == "expired") is (days <= 0)
 
     @pytest.mark.parametrize(
         ("p95", "limit", "wanted"), [(500, None, 100.0), (4000, None, 0), (2250, None, 50.0), (100, 200, 100.0)]
     )
     def test_response_times_are_judged_by_the_monitors_own_limit(self, p95, limit, wanted):
-        assert score.response_component(p95, limit)["score"] == wanted
+        assert score.response_component(p95, limit).score == wanted
 
     @pytest.mark.parametrize(("value", "grade"), [(100, "A"), (90, "A"), (89.9, "B"), (75, "C"), (60, "D"), (0, "F")])
     def test_grades(self, value, grade):
@@ -184,8 +185,8 @@ class TestStatusPage:
         }
 
     def test_the_document_names_no_url_cause_or_user(self):
-        monitors = [{"id": "m1", "name": "Web", "status": "up", "url": "http://10.0.0.7/", "days": {}}]
-        window = {"name": "w", "start": 1, "end": 2, "active": True, "monitors": ["Web"], "created_by": "otto"}
+        monitors = [PublicMonitor("m1", "Web", "up", {})]
+        window = PublicWindow("w", 1, 2, True, ["Web"])
         found = statuspage.document(monitors, [self.record()], [window], NOW)
         assert "10.0.0.7" not in repr(found)
         assert "otto" not in repr(found)
@@ -196,14 +197,8 @@ class TestStatusPage:
         ]
 
     def test_days_are_90_and_null_without_data(self):
-        monitors = [
-            {
-                "id": "m1",
-                "name": "Web",
-                "status": "up",
-                "days": {TODAY: (75, 25), TODAY - 1: (100, 0), TODAY - 90: (0, 99)},
-            }
-        ]
+        days = {TODAY: (75, 25), TODAY - 1: (100, 0), TODAY - 90: (0, 99)}
+        monitors = [PublicMonitor("m1", "Web", "up", days)]
         (web,) = statuspage.document(monitors, [self.record()], [], NOW)["monitors"]
         assert len(web["days"]) == 90
         assert [day["uptime"] for day in web["days"]] == [None] * 88 + [100.0, 75.0]
@@ -212,10 +207,7 @@ class TestStatusPage:
         assert web["uptime_90d"] == 87.5
 
     def test_open_incidents_are_active_and_last_until_today(self):
-        monitors = [
-            {"id": "m1", "name": "Web", "status": "down", "days": {}},
-            {"id": "m2", "name": "B", "status": "up", "days": {}},
-        ]
+        monitors = [PublicMonitor("m1", "Web", "down", {}), PublicMonitor("m2", "B", "up", {})]
         found = statuspage.document(monitors, [self.record(resolved=None, status="open")], [], NOW)
         assert [each["id"] for each in found["active_incidents"]] == ["i1"]
         assert [day["incidents"] for day in found["monitors"][0]["days"]] == [0] * 86 + [1] * 4

@@ -63,7 +63,7 @@ class Fleet:
 
 def _check(node: Node, monitor_id: str, done: Callable[[float], None]) -> None:
     try:
-        done(request_check(node, monitor_id)["time"])
+        done(request_check(node, monitor_id).time)
     except Problem as problem:
         log.warning("monitor not checked again monitor=%s: %s", monitor_id, problem)
 

@@ -5,10 +5,10 @@ In a transaction: `active_windows`, `upcoming`, `silent`, `healing_windows`. On 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 from opsapp.maintenance.interfaces import IScopeKind
-from opsapp.maintenance.logic import HEALING, MAINTENANCE, Active, Span, active, covers, current, following
+from opsapp.maintenance.logic import HEALING, MAINTENANCE, Active, active, covers, current, following
 from opsapp.maintenance.resources import HealingWindow, plans_of, windows_of
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
@@ -29,16 +29,24 @@ def healing_windows(root: Root, now: float) -> list[HealingWindow]:
     return [one for one in windows_of(root).of_family(HealingWindow) if one.fields["expires_at"] > now]
 
 
-def upcoming(root: Root, now: float, within_s: float) -> list[dict[str, Any]]:
-    """Maintenance that is on or begins soon, earliest first: {name, start, end, active, scope}; scope None: all."""
-    found = []
+class UpcomingWindow(NamedTuple):
+    name: str
+    start: int
+    end: int
+    active: bool
+    scope: frozenset[str] | None  # None: everything
+
+
+def upcoming(root: Root, now: float, within_s: float) -> list[UpcomingWindow]:
+    """Maintenance that is on or begins soon, earliest first."""
+    windows = []
     for plan in plans_of(root):
         on = current(plan, now)
-        span: Span | None = on or following(plan, now)
-        if plan.family == MAINTENANCE and span is not None and span.start <= now + within_s:
-            about = {"name": plan.name, "start": int(span.start), "end": int(span.end)}
-            found.append({**about, "active": on is not None, "scope": plan.scope})
-    return sorted(found, key=lambda each: (each["start"], each["name"]))
+        occurrence = on or following(plan, now)
+        if plan.family == MAINTENANCE and occurrence is not None and occurrence.start <= now + within_s:
+            start, end = int(occurrence.start), int(occurrence.end)
+            windows.append(UpcomingWindow(plan.name, start, end, on is not None, plan.scope))
+    return sorted(windows, key=lambda window: (window.start, window.name))
 
 
 def silent(root: Root, target: str, now: float) -> bool:

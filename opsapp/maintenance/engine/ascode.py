@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from typing import Any
 
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.maintenance.interfaces import IScopeKind
 from opsapp.maintenance.resources import Window, windows_of
@@ -67,20 +67,20 @@ def stored(node: Node, root: Root) -> Iterator[Stored]:
         yield Stored(window.__name__, {**fields, "scope": called.names(fields["scope"])}, window.source == "api")
 
 
-def complete(node: Node, root: Root, given: dict[str, Any], _present: dict[str, Any] | None) -> dict[str, Any]:
+def complete(node: Node, root: Root, given: JsonObject, _present: JsonObject | None) -> JsonObject:
     called, fields = Called(node, root), windows.fields_of(given)
     return {**fields, "scope": called.names(called.ids(fields["scope"]))}
 
 
-def shown(fields: dict[str, Any]) -> dict[str, Any]:
+def shown(fields: JsonObject) -> JsonObject:
     return fields
 
 
-def create(node: Node, root: Root, fields: dict[str, Any]) -> str:
+def create(node: Node, root: Root, fields: JsonObject) -> str:
     return windows.create(root, _with_ids(node, root, fields), BY).__name__
 
 
-def update(node: Node, root: Root, each: str, fields: dict[str, Any]) -> None:
+def update(node: Node, root: Root, each: str, fields: JsonObject) -> None:
     windows.change(root, windows_of(root)[each], _with_ids(node, root, fields))
 
 
@@ -88,5 +88,5 @@ def delete(_node: Node, root: Root, each: str) -> None:
     windows.delete(root, windows_of(root)[each])
 
 
-def _with_ids(node: Node, root: Root, fields: dict[str, Any]) -> dict[str, Any]:
+def _with_ids(node: Node, root: Root, fields: JsonObject) -> JsonObject:
     return {**fields, "scope": Called(node, root).ids(fields["scope"])}

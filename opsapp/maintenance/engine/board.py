@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from zope.interface import Interface
 
-from opsapp.maintenance.logic import HEALING, Active, Plan, current, steady_until
+from opsapp.maintenance.logic import HEALING, Active, WindowPlan, current, steady_until
 from opsapp.maintenance.resources import KIND, HealingWindow, windows_of, zone_of
 from opsapp.runtime.events import Event, emit
 from opsapp.runtime.node import node_of
@@ -37,19 +37,19 @@ class IBoard(Interface):
 class _Active(NamedTuple):
     """Which windows are on from a time until another, as long as the plans are the same."""
 
-    of: dict[str, Plan]
+    of: dict[str, WindowPlan]
     since: float
     until: float
     windows: tuple[Active, ...]
 
 
-class Board(Projection[Plan]):
+class Board(Projection[WindowPlan]):
     kind = KIND
 
     def __init__(self, node: Node):
         super().__init__(node.clock)
         self.node = node
-        self.plans: dict[str, Plan] = {}  # replaced whole, never changed
+        self.plans: dict[str, WindowPlan] = {}  # replaced whole, never changed
         self._zone = ""
         self._active = _Active({}, 0.0, 0.0, ())
         self._covered: tuple[tuple[Active, ...], Callable[[str], bool]] = ((), _nothing)
@@ -61,7 +61,7 @@ class Board(Projection[Plan]):
         store = root["api"].get("maintenance")  # a tree from before this room was made has none
         return () if store is None else names_of(root, store.tree, self.kind)
 
-    def read(self, root: Root, item_id: str) -> Plan | None:
+    def read(self, root: Root, item_id: str) -> WindowPlan | None:
         window = windows_of(root).get(item_id)
         return None if window is None else load(window).plan(zone_of(root))
 
@@ -72,7 +72,7 @@ class Board(Projection[Plan]):
         plan = self.plans.get(item_id)
         return plan.name if plan else ""
 
-    def apply(self, items: Mapping[str, Plan | None]) -> None:
+    def apply(self, items: Mapping[str, WindowPlan | None]) -> None:
         plans = {**self.plans, **items}
         self.plans = {each: plan for each, plan in plans.items() if plan is not None}
         self.node.wake(WAKE)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from opsapp.lib.durations import seconds
 from opsapp.lib.ids import new_id
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.maintenance import logic
 from opsapp.maintenance.interfaces import IScopeKind, IWindowEnded
@@ -25,14 +26,14 @@ GIVEN = ("name", "start", "end", "recurring", "scope", "autonomy_override", "ena
 CONFIG = "config"
 
 
-def create(root: Root, given: Mapping[str, Any], by: str) -> Window:
+def create(root: Root, given: JsonObject, by: str) -> Window:
     """`given` as the schema makes it. Invalid: it ends before it begins, or covers what there is not."""
     fields = fields_of(given)
     refuse_wrong(fields, zone_of(root), _missing(root, fields["scope"]))
     return _add(root, fields, by, "api")
 
 
-def _add(root: Root, fields: dict[str, Any], by: str, source: str) -> Window:
+def _add(root: Root, fields: JsonObject, by: str, source: str) -> Window:
     now = node_of(root).clock.now()
     window = Window({**fields, "created_by": by, "created_at": now}, source)
     windows_of(root)[new_id()] = window
@@ -40,7 +41,7 @@ def _add(root: Root, fields: dict[str, Any], by: str, source: str) -> Window:
     return window
 
 
-def change(root: Root, window: Window, given: Mapping[str, Any]) -> None:
+def change(root: Root, window: Window, given: JsonObject) -> None:
     """What is given over what is stored. What it covered already may be gone by now."""
     fields = {**window.fields, **fields_of(given)}
     fresh = [each for each in fields["scope"] if each not in window.fields["scope"]]
@@ -48,7 +49,7 @@ def change(root: Root, window: Window, given: Mapping[str, Any]) -> None:
     _put(root, window, fields, "api")
 
 
-def _put(root: Root, window: Window, fields: dict[str, Any], source: str) -> None:
+def _put(root: Root, window: Window, fields: JsonObject, source: str) -> None:
     if fields != window.fields or source != window.source:
         window.change(fields)
         window.source = source
@@ -70,7 +71,7 @@ def delete(root: Root, window: Window) -> None:
     del windows_of(root)[window.__name__]
 
 
-def open_healing(root: Root, given: Mapping[str, Any], by: str) -> HealingWindow:
+def open_healing(root: Root, given: JsonObject, by: str) -> HealingWindow:
     now, name = node_of(root).clock.now(), new_id()
     about = {"created_by": by, "created_at": now, "expires_at": now + seconds(given["duration"])}
     windows_of(root)[name] = HealingWindow({**given, **about})
@@ -84,13 +85,13 @@ def end_healing(root: Root, window: HealingWindow) -> None:
     _tell(root, window, "ended")
 
 
-def fields_of(given: Mapping[str, Any]) -> dict[str, Any]:
+def fields_of(given: JsonObject) -> JsonObject:
     """In one form whether it came from JSON, YAML or a schema's default."""
     found = {name: given[name] for name in GIVEN if name in given}
     return found | ({"scope": list(given["scope"])} if "scope" in given else {})
 
 
-def refuse_wrong(fields: Mapping[str, Any], zone: str, missing: Iterable[str] = ()) -> None:
+def refuse_wrong(fields: JsonObject, zone: str, missing: Iterable[str] = ()) -> None:
     """What no single field shows."""
     wrong = wrong_scope(missing)
     length = logic.instant(fields["end"], zone) - logic.instant(fields["start"], zone)
@@ -105,7 +106,7 @@ def wrong_scope(missing: Iterable[str]) -> dict[str, str]:
     return {"scope": "no such monitor or agent: " + ", ".join(missing)} if missing else {}
 
 
-def unknown_in(root: Root, given: Mapping[str, Any], before: Iterable[str] = ()) -> dict[str, str]:
+def unknown_in(root: Root, given: JsonObject, before: Iterable[str] = ()) -> dict[str, str]:
     """What is wrong with the scope that is given, but for what it covered already."""
     return wrong_scope(_missing(root, [each for each in given.get("scope", ()) if each not in before]))
 
@@ -130,7 +131,7 @@ def _tell(root: Root, window: Any, change: str) -> None:
             ended(root, node.clock.now())
 
 
-def declare(root: Root, config: Mapping[str, Any]) -> None:
+def declare(root: Root, config: JsonObject) -> None:
     """Applier: the windows of the YAML, by name. One that the API has changed stays changed; one that is in the file no
     more goes. A scope may name what was deleted since: that must not keep the service from starting."""
     wanted = {given["name"]: given for given in config["maintenance"]["windows"]}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from opsapp.lib.addresses import public, restored
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.monitoring.logic.settings import MonitoringSettings, problems
 from opsapp.monitoring.logic.settings import complete as with_defaults
@@ -22,7 +22,7 @@ def stored(_node: Node, root: Root) -> Iterator[Stored]:
         yield Stored(monitor.id, dict(monitor.settings))
 
 
-def complete(node: Node, _root: Root, given: dict[str, Any], present: dict[str, Any] | None) -> dict[str, Any]:
+def complete(node: Node, _root: Root, given: JsonObject, present: JsonObject | None) -> JsonObject:
     fields = with_defaults(given, node.config[MonitoringSettings].defaults)
     fields = {name: restored(value, (present or {}).get(name), name) for name, value in fields.items()}
     wrong = problems(fields)
@@ -34,11 +34,11 @@ def complete(node: Node, _root: Root, given: dict[str, Any], present: dict[str, 
 shown = public
 
 
-def create(node: Node, root: Root, fields: dict[str, Any]) -> str:
+def create(node: Node, root: Root, fields: JsonObject) -> str:
     return changes.create(root, fields, node.series.numbers.take()[0], node.clock.now())
 
 
-def update(node: Node, root: Root, each: str, fields: dict[str, Any]) -> None:
+def update(node: Node, root: Root, each: str, fields: JsonObject) -> None:
     changes.update(root, monitors_of(root)[each], fields, node.clock.now())
 
 

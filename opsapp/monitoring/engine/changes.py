@@ -9,6 +9,7 @@ from typing import Any
 
 from opsapp.agents.resources import agents_of
 from opsapp.lib.ids import new_token
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.monitoring.logic.settings import agent_of, problems
 from opsapp.monitoring.logic.state import Standing
@@ -21,14 +22,14 @@ from opsapp.tree.root import Root
 from . import telling
 
 
-def create(root: Root, settings: dict[str, Any], series: int, now: float) -> str:
+def create(root: Root, settings: JsonObject, series: int, now: float) -> str:
     check_agents(root, settings, {})
     monitor = add_monitor(root, settings, series, now)
     tell(root, monitor, "created", now)
     return monitor.id
 
 
-def update(root: Root, monitor: Monitor, changes: dict[str, Any], now: float) -> None:
+def update(root: Root, monitor: Monitor, changes: JsonObject, now: float) -> None:
     """Settings over those that are stored; what does not fit together then is refused."""
     wrong = misfits(root, monitor, changes)
     if wrong:
@@ -105,18 +106,18 @@ def tell_incident(root: Root, incident: Incident, change: str, now: float, **mor
     events.emit(root, "incident", incident.summary(now) | {"change": change} | more)
 
 
-def misfits(root: Root, monitor: Monitor, given: dict[str, Any]) -> dict[str, str]:
+def misfits(root: Root, monitor: Monitor, given: JsonObject) -> dict[str, str]:
     """What does not fit together once this is written over what is stored."""
     return unknown_agents(root, given, monitor.settings) | problems(monitor.settings | given)
 
 
-def check_agents(root: Root, settings: dict[str, Any], before: dict[str, Any]) -> None:
+def check_agents(root: Root, settings: JsonObject, before: JsonObject) -> None:
     wrong = unknown_agents(root, settings, before)
     if wrong:
         raise Invalid(wrong)
 
 
-def unknown_agents(root: Root, settings: dict[str, Any], before: dict[str, Any]) -> dict[str, str]:
+def unknown_agents(root: Root, settings: JsonObject, before: JsonObject) -> dict[str, str]:
     """Agents that a monitor newly names must exist; one that is gone since does not hinder other changes."""
     agents = agents_of(root)
     wrong = {}

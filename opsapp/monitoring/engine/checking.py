@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import gevent
 
@@ -251,11 +251,16 @@ class Checker:
         return verdict
 
 
-def request_check(node: Node, monitor_id: str) -> dict[str, Any]:
-    """On the hub of an engine node: a fresh check, begun after this call, and its result. Healing re-measures with it.
+class FreshCheck(NamedTuple):
+    """A check that began, at `time`, after it was asked for."""
 
-    `{status, ok, response_time_ms, cert_days, detail, time}`; `ok` None: it could not be looked at.
-    """
+    status: str
+    time: float
+    outcome: Outcome
+
+
+def request_check(node: Node, monitor_id: str) -> FreshCheck:
+    """On the hub of an engine node. Healing measures with it again."""
     watch = watch_of(node)
     if watch.checker is None:
         raise Unavailable("This node makes no checks.", retry_after=5)
@@ -264,14 +269,7 @@ def request_check(node: Node, monitor_id: str) -> dict[str, Any]:
         raise NotFound("There is no such monitor.")
     began = node.clock.now()
     outcome, _ = watch.checker.check(entry)
-    return {
-        "status": entry.standing.status,
-        "ok": None if outcome is None else outcome.ok,
-        "response_time_ms": None if outcome is None else outcome.response_time_ms,
-        "cert_days": None if outcome is None else outcome.certificate_days,
-        "detail": "" if outcome is None else outcome.detail,
-        "time": began,
-    }
+    return FreshCheck(entry.standing.status, began, outcome or Outcome(None))
 
 
 def start(node: Node) -> None:

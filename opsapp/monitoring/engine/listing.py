@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.engine.register import Entry
 from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.logic.settings import complete, for_viewers, searched
@@ -17,7 +18,7 @@ UNKNOWN_AGE_S = 1.0
 COUNTING = {"up", "down", "degraded"}
 DAY_MS = 86_400_000
 
-UNREAD: dict[str, Any] = {
+UNREAD: JsonObject = {
     "status": "unknown",
     "response_time_ms": None,
     "last_check": None,
@@ -33,7 +34,7 @@ UNREAD: dict[str, Any] = {
 }
 
 
-def page(node: Node, root: Root, query: dict[str, Any], *, secrets: bool) -> tuple[list[dict[str, Any]], int]:
+def page(node: Node, root: Root, query: JsonObject, *, secrets: bool) -> tuple[list[JsonObject], int]:
     """One page of records, ordered by name, and how many there are."""
     now = node.clock.now()
     words, tag, status = query["q"].casefold().split(), query["tag"], query["status"]
@@ -55,7 +56,7 @@ def page(node: Node, root: Root, query: dict[str, Any], *, secrets: bool) -> tup
     return shown + lost[after:][:room], len(found) + len(lost)
 
 
-def unread(node: Node) -> list[dict[str, Any]]:
+def unread(node: Node) -> list[JsonObject]:
     """Monitors that this node has never been able to read: all but the id and the reason are placeholders."""
     register = watch_of(node).register
     settings = complete({"type": "http", "url": "", "enabled": False})
@@ -68,20 +69,20 @@ def _holds(entry: Entry, words: list[str]) -> bool:
     return all(word in text for word in words)
 
 
-def cut(found: list[Any], query: dict[str, Any]) -> list[Any]:
+def cut(found: list[Any], query: JsonObject) -> list[Any]:
     """The page that was asked for."""
     limit = len(found) if query["limit"] is None else query["limit"]
     return found[query["offset"] : query["offset"] + limit]
 
 
-def one(node: Node, root: Root, monitor_id: str, *, secrets: bool) -> dict[str, Any]:
+def one(node: Node, root: Root, monitor_id: str, *, secrets: bool) -> JsonObject:
     entry = watch_of(node).entry(root, monitor_id)
     now = node.clock.now()
     measure_uptime(node, root, [entry], now)
     return record(node, entry, now, secrets=secrets)
 
 
-def record(node: Node, entry: Entry, now: float, *, secrets: bool) -> dict[str, Any]:
+def record(node: Node, entry: Entry, now: float, *, secrets: bool) -> JsonObject:
     """All of a monitor; without `secrets` what a viewer may see."""
     live = node.series.live.get(entry.subject)
     status = current_status(node, entry, now)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound
 from opsapp.monitoring.engine.listing import cut
 from opsapp.monitoring.logic.settings import for_viewers, searched
@@ -12,7 +11,7 @@ from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
 
 
-def page(then: Root, query: dict[str, Any], secrets: bool) -> tuple[list[dict[str, Any]], int]:
+def page(then: Root, query: JsonObject, secrets: bool) -> tuple[list[JsonObject], int]:
     """One page of records, ordered by name, and how many there were."""
     words, tag, status = query["q"].casefold().split(), query["tag"], query["status"]
 
@@ -30,14 +29,14 @@ def page(then: Root, query: dict[str, Any], secrets: bool) -> tuple[list[dict[st
     return [record(monitor, secrets=secrets) for monitor in cut(found, query)], len(found)
 
 
-def one(then: Root, monitor_id: str, secrets: bool) -> dict[str, Any]:
+def one(then: Root, monitor_id: str, secrets: bool) -> JsonObject:
     monitor = monitors_of(then).get(monitor_id)
     if monitor is None:
         raise NotFound("There was no such monitor at that time.")
     return record(monitor, secrets=secrets)
 
 
-def record(monitor: Monitor, *, secrets: bool) -> dict[str, Any]:
+def record(monitor: Monitor, *, secrets: bool) -> JsonObject:
     """The status is the one that was stored then."""
     state = monitor.state
     whole = {

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.maintenance.engine import upcoming
 from opsapp.monitoring.engine import listing
 from opsapp.monitoring.engine.register import Entry, by_name
 from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.interfaces import IRootCauses
 from opsapp.monitoring.logic import statuspage
+from opsapp.monitoring.logic.statuspage import PublicMonitor, PublicWindow
 from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.runtime.node import Node
 from opsapp.runtime.projection import readable
@@ -19,7 +19,7 @@ from opsapp.tree.root import Root
 TAG = "public"
 
 
-def status_document(node: Node, root: Root) -> dict[str, Any]:
+def status_document(node: Node, root: Root) -> JsonObject:
     now = node.clock.now()
     entries = [entry for entry in watch_of(node).entries(root).values() if TAG in entry.settings.tags]
     names = {entry.id: entry.name for entry in entries}
@@ -31,27 +31,29 @@ def status_document(node: Node, root: Root) -> dict[str, Any]:
     )
 
 
-def status_document_at(node: Node, root: Root, at: int, *, everything: bool) -> dict[str, Any]:
+def status_document_at(node: Node, root: Root, at: int, *, everything: bool) -> JsonObject:
     """The same as it was when the second `at` ended: what the tree said then, and what was measured until then. Who is
     not signed in sees only what is public now: what was taken from the page since is not shown again."""
     public = {entry.id for entry in watch_of(node).entries(root).values() if TAG in entry.settings.tags}
-    components, incidents, windows = node.transact_at(at, _published_then, node, at, None if everything else public)
-    for component in components:
-        component["days"] = _days_until(node, root, component.pop("series"), at)
+    components, series, incidents, windows = node.transact_at(
+        at, _published_then, node, at, None if everything else public
+    )
+    days = {monitor_id: _days_until(node, root, number, at) for monitor_id, number in series.items()}
+    components = [component._replace(days=days[component.id]) for component in components]
     return statuspage.document(components, incidents, windows, at)
 
 
-def _published_then(then: Root, node: Node, at: int, only: set[str] | None) -> tuple[list[dict[str, Any]], ...]:
-    """Over the tree of that time; `only` these monitors."""
-    published = [each for _, each in readable(monitors_of(then), "monitor") if TAG in each.settings["tags"]]
+def _published_then(
+    then: Root, node: Node, at: int, only: set[str] | None
+) -> tuple[list[PublicMonitor], dict[str, int], list[JsonObject], list[PublicWindow]]:
+    """Over the tree of that time; `only` these monitors. Their days are not read yet: those are in these series."""
+    published = [monitor for _, monitor in readable(monitors_of(then), "monitor") if TAG in monitor.settings["tags"]]
     published = [monitor for monitor in published if only is None or monitor.id in only]
     published.sort(key=lambda monitor: (monitor.settings["name"].casefold(), monitor.id))
     names = {monitor.id: monitor.settings["name"] for monitor in published}
-    components = [
-        {"id": each.id, "name": names[each.id], "status": each.state.status, "series": each.series}
-        for each in published
-    ]
-    return components, _incidents(then, names, at), _windows(node, then, names, at)
+    components = [PublicMonitor(monitor.id, names[monitor.id], monitor.state.status, {}) for monitor in published]
+    series = {monitor.id: monitor.series for monitor in published}
+    return components, series, _incidents(then, names, at), _windows(node, then, names, at)
 
 
 def _days_until(node: Node, root: Root, series: int, at: int) -> dict[int, tuple[int, int]]:
@@ -66,14 +68,11 @@ def _days_until(node: Node, root: Root, series: int, at: int) -> dict[int, tuple
     return days
 
 
-def _components(node: Node, root: Root, entries: list[Entry], now: float) -> list[dict[str, Any]]:
+def _components(node: Node, root: Root, entries: list[Entry], now: float) -> list[PublicMonitor]:
     return [
-        {
-            "id": entry.id,
-            "name": entry.name,
-            "status": listing.current_status(node, entry, now),
-            "days": _days(node, root, entry.series, now),
-        }
+        PublicMonitor(
+            entry.id, entry.name, listing.current_status(node, entry, now), _days(node, root, entry.series, now)
+        )
         for entry in entries
     ]
 
@@ -81,11 +80,11 @@ def _components(node: Node, root: Root, entries: list[Entry], now: float) -> lis
 def _days(node: Node, root: Root, series: int, now: float) -> dict[int, tuple[int, int]]:
     """{day number: (ms up, ms down)} of the days that the page shows."""
     end = int(now * 1000) + 1
-    found = node.series.reading(root).daily(series, end - (statuspage.DAYS - 1) * DAY, end)
-    return {day: (each.up, each.down) for day, each in found.items()}
+    rollups = node.series.reading(root).daily(series, end - (statuspage.DAYS - 1) * DAY, end)
+    return {day: (rollup.up, rollup.down) for day, rollup in rollups.items()}
 
 
-def _incidents(root: Root, names: dict[str, str], now: float) -> list[dict[str, Any]]:
+def _incidents(root: Root, names: dict[str, str], now: float) -> list[JsonObject]:
     """Newest first, under the monitor's present name."""
     since = now - statuspage.DAYS * statuspage.DAY_S
     found = [
@@ -97,8 +96,8 @@ def _incidents(root: Root, names: dict[str, str], now: float) -> list[dict[str, 
 
 
 def _with_causes(
-    node: Node, root: Root, incidents: list[dict[str, Any]], published: set[str], now: float
-) -> list[dict[str, Any]]:
+    node: Node, root: Root, incidents: list[JsonObject], published: set[str], now: float
+) -> list[JsonObject]:
     """What an open incident comes from, where that is published too; the public hears of nothing else."""
     causes_of = node.registry.queryUtility(IRootCauses)
     suffering = {each["monitor_name"] for each in incidents if each["status"] == "open"}
@@ -109,13 +108,12 @@ def _with_causes(
     ]
 
 
-def _windows(node: Node, root: Root, names: dict[str, str], now: float) -> list[dict[str, Any]]:
+def _windows(node: Node, root: Root, names: dict[str, str], now: float) -> list[PublicWindow]:
     """Maintenance of what is published, on or to come; monitors by name, and none that is not published."""
     within = node.config["maintenance"]["announce_days"] * statuspage.DAY_S
     windows = []
     for window in upcoming(root, now, within):
-        scope = window.pop("scope")
-        covered = sorted(name for monitor_id, name in names.items() if scope is None or monitor_id in scope)
+        covered = [name for monitor_id, name in names.items() if window.scope is None or monitor_id in window.scope]
         if covered:
-            windows.append({**window, "monitors": covered})
+            windows.append(PublicWindow(window.name, window.start, window.end, window.active, sorted(covered)))
     return windows

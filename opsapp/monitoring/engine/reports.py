@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.engine.register import Entry, by_name
 from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.logic import score
@@ -20,14 +21,14 @@ from opsapp.tree.root import Root
 STATUSES = ("pending", *NAMES[1:])  # by status code; 0 is a check before the first verdict
 
 
-def history(node: Node, root: Root, series: int, hours: int, seconds: int) -> list[dict[str, Any]]:
+def history(node: Node, root: Root, series: int, hours: int, seconds: int) -> list[JsonObject]:
     """Points of the last `hours` in buckets of `seconds`, oldest first."""
     now = now_ms(node)
     found = node.series.reading(root).buckets(series, now - hours * HOUR, now + 1, seconds * 1000)
     return points(found, STATUSES)
 
 
-def sla_report(node: Node, root: Root, days: int, page: slice) -> tuple[list[dict[str, Any]], int]:
+def sla_report(node: Node, root: Root, days: int, page: slice) -> tuple[list[JsonObject], int]:
     """One entry a monitor, by name, and how many monitors there are. Only the page that was asked for is computed. The
     window begins on the full hour, and no earlier than the monitor."""
     now = now_ms(node)
@@ -49,12 +50,12 @@ def sla_report(node: Node, root: Root, days: int, page: slice) -> tuple[list[dic
     return rows, len(monitors)
 
 
-def health(node: Node, root: Root, monitor_id: str) -> dict[str, Any]:
+def health(node: Node, root: Root, monitor_id: str) -> JsonObject:
     entry = watch_of(node).entry(root, monitor_id)
-    return _scores(node, root, [entry])[0]
+    return _scores(node, root, [entry])[0].document()
 
 
-def health_of_all(node: Node, root: Root) -> dict[str, Any]:
+def health_of_all(node: Node, root: Root) -> JsonObject:
     return score.aggregate(_scores(node, root, sorted(watch_of(node).entries(root).values(), key=by_name)))
 
 
@@ -62,12 +63,12 @@ def now_ms(node: Node) -> int:
     return int(node.clock.now() * 1000)
 
 
-def _sla_figures(total: Rollup | None, window_ms: int, incidents: dict[str, list], monitor_id: str) -> dict[str, Any]:
+def _sla_figures(total: Rollup | None, window_ms: int, incidents: dict[str, list], monitor_id: str) -> JsonObject:
     spent, checks = (Spent(*total.spent), total.checks) if total else (Spent(), 0)
     return sla(spent, window_ms, checks, incidents.get(monitor_id, ()))
 
 
-def _scores(node: Node, root: Root, entries: list[Entry]) -> list[dict[str, Any]]:
+def _scores(node: Node, root: Root, entries: list[Entry]) -> list[score.Score]:
     now, numbers = now_ms(node), [entry.series for entry in entries]
     reading = node.series.reading(root)
     week = reading.totals(now - score.UPTIME_DAYS * DAY, now + 1, numbers)
@@ -75,7 +76,7 @@ def _scores(node: Node, root: Root, entries: list[Entry]) -> list[dict[str, Any]
     return [_score(node, entry, week.get(entry.series), day.get(entry.series)) for entry in entries]
 
 
-def _score(node: Node, entry: Entry, week: Rollup | None, day: Rollup | None) -> dict[str, Any]:
+def _score(node: Node, entry: Entry, week: Rollup | None, day: Rollup | None) -> score.Score:
     certificate: Any = node.series.live.value(entry.subject, "cert_days")
     components = {
         "uptime": score.uptime_component(uptime(Spent(*week.spent)) if week else None),

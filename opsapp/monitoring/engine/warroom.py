@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.engine import listing
 from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.interfaces import IWarRoomSection
@@ -15,7 +16,7 @@ SECTIONS = ("events", "suggested_automations", "dependencies", "heals")
 RELATED = 20
 
 
-def context(node: Node, root: Root, incident: Incident, *, secrets: bool) -> dict[str, Any]:
+def context(node: Node, root: Root, incident: Incident, *, secrets: bool) -> JsonObject:
     now = node.clock.now()
     record = incident.record(now)
     sections: dict[str, list[Any]] = {name: [] for name in SECTIONS}
@@ -35,7 +36,7 @@ def context(node: Node, root: Root, incident: Incident, *, secrets: bool) -> dic
     }
 
 
-def timeline(record: dict[str, Any], closed_because: str) -> list[dict[str, Any]]:
+def timeline(record: JsonObject, closed_because: str) -> list[JsonObject]:
     """What the incident itself knows: when it went down and came back, and what people said meanwhile."""
     name = record["monitor_name"]
     events = [{"time": record["started"], "kind": "down", "text": f"{name} is down: {record['cause']}"}]
@@ -49,7 +50,7 @@ def timeline(record: dict[str, Any], closed_because: str) -> list[dict[str, Any]
     return events
 
 
-def related(node: Node, entries: dict[str, Any], incident: Incident, now: float) -> list[dict[str, Any]]:
+def related(node: Node, entries: JsonObject, incident: Incident, now: float) -> list[JsonObject]:
     """Monitors that share a tag, most tags in common first."""
     tags = set(incident.tags)
     found = [

@@ -14,7 +14,7 @@ from opsapp.monitoring.engine.settling import Settling
 from opsapp.monitoring.logic.settings import MonitoringSettings
 from opsapp.monitoring.logic.state import CheckVerdict, Seen, hold, judge, steady
 from opsapp.runtime.node import Node
-from opsapp.series import CODES, NONE
+from opsapp.series import CODES, NONE, Value
 from opsapp.tree.root import Root
 from opsapp.wire.probing import Outcome
 
@@ -97,7 +97,7 @@ class Watch:
         self.node.series.journal.add(
             entry.series, int(now * 1000), None if value is None else round(value, 1), status, hold(entry.rules)
         )
-        live: dict[str, Any] = {"status": entry.standing.status, "last_check": int(now)}
+        live: dict[str, Value] = {"status": entry.standing.status, "last_check": int(now)}
         if value is not None:
             live["response_time_ms"] = value
         if outcome.certificate_days is not None:

@@ -11,7 +11,10 @@ Weights of the known components are scaled up to 100; with none known there is n
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from opsapp.lib.jsontypes import JsonObject
 
 WEIGHTS = {"uptime": 60, "response_time": 25, "certificate": 15}
 GRADES = ((90, "A"), (80, "B"), (70, "C"), (60, "D"), (0, "F"))
@@ -19,13 +22,35 @@ USUAL_MS = 1000.0
 UPTIME_DAYS = 7
 
 
-def uptime_component(percent: float | None) -> dict:
+class Component(NamedTuple):
+    """One part of a score; `weight` in percent of the whole."""
+
+    score: float | None
+    weight: float
+    value: float | None
+    detail: str
+
+
+class Score(NamedTuple):
+    """A monitor's score; `score` and `grade` are None where nothing is known."""
+
+    monitor_id: str
+    name: str
+    score: float | None
+    grade: str | None
+    components: dict[str, Component]
+
+    def document(self) -> JsonObject:
+        return self._asdict() | {"components": {name: part._asdict() for name, part in self.components.items()}}
+
+
+def uptime_component(percent: float | None) -> Component:
     if percent is None:
         return _component("uptime", None, None, "no check in the last 7 days")
     return _component("uptime", _ramp(percent, 95.0, 100.0), percent, f"{percent:g} % over 7 days")
 
 
-def response_component(p95_ms: float | None, degraded_ms: float | None) -> dict:
+def response_component(p95_ms: float | None, degraded_ms: float | None) -> Component:
     if p95_ms is None:
         return _component("response_time", None, None, "no answer in the last 24 hours")
     usual = degraded_ms or USUAL_MS
@@ -33,39 +58,35 @@ def response_component(p95_ms: float | None, degraded_ms: float | None) -> dict:
     return _component("response_time", score, p95_ms, f"95 % of checks within {p95_ms:g} ms")
 
 
-def certificate_component(days: float | None) -> dict:
+def certificate_component(days: float | None) -> Component:
     if days is None:
         return _component("certificate", None, None, "no certificate seen")
     detail = f"expires in {days:.1f} days" if days > 0 else "expired"
     return _component("certificate", _ramp(days, 0.0, 30.0), round(days, 1), detail)
 
 
-def monitor_score(monitor_id: str, name: str, components: dict) -> dict:
-    known = [each for each in components.values() if each["score"] is not None]
-    weights = sum(each["weight"] for each in known)
-    score = round(sum(each["score"] * each["weight"] for each in known) / weights, 1) if weights else None
-    scaled = {key: {**each, "weight": _scale(each, weights)} for key, each in components.items()}
-    return {"monitor_id": monitor_id, "name": name, "score": score, "grade": grade(score), "components": scaled}
+def monitor_score(monitor_id: str, name: str, components: dict[str, Component]) -> Score:
+    known = [(part.score, part.weight) for part in components.values() if part.score is not None]
+    weights = sum(weight for _, weight in known)
+    score = round(sum(score * weight for score, weight in known) / weights, 1) if weights else None
+    scaled = {key: part._replace(weight=_scale(part, weights)) for key, part in components.items()}
+    return Score(monitor_id, name, score, grade(score), scaled)
 
 
-def aggregate(scores: Iterable[dict]) -> dict:
+def aggregate(scores: Sequence[Score]) -> JsonObject:
     """Over all monitors, each counting the same; those without a score are counted as unknown."""
-    scores = list(scores)
-    known = [each for each in scores if each["score"] is not None]
-    total = _mean(each["score"] for each in known)
+    known = [score for score in scores if score.score is not None]
+    total = _mean(score.score for score in known)
     components = {}
     for key, weight in WEIGHTS.items():
-        parts = [each["components"][key] for each in known if each["components"][key]["score"] is not None]
-        components[key] = {
-            "score": _mean(part["score"] for part in parts),
-            "weight": weight,
-            "value": _mean(part["value"] for part in parts),
-            "detail": f"{len(parts)} of {len(scores)} monitors",
-        }
+        parts = [score.components[key] for score in known if score.components[key].score is not None]
+        detail = f"{len(parts)} of {len(scores)} monitors"
+        whole = Component(_mean(part.score for part in parts), weight, _mean(part.value for part in parts), detail)
+        components[key] = whole._asdict()
     return {
         "score": total,
         "grade": grade(total),
-        "monitors": [{key: each[key] for key in ("monitor_id", "name", "score", "grade")} for each in scores],
+        "monitors": [dict(zip(Score._fields[:4], score, strict=False)) for score in scores],
         "components": components,
         "unknown": len(scores) - len(known),
     }
@@ -75,19 +96,19 @@ def grade(score: float | None) -> str | None:
     return None if score is None else next(name for least, name in GRADES if score >= least)
 
 
-def _component(name: str, score: float | None, value: float | None, detail: str) -> dict:
-    return {"score": score, "weight": WEIGHTS[name], "value": value, "detail": detail}
+def _component(name: str, score: float | None, value: float | None, detail: str) -> Component:
+    return Component(score, WEIGHTS[name], value, detail)
 
 
-def _scale(component: dict, weights: int) -> float:
+def _scale(component: Component, weights: float) -> float:
     """What this component's share of the score is, in percent; 0 for an unknown one."""
-    return 0 if component["score"] is None else round(component["weight"] * 100 / weights, 1)
+    return 0 if component.score is None else round(component.weight * 100 / weights, 1)
 
 
 def _ramp(value: float, worst: float, best: float) -> float:
     return round(100 * min(1.0, max(0.0, (value - worst) / (best - worst))), 1)
 
 
-def _mean(values: Iterable[float]) -> float | None:
-    found = list(values)
-    return round(sum(found) / len(found), 1) if found else None
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return round(sum(known) / len(known), 1) if known else None

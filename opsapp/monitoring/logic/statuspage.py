@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
+from typing import NamedTuple
 
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.logic.uptime import percent
 
 DAYS = 90
@@ -17,15 +19,32 @@ STAGES = ("investigating", "identified", "monitoring", "resolved")
 OUT = ("paused", "pending")  # statuses that say nothing about the service
 
 
-def document(monitors: Sequence[dict], incidents: Sequence[dict], windows: Sequence[dict], now: int) -> dict:
-    """`monitors`: id, name, status, days {day number: (up ms, down ms)}; `incidents`: as the API has them, newest
-    first, of these monitors in the last 90 days; `windows`: maintenance that is on or to come."""
-    public = [incident(each) for each in incidents]
+class PublicMonitor(NamedTuple):
+    id: str
+    name: str
+    status: str
+    days: dict[int, tuple[int, int]]  # day number -> ms up, ms down
+
+
+class PublicWindow(NamedTuple):
+    name: str
+    start: int
+    end: int
+    active: bool
+    monitors: list[str]  # by name
+
+
+def document(
+    monitors: Sequence[PublicMonitor], incidents: Iterable[JsonObject], windows: Iterable[PublicWindow], now: int
+) -> JsonObject:
+    """`incidents`: as the API has them, newest first, of these monitors in the last 90 days; `windows`: maintenance
+    that is on or to come."""
+    public = [public_incident(record) for record in incidents]
     return {
-        "overall": overall([each["status"] for each in monitors]),
-        "monitors": [component(each, public, now) for each in monitors],
-        "active_incidents": [each for each in public if each["status"] == "open"],
-        "maintenance": [window(each) for each in windows],
+        "overall": overall([monitor.status for monitor in monitors]),
+        "monitors": [component(monitor, public, now) for monitor in monitors],
+        "active_incidents": [incident for incident in public if incident["status"] == "open"],
+        "maintenance": [window._asdict() for window in windows],
         "history": by_day(public),
         "generated_at": now - now % 5,
     }
@@ -49,21 +68,22 @@ def is_known(statuses: Iterable[str]) -> bool:
     return any(status not in (*OUT, "unknown") for status in statuses)
 
 
-def component(monitor: dict, incidents: Sequence[dict], now: int) -> dict:
-    own = [each for each in incidents if each["monitor_id"] == monitor["id"]]
-    days, today = monitor["days"], now // DAY_S
-    measured = [days[day] for day in range(today - DAYS + 1, today + 1) if day in days]
+def component(monitor: PublicMonitor, incidents: Sequence[JsonObject], now: int) -> JsonObject:
+    own = [incident for incident in incidents if incident["monitor_id"] == monitor.id]
+    today = now // DAY_S
+    numbers = range(today - DAYS + 1, today + 1)
+    measured = [monitor.days[day] for day in numbers if day in monitor.days]
     return {
-        "id": monitor["id"],
-        "name": monitor["name"],
-        "status": monitor["status"],
+        "id": monitor.id,
+        "name": monitor.name,
+        "status": monitor.status,
         "uptime_90d": percent(sum(up for up, _ in measured), sum(down for _, down in measured)),
         "incidents": own,
-        "days": [_day(day, days.get(day), own) for day in range(today - DAYS + 1, today + 1)],
+        "days": [_day(day, monitor.days.get(day), own) for day in numbers],
     }
 
 
-def incident(record: dict) -> dict:
+def public_incident(record: JsonObject) -> JsonObject:
     """What the public may know of an incident: no cause, no name, and no note of who took it up."""
     notes = (update for update in record.get("updates", ()) if update["stage"] in STAGES)
     updates = [{key: note[key] for key in ("time", "stage", "message")} for note in notes]
@@ -71,27 +91,23 @@ def incident(record: dict) -> dict:
     return {**{name: record.get(name) for name in names}, "updates": updates}
 
 
-def window(record: dict) -> dict:
-    return {name: record[name] for name in ("name", "start", "end", "active", "monitors")}
-
-
-def by_day(incidents: Sequence[dict]) -> list[dict]:
+def by_day(incidents: Iterable[JsonObject]) -> list[JsonObject]:
     """[{date, incidents}], newest day first; days without incidents are left out."""
-    days: dict[str, list] = {}
-    for each in incidents:
-        days.setdefault(date(each["started"] // DAY_S), []).append(each)
-    return [{"date": day, "incidents": found} for day, found in sorted(days.items(), reverse=True)]
+    days: dict[str, list[JsonObject]] = {}
+    for incident in incidents:
+        days.setdefault(date(incident["started"] // DAY_S), []).append(incident)
+    return [{"date": day, "incidents": those} for day, those in sorted(days.items(), reverse=True)]
 
 
 def date(day: int) -> str:
     return datetime.fromtimestamp(day * DAY_S, timezone.utc).date().isoformat()
 
 
-def _day(day: int, spent: tuple | None, incidents: Sequence[dict]) -> dict:
-    touching = [each for each in incidents if _touches(each, day)]
-    return {"date": date(day), "uptime": percent(*spent) if spent else None, "incidents": len(touching)}
+def _day(day: int, spent: tuple[int, int] | None, incidents: Iterable[JsonObject]) -> JsonObject:
+    touching = sum(_touches(incident, day) for incident in incidents)
+    return {"date": date(day), "uptime": percent(*spent) if spent else None, "incidents": touching}
 
 
-def _touches(each: dict, day: int) -> bool:
-    resolved = each["resolved"]
-    return each["started"] < (day + 1) * DAY_S and (resolved is None or resolved >= day * DAY_S)
+def _touches(incident: JsonObject, day: int) -> bool:
+    resolved = incident["resolved"]
+    return incident["started"] < (day + 1) * DAY_S and (resolved is None or resolved >= day * DAY_S)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pyramid.request import Request
 
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring import schemas
 from opsapp.monitoring.engine import changes, warroom
 from opsapp.monitoring.resources import Incident, Incidents
@@ -14,7 +13,7 @@ from opsapp.web.fields import Paging
 
 
 @api.get(Incidents, query=schemas.IncidentList, returns=[schemas.IncidentRecord])
-def list_incidents(context: Incidents, request: Request) -> list[dict[str, Any]]:
+def list_incidents(context: Incidents, request: Request) -> list[JsonObject]:
     """Newest first."""
     query = request.valid_query
     incidents, count = context.page(query["status"], query["monitor_id"], query["limit"], query["offset"])
@@ -23,7 +22,7 @@ def list_incidents(context: Incidents, request: Request) -> list[dict[str, Any]]
 
 
 @api.get(Incident, returns=schemas.IncidentRecord)
-def get_incident(context: Incident, request: Request) -> dict[str, Any]:
+def get_incident(context: Incident, request: Request) -> JsonObject:
     """One incident with its updates."""
     return request.shown(context.record(request.node.clock.now()))
 
@@ -31,7 +30,7 @@ def get_incident(context: Incident, request: Request) -> dict[str, Any]:
 @api.act(
     Incident, "acknowledge", body=schemas.Acknowledgement, returns=schemas.Acknowledged, audit="incident.acknowledge"
 )
-def acknowledge(context: Incident, request: Request) -> dict[str, Any]:
+def acknowledge(context: Incident, request: Request) -> JsonObject:
     """Says that somebody looks after it."""
     note, user = request.valid_body["note"], request.caller.name
     changes.acknowledge(request.root, context, user, note, request.node.clock.now())
@@ -40,7 +39,7 @@ def acknowledge(context: Incident, request: Request) -> dict[str, Any]:
 
 
 @api.get(Incident, "updates", query=Paging, returns=[schemas.IncidentNote])
-def list_updates(context: Incident, request: Request) -> list[dict[str, Any]]:
+def list_updates(context: Incident, request: Request) -> list[JsonObject]:
     """What people said of it, oldest first."""
     count, first = context.count_updates(), request.valid_query["offset"]
     limit = request.valid_query["limit"]
@@ -49,7 +48,7 @@ def list_updates(context: Incident, request: Request) -> list[dict[str, Any]]:
 
 
 @api.create(Incident, "updates", body=schemas.IncidentUpdate, returns=schemas.UpdateAdded, audit="incident.update")
-def add_update(context: Incident, request: Request) -> dict[str, Any]:
+def add_update(context: Incident, request: Request) -> JsonObject:
     """A message about it, for the status page too."""
     body, now = request.valid_body, request.node.clock.now()
     changes.add_update(request.root, context, request.caller.name, body["stage"], body["message"], now)
@@ -58,6 +57,6 @@ def add_update(context: Incident, request: Request) -> dict[str, Any]:
 
 
 @api.get(Incident, "war-room", returns=schemas.WarRoom)  # fmt: skip
-def war_room(context: Incident, request: Request) -> dict[str, Any]:
+def war_room(context: Incident, request: Request) -> JsonObject:
     """All that bears on an incident, in one answer."""
     return request.shown(warroom.context(request.node, request.root, context, secrets=request.may_edit))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pyramid.request import Request
 
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound
 from opsapp.monitoring import schemas
 from opsapp.monitoring.engine import changes, listing, past, pushes
@@ -17,7 +16,7 @@ from opsapp.web.fields import AsOf
 
 
 @api.get(Monitors, query=schemas.MonitorList, returns=[schemas.MonitorRecord])
-def list_monitors(context: Monitors, request: Request) -> list[dict[str, Any]]:
+def list_monitors(context: Monitors, request: Request) -> list[JsonObject]:
     """Answered from memory, however many there are; as of a time, from the tree of that time."""
     query, secrets = request.valid_query, request.may_edit
     if query["as_of"] is not None:
@@ -32,10 +31,10 @@ def list_monitors(context: Monitors, request: Request) -> list[dict[str, Any]]:
     Monitors,
     body=schemas.NewMonitor,
     also=lambda monitors, request, sound: changes.unknown_agents(request.root, sound, {}),
-    returns=schemas.Created,
+    returns=schemas.MonitorCreated,
     audit="monitor.create",
 )
-def create_monitor(context: Monitors, request: Request) -> dict[str, Any]:
+def create_monitor(context: Monitors, request: Request) -> JsonObject:
     """A new monitor."""
     node = request.node
     settings = complete(request.valid_body, node.config[MonitoringSettings].defaults)
@@ -45,7 +44,7 @@ def create_monitor(context: Monitors, request: Request) -> dict[str, Any]:
 
 
 @api.get(Monitor, query=AsOf, returns=schemas.MonitorRecord)
-def get_monitor(context: Monitor, request: Request) -> dict[str, Any]:
+def get_monitor(context: Monitor, request: Request) -> JsonObject:
     """One monitor."""
     at = request.valid_query["as_of"]
     if at is not None:
@@ -59,10 +58,10 @@ def get_monitor(context: Monitor, request: Request) -> dict[str, Any]:
     also=lambda monitor, request, sound: changes.misfits(request.root, monitor, sound),
     stored=lambda monitor: monitor.settings,
     read_only=schemas.READ_ONLY,
-    returns=schemas.Updated,
+    returns=schemas.MonitorUpdated,
     audit="monitor.update",
 )
-def update_monitor(context: Monitor, request: Request) -> dict[str, Any]:
+def update_monitor(context: Monitor, request: Request) -> JsonObject:
     """Changes what is given, and leaves the rest."""
     before = context.settings
     changes.update(request.root, context, request.valid_body, request.node.clock.now())
@@ -70,8 +69,8 @@ def update_monitor(context: Monitor, request: Request) -> dict[str, Any]:
     return {"status": "updated"}
 
 
-@api.delete(Monitor, role="admin", returns=schemas.Deleted, audit="monitor.delete")
-def delete_monitor(context: Monitor, request: Request) -> dict[str, Any]:
+@api.delete(Monitor, role="admin", returns=schemas.MonitorDeleted, audit="monitor.delete")
+def delete_monitor(context: Monitor, request: Request) -> JsonObject:
     """The monitor is gone with its history."""
     changes.delete(request.root, context, request.node.clock.now())
     request.audit("monitor.delete", context.id, before=context.settings)
@@ -80,7 +79,7 @@ def delete_monitor(context: Monitor, request: Request) -> dict[str, Any]:
 
 @api.get(PushAddress, role="public", body=RAW, returns=schemas.PushTaken, audit=False)
 @api.act(PushAddress, role="public", body=RAW, returns=schemas.PushTaken, audit=False)
-def take_push(context: PushAddress, request: Request) -> dict[str, Any]:
+def take_push(context: PushAddress, request: Request) -> JsonObject:
     """The address is the secret; what is sent with it does not matter."""
     if context.monitor_id is None:
         raise NotFound("There is nothing here.")

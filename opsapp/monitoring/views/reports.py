@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pyramid.request import Request
 
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring import schemas
 from opsapp.monitoring.engine import publishing, reports
 from opsapp.monitoring.resources import Monitor, Monitoring
@@ -14,8 +13,8 @@ from opsapp.web.fields import AsOf
 from opsapp.web.paging import page_of, slice_of
 
 
-@api.get(Monitor, "history", query=schemas.HistoryRange, returns=[schemas.HistoryPoint])
-def history(context: Monitor, request: Request) -> list[dict[str, Any]]:
+@api.get(Monitor, "history", query=schemas.HistoryRange, returns=[schemas.ResponsePoint])
+def history(context: Monitor, request: Request) -> list[JsonObject]:
     """Status and response times per bucket; one without checks is left out."""
     query = request.valid_query
     found = reports.history(request.node, request.root, context.series, query["range_h"], query["resolution"])
@@ -23,7 +22,7 @@ def history(context: Monitor, request: Request) -> list[dict[str, Any]]:
 
 
 @api.get(Monitoring, "sla", query=schemas.SlaWindow, returns=[schemas.SlaEntry])
-def sla(context: Monitoring, request: Request) -> list[dict[str, Any]]:
+def sla(context: Monitoring, request: Request) -> list[JsonObject]:
     """Uptime, downtime and incidents of each monitor over so many days."""
     rows, count = reports.sla_report(request.node, request.root, request.valid_query["days"], slice_of(request))
     request.response.headers["X-Total-Count"] = str(count)
@@ -31,19 +30,19 @@ def sla(context: Monitoring, request: Request) -> list[dict[str, Any]]:
 
 
 @api.get(Monitoring, "health-score", returns=schemas.AggregateScore)
-def health_score(context: Monitoring, request: Request) -> dict[str, Any]:
+def health_score(context: Monitoring, request: Request) -> JsonObject:
     """One score for all monitors, and each one's."""
     return reports.health_of_all(request.node, request.root)
 
 
 @api.get(Monitor, "health-score", returns=schemas.MonitorScore)
-def monitor_health_score(context: Monitor, request: Request) -> dict[str, Any]:
+def monitor_health_score(context: Monitor, request: Request) -> JsonObject:
     """The score of one monitor, and what it is made of."""
     return reports.health(request.node, request.root, context.id)
 
 
 @api.get(Monitoring, "status-page", role="public", query=AsOf, returns=schemas.StatusDocument)
-def status_page(context: Monitoring, request: Request) -> dict[str, Any]:
+def status_page(context: Monitoring, request: Request) -> JsonObject:
     """What the public status page says."""
     at = request.valid_query["as_of"]
     if at is not None:
