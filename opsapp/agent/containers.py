@@ -61,7 +61,8 @@ class Containers:
         return {**self._known.removed(self._clock()), **there}
 
     def _look(self) -> None:
-        wait = self._every_s
+        began = self._monotonic()
+        self._due = began + self._every_s
         for runtime in RUNTIMES:
             self._states.pop(runtime, None)
             if not shutil.which(runtime):
@@ -70,11 +71,10 @@ class Containers:
                 containers = self._asked[runtime]()
             except OSError as error:
                 log.warning("the containers of %s are unknown: %s", runtime, error)
-                wait = min(wait, RETRY_S)
+                self._due = min(self._due, began + RETRY_S)
                 continue
             self._states[runtime] = {each.name: each.state for each in containers}
             self._known.note(runtime, containers, self._clock())
-        self._due = self._monotonic() + wait
 
     def _list(self, runtime: str) -> List[Container]:
         """The containers of a runtime, each with whether it would be missed."""

@@ -25,6 +25,7 @@ from .processes import Cancel, Group, Ran, run
 from .snapshots import KINDS, LocalHost, Snapshots
 
 log = logging.getLogger("heal")
+CHANGES = ("execute", "rollback")  # phases after which the host is not as it was
 STEPS = checked_steps(tuple(ACTIONS.values()))
 
 
@@ -50,7 +51,7 @@ class Healer:
         snapshots: Snapshots,
         armed: Armed,
         measure: Callable[[], dict],
-        soon: Callable[[], None],
+        acted: Callable[[], None],
     ):
         self._journal = journal
         self._armed = armed
@@ -58,7 +59,7 @@ class Healer:
         self._host = host
         self._snapshots = snapshots
         self._measure = measure
-        self._soon = soon
+        self._acted = acted
         self._one = threading.Lock()
 
     def __call__(self, task: CommandTask) -> CommandAnswer:
@@ -81,7 +82,8 @@ class Healer:
         }[task.params["phase"]]
         with self._one:
             answer = phase(task, action)
-        self._soon()
+        if task.params["phase"] in CHANGES:
+            self._acted()
         return CommandAnswer(
             answer.ran, {"phase": task.params["phase"], "action_type": action.name, **(answer.data or {})}
         )
@@ -149,7 +151,7 @@ class Healer:
             cancel.close()
         if now is None:
             log.error("%s was not undone: %s", action.name, ran.reason or ran.status)
-        self._soon()
+        self._acted()
         return now is not None
 
     def _rollback(self, task: Any, action: Action) -> CommandAnswer:

@@ -27,8 +27,10 @@ class Lookouts:
         self._tunnels = Tunnels(config.vpn_interfaces)
         self._found: Dict[str, Tuple[float, Dict[str, float]]] = {}
         self._looking: Dict[str, List[threading.Thread]] = {}
+        self._since = float("-inf")  # what was looked at before says nothing any more
         self._lock = threading.Lock()
-        self._stop = threading.Event()
+        self._stopping = False
+        self._wake = threading.Event()
         self._kinds: List[Tuple[str, Callable[[], Dict[str, float]]]] = [
             ("dns", self._dns),
             ("vpn", self._vpn),
@@ -37,12 +39,19 @@ class Lookouts:
 
     def run(self) -> None:
         """Until stop(): the thread's body."""
-        while not self._stop.is_set():
+        while not self._stopping:
             self.look()
-            self._stop.wait(self._config.lookout_s)
+            self._wake.wait(self._config.lookout_s)
+            self._wake.clear()
 
     def stop(self) -> None:
-        self._stop.set()
+        self._stopping = True
+        self._wake.set()
+
+    def acted(self) -> None:
+        """The host was changed: what was seen before is forgotten, looks under way included, and looked at again."""
+        self._forget()
+        self._wake.set()
 
     def look(self) -> None:
         """At everything, one after the other; at the rest while one hangs."""
@@ -53,8 +62,7 @@ class Lookouts:
 
     def look_now(self) -> None:
         """A fresh look at everything side by side. What hangs is unknown."""
-        with self._lock:
-            self._found.clear()
+        self._forget()
         looks = [look for look in (self._begin(*pair, beside=1) for pair in self._kinds) if look]
         until = time.monotonic() + PATIENCE_S
         for look in looks:
@@ -76,6 +84,11 @@ class Lookouts:
             look.start()
             return look
 
+    def _forget(self) -> None:
+        with self._lock:
+            self._found.clear()
+            self._since = self._monotonic()
+
     # ---- what is looked at
     def _look_at(self, name: str, kind: Callable[[], Dict[str, float]]) -> None:
         began = self._monotonic()
@@ -85,7 +98,7 @@ class Lookouts:
             log.warning("%s: %s", name, error)
             return
         with self._lock:
-            if self._found.get(name, (float("-inf"),))[0] <= began:
+            if began >= self._since and self._found.get(name, (began,))[0] <= began:
                 self._found[name] = (began, seen)
 
     def _dns(self) -> Dict[str, float]:

@@ -70,7 +70,7 @@ class AgentProgram:
             Snapshots(config.state_dir),
             self.armed,
             self._measure,
-            self.reporter.soon,
+            self.reporter.acted,
         )
         table["update"] = self.updater
         self.updater.executor = self.executor = CommandExecutor(

@@ -47,6 +47,11 @@ class Rates:
         if not fresh:
             self._taken = now
 
+    def begin_anew(self) -> None:
+        """What was before the last look counts no more."""
+        self._taken = self._looks[-1]
+        self._looks = collections.deque([self._taken], maxlen=KEPT)
+
     def ready_in(self) -> float:
         """Seconds until there is something to tell at all."""
         return max(0.0, self._looks[0].at + SPAN_S - time.monotonic())

@@ -59,6 +59,7 @@ class Reporter:
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._soon = threading.Event()
+        self._acted = threading.Event()
         self._latest: Tuple[float, dict] = (float("-inf"), {})
         self._plain: Tuple = ()
         self._capabilities_sent = 0
@@ -76,6 +77,9 @@ class Reporter:
             due = min(due, now + self._every())
             with self._lock:
                 self.metrics.rates.look()
+                if self._acted.is_set():
+                    self._acted.clear()
+                    self.metrics.rates.begin_anew()
             self.notice()
             if now >= due:
                 self._spool.put(self.measure(reason))
@@ -98,7 +102,9 @@ class Reporter:
         return True
 
     def measure(self, reason: str) -> dict:
-        """Everything, now."""
+        """Everything, now. Its time is that at which it began: nothing in it was seen earlier but what is kept between
+        reports, and that is forgotten when the host is changed."""
+        began = time.time()
         if reason == "measure":
             self._containers.stale()
             self.lookouts.look_now()
@@ -112,7 +118,7 @@ class Reporter:
             report["failed_units"], report["metrics"]["failed_units"] = failed[:1000], float(len(failed))
         if self._manager:
             report["metrics"]["service_manager.hung_s"] = round(self._units.silent_s(), 1)
-        report.update(time=time.time(), reason=reason, version=VERSION, machine_id=self.machine_id)
+        report.update(time=began, reason=reason, version=VERSION, machine_id=self.machine_id)
         if self.ip:
             report["ip"] = self.ip
         manifest = self._capabilities.manifest
@@ -144,8 +150,11 @@ class Reporter:
         if report.get("capabilities"):
             self._capabilities_sent = 0
 
-    def soon(self) -> None:
-        """Look for changes now, not at the next check."""
+    def acted(self) -> None:
+        """A heal has changed the host: what was seen before and is kept between reports says nothing any more."""
+        self._containers.stale()
+        self.lookouts.acted()
+        self._acted.set()
         self._soon.set()
 
     def stop(self) -> None:

@@ -7,7 +7,8 @@ Debian host, against fake tools or servers only, or by the service.
 import re
 from pathlib import Path
 
-from opsapp.wire.actions import ACTIONS, RISKS
+from opsapp.wire.actions import ACTIONS
+from opsapp.wire.actiontypes import RISKS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/guide/actions.md"
@@ -15,7 +16,7 @@ FLEET = ("test_actions.py", "test_actions_network.py", "test_default_chains.py")
 FIXTURES = ("test_agent_ways.py", "test_agent_media.py")
 HEAD = """# Actions
 
-The 55 heal actions, from the table that the service and the agent share (`opsapp/wire/actions.py`, `ways.py`).
+The 55 heal actions, from the table that the service and the agent share (`opsapp/wire/actions.py`).
 This page is written by `python -m tests.support.actions_page`, and a test compares it.
 
 **Tried**: `host` on a real Debian host with systemd; `fixture` against fake tools that record their arguments, or a

@@ -61,9 +61,13 @@ class Bench:
         self.armed = Armed(str(state))
         self.host = LocalHost(Known(scripts), set(self.config.protected_processes), self.config)
         self.healer = Healer(
-            CommandJournal(str(state), 0.0), self.host, Snapshots(str(state)), self.armed, dict, lambda: None
+            CommandJournal(str(state), 0.0), self.host, Snapshots(str(state)), self.armed, dict, self._note_act
         )
+        self.acted = 0
         self.lock = threading.Lock()
+
+    def _note_act(self):
+        self.acted += 1
 
     def phase(self, phase, action, heal_id="h1", given=None, **params):
         if phase != "rollback":

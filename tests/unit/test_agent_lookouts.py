@@ -13,6 +13,7 @@ import pytest
 from opsapp.agent import backups, lookouts, network, resolver, vpn
 from opsapp.agent.config import AgentConfig
 from opsapp.agent.local import Backup, Wrong, read_backups, read_certificates, read_instances
+from tests.support.waiting import until
 
 
 def config(**more):
@@ -231,6 +232,31 @@ def test_what_fails_or_is_old_is_left_out(tmp_path, monkeypatch):
     assert set(here.values()) == {"backup.home.age_hours"}
     here.look_now()
     assert set(here.values()) == {"backup.home.age_hours"}
+
+
+def test_what_was_seen_before_the_host_was_changed_is_forgotten(monkeypatch):
+    """A look that is under way as well: it may have seen what was before."""
+    began, go, up = threading.Event(), threading.Event(), [False]
+
+    def states(self):
+        seen = {"wg0": up[0]}
+        began.set()
+        go.wait(60)
+        return seen
+
+    monkeypatch.setattr(vpn.Tunnels, "states", states)
+    monkeypatch.setattr(resolver, "works", lambda names: True)
+    here = lookouts.Lookouts(config(lookout_s=60))
+    thread = threading.Thread(target=here.run, daemon=True)
+    thread.start()
+    assert began.wait(60)
+    up[0] = True
+    here.acted()
+    go.set()
+    until(here.values, what="the next look, which is not waited for")
+    until(lambda: here.values().get("vpn.wg0.up") == 1.0, what="what is true by now")
+    here.stop()
+    thread.join(60)
 
 
 def test_a_look_that_hangs_holds_no_other_up_and_is_not_heaped_up(monkeypatch):

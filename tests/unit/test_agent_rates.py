@@ -64,6 +64,19 @@ def test_a_measurement_after_a_change_tells_of_the_moment_alone(host):
     assert seen.cpu_percent() == 70.25  # a report still tells of everything since the last report
 
 
+def test_what_was_before_the_host_was_changed_does_not_count(host):
+    seen = Rates()
+    host.run(9, cpu=100)
+    seen.look()
+    seen.begin_anew()
+    host.run(0.1, cpu=100)
+    seen.take(False)
+    assert seen.cpu_percent() is None
+    host.run(1, cpu=5)
+    seen.take(False)
+    assert seen.cpu_percent() == pytest.approx(5, abs=0.01)
+
+
 def test_two_reports_at_once_do_not_tell_of_the_blink_between_them(host):
     seen = Rates()
     host.run(10, cpu=30)

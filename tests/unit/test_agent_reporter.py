@@ -1,14 +1,20 @@
 """A report from any host fits the wire."""
 
+import threading
+import time
+from types import SimpleNamespace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+from opsapp.agent import reporter as module
 from opsapp.agent.capabilities import ToolManifest
 from opsapp.agent.config import AgentConfig
 from opsapp.agent.reporter import MOST, Reporter, bounded
 from opsapp.agent.services import NoManager, UnitStates
 from opsapp.agent.spool import Spool
 from opsapp.wire import messages
+from tests.support.waiting import until
 
 NAMES = st.text(st.characters(), max_size=300)
 
@@ -84,6 +90,40 @@ def test_a_service_that_dies_right_after_it_was_measured_is_noticed(tmp_path):
     assert reporter.measure("measure")["services"] == {"nginx": "active"}
     units.running = False
     assert reporter.notice()
+
+
+def test_a_report_is_as_old_as_the_first_thing_that_it_saw(tmp_path, monkeypatch):
+    """Measuring takes seconds on a busy host: what changes meanwhile is not in it."""
+    clock = [1000.0]
+    monkeypatch.setattr(module, "time", SimpleNamespace(time=lambda: clock[0], monotonic=time.monotonic))
+    reporter = Reporter(AgentConfig("http://x", "a" * 16, "k", str(tmp_path)), Spool(str(tmp_path), 1 << 20),
+                        ToolManifest(), lambda: None)  # fmt: skip
+    units = reporter.services = Units()
+    look = units.look
+    units.look = lambda: (clock.__setitem__(0, 1005.0), look())[1]
+    assert reporter.measure("measure")["time"] == 1000.0
+
+
+def test_after_the_host_was_changed_nothing_from_before_is_reported(tmp_path, monkeypatch):
+    reporter = Reporter(AgentConfig("http://x", "a" * 16, "k", str(tmp_path), interval_s=60.0),
+                        Spool(str(tmp_path), 1 << 20), ToolManifest(), lambda: None)  # fmt: skip
+    reporter.services = Units()
+    reporter.lookouts._found["dns"] = (0.0, {"dns_ok": 0.0})
+    listed = []
+    reporter._containers._look = lambda: listed.append(1)
+    reporter._containers._due = float("inf")
+    thread = threading.Thread(target=reporter.run, daemon=True)
+    thread.start()
+    until(lambda: reporter._latest[1], what="the first report")
+    base = reporter.metrics.rates._taken
+    assert listed == []
+    reporter.acted()
+    until(lambda: reporter.metrics.rates._taken is not base, what="rates that begin anew")
+    assert reporter.lookouts.values() == {}
+    reporter.measure("interval")
+    assert listed
+    reporter.stop()
+    thread.join(60)
 
 
 def test_a_service_manager_that_does_not_answer_is_told_and_the_rest_is_reported(tmp_path):
