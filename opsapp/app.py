@@ -10,7 +10,7 @@ from pyramid.config import Configurator
 from pyramid.router import Router
 
 from .lib.problems import Conflict, Problem
-from .runtime import backup, chainkey, embedded, sealing
+from .runtime import backup, chainkey, embedded, sealedstore, sealing
 from .runtime.node import Node
 from .runtime.settings import make_data_directory, private_files, store_settings
 from .tree.evolve import evolve_next, newer, unknown
@@ -86,6 +86,7 @@ def bring_up_to_date(config: Configurator, node: Node) -> None:
             pass
         sealing.prepare(node)
         chainkey.prepare(node)
+        sealedstore.seal_stored(node)
 
 
 def reload(registry: Any) -> bool:

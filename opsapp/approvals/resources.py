@@ -12,6 +12,7 @@ from opsapp.lib.problems import Conflict
 from opsapp.notify.engine import tell
 from opsapp.runtime.events import emit
 from opsapp.runtime.queue import Agenda
+from opsapp.runtime.sealedfields import SealedFields
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
 
@@ -86,10 +87,11 @@ class Approvals(Folder):
         return len(old) == PAGE
 
 
-class Approval(Record):
+class Approval(SealedFields, Record):
     """One request. `about` holds what it stands for (case_id and ledger_id, or run_id)."""
 
     url = "/api/approvals/{request_id}"
+    sealed_fields = ("plan",)
 
     def __init__(self, fields: dict[str, Any]):
         self.__dict__.update(fields)

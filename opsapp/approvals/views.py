@@ -17,7 +17,7 @@ from .resources import Approval, Approvals
 def listing(context: Approvals, request: Request) -> Any:
     """What waits for a decision; with `status`, what was decided."""
     chosen = context.of_status(request.valid_query["status"])
-    return request.shown([context[request_id].plain() for request_id in page_of(request, chosen)])
+    return request.shown([context.get(request_id).plain() for request_id in page_of(request, chosen)])
 
 
 @api.get(Approval, returns=schemas.ApprovalRecord)

@@ -33,6 +33,7 @@ from .places import Mistaken, add_options, plain, settings_of
 OK, WARN, FAIL = "ok", "warn", "FAIL"
 LEAST_FREE = 1 << 30
 LEAST_FILES = 4096
+NAMED = 20  # objects in one line
 
 
 class Finding(NamedTuple):
@@ -131,6 +132,7 @@ def _store(settings: dict[str, Any]) -> Iterator[Finding]:
     if told:
         yield Finding(FAIL, "store", told)
         return
+    keys = sealing.Seal(sealing.read(sealing.key_file(settings)))
     for path in files:
         if not path.exists():
             yield Finding(FAIL, "store", f"there is no {path}: `opsapp init` makes it")
@@ -141,6 +143,7 @@ def _store(settings: dict[str, Any]) -> Iterator[Finding]:
         else:
             yield _whole(path)
         yield from (Finding(FAIL, "store", f"{path.name}: damaged: {each}") for each in inspecting.damaged(path))
+        yield from _unopened(path, keys)
     if any(_is_held(path) for path in files):
         return
     config = app.configure(settings)
@@ -162,9 +165,16 @@ def _store(settings: dict[str, Any]) -> Iterator[Finding]:
         yield Finding(WARN, "store", f"of an older version: {len(missing)} steps come with the next start or `init`")
     else:
         yield Finding(OK, "store", "is of this version")
-    keys = sealing.Seal(sealing.read(sealing.key_file(settings)))
     if sealed_with is not None and not keys.knows(sealed_with):
         yield Finding(FAIL, "store", "its secrets are sealed with a master key that is not here: put that file back")
+
+
+def _unopened(path: Path, keys: sealing.Seal) -> Iterator[Finding]:
+    found = inspecting.unopened(path, keys)
+    if found:
+        more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+        said = f"{path.name}: sealed with a master key that is not here: {', '.join(found[:NAMED])}{more}"
+        yield Finding(FAIL, "store", said)
 
 
 def _is_held(path: Path) -> bool:

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from opsapp import app
-from opsapp.runtime import sealing
+from opsapp.runtime import sealedstore
 
 from .places import add_options, configured, existing, settings_of
 
@@ -22,7 +22,7 @@ def rekey_store(asked: argparse.Namespace) -> None:
     node = config.registry["opsapp.node"]
     try:
         app.bring_up_to_date(config, node)
-        count = sealing.rekey(node)
+        count = sealedstore.rekey(node)
     finally:
         node.stop()
     print(f"made a new master key and sealed {count} secrets anew")

@@ -5,7 +5,8 @@ in a text it stands; so are the values of `headers` and of a `body`, the passwor
 (`host=db password=x`) and the variables of `env` whose names say that they are secret. `{{secret:name}}` may be seen:
 it is only a name.
 
-`restored` is the way back: HIDDEN that comes back from a reader keeps the value that is stored.
+`restored` is the way back: HIDDEN that comes back from a reader keeps the value that is stored. `split` and `joined`
+take a value apart for the store, which seals what is hidden of it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import json
 import re
 from collections import defaultdict, deque
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from .problems import Invalid
 
@@ -186,3 +187,62 @@ def _without_hidden_text(text: str) -> str:
         parts += [text[end:start], bare.replace(f"={HIDDEN}", "=")]
         end = start + len(spot)
     return "".join(parts) + text[end:]
+
+
+# -- in the store
+
+
+class Parts(NamedTuple):
+    """A value without what is hidden of it, and that: (where it stood, what stood there)."""
+
+    seen: Any
+    hidden: list[tuple[list[str | int], Any]]
+
+
+def split(value: Any) -> Parts:
+    """What may be seen of a value, in containers of the same kind, and what is hidden of it."""
+    hidden: list[tuple[list[str | int], Any]] = []
+    seen = _without(value, public(value), [], hidden)
+    return Parts(seen if hidden else value, hidden)
+
+
+def _without(value: Any, shown: Any, path: list[str | int], hidden: list[tuple[list[str | int], Any]]) -> Any:
+    if isinstance(value, Mapping) and isinstance(shown, Mapping):
+        return {name: _without(each, shown[name], [*path, name], hidden) for name, each in value.items()}
+    if isinstance(value, list | tuple) and isinstance(shown, list):
+        elements = [
+            _without(each, seen, [*path, n], hidden) for n, (each, seen) in enumerate(zip(value, shown, strict=True))
+        ]
+        return elements if isinstance(value, list) else tuple(elements)
+    if value != shown:
+        hidden.append((path, value))
+    return shown
+
+
+def joined(parts: Parts) -> Any:
+    """The value that was split into these."""
+    value = parts.seen
+    for path, each in parts.hidden:
+        value = _put(value, path, each)
+    return value
+
+
+def at_path(value: Any, path: list[str | int]) -> Any:
+    """What stands there now; None where there is no such place."""
+    for place in path:
+        try:
+            value = value[place]
+        except (LookupError, TypeError):
+            return None
+    return value
+
+
+def _put(value: Any, path: list[str | int], each: Any) -> Any:
+    if not path:
+        return each
+    place, *rest = path
+    if isinstance(value, Mapping):
+        return {**value, place: _put(value[place], rest, each)}
+    elements = list(value)
+    elements[int(place)] = _put(elements[int(place)], rest, each)
+    return elements if isinstance(value, list) else tuple(elements)

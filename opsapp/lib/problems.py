@@ -141,6 +141,14 @@ class Unreadable(Problem):
         )
 
 
+class Unopened(Unavailable):
+    """One object of the store has a sealed part that this node cannot open; `name` is what people call the object."""
+
+    def __init__(self, message: str, *, code: str, name: str = ""):
+        super().__init__(message, code=code)
+        self.name = name
+
+
 class OutcomeUnknown(Unavailable):
     """The commit broke off: it may have been stored or not. Ask before you repeat."""
 

@@ -17,6 +17,7 @@ from opsapp.lib.ids import new_id, new_token
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.monitoring.logic.state import Standing
+from opsapp.runtime.sealedfields import SealedFields
 from opsapp.tree.folder import Facet, Folder, Record, add_facet
 from opsapp.tree.root import Root
 from opsapp.tree.sharded import ShardedTree
@@ -38,10 +39,12 @@ class Monitors(Folder):
         self._children = ShardedTree()
 
 
-class State(Persistent):
+class State(SealedFields):
     """How a monitor stands; written when that changes, and not with each check. So is when its certificate ends, which
     nodes that do not check it tell its days from."""
 
+    sealed_fields = ("cause",)
+    only_shown = True
     cert_ends: float | None = None
 
     def __init__(self, since: int, status: str = "pending"):
@@ -60,11 +63,12 @@ class State(Persistent):
         self.flips, self.flapping = standing.flips, standing.flapping
 
 
-class Monitor(Record):
+class Monitor(SealedFields, Record):
     """/api/monitoring/endpoints/{id}. `settings` is replaced whole; `revision` tells a check of older settings."""
 
     url = "/api/monitoring/endpoints/{monitor_id}"
     loads_with = ("state",)
+    sealed_fields = ("settings",)
 
     def __init__(self, settings: JsonObject, series: int, now: float):
         self.settings = settings
@@ -97,10 +101,12 @@ class Update(Persistent):
         self.note = note
 
 
-class Incident(Record):
+class Incident(SealedFields, Record):
     """/api/monitoring/incidents/{id}"""
 
     url = "/api/monitoring/incidents/{incident_id}"
+    sealed_fields = ("cause",)
+    only_shown = True
     closed_because = ""  # it ended for this reason, and not because the monitor came back
     _within: tuple[JsonObject, ...] = ()
     _updates: IOBTree | None = None  # number -> Update, from the first one on

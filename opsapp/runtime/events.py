@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 from BTrees.LOBTree import LOBTree
 from BTrees.OOBTree import OOBTree
-from persistent import Persistent
 
 from opsapp.tree.damage import is_damage, reason_of
 from opsapp.tree.root import Root
 
 from .base import NodeBase, base_of
+from .sealedfields import SealedFields
 from .wakes import wake_after_commit
 
 log = logging.getLogger(__name__)
@@ -49,8 +49,11 @@ class Event(NamedTuple):
     text: str = ""  # `data` as JSON, made once for all who send it on
 
 
-class Batch(Persistent):
+class Batch(SealedFields):
     """What one transaction told."""
+
+    sealed_fields = ("rows",)
+    only_shown = True
 
     def __init__(self, at: float):
         self.at = at

@@ -17,7 +17,11 @@ from ZODB.broken import Broken, find_global
 from ZODB.FileStorage import FileStorage
 from ZODB.utils import u64
 
+from opsapp.lib.problems import Unavailable
 from opsapp.tree.damage import is_damage, reason_of
+
+from .sealedfields import SEALED, opened
+from .sealing import Seal
 
 
 class Referred(NamedTuple):
@@ -43,6 +47,33 @@ def damaged(path: Path) -> list[str]:
         return [f"{names.get(oid, 'an object')} (0x{u64(oid):x}): {reason}" for oid, reason in sorted(broken.items())]
     finally:
         storage.close()
+
+
+def unopened(path: Path, seal: Seal) -> list[str]:
+    """The objects of the store in this file that have a sealed part which these keys do not open, each by its name."""
+    storage = FileStorage(str(path), read_only=True)
+    try:
+        shut = [oid for oid in storage._index if _is_shut(storage.load(oid)[0], oid, seal)]
+        names = _names(storage, shut) if shut else {}
+        return [f"{names.get(oid, 'an object')} (0x{u64(oid):x})" for oid in sorted(shut)]
+    finally:
+        storage.close()
+
+
+def _is_shut(data: bytes, oid: bytes, seal: Seal) -> bool:
+    """What cannot be read at all is damaged: `damaged` names it."""
+    if SEALED.encode() not in data:
+        return False
+    try:
+        state = read(data).state
+        if isinstance(state, dict) and SEALED in state:
+            opened(seal, oid, state)
+    except Unavailable:
+        return True
+    except Exception as problem:
+        if not is_damage(problem):
+            raise
+    return False
 
 
 def _broken(storage: Any) -> dict[bytes, str]:

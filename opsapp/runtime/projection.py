@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from persistent import Persistent
 
-from opsapp.tree.damage import Damage, is_damage, keys_of, load, reason_of
+from opsapp.tree.damage import Damage, is_damage, keys_of, load
 from opsapp.tree.root import Root
 
 from . import events
@@ -139,7 +139,7 @@ class Projection(ABC, Generic[Item]):
             except Exception as problem:
                 if not is_damage(problem):
                     raise
-                damaged[each] = Damage(self.kind, each, self.name_of(each), reason_of(problem))
+                damaged[each] = Damage.found(self.kind, each, problem, self.name_of(each))
         return items, damaged
 
     def _take(self, root: Root, items: dict[str, Item | None]) -> None:
@@ -197,7 +197,7 @@ def readable(folder: Any, kind: str, damaged: list[Damage] | None = None) -> Ite
         except Exception as problem:
             if not is_damage(problem):
                 raise
-            found.append(Damage(kind, name, "", reason_of(problem)))
+            found.append(Damage.found(kind, name, problem))
             continue
         yield name, child
     if damaged is not None:

@@ -56,6 +56,10 @@ class Seal:
     def has_keys(self) -> bool:
         return bool(self._keys)
 
+    @property
+    def can_seal(self) -> bool:
+        return self.present in self._keys
+
     def knows(self, name: str) -> bool:
         """Whether there is a key of this name, if need be in the file as it is now."""
         if name not in self._keys:
@@ -78,7 +82,7 @@ class Seal:
     def _key(self, name: str | None) -> bytes:
         key = self._keys.get(name or "")
         if key is None:
-            raise _no_key()
+            raise no_key()
         return key
 
     def seal(self, plain: str, purpose: str) -> str:
@@ -117,7 +121,7 @@ def _name(key: bytes) -> str:
     return hashlib.sha256(b"name\0" + key).hexdigest()[:12]
 
 
-def _no_key() -> Unavailable:
+def no_key() -> Unavailable:
     return Unavailable(
         f"This node does not have the master key that secrets are sealed with: see {ENVIRONMENT}.", code="no_master_key"
     )
@@ -136,6 +140,12 @@ def seal_of(root: Any) -> Seal:
         connection.readCurrent(system)
         if system.get(CHECK) is not None:
             seal.follow(system[CHECK])
+    return seal
+
+
+def opener_of(item: Any) -> Seal:
+    """The seal of the node that has opened the database of this stored object: for opening, not for sealing."""
+    seal: Seal = base_of(item).registry[REGISTRY_KEY]
     return seal
 
 
@@ -208,49 +218,6 @@ def write(path: Path, lines: list[str], *, fresh: bool = False) -> None:
         log.info("another process made the master key")
     finally:
         part.unlink(missing_ok=True)
-
-
-def rekey(node: NodeBase) -> int:
-    """A new master key, and everything sealed anew with it; how many values. May be repeated after a crash at any
-    point: old keys leave the file only when nothing needs them.
-
-    Nodes that run read the file when they meet the new key, and every two seconds: first the file has it, then the
-    store goes by it (from there on every node seals with it or not at all), then all is sealed anew, and when all nodes
-    have had the time to read the file the old ones go.
-    """
-    path = key_file(node.registry.settings)
-    old = read(path)
-    if path is None or not old:
-        raise _no_key()
-    lines = [secrets.token_hex(32), *old]
-    write(path, lines)
-    seal = node.registry[REGISTRY_KEY] = Seal(lines)
-    others = node.transact(_go_by, seal.present, node.name)
-    count = node.transact(_reseal_all, list(node.registry.opsapp_sealed), seal)
-    if others:
-        time.sleep(GRACE_S)
-    write(path, lines[:1])
-    node.registry[REGISTRY_KEY] = Seal(lines[:1])
-    return count
-
-
-def _reseal_all(root: Root, rooms: list[Callable[[Root, Reseal], None]], seal: Seal) -> int:
-    count = 0
-
-    def reseal(sealed: str, purpose: str) -> str:
-        nonlocal count
-        count += 1
-        return seal.seal(seal.open(sealed, purpose), purpose)
-
-    for room in rooms:
-        room(root, reseal)
-    return count
-
-
-def _go_by(root: Root, name: str, own: str) -> bool:
-    """The store goes by this key from now on; whether other nodes may be running."""
-    root.system[CHECK] = name
-    return any(known != own for known in root.system["nodes"])
 
 
 def start(node: NodeBase) -> None:

@@ -19,7 +19,7 @@ from ZODB.broken import Broken
 from ZODB.FileStorage.FileStorage import CorruptedError
 from ZODB.POSException import POSKeyError, StateLoadError
 
-from opsapp.lib.problems import Problem, Unreadable
+from opsapp.lib.problems import Problem, Unopened, Unreadable
 
 from .sharded import ShardedTree
 
@@ -52,6 +52,19 @@ class Damage(NamedTuple):
     id: str
     name: str
     reason: str
+    shut: bool = False  # nothing is wrong with it, but this node lacks the key to a sealed part of it
+
+    @classmethod
+    def found(cls, kind: str, item_id: str, problem: BaseException, name: str = "") -> Damage:
+        """`name` is what it was called when it was read last; the problem may know it too."""
+        if isinstance(problem, Unopened):
+            return cls(kind, item_id, name or problem.name, reason_of(problem), shut=True)
+        return cls(kind, item_id, name, reason_of(problem))
+
+    @property
+    def said(self) -> str:
+        """Why it cannot be read, for people."""
+        return self.reason if self.shut else f"its object in the store is damaged ({self.reason})"
 
     def row(self, **others: Any) -> dict[str, Any]:
         """As an entry of a list; `others` are placeholders for the fields that every entry has."""
@@ -65,17 +78,21 @@ def is_damage(problem: BaseException) -> bool:
     """Whether reading the same object again will fail again, while others can be read."""
     if isinstance(problem, OSError):
         return problem.errno == errno.EIO
-    if isinstance(problem, Unreadable):
+    if isinstance(problem, Unreadable | Unopened):
         return True
     return isinstance(problem, MARKS) and not isinstance(problem, PASSING)
 
 
 def load(item: Any) -> Any:
     """The item with its state read, and with the objects that it is nothing without (`loads_with` of its class). Of a
-    class that is not there ZODB makes a stand-in without behaviour: that is damage too."""
+    class that is not there ZODB makes a stand-in without behaviour: that is damage too. What has a sealed part that
+    could not be opened (`unopened`) is not whole either."""
     if isinstance(item, Broken):
         raise TypeError(f"its class {type(item).__module__}.{type(item).__name__} is not there")
     item._p_activate()
+    unopened = getattr(item, "unopened", None)
+    if unopened is not None:
+        raise unopened
     for name in getattr(type(item), "loads_with", ()):
         part = getattr(item, name)
         if part is not None:
@@ -88,13 +105,14 @@ def loaded(item: Any, what: str) -> Any:
     try:
         return load(item)
     except Exception as problem:
-        if not is_damage(problem):
+        if isinstance(problem, Unopened) or not is_damage(problem):
             raise
         raise Unreadable(what, reason_of(problem)) from problem
 
 
 def reason_of(problem: BaseException) -> str:
-    return f"{type(problem).__name__}: {problem}"[:200]
+    said = str(problem) if isinstance(problem, Unopened) else f"{type(problem).__name__}: {problem}"
+    return said[:200]
 
 
 def keys_of(tree: Any) -> tuple[list[str], list[str]]:

@@ -13,7 +13,7 @@ from pyramid.request import Request
 from pyramid.settings import asbool, aslist
 from pyramid_retry import BeforeRetry
 
-from opsapp.runtime import events, fencing, leases, nodes
+from opsapp.runtime import events, fencing, leases, nodes, sealedstore
 from opsapp.runtime.node import Node
 from opsapp.runtime.store import ATTEMPTS, backoff
 from opsapp.series import erasing
@@ -88,6 +88,7 @@ def set_up(config: Configurator) -> None:
         EvolveStep("runtime-3-nodes", nodes.set_up),
         EvolveStep("runtime-4-gone", erasing.set_up),
         EvolveStep("runtime-5-store-id", fencing.set_up),
+        EvolveStep("runtime-6-sealed-fields", sealedstore.set_up),
     ]
     config.registry.opsapp_preparations = []
     node = config.registry["opsapp.node"] = build_node(config)

@@ -6,7 +6,7 @@ import pyotp
 import pytest
 
 from opsapp.auth import engine
-from opsapp.runtime import sealing
+from opsapp.runtime import sealedstore, sealing
 
 LOGIN = {"username": "grace", "password": "a sound password"}
 
@@ -199,7 +199,7 @@ def test_the_secret_is_sealed_and_survives_a_new_key(grace, service, tmp_path):
     key_file = tmp_path / "secret.key"
     assert key_file.stat().st_mode & 0o777 == 0o600
     before = key_file.read_text()
-    assert sealing.rekey(service.node) == 2  # and the key of the store's chains
+    assert sealedstore.rekey(service.node) == 2  # and the key of the store's chains
     assert key_file.read_text() != before
     assert len(key_file.read_text().splitlines()) == 1
     service.clock.advance(60)

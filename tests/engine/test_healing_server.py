@@ -63,7 +63,7 @@ def test_a_webhook_is_called_once_by_the_service_and_what_came_of_it_is_measured
 def test_a_webhook_is_told_what_it_is_about_unless_the_rule_says_what_to_send(ward, site):
     here = fired(ward, rule("webhook", url=f"{site.url}/hook"))
     [row] = here.node.transact(lambda root: list(healing_of(root).deeds.rows.values()))
-    assert row["params"]["body"] == {
+    assert row.fields["params"]["body"] == {
         "rule_id": "nginx", "target": "box-1/nginx", "condition": 'service.nginx.state == "failed"',
         "severity": "critical", "metrics": {"service.nginx.state": "failed"}, "source": "alert",
         "heal_id": f"{here.cases[0]['id']}.0", "ledger_id": 1, "case_id": here.cases[0]["id"],
@@ -171,7 +171,7 @@ def test_a_service_that_stops_begins_nothing_more_and_writes_down_what_it_has_en
     hands.finish_stop()
     assert hands.step() is False
     [row] = here.node.transact(lambda root: list(healing_of(root).deeds.rows.values()))
-    assert row["state"] == "intended"
+    assert row.fields["state"] == "intended"
 
 
 def test_a_rule_may_name_the_server_as_its_host(ward, tmp_path):

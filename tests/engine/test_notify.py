@@ -424,11 +424,11 @@ def test_without_channels_nothing_piles_up(office):
 
 
 def test_a_new_master_key_opens_every_channel(office):
-    from opsapp.runtime import sealing
+    from opsapp.runtime import sealedstore
 
     channel = office.channel()
     before = office.read(lambda root: channels_of(root)[channel].sealed)
-    sealing.rekey(office.node)
+    sealedstore.rekey(office.node)
     assert office.read(lambda root: channels_of(root)[channel].sealed) != before
     office.tell()
     office.after(5)

@@ -3,7 +3,7 @@
 import pytest
 
 from opsapp.automations.engine.carrier import take_up
-from opsapp.runtime import sealing
+from opsapp.runtime import sealedstore
 from opsapp.runtime.sealing import REGISTRY_KEY, Seal
 
 from .test_notify import Office, receiver
@@ -65,7 +65,7 @@ def test_a_new_master_key_finds_it_wherever_it_is(office, place):
     if place == "message":
         office.receiver.status = 500
         office.after(5)
-    sealing.rekey(office.node)
+    sealedstore.rekey(office.node)
     office.receiver.status = 200
     office.after(30)
     assert office.receiver.titles == [f"it is {SECRET}"]

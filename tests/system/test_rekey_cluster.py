@@ -61,6 +61,8 @@ def test_nodes_that_run_take_the_new_key(pair, zeo, tmp_path):
     one, two = pair
     one.admin.post("/api/users", LOGIN | {"role": "operator"})
     codes = enrolled(Client(one.url).login(**LOGIN))
+    monitor = {"name": "shop", "type": "http", "url": "http://u:p@127.0.0.1:1/?k=v", "headers": {"X-Token": "t"}}
+    monitor_id = one.admin.post("/api/monitoring/endpoints", monitor)["id"]
     key_file = tmp_path / "data" / "secret.key"
     before = key_file.read_text()
     done, sealed, troubles = [], [], []
@@ -95,6 +97,9 @@ def test_nodes_that_run_take_the_new_key(pair, zeo, tmp_path):
     assert len(after.splitlines()) == 1
     assert after != before
 
+    for node in pair:
+        there = node.client(token=one.admin.token, timeout=60).get(f"/api/monitoring/endpoints/{monitor_id}")
+        assert (there["url"], there["headers"]) == (monitor["url"], monitor["headers"])
     for node, code in ((two, codes[0]), (one, codes[1])):
         step = {"partial_token": first_step(node), "code": code}
         assert node.client(timeout=60).post("/api/login/totp", step)["username"] == "grace"

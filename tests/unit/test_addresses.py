@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opsapp.lib.addresses import public, public_address, public_text, restored, without_hidden
+from opsapp.lib.addresses import at_path, joined, public, public_address, public_text, restored, split, without_hidden
 from opsapp.lib.problems import Invalid
 
 
@@ -158,3 +158,48 @@ def test_a_copy_without_what_is_hidden():
     }
     assert without_hidden(["***", "a"]) == ["a"]
     assert without_hidden("https://***@h.test/#*** password=***") == "https://h.test/ password="
+
+
+# -- in the store
+
+WHOLE = {
+    "url": "https://u:p@h.test/?k=v",
+    "headers": {"X-Token": "t", "X-Same": "{{secret:t}}"},
+    "body": {"rows": ["a", 1]},
+    "rows": (("kind", {"url": "https://h.test/#f"}), ["https://h.test/?k", "plain"]),
+    "n": 1,
+}
+
+
+def test_a_value_is_split_for_the_store_and_joined_again():
+    parts = split(WHOLE)
+    assert parts.seen == {
+        "url": "https://***@h.test/?***",
+        "headers": {"X-Token": "***", "X-Same": "{{secret:t}}"},
+        "body": {"rows": "***"},
+        "rows": (("kind", {"url": "https://h.test/#***"}), ["https://h.test/?***", "plain"]),
+        "n": 1,
+    }
+    assert dict((tuple(path), value) for path, value in parts.hidden) == {
+        ("url",): WHOLE["url"],
+        ("headers", "X-Token"): "t",
+        ("body", "rows"): ["a", 1],
+        ("rows", 0, 1, "url"): "https://h.test/#f",
+        ("rows", 1, 0): "https://h.test/?k",
+    }
+    assert joined(parts) == WHOLE
+    assert joined(split("https://h.test/?k")) == "https://h.test/?k"
+
+
+@pytest.mark.parametrize("value", [{"url": "https://h.test/", "rows": (1, [2])}, "text", None, 1.5])
+def test_what_hides_nothing_is_stored_as_it_is(value):
+    parts = split(value)
+    assert parts.seen is value
+    assert parts.hidden == []
+
+
+def test_what_stands_at_a_place():
+    assert at_path(WHOLE, ["rows", 0, 1, "url"]) == "https://h.test/#f"
+    assert at_path(WHOLE, []) is WHOLE
+    for path in (["none"], ["rows", 9], ["n", 0]):
+        assert at_path(WHOLE, path) is None

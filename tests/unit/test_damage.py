@@ -12,7 +12,7 @@ from ZODB.broken import find_global
 from ZODB.FileStorage.format import CorruptedDataError
 from ZODB.POSException import POSKeyError, ReadConflictError, StateLoadError
 
-from opsapp.lib.problems import StoreAway, Unreadable
+from opsapp.lib.problems import StoreAway, Unopened, Unreadable
 from opsapp.tree.damage import NAMELESS, Damage, is_damage, keys_of, load, loaded, reason_of
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.sharded import ShardedTree
@@ -30,6 +30,7 @@ from tests.support.stores import Stores
         (OSError(errno.EIO, "bad sector"), True),
         (OSError(errno.ENOSPC, "full"), False),
         (Unreadable("Monitor 1", "TypeError"), True),
+        (Unopened("no key", code="no_master_key"), True),
         (ClientDisconnected(), False),
         (ReadConflictError(), False),
         (StoreAway(), False),
@@ -52,6 +53,16 @@ def test_how_it_is_called():
     assert len(reason_of(ValueError("x" * 1000))) == 200
 
 
+def test_how_it_was_found():
+    damaged = Damage.found("monitor", "1", ValueError("x"), "Shop")
+    assert damaged == ("monitor", "1", "Shop", "ValueError: x", False)
+    assert damaged.said == "its object in the store is damaged (ValueError: x)"
+    shut = Unopened("This node does not have the key.", code="no_master_key", name="Shop")
+    assert Damage.found("monitor", "1", shut) == ("monitor", "1", "Shop", "This node does not have the key.", True)
+    assert Damage.found("monitor", "1", shut, "Before").name == "Before"
+    assert Damage.found("monitor", "1", shut).said == "This node does not have the key."
+
+
 class Pair(Record):
     loads_with = ("left", "right")
 
@@ -63,6 +74,16 @@ def test_an_item_is_loaded_with_its_parts():
     pair = Pair(Persistent())
     assert load(pair) is pair
     assert loaded(pair, "Pair 1") is pair
+
+
+def test_what_has_a_sealed_part_that_was_not_opened_is_not_loaded():
+    class Shut(Persistent):
+        unopened = Unopened("no key", code="no_master_key")
+
+    with pytest.raises(Unopened):
+        load(Shut())
+    with pytest.raises(Unopened, match="no key"):
+        loaded(Shut(), "Shut 1")
 
 
 def test_a_class_that_is_not_there_is_damage():

@@ -15,6 +15,7 @@ from BTrees.OOBTree import OOTreeSet
 
 from opsapp.agents.logic import is_final, may_follow
 from opsapp.lib.masking import everywhere, masked
+from opsapp.runtime.sealedfields import SealedFields
 from opsapp.runtime.sealing import Reseal, Seal, seal_of
 from opsapp.tree.folder import Folder, Record
 
@@ -25,10 +26,11 @@ POLL = "poll"
 PURPOSE = "agent-command"
 
 
-class Command(Record):
+class Command(SealedFields, Record):
     """One thing asked of an agent."""
 
     url = "/api/agents/{agent_id}/commands/{command_id}"
+    sealed_fields = ("params",)
     sealed: str | None = None
     machine = ""  # that it was handed to; empty when nobody has it, or its agent does not say
 
@@ -169,6 +171,8 @@ class Commands(Folder):
         machine knows whether it runs."""
         sent, cancels = [], []
         for command in self.unfinished():
+            if command.unopened is not None:  # it waits for a node that can open its parameters
+                continue
             if command.status == "queued" and (again or command.offered_to != to):
                 if command.expires_at <= now and command.offered_to is None:
                     continue

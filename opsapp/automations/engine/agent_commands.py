@@ -13,12 +13,14 @@ from opsapp.agents.engine import HostFacts
 from opsapp.automations.logic import settings
 from opsapp.automations.logic.filling import Missing, Values, places
 from opsapp.automations.resources import Run, board_of, forbidden, reveal
+from opsapp.lib.addresses import public_text
 from opsapp.lib.masking import MASK, masked
-from opsapp.lib.problems import Conflict, Invalid, NotFound, Unavailable
+from opsapp.lib.problems import Conflict, Invalid, NotFound, Unavailable, Unopened
 from opsapp.notify.engine import Confidential, tell
 from opsapp.notify.logic.delivering import CHANNEL
 from opsapp.notify.resources import channels_of
 from opsapp.runtime.wakes import after_commit
+from opsapp.tree.damage import load
 from opsapp.tree.root import Root
 
 from .live_output import listeners_of
@@ -29,7 +31,12 @@ LONGEST_COMMAND = 3600
 
 def values(root: Root, run: Run, params: dict[str, Any]) -> tuple[Values, list[str]]:
     """What the params' places are filled with, and the secrets among that. Missing as well for a secret that the
-    automation may not use."""
+    automation may not use, and where the run or its definition has a sealed part that cannot be opened."""
+    try:
+        load(run)
+        load(run.definition)
+    except Unopened as closed:
+        raise Missing(closed.message) from None
     refused = forbidden(root, names_of_secrets(params), run.automation_id)
     if refused:
         raise Missing(f"the secret {refused[0]} is not allowed for this automation")
@@ -145,5 +152,5 @@ def notify(root: Root, run: Run, now: float) -> str | None:
         tags=("automation", *(CHANNEL + name for name in params["channels"])),
         confidential=Confidential(title, text, tuple(secrets)) if secrets else None,
     )
-    write(root, run, "\n".join([*shown, ""]), now)
+    write(root, run, public_text("\n".join([*shown, ""])), now)
     return None

@@ -112,7 +112,7 @@ def page(
     else:
         newest = chain(under_way, *(tree.last(offset + limit) for tree in ended))
         ids, count = sorted(newest, reverse=True), len(under_way) + sum(map(len, ended))
-    return [run_row(runs[each]) for each in ids[offset : offset + limit]], count
+    return [run_row(runs.get(each)) for each in ids[offset : offset + limit]], count
 
 
 def _under_way(root: Root, status: str | None) -> set[str]:
@@ -122,7 +122,7 @@ def _under_way(root: Root, status: str | None) -> set[str]:
     if status != "pending_approval":
         asked |= board.under_way() | {*board.queue, *automations_of(root).standings.starting}
     found = {each for each in asked if each in runs and not runs.has_ended(each)}
-    return found if status is None else {each for each in found if runs[each].status == status}
+    return found if status is None else {each for each in found if runs.get(each).status == status}
 
 
 def piece(root: Root, run_id: str, position: int, most: int) -> dict[str, Any] | None:

@@ -64,7 +64,7 @@ def outages_of(root: Root, monitor_id: str, now: float) -> list[Outage]:
 def suggestion(root: Root, automation: Automation, outages: Sequence[Outage]) -> dict[str, Any]:
     """With what its runs have shown. `score` is what at least may be expected of it against this: by what came of the
     monitor's outages in which it ran; else half of what its runs promise in general."""
-    runs = [runs_of(root)[run_id] for run_id in automation.history.newest(LOOKED_AT)]
+    runs = [runs_of(root).get(run_id) for run_id in automation.history.newest(LOOKED_AT)]
     results = [result for run in runs if (result := helped(run, outages)) is not None]
     statuses = [run.status for run in runs]
     good = sum(status in SUCCEEDED for status in statuses)
@@ -93,7 +93,7 @@ def helped(run: Run, outages: Sequence[Outage]) -> bool | None:
 
 
 def _events(root: Root, automation: Automation, since: float, until: float) -> list[dict[str, Any]]:
-    runs = [runs_of(root)[run_id] for run_id in automation.history.newest(LOOKED_AT)]
+    runs = [runs_of(root).get(run_id) for run_id in automation.history.newest(LOOKED_AT)]
     return [
         {
             "time": int(run.started),

@@ -8,6 +8,7 @@ from BTrees.OOBTree import OOBTree
 from persistent import Persistent
 
 from opsapp.automations.logic import settings as meaning
+from opsapp.runtime.sealedfields import SealedFields
 from opsapp.tree.folder import Facet, Folder, Record
 from opsapp.tree.sharded import ShardedTree
 
@@ -16,8 +17,10 @@ from .plans import SchedulePlan, plan_of
 from .standing import AutomationStanding, RunHistory, Standings, Waiting
 
 
-class Definition(Persistent):
+class Definition(SealedFields):
     """Settings that never change: an edit makes another one, and a run keeps the one that it was asked for under."""
+
+    sealed_fields = ("settings",)
 
     def __init__(self, settings: dict[str, Any], now: float):
         self.settings = settings

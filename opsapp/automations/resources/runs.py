@@ -14,6 +14,7 @@ from persistent import Persistent
 
 from opsapp.automations.logic import settings as meaning
 from opsapp.automations.logic.runs import CUT, FINAL, KEPT, fitting
+from opsapp.runtime.sealedfields import SealedFields
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.sharded import ShardedTree
 
@@ -89,11 +90,12 @@ class Output(Persistent):
                 return
 
 
-class Run(Record):
+class Run(SealedFields, Record):
     """/api/automations/runs/{run_id}. It has an output of its own from the first character on: most of the cost of
     thousands of runs that begin at once would be outputs in which nothing is written yet."""
 
     url = "/api/automations/runs/{run_id}"
+    sealed_fields = ("inputs",)
     output = Output()  # nothing, for all that have written nothing: `write` alone adds to a run's own
 
     # What a run has not come to yet is not stored with it.

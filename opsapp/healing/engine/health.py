@@ -62,7 +62,7 @@ def _sick(root: Root, healing: Healing, components: list[dict[str, Any]], now: f
     if key is not None:
         reasons.append(key)
     damaged = node_of(root).projections.damaged()
-    reasons += [f"{damage} cannot be read: its object in the store is damaged" for damage in damaged]
+    reasons += [f"{damage} cannot be read: {damage.said}" for damage in damaged]
     reasons += _braked(healing, world_now(root))
     agents = [member for member in fleet_access(root).inventory(root) if member.is_agent]
     away = sum(1 for member in agents if not member.online)

@@ -14,6 +14,7 @@ from opsapp.healing.logic.rules import names_of
 from opsapp.healing.stages.turns import ACTS
 from opsapp.lib.ids import new_id
 from opsapp.runtime.node import node_of
+from opsapp.runtime.sealedfields import SealedFields
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 
@@ -26,8 +27,10 @@ EVENT_FIELDS = (
 )  # fmt: skip
 
 
-class Case(Persistent):
+class Case(SealedFields):
     """What is known and what has been done about one target. Plain values only, changed through `set`."""
+
+    sealed_fields = ("fields",)
 
     def __init__(self, fields: dict[str, Any]):
         self.fields = fields
@@ -124,7 +127,9 @@ class CaseBook(Persistent):
         self.due.insert((due, case.fields["id"]))
 
     def ready(self, now: float, limit: int) -> list[Case]:
-        return [self.cases[case_id] for _, case_id in list(self.due.keys(None, (now, "~")))[:limit]]
+        """What has a sealed part that this node cannot open waits for a node that can."""
+        due = (self.cases[case_id] for _, case_id in self.due.keys(None, (now, "~")))
+        return list(islice((case for case in due if case.unopened is None), limit))
 
     def wait_for(self, case: Case, *ids: str) -> None:
         for one in ids:

@@ -23,12 +23,15 @@ from opsapp.healing.stages import ledger as stage
 from opsapp.runtime.chainkey import chain_key
 from opsapp.runtime.events import emit
 from opsapp.runtime.node import node_of
+from opsapp.runtime.sealedfields import SealedFields
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
 
 
-class LedgerEntry(Record):
+class LedgerEntry(SealedFields, Record):
     """One outcome. Its fields never change once they are final."""
+
+    sealed_fields = ("fields",)
 
     def __init__(self, fields: dict[str, Any]):
         self.fields = fields

@@ -14,6 +14,7 @@ from opsapp.healing.stages.trust import Trust, evidence, needs, redefine
 from opsapp.lib.problems import Conflict
 from opsapp.runtime.events import emit
 from opsapp.runtime.node import node_of
+from opsapp.runtime.sealedfields import SealedFields
 from opsapp.runtime.wakes import after_commit
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
@@ -56,10 +57,11 @@ class Rules(Folder):
             after_commit(root, reader)
 
 
-class Rule(Record):
+class Rule(SealedFields, Record):
     """One rule. `source` says where it is written: `default`, `yaml` or `api`."""
 
     url = "/api/healing/rules/{rule_id}"
+    sealed_fields = ("fields",)
 
     def __init__(self, fields: dict[str, Any], source: str, now: float):
         self.fields = fields

@@ -13,6 +13,7 @@ from persistent import Persistent
 
 from opsapp.lib.ids import new_id
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.runtime.sealedfields import SealedFields
 
 LOST = "the service ended while it did this: nobody can tell whether it was done"
 NO_ANSWER: JsonObject = {"status": "lost", "exit_code": None, "output": "", "reason": None, "data": None}
@@ -29,6 +30,15 @@ class ServerAction(NamedTuple):
     answer: JsonObject | None = None
 
 
+class StoredAction(SealedFields):
+    """A row in the store: its parameters may hold a credential."""
+
+    sealed_fields = ("fields",)
+
+    def __init__(self, fields: JsonObject):
+        self.fields = fields
+
+
 class ServerActions(Persistent):
     """Rows by id. A row goes when its heal has read the answer."""
 
@@ -41,13 +51,20 @@ class ServerActions(Persistent):
         return action_id
 
     def _write(self, action_id: str, action: ServerAction) -> None:
-        self.rows[action_id] = action._asdict()
+        self.rows[action_id] = StoredAction(action._asdict())
+
+    def _read(self, action_id: str) -> ServerAction | None:
+        """Stores of an older version hold the fields themselves."""
+        row = self.rows.get(action_id)
+        return None if row is None else ServerAction(**(row.fields if isinstance(row, StoredAction) else row))
 
     def begin(self, token: int, limit: int) -> list[tuple[str, ServerAction]]:
         """Mark what waits as begun under this token, and give up what was begun under an older one."""
         begun: list[tuple[str, ServerAction]] = []
         for action_id, row in list(self.rows.items()):
-            action = ServerAction(**row)
+            action = self._read(action_id)
+            if action is None or getattr(row, "unopened", None) is not None:
+                continue  # it waits for a node that can open it
             if action.state == "begun" and action.token != token:
                 self.finish(action_id, {"status": "lost", "reason": LOST})
             elif action.state == "intended" and len(begun) < limit:
@@ -57,16 +74,16 @@ class ServerActions(Persistent):
 
     def finish(self, action_id: str, answer: JsonObject) -> bool:
         """Keep what came of it, once; whether it was the first to say so."""
-        row = self.rows.get(action_id)
-        if row is None or row["state"] == "answered":
+        action = self._read(action_id)
+        if action is None or action.state == "answered":
             return False
-        self._write(action_id, ServerAction(**row)._replace(state="answered", answer={**NO_ANSWER, **answer}))
+        self._write(action_id, action._replace(state="answered", answer={**NO_ANSWER, **answer}))
         return True
 
     def answer(self, action_id: str) -> JsonObject | None:
         """The answer, or None while it is open. What is gone is lost."""
-        row = self.rows.get(action_id)
-        return {**NO_ANSWER, "reason": LOST} if row is None else row["answer"]
+        action = self._read(action_id)
+        return {**NO_ANSWER, "reason": LOST} if action is None else action.answer
 
     def drop(self, action_id: str) -> None:
         self.rows.pop(action_id, None)

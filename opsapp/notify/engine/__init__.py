@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from opsapp.lib.addresses import public_text
 from opsapp.notify.interfaces import ISilence
 from opsapp.notify.logic import LONGEST_TEXT, LONGEST_TITLE, SEVERITIES, clip
 from opsapp.notify.resources import inbox
 from opsapp.notify.resources.confidential import SEALED, Confidential, seal
 from opsapp.runtime.node import node_of
+from opsapp.runtime.sealing import opener_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 
@@ -39,7 +41,8 @@ def tell(
     (`incident:4f2a…`), and `kind` is `family.what` (`incident.opened`). `target` is what it is about, an id or a name
     of a monitor or an agent (or `hostname/NAME`): nothing is told of a target that a maintenance window keeps silent,
     and what is told of one that fails for another's sake joins the message about the root cause. `confidential` is sent
-    in the place of title and text, and shown to nobody else.
+    in the place of title and text, and shown to nobody else; so is what an address in them
+    hides, where there is a master key.
 
     `phase` says that something `begins`, is `over` (under the same key), or that this `also` tells of what may have
     begun; `name` is then what the thing is called in the graph. What has one root cause has one message when it begins,
@@ -49,13 +52,16 @@ def tell(
         raise ValueError(f"severity is one of {', '.join(SEVERITIES)}, not {severity!r}")
     if target is not None and _is_silent(root, target, now):
         return
+    seen_title, seen_text = public_text(title), public_text(text)
+    if confidential is None and (seen_title, seen_text) != (title, text) and opener_of(root).can_seal:
+        confidential = Confidential(title, text, ())
     row: dict[str, Any] = {
         "at": now,
         "key": key,
         "kind": kind,
         "severity": severity,
-        "title": clip(title, LONGEST_TITLE),
-        "text": clip(text, LONGEST_TEXT),
+        "title": clip(seen_title, LONGEST_TITLE),
+        "text": clip(seen_text, LONGEST_TEXT),
         "tags": tuple(tags),
         "target": target,
         "phase": phase,

@@ -28,7 +28,7 @@ def step(node: Node) -> bool:
 
 
 def untold(root: Root, damaged: list[Damage]) -> list[Damage]:
-    return [damage for damage in damaged if _key(damage) not in root.system[TOLD]]
+    return [damage for damage in damaged if not damage.shut and _key(damage) not in root.system[TOLD]]
 
 
 def tell_of(root: Root, damaged: list[Damage], now: float) -> None:
@@ -41,8 +41,8 @@ def tell_of(root: Root, damaged: list[Damage], now: float) -> None:
             kind="damage.found",
             severity="critical",
             title=f"Damaged in the store: {damage}",
-            text=f"The {damage} cannot be read: its object in the store is damaged ({damage.reason}). Everything else "
-            "works. Look at the disk. `opsapp doctor` names all damaged objects, and `opsapp backup` makes no copies "
+            text=f"The {damage} cannot be read: {damage.said}. Everything else works. "
+            "Look at the disk. `opsapp doctor` names all damaged objects, and `opsapp backup` makes no copies "
             "until they are gone. `opsapp restore` brings back a backup from before.",
         )
 
