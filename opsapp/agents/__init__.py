@@ -28,18 +28,18 @@ FORWARDABLE = (
 def includeme(config):
     from opsapp.maintenance.interfaces import IScopeKind
 
+    from .config import AgentSettings, ExecutorSettings
     from .engine import directory, executor, outputs, relay
     from .engine.figures import figures
     from .engine.memory import remember
     from .engine.scope import AgentScope
     from .engine.sessions import prepare
-    from .schemas import AgentsSection, ExecutorSection
     from .views.credential import read_agent_key
 
     config.registry.registerUtility(AgentScope(), IScopeKind, "agent")
     config.add_evolve_step("agents-1", "opsapp.agents.resources.set_up")
-    config.add_section("agents", AgentsSection)
-    config.add_section("executor", ExecutorSection)
+    config.add_section("agents", AgentSettings)
+    config.add_section("executor", ExecutorSettings)
     config.add_metrics(figures)
     config.add_sealed("opsapp.agents.resources.reseal")
     # First, because on an agent's own paths its key alone says who it is.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import colander
-
 from opsapp.web.fields import (
     Body,
     Paging,
@@ -24,7 +22,7 @@ from opsapp.web.fields import (
 from opsapp.wire.commands import COMMANDS, check_params
 from opsapp.wire.fields import WireError
 
-from .logic import PRIVATE_LOGS, STATUSES
+from .logic import STATUSES
 
 ASKED = tuple(sorted(COMMANDS.keys() - {"heal"}))  # heals are for the pipeline alone
 
@@ -39,29 +37,6 @@ TAG = text(1, 64, pattern=r"[A-Za-z0-9][A-Za-z0-9_.:-]*", example="a word like w
 
 
 USER = text(1, 32, pattern=r"[a-z_][a-z0-9_-]*", example="a user name like opsapp")
-
-
-class AgentsSection(Body):
-    """How often agents report, and what they may cost."""
-
-    report_interval_s = number(0.2, 3600, default=15)
-    command_expiry_s = number(0.2, 7 * 86400, default=3600)
-    max_file_bytes = whole(1, 1 << 40, default=1 << 30)
-    known_hosts = text(1, 4096, default=None, null=True)
-    run_as = field(USER, default="root")
-    private_logs = list_of(text(1, 255), 1000, default=PRIVATE_LOGS)
-
-
-class ExecutorSection(Body):
-    """As whom the service runs what it runs on its own machine; see `engine.executor`."""
-
-    user = field(USER, default=None, null=True)
-    socket = text(1, 100, pattern=r"/[^\0]+", example="a path like /run/x", default=None, null=True)
-    python = text(1, 4096, pattern=r"/[^\0]+", example="/usr/bin/python3", default=None, null=True)
-
-    def validator(self, node: colander.SchemaNode, value: dict[str, Any]) -> None:
-        if value["socket"] and not value["user"]:
-            raise colander.Invalid(node, "socket needs user: the one as whom that executor runs")
 
 
 class NewAgent(Body):

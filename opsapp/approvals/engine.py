@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from zope.interface import Interface
 
+from opsapp.approvals.config import ApprovalSettings
 from opsapp.lib.problems import Conflict, Forbidden
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
@@ -72,7 +73,7 @@ def decide(root: Root, request_id: str, voter: Voter, vote: str, comment: str | 
     if approval.status != "pending":
         raise Conflict(f"This request is already {approval.status}.", code="already_decided")
     own, approving = own_of(root, approval, voter.name), vote == "approve"
-    strict = node_of(root).config["approvals"]["strict"]
+    strict = node_of(root).config[ApprovalSettings].strict
     refusal = logic.may_decide(
         voter.name, voter.role, approvers=approval.approvers, own=own, approving=approving, strict=strict
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opsapp.web.fields import Body, Paging, anything, choice, flag, number, text, whole
+from opsapp.web.fields import Body, Paging, anything, choice, text, whole
 
 STATUSES = ("pending", "approved", "rejected", "expired", "withdrawn")
 
@@ -43,10 +43,3 @@ class ApprovalRecord(Body):
     automation_id = text(optional=True)
     ledger_id = whole(optional=True)
     case_id = text(optional=True)
-
-
-class ApprovalsSection(Body):
-    """`approvals` of the YAML file."""
-
-    expiry_s = number(1, 30 * 86400, default=3600)
-    strict = flag(default=False)

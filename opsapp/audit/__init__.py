@@ -7,12 +7,12 @@ anything. A view adds what it knows in one line: `request.audit("user.update", n
 
 
 def includeme(config):
-    from . import schemas
+    from .config import AuditRetention
     from .engine import TALLY
     from .logic.tally import Tally
 
     config.registry[TALLY] = Tally()
-    config.add_section("retention.audit", schemas.AuditRetention)
+    config.add_section("retention.audit", AuditRetention)
     config.add_evolve_step("audit-1", "opsapp.audit.resources.set_up")
     config.add_evolve_step("audit-2-logs", "opsapp.audit.resources.fold_entries")
     config.add_evolve_step("audit-3-writers", "opsapp.audit.resources.add_writers")

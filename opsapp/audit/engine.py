@@ -7,13 +7,14 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from opsapp.audit.config import AuditRetention
 from opsapp.lib.networks import counted_address
 from opsapp.lib.problems import Problem
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 
 from .interfaces import IAnchored
-from .logic.tally import Counted, Kind, Limits, Tally
+from .logic.tally import Counted, Kind, RefusalLimits, Tally
 from .resources import REFUSED, check, record, retire, writers, written
 
 TALLY = "opsapp.refusals"
@@ -48,8 +49,8 @@ def refused(node: Node, actor: Actor, action: str, target: str, reason: str) -> 
 def admits(node: Node, actor: Actor, action: str, reason: str) -> bool:
     """Whether this refusal gets an entry of its own; if not, it has been counted."""
     kind = Kind(actor.ip and counted_address(actor.ip), action, reason)
-    known = node.config["retention"]["audit"]
-    limits = Limits(known["refusals_of_a_kind"], known["refusals"])
+    settings = node.config[AuditRetention]
+    limits = RefusalLimits(settings.refusals_of_a_kind, settings.refusals)
     return node.registry[TALLY].admits(kind, actor.username, node.clock.now(), limits)
 
 
@@ -119,5 +120,5 @@ def _tell(root: Root, due: list[Counted]) -> None:
 
 
 def retain(node: Node) -> bool:
-    days = node.config["retention"]["audit"]["days"]
+    days = node.config[AuditRetention].days
     return node.transact(retire, node.clock.now() - days * DAY_S)

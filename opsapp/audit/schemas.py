@@ -31,11 +31,3 @@ class AuditVerdict(Body):
     entries = whole()
     first_bad = text(null=True)
     reason = text(optional=True)
-
-
-class AuditRetention(Body):
-    """The section `retention.audit`: how long entries are kept; how many refusals a minute get their own."""
-
-    days = whole(1, 36_500, default=730)
-    refusals_of_a_kind = whole(1, 100_000, default=20)
-    refusals = whole(1, 100_000, default=1000)

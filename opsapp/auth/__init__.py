@@ -8,10 +8,11 @@ Lives here: who somebody is. Must not: decide what a role may do (tree.acl), cou
 def includeme(config):
     from opsapp.web.paths import SIGN_IN_LIMIT
 
-    from . import policy, schemas
+    from . import policy
+    from .config import LoginSettings, OidcSettings
 
-    config.add_section("web.login", schemas.LoginSection)
-    config.add_section("web.oidc", schemas.OidcSection)
+    config.add_section("web.login", LoginSettings)
+    config.add_section("web.oidc", OidcSettings)
     config.add_evolve_step("auth-1-users", "opsapp.auth.resources.set_up")
     config.add_evolve_step("auth-2-keys", "opsapp.auth.resources.keys.set_up")
     config.add_evolve_step("auth-3-tickets", "opsapp.auth.resources.tickets.set_up")

@@ -12,9 +12,9 @@ from typing import Any
 from pyramid.config import Configurator
 from pyramid.request import Request
 
+from opsapp.auth.config import LoginSettings
 from opsapp.lib.problems import Forbidden
 
-from .engine.limits import login_config
 from .resources import session_of
 
 View = Callable[[Any, Request], Any]
@@ -44,7 +44,7 @@ confirmation_deriver.options = ("confirmed", "own_session")  # type: ignore[attr
 def is_confirmed(request: Request) -> bool:
     """Whether the caller signed in, or confirmed the session, a short time ago."""
     session = session_of(request.root, request.caller.name, request.caller.session_id)
-    life = login_config(request.node)["confirm_s"]
+    life = request.node.config[LoginSettings].confirm_s
     return session is not None and request.node.clock.now() < session.confirmed_until(life)
 
 

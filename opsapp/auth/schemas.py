@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from opsapp.lib.networks import is_protected
 from opsapp.tree.acl import ROLES
-from opsapp.web.fields import Body, choice, field, flag, list_of, name_text, number, text, whole
-from opsapp.wire.urls import web_problem
+from opsapp.web.fields import Body, choice, field, flag, list_of, name_text, text, whole
 
 USERNAME = text(
     1,
@@ -17,65 +14,6 @@ USERNAME = text(
     must="have only a-z, 0-9, '.', '_', '@', '-', and begin with a letter or digit",
 )
 PASSWORD = text(10, 256)
-EXAMPLE = "https://id.example.org/path"
-
-
-def _unprotected(url: str) -> str | None:
-    """Whoever is between here and an issuer without TLS signs in as anybody."""
-    return None if is_protected(url) else "must begin with https://, except on this machine (127.0.0.1, ::1, localhost)"
-
-
-def _address(also: Callable[[str], str | None] = lambda url: None) -> Any:
-    def wrong(url: str | None) -> str | None:
-        return (web_problem(url) or also(url)) if url else None
-
-    return text(1, 500, pattern="https?://[!-~]+", example=EXAMPLE, null=True, default=None, check=wrong)
-
-
-class LoginSection(Body):
-    """web.login"""
-
-    attempts_per_ip = whole(1, 10_000, default=5)
-    attempts_per_user = whole(1, 10_000, default=10)
-    window_s = number(1, 86_400, default=60)
-    lock_s = number(1, 86_400, default=300)
-    session_s = number(1, 30 * 86_400, default=86_400)
-    confirm_s = number(1, 86_400, default=900)
-    known_browser_s = number(1, 3650 * 86_400, default=90 * 86_400)
-    purge_s = number(1, 86_400, default=300)
-
-
-class RoleMap(Body):
-    """Which value of the role claim stands for which role."""
-
-    admin = text(1, 200, default=None, null=True)
-    operator = text(1, 200, default=None, null=True)
-    viewer = text(1, 200, default=None, null=True)
-
-
-def _incomplete(sound: dict[str, Any]) -> dict[str, str]:
-    """Once enabled, everything that a flow needs must be there."""
-    if not sound.get("enabled"):
-        return {}
-    needed = [name for name in ("issuer", "client_id", "redirect_uri") if not sound.get(name)]
-    wrong = dict.fromkeys(needed, "is required when oidc is enabled")
-    if not any((sound.get("role_map") or {}).values()):
-        wrong["role_map"] = "names no role, so nobody could sign in"
-    return wrong
-
-
-class OidcSection(Body):
-    """web.oidc"""
-
-    across = staticmethod(_incomplete)
-    enabled = flag(default=False)
-    issuer = _address(_unprotected)
-    client_id = text(1, 200, default=None, null=True)
-    client_secret = text(1, 500, default=None, null=True)
-    redirect_uri = _address()
-    scopes = list_of(text(1, 100), 50, default=("openid", "profile", "email"))
-    role_claim = text(1, 200, default="role")
-    role_map = RoleMap()
 
 
 class Login(Body):

@@ -15,15 +15,15 @@ Must not: know why a room above asks for a run.
 
 
 def includeme(config):
+    from .config import AutomationSettings, RunsRetention
     from .resources import reseal
-    from .schemas import AutomationEntry, AutomationsSection, Limits, RunsRetention
+    from .schemas import AutomationEntry
 
     config.add_evolve_step("automations-1", "opsapp.automations.resources.set_up")
     config.add_evolve_step("automations-2-standing", "opsapp.automations.resources.gather_standings")
     config.add_evolve_step("automations-3-ended", "opsapp.automations.resources.index_runs")
     config.add_evolve_step("automations-4-secrets", "opsapp.automations.resources.allow_secrets_in_use")
-    config.add_section("automations", AutomationsSection)
-    config.add_section("automations.limits", Limits)
+    config.add_section("automations", AutomationSettings)
     config.add_section("retention.runs", RunsRetention)
     config.add_sealed(reseal)
     config.add_kind("automations", "opsapp.automations.engine.ascode", schema=AutomationEntry, names=True)

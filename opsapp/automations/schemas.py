@@ -12,20 +12,7 @@ from opsapp.automations.logic.runs import STATUSES
 from opsapp.automations.logic.settings import CONCURRENCY, INPUT_TYPES, METHODS, SERVICE_ACTIONS, SEVERITIES, TYPES
 from opsapp.lib import cron
 from opsapp.lib.zones import zone_problem
-from opsapp.web.fields import (
-    Body,
-    Paging,
-    anything,
-    choice,
-    field,
-    flag,
-    list_of,
-    map_of,
-    name_text,
-    number,
-    text,
-    whole,
-)
+from opsapp.web.fields import Body, Paging, anything, choice, field, flag, list_of, map_of, name_text, text, whole
 from opsapp.web.strict import fields_of
 from opsapp.wire.urls import text_problem, web_problem
 
@@ -35,7 +22,6 @@ SECRET_NAME = text(1, 64, pattern=r"[A-Za-z0-9][A-Za-z0-9_.-]*", example="a word
 ENVIRONMENT = map_of(text(0, 20_000), 64, text(1, 128, pattern=r"[A-Za-z_][A-Za-z0-9_]*", example="a word like PATH"))
 INTERPRETER = text(1, 255, pattern=r"[A-Za-z0-9/._+-]+", example="/bin/bash or python3")
 SERVICE = text(1, 255, pattern=r"[A-Za-z0-9_@.:\\][A-Za-z0-9_@.:\\-]*", example="nginx")
-PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def _schedule_problem(value: str | None) -> str | None:
@@ -353,30 +339,3 @@ class SecretRecord(Body):
 
 class SecretCreated(Created):
     name = text()
-
-
-# -- configuration
-
-
-class Limits(Body):
-    """Of each program on the server; null: none."""
-
-    open_files = whole(16, 1_000_000, default=1024, null=True)
-    memory_mb = whole(16, 1 << 20, default=4096, null=True)
-    file_mb = whole(1, 1 << 20, default=1024, null=True)
-    cpu_s = whole(1, 86_400, default=None, null=True)
-
-
-class AutomationsSection(Body):
-    server_scripts = flag(default=True)
-    max_running = whole(1, 1000, default=20)
-    max_waiting = whole(1, 10_000, default=100)
-    kill_grace_s = number(0.1, 5, default=5)
-    retry_delay_s = number(0, 3600, default=5)
-    webhook_calls_per_minute = whole(1, 100_000, default=60)
-    path = text(1, 4000, default=PATH)
-
-
-class RunsRetention(Body):
-    days = whole(1, 3650, default=90)
-    per_automation = whole(10, 100_000, default=1000)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
+from opsapp.agents.config import ProtectedSettings
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.settings import Between, CheckedBy, Length, Most, SchemaAt
 
@@ -15,17 +16,6 @@ MOST_HOSTS = 10  # the tally of an action for the whole fleet remembers so many 
 DeclaredRule = Annotated[JsonObject, SchemaAt("opsapp.healing.schemas.DeclaredRule")]
 DependencyEntry = Annotated[JsonObject, SchemaAt("opsapp.healing.schemas.DependencyEntry")]
 Name = Annotated[str, Length(1, 255)]
-PROTECTED_PROCESSES = (
-    "init", "systemd", "sshd", "ssh", "postgresql", "postgres", "mysql", "mysqld", "mariadb", "zeo", "opsapp",
-    "opsapp-agent")  # fmt: skip
-
-
-@dataclass(frozen=True)
-class ProtectedSettings:
-    """What no heal may touch."""
-
-    targets: Annotated[tuple[Name, ...], Most(1000)] = ()
-    processes: Annotated[tuple[Name, ...], Most(1000)] = PROTECTED_PROCESSES
 
 
 @dataclass(frozen=True)
@@ -164,7 +154,7 @@ class HealingSettings:
     rules: Annotated[tuple[DeclaredRule, ...], Most(1000)] = ()
     dependencies: Annotated[tuple[DependencyEntry, ...], Most(5000), CheckedBy(_graph_problem)] = ()
     default_rules: bool = True
-    protected: ProtectedSettings = ProtectedSettings()
+    protected: ProtectedSettings = field(default_factory=ProtectedSettings)
     brake: BrakeSettings = BrakeSettings()
     breaker: BreakerSettings = BreakerSettings()
     promotion: PromotionSettings = PromotionSettings()

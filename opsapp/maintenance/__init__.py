@@ -15,11 +15,12 @@ they register the interfaces of `interfaces.py`, and ask `engine`.
 def includeme(config):
     from opsapp.notify.interfaces import ISilence
 
+    from .config import MaintenanceSettings
     from .engine import silent
-    from .schemas import DeclaredWindow, MaintenanceSection
+    from .schemas import DeclaredWindow
 
     config.add_evolve_step("maintenance-1", "opsapp.maintenance.resources.set_up")
-    config.add_section("maintenance", MaintenanceSection)
+    config.add_section("maintenance", MaintenanceSettings)
     config.add_applier("opsapp.maintenance.engine.windows.declare")
     config.add_kind("windows", "opsapp.maintenance.engine.ascode", schema=DeclaredWindow, names=True)
     config.registry.registerUtility(silent, ISilence)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from opsapp.lib import cron
 from opsapp.lib.durations import seconds
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.web.fields import Body, Paging, choice, flag, list_of, name_text, number, text, whole
+from opsapp.web.fields import Body, Paging, choice, flag, list_of, name_text, text, whole
 
 from . import logic
 
@@ -100,10 +100,3 @@ class HealingWindowRecord(NewHealingWindow):
     created_at = whole(0)
     expires_at = whole(0)
     active = flag()
-
-
-class MaintenanceSection(Body):
-    """`maintenance` of the YAML file."""
-
-    windows = list_of(NewWindow, 1000, default=())
-    announce_days = number(0, 365, default=30)

@@ -6,8 +6,8 @@ node without a file.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Annotated, Any, TypeVar, overload
 
 from opsapp.lib.settings import CheckedBy, Length
@@ -23,12 +23,21 @@ class General:
     timezone: Annotated[str, Length(1, 60), CheckedBy(zone_problem)] = "UTC"
 
 
+def by_class(sections: Iterable[Any]) -> dict[type, Any]:
+    """Every section, and those within it, by its class."""
+    found: dict[type, Any] = {}
+    for section in sections:
+        within = (getattr(section, field.name) for field in fields(section))
+        found |= by_class(part for part in within if is_dataclass(part)) | {type(section): section}
+    return found
+
+
 class Configuration(dict[Any, Any]):
     """The sections by their classes. The keys of the file are for the rooms whose sections are not classes yet."""
 
     def __init__(self, sections: Mapping[type, Any] | None = None, values: Mapping[str, Any] | None = None):
         super().__init__(values or {})
-        self._sections = dict(sections or {})
+        self._sections = by_class((sections or {}).values())
 
     @overload
     def __getitem__(self, key: type[Section]) -> Section: ...
@@ -49,7 +58,7 @@ class Configuration(dict[Any, Any]):
 
     def having(self, *sections: Any) -> Configuration:
         """The same with these sections in place of those of their class."""
-        return Configuration({**self._sections, **{type(section): section for section in sections}}, self)
+        return Configuration({**self._sections, **by_class(sections)}, self)
 
     def __or__(self, values: Any) -> Configuration:
         return Configuration(self._sections, {**self, **values})

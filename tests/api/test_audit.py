@@ -3,6 +3,7 @@
 import pytest
 from BTrees.LOBTree import LOBTree
 
+from opsapp.audit.config import AuditRetention
 from opsapp.audit.engine import retain, tell_counts
 from opsapp.audit.resources import fold_entries
 from tests.support.app import Service, _sign_in
@@ -58,7 +59,7 @@ def test_logins_are_there_refused_or_not(service):
 
 
 def test_tries_within_a_lock_are_there_and_a_flood_of_them_is_one_entry_with_a_count(service):
-    service.node.config["retention"]["audit"]["refusals_of_a_kind"] = 3
+    service.configure(AuditRetention, refusals_of_a_kind=3)
     for _ in range(5 + 20):
         service.anonymous.post_json("/api/login", {"username": "x", "password": "y"}, expect_errors=True)
     assert [entry["reason"] for entry in entries(service, "?action=login")] == (
@@ -79,7 +80,7 @@ def test_tries_within_a_lock_are_there_and_a_flood_of_them_is_one_entry_with_a_c
 
 
 def test_what_was_counted_is_told_when_the_node_stops(tmp_path, service):
-    service.node.config["retention"]["audit"]["refusals_of_a_kind"] = 1
+    service.configure(AuditRetention, refusals_of_a_kind=1)
     for _ in range(3):
         service.otto.delete("/api/users/admin", status=403)
     service.close()

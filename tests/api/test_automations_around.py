@@ -1,6 +1,7 @@
 """Automations as code, and what they say in the war room."""
 
 from opsapp.agents import resources as agents
+from opsapp.automations.config import AutomationSettings
 from opsapp.automations.engine import carrier, warroom
 from opsapp.automations.engine.carrier import take_up
 from opsapp.automations.engine.programs import AttemptEnd
@@ -126,7 +127,7 @@ def test_scripts_that_the_configuration_forbids_later_do_not_run(service):
     body = {"name": "x", "type": "script", "params": {"script": "true"}}
     automation = service.otto.post_json("/api/automations", body).json["id"]
     run = service.otto.post(f"/api/automations/{automation}/run").json
-    service.node.config["automations"]["server_scripts"] = False
+    service.configure(AutomationSettings, server_scripts=False)
     assert service.transact(take_up, "box:test", frozenset(), 10)[0] == []
     assert service.vera.get(f"/api/automations/runs/{run['run_id']}").json["status"] == "failed"
     assert service.otto.post(f"/api/automations/{automation}/run", status=409).json["code"] == "forbidden_here"

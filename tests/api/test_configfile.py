@@ -3,6 +3,7 @@
 import pytest
 
 from opsapp import app
+from opsapp.auth.config import OidcSettings, RoleMap
 from opsapp.healing.config import HealingSettings
 from opsapp.web import configfile
 from opsapp.web.config import LogSettings, WebSettings
@@ -118,9 +119,9 @@ web:
 def test_single_sign_on_is_configured_whole_or_not_at_all(service, tmp_path, old, new, wrong):
     path = tmp_path / "opsapp.yaml"
     path.write_text(GOOD_OIDC)
-    found = configfile.read(path, service.app.registry.opsapp_sections)["web"]["oidc"]
-    assert found["scopes"] == ("openid", "profile", "email")
-    assert found["role_map"] == {"admin": "ops-admins", "operator": None, "viewer": None}
+    found = configfile.read(path, service.app.registry.opsapp_sections)[OidcSettings]
+    assert found.scopes == ("openid", "profile", "email")
+    assert found.role_map == RoleMap("ops-admins")
     path.write_text(GOOD_OIDC.replace(old, new))
     with pytest.raises(configfile.BadConfig) as caught:
         configfile.read(path, service.app.registry.opsapp_sections)

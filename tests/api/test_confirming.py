@@ -6,6 +6,7 @@ from webtest import TestApp
 
 from opsapp.auth import engine
 from opsapp.auth import resources as auth
+from opsapp.auth.config import LoginSettings
 from opsapp.auth.cookies import SESSION
 from opsapp.auth.resources import keys
 
@@ -120,7 +121,7 @@ def test_a_code_confirms_once(service, boss):
 
 
 def test_how_long_a_proof_is_good_is_configured(service, boss):
-    service.node.config["web"]["login"] |= {"confirm_s": 60}
+    service.configure(LoginSettings, confirm_s=60)
     service.clock.advance(61)
     assert call(boss, "POST", "/api/keys", {"name": "ci", "role": "viewer"}, 403)["code"] == "confirm"
 

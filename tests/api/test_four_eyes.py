@@ -2,6 +2,7 @@
 
 import pytest
 
+from opsapp.approvals.config import ApprovalSettings
 from opsapp.auth import resources as auth
 
 pytestmark = pytest.mark.attack
@@ -87,7 +88,7 @@ def test_an_admin_may_approve_an_own_request_and_the_audit_says_so(service, olga
 
 
 def test_not_where_it_is_strict(service, olga):
-    service.node.config["approvals"]["strict"] = True
+    service.configure(ApprovalSettings, strict=True)
     made = make(olga)["id"]
     request = run(service.ada, made)
     decide(service.ada, request, 403)

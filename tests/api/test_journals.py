@@ -2,6 +2,7 @@
 
 import pytest
 
+from opsapp.agents.config import AgentSettings
 from opsapp.agents.resources import agents_of
 from tests.api.test_agents import Polling
 
@@ -43,10 +44,10 @@ def test_files_keep_the_rules_of_their_agent(service, host):
 
 
 def test_what_is_private_is_configured(service, host):
-    service.node.config["agents"]["private_logs"] = ["nginx"]
+    service.configure(AgentSettings, private_logs=["nginx"])
     assert streamed(service.otto, host, "nginx.service") == "private_logs"
     assert streamed(service.otto, host, "ssh") == "agent_offline"
-    service.node.config["agents"]["private_logs"] = []
+    service.configure(AgentSettings, private_logs=[])
     assert streamed(service.otto, host, None) == "agent_offline"
     assert streamed(service.vera, host, "ssh") == "private_logs"
 

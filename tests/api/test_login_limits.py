@@ -2,6 +2,7 @@
 
 import pytest
 
+from opsapp.auth.config import LoginSettings
 from opsapp.web.config import WebSettings
 
 WRONG = {"username": "admin", "password": "wrong"}
@@ -78,6 +79,6 @@ def test_what_is_no_attempt_is_not_counted(service, body):
 
 
 def test_the_limits_are_configured(service):
-    service.node.config["web"]["login"] |= {"attempts_per_ip": 1, "lock_s": 7}
+    service.configure(LoginSettings, attempts_per_ip=1, lock_s=7)
     assert [attempt(service).status_int for _ in range(2)] == [401, 429]
     assert attempt(service).headers["Retry-After"] == "7"

@@ -6,6 +6,7 @@ import pyotp
 import pytest
 
 from opsapp.auth import engine
+from opsapp.auth.config import LoginSettings
 from opsapp.runtime import sealedstore, sealing
 
 LOGIN = {"username": "grace", "password": "a sound password"}
@@ -14,7 +15,7 @@ LOGIN = {"username": "grace", "password": "a sound password"}
 @pytest.fixture
 def grace(service):
     """grace with a second factor: her secret, recovery codes and session."""
-    service.node.config["web"]["login"]["attempts_per_ip"] = 100
+    service.configure(LoginSettings, attempts_per_ip=100)
     engine.add_user(service.node, "grace", "operator", LOGIN["password"])
     token = service.anonymous.post_json("/api/login", LOGIN).json["token"]
     return Grace(service, token)
@@ -115,7 +116,7 @@ def test_a_partial_token_lives_five_minutes(grace, service):
 
 def test_wrong_codes_count_as_attempts_of_the_address(grace, service):
     service.clock.advance(600)
-    service.node.config["web"]["login"]["attempts_per_ip"] = 5
+    service.configure(LoginSettings, attempts_per_ip=5)
     partial = grace.first_step()
     statuses = [
         service.anonymous.post_json(

@@ -6,6 +6,7 @@ from pathlib import Path
 import gevent
 import pytest
 
+from opsapp.agents.config import ExecutorSettings
 from opsapp.agents.engine import executor
 from opsapp.automations.resources import runs_of
 from opsapp.healing.engine.server_actions import ServerActionRunner, begin, finish
@@ -125,7 +126,7 @@ def test_no_agent_is_needed_for_what_the_service_does(ward, site):
 def hands(ward):
     """This node's hands, with the executor as a child process of this test."""
     made = ward(rule("webhook", url="http://127.0.0.1:9/"))
-    made.node.registry[executor.WHOSE] = executor.executor_launch.whose(made.node.config["executor"])
+    made.node.registry[executor.WHOSE] = executor.executor_launch.whose(made.node.config[ExecutorSettings])
     child = made.node.registry[executor.KEY] = executor.ExecutorProcess(made.node)
     child.step()
     yield ServerActionRunner(made.node)

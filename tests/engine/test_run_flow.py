@@ -3,6 +3,7 @@
 import pytest
 
 from opsapp.approvals.engine import expire
+from opsapp.automations.config import RunsRetention
 from opsapp.automations.engine import carrier, housekeeping, request_run, run_state
 from opsapp.automations.engine.approval_requests import accepted
 from opsapp.automations.engine.carrier import recover, take_up
@@ -338,7 +339,7 @@ def test_old_runs_are_forgotten(desk):
 def test_of_each_automation_so_many_runs_are_kept(desk, monkeypatch):
     """However few automations and runs one transaction looks at."""
     monkeypatch.setattr(housekeeping, "PAGE", 2)
-    desk.service.node.config["retention"]["runs"]["per_automation"] = 1
+    desk.service.configure(RunsRetention, per_automation=1)
     kept = set()
     for _ in range(3):
         automation = desk.make()

@@ -7,6 +7,7 @@ import pyotp
 
 from opsapp.audit.engine import SHELL
 from opsapp.auth import engine, resources
+from opsapp.auth.config import LoginSettings
 from opsapp.auth.engine import secondfactor
 from opsapp.lib.problems import Problem
 
@@ -80,8 +81,8 @@ def test_a_name_is_given_once(service):
 
 
 def test_a_recovery_code_and_a_partial_token_are_used_once(service):
-    service.node.config["web"]["login"]["attempts_per_ip"] = 1000
-    service.node.config["web"]["login"]["attempts_per_user"] = 1000
+    service.configure(LoginSettings, attempts_per_ip=1000)
+    service.configure(LoginSettings, attempts_per_user=1000)
     client = engine.signin.Client("203.0.113.9", "race")
     engine.add_user(service.node, "grace", "viewer", "a sound password")
     begun = secondfactor.begin(service.node, "grace")

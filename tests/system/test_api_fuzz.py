@@ -14,6 +14,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from opsapp.auth.config import LoginSettings
 from tests.support.app import _sign_in
 
 pytestmark = pytest.mark.system
@@ -49,7 +50,7 @@ def try_operation(operation, headers):
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("who", ["nobody", "vera", "ada"])
 def test_no_request_breaks_it(service, who):
-    service.node.config["web"]["login"] |= {"attempts_per_ip": 10_000, "attempts_per_user": 10_000}
+    service.configure(LoginSettings, attempts_per_ip=10_000, attempts_per_user=10_000)
     schema = schemathesis.openapi.from_wsgi("/api/openapi.json", service.app)
 
     def headers():

@@ -7,6 +7,7 @@ import pytest
 from webtest import TestApp
 
 from opsapp.auth import resources as auth
+from opsapp.auth.config import OidcSettings, RoleMap
 from opsapp.auth.cookies import SESSION
 from tests.support.app import Service
 from tests.support.provider import CLIENT, SECRET, Provider
@@ -28,15 +29,16 @@ def provider():
 def service(tmp_path, monkeypatch, provider):
     monkeypatch.setenv("OPSAPP_ADMIN_PASSWORD", "first admin password")
     service = Service(tmp_path)
-    service.node.config["web"]["oidc"] |= {
-        "enabled": True,
-        "issuer": provider.url,
-        "client_id": CLIENT,
-        "client_secret": SECRET,
-        "redirect_uri": CALLBACK,
-        "role_claim": "roles",
-        "role_map": {"admin": "ops-admins", "operator": "ops", "viewer": "staff"},
-    }
+    service.configure(
+        OidcSettings,
+        enabled=True,
+        issuer=provider.url,
+        client_id=CLIENT,
+        client_secret=SECRET,
+        redirect_uri=CALLBACK,
+        role_claim="roles",
+        role_map=RoleMap(admin="ops-admins", operator="ops", viewer="staff"),
+    )
     provider.behave(claims=ADMIN)
     yield service
     service.close()
@@ -203,7 +205,7 @@ def test_the_providers_clock_may_be_somewhat_ahead(browser, provider, ahead, sta
 
 
 def test_the_role_may_be_deep_or_at_userinfo(service, browser, provider):
-    service.node.config["web"]["oidc"]["role_claim"] = "realm.access.roles"
+    service.configure(OidcSettings, role_claim="realm.access.roles")
     provider.behave(claims={"preferred_username": "grace", "realm": {"access": {"roles": ["ops"]}}})
     assert sign_in(browser, provider).json["role"] == "operator"
     provider.behave(claims={"preferred_username": "grace"}, userinfo={"realm": {"access": {"roles": ["staff"]}}})
@@ -247,7 +249,7 @@ def test_a_disabled_user_is_403(service, browser, provider):
 
 
 def test_switched_off_it_is_404(service, browser):
-    service.node.config["web"]["oidc"]["enabled"] = False
+    service.configure(OidcSettings, enabled=False)
     browser.get("/api/auth/oidc/authorize", status=404)
     browser.get("/api/auth/oidc/callback?state=x&code=y", status=404)
     assert "single sign-on" not in browser.get("/login").text
@@ -258,7 +260,7 @@ def test_the_form_offers_it(browser):
 
 
 def test_a_provider_that_is_not_there_is_502(service, browser):
-    service.node.config["web"]["oidc"]["issuer"] = "http://127.0.0.1:1"
+    service.configure(OidcSettings, issuer="http://127.0.0.1:1")
     browser.get("/api/auth/oidc/authorize", status=502)
 
 

@@ -1,8 +1,8 @@
 """Which refusals get an entry of their own, and that whoever knocks without end costs neither disk nor memory."""
 
-from opsapp.audit.logic.tally import Counted, Kind, Limits, Tally
+from opsapp.audit.logic.tally import Counted, Kind, RefusalLimits, Tally
 
-FEW = Limits(each=2, all=5)
+FEW = RefusalLimits(each=2, all=5)
 LOGIN = Kind("192.0.2.1", "login", "bad_credentials")
 
 

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from opsapp.audit.logic import changed, is_secret, matches, without_secrets
 from opsapp.auth.logic import names
-from opsapp.auth.logic.attempts import Counted, Limit, attempt, is_over, remaining
+from opsapp.auth.logic.attempts import AttemptLimit, Counted, attempt, is_over, remaining
 
-LIMIT = Limit(5, 60, 300)
+LIMIT = AttemptLimit(5, 60, 300)
 
 
 @pytest.mark.parametrize("name", ["a", "0", "ada", "a.b_c@d-e", "x" * 64])

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from opsapp.agents.config import AgentSettings
 from opsapp.agents.resources import Agent, agents_of, find_agent, keep_index, with_open_commands
 from opsapp.lib.problems import Invalid
 from opsapp.runtime.fencing import store_id
@@ -46,7 +47,7 @@ def send_command(
     reaches the agent and is shown nowhere: not in the record's parameters, not in its output."""
     agent, node = find_agent(root, agent_id), node_of(root)
     given = {**params} if timeout is None else {"timeout": timeout, **params}
-    now, patience = node.clock.now(), node.config["agents"]["command_expiry_s"] if expiry is None else expiry
+    now, patience = node.clock.now(), node.config[AgentSettings].command_expiry_s if expiry is None else expiry
     command = agent.commands.add(kind, checked(kind, given), requested_by, now, now + patience)
     if hide:
         command.conceal(seal_of(root), hide)

@@ -19,6 +19,7 @@ from gevent.event import Event
 from gevent.lock import Semaphore
 from gevent.queue import SimpleQueue
 
+from opsapp.agents.config import ExecutorSettings
 from opsapp.lib.problems import Forbidden
 from opsapp.wire import messages
 from opsapp.wire.commands import check_params
@@ -43,12 +44,12 @@ Result = dict[str, Any]
 
 def prepare(node: Node) -> None:
     """Before anything is served: as whom it will run, and so who may write what it does."""
-    section = node.config["executor"]
+    settings = node.config[ExecutorSettings]
     try:
-        node.registry[WHOSE] = executor_launch.whose(section)
+        node.registry[WHOSE] = executor_launch.whose(settings)
     except NoExecutor as problem:  # nothing runs then; whoever asks for a run is told
         log.error("%s", problem)
-        node.registry[WHOSE] = ExecutorUser(section["user"], -1, False, section["socket"])
+        node.registry[WHOSE] = ExecutorUser(settings.user or "", -1, False, settings.socket)
 
 
 def start(node: Node) -> None:
@@ -123,7 +124,9 @@ class ExecutorProcess:
         if self._place is None:
             self._place = lane.run(executor_launch.place_of, self._data, self._node.name)
         try:
-            self._launched = lane.run(executor_launch.launch, self.whose, self._place, self._node.config["executor"])
+            self._launched = lane.run(
+                executor_launch.launch, self.whose, self._place, self._node.config[ExecutorSettings]
+            )
         except NoExecutor as problem:
             if self.problem != str(problem):
                 self.problem = str(problem)
@@ -288,9 +291,9 @@ def _result(status: str, reason: str | None) -> Result:
     return {"status": status, "exit_code": None, "output": "", "reason": reason, "data": None}
 
 
-def kept_apart(section: Mapping[str, Any]) -> tuple[bool, str]:
+def kept_apart(settings: ExecutorSettings) -> tuple[bool, str]:
     """For `opsapp doctor`: whether the executor has a user of its own, and what that means."""
-    who = executor_launch.whose(section)
+    who = executor_launch.whose(settings)
     if who.shared:
         return False, (
             f"runs as the service's own user ({who.name}): its programs could read the master key, so only admins may "

@@ -14,10 +14,11 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from opsapp.agents.config import ExecutorSettings
 from opsapp.agents.zipapp import agent_file
 from opsapp.lib.problems import Unavailable
 
@@ -49,14 +50,14 @@ class Launched(NamedTuple):
     child: subprocess.Popen[bytes] | None
 
 
-def whose(section: Mapping[str, Any]) -> ExecutorUser:
+def whose(settings: ExecutorSettings) -> ExecutorUser:
     """By the section `executor` of the configuration."""
     own = os.geteuid()
-    name = section["user"]
+    name = settings.user
     if name is None:
         return ExecutorUser(user_name(own), own, True)
     uid = _account(name).pw_uid
-    return ExecutorUser(name, uid, uid == own, section["socket"])
+    return ExecutorUser(name, uid, uid == own, settings.socket)
 
 
 def _account(name: str) -> pwd.struct_passwd:
@@ -78,7 +79,7 @@ def place_of(data: str | None, node: str) -> Path:
     return Path(data) / "executor" / node if data else Path(tempfile.mkdtemp(prefix="opsapp-executor."))
 
 
-def launch(who: ExecutorUser, place: Path, section: Mapping[str, Any]) -> Launched:
+def launch(who: ExecutorUser, place: Path, settings: ExecutorSettings) -> Launched:
     """A connected executor."""
     if who.socket:
         return Launched(_connected(who.socket), None)
@@ -95,7 +96,7 @@ def launch(who: ExecutorUser, place: Path, section: Mapping[str, Any]) -> Launch
             handles.append(_code_in_memory())
             code = f"/proc/self/fd/{handles[-1]}"
         child = _started(
-            _interpreters(who, section["python"]),
+            _interpreters(who, settings.python),
             ["-I", "-S", "-c", BOOT, code, str(theirs.fileno())],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from opsapp.agents.config import AgentSettings, ProtectedSettings
 from opsapp.agents.logic import by_our_clock, changed_profile, kept_values, live_values, skew_of
 from opsapp.runtime.node import Node
 
@@ -89,14 +90,12 @@ class Memory:
 
     @property
     def interval(self) -> float:
-        return float(self.node.config["agents"]["report_interval_s"])
+        return self.node.config[AgentSettings].report_interval_s
 
     @property
-    def protected(self) -> list[str] | None:
-        """Processes that agents must not act upon, as healing's section of the configuration names them."""
-        healing = self.node.config.get("healing") or {}
-        names = (healing.get("protected") or {}).get("processes")
-        return None if names is None else list(names)
+    def protected(self) -> list[str]:
+        """Processes that agents must not act upon."""
+        return list(self.node.config[ProtectedSettings].processes)
 
     def interval_of(self, agent_id: str) -> float:
         """How often it shall report: more often while somebody watches."""

@@ -8,6 +8,7 @@ from typing import Any
 from pyramid.request import Request
 
 from opsapp.agents import schemas
+from opsapp.agents.config import AgentSettings
 from opsapp.agents.engine import lifecycle
 from opsapp.agents.resources import Agents
 from opsapp.lib.problems import Invalid
@@ -39,7 +40,7 @@ def carry_out(node: Node, body: dict[str, Any], server: str) -> dict[str, Any]:
     lane, known = node.lane("deploy", AT_ONCE), known_hosts(node)
     machine = lane.run(_identify, body, known)
     enrolled = node.transact(lifecycle.enrol, body["label"], body["host"], *machine)
-    run_as = node.config["agents"]["run_as"]
+    run_as = node.config[AgentSettings].run_as
     try:
         lane.run(_install, body, known, server, enrolled.agent_id, enrolled.key, run_as)
     except BaseException:
@@ -77,4 +78,4 @@ def _target(body: dict[str, Any], known: str | None) -> Any:
 def known_hosts(node: Node) -> str | None:
     """The configured file, else one beside the data."""
     data = node.registry.settings.get("opsapp.data")
-    return node.config["agents"]["known_hosts"] or (str(Path(data) / "known_hosts") if data else None)
+    return node.config[AgentSettings].known_hosts or (str(Path(data) / "known_hosts") if data else None)

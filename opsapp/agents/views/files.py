@@ -12,6 +12,7 @@ from urllib.parse import quote
 from pyramid.request import Request
 
 from opsapp.agents import schemas
+from opsapp.agents.config import AgentSettings
 from opsapp.agents.engine import records
 from opsapp.agents.engine.sessions import sessions_of
 from opsapp.agents.engine.streams import AgentStream, StreamEnded, problem_of
@@ -78,7 +79,7 @@ class FileSource:
 
     def _begin(self, part: tuple[int, int] | None, offset: int, length: int | None) -> Head:
         about = self._open(offset=offset, digest=True, **({} if length is None else {"length": length}))
-        most = self._node.config["agents"]["max_file_bytes"]
+        most = self._node.config[AgentSettings].max_file_bytes
         if about["length"] > most:
             self.close()
             raise TooLarge(f"At most {most} bytes of a file are sent.")
@@ -160,7 +161,7 @@ class FileUpload:
 
     def __init__(self, node: Node, agent_id: str):
         self._node, self._agent_id = node, agent_id
-        self._most = node.config["agents"]["max_file_bytes"]
+        self._most = node.config[AgentSettings].max_file_bytes
         self._stream: AgentStream | None = None
         self._digest, self._size = hashlib.sha256(), 0
 
@@ -217,7 +218,7 @@ def write_file(context: Agent, request: Request) -> Any:
     whole and its hash is right."""
     require_connected(request.node, context)
     node, agent_id = request.node, context.id
-    most = node.config["agents"]["max_file_bytes"] + FORM_ROOM
+    most = node.config[AgentSettings].max_file_bytes + FORM_ROOM
     there = held_elsewhere(request, context)
     if there:
         return peers.forward_body(request, there, most)

@@ -7,6 +7,7 @@ from typing import Any
 from pyramid.request import Request
 from pyramid.response import Response
 
+from opsapp.agents.config import AgentSettings
 from opsapp.agents.engine.installing import script
 from opsapp.agents.resources import Agents, InstallScript, find_by_key
 from opsapp.agents.zipapp import agent_file
@@ -40,5 +41,5 @@ def install_script(context: InstallScript, request: Request) -> Any:
     if key and agent is None:
         raise Invalid({"key": "is no agent's key"})
     server = (request.node.config[WebSettings].base_url or request.host_url).rstrip("/")
-    text = script(server, agent.id if agent else "", key or "", request.node.config["agents"]["run_as"])
+    text = script(server, agent.id if agent else "", key or "", request.node.config[AgentSettings].run_as)
     return Response(text, content_type="text/x-shellscript", charset="utf-8")

@@ -7,6 +7,7 @@ from typing import Any
 
 from pyramid.request import Request
 
+from opsapp.agents.config import AgentSettings
 from opsapp.agents.logic import is_private_log
 from opsapp.agents.resources import Command
 from opsapp.lib.addresses import HIDDEN
@@ -18,7 +19,7 @@ def may_read(request: Request, params: Mapping[str, Any]) -> bool:
     """`params` are those of a stream or command `logs`. Paths of files are judged by the agent."""
     if params.get("source", "journald") != "journald":
         return True
-    private = is_private_log(params.get("unit"), request.node.config["agents"]["private_logs"])
+    private = is_private_log(params.get("unit"), request.node.config[AgentSettings].private_logs)
     return bool(request.has_permission(Permission.administer if private else Permission.operate))
 
 

@@ -19,7 +19,7 @@ class Kind(NamedTuple):
     reason: str
 
 
-class Limits(NamedTuple):
+class RefusalLimits(NamedTuple):
     each: int
     all: int
 
@@ -51,7 +51,7 @@ class Tally:
         self._written = 0
         self._kinds: dict[Kind, _Kept] = {}
 
-    def admits(self, kind: Kind, username: str | None, now: float, limits: Limits) -> bool:
+    def admits(self, kind: Kind, username: str | None, now: float, limits: RefusalLimits) -> bool:
         """Whether this one gets an entry of its own; else it is counted."""
         with self._lock:
             if self._is_over(now):

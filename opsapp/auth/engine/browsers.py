@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from opsapp.auth.config import LoginSettings
 from opsapp.lib.ids import digest, new_id
 from opsapp.lib.problems import Unavailable
 from opsapp.runtime.node import Node
@@ -32,7 +33,7 @@ def held_of(cookies: Any) -> Held:
 
 def sealed_for(node: Node, username: str) -> tuple[str, int]:
     """The cookie's value and life, for a browser in which this user has just signed in."""
-    life = int(node.config["web"]["login"]["known_browser_s"])
+    life = int(node.config[LoginSettings].known_browser_s)
     return node.registry[REGISTRY_KEY].seal(json.dumps([username, new_id(), node.clock.now() + life]), PURPOSE), life
 
 

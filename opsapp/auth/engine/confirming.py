@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from opsapp.audit.engine import Actor, note, refusals_noted
 from opsapp.auth import resources
+from opsapp.auth.config import LoginSettings
 from opsapp.lib.problems import Conflict, Invalid, Unauthenticated
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 
 from .accounts import prove, user_of
-from .limits import count_attempt, login_config, proof_counters
+from .limits import count_attempt, proof_counters
 from .secondfactor import accept
 from .signin import now_of
 
 
 def confirm(node: Node, username: str, session_id: str, password: str | None, code: str | None, actor: Actor) -> int:
     """Until when the session is confirmed now. Attempts are limited."""
-    life = login_config(node)["confirm_s"]
+    life = node.config[LoginSettings].confirm_s
     with refusals_noted(node, actor, "session.confirm", username):
         if password is not None:
             prove(node, username, password, "password")

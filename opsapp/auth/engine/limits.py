@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from opsapp.auth import resources
-from opsapp.auth.logic.attempts import Limit
+from opsapp.auth.config import LoginSettings
+from opsapp.auth.logic.attempts import AttemptLimit
 from opsapp.auth.logic.names import username_problem
 from opsapp.lib.networks import counted_address
 from opsapp.lib.problems import TooMany
@@ -13,19 +14,15 @@ from opsapp.runtime.node import Node
 
 from .browsers import Held, known_browser
 
-Counters = list[tuple[str, Limit]]
-
-
-def login_config(node: Node) -> dict[str, Any]:
-    return node.config["web"]["login"]
+Counters = list[tuple[str, AttemptLimit]]
 
 
 def login_counters(node: Node, ip: str, username: str, held: Held = ()) -> Counters:
     """By address, and by username so that many addresses do not help. A name that nobody can have needs no counter. A
     browser that this user has signed in with before has one of its own: what others try does not count there."""
-    known = login_config(node)
-    by_ip = Limit(known["attempts_per_ip"], known["window_s"], known["lock_s"])
-    by_name = Limit(known["attempts_per_user"], known["window_s"], known["lock_s"])
+    settings = node.config[LoginSettings]
+    by_ip = AttemptLimit(settings.attempts_per_ip, settings.window_s, settings.lock_s)
+    by_name = AttemptLimit(settings.attempts_per_user, settings.window_s, settings.lock_s)
     browser_id = known_browser(node, held, username)
     if browser_id is not None:
         return [("browser:" + browser_id, by_name)]
@@ -35,8 +32,8 @@ def login_counters(node: Node, ip: str, username: str, held: Held = ()) -> Count
 
 def proof_counters(node: Node, username: str) -> Counters:
     """For somebody signed in who proves himself once more (the present password, a code)."""
-    known = login_config(node)
-    return [("proof:" + username, Limit(known["attempts_per_user"], known["window_s"], known["lock_s"]))]
+    settings = node.config[LoginSettings]
+    return [("proof:" + username, AttemptLimit(settings.attempts_per_user, settings.window_s, settings.lock_s))]
 
 
 def count_attempt(node: Node, counters: Counters) -> None:

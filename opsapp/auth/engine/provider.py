@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import hmac
 import logging
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from opsapp.auth.config import OidcSettings
 from opsapp.lib.networks import is_protected
 from opsapp.lib.problems import Malformed, UpstreamFailed
 
@@ -34,7 +34,7 @@ class Refused(Exception):
     """The provider's answer is not to be believed; says why, for the log."""
 
 
-def discover(settings: Mapping[str, Any]) -> str:
+def discover(settings: OidcSettings) -> str:
     """The provider's own description, as JSON text."""
     try:
         client = _client(settings, None)
@@ -44,14 +44,14 @@ def discover(settings: Mapping[str, Any]) -> str:
     return client.provider_info.to_json()
 
 
-def authorization_address(settings: Mapping[str, Any], description: str, state: str, nonce: str, challenge: str) -> str:
+def authorization_address(settings: OidcSettings, description: str, state: str, nonce: str, challenge: str) -> str:
     """Where the browser is sent. Asks nobody."""
     client = _client(settings, description)
     request = client.construct_AuthorizationRequest(
         request_args={
             "response_type": "code",
-            "scope": list(settings["scopes"]),
-            "redirect_uri": settings["redirect_uri"],
+            "scope": list(settings.scopes),
+            "redirect_uri": settings.redirect_uri,
             "state": state,
             "nonce": nonce,
             "code_challenge": challenge,
@@ -62,7 +62,7 @@ def authorization_address(settings: Mapping[str, Any], description: str, state: 
 
 
 def identify(
-    settings: Mapping[str, Any], description: str, state: str, code: str, verifier: str, nonce: str
+    settings: OidcSettings, description: str, state: str, code: str, verifier: str, nonce: str
 ) -> dict[str, Any]:
     """The claims of who signed in there; Malformed when anything about the answer is not as it must be."""
     from requests import RequestException
@@ -77,7 +77,7 @@ def identify(
         raise Malformed("The identity provider's answer could not be verified.", code="bad_id_token") from problem
 
 
-def _client(settings: Mapping[str, Any], description: str | None) -> Client:
+def _client(settings: OidcSettings, description: str | None) -> Client:
     from oic.oic import Client
     from oic.oic.message import ProviderConfigurationResponse
     from oic.utils.authn.client import CLIENT_AUTHN_METHOD
@@ -85,15 +85,15 @@ def _client(settings: Mapping[str, Any], description: str | None) -> Client:
 
     # Each said, because these settings would otherwise be read from the environment under common names.
     known = OicClientSettings(verify_ssl=True, client_cert=None, timeout=TIMEOUT_S, requests_session=None)
-    client = Client(client_id=settings["client_id"], client_authn_method=CLIENT_AUTHN_METHOD, settings=known)
-    client.redirect_uris = [settings["redirect_uri"]]
-    if settings["client_secret"]:
-        client.client_secret = settings["client_secret"]
+    client = Client(client_id=settings.client_id, client_authn_method=CLIENT_AUTHN_METHOD, settings=known)
+    client.redirect_uris = [settings.redirect_uri or ""]
+    if settings.client_secret:
+        client.client_secret = settings.client_secret
     if description is None:
-        client.provider_config(settings["issuer"])
+        client.provider_config(settings.issuer or "")
     else:
         description_read: Any = ProviderConfigurationResponse().from_json(description)
-        client.handle_provider_config(description_read, settings["issuer"])
+        client.handle_provider_config(description_read, settings.issuer or "")
     for name in ENDPOINTS:
         if not is_protected(client.provider_info.get(name) or "https:"):
             raise Refused(f"the provider's {name} is not https")
@@ -101,7 +101,7 @@ def _client(settings: Mapping[str, Any], description: str | None) -> Client:
 
 
 def _identify(
-    client: Client, settings: Mapping[str, Any], state: str, code: str, verifier: str, nonce: str
+    client: Client, settings: OidcSettings, state: str, code: str, verifier: str, nonce: str
 ) -> dict[str, Any]:
     from oic.oic.message import AccessTokenResponse, AuthorizationResponse
     from oic.utils.time_util import utc_time_sans_frac
@@ -109,19 +109,19 @@ def _identify(
     client.parse_response(AuthorizationResponse, {"code": code, "state": state}, sformat="dict")
     answer = client.do_access_token_request(
         state=state,
-        request_args={"redirect_uri": settings["redirect_uri"], "code_verifier": verifier},
+        request_args={"redirect_uri": settings.redirect_uri, "code_verifier": verifier},
         authn_method=_authentication(client, settings),
         skew=SKEW_S,
     )
     if not isinstance(answer, AccessTokenResponse) or "id_token" not in answer:
         raise Refused(f"no id_token in a {type(answer).__name__}")
     token = answer["id_token"]
-    check(token, client.provider_info["issuer"], settings["client_id"], nonce, utc_time_sans_frac())
-    return _with_userinfo(client, state, token.to_dict(), settings["role_claim"])
+    check(token, client.provider_info["issuer"], settings.client_id or "", nonce, utc_time_sans_frac())
+    return _with_userinfo(client, state, token.to_dict(), settings.role_claim)
 
 
-def _authentication(client: Client, settings: Mapping[str, Any]) -> str:
-    if not settings["client_secret"]:
+def _authentication(client: Client, settings: OidcSettings) -> str:
+    if not settings.client_secret:
         return ""
     offered = client.provider_info.get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
     return "client_secret_basic" if "client_secret_basic" in offered else "client_secret_post"

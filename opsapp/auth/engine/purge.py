@@ -1,14 +1,15 @@
-"""The purge of what has run out: sessions, counters, tickets, partial tokens, every five minutes, on one node."""
+"""The purge of what has expired: sessions, counters, tickets, partial tokens, every five minutes, on one node."""
 
 from __future__ import annotations
 
 from opsapp.auth import resources
+from opsapp.auth.config import LoginSettings
 from opsapp.auth.resources.federation import purge_states
 from opsapp.runtime.node import Node
 
 
 def start(node: Node) -> None:
-    every = node.config["web"]["login"]["purge_s"]
+    every = lambda: node.config[LoginSettings].purge_s  # noqa: E731
     node.supervisor.add("session-purge", lambda: purge(node), every=every, lease="housekeeping")
 
 

@@ -13,6 +13,7 @@ import segno
 
 from opsapp.audit.engine import Actor, note, refusals_noted
 from opsapp.auth import resources
+from opsapp.auth.config import LoginSettings
 from opsapp.auth.resources.secondfactor import PURPOSE
 from opsapp.lib.ids import digest
 from opsapp.lib.problems import Conflict, Invalid, Unauthenticated
@@ -21,7 +22,7 @@ from opsapp.runtime.sealing import seal_of
 from opsapp.tree.root import Root
 
 from .accounts import prove, user_of
-from .limits import count_attempt, in_turn, login_config, login_counters, proof_counters, too_many
+from .limits import count_attempt, in_turn, login_counters, proof_counters, too_many
 from .signin import Client, login_refused, now_of, open_session
 
 ISSUER = "opsapp"
@@ -121,7 +122,7 @@ class Missed(NamedTuple):
 
 def second_step(node: Node, token: str, code: str, client: Client) -> dict[str, Any]:
     """The session for a partial token and a code; what a wrong code costs is committed whatever is answered."""
-    outcome = in_turn(node, _second_step, token, code, client, login_config(node)["session_s"])
+    outcome = in_turn(node, _second_step, token, code, client, node.config[LoginSettings].session_s)
     if isinstance(outcome, Missed):
         login_refused(node, outcome.username, client, outcome.reason, action="login.totp")
         if outcome.locked:

@@ -6,13 +6,14 @@ from typing import Any, NamedTuple
 
 from opsapp.audit.engine import Actor, note, refused
 from opsapp.auth import resources
+from opsapp.auth.config import LoginSettings
 from opsapp.auth.logic.names import username_problem
 from opsapp.lib.problems import Unauthenticated
 from opsapp.runtime.node import Node, node_of
 from opsapp.tree.root import Root
 
 from .browsers import Held
-from .limits import Counters, in_turn, login_config, login_counters, too_many
+from .limits import Counters, in_turn, login_counters, too_many
 from .passwords import verify_password
 
 
@@ -42,7 +43,7 @@ def sign_in(node: Node, username: str, password: str, client: Client) -> dict[st
         raise too_many(begun.locked)
     answer = None
     if verify_password(node, begun.password_hash, password):
-        answer = node.transact(_open, username, begun.password_hash, client, login_config(node)["session_s"])
+        answer = node.transact(_open, username, begun.password_hash, client, node.config[LoginSettings].session_s)
     if answer is None:
         login_refused(node, username, client, "bad_credentials")
         raise wrong_credentials()

@@ -11,10 +11,12 @@ import hashlib
 import hmac
 import json
 import secrets
+from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from opsapp.audit.engine import Actor, note
 from opsapp.auth import resources
+from opsapp.auth.config import LoginSettings, OidcSettings
 from opsapp.auth.logic.claims import mapped_role, username_for, values_at
 from opsapp.auth.resources import federation
 from opsapp.lib.problems import Conflict, Forbidden, Malformed, NotFound, Problem, Unavailable
@@ -24,7 +26,6 @@ from opsapp.tree.acl import ROLES
 from opsapp.tree.root import Root
 
 from . import provider
-from .limits import login_config
 from .signin import Client, login_refused, now_of, open_session
 
 PURPOSE = "oidc"
@@ -42,10 +43,10 @@ class Flow(NamedTuple):
     begun_at: float
 
 
-def settings_of(node: Node) -> dict[str, Any]:
+def settings_of(node: Node) -> OidcSettings:
     """The configured provider; NotFound where single sign-on is off."""
-    settings = node.config["web"]["oidc"]
-    if not settings["enabled"]:
+    settings = node.config[OidcSettings]
+    if not settings.enabled:
         raise NotFound("Single sign-on is not configured here.", code="oidc_disabled")
     return settings
 
@@ -62,12 +63,12 @@ def begin(node: Node) -> tuple[str, str, str]:
     return address, flow.state, node.registry[REGISTRY_KEY].seal(json.dumps(flow), PURPOSE)
 
 
-def described(node: Node, settings: dict[str, Any]) -> str:
+def described(node: Node, settings: OidcSettings) -> str:
     """The provider's description, asked for anew every few minutes."""
     issuer, until, text = node.registry.get(DESCRIPTION, (None, 0.0, ""))
-    if issuer != settings["issuer"] or node.clock.monotonic() >= until:
+    if issuer != settings.issuer or node.clock.monotonic() >= until:
         text = node.lane("oidc").run(provider.discover, settings)
-        node.registry[DESCRIPTION] = (settings["issuer"], node.clock.monotonic() + DESCRIBED_S, text)
+        node.registry[DESCRIPTION] = (settings.issuer, node.clock.monotonic() + DESCRIBED_S, text)
     return text
 
 
@@ -83,7 +84,7 @@ def finish(node: Node, sealed: str, given: dict[str, str], client: Client) -> di
         claims = node.lane("oidc").run(
             provider.identify, settings, described(node, settings), flow.state, given["code"], flow.verifier, flow.nonce
         )
-        entered = node.transact(_enter, claims, settings, client, login_config(node)["session_s"])
+        entered = node.transact(_enter, claims, settings, client, node.config[LoginSettings].session_s)
         if isinstance(entered, Problem):
             raise entered
         return entered
@@ -108,10 +109,10 @@ def _opened(node: Node, sealed: str, state: str) -> Flow:
 
 
 def _enter(
-    root: Root, claims: dict[str, Any], settings: dict[str, Any], client: Client, life: float
+    root: Root, claims: dict[str, Any], settings: OidcSettings, client: Client, life: float
 ) -> dict[str, Any] | Problem:
     """A session; or why there is none, answered and not raised where what it changed has to be committed."""
-    role = mapped_role(values_at(claims, settings["role_claim"]), settings["role_map"])
+    role = mapped_role(values_at(claims, settings.role_claim), asdict(settings.role_map))
     subject = federation.subject_of(claims["iss"], claims["sub"])
     user = federation.find_subject(root, subject)
     if role is None:

@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple
 
 
-class Limit(NamedTuple):
+class AttemptLimit(NamedTuple):
     """`attempts` within `window_s`; one more locks for `lock_s`."""
 
     attempts: int
@@ -26,7 +26,7 @@ def remaining(counted: Counted, now: float) -> int:
     return max(0, math.ceil(counted.locked_until - now))
 
 
-def attempt(counted: Counted, limit: Limit, now: float) -> Counted:
+def attempt(counted: Counted, limit: AttemptLimit, now: float) -> Counted:
     """One more try. Within a lock nothing changes; the try that exceeds the limit begins one."""
     if remaining(counted, now):
         return counted
@@ -36,6 +36,6 @@ def attempt(counted: Counted, limit: Limit, now: float) -> Counted:
     return Counted((*recent, now))
 
 
-def is_over(counted: Counted, limit: Limit, now: float) -> bool:
+def is_over(counted: Counted, limit: AttemptLimit, now: float) -> bool:
     """Whether nothing of it matters any more."""
     return not remaining(counted, now) and all(at <= now - limit.window_s for at in counted.times)

@@ -10,7 +10,7 @@ from typing import Any
 
 from persistent import Persistent
 
-from opsapp.auth.logic.attempts import Counted, Limit, attempt, is_over, remaining
+from opsapp.auth.logic.attempts import AttemptLimit, Counted, attempt, is_over, remaining
 from opsapp.tree.root import Root
 
 PAGE = 500
@@ -19,12 +19,12 @@ PAGE = 500
 class Attempts(Persistent):
     """What is known of one address or name."""
 
-    def __init__(self, limit: Limit) -> None:
+    def __init__(self, limit: AttemptLimit) -> None:
         self.counted = Counted()
         self.limit = limit
 
 
-def count(root: Root, wanted: list[tuple[str, Limit]], now: float) -> int:
+def count(root: Root, wanted: list[tuple[str, AttemptLimit]], now: float) -> int:
     """One attempt on each counter, in order, until one is locked: the seconds of the lock (0: none is)."""
     for name, limit in wanted:
         record = _record(root, name, limit)
@@ -36,7 +36,7 @@ def count(root: Root, wanted: list[tuple[str, Limit]], now: float) -> int:
     return 0
 
 
-def seconds_locked(root: Root, wanted: list[tuple[str, Limit]], now: float) -> int:
+def seconds_locked(root: Root, wanted: list[tuple[str, AttemptLimit]], now: float) -> int:
     """The longest lock on any of these, without counting anything."""
     found = [root.system["attempts"].get(name) for name, _ in wanted]
     return max((remaining(record.counted, now) for record in found if record is not None), default=0)
@@ -58,7 +58,7 @@ def _drop(root: Root, name: str, record: Attempts) -> None:
     del root.system["attempts"][name]
 
 
-def _record(root: Root, name: str, limit: Limit) -> Any:
+def _record(root: Root, name: str, limit: AttemptLimit) -> Any:
     record = root.system["attempts"].get(name)
     if record is None:
         record = root.system["attempts"][name] = Attempts(limit)

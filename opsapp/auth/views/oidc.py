@@ -8,9 +8,9 @@ from pyramid.request import Request
 from pyramid.response import Response
 
 from opsapp.auth import schemas
+from opsapp.auth.config import LoginSettings
 from opsapp.auth.cookies import SESSION, cookie
 from opsapp.auth.engine import singlesignon
-from opsapp.auth.engine.limits import login_config
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Api
 from opsapp.web import api
@@ -61,7 +61,7 @@ def callback(context: Oidc, request: Request) -> Deferred:
     kept = flow_cookie(given["state"])
     sealed = request.cookies.get(kept, "")
     wants_json = "application/json" in request.headers.get("Accept", "")
-    life = int(login_config(node)["session_s"])
+    life = int(node.config[LoginSettings].session_s)
 
     def fn() -> Any:
         signed_in = singlesignon.finish(node, sealed, given, client)

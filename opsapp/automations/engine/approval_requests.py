@@ -6,6 +6,7 @@ from typing import Any
 
 from opsapp.approvals import engine as approvals
 from opsapp.approvals import resources
+from opsapp.approvals.config import ApprovalSettings
 from opsapp.automations.resources import Automation, Run, automations_of, digests, runs_of, with_parts
 from opsapp.lib.addresses import public
 from opsapp.runtime.node import node_of
@@ -26,7 +27,7 @@ def request(root: Root, run: Run, automation: Automation, now: float) -> str:
         risk=None,
         requested_by=run.requested_by,
         now=now,
-        expiry_s=float(node_of(root).config["approvals"]["expiry_s"]),
+        expiry_s=node_of(root).config[ApprovalSettings].expiry_s,
         about={"run_id": run.id, "automation_id": run.automation_id},
         approvers=tuple(settings["approvers"]),
         quorum=settings["quorum"],

@@ -14,6 +14,7 @@ from typing import Any
 import gevent
 
 from opsapp.agents.engine.executor import executor_of
+from opsapp.automations.config import AutomationSettings
 from opsapp.automations.logic.filling import Missing, Values
 from opsapp.automations.resources import Run, board_of, runs_of
 from opsapp.lib.masking import masked
@@ -166,7 +167,7 @@ class Carrier:
     def step(self) -> bool:
         if self.stopping:
             return False
-        room = self.node.config["automations"]["max_running"] - len(self.tasks)
+        room = self.node.config[AutomationSettings].max_running - len(self.tasks)
         jobs, moved = self.node.transact(take_up, self.owner, frozenset(self.tasks), room)
         for job in jobs:
             task = self.tasks[job["run_id"]] = Attempt(job)
@@ -196,7 +197,7 @@ class Carrier:
 
     def finish_stop(self) -> None:
         """Wait for them; each is killed when its grace is over."""
-        with gevent.Timeout(self.node.config["automations"]["kill_grace_s"] + 1.5, False):
+        with gevent.Timeout(self.node.config[AutomationSettings].kill_grace_s + 1.5, False):
             gevent.joinall([task.greenlet for task in self.tasks.values() if task.greenlet is not None])
 
     def _perform(self, task: Attempt) -> None:
@@ -220,7 +221,7 @@ class Carrier:
         job = task.job
         if job["type"] == "webhook":
             return self._call(task, pen)
-        task.running = Program(executor_of(self.node), job, self.node.config["automations"])
+        task.running = Program(executor_of(self.node), job, self.node.config[AutomationSettings])
         if task.stopped:
             task.running.stop(task.stopped)
         return task.running.run(lambda: self.latencies.append(self.node.clock.now() - job["asked_at"]), pen.put)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
+from opsapp.automations.config import AutomationSettings
 from opsapp.automations.logic import inputs as given_inputs
 from opsapp.automations.logic import settings as meaning
 from opsapp.automations.logic.runs import FINAL
@@ -41,8 +42,8 @@ DUE_AT_ONCE = 200
 BAD = ("failed", "timeout", "lost")
 
 
-def options(root: Root) -> dict[str, Any]:
-    return node_of(root).config["automations"]
+def options(root: Root) -> AutomationSettings:
+    return node_of(root).config[AutomationSettings]
 
 
 # -- asked
@@ -94,7 +95,7 @@ def ask_planned(root: Root, now: float, automation_id: str, plan: SchedulePlan, 
 
 
 def _permitted(root: Root, run: Run) -> None:
-    if run.kind in meaning.PROGRAMS and run.place == "here" and not options(root)["server_scripts"]:
+    if run.kind in meaning.PROGRAMS and run.place == "here" and not options(root).server_scripts:
         raise Conflict("Programs on the server are switched off (automations.server_scripts).", code="forbidden_here")
 
 
@@ -107,7 +108,7 @@ def find(root: Root, automation_id: str) -> Automation:
 
 def may_run_here(root: Root, settings: Mapping[str, Any]) -> bool:
     """Whether the configuration lets the server do it."""
-    return options(root)["server_scripts"] or not meaning.runs_programs(settings["type"], settings["params"])
+    return options(root).server_scripts or not meaning.runs_programs(settings["type"], settings["params"])
 
 
 def _inputs(automation: Automation, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,7 +145,7 @@ def has_place(root: Root, run: Run) -> bool:
     """Only what this service's nodes carry out themselves takes a place."""
     if run.place != "here":
         return True
-    return board_of(root).places_taken < options(root)["max_running"]
+    return board_of(root).places_taken < options(root).max_running
 
 
 def wait(root: Root, run: Run, state: AutomationStanding) -> None:
@@ -260,7 +261,7 @@ def promote(root: Root, now: float) -> None:
         elif state.current is None:
             if has_place(root, run):
                 begin(root, run, state, now)
-            elif board.places_taken >= options(root)["max_running"]:
+            elif board.places_taken >= options(root).max_running:
                 return
 
 
@@ -313,7 +314,7 @@ def _may_try_again(run: Run, status: str) -> bool:
 
 
 def _try_again(root: Root, run: Run, status: str, reason: str | None, now: float) -> None:
-    delay = options(root)["retry_delay_s"]
+    delay = options(root).retry_delay_s
     board_of(root).drop(run.id)
     said = f"\n[attempt {run.attempt} {status}" + (f": {reason}" if reason else "") + f"; again in {delay:g} s]\n"
     write(root, run, said, now)

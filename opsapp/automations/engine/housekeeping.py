@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from itertools import islice
 
+from opsapp.automations.config import RunsRetention
 from opsapp.automations.resources import Run, automations_of, runs_of, standing_of
 from opsapp.runtime.node import Node, node_of
 from opsapp.tree.root import Root
@@ -14,8 +15,8 @@ PAGE = 200
 
 def forget(root: Root, now: float) -> bool:
     """Drop a page of runs that nobody wants kept; whether there may be more."""
-    keep = node_of(root).config["retention"]["runs"]
-    before = f"{int((now - keep['days'] * 86400) * 1000):012x}"
+    days = node_of(root).config[RunsRetention].days
+    before = f"{int((now - days * 86400) * 1000):012x}"
     old: list[str] = []
     for run_id in runs_of(root).keys():  # noqa: SIM118 - a Folder is no mapping
         if run_id >= before or len(old) >= PAGE:
@@ -27,7 +28,7 @@ def forget(root: Root, now: float) -> bool:
 def trim(root: Root, first: str = "") -> str | None:
     """Drop what a page of automations has beyond the runs that each may keep; the automation to go on with, or None at
     the end."""
-    most, dropped = node_of(root).config["retention"]["runs"]["per_automation"], 0
+    most, dropped = node_of(root).config[RunsRetention].per_automation, 0
     ids = list(islice(automations_of(root).keys(first), PAGE + 1))
     for automation_id in ids[:PAGE]:
         history = standing_of(root, automation_id).history

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from opsapp.agents.engine.executor import ExecutorProcess, Result
+from opsapp.automations.config import AutomationSettings
 from opsapp.automations.logic import services
 
 FLAGS = {"open_files": ("n", 1), "memory_mb": ("v", 1024), "file_mb": ("f", 2048), "cpu_s": ("t", 1)}  # of ulimit
@@ -22,8 +24,8 @@ class AttemptEnd(NamedTuple):
 class Program:
     """One attempt of a run. `stop(why)` ends it from any greenlet."""
 
-    def __init__(self, executor: ExecutorProcess, job: Mapping[str, Any], section: Mapping[str, Any]):
-        self._executor, self._job, self._section = executor, job, section
+    def __init__(self, executor: ExecutorProcess, job: Mapping[str, Any], settings: AutomationSettings):
+        self._executor, self._job, self._settings = executor, job, settings
         self._id = f"{job['run_id']}.{job['attempt']}"
         self._why: str | None = None
 
@@ -35,7 +37,7 @@ class Program:
         """To its end."""
         if self._why:
             return AttemptEnd("cancelled", None, self._why)
-        params = asked(self._job, self._section)
+        params = asked(self._job, self._settings)
         return self._ended(self._executor.run(self._id, params, on_start=started, on_output=on_output))
 
     def _ended(self, result: Result) -> AttemptEnd:
@@ -47,13 +49,13 @@ class Program:
         return AttemptEnd(status, result["exit_code"], reason)
 
 
-def asked(job: Mapping[str, Any], section: Mapping[str, Any]) -> dict[str, Any]:
+def asked(job: Mapping[str, Any], settings: AutomationSettings) -> dict[str, Any]:
     """The executor's command."""
     work = job["work"]
-    env = {"PATH": section["path"], "LANG": "C.UTF-8", "OPSAPP_AUTOMATION_ID": job["automation_id"]}
+    env = {"PATH": settings.path, "LANG": "C.UTF-8", "OPSAPP_AUTOMATION_ID": job["automation_id"]}
     script = work.get("script")
     if job["type"] == "service_control":
-        argv = service_command(section["path"], work["service"], work["action"])
+        argv = service_command(settings.path, work["service"], work["action"])
     else:
         argv = [work["interpreter"]] if work["interpreter"] else ([] if script.startswith("#!") else ["/bin/sh"])
     return {
@@ -62,8 +64,8 @@ def asked(job: Mapping[str, Any], section: Mapping[str, Any]) -> dict[str, Any]:
         "script": script,
         "env": {**env, **work.get("env", {})},
         "timeout": job["timeout"],
-        "grace": section["kill_grace_s"],
-        "limits": limits(section["limits"]),
+        "grace": settings.kill_grace_s,
+        "limits": limits(asdict(settings.limits)),
     }
 
 

@@ -95,7 +95,7 @@ def _run(root: Root, plan: SchedulePlan, row: NextRun, now: float, *, missed: bo
 def _is_full(root: Root, automation_id: str, name: str, now: float) -> bool:
     """Whether so many runs wait already that a tick makes no other one: a schedule that is faster than its runs would
     queue for ever. People are told when that begins, and again only after half of the queue was worked off."""
-    most, state = flow.options(root)["max_waiting"], standing_of(root, automation_id)
+    most, state = flow.options(root).max_waiting, standing_of(root, automation_id)
     waiting, was_full = len(state.waiting) if board_of(root).queue else 0, state.row.full
     if waiting < most:
         if was_full and waiting <= most // 2:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from opsapp.approvals import resources as approvals
+from opsapp.approvals.config import ApprovalSettings
 from opsapp.approvals.resources import Approval
 from opsapp.automations.resources import digests
 from opsapp.healing.logic.levels import behaviour
@@ -39,7 +40,7 @@ def ask(context: PipelineContext, case: Case, plan: Plan) -> None:
         reason=f"{case.fields['rule_id']}: {case.fields['condition']}",
         requested_by="healing",
         now=context.now,
-        expiry_s=float(node_of(context.root).config["approvals"]["expiry_s"]),
+        expiry_s=node_of(context.root).config[ApprovalSettings].expiry_s,
         about={"case_id": case.fields["id"], "ledger_id": entry},
     )
     context.ledger.update(context.root, entry, approval_id=approval.__name__)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import gevent
 
+from opsapp.agents.config import ProtectedSettings
 from opsapp.agents.engine.executor import executor_of
 from opsapp.automations.engine.webhook_sender import WebhookSender
-from opsapp.healing.config import HealingSettings
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.server_actions import ServerAction
 from opsapp.lib.jsontypes import JsonObject
@@ -106,7 +106,7 @@ class ServerActionRunner:
             "output": True,
             "action_type": action.params.get("action_type"),
             "params": action.params.get("params", {}),
-            "protected": list(self.node.config[HealingSettings].protected.processes),
+            "protected": list(self.node.config[ProtectedSettings].processes),
         }
         result = executor_of(self.node).run(action_id, job)
         return ran(result, action.timeout, stopping=self.stopping)

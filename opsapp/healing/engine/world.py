@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from zope.interface import Interface
 
+from opsapp.automations.config import AutomationSettings
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic.brake import Load
 from opsapp.healing.logic.windows import ActiveWindow
@@ -15,6 +16,7 @@ from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.resources.rules import TRUST
 from opsapp.healing.stages.world import SERVER, Host, Reading, World
 from opsapp.monitoring.resources import incidents_of
+from opsapp.runtime.config import Configuration
 from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
@@ -70,9 +72,9 @@ def build(root: Root, now: float, inventory: Inventory, failing: Mapping[str, An
     )
 
 
-def _own_tools(config: Mapping[str, Any]) -> frozenset[str]:
+def _own_tools(config: Configuration) -> frozenset[str]:
     """The service's own; no shell where programs on the server are switched off."""
-    return own_tools() if config["automations"]["server_scripts"] else own_tools() - {"sh"}
+    return own_tools() if config[AutomationSettings].server_scripts else own_tools() - {"sh"}
 
 
 def _well_since(root: Root, target: str, subject: str | None) -> float | None:

@@ -11,8 +11,10 @@ from opsapp.lib.ids import new_id
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.maintenance import logic
+from opsapp.maintenance.config import MaintenanceSettings
 from opsapp.maintenance.interfaces import IScopeKind, IWindowEnded
 from opsapp.maintenance.resources import HealingWindow, Window, windows_of, zone_of
+from opsapp.runtime.config import Configuration
 from opsapp.runtime.events import emit
 from opsapp.runtime.node import node_of
 from opsapp.runtime.wakes import after_commit
@@ -131,17 +133,17 @@ def _tell(root: Root, window: Any, change: str) -> None:
             ended(root, node.clock.now())
 
 
-def declare(root: Root, config: JsonObject) -> None:
+def declare(root: Root, config: Configuration) -> None:
     """Applier: the windows of the YAML, by name. One that the API has changed stays changed; one that is in the file no
     more goes. A scope may name what was deleted since: that must not keep the service from starting."""
-    wanted = {given["name"]: given for given in config["maintenance"]["windows"]}
+    wanted = {given["name"]: given for given in config[MaintenanceSettings].windows}
     present = {window.fields["name"]: window for window in windows_of(root).of_family(Window)}
     for window in windows_of(root).of_family(Window):
         if window.source == "yaml" and window.fields["name"] not in wanted:
             delete(root, window)
     for name, given in wanted.items():
         fields = fields_of(given)
-        refuse_wrong(fields, config["timezone"])
+        refuse_wrong(fields, config.timezone)
         gone = _missing(root, fields["scope"])
         if gone:
             log.warning("window %r covers what there is not: %s", name, ", ".join(gone))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.maintenance.config import MaintenanceSettings
 from opsapp.maintenance.engine import upcoming
 from opsapp.monitoring.engine import listing
 from opsapp.monitoring.engine.register import Entry, by_name
@@ -110,7 +111,7 @@ def _with_causes(
 
 def _windows(node: Node, root: Root, names: dict[str, str], now: float) -> list[PublicWindow]:
     """Maintenance of what is published, on or to come; monitors by name, and none that is not published."""
-    within = node.config["maintenance"]["announce_days"] * statuspage.DAY_S
+    within = node.config[MaintenanceSettings].announce_days * statuspage.DAY_S
     windows = []
     for window in upcoming(root, now, within):
         covered = [name for monitor_id, name in names.items() if window.scope is None or monitor_id in window.scope]

@@ -13,6 +13,7 @@ from pyramid.request import Request
 from pyramid.response import Response
 
 from opsapp.auth import engine, resources
+from opsapp.auth.config import LoginSettings, OidcSettings
 from opsapp.auth.cookies import SESSION, carries, cookie, csrf_token
 from opsapp.auth.engine import browsers
 from opsapp.auth.views.login import client_of
@@ -73,7 +74,7 @@ class Form(NamedTuple):
 
 
 def form_of(request: Request, template: str, title: str, next_page: str | None) -> Form:
-    life = int(request.node.config["web"]["login"]["session_s"])
+    life = int(request.node.config[LoginSettings].session_s)
     secret = request.cookies.get(FORM) or new_token()
     return Form(template, title, secret, request.scheme == "https", local_path(next_page), life)
 
@@ -117,7 +118,7 @@ def login(context: LoginPage, request: Request) -> Deferred:
 
 
 def _sso(request: Request) -> bool:
-    return request.node.config["web"]["oidc"]["enabled"]
+    return request.node.config[OidcSettings].enabled
 
 
 @api.get(LoginPage, "totp", role="public")

@@ -15,6 +15,7 @@ import ZODB
 from ZODB.DemoStorage import DemoStorage
 from zope.interface.registry import Components
 
+from opsapp.approvals.config import ApprovalSettings
 from opsapp.approvals.engine import IApprovalKind
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine.approval_kind import HealApproval
@@ -165,7 +166,7 @@ class Rehearsal:
         self.node = node
         self.clock = clock
         self.settings = node.config[HealingSettings]
-        self.approval_expiry_s = float(node.config["approvals"]["expiry_s"])
+        self.approval_expiry_s = node.config[ApprovalSettings].expiry_s
         self.fleet = SimulatedFleet()
         self.windows: list[ActiveWindow] = []
         self.expectations: list[Expectation] = []

@@ -1,0 +1,52 @@
+"""The sections `agents` and `executor` of the YAML file, and what of `healing` every agent is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.settings import Between, Length, Most
+
+from .logic import PRIVATE_LOGS
+
+USER = Length(1, 32, r"[a-z_][a-z0-9_-]*", "a user name like opsapp")
+Names = Annotated[tuple[Annotated[str, Length(1, 255)], ...], Most(1000)]
+PROTECTED = (
+    "init", "systemd", "sshd", "ssh", "postgresql", "postgres", "mysql", "mysqld", "mariadb", "zeo", "opsapp",
+    "opsapp-agent")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class AgentSettings:
+    """`agents`: how often they report, and what they may cost."""
+
+    report_interval_s: Annotated[float, Between(0.2, 3600)] = 15
+    command_expiry_s: Annotated[float, Between(0.2, 7 * 86400)] = 3600
+    max_file_bytes: Annotated[int, Between(1, 1 << 40)] = 1 << 30
+    known_hosts: Annotated[str | None, Length(1, 4096)] = None
+    run_as: Annotated[str, USER] = "root"
+    private_logs: Names = PRIVATE_LOGS
+
+
+@dataclass(frozen=True)
+class ExecutorSettings:
+    """`executor`: as whom the service runs what it runs on its own machine; see `engine.executor`."""
+
+    user: Annotated[str | None, USER] = None
+    socket: Annotated[str | None, Length(1, 100, r"/[^\0]+", "a path like /run/x")] = None
+    python: Annotated[str | None, Length(1, 4096, r"/[^\0]+", "/usr/bin/python3")] = None
+
+    @staticmethod
+    def across(sound: JsonObject) -> dict[str, str]:
+        if sound.get("socket") and "user" in sound and not sound["user"]:
+            return {"socket": "needs user: the one as whom that executor runs"}
+        return {}
+
+
+@dataclass(frozen=True)
+class ProtectedSettings:
+    """`protected` of `healing`: what nothing acts upon, on the service's machine and on agents."""
+
+    targets: Names = ()
+    processes: Names = PROTECTED

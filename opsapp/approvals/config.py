@@ -1,0 +1,16 @@
+"""The section `approvals` of the YAML file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from opsapp.lib.settings import Between
+
+
+@dataclass(frozen=True)
+class ApprovalSettings:
+    """How long people have to decide, and who may."""
+
+    expiry_s: Annotated[float, Between(1, 30 * 86400)] = 3600
+    strict: bool = False
