@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated
 from urllib.parse import urlsplit
 
+from opsapp.lib.settings import CheckedBy, Length, Most
 from opsapp.wire.addresses import METADATA_NETWORKS, AddressPolicy, plain_address
 
 __all__ = [
     "METADATA_NETWORKS",
     "AddressPolicy",
+    "OutboundSettings",
     "client_address",
     "counted_address",
     "is_protected",
@@ -27,6 +31,17 @@ def network_problem(text: str) -> str | None:
     except ValueError:
         return "must be an address or a network like 10.0.0.0/8"
     return None
+
+
+Network = Annotated[str, Length(1, 64), CheckedBy(network_problem)]
+
+
+@dataclass(frozen=True)
+class OutboundSettings:
+    """The keys of `monitoring` that say which networks the service reaches, whatever it sends there."""
+
+    allow_networks: Annotated[tuple[Network, ...], Most(1000)] = ()
+    deny_networks: Annotated[tuple[Network, ...], Most(1000)] = METADATA_NETWORKS
 
 
 def client_address(peer: str, forwarded: str, trusted: Iterable[str]) -> str:

@@ -16,8 +16,9 @@ Must not: know what is told about; reach the network from the hub or inside a tr
 
 def includeme(config):
     from .engine.running import figures
+    from .logic.settings import NotificationSettings
     from .resources import reseal
-    from .schemas import NewChannel, NotificationsSection
+    from .schemas import NewChannel
 
     config.add_evolve_step("notify-1", "opsapp.notify.resources.set_up")
     config.add_evolve_step("notify-2-delivery", "opsapp.notify.resources.set_up_delivery")
@@ -25,7 +26,7 @@ def includeme(config):
     config.add_evolve_step("notify-4-damage", "opsapp.notify.engine.damage.set_up")
     config.add_evolve_step("notify-5-members", "opsapp.notify.resources.groups.count_open")
     config.add_evolve_step("notify-6-senders", "opsapp.notify.resources.deliveries.name_senders")
-    config.add_section("notifications", NotificationsSection)
+    config.add_section("notifications", NotificationSettings)
     config.add_applier("opsapp.notify.engine.channels.declare")
     config.add_kind("channels", "opsapp.notify.engine.ascode", schema=NewChannel)
     config.add_sealed(reseal)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opsapp.lib.zones import zone_problem
-from opsapp.web.fields import Body, Paging, choice, field, flag, list_of, name_text, number, text, whole
+from opsapp.web.fields import Body, Paging, choice, field, flag, list_of, name_text, text, whole
 
 from .logic import SEVERITIES
 from .logic.delivering import KINDS, STATUSES
@@ -97,22 +97,3 @@ class DeliveryRecord(Body):
     due_at = whole(0)
     finished_at = whole(0, null=True)
     messages = list_of(MessageShown)
-
-
-class Retry(Body):
-    first_s = number(0.05, 3600, default=5)
-    longest_s = number(0.05, 86400, default=600)
-    for_s = number(0, 7 * 86400, default=14400)
-
-
-class NotificationsSection(Body):
-    """`notifications` of the YAML file."""
-
-    channels = list_of(NewChannel, 200, default=())
-    group_wait_s = number(0, 600, default=5)
-    group_s = number(0, 86400, default=60)
-    timeout_s = number(0.1, 600, default=30)
-    max_sending = whole(1, 100, default=8)
-    burst = whole(1, 1000, default=10)
-    retry = Retry()
-    keep_days = number(0.001, 3650, default=30)

@@ -6,9 +6,9 @@ node without a file.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Annotated, Any, TypeVar, overload
+from typing import Annotated, Any, TypeVar
 
 from opsapp.lib.settings import CheckedBy, Length
 from opsapp.lib.zones import zone_problem
@@ -24,33 +24,26 @@ class General:
 
 
 def by_class(sections: Iterable[Any]) -> dict[type, Any]:
-    """Every section, and those within it, by its class."""
+    """Every section by its class and by those it is made from, and the sections within it."""
     found: dict[type, Any] = {}
     for section in sections:
         within = (getattr(section, field.name) for field in fields(section))
-        found |= by_class(part for part in within if is_dataclass(part)) | {type(section): section}
+        found |= by_class(part for part in within if is_dataclass(part))
+        found |= {kind: section for kind in type(section).__mro__ if is_dataclass(kind)}
     return found
 
 
-class Configuration(dict[Any, Any]):
-    """The sections by their classes. The keys of the file are for the rooms whose sections are not classes yet."""
+class Configuration:
+    """The sections by their classes; never changed."""
 
-    def __init__(self, sections: Mapping[type, Any] | None = None, values: Mapping[str, Any] | None = None):
-        super().__init__(values or {})
-        self._sections = by_class((sections or {}).values())
+    def __init__(self, sections: Iterable[Any] = ()):
+        self._sections = by_class(sections)
 
-    @overload
-    def __getitem__(self, key: type[Section]) -> Section: ...
-
-    @overload
-    def __getitem__(self, key: str) -> Any: ...
-
-    def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, str):
-            return super().__getitem__(key)
-        if key not in self._sections:
-            self._sections[key] = key()
-        return self._sections[key]
+    def __getitem__(self, kind: type[Section]) -> Section:
+        section = self._sections.get(kind)
+        if section is None:
+            section = self._sections[kind] = kind()
+        return section
 
     @property
     def timezone(self) -> str:
@@ -58,7 +51,4 @@ class Configuration(dict[Any, Any]):
 
     def having(self, *sections: Any) -> Configuration:
         """The same with these sections in place of those of their class."""
-        return Configuration({**self._sections, **by_class(sections)}, self)
-
-    def __or__(self, values: Any) -> Configuration:
-        return Configuration(self._sections, {**self, **values})
+        return Configuration([*self._sections.values(), *sections])

@@ -137,15 +137,8 @@ def validate(given: JsonObject, lines: Lines, known: Sections, source: str) -> C
     except colander.Invalid as problem:
         mistakes = [_mistake(path, text, lines, schema) for path, text in fields_of(problem).items()]
     else:
-        return _typed(values, known)
+        return Configuration(sections.value_of(kind, _below(values, name)) for name, kind in known.items())
     raise BadConfig(source, sorted(mistakes, key=lambda mistake: (mistake.line or 0, mistake.path)))
-
-
-def _typed(values: JsonObject, known: Sections) -> Configuration:
-    classes = {name: kind for name, kind in known.items() if not issubclass(kind, Body)}
-    return Configuration(
-        {kind: sections.value_of(kind, _below(values, name)) for name, kind in classes.items()}, values
-    )
 
 
 def _below(values: JsonObject, name: str) -> JsonObject:
@@ -165,7 +158,7 @@ def schema_of(known: Sections) -> colander.SchemaNode:
                 parent.add(_optional(Body(name=step)))
             parent = parent[step]
         kind = known[name]
-        made = kind(name=last) if issubclass(kind, Body) else sections.schema_of(kind, last)
+        made = sections.schema_of(kind, last)
         if last in parent:
             parent[last].children.extend(made.children)
         else:
@@ -245,7 +238,6 @@ def add_applier(config: Configurator, fn: Any) -> None:
 def includeme(config: Configurator) -> None:
     config.registry.opsapp_sections = {"": General}
     config.registry.opsapp_appliers = []
-    config.registry.opsapp_defaults = lambda: read(None, config.registry.opsapp_sections)
     config.add_directive("add_section", add_section)
     config.add_directive("add_applier", add_applier)
     config.add_section("web", WebSettings)

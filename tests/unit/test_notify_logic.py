@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from opsapp.notify.logic import delivering, grouping, quiet, texts
+from opsapp.notify.logic.settings import RetrySettings
 
 WAIT, EVERY = 5.0, 60.0
 
@@ -268,7 +269,7 @@ class TestDelivering:
         assert delivering.takes(self.CHANNEL | {"name": name, "enabled": enabled}, message) is takes
 
     def test_pauses_double_up_to_the_longest_and_end(self):
-        retry = {"first_s": 5, "longest_s": 60, "for_s": 300}
+        retry = RetrySettings(first_s=5, longest_s=60, for_s=300)
         pauses = [delivering.retry_at(n, 0.0, 100.0, retry) - 100 for n in range(1, 7)]
         assert pauses == [5, 10, 20, 40, 60, 60]
         assert delivering.retry_at(1, 0.0, 296.0, retry) is None

@@ -95,3 +95,5 @@ def test_a_configuration_has_the_defaults_and_is_never_changed():
     second = first.having(General("Europe/Berlin"))
     assert (first.timezone, second.timezone) == ("UTC", "Europe/Berlin")
     assert second[Inner] == Inner()
+    third = second.having(Section("a", inner=Inner(0.1)))
+    assert (third[Inner], third.timezone) == (Inner(0.1), "Europe/Berlin"), "a section within a section has a class too"

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from opsapp.lib.addresses import public, public_text
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.lib.networks import METADATA_NETWORKS, network_problem
+from opsapp.lib.networks import OutboundSettings
 from opsapp.lib.settings import Between, CheckedBy, Length, Most
 from opsapp.wire import monitortypes
 from opsapp.wire.probing import ProbeTarget
@@ -29,7 +29,6 @@ DEFAULTS: JsonObject = {
     "quorum": 1,
     **monitortypes.defaults(),
 }
-Network = Annotated[str, Length(1, 64), CheckedBy(network_problem)]
 
 
 def _reference_problem(address: str) -> str | None:
@@ -55,11 +54,9 @@ class MonitorDefaults:
 
 
 @dataclass(frozen=True)
-class MonitoringSettings:
+class MonitoringSettings(OutboundSettings):
     """`monitoring`"""
 
-    allow_networks: Annotated[tuple[Network, ...], Most(1000)] = ()
-    deny_networks: Annotated[tuple[Network, ...], Most(1000)] = METADATA_NETWORKS
     connectivity: Annotated[tuple[Annotated[str, Length(1, 500), CheckedBy(_reference_problem)], ...], Most(20)] = ()
     connectivity_timeout_s: Annotated[float, Between(0.1, 60)] = 3.0
     connectivity_remember_s: Annotated[float, Between(0, 600)] = 5.0

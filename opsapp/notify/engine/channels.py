@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from opsapp.lib.problems import Invalid
+from opsapp.notify.logic.settings import NotificationSettings
 from opsapp.notify.resources import Channel, channels_of, deliveries_of
 from opsapp.notify.resources.channels import SHOWN, add_channel, change_channel, readdress
+from opsapp.runtime.config import Configuration
 from opsapp.runtime.node import node_of
 from opsapp.runtime.sealing import seal_of
 from opsapp.runtime.wakes import wake_after_commit
@@ -62,10 +64,10 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, list | tuple) else value
 
 
-def declare(root: Root, config: Mapping[str, Any]) -> None:
+def declare(root: Root, config: Configuration) -> None:
     """Applier: the channels of the YAML, by name. One that the API has changed stays changed; one that is in the file
     no more goes."""
-    wanted = {given["name"]: given for given in config["notifications"]["channels"]}
+    wanted = {given["name"]: given for given in config[NotificationSettings].channels}
     for channel in list(channels_of(root).values()):
         if channel.source == "yaml" and channel.fields["name"] not in wanted:
             delete(root, channel)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
-from opsapp.lib.networks import AddressPolicy
+from opsapp.lib.networks import AddressPolicy, OutboundSettings
 from opsapp.runtime.node import Node
 
 CONNECTS = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg"})
@@ -25,7 +25,7 @@ class DeniedNetwork(OSError):
 
 
 def denied_networks(node: Node) -> tuple[str, ...]:
-    return tuple(node.config["monitoring"]["deny_networks"])
+    return node.config[OutboundSettings].deny_networks
 
 
 @contextmanager

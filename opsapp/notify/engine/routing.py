@@ -8,6 +8,7 @@ from typing import Any
 from opsapp.notify.interfaces import Failure, ICauses, RootCause
 from opsapp.notify.logic import delivering, grouping, quiet
 from opsapp.notify.logic.grouping import Group
+from opsapp.notify.logic.settings import NotificationSettings
 from opsapp.notify.resources import channels_of, deliveries_of, inbox
 from opsapp.notify.resources.confidential import SEALED
 from opsapp.notify.resources.deliveries import Deliveries
@@ -38,7 +39,7 @@ def route(root: Root, now: float) -> bool:
     """One transaction: rows into their groups, due groups into messages."""
     leases.check(root, LEASE)
     node, groups, settings = node_of(root), groups_of(root), options(node_of(root))
-    wait_s, every_s = settings["group_wait_s"], settings["group_s"]
+    wait_s, every_s = settings.group_wait_s, settings.group_s
     rows = inbox.take(root, ROWS_AT_ONCE)
     gathered: dict[str, Group] = {}
     for row in rows:
@@ -86,7 +87,7 @@ def _look_at(
     key: str,
     causes: Mapping[Failure, RootCause],
     now: float,
-    settings: dict[str, Any],
+    settings: NotificationSettings,
 ) -> None:
     group = groups.get(key)
     if group is None:
@@ -94,7 +95,7 @@ def _look_at(
     if group["due"] is None:
         groups.drop(key)
         return
-    every_s = settings["group_s"]
+    every_s = settings.group_s
     cause = causes.get(_failure(group), RootCause())
     if cause.name is not None and key != (rightful := _rightful(groups, key, cause.name)):
         _move(root, groups, key, rightful, cause.name, now, settings)
@@ -126,7 +127,7 @@ def _rightful(groups: Groups, key: str, cause: str) -> str:
 
 
 def _move(
-    root: Root, groups: Groups, key: str, rightful: str, cause: str, now: float, settings: dict[str, Any]
+    root: Root, groups: Groups, key: str, rightful: str, cause: str, now: float, settings: NotificationSettings
 ) -> None:
     """What fails for another's sake is told with it."""
     group, home = groups.get(key), groups.get(rightful)
@@ -135,12 +136,12 @@ def _move(
     if home is None:
         moved = {**group, "told": None, "due": now, "root": cause}
     else:
-        moved = grouping.join(home, group, now, 0.0, settings["group_s"])
-    _keep(root, groups, rightful, moved, settings["group_s"])
+        moved = grouping.join(home, group, now, 0.0, settings.group_s)
+    _keep(root, groups, rightful, moved, settings.group_s)
 
 
 def _publish(
-    root: Root, node: Node, key: str, group: Group, cause: str | None, now: float, settings: dict[str, Any]
+    root: Root, node: Node, key: str, group: Group, cause: str | None, now: float, settings: NotificationSettings
 ) -> str:
     """A message, and a delivery for every channel that takes it."""
     names = ("kind", "severity", "title", "text", "tags", "target", "first_at", "last_at", "events", "titles")

@@ -32,7 +32,7 @@ def start(node: Node) -> None:
 
 
 def purge(node: Node) -> bool:
-    before = node.clock.now() - options(node)["keep_days"] * DAY_S
+    before = node.clock.now() - options(node).keep_days * DAY_S
     return node.transact(lambda root: deliveries_of(root).purge(before))
 
 

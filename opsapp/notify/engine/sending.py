@@ -50,14 +50,14 @@ class Sender:
     def step(self) -> bool:
         """Send what is due, as far as there is room. Whether anything left."""
         settings, now = options(self.node), self.node.clock.now()
-        room = settings["max_sending"] - len(self.flying - self.late)
+        room = settings.max_sending - len(self.flying - self.late)
         if room <= 0:
             return False
         letters, self.waiting = self.node.transact(begin, now, frozenset(self.flying), room)
         for letter in letters:
             self.flying.add(letter.channel_id)
         for letter in letters:
-            self.node.spawn(self._fly, letter, settings["timeout_s"])
+            self.node.spawn(self._fly, letter, settings.timeout_s)
         return bool(letters)
 
     def _fly(self, letter: Letter, timeout: float) -> None:
@@ -90,7 +90,7 @@ class Sender:
             raise Conflict("Another test of this channel is under way.", code="test_under_way")
         self.testing.add(letter.channel_id)
         outcome = courier.send(
-            self.node, letter, options(self.node)["timeout_s"], lambda: self.testing.discard(letter.channel_id)
+            self.node, letter, options(self.node).timeout_s, lambda: self.testing.discard(letter.channel_id)
         )
         self.node.transact(finish, letter.delivery_id, outcome, self.node.clock.now())
         self._count(outcome)
@@ -113,7 +113,7 @@ def begin(root: Root, now: float, busy: Collection[str], room: int) -> tuple[lis
     for channel_id in list(log_of.queue):
         if channel_id in busy or len(letters) >= room:
             continue
-        delivery = _next(root, channel_id, now, options(node)["burst"])
+        delivery = _next(root, channel_id, now, options(node).burst)
         if delivery is not None:
             log_of.begin(delivery, node.owner)
             try:
@@ -194,7 +194,7 @@ def _not_taken(root: Root, delivery: Delivery, error: str, now: float) -> None:
     log_of, channel = deliveries_of(root), channels_of(root).get(delivery.channel_id)
     if channel is not None:
         channel.last, channel.rests_until = {**channel.last, "failed_at": int(now), "error": error}, 0.0
-    retry = options(node_of(root))["retry"]
+    retry = options(node_of(root)).retry
     again = delivering.retry_at(delivery.attempts, delivery.created_at, now, retry)
     if delivery.kind == "test" or again is None:
         log_of.end(delivery, "failed", now, error)

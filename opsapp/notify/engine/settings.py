@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from opsapp.notify.logic.settings import NotificationSettings
 
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node
@@ -12,5 +14,5 @@ QUEUE = "notify"
 SENDING = "notify-sending"
 
 
-def options(node: Node) -> dict[str, Any]:
-    return node.config["notifications"]
+def options(node: Node) -> NotificationSettings:
+    return node.config[NotificationSettings]

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
+from .settings import RetrySettings
+
 HIDDEN = "[redacted]"
 CHANNEL = "channel:"  # a tag that begins so names the channel that is meant
 STATUSES = ("queued", "sending", "sent", "failed", "merged", "dropped")
@@ -27,10 +29,10 @@ def takes(channel: Mapping[str, Any], message: Mapping[str, Any]) -> bool:
     return not channel["tags"] or not set(channel["tags"]).isdisjoint(message["tags"])
 
 
-def retry_at(attempts: int, created_at: float, now: float, retry: Mapping[str, float]) -> float | None:
+def retry_at(attempts: int, created_at: float, now: float, retry: RetrySettings) -> float | None:
     """When to try again after so many failed attempts; None: it is given up."""
-    pause = min(retry["longest_s"], retry["first_s"] * 2 ** min(attempts - 1, 30))
-    return None if now + pause > created_at + retry["for_s"] else now + pause
+    pause = min(retry.longest_s, retry.first_s * 2 ** min(attempts - 1, 30))
+    return None if now + pause > created_at + retry.for_s else now + pause
 
 
 def without_address(text: str, url: str) -> str:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from opsapp.healing.config import HealingSettings
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.runtime.config import Configuration
 
 from . import faults, live_notes
 from .expectation import Expectation
@@ -45,7 +46,7 @@ def rehearse(node: Node, name: str, settings: str = LIVE) -> JsonObject:
 
 def _rehearse(node: Node, scenario: Scenario, settings: str, notes: list[str]) -> JsonObject:
     started_at, began = int(node.clock.now()), time.perf_counter()
-    documented = node.registry.opsapp_defaults()
+    documented = Configuration()
     config = documented if settings == DEFAULT else node.config
     clock = VirtualClock(node.clock.now())
     with empty_store(node, clock, config) as own:
