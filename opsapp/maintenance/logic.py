@@ -58,7 +58,7 @@ def read_wall(text: str) -> datetime:
     try:
         return datetime.fromisoformat(text)
     except ValueError:
-        raise ValueError("is no date and time that exists") from None
+        raise ValueError("is not a date and time that exists") from None
 
 
 def instant(text: str, zone: str) -> float:

@@ -36,8 +36,8 @@ class Windows(Folder):
 
     def of_family(self, cls: type, damaged: list[Damage] | None = None) -> list[Any]:
         """Windows of one family, in the order in which they were made; what cannot be read of any goes to `damaged`."""
-        found = [one for _, one in readable(self, KIND, damaged) if isinstance(one, cls)]
-        return sorted(found, key=lambda one: (one.fields["created_at"], one.__name__))
+        windows = [window for _, window in readable(self, KIND, damaged) if isinstance(window, cls)]
+        return sorted(windows, key=lambda window: (window.fields["created_at"], window.__name__))
 
 
 class Window(Record):

@@ -214,15 +214,15 @@ class Incidents(Folder):
         """A page, newest first, and how many there are."""
         ids = list(self.keys() if monitor_id is None else self.by_monitor.get(monitor_id, ()))
         if status != "all":
-            ids = [each for each in ids if (each in self.open) == (status == "open")]
+            ids = [incident_id for incident_id in ids if (incident_id in self.open) == (status == "open")]
         ids.reverse()
-        return [self[each] for each in ids[offset : offset + limit]], len(ids)
+        return [self[incident_id] for incident_id in ids[offset : offset + limit]], len(ids)
 
     def touching(self, start: float, end: float, monitor_id: str | None = None) -> Iterator[Incident]:
         """Incidents that were open at some time in [start, end), oldest first."""
         ids = self.keys() if monitor_id is None else self.by_monitor.get(monitor_id, ())
-        for each in ids:
-            incident = self[each]
+        for incident_id in ids:
+            incident = self[incident_id]
             if incident.started < end and (incident.resolved is None or incident.resolved >= start):
                 yield incident
 

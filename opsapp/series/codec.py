@@ -142,17 +142,19 @@ def _read_rollups(reader: Reader, count: int) -> list:
 
 def _write_sketches(writer: Writer, rollups: Sequence) -> None:
     """Behind everything else, so that whoever needs none does not read them. Buckets as steps from one to the next."""
-    found = [pairs(rollup.sketch) for rollup in rollups]
-    buckets = [bucket for each in found for bucket, _ in each]
-    writer.integers([len(each) for each in found])
+    sketches = [pairs(rollup.sketch) for rollup in rollups]
+    buckets = [bucket for sketch in sketches for bucket, _ in sketch]
+    writer.integers([len(sketch) for sketch in sketches])
     writer.deltas(buckets)
-    writer.integers([count for each in found for _, count in each])
+    writer.integers([count for sketch in sketches for _, count in sketch])
 
 
 def _with_sketches(reader: Reader, rollups: list, *, plain: bool) -> list:
     if plain:  # the best that is known of them: all values were at the p95
-        return [each._replace(sketch=of_one(each.p95, each.valued)) if each.valued else each for each in rollups]
+        return [
+            rollup._replace(sketch=of_one(rollup.p95, rollup.valued)) if rollup.valued else rollup for rollup in rollups
+        ]
     sizes = reader.integers(len(rollups))
     steps = zip(reader.deltas(sum(sizes)), reader.integers(sum(sizes)), strict=True)
-    found = zip(rollups, sizes, strict=True)
-    return [each._replace(sketch=pack(dict(islice(steps, size)))) for each, size in found]
+    sized = zip(rollups, sizes, strict=True)
+    return [rollup._replace(sketch=pack(dict(islice(steps, size)))) for rollup, size in sized]

@@ -43,13 +43,13 @@ def erase(root, mapping, now: int) -> bool:
     if not left:
         return False
     days, first = open_history(mapping).days, min(day for _, day in left.values())
-    found = next(iter(days.items(first)), None)
-    if found is None:
+    pair = next(iter(days.items(first)), None)
+    if pair is None:
         over = [number for number, (at, _) in left.items() if at + KNOWN_MS <= now]
         for number in over:
             del root.system[KEY][number]
         return bool(over)
-    number_of_day, day = found
+    number_of_day, day = pair
     wanted = {number for number, (_, reached) in left.items() if reached <= number_of_day}
     _clean(day, wanted)
     for number in wanted:

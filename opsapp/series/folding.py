@@ -54,12 +54,12 @@ def fold(mapping, now: int, raw_keep: int, gone: frozenset[int] = frozenset()) -
             entry.mark.folded = folded
         elif count < OBSERVATIONS and 0 < entry.latest() < now - IDLE:
             del history.logs[key]
-    for start, found in spans.items():
+    for start, series in spans.items():
         day = history.day(start)
         span: Span = day if day.sealed else day.hour(start)
         if day.done:
             day.done = frozenset()  # it is being sealed without these rows: again
-        span.take({number: codec.encode_chunk(tidy(rows)) for number, rows in sorted(found.items())})
+        span.take({number: codec.encode_chunk(tidy(rows)) for number, rows in sorted(series.items())})
     return count
 
 

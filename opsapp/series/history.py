@@ -69,9 +69,9 @@ class Span(Persistent):
     def chunks(self, number: int):
         """Every packed chunk of rows of this series in here."""
         for shelf in (self.raw, *self.pieces):
-            found = shelf.chunk(number) if shelf is not None else None
-            if found is not None:
-                yield found
+            chunk = shelf.chunk(number) if shelf is not None else None
+            if chunk is not None:
+                yield chunk
 
     def shards(self) -> set:
         return {shard for shelf in (self.raw, *self.pieces) if shelf is not None for shard in shelf.blobs}
@@ -137,12 +137,12 @@ def history_root(root):
 
 def open_history(mapping, create: bool = False) -> History:
     """The History in a history root; a reader of a store where nothing was measured yet gets an empty one."""
-    found = mapping.get(KEY)
-    if found is None:
-        found = History()
+    history = mapping.get(KEY)
+    if history is None:
+        history = History()
         if create:
-            mapping[KEY] = found
-    return found
+            mapping[KEY] = history
+    return history
 
 
 def _by_shard(chunks: dict) -> dict:

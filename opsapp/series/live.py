@@ -77,7 +77,7 @@ class Live:
         """Names that were last observed before that are no more: units, containers and mounts come and go for ever."""
         with self._lock:
             kept = {name: seen for name, seen in self.get(subject).items() if seen[1] >= before}
-            self._rows[subject] = self._made(tuple(kept), tuple(each for seen in kept.values() for each in seen))
+            self._rows[subject] = self._made(tuple(kept), tuple(value for seen in kept.values() for value in seen))
 
     def get(self, subject: str) -> dict[str, tuple[Value, float]]:
         """{name: (value, observed at)}; empty for a subject nobody reported on."""

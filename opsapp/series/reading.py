@@ -28,24 +28,24 @@ class HistoryReader:
 
     def rows(self, number: int, start: int, end: int) -> list[Row]:
         """Every row kept of a series in [start, end)."""
-        found = self._recent.rows(number, start, end)
+        rows = self._recent.rows(number, start, end)
         for day in self._history.days_between(start, end):
             for span in (day, *_hours(day, start, end)):
-                found += [row for row in _span_rows(span, number) if start <= row.time < end]
-        return tidy(found)
+                rows += [row for row in _span_rows(span, number) if start <= row.time < end]
+        return tidy(rows)
 
     def buckets(self, number: int, start: int, end: int, width: int) -> list[Rollup]:
         """Buckets of `width` ms over [start, end), `start` rounded down to a whole one; empty ones are left out. How
         long states lasted is told for whole multiples of five minutes only."""
         start -= start % width
-        found: list[Rollup] = []
+        rollups: list[Rollup] = []
         for span in self._merged(start, end):
-            found += (each for each in _span_buckets(span, number, width) if start <= each.start < end)
+            rollups += (rollup for rollup in _span_buckets(span, number, width) if start <= rollup.start < end)
         edge = max(self._history.horizon, start)
         if edge < end:
             carry = None if width % FINE else self._recent.carry(self._history, edge).get(number)
-            found += roll_up(_fit(self.rows(number, edge, end), width), (edge, end), width, carry)
-        return merge(found, width)
+            rollups += roll_up(_fit(self.rows(number, edge, end), width), (edge, end), width, carry)
+        return merge(rollups, width)
 
     def totals(self, start: int, end: int, numbers: Collection[int], *, percentiles: bool = False) -> dict[int, Rollup]:
         """{number: one bucket over [start, end)} of those series that were seen. `start` is rounded down to the hour;
@@ -53,7 +53,7 @@ class HistoryReader:
         wanted, start = set(numbers), start - start % HOUR
         if len(wanted) <= FEW:
             hours = {number: self.buckets(number, start, end, HOUR) for number in wanted}
-            return {number: merge(found)[0] for number, found in hours.items() if found}
+            return {number: merge(rollups)[0] for number, rollups in hours.items() if rollups}
         spans = list(self._merged(start, end))
         key = (start, percentiles, tuple((span.start, span._p_serial) for span in spans))
         merged = self._recent.sums(key, lambda: _sum_up(spans, start, percentiles))
@@ -61,18 +61,18 @@ class HistoryReader:
         edge = max(self._history.horizon, start)
         carry = self._recent.carry(self._history, edge)
         for number in self._unmerged(edge, end, carry) & wanted:
-            found = roll_up(self.rows(number, edge, end), (edge, end), WHOLE, carry.get(number))
-            if found:
-                sums[number] = merge([sums[number], *found])[0] if number in sums else found[0]
+            rollups = roll_up(self.rows(number, edge, end), (edge, end), WHOLE, carry.get(number))
+            if rollups:
+                sums[number] = merge([sums[number], *rollups])[0] if number in sums else rollups[0]
         return sums
 
     def daily(self, number: int, start: int, end: int) -> dict[int, Rollup]:
         """{day number since the epoch: its bucket} over [start, end), of the UTC days on which anything was seen."""
         days = list(self._history.days_between(start, end))
-        found = {day.start // DAY: self._sealed(day, number) for day in days if day.sealed}
+        rollups = {day.start // DAY: self._sealed(day, number) for day in days if day.sealed}
         edge = min([max(self._history.horizon, start), *(day.start for day in days if not day.sealed)])
-        found.update((bucket.start // DAY, bucket) for bucket in self.buckets(number, edge, end, DAY))
-        return {day: bucket for day, bucket in found.items() if bucket is not None}
+        rollups.update((bucket.start // DAY, bucket) for bucket in self.buckets(number, edge, end, DAY))
+        return {day: bucket for day, bucket in rollups.items() if bucket is not None}
 
     def _sealed(self, day: Day, number: int) -> Rollup | None:
         def load() -> Rollup | None:
@@ -92,13 +92,13 @@ class HistoryReader:
 
     def _unmerged(self, edge: int, end: int, carry: dict) -> set:
         """The series that may have something between `edge` and `end`."""
-        found = {*self._recent.numbers(), *carry}
+        numbers = {*self._recent.numbers(), *carry}
         for day in self._history.days_between(edge, end):
             shelves = [shelf for hour in _hours(day, edge, end) for shelf in (hour.raw, *hour.pieces)]
             for shelf in shelves:
                 for blob in shelf.blobs.values() if shelf is not None else ():
-                    found.update(blob.data)
-        return found
+                    numbers.update(blob.data)
+        return numbers
 
 
 def _hours(day: Day, start: int, end: int) -> list[Span]:

@@ -93,11 +93,11 @@ class Recent:
             for key, entry in open_history(mapping).logs.items():
                 marks[key] = entry.mark.folded
                 for number, data, _ in entry.batches(max(marks[key], self._read.get(key, 0))):
-                    found = read(codec.decode_batch, data)
-                    self._current().take(key, number, found)
+                    observations = read(codec.decode_batch, data)
+                    self._current().take(key, number, observations)
                     self._read[key] = number
                     if key != self._own:
-                        self._news.extend(found)
+                        self._news.extend(observations)
             self._drop(marks)
 
     def news(self) -> list[tuple]:
@@ -133,24 +133,24 @@ class Recent:
 
     def sums(self, key: tuple, load: Callable[[], dict[int, Rollup]]) -> dict[int, Rollup]:
         """What merged spans come to, remembered for the windows asked for last; `key` tells every span's version."""
-        found = self._sums.get(key)
-        if found is None:
-            found = load()
+        sums = self._sums.get(key)
+        if sums is None:
+            sums = load()
             with self._lock:
-                self._sums = dict([*self._sums.items(), (key, found)][-SUMS:])
-        return found
+                self._sums = dict([*self._sums.items(), (key, sums)][-SUMS:])
+        return sums
 
     def rows(self, number: int, start: int, end: int) -> list[Row]:
-        packed = b"".join(each.rows(number) for each in tuple(self._generations))
-        found = []
+        packed = b"".join(generation.rows(number) for generation in tuple(self._generations))
+        rows = []
         for time, value, status, hold in ROW.iter_unpack(packed):
             if start <= time < end:
-                found.append(Row(time, None if math.isnan(value) else value, status, hold))
-        return found
+                rows.append(Row(time, None if math.isnan(value) else value, status, hold))
+        return rows
 
     def numbers(self) -> set[int]:
         with self._lock:
-            return set().union(*(each.numbers() for each in self._generations))
+            return set().union(*(generation.numbers() for generation in self._generations))
 
     def _current(self) -> Generation:
         if self._generations[-1].batches >= GENERATION:
@@ -161,8 +161,9 @@ class Recent:
     def _drop(self, marks: dict[str, int]) -> None:
         """Generations that are folded go some looks later: a transaction that began before the fold sees its rows
         nowhere else. A log that is gone was folded to its end."""
-        for each in self._generations:
-            if each.batches and all(last <= marks.get(key, last) for key, last in each.last.items()):
-                each.folded += 1
-        self._generations = [each for each in self._generations if each.folded < LOOKS] or [Generation()]
+        for generation in self._generations:
+            if generation.batches and all(last <= marks.get(key, last) for key, last in generation.last.items()):
+                generation.folded += 1
+        kept = [generation for generation in self._generations if generation.folded < LOOKS]
+        self._generations = kept or [Generation()]
         self._read = {key: number for key, number in self._read.items() if key in marks}

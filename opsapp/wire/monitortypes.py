@@ -61,7 +61,7 @@ class MonitorType(NamedTuple):
     def url_problem(self, url: str) -> Optional[str]:
         """Why this is no address for a monitor of this type."""
         if not self.schemes:
-            return f"a {self.name} monitor has no url: it is called itself" if url else None
+            return f"must be empty for the type {self.name}" if url else None
         if not url:
             return "is required for this type"
         if text_problem(url):
@@ -74,7 +74,7 @@ class MonitorType(NamedTuple):
         if parts.scheme not in self.schemes:
             return f"must begin with {' or '.join(scheme + '://' for scheme in self.schemes)}"
         if not host or not is_host(host):
-            return "names no host"
+            return "has no host"
         if port == 0 or (self.needs_port and port is None):
             return f"must name a port, as in {self.address}"
         return self.address_problem(parts)

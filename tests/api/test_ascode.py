@@ -131,7 +131,7 @@ def test_a_window_covers_nothing_that_could_be_several_things(service):
     document = {"windows": [{**NIGHT, "scope": ["web"]}, {**NIGHT, "name": "two", "scope": ["gone"]}]}
     fields = apply(service, document, 422)["fields"]
     assert fields == {
-        "windows.0.scope": "several are called so, give the ids: web",
+        "windows.0.scope": "several things have this name, give the ids: web",
         "windows.1.scope": "no such monitor or agent: gone",
     }
     ids = [monitor["id"] for monitor in monitors(service)]

@@ -98,14 +98,14 @@ def test_a_state_shows_no_sooner_than_its_incident(lookout, monkeypatch):
     monitor_id = lookout.add(retries=0)
     lookout.sees[monitor_id] = UP
     lookout.tick()
-    settle, seen = lookout.watch.settling.settle, []
+    settle, seen = lookout.watch.verdicts.settle, []
 
     def look(*verdict):
         """Whoever asks while the verdict waits for its commit."""
         seen.append((lookout.monitor(monitor_id)["status"], len(lookout.incidents("status=open"))))
         return settle(*verdict)
 
-    monkeypatch.setattr(lookout.watch.settling, "settle", look)
+    monkeypatch.setattr(lookout.watch.verdicts, "settle", look)
     for outcome in (DOWN, UP):
         lookout.sees[monitor_id] = outcome
         lookout.run(61)
@@ -117,16 +117,16 @@ def test_settings_that_change_while_a_verdict_waits_for_its_commit_start_afresh(
     monitor_id = lookout.add(retries=0)
     lookout.sees[monitor_id] = UP
     lookout.tick()
-    settle = lookout.watch.settling.settle
+    settle = lookout.watch.verdicts.settle
 
     def change(*verdict):
-        monkeypatch.setattr(lookout.watch.settling, "settle", settle)
+        monkeypatch.setattr(lookout.watch.verdicts, "settle", settle)
         lookout.service.otto.put_json(f"/api/monitoring/endpoints/{monitor_id}", {"url": "http://other.example/"})
         lookout.watch.follow()
         lookout.sees[monitor_id] = UP
         return settle(*verdict)
 
-    monkeypatch.setattr(lookout.watch.settling, "settle", change)
+    monkeypatch.setattr(lookout.watch.verdicts, "settle", change)
     lookout.sees[monitor_id] = DOWN
     lookout.run(121)
     assert lookout.service.read(lambda root: monitors_of(root)[monitor_id].state.status) == "up"
@@ -542,7 +542,7 @@ def test_when_our_own_network_is_gone_nothing_opens(tmp_path, monkeypatch):
         monitor_id = lookout.add(type="tcp", url=dead, interval=5, timeout=2, retries=0)
         lookout.run(20)
         assert lookout.monitor(monitor_id)["status"] == "unknown"
-        assert lookout.monitor(monitor_id)["cause"] == "our own network is gone"
+        assert lookout.monitor(monitor_id)["cause"] == "the network of this service is down"
         assert lookout.incidents() == []
         references = (dead, f"tcp://127.0.0.1:{alive}")
         service.node.config = service.node.config.having(MonitoringSettings(connectivity=references))

@@ -65,7 +65,7 @@ def test_the_address_that_the_form_shows_is_a_right_one(declared):
         ("dns", "dns://a/", "dns://resolver/name"),
         ("dns", "dns://a/b?type=WKS", "one of A, AAAA"),
         ("agent", "agent://a/b", "agent://AGENT_ID"),
-        ("push", "http://a/", "called itself"),
+        ("push", "http://a/", "must be empty"),
     ],
 )
 def test_a_wrong_address_is_told_why(kind, url, words):

@@ -103,7 +103,7 @@ class WebCheck:
             try:
                 body = zlib.decompressobj(47).decompress(body, BODY_CAP + 1)
             except zlib.error:
-                raise ProbeFailed("the body is not packed as it says") from None
+                raise ProbeFailed("the body is not compressed as its Content-Encoding says") from None
         return body
 
 
@@ -115,7 +115,7 @@ def plain(url: str) -> Tuple[str, str, int, str]:
     except ValueError as error:
         raise ProbeFailed(f"bad URL: {error}") from None
     if parts.scheme not in PORTS or not host:
-        raise ProbeFailed("leads to something that is not http")
+        raise ProbeFailed("the redirect leads to an address that is not http or https")
     try:
         host = host if ":" in host else host.encode("idna").decode()
     except UnicodeError:

@@ -26,7 +26,7 @@ def active_windows(root: Root, now: float) -> list[Active]:
 
 def healing_windows(root: Root, now: float) -> list[HealingWindow]:
     """The healing family's records that are on."""
-    return [one for one in windows_of(root).of_family(HealingWindow) if one.fields["expires_at"] > now]
+    return [window for window in windows_of(root).of_family(HealingWindow) if window.fields["expires_at"] > now]
 
 
 class UpcomingWindow(NamedTuple):
@@ -52,12 +52,12 @@ def upcoming(root: Root, now: float, within_s: float) -> list[UpcomingWindow]:
 def silent(root: Root, target: str, now: float) -> bool:
     """An `ISilence`: whether a maintenance window covers a target, which is an id or a name, or `host/NAME`."""
     node = node_of(root)
-    plans = [each.plan for each in board_of(node).active(now) if each.plan.family != HEALING]
+    plans = [window.plan for window in board_of(node).active(now) if window.plan.family != HEALING]
     if not plans:
         return False
     if any(plan.scope is None for plan in plans):
         return True
     names = {target, target.partition("/")[0]}
     kinds = [kind for _, kind in node.registry.getUtilitiesFor(IScopeKind)]
-    ids = {each for name in names for kind in kinds for each in kind.named(root, name)}
+    ids = {item_id for name in names for kind in kinds for item_id in kind.named(root, name)}
     return any(covers(plan, names | ids) for plan in plans)

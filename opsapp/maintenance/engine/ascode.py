@@ -32,31 +32,31 @@ class Called:
 
     def ids(self, scope: Iterable[str]) -> list[str]:
         """Ids of what a document names. What nothing is called stays as it is, for whoever checks it."""
-        found = {each: self._ids_of(each) for each in scope}
-        several = [each for each, ids in found.items() if len(ids) > 1]
+        ids_by_name = {name: self._ids_of(name) for name in scope}
+        several = [name for name, ids in ids_by_name.items() if len(ids) > 1]
         if several:
-            raise Invalid({"scope": "several are called so, give the ids: " + ", ".join(several)})
-        return list(dict.fromkeys(next(iter(ids), each) for each, ids in found.items()))
+            raise Invalid({"scope": "several things have this name, give the ids: " + ", ".join(several)})
+        return list(dict.fromkeys(next(iter(ids), name) for name, ids in ids_by_name.items()))
 
     def names(self, ids: Iterable[str]) -> list[str]:
         """As a document names them."""
-        return [self._name_of(each) for each in ids]
+        return [self._name_of(item_id) for item_id in ids]
 
     def _ids_of(self, text: str) -> set[str]:
         return {text} if text in self._known() else self._ids.get(text, set())
 
-    def _name_of(self, each: str) -> str:
-        name = self._known().get(each)
-        return name if name is not None and self._ids_of(name) == {each} else each
+    def _name_of(self, item_id: str) -> str:
+        name = self._known().get(item_id)
+        return name if name is not None and self._ids_of(name) == {item_id} else item_id
 
     def _known(self) -> dict[str, str]:
         if self._first is None:
             self._first = {}
             for _, kind in self._node.registry.getUtilitiesFor(IScopeKind):
-                for each, names in kind.names(self._root):
-                    self._first[each] = next(iter(names), each)
+                for item_id, names in kind.names(self._root):
+                    self._first[item_id] = next(iter(names), item_id)
                     for name in names:
-                        self._ids[name].add(each)
+                        self._ids[name].add(item_id)
         return self._first
 
 
@@ -80,12 +80,12 @@ def create(node: Node, root: Root, fields: JsonObject) -> str:
     return windows.create(root, _with_ids(node, root, fields), BY).__name__
 
 
-def update(node: Node, root: Root, each: str, fields: JsonObject) -> None:
-    windows.change(root, windows_of(root)[each], _with_ids(node, root, fields))
+def update(node: Node, root: Root, window_id: str, fields: JsonObject) -> None:
+    windows.change(root, windows_of(root)[window_id], _with_ids(node, root, fields))
 
 
-def delete(_node: Node, root: Root, each: str) -> None:
-    windows.delete(root, windows_of(root)[each])
+def delete(_node: Node, root: Root, window_id: str) -> None:
+    windows.delete(root, windows_of(root)[window_id])
 
 
 def _with_ids(node: Node, root: Root, fields: JsonObject) -> JsonObject:

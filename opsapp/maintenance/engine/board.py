@@ -7,31 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
-
-from zope.interface import Interface
+from typing import NamedTuple, cast
 
 from opsapp.maintenance.logic import HEALING, Active, WindowPlan, current, steady_until
 from opsapp.maintenance.resources import KIND, HealingWindow, windows_of, zone_of
 from opsapp.runtime.events import Event, emit
-from opsapp.runtime.node import node_of
+from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.projection import Projection, names_of
 from opsapp.runtime.wakes import after_commit
 from opsapp.tree.damage import load
 from opsapp.tree.root import Root
-
-if TYPE_CHECKING:
-    from opsapp.runtime.node import Node
 
 EVENT = "maintenance"
 WAKE = "maintenance"  # whoever acts when a window begins or ends
 FORGOTTEN = "_window_forgotten"  # kept from /api/stream: nobody did that
 KEEP_HEALING_S = 30 * 86400.0
 PAGE = 200
-
-
-class IBoard(Interface):
-    """Utility: this node's memory of the windows."""
+KEY = "opsapp.maintenance.board"
 
 
 class _Active(NamedTuple):
@@ -74,7 +66,7 @@ class Board(Projection[WindowPlan]):
 
     def apply(self, items: Mapping[str, WindowPlan | None]) -> None:
         plans = {**self.plans, **items}
-        self.plans = {each: plan for each, plan in plans.items() if plan is not None}
+        self.plans = {window_id: plan for window_id, plan in plans.items() if plan is not None}
         self.node.wake(WAKE)
 
     def step(self) -> bool:
@@ -92,10 +84,10 @@ class Board(Projection[WindowPlan]):
         known, plans = self._active, self.plans
         if known.of is plans and known.since <= now < known.until:
             return known.windows
-        found = tuple(Active(plan, span) for plan in plans.values() if (span := current(plan, now)) is not None)
+        windows = tuple(Active(plan, span) for plan in plans.values() if (span := current(plan, now)) is not None)
         until = min((steady_until(plan, now) for plan in plans.values()), default=now + 60.0)
-        self._active = _Active(plans, now, until, found)
-        return found
+        self._active = _Active(plans, now, until, windows)
+        return windows
 
     def covered(self, now: float) -> Callable[[str], bool]:
         """A test for ids: whether a maintenance window covers it now."""
@@ -105,8 +97,8 @@ class Board(Projection[WindowPlan]):
             known = self._covered = (active, _covering(active))
         return known[1]
 
-    def covers(self, each: str, now: float) -> bool:
-        return self.covered(now)(each)
+    def covers(self, item_id: str, now: float) -> bool:
+        return self.covered(now)(item_id)
 
 
 def _nothing(_: str) -> bool:
@@ -114,7 +106,7 @@ def _nothing(_: str) -> bool:
 
 
 def _covering(active: tuple[Active, ...]) -> Callable[[str], bool]:
-    scopes = [each.plan.scope for each in active if each.plan.family != HEALING]
+    scopes = [window.plan.scope for window in active if window.plan.family != HEALING]
     if any(scope is None for scope in scopes):
         return lambda _: True
     ids = frozenset().union(*(scope for scope in scopes if scope is not None))
@@ -126,11 +118,12 @@ def prepare(node: Node) -> None:
     board = Board(node)
     board.step()
     node.projections.add("windows", board)
-    node.registry.registerUtility(board, IBoard)
+    node.registry[KEY] = board
 
 
 def board_of(node: Node) -> Board:
-    return node.registry.getUtility(IBoard)
+    """Of a node that is prepared."""
+    return cast("Board", node.registry[KEY])
 
 
 def start(node: Node) -> None:
@@ -153,9 +146,9 @@ def _forget(node: Node) -> bool:
 
 def purge(root: Root, ids: list[str], before: float) -> None:
     store = windows_of(root)
-    for each in ids:
-        window = store.get(each)
+    for window_id in ids:
+        window = store.get(window_id)
         if isinstance(window, HealingWindow) and window.fields["expires_at"] < before:
-            del store[each]
-            emit(root, FORGOTTEN, {"id": each})
-            after_commit(root, board_of(node_of(root)).put, each, None)
+            del store[window_id]
+            emit(root, FORGOTTEN, {"id": window_id})
+            after_commit(root, board_of(node_of(root)).put, window_id, None)

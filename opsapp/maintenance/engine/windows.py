@@ -20,7 +20,7 @@ from opsapp.runtime.node import node_of
 from opsapp.runtime.wakes import after_commit
 from opsapp.tree.root import Root
 
-from .board import EVENT, IBoard
+from .board import EVENT, KEY
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ CONFIG = "config"
 
 
 def create(root: Root, given: JsonObject, by: str) -> Window:
-    """`given` as the schema makes it. Invalid: it ends before it begins, or covers what there is not."""
+    """`given` as the schema makes it. Invalid: it ends before it begins, or covers things that do not exist."""
     fields = fields_of(given)
     refuse_wrong(fields, zone_of(root), _missing(root, fields["scope"]))
     return _add(root, fields, by, "api")
@@ -46,7 +46,7 @@ def _add(root: Root, fields: JsonObject, by: str, source: str) -> Window:
 def change(root: Root, window: Window, given: JsonObject) -> None:
     """What is given over what is stored. What it covered already may be gone by now."""
     fields = {**window.fields, **fields_of(given)}
-    fresh = [each for each in fields["scope"] if each not in window.fields["scope"]]
+    fresh = [item_id for item_id in fields["scope"] if item_id not in window.fields["scope"]]
     refuse_wrong(fields, zone_of(root), _missing(root, fresh))
     _put(root, window, fields, "api")
 
@@ -89,8 +89,8 @@ def end_healing(root: Root, window: HealingWindow) -> None:
 
 def fields_of(given: JsonObject) -> JsonObject:
     """In one form whether it came from JSON, YAML or a schema's default."""
-    found = {name: given[name] for name in GIVEN if name in given}
-    return found | ({"scope": list(given["scope"])} if "scope" in given else {})
+    fields = {name: given[name] for name in GIVEN if name in given}
+    return fields | ({"scope": list(given["scope"])} if "scope" in given else {})
 
 
 def refuse_wrong(fields: JsonObject, zone: str, missing: Iterable[str] = ()) -> None:
@@ -110,24 +110,22 @@ def wrong_scope(missing: Iterable[str]) -> dict[str, str]:
 
 def unknown_in(root: Root, given: JsonObject, before: Iterable[str] = ()) -> dict[str, str]:
     """What is wrong with the scope that is given, but for what it covered already."""
-    return wrong_scope(_missing(root, [each for each in given.get("scope", ()) if each not in before]))
+    return wrong_scope(_missing(root, [item_id for item_id in given.get("scope", ()) if item_id not in before]))
 
 
 def _missing(root: Root, scope: Iterable[str]) -> list[str]:
     """Ids that nothing has which a window may cover."""
     kinds = [kind for _, kind in node_of(root).registry.getUtilitiesFor(IScopeKind)]
-    return [each for each in scope if not any(kind.exists(root, each) for kind in kinds)]
+    return [item_id for item_id in scope if not any(kind.exists(root, item_id) for kind in kinds)]
 
 
 def _tell(root: Root, window: Any, change: str) -> None:
     """Every node, whoever follows /api/stream, and whoever waits for the window's end."""
     node = node_of(root)
     emit(root, EVENT, {"id": window.__name__, "family": window.family, "change": change})
-    board = node.registry.queryUtility(IBoard)
-    if board is not None and change == "deleted":
-        after_commit(root, board.put, window.__name__, None)
-    elif board is not None:
-        after_commit(root, board.put, window.__name__, window.plan(zone_of(root)))
+    board = node.registry.get(KEY)
+    if board is not None:  # the YAML is applied before the board is made
+        after_commit(root, board.put, window.__name__, None if change == "deleted" else window.plan(zone_of(root)))
     for _, ended in node.registry.getUtilitiesFor(IWindowEnded):
         if change != "created":
             ended(root, node.clock.now())
@@ -146,7 +144,7 @@ def declare(root: Root, config: Configuration) -> None:
         refuse_wrong(fields, config.timezone)
         gone = _missing(root, fields["scope"])
         if gone:
-            log.warning("window %r covers what there is not: %s", name, ", ".join(gone))
+            log.warning("window %r covers things that do not exist: %s", name, ", ".join(gone))
         if name not in present:
             _add(root, fields, CONFIG, "yaml")
         elif present[name].source == "yaml":

@@ -10,8 +10,8 @@ from opsapp.monitoring.probes.transfers import Reply
 
 from .checking import request_check
 from .listing import page as list_monitors
-from .publishing import status_document
 from .register import Entry
+from .statuspage import status_document
 from .watch import register_of
 
 __all__ = [

@@ -38,9 +38,9 @@ def create(node: Node, root: Root, fields: JsonObject) -> str:
     return changes.create(root, fields, node.series.numbers.take()[0], node.clock.now())
 
 
-def update(node: Node, root: Root, each: str, fields: JsonObject) -> None:
-    changes.update(root, monitors_of(root)[each], fields, node.clock.now())
+def update(node: Node, root: Root, monitor_id: str, fields: JsonObject) -> None:
+    changes.update(root, monitors_of(root)[monitor_id], fields, node.clock.now())
 
 
-def delete(node: Node, root: Root, each: str) -> None:
-    changes.delete(root, monitors_of(root)[each], node.clock.now())
+def delete(node: Node, root: Root, monitor_id: str) -> None:
+    changes.delete(root, monitors_of(root)[monitor_id], node.clock.now())

@@ -19,7 +19,7 @@ from opsapp.runtime.node import node_of
 from opsapp.series import NONE
 from opsapp.tree.root import Root
 
-from . import telling
+from . import notifications
 
 
 def create(root: Root, settings: JsonObject, series: int, now: float) -> str:
@@ -66,7 +66,7 @@ def settle(
     if standing.alarmed and monitor.state.incident_id is None:
         incident = incidents_of(root).start(monitor, standing.cause, now)
         tell_incident(root, incident, "opened", now)
-        telling.opened(root, monitor, incident, now)
+        notifications.opened(root, monitor, incident, now)
     elif not standing.alarmed:
         _resolve(root, monitor, now)
     monitor.state.take(standing)
@@ -125,7 +125,7 @@ def unknown_agents(root: Root, settings: JsonObject, before: JsonObject) -> dict
     if host and host != before.get("agent_id") and host not in agents:
         wrong["agent_id"] = "no such agent"
     fresh = set(settings.get("probe_from") or ()) - set(before.get("probe_from", ()))
-    missing = sorted(each for each in fresh if each not in agents)
+    missing = sorted(agent_id for agent_id in fresh if agent_id not in agents)
     if missing:
         wrong["probe_from"] = "no such agent: " + ", ".join(missing)
     whole = before | settings
@@ -142,9 +142,9 @@ def _resolve(root: Root, monitor: Monitor, now: float, why: str = "") -> None:
         monitor.state.incident_id = None
         tell_incident(root, incident, "resolved", now)
         if why:
-            telling.closed(root, monitor, incident, why, now)
+            notifications.closed(root, monitor, incident, why, now)
         else:
-            telling.resolved(root, monitor, incident, now)
+            notifications.resolved(root, monitor, incident, now)
 
 
 def _move_push_address(root: Root, monitor: Monitor, kind: str) -> None:

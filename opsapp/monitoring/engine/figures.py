@@ -23,13 +23,15 @@ def figures(node: Node) -> Iterable[Any]:
     yield statuses
     journal = node.series.journal
     yield GaugeMetricFamily("opsapp_journal_backlog", "Batches of observations not committed yet.", journal.backlog)
-    yield CounterMetricFamily("opsapp_observations_lost", "Observations refused or given up.", value=journal.lost)
-    corrupt = "Packed data of the series that could not be read, each time it was met."
+    yield CounterMetricFamily("opsapp_observations_lost", "Observations that were refused or lost.", value=journal.lost)
+    corrupt = "How often packed data of the series could not be read."
     yield CounterMetricFamily("opsapp_series_corrupt_chunks", corrupt, value=folding.damage.met)
     if watch.checker is None:
         return
     late = sorted(watch.checker.lateness)
     yield CounterMetricFamily("opsapp_checks", "Checks made since the start.", value=watch.checker.checks)
-    yield GaugeMetricFamily("opsapp_checks_in_flight", "Checks under way.", len(watch.checker.flying))
+    yield GaugeMetricFamily("opsapp_checks_in_flight", "Checks in progress.", len(watch.checker.flying))
     p99 = late[int(len(late) * 0.99)] if late else 0.0
-    yield GaugeMetricFamily("opsapp_check_late_p99_seconds", "Between due and begun, of the last 10,000 checks.", p99)
+    yield GaugeMetricFamily(
+        "opsapp_check_late_p99_seconds", "From when a check was due to when it began, of the last 10,000 checks.", p99
+    )

@@ -40,27 +40,27 @@ def page(node: Node, root: Root, query: JsonObject, *, secrets: bool) -> tuple[l
     words, tag, status = query["q"].casefold().split(), query["tag"], query["status"]
     register = watch_of(node).register
     register.catch_up(root)
-    found = register.ordered()
+    entries = register.ordered()
     if tag is not None:
-        found = [entry for entry in found if tag in entry.settings.tags]
+        entries = [entry for entry in entries if tag in entry.settings.tags]
     if words:
-        found = [entry for entry in found if _holds(entry, words)]
+        entries = [entry for entry in entries if _holds(entry, words)]
     if status is not None:
-        found = [entry for entry in found if current_status(node, entry, now) == status]
-    chosen = cut(found, query)
+        entries = [entry for entry in entries if current_status(node, entry, now) == status]
+    chosen = cut(entries, query)
     measure_uptime(node, root, chosen, now)
     shown = [record(node, entry, now, secrets=secrets) for entry in chosen]
     lost = unread(node) if not (words or tag or status) else []
     room = None if query["limit"] is None else max(0, query["limit"] - len(shown))
-    after = max(0, query["offset"] - len(found))
-    return shown + lost[after:][:room], len(found) + len(lost)
+    after = max(0, query["offset"] - len(entries))
+    return shown + lost[after:][:room], len(entries) + len(lost)
 
 
 def unread(node: Node) -> list[JsonObject]:
     """Monitors that this node has never been able to read: all but the id and the reason are placeholders."""
     register = watch_of(node).register
     settings = complete({"type": "http", "url": "", "enabled": False})
-    lost = [damage for each, damage in register.damaged.items() if each not in register.entries]
+    lost = [damage for monitor_id, damage in register.damaged.items() if monitor_id not in register.entries]
     return [damage.row(**{**settings, **UNREAD, "name": ""}) for damage in lost]
 
 
@@ -69,10 +69,10 @@ def _holds(entry: Entry, words: list[str]) -> bool:
     return all(word in text for word in words)
 
 
-def cut(found: list[Any], query: JsonObject) -> list[Any]:
+def cut(matches: list[Any], query: JsonObject) -> list[Any]:
     """The page that was asked for."""
-    limit = len(found) if query["limit"] is None else query["limit"]
-    return found[query["offset"] : query["offset"] + limit]
+    limit = len(matches) if query["limit"] is None else query["limit"]
+    return matches[query["offset"] : query["offset"] + limit]
 
 
 def one(node: Node, root: Root, monitor_id: str, *, secrets: bool) -> JsonObject:

@@ -21,7 +21,7 @@ from opsapp.wire.monitortypes import TYPES
 from opsapp.wire.probing import Outcome, ProbeTarget
 
 PUSH_SLACK_S = 1.0
-OWN_NETWORK = "our own network is gone"
+OWN_NETWORK = "the network of this service is down"
 _SENT = ("type", "url", "timeout", "expected_status", "method", "headers", "follow_redirects", "verify_tls")
 
 
@@ -89,13 +89,15 @@ class Measuring:
         agents = entry.settings.probe_from
         asked = [gevent.spawn(probe_from_agent, self.node, agent_id, entry.target) for agent_id in agents]
         gevent.joinall(asked)
-        outcomes = [each.value or Outcome(None, None, "the agent could not probe") for each in asked]
+        outcomes = [probe.value or Outcome(None, None, "the agent could not probe") for probe in asked]
         verdict = decide([outcome.ok for outcome in outcomes], entry.settings.quorum)
-        times = [each.response_time_ms for each in outcomes if each.ok and each.response_time_ms is not None]
-        details = "; ".join(sorted({each.detail for each in outcomes if each.ok is not True}))
-        days = min((each.certificate_days for each in outcomes if each.certificate_days is not None), default=None)
+        good = [outcome.response_time_ms for outcome in outcomes if outcome.ok]
+        times = [time for time in good if time is not None]
+        details = "; ".join(sorted({outcome.detail for outcome in outcomes if outcome.ok is not True}))
+        seen = [outcome.certificate_days for outcome in outcomes]
+        days = min((left for left in seen if left is not None), default=None)
         mean = sum(times) / len(times) if verdict and times else None
-        best = next((each for each in outcomes if each.ok is verdict), Outcome(None))
+        best = next((outcome for outcome in outcomes if outcome.ok is verdict), Outcome(None))
         return Outcome(verdict, mean, details, best.phases, days, best.protocol, best.http_status)
 
 

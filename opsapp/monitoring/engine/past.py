@@ -24,9 +24,9 @@ def page(then: Root, query: JsonObject, secrets: bool) -> tuple[list[JsonObject]
             and all(word in text for word in words)
         )
 
-    found = [monitor for _, monitor in readable(monitors_of(then), "monitor") if is_wanted(monitor)]
-    found.sort(key=lambda monitor: (monitor.settings["name"].casefold(), monitor.id))
-    return [record(monitor, secrets=secrets) for monitor in cut(found, query)], len(found)
+    monitors = [monitor for _, monitor in readable(monitors_of(then), "monitor") if is_wanted(monitor)]
+    monitors.sort(key=lambda monitor: (monitor.settings["name"].casefold(), monitor.id))
+    return [record(monitor, secrets=secrets) for monitor in cut(monitors, query)], len(monitors)
 
 
 def one(then: Root, monitor_id: str, secrets: bool) -> JsonObject:

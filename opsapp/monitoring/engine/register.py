@@ -187,9 +187,9 @@ class Entry:
     def measured(self, outcome: Outcome) -> None:
         """What of an outcome is shown until the next one; packed, because there are so many of them."""
         self.protocol = outcome.protocol
-        found = outcome.phases or {}
-        names = tuple(found)
-        self.phase_names, self.phases = _NAMES.setdefault(names, names), array("f", found.values()).tobytes()
+        phases = outcome.phases or {}
+        names = tuple(phases)
+        self.phase_names, self.phases = _NAMES.setdefault(names, names), array("f", phases.values()).tobytes()
 
     def forget_measured(self) -> None:
         self.protocol, self.phase_names, self.phases = None, (), b""
@@ -228,10 +228,10 @@ class Register(Projection[StoredMonitor]):
         monitor = monitors_of(root).get(item_id)
         if monitor is None:
             return None
-        found = stored(monitor)
+        plain = stored(monitor)
         for record in (monitor.state, monitor):
             record._p_deactivate()  # it is here as plain values now
-        return found
+        return plain
 
     def known(self) -> Collection[str]:
         return tuple(self.entries)
@@ -241,13 +241,13 @@ class Register(Projection[StoredMonitor]):
         return entry.name if entry else ""
 
     def apply(self, items: Mapping[str, StoredMonitor | None]) -> None:
-        for each, monitor in items.items():
+        for monitor_id, monitor in items.items():
             if monitor is not None:
-                self._load(each, monitor)
-            elif self.entries.pop(each, None) is not None:
+                self._load(monitor_id, monitor)
+            elif self.entries.pop(monitor_id, None) is not None:
                 self._differs()
-                self._live.drop(f"monitor:{each}")
-            self._changes[each] = None
+                self._live.drop(f"monitor:{monitor_id}")
+            self._changes[monitor_id] = None
 
     def ordered(self) -> list[Entry]:
         """All monitors by name."""

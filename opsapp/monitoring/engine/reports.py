@@ -24,8 +24,8 @@ STATUSES = ("pending", *NAMES[1:])  # by status code; 0 is a check before the fi
 def history(node: Node, root: Root, series: int, hours: int, seconds: int) -> list[JsonObject]:
     """Points of the last `hours` in buckets of `seconds`, oldest first."""
     now = now_ms(node)
-    found = node.series.reading(root).buckets(series, now - hours * HOUR, now + 1, seconds * 1000)
-    return points(found, STATUSES)
+    buckets = node.series.reading(root).buckets(series, now - hours * HOUR, now + 1, seconds * 1000)
+    return points(buckets, STATUSES)
 
 
 def sla_report(node: Node, root: Root, days: int, page: slice) -> tuple[list[JsonObject], int]:
@@ -37,8 +37,8 @@ def sla_report(node: Node, root: Root, days: int, page: slice) -> tuple[list[Jso
     entries = monitors[page]
     totals = node.series.reading(root).totals(start, now + 1, [entry.series for entry in entries])
     incidents: dict[str, list] = {}
-    for each in incidents_of(root).touching(start / 1000, now / 1000):
-        incidents.setdefault(each.monitor_id, []).append((each.started, each.resolved))
+    for incident in incidents_of(root).touching(start / 1000, now / 1000):
+        incidents.setdefault(incident.monitor_id, []).append((incident.started, incident.resolved))
     rows = [
         {
             "monitor_id": entry.id,

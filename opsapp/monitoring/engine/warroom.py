@@ -22,8 +22,8 @@ def context(node: Node, root: Root, incident: Incident, *, secrets: bool) -> Jso
     sections: dict[str, list[Any]] = {name: [] for name in SECTIONS}
     sections["events"] = timeline(record, incident.closed_because)
     for _, section in sorted(node.registry.getUtilitiesFor(IWarRoomSection)):
-        for name, found in section(root, record, now).items():
-            sections[name] += found
+        for name, rows in section(root, record, now).items():
+            sections[name] += rows
     sections["events"].sort(key=lambda event: event["time"])
     sections["suggested_automations"].sort(key=lambda row: -row.get("score", 0))
     entries = watch_of(node).entries(root)
@@ -53,12 +53,12 @@ def timeline(record: JsonObject, closed_because: str) -> list[JsonObject]:
 def related(node: Node, entries: JsonObject, incident: Incident, now: float) -> list[JsonObject]:
     """Monitors that share a tag, most tags in common first."""
     tags = set(incident.tags)
-    found = [
+    matches = [
         (-len(shared), entry.name, entry)
         for entry in entries.values()
         if entry.id != incident.monitor_id and (shared := tags & set(entry.settings.tags))
     ]
-    found.sort(key=lambda row: row[:2])
+    matches.sort(key=lambda row: row[:2])
     return [
         {
             "id": entry.id,
@@ -68,5 +68,5 @@ def related(node: Node, entries: JsonObject, incident: Incident, now: float) -> 
             "cause": entry.told.cause,
             "since": int(entry.told.since),
         }
-        for _, _, entry in found[:RELATED]
+        for _, _, entry in matches[:RELATED]
     ]

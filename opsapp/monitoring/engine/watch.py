@@ -10,7 +10,7 @@ from typing import Any
 from opsapp.lib.problems import NotFound
 from opsapp.maintenance.engine import board_of
 from opsapp.monitoring.engine.register import Entry, Register
-from opsapp.monitoring.engine.settling import Settling
+from opsapp.monitoring.engine.verdicts import VerdictQueue
 from opsapp.monitoring.logic.settings import MonitoringSettings
 from opsapp.monitoring.logic.state import CheckVerdict, Seen, hold, judge, steady
 from opsapp.runtime.node import Node
@@ -26,7 +26,7 @@ class Watch:
         self.node = node
         self.register = Register(node.config[MonitoringSettings], node.series.live, node.clock)
         node.projections.add("monitors", self.register)
-        self.settling = Settling(node)
+        self.verdicts = VerdictQueue(node)
         self.checker: Any = None  # engine.checking.Checker, where this node makes checks
         self._seen_transaction: Any = None
 
@@ -49,8 +49,8 @@ class Watch:
         if last != self._seen_transaction:
             self.node.transact(self.register.catch_up)
             self._seen_transaction = last
-        for each in self.register.take_changes():
-            self.checker.apply(each, self.register.entries.get(each))
+        for monitor_id in self.register.take_changes():
+            self.checker.apply(monitor_id, self.register.entries.get(monitor_id))
         return False
 
     def take(self, entry: Entry, outcome: Outcome, began: float) -> CheckVerdict | None:
@@ -67,7 +67,7 @@ class Watch:
         self._observe(entry, outcome, now)
         ends = entry.another_end(outcome.certificate_days, now)
         if verdict.changed or ends is not None:
-            taken = self.settling.settle(entry.id, revision, verdict.standing, now, ends)
+            taken = self.verdicts.settle(entry.id, revision, verdict.standing, now, ends)
             if taken and ends is not None:
                 entry.cert_ends = ends
             elif not taken and verdict.changed and entry.standing is verdict.standing:

@@ -25,7 +25,7 @@ def point(start_ms: int, status: str, checks: int, values: Sequence) -> dict:
 def points(buckets: Iterable, names: Sequence[str]) -> list[dict]:
     """A bucket without checks is no point; `names` are the statuses by code (0: before the first verdict)."""
     return [
-        point(each.start, names[each.worst], each.checks, (each.mean, each.low, each.high, each.p95))
-        for each in buckets
-        if each.checks
+        point(bucket.start, names[bucket.worst], bucket.checks, (bucket.mean, bucket.low, bucket.high, bucket.p95))
+        for bucket in buckets
+        if bucket.checks
     ]

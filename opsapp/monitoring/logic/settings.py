@@ -91,16 +91,16 @@ def complete(given: JsonObject, defaults: MonitorDefaults = MonitorDefaults()) -
 
 def problems(settings: JsonObject) -> dict[str, str]:
     """What does not fit together, by field. Only fields that are there are looked at."""
-    found: dict[str, str] = {}
+    wrong: dict[str, str] = {}
     declared = monitortypes.TYPES.get(settings.get("type", ""))
     if declared is not None:
-        wrong = declared.url_problem(settings.get("url") or "")
-        found = declared.problems(settings) | ({"url": wrong} if wrong else {})
+        url_problem = declared.url_problem(settings.get("url") or "")
+        wrong = declared.problems(settings) | ({"url": url_problem} if url_problem else {})
     if "interval" in settings and "timeout" in settings and settings["timeout"] >= settings["interval"]:
-        found["timeout"] = "must be less than the interval"
+        wrong["timeout"] = "must be less than the interval"
     if len(settings.get("probe_from") or ()) and settings.get("quorum", 1) > len(settings["probe_from"]):
-        found["quorum"] = "is more than the agents of probe_from"
-    return found
+        wrong["quorum"] = "is more than the agents of probe_from"
+    return wrong
 
 
 def agent_of(url: str) -> str:

@@ -67,17 +67,17 @@ class Timetable:
 
     def due(self, monotonic: float) -> list[tuple[str, float]]:
         """Every key that is due and since when. Each goes to its next moment; moments that were missed are skipped."""
-        found = []
+        due = []
         while self._heap and self._heap[0][0] <= monotonic:
             at, key = heapq.heappop(self._heap)
             if self._due.get(key) != at:
                 continue
-            found.append((key, at))
+            due.append((key, at))
             if self._regular[key] <= monotonic:
                 interval = self._interval[key]
                 self._regular[key] += (math.floor((monotonic - self._regular[key]) / interval) + 1) * interval
             self._set(key, self._regular[key])
-        return found
+        return due
 
     def next_at(self) -> float | None:
         while self._heap and self._due.get(self._heap[0][1]) != self._heap[0][0]:

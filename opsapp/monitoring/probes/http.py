@@ -176,7 +176,7 @@ def _plain_url(url: str) -> tuple[str, str, int]:
     except ValueError as error:
         raise _LeadsNowhere(f"bad URL: {error}") from None
     if parts.scheme not in {"http", "https"} or not host:
-        raise _LeadsNowhere("leads to something that is not http")
+        raise _LeadsNowhere("the redirect leads to an address that is not http or https")
     try:
         ascii_host = host if is_address(host) else host.encode("idna").decode()
     except UnicodeError:

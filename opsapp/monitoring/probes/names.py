@@ -122,11 +122,11 @@ class _System:
 
 def read_system() -> _System:
     try:
-        found = dns.resolver.Resolver(configure=True)
+        resolver = dns.resolver.Resolver(configure=True)
     except dns.exception.DNSException:
         return _System([], [], 1)
-    search = [str(suffix).rstrip(".") for suffix in found.search]
-    return _System([str(server) for server in found.nameservers], search, found.ndots or 1, found.port)
+    search = [str(suffix).rstrip(".") for suffix in resolver.search]
+    return _System([str(server) for server in resolver.nameservers], search, resolver.ndots or 1, resolver.port)
 
 
 class Names:
@@ -241,9 +241,9 @@ class Names:
         return absolute + suffixed if host.count(".") >= self._ndots else suffixed + absolute
 
     def _both_families(self, name: str) -> tuple[list[str], float]:
-        found = [gevent.spawn(self._attempt, name, kind) for kind in ("A", "AAAA")]
-        gevent.joinall(found)
-        answers = [greenlet.value for greenlet in found]
+        attempts = [gevent.spawn(self._attempt, name, kind) for kind in ("A", "AAAA")]
+        gevent.joinall(attempts)
+        answers = [greenlet.value for greenlet in attempts]
         addresses = [address for answer in answers if not isinstance(answer, NameFailed) for address in answer[0]]
         if addresses:
             return addresses, min(answer[1] for answer in answers if not isinstance(answer, NameFailed) and answer[0])

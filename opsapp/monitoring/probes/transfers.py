@@ -226,10 +226,10 @@ def trusted_authorities(ca_file: str = "") -> list[tuple[int, str]]:
     """The system's certificate store: the one that pycurl was built with may not exist on this machine."""
     if ca_file:
         return [(pycurl.CAINFO, ca_file)]
-    found = ssl.get_default_verify_paths()
-    if found.cafile and os.path.exists(found.cafile):
-        return [(pycurl.CAINFO, found.cafile)]
-    return [(pycurl.CAPATH, found.capath)] if found.capath else []
+    paths = ssl.get_default_verify_paths()
+    if paths.cafile and os.path.exists(paths.cafile):
+        return [(pycurl.CAINFO, paths.cafile)]
+    return [(pycurl.CAPATH, paths.capath)] if paths.capath else []
 
 
 class Transfers:
@@ -304,7 +304,7 @@ class Transfers:
             if done is not None:
                 done(reply)
         except Exception:
-            log.exception("the end of a transfer was not taken: %r", done)
+            log.exception("the callback of a transfer failed: %r", done)
         if self._retired and not self._flying and not self._closed:
             self.close()
 

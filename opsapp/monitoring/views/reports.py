@@ -6,7 +6,7 @@ from pyramid.request import Request
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring import schemas
-from opsapp.monitoring.engine import publishing, reports
+from opsapp.monitoring.engine import reports, statuspage
 from opsapp.monitoring.resources import Monitor, Monitoring
 from opsapp.web import api
 from opsapp.web.fields import AsOf
@@ -17,8 +17,8 @@ from opsapp.web.paging import page_of, slice_of
 def history(context: Monitor, request: Request) -> list[JsonObject]:
     """Status and response times per bucket; one without checks is left out."""
     query = request.valid_query
-    found = reports.history(request.node, request.root, context.series, query["range_h"], query["resolution"])
-    return page_of(request, found)
+    points = reports.history(request.node, request.root, context.series, query["range_h"], query["resolution"])
+    return page_of(request, points)
 
 
 @api.get(Monitoring, "sla", query=schemas.SlaWindow, returns=[schemas.SlaEntry])
@@ -46,5 +46,5 @@ def status_page(context: Monitoring, request: Request) -> JsonObject:
     """What the public status page says."""
     at = request.valid_query["as_of"]
     if at is not None:
-        return publishing.status_document_at(request.node, request.root, at, everything=request.caller is not None)
-    return publishing.status_document(request.node, request.root)
+        return statuspage.status_document_at(request.node, request.root, at, everything=request.caller is not None)
+    return statuspage.status_document(request.node, request.root)

@@ -88,12 +88,12 @@ def _days(node: Node, root: Root, series: int, now: float) -> dict[int, tuple[in
 def _incidents(root: Root, names: dict[str, str], now: float) -> list[JsonObject]:
     """Newest first, under the monitor's present name."""
     since = now - statuspage.DAYS * statuspage.DAY_S
-    found = [
+    records = [
         incident.record(now) | {"monitor_name": name}
         for monitor_id, name in names.items()
         for incident in incidents_of(root).touching(since, now + 1, monitor_id)
     ]
-    return sorted(found, key=lambda record: record["id"], reverse=True)
+    return sorted(records, key=lambda record: record["id"], reverse=True)
 
 
 def _with_causes(
@@ -101,11 +101,12 @@ def _with_causes(
 ) -> list[JsonObject]:
     """What an open incident comes from, where that is published too; the public hears of nothing else."""
     causes_of = node.registry.queryUtility(IRootCauses)
-    suffering = {each["monitor_name"] for each in incidents if each["status"] == "open"}
+    suffering = {incident["monitor_name"] for incident in incidents if incident["status"] == "open"}
     causes = causes_of(root, suffering, now) if causes_of is not None and suffering else {}
     shown = {name: cause for name, cause in causes.items() if cause in published}
     return [
-        each | {"part_of": shown.get(each["monitor_name"]) if each["status"] == "open" else None} for each in incidents
+        incident | {"part_of": shown.get(incident["monitor_name"]) if incident["status"] == "open" else None}
+        for incident in incidents
     ]
 
 

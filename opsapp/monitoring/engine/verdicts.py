@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 BATCH = 100
 
 
-class Settling:
+class VerdictQueue:
     """`settle(monitor_id, revision, standing, now)` waits for its commit and answers whether the verdict was taken."""
 
     def __init__(self, node: Node):
