@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pyramid.response import Response
 
+from opsapp.lib.problems import TooLarge
+
 from .asked import Asked
 
 if TYPE_CHECKING:
@@ -250,6 +252,31 @@ class Upgrade(Answer):
         return self.finished((501, {}, value))(environ, start_response)
 
 
+class InputBody:
+    """A body under a server without a hub: what a Sink reads there."""
+
+    def __init__(self, environ: dict[str, Any], limit: int):
+        self._input = environ["wsgi.input"]
+        self.limit = limit
+        self.content_type: str = environ.get("CONTENT_TYPE", "")
+        length = environ.get("CONTENT_LENGTH") or ""
+        self.content_length: int | None = int(length) if length.isdigit() else None
+        self._left = self.content_length if self.content_length is not None else limit + 1
+        self._taken = 0
+
+    def read(self, size: int) -> bytes:
+        if self.content_length is not None and self.content_length > self.limit:
+            raise TooLarge(f"At most {self.limit} bytes are taken here.")
+        data = self._input.read(min(size, self._left))
+        self._left -= len(data)
+        self._taken += len(data)
+        if self._taken > self.limit:
+            raise TooLarge(f"At most {self.limit} bytes are taken here.")
+        if not data and self._left and self.content_length is not None:
+            raise PeerLost("the body ended early")
+        return data
+
+
 class Sink(Answer):
     """A body that the view has not read: `receive(body)` runs on the hub (or in the thread) and answers like a
     Deferred's function. `body.read(size)` gives at most `size` bytes, b"" at the end; `body.content_type`,
@@ -273,6 +300,4 @@ class Sink(Answer):
         return self.finished(result)
 
     def here(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        from .uploads import InputBody
-
         return self.outcome(InputBody(environ, self.limit))(environ, start_response)

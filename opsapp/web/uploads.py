@@ -14,8 +14,6 @@ from multipart import MultipartError, ParserLimitReached, PushMultipartParser, p
 
 from opsapp.lib.problems import Invalid, Malformed, TooLarge, UnsupportedType
 
-from .answers import PeerLost
-
 _READ = 64 * 1024
 _MAX_PARTS = 16
 _MAX_FIELD = 16 * 1024
@@ -37,31 +35,6 @@ class Receiver(Protocol):
 
     def abort(self) -> None:
         """It will not be whole: undo. Called after a successful `open` in place of `finish`."""
-
-
-class InputBody:
-    """A body under a server without a hub: what a Sink reads there."""
-
-    def __init__(self, environ: dict[str, Any], limit: int):
-        self._input = environ["wsgi.input"]
-        self.limit = limit
-        self.content_type: str = environ.get("CONTENT_TYPE", "")
-        length = environ.get("CONTENT_LENGTH") or ""
-        self.content_length: int | None = int(length) if length.isdigit() else None
-        self._left = self.content_length if self.content_length is not None else limit + 1
-        self._taken = 0
-
-    def read(self, size: int = _READ) -> bytes:
-        if self.content_length is not None and self.content_length > self.limit:
-            raise TooLarge(f"At most {self.limit} bytes are taken here.")
-        data = self._input.read(min(size, self._left))
-        self._left -= len(data)
-        self._taken += len(data)
-        if self._taken > self.limit:
-            raise TooLarge(f"At most {self.limit} bytes are taken here.")
-        if not data and self._left and self.content_length is not None:
-            raise PeerLost("the body ended early")
-        return data
 
 
 @dataclass

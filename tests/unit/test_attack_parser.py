@@ -15,9 +15,9 @@ import pytest
 from opsapp.lib.problems import Malformed, TooLarge
 from opsapp.web.answers import PeerLost
 from opsapp.web.server import body as bodies
-from opsapp.web.server.connection import Connection
 from opsapp.web.server.limits import Limits
 from opsapp.web.server.refusal import Refusal
+from opsapp.web.server.requestloop import RequestLoop
 from opsapp.web.server.uploads import Uploads
 
 pytestmark = pytest.mark.attack
@@ -64,10 +64,10 @@ def ours(raw, pieces):
     peer, limits = Bytes(raw, pieces), Limits()
     here = SimpleNamespace(peer=peer, server=SimpleNamespace(limits=limits))
     try:
-        head = Connection._head(here)
+        head = RequestLoop._head(here)
         if head is None:
             return UNFINISHED
-        body = Connection._body(here, head)
+        body = RequestLoop._body(here, head)
         with Uploads(lambda: limits).one(body.pace, "192.0.2.1") as upload:
             collected = bodies.Collected(body, CAP, upload)
             collected.read(CAP + 1)

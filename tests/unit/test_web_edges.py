@@ -12,7 +12,7 @@ from opsapp.lib import problems
 from opsapp.runtime import peers
 from opsapp.web import redact, sse, uploads
 from opsapp.web.address import canonical, netloc, same_origin
-from opsapp.web.answers import PeerLost, Sink
+from opsapp.web.answers import InputBody, PeerLost, Sink
 from opsapp.web.identity import Identity
 from opsapp.web.paths import Paths
 from opsapp.web.strict import Anything
@@ -236,7 +236,7 @@ def body(data, content_type="multipart/form-data; boundary=XX", limit=1 << 20, s
         "CONTENT_TYPE": content_type,
         "CONTENT_LENGTH": str(length or len(data)),
     }
-    return uploads.InputBody(environ, limit)
+    return InputBody(environ, limit)
 
 
 class Steps(io.BytesIO):

@@ -1,69 +1,32 @@
-"""One connection: request after request, each read on the hub, answered by the application in a native thread."""
+"""One connection: its peer, and how it is ended from outside. `requestloop` serves it."""
 
 from __future__ import annotations
 
-import logging
-import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gevent
 
-from opsapp.lib.problems import Malformed, TooLarge
-from opsapp.web.answers import PeerLost, PeerSlow
-
-from . import body as bodies
-from . import driving, environ
-from .exchange import Exchange
-from .head import RequestHead, check_unfinished, parse
+from .head import RequestHead
 from .peer import Interrupted, Peer
-from .refusal import Refusal, bad
-from .uploads import Pace
-
-if TYPE_CHECKING:
-    from .listener import Server
-
-log = logging.getLogger(__name__)
+from .shared import Shared
 
 _FAREWELL_S = 1.0
-_BLANK_LINES = 4
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 class Connection:
     """Lives in one greenlet. `interrupt` may be called from any other one, or from the loop."""
 
-    __slots__ = (
-        "_delivered",
-        "_fresh",
-        "end_politely",
-        "ending",
-        "exchange",
-        "greenlet",
-        "local",
-        "peer",
-        "remote",
-        "server",
-    )
+    __slots__ = ("_delivered", "end_politely", "ending", "greenlet", "local", "peer", "remote", "server")
 
-    def __init__(self, server: Server, sock: Any, address: tuple):
+    def __init__(self, server: Shared, sock: Any, address: tuple):
         self.server = server
         self.peer = Peer(sock)
         self.remote = plain_address(address)
         self.local = plain_address(sock.getsockname())
         self.greenlet = gevent.getcurrent()
-        self.exchange: Exchange | None = None
         self.end_politely: Any = None  # set while an upgrade runs: ends it in its own words
         self.ending = self._delivered = False
-        self._fresh = True
-
-    def run(self) -> None:
-        try:
-            while self._one() and not self.ending:
-                pass
-        except (PeerLost, Interrupted):
-            pass
-        finally:
-            self.peer.close()
 
     def interrupt(self) -> None:
         """End this connection now."""
@@ -92,161 +55,12 @@ class Connection:
         """The interruption has arrived."""
         self._delivered = True
 
-    def _one(self) -> bool:
-        """One request; whether another may follow."""
-        self.server.waiting[self] = None
-        try:
-            if not self._wait():
-                return False
-            exchange = self.exchange = Exchange(self.peer, self.remote[0], self.server)
-            try:
-                return self._serve(exchange)
-            finally:
-                self.exchange = None
-                exchange.log()
-        finally:
-            self.server.waiting.pop(self, None)
-
-    def _wait(self) -> bool:
-        """Until the first byte of a request; False when none comes."""
-        limits = self.server.limits
-        patience = limits.head_timeout if self._fresh else limits.idle_timeout
-        self._fresh = False
-        return bool(self.peer.buffer) or (not self.server.stopping and self.peer.fill(patience))
-
-    def _serve(self, exchange: Exchange) -> bool:
-        body: Any = None
-        try:
-            head = self._head()
-            if head is None:
-                return False
-            exchange.take(head)
-            if "x-forwarded-for" in head.headers:
-                exchange.remote = self.server.client_of(self.remote[0], head.headers["x-forwarded-for"])
-            if head.headers.get("x-forwarded-proto", "").lower() == "https" and self.server.vouches(self.remote[0]):
-                exchange.secure = True
-            body = self._body(head)
-            answered = self._ask(exchange, head, body)
-            if not body.done:
-                exchange.keep = False
-            driving.deliver(self, exchange, head, body, answered)
-        except Refusal as refusal:
-            exchange.refuse(refusal)
-        except PeerSlow:
-            if exchange.code:
-                raise
-            exchange.refuse(Refusal(408, "timeout", "The request did not arrive in time."))
-        except PeerLost:
-            raise
-        except Exception:
-            log.exception("answer failed request_id=%s", exchange.request_id)
-            if exchange.code:
-                return False
-            exchange.refuse(Refusal(500, "internal", "The server failed to answer."))
-        if not exchange.keep:
-            if body is None or not body.done:
-                self.peer.linger()
-            return False
-        return not self.server.stopping
-
-    def _head(self) -> RequestHead | None:
-        """None when the client leaves before its head is whole."""
-        buffer = self.peer.buffer
-        deadline = time.monotonic() + self.server.limits.head_timeout
-        blank = seen = 0
-        while True:
-            if buffer[:2] == b"\r\n":
-                del buffer[:2]
-                blank += 1
-                if blank > _BLANK_LINES:
-                    raise bad("bad_request_line", "The request line cannot be read.")
-                continue
-            end = buffer.find(b"\r\n\r\n", max(0, seen - 3))
-            if end >= 0:
-                return parse(self.peer.take(end + 4)[:-4])
-            check_unfinished(buffer, seen)
-            seen = len(buffer)
-            if not self.peer.fill(deadline - time.monotonic()):
-                return None
-
-    def _body(self, head: RequestHead) -> bodies.FixedBody | bodies.ChunkedBody:
-        pace = Pace(self.peer, self.server.limits)
-        return bodies.ChunkedBody(pace) if head.chunked else bodies.FixedBody(pace, head.length)
-
-    def _ask(self, exchange: Exchange, head: RequestHead, body: Any) -> environ.Answered:
-        """Read the body unless it belongs to a sink, then ask the application in a thread. A large body is read only
-        if the application wants it: whoever is refused by what the head says is refused before."""
-        server = self.server
-        if not head.has_body:
-            return self._call(exchange, head, b"")
-        if server.paths.is_sink(head.method, head.path):
-            return self._call(exchange, head, environ.UnreadBody())
-        cap = server.paths.body_limit(head.method, head.path, server.limits.max_body)
-        if head.length > cap:
-            raise Refusal(413, "too_large", f"The body is larger than {cap} bytes.")
-        judged_from = server.limits.judged_from
-        with server.uploads.one(body.pace, exchange.remote) as upload:
-            collected = bodies.Collected(body, cap, upload)
-            if head.chunked:
-                self._read(head, collected, judged_from)
-            if not body.done and (head.chunked or head.length > judged_from):
-                answered = self._ask_first(exchange, head)
-                if answered is not None:
-                    return answered
-            self._read(head, collected, cap + 1)
-            return self._call(exchange, head, collected.whole())
-
-    def _read(self, head: RequestHead, collected: bodies.Collected, enough: int) -> None:
-        self.proceed(head)
-        try:
-            collected.read(enough)
-        except TooLarge as problem:
-            raise Refusal(413, problem.code, problem.message) from problem
-        except Malformed as problem:
-            raise bad(problem.code, problem.message) from problem
-
     def proceed(self, head: RequestHead) -> None:
         """The body is wanted: say so once to a client that waits for it."""
         if head.expects_continue:
             head.expects_continue = False
             if not self.peer.buffer:
                 self.peer.send(_CONTINUE, self.server.limits.send_timeout)
-
-    def _call(self, exchange: Exchange, head: RequestHead, body: environ.Body) -> environ.Answered:
-        answered = self._run(environ.call, exchange, head, body)
-        exchange.username = answered.username
-        return answered
-
-    def _ask_first(self, exchange: Exchange, head: RequestHead) -> environ.Answered | None:
-        """What the application answers to the head alone; None: it wants the body, for which we wait again."""
-        answered = self._run(environ.ask_first, exchange, head, environ.LaterBody())
-        if answered is None:
-            self.server.waiting[self] = None
-        else:
-            exchange.username = answered.username
-        return answered
-
-    def _run(self, call: Any, exchange: Exchange, head: RequestHead, body: environ.Body) -> Any:
-        """In a thread of the lane."""
-        server = self.server
-        server.waiting.pop(self, None)
-        whole = isinstance(body, bytes)
-        if server.asking >= server.limits.max_waiting:
-            raise Refusal(503, "overloaded", "Too many requests wait.", keep=whole, headers={"Retry-After": "1"})
-        asked = environ.make(self, exchange, head, body)
-        server.asking += 1
-        try:
-            answered = server.lane.run_for(server.known.whose(head, exchange.remote), call, server.app, asked)
-            if answered is not None and answered.username is not None:
-                server.known.learn(head)
-            return answered
-        except (Interrupted, gevent.GreenletExit):
-            raise
-        except BaseException as problem:
-            log.error("application failed request_id=%s", exchange.request_id, exc_info=problem)
-            raise Refusal(500, "internal", "The server failed to answer.", keep=whole) from None
-        finally:
-            server.asking -= 1
 
 
 def plain_address(address: tuple) -> tuple[str, int]:

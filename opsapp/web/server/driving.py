@@ -9,7 +9,7 @@ import base64
 import binascii
 import hashlib
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyramid.response import Response
 
@@ -19,13 +19,11 @@ from opsapp.web.address import canonical, same_origin
 from opsapp.web.websocket import GOING_AWAY, Closed, WebSocket
 
 from .body import LimitedBody
+from .connection import Connection
 from .environ import Answered
 from .exchange import Exchange
 from .head import RequestHead
 from .peer import Interrupted
-
-if TYPE_CHECKING:
-    from .connection import Connection
 
 log = logging.getLogger(__name__)
 
@@ -40,13 +38,13 @@ def deliver(connection: Connection, exchange: Exchange, head: RequestHead, body:
         return
     while isinstance(answer, answers.Answer):
         if isinstance(answer, answers.Stream):
-            with connection.server.lasting.one(connection, answer.caller):
+            with connection.server.lasting.holding(connection, answer.caller):
                 answer = _stream(connection, exchange, answer)
         elif isinstance(answer, answers.Sink):
-            with connection.server.lasting.one(connection, answer.caller):
+            with connection.server.lasting.holding(connection, answer.caller):
                 answer = _sink(connection, exchange, head, body, answer)
         elif isinstance(answer, answers.Upgrade):
-            with connection.server.lasting.one(connection, answer.caller):
+            with connection.server.lasting.holding(connection, answer.caller):
                 answer = _upgrade(connection, exchange, head, answer)
         elif isinstance(answer, answers.Deferred):
             answer = answer.outcome()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from opsapp.lib.problems import TooLarge
 from opsapp.web.address import canonical
@@ -13,10 +13,7 @@ from opsapp.web.answers import HUB, Answer, Handover
 from opsapp.web.asked import REQUEST_ID, UNREAD, USERNAME, BodyWanted
 
 from .head import RequestHead
-
-if TYPE_CHECKING:
-    from .connection import Connection
-    from .exchange import Exchange
+from .shared import Shared
 
 _UNLISTED = frozenset({"content-type", "content-length", "transfer-encoding", "host"})
 
@@ -46,10 +43,11 @@ class UnreadBody:
 Body = bytes | LaterBody | UnreadBody
 
 
-def make(connection: Connection, exchange: Exchange, head: RequestHead, body: Body) -> dict[str, Any]:
+def make(
+    server: Shared, remote: tuple[str, int], local: tuple[str, int], request_id: str, head: RequestHead, body: Body
+) -> dict[str, Any]:
     """The environ. Its Host is one that URLs may be built from."""
-    server, remote = connection.server, connection.remote
-    scheme, host = canonical(head.host, server.base_url(), connection.local)
+    scheme, host = canonical(head.host, server.base_url(), local)
     environ = {
         **server.base_environ,
         "REQUEST_METHOD": head.method,
@@ -60,7 +58,7 @@ def make(connection: Connection, exchange: Exchange, head: RequestHead, body: Bo
         "REMOTE_PORT": str(remote[1]),
         "HTTP_HOST": host,
         "wsgi.url_scheme": scheme,
-        REQUEST_ID: exchange.request_id,
+        REQUEST_ID: request_id,
         HUB: Handover(websocket=head.wants_websocket),
     }
     if "content-type" in head.headers:

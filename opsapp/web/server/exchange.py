@@ -6,7 +6,7 @@ import logging
 import re
 import secrets
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from wsgiref.handlers import format_date_time
 
 from opsapp.web import redact
@@ -14,9 +14,7 @@ from opsapp.web import redact
 from .head import RequestHead
 from .peer import Peer
 from .refusal import Refusal
-
-if TYPE_CHECKING:
-    from .listener import Server
+from .shared import Shared
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +48,7 @@ class Exchange:
         "username",
     )
 
-    def __init__(self, peer: Peer, remote: str, server: Server):
+    def __init__(self, peer: Peer, remote: str, server: Shared):
         self.peer = peer
         self.remote = remote
         self.server = server

@@ -9,15 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from opsapp.web.identity import Identity
 
 from .limits import Limits
 from .refusal import Refusal
-
-if TYPE_CHECKING:
-    from .connection import Connection
 
 LASTING_SHARE = 0.9
 AGENT = "agent"
@@ -27,15 +23,15 @@ RETRY_LATER = {"Retry-After": "5"}
 class Lasting:
     def __init__(self, limits: Callable[[], Limits]):
         self._limits = limits
-        self._connections: set[Connection] = set()
+        self._connections: set[object] = set()
         self._by_caller: Counter[tuple[bool, str]] = Counter()
         self._of_agents = 0
 
-    def __contains__(self, connection: Connection) -> bool:
+    def __contains__(self, connection: object) -> bool:
         return connection in self._connections
 
     @contextmanager
-    def one(self, connection: Connection, caller: Identity | None) -> Iterator[None]:
+    def holding(self, connection: object, caller: Identity | None) -> Iterator[None]:
         """While an answer to this caller lasts; a Refusal where there are too many."""
         is_agent = caller is not None and caller.kind == AGENT
         self._check_room(is_agent=is_agent)

@@ -1,4 +1,4 @@
-"""The listener and what all its connections share: counts, limits, who waits, how everything ends."""
+"""The listener: who may connect, and how everything ends."""
 
 from __future__ import annotations
 
@@ -10,30 +10,27 @@ from typing import Any
 import gevent
 from gevent.server import StreamServer
 
-from opsapp.lib.networks import client_address, is_trusted
 from opsapp.lib.problems import Problem
 from opsapp.runtime.memory import trim
 from opsapp.web.address import netloc
 from opsapp.web.config import WebSettings
 from opsapp.web.paths import Paths
 
-from .accesslog import AccessLog
-from .connection import Connection, plain_address
+from .connection import plain_address
 from .environ import base_environ
 from .exchange import Exchange
-from .lasting import Lasting
 from .limits import Limits
 from .memory import HighWater
 from .peer import Peer
 from .refusal import Refusal
-from .uploads import Uploads
-from .whose import Known
+from .requestloop import RequestLoop
+from .shared import Shared
 
 BACKLOG = 1024
 
 
-class Server(StreamServer):
-    """The listener and everything its connections share."""
+class Server(Shared, StreamServer):
+    """The listener, with everything that its connections share."""
 
     max_accept = 64
 
@@ -47,21 +44,10 @@ class Server(StreamServer):
         paths: Paths | None = None,
         web: Callable[[], WebSettings] = WebSettings,
     ):
-        super().__init__(listener, self.serve_connection)
-        self.app = app
-        self.lane = lane
-        self.limits = limits or Limits()
-        self.paths = paths or Paths()
-        self.web = web  # the configuration's section of that name, as it is now
-        self.base_environ = base_environ(plain_address(listener.getsockname()))
-        self.connections: set[Connection] = set()
-        self.waiting: dict[Connection, None] = {}  # those of whom we wait for bytes, the longest first
-        self.lasting = Lasting(lambda: self.limits)
-        self.asking = 0
-        self.known = Known()
-        self.uploads = Uploads(lambda: self.limits)
-        self.stopping = False
-        self.access = AccessLog()
+        StreamServer.__init__(self, listener, self.serve_connection)
+        base = base_environ(plain_address(listener.getsockname()))
+        Shared.__init__(self, app, lane, base, limits, paths, web)
+        self.connections: set[RequestLoop] = set()
         self._water = HighWater(self._give_memory_back)
 
     def serve_connection(self, sock: Any, address: tuple) -> None:
@@ -70,7 +56,7 @@ class Server(StreamServer):
             self._turn_away(sock)
             return
         try:
-            connection = Connection(self, sock, address)
+            connection = RequestLoop(self, sock, address)
         except OSError:
             return  # it left before we looked
         self.connections.add(connection)
@@ -80,21 +66,6 @@ class Server(StreamServer):
         finally:
             self.connections.discard(connection)
             self._water.fell(len(self.connections))
-
-    def base_url(self) -> str | None:
-        return self.web().base_url
-
-    def is_behind_tls(self) -> bool:
-        """Whether users reach this service by https."""
-        return (self.base_url() or "").lower().startswith("https:")
-
-    def vouches(self, peer: str) -> bool:
-        """Whether this peer is a proxy whose word counts."""
-        return is_trusted(peer, self.web().trusted_proxies)
-
-    def client_of(self, peer: str, forwarded: str) -> str:
-        """Who asks, for the log: the peer, or whom a trusted proxy names."""
-        return client_address(peer, forwarded, self.web().trusted_proxies)
 
     def _give_memory_back(self) -> None:
         if not self.stopping:

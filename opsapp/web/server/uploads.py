@@ -81,7 +81,7 @@ class Uploads:
         self.waiting: set[Upload] = set()  # those that are still arriving
 
     @contextmanager
-    def one(self, pace: Pace, address: str) -> Iterator[Upload]:
+    def taking(self, pace: Pace, address: str) -> Iterator[Upload]:
         upload = Upload(self, pace, counted_address(address))
         self.waiting.add(upload)
         try:
