@@ -43,7 +43,7 @@ def includeme(config):
     config.add_metrics(figures)
     config.add_sealed("opsapp.agents.resources.reseal")
     # First, because on an agent's own paths its key alone says who it is.
-    config.registry.opsapp_credential_readers.insert(0, read_agent_key)
+    config.add_credential_reader(read_agent_key, first=True)
     config.add_preparation(directory.prepare)
     config.add_preparation(remember)
     config.add_preparation(prepare)

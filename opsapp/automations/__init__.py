@@ -5,8 +5,8 @@ automations-lost (what dead nodes had under way), automations-purge, and one per
 
     logic/      settings, inputs, places and values, workflows, templates; pure
     resources/  automations, runs, secrets, the queues of runs
-    engine/     a run's way (`flow`) and who carries it out: this node (`carrying`), agents (`remote`, `answers`), other
-                runs (`parts`), after people have agreed (`approving`, `decisions`); schedules; editing. What other
+    engine/     a run's way (`flow`) and who carries it out: this node (`carrier`), agents (`agent_commands`, `answers`), other
+                runs (`parts`), after people have agreed (`approval_requests`, `decisions`); schedules; editing. What other
                 rooms call is in its __init__
     views/      the HTTP surface
 

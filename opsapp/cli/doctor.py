@@ -19,7 +19,7 @@ from zc.lockfile import LockError, LockFile
 
 from opsapp import app
 from opsapp.agents.config import ExecutorSettings
-from opsapp.agents.engine import executor
+from opsapp.agents.engine import kept_apart
 from opsapp.lib.problems import Problem
 from opsapp.runtime import backup, embedded, inspecting, sealing
 from opsapp.runtime.settings import store_settings
@@ -89,7 +89,7 @@ def _configuration(settings: dict[str, Any]) -> Iterator[Finding]:
     path = settings.get("opsapp.config")
     config = configfile.read(path, _bare_system().registry.opsapp_sections)
     yield Finding(OK, "configuration", f"{path} is valid" if path else "none, so the defaults")
-    apart, said = executor.kept_apart(config[ExecutorSettings])
+    apart, said = kept_apart(config[ExecutorSettings])
     yield Finding(OK if apart else WARN, "executor", said)
 
 

@@ -140,9 +140,10 @@ def root_factory(request: Request) -> Any:
     return root
 
 
-def add_credential_reader(config: Configurator, reader: CredentialReader) -> None:
-    """Directive: `reader(request, root)` answers the Identity behind a credential, or None."""
-    config.registry.opsapp_credential_readers.append(reader)
+def add_credential_reader(config: Configurator, reader: CredentialReader, *, first: bool = False) -> None:
+    """Directive: `reader(request, root)` answers the Identity behind a credential, or None. `first` of all."""
+    readers = config.registry.opsapp_credential_readers
+    readers.insert(0 if first else len(readers), reader)
 
 
 def add_evolve_step(config: Configurator, name: str, run: Any) -> None:

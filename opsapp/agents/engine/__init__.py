@@ -2,31 +2,41 @@
 
 Inside a transaction: `send_command`, `cancel_command`, `recall_command`, `command_of`, `answer_of`, `hosts`,
 `take_outcomes`, `give_policies`, `policies_of`, `terms_of`, `silences_of`.
-On the hub: `request_report`, `outputs_of(node).watch`.
+On the hub: `request_report`, `request_probe`, `presence`, `outputs_of(node).watch`, `executor_of(node).run`.
 A result that is committed wakes the queue `command-results`; a heal that an agent did alone `agent-outcomes`.
 """
 
+from opsapp.agents.logic import STARTS_COUNTED
 from opsapp.agents.resources import take_outcomes
 
 from .commands import answer_of, cancel_command, command_of, recall_command, send_command
+from .executor import ExecutorProcess, Result, executor_of, kept_apart, require_author
 from .memory import subject
 from .outputs import outputs_of
 from .policies import give_policies, policies_of, terms_of
-from .records import HostFacts, hosts
+from .records import HostFacts, hosts, presence
 from .reports import silences_of
-from .sessions import request_report
+from .sessions import request_probe, request_report
 
 __all__ = [
+    "STARTS_COUNTED",
+    "ExecutorProcess",
     "HostFacts",
+    "Result",
     "answer_of",
     "cancel_command",
     "command_of",
+    "executor_of",
     "give_policies",
     "hosts",
+    "kept_apart",
     "outputs_of",
     "policies_of",
+    "presence",
     "recall_command",
+    "request_probe",
     "request_report",
+    "require_author",
     "send_command",
     "silences_of",
     "subject",

@@ -11,7 +11,7 @@ KEY = "opsapp.agents.outputs"
 OutputWatcher = Callable[[int, str], None]
 
 
-class Outputs:
+class OutputWatchers:
     """One per node."""
 
     def __init__(self) -> None:
@@ -38,10 +38,10 @@ class Outputs:
         self._watchers.pop(command_id, None)
 
 
-def outputs_of(node: Node) -> Outputs:
+def outputs_of(node: Node) -> OutputWatchers:
     return node.registry[KEY]
 
 
 def prepare(node: Node) -> None:
     """Before anything is served."""
-    node.registry[KEY] = Outputs()
+    node.registry[KEY] = OutputWatchers()

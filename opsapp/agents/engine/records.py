@@ -40,6 +40,22 @@ class HostFacts(NamedTuple):
     ambiguous: bool
 
 
+class Presence(NamedTuple):
+    """Whether an agent is heard, when it was heard last, and how often it reports."""
+
+    online: bool
+    last_seen: float | None
+    interval: float
+
+
+def presence(node: Node, agent_id: str) -> Presence:
+    """From this node's memory."""
+    memory = memory_of(node)
+    seen = memory.last_seen(agent_id, None)
+    status_now = logic.status_of(seen, agent_id in memory.connected, node.clock.now(), memory.interval)
+    return Presence(status_now == "online", seen, memory.interval)
+
+
 def hosts(root: Root) -> list[HostFacts]:
     """Every agent that was ever heard."""
     node = node_of(root)

@@ -12,13 +12,16 @@ from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 
 from . import answers, approval_requests, decisions, flow, housekeeping, notices, scheduling, warroom
+from .approval_requests import accepted, written_by
 from .carrier import Carrier
 from .figures import CARRIER, SCHEDULER
 from .live_output import KEY as LISTENERS
 from .live_output import LiveOutputs
 from .watchers import KEY, Watchers
+from .webhook_sender import KEY as SENDER
+from .webhook_sender import WebhookSender, webhook_sender_of
 
-__all__ = ["request_run", "run_state"]
+__all__ = ["WebhookSender", "accepted", "request_run", "run_state", "webhook_sender_of", "written_by"]
 
 
 def request_run(
@@ -47,6 +50,7 @@ def includeme(config: Any) -> None:
 def prepare(node: Node) -> None:
     """Before anything is served."""
     node.registry[KEY] = Watchers(node)
+    node.registry[SENDER] = WebhookSender(node)
     listeners = node.registry[LISTENERS] = LiveOutputs(node)
     node.events.listen(listeners.on_event)
 

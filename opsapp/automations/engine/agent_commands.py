@@ -16,8 +16,7 @@ from opsapp.automations.resources import Run, board_of, forbidden, reveal
 from opsapp.lib.addresses import public_text
 from opsapp.lib.masking import MASK, masked
 from opsapp.lib.problems import Conflict, Invalid, NotFound, Unavailable, Unopened
-from opsapp.notify.engine import Confidential, tell
-from opsapp.notify.logic.delivering import CHANNEL
+from opsapp.notify.engine import CHANNEL, Confidential, tell
 from opsapp.notify.resources import channels_of
 from opsapp.runtime.wakes import after_commit
 from opsapp.tree.damage import load

@@ -13,7 +13,7 @@ from typing import Any
 
 import gevent
 
-from opsapp.agents.engine.executor import executor_of
+from opsapp.agents.engine import executor_of
 from opsapp.automations.config import AutomationSettings
 from opsapp.automations.logic.filling import Missing, Values
 from opsapp.automations.resources import Run, board_of, runs_of
@@ -23,9 +23,10 @@ from opsapp.runtime.node import Node
 from opsapp.runtime.queue import until_stored
 from opsapp.tree.root import Root
 
-from . import agent_commands, flow, notices, webhook_sender
+from . import agent_commands, flow, notices
 from .output_writer import OutputWriter
 from .programs import AttemptEnd, Program
+from .webhook_sender import webhook_sender_of
 
 log = logging.getLogger(__name__)
 
@@ -162,7 +163,7 @@ class Carrier:
         self.stopping = False
         self.ended: dict[str, int] = {}  # status -> how many since the start
         self.latencies: deque[float] = deque(maxlen=1000)  # seconds from the asking to the process
-        self.caller = webhook_sender.WebhookSender(node)
+        self.sender = webhook_sender_of(node)
 
     def step(self) -> bool:
         if self.stopping:
@@ -227,7 +228,7 @@ class Carrier:
         return task.running.run(lambda: self.latencies.append(self.node.clock.now() - job["asked_at"]), pen.put)
 
     def _call(self, task: Attempt, pen: OutputWriter) -> AttemptEnd:
-        task.call = gevent.spawn(self.caller.call, task.job, pen.put)
+        task.call = gevent.spawn(self.sender.call, task.job, pen.put)
         if task.stopped:
             task.call.kill(block=False)
         ended = task.call.get()

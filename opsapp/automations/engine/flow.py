@@ -1,6 +1,6 @@
 """A run's way from asking to outcome, in transactions: asked, admitted, begun, ended; and what each sets off.
 
-Nothing here touches the world. What a node has to carry out is in the board's queues (`carrying` takes it up), what
+Nothing here touches the world. What a node has to carry out is in the board's queues (`carrier` takes it up), what
 agents have to do is a durable command in the same transaction as its intent.
 """
 

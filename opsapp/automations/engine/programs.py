@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
-from opsapp.agents.engine.executor import ExecutorProcess, Result
+from opsapp.agents.engine import ExecutorProcess, Result
 from opsapp.automations.config import AutomationSettings
 from opsapp.automations.logic import services
 

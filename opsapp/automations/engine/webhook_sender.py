@@ -15,9 +15,11 @@ from opsapp.wire.probing import ProbeTarget
 
 from .programs import AttemptEnd
 
+KEY = "opsapp.automations.webhook_sender"
+
 
 class WebhookSender:
-    """One per engine node; the policy is the configuration's, also after a reload."""
+    """One per node; the policy is the configuration's, also after a reload."""
 
     def __init__(self, node: Node):
         self._node = node
@@ -67,3 +69,7 @@ def body_of(body: Any, headers: dict[str, str]) -> tuple[bytes, dict[str, str]]:
         return body.encode(), headers
     named = any(name.lower() == "content-type" for name in headers)
     return json.dumps(body).encode(), headers if named else {**headers, "Content-Type": "application/json"}
+
+
+def webhook_sender_of(node: Node) -> WebhookSender:
+    return node.registry[KEY]

@@ -8,7 +8,7 @@ from typing import Any
 import colander
 from pyramid.request import Request
 
-from opsapp.agents.engine import executor
+from opsapp.agents import engine as agents
 from opsapp.automations import schemas
 from opsapp.automations.engine import editing
 from opsapp.automations.logic import settings as meaning
@@ -54,7 +54,7 @@ def also_wrong(context: Any, request: Request, sound: dict[str, Any]) -> dict[st
 def require_author(request: Request, *settings: Mapping[str, Any]) -> None:
     """Whether the caller may write what runs on the service's own machine, if any of these does."""
     if any(meaning.runs_programs(each["type"], each["params"]) for each in settings):
-        executor.require_author(request.node, is_admin=bool(request.has_permission(Permission.administer)))
+        agents.require_author(request.node, is_admin=bool(request.has_permission(Permission.administer)))
 
 
 def webhook(token: str) -> dict[str, str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from opsapp.audit.resources import written
-from opsapp.automations.engine.webhook_sender import WebhookSender
+from opsapp.automations.engine import WebhookSender, webhook_sender_of
 from opsapp.healing.config import AnchorSettings, HealingSettings
 from opsapp.healing.logic.chain import ChainVerdict
 from opsapp.healing.resources import healing_of
@@ -61,7 +61,7 @@ def step(node: Node) -> bool:
         if wanted.file:
             node.lane("anchors", 1).run(_append, wanted.file, line)
         elif wanted.url:
-            _send(WebhookSender(node), wanted.url, line)
+            _send(webhook_sender_of(node), wanted.url, line)
     except (OSError, ValueError, UpstreamFailed) as problem:  # ValueError: no request can be made of the URL
         log.error("the ledger's anchor was not written: %s", problem)
     return False
@@ -80,9 +80,9 @@ def _append(path: str, line: str) -> None:
         os.fsync(file.fileno())
 
 
-def _send(caller: WebhookSender, url: str, line: str) -> None:
+def _send(sender: WebhookSender, url: str, line: str) -> None:
     headers = {"Content-Type": "application/json"}
-    reply, problem = caller.send("anchor", "POST", url, line, headers, TIMEOUT_S, follow=False)
+    reply, problem = sender.send("anchor", "POST", url, line, headers, TIMEOUT_S, follow=False)
     if problem or not 200 <= reply.status < 300:
         raise UpstreamFailed(f"The anchor was not taken: {problem or reply.status}", code="anchor_failed")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opsapp.approvals.resources import Approval
-from opsapp.automations.engine.approval_requests import accepted, written_by
+from opsapp.automations.engine import accepted, written_by
 from opsapp.healing.resources import healing_of
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from opsapp.agents.logic import STARTS_COUNTED
+from opsapp.agents.engine import STARTS_COUNTED
 from opsapp.healing.stages.world import Reading
 from opsapp.wire import restarts
 from opsapp.wire.conditions import Condition

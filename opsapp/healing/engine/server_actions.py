@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import gevent
 
 from opsapp.agents.config import ProtectedSettings
-from opsapp.agents.engine.executor import executor_of
-from opsapp.automations.engine.webhook_sender import WebhookSender
+from opsapp.agents.engine import executor_of
+from opsapp.automations.engine import webhook_sender_of
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.server_actions import ServerAction
 from opsapp.lib.jsontypes import JsonObject
@@ -51,7 +51,7 @@ class ServerActionRunner:
 
     def __init__(self, node: Node):
         self.node = node
-        self.sender = WebhookSender(node)
+        self.sender = webhook_sender_of(node)
         self.stopping = False
         self.under_way: set[str] = set()
 

@@ -6,9 +6,7 @@ from collections.abc import Callable
 
 import gevent
 
-from opsapp.agents.engine.memory import memory_of
-from opsapp.agents.engine.sessions import request_probe
-from opsapp.agents.logic import status_of
+from opsapp.agents.engine import presence, request_probe
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.engine.connectivity import Connectivity
 from opsapp.monitoring.engine.register import Entry
@@ -75,13 +73,12 @@ class Measuring:
         return Outcome(False, None, f"not called for {quiet:.0f} s")
 
     def _presence(self, entry: Entry) -> Outcome:
-        memory, now = memory_of(self.node), self.node.clock.now()
-        agent_id = agent_of(entry.target.url)
-        seen = memory.last_seen(agent_id, None)
-        if status_of(seen, agent_id in memory.connected, now, memory.interval) == "online":
+        agent, now = presence(self.node, agent_of(entry.target.url)), self.node.clock.now()
+        if agent.online:
             return Outcome(True, None, "online")
-        if now - self.started_at < 2 * memory.interval:
+        if now - self.started_at < 2 * agent.interval:
             return Outcome(None, None, "no report since the service started")
+        seen = agent.last_seen
         return Outcome(False, None, "no report" if seen is None else f"no report for {now - seen:.0f} s")
 
     def _from_elsewhere(self, entry: Entry) -> Outcome:

@@ -8,6 +8,7 @@ from typing import Any
 from opsapp.lib.addresses import public_text
 from opsapp.notify.interfaces import ISilence
 from opsapp.notify.logic import LONGEST_TEXT, LONGEST_TITLE, SEVERITIES, clip
+from opsapp.notify.logic.delivering import CHANNEL
 from opsapp.notify.resources import inbox
 from opsapp.notify.resources.confidential import SEALED, Confidential, seal
 from opsapp.runtime.node import node_of
@@ -17,7 +18,7 @@ from opsapp.tree.root import Root
 
 from .settings import QUEUE
 
-__all__ = ["Confidential", "tell"]
+__all__ = ["CHANNEL", "Confidential", "tell"]
 
 
 def tell(
