@@ -5,9 +5,9 @@ automations-lost (what dead nodes had under way), automations-purge, and one per
 
     logic/      settings, inputs, places and values, workflows, templates; pure
     resources/  automations, runs, secrets, the queues of runs
-    engine/     a run's way (`flow`) and who carries it out: this node (`carrier`), agents (`agent_commands`, `answers`), other
-                runs (`parts`), after people have agreed (`approval_requests`, `decisions`); schedules; editing. What other
-                rooms call is in its __init__
+    engine/     a run's way (`flow`) and who carries it out: this node (`carrier`), agents (`agent_commands`,
+                `answers`), other runs (`parts`), after people have agreed (`approval_requests`, `decisions`);
+                schedules; editing. What other rooms call is in its __init__
     views/      the HTTP surface
 
 Must not: know why a room above asks for a run.

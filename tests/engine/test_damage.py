@@ -97,14 +97,14 @@ def test_people_are_told_once(house, kind):
     service.ada.get(path)
     for _ in range(3):
         telling.step(service.node)
-    rows = [row for row in service.transact(inbox.take, 1000) if row["kind"] == "damage.found"]
+    rows = [row for row in service.transact(inbox.take, 1000) if row.kind == "damage.found"]
     assert len(rows) == 1
-    assert ids[3] in rows[0]["title"]
+    assert ids[3] in rows[0].title
     house.service.close()
     house.service = Service(house.directory)
     house.service.ada.get(path)
     telling.step(house.service.node)
-    assert [row for row in house.service.transact(inbox.take, 1000) if row["kind"] == "damage.found"] == []
+    assert [row for row in house.service.transact(inbox.take, 1000) if row.kind == "damage.found"] == []
 
 
 @every

@@ -141,7 +141,7 @@ def test_people_hear_of_what_only_notifies_by_now(ward):
     demote(here)
     here.hosts.finish("snapshot", snapshot={"kind": "unit", "state": {}})
     here.turn(1)
-    assert [row["kind"] for row in here.node.transact(inbox.take, 10_000)] == ["heal.notified"]
+    assert [row.kind for row in here.node.transact(inbox.take, 10_000)] == ["heal.notified"]
 
 
 def test_an_approved_heal_goes_on_at_approve_and_not_below(ward):

@@ -18,7 +18,7 @@ ABLE = [place(usable=None)]
 
 
 def told(here):
-    return [(row["kind"], row["title"], row["text"]) for row in here.node.transact(inbox.take, 10_000)]
+    return [(row.kind, row.title, row.text) for row in here.node.transact(inbox.take, 10_000)]
 
 
 def suggestions(here, category):

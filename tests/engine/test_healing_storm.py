@@ -56,7 +56,7 @@ def test_500_targets_failing_at_once_meet_the_brake(ward):
     assert Counter(entry["outcome"] for entry in here.ledger) == {"notified": 500}
     assert all("50 % of all targets are sick" in entry["reason"] for entry in here.ledger)
     assert here.hosts.sent == []
-    kinds = Counter(row["kind"] for row in here.node.transact(inbox.take, 10_000))
+    kinds = Counter(row.kind for row in here.node.transact(inbox.take, 10_000))
     assert (kinds["heal.brake"], kinds["heal.notified"]) == (1, 500)
 
 

@@ -13,7 +13,7 @@ NGINX = {"id": "nginx", "condition": 'service.nginx.state == "failed"', "severit
 
 
 def told(here):
-    return [(row["kind"], row["key"], row["severity"]) for row in here.node.transact(inbox.take, 10_000)]
+    return [(row.kind, row.key, row.severity) for row in here.node.transact(inbox.take, 10_000)]
 
 
 def broken(here, level):

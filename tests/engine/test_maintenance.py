@@ -37,7 +37,7 @@ def window(service, **more):
 
 
 def told(service):
-    return [row["title"] for row in service.transact(inbox.take, 100)]
+    return [row.title for row in service.transact(inbox.take, 100)]
 
 
 def test_a_window_begins_and_ends_for_the_monitors_in_it(service, lookout):

@@ -20,7 +20,7 @@ from tests.support.monitoring import DOWN, UP, Lookout
 
 
 def taken(service):
-    return [(row["kind"], row["title"]) for row in service.transact(inbox.take, 100)]
+    return [(row.kind, row.title) for row in service.transact(inbox.take, 100)]
 
 
 @pytest.fixture
@@ -36,8 +36,8 @@ def test_an_incident_is_told_when_it_opens_and_when_it_ends(service, lookout):
     lookout.sees[monitor] = DOWN
     lookout.run(90)
     (row,) = service.transact(inbox.take, 100)
-    assert (row["kind"], row["title"], row["text"]) == ("incident.opened", "Shop is down", "HTTP 500")
-    assert (row["key"], row["severity"], row["tags"], row["target"]) == (
+    assert (row.kind, row.title, row.text) == ("incident.opened", "Shop is down", "HTTP 500")
+    assert (row.key, row.severity, row.tags, row.target) == (
         f"incident:{monitor}", "critical", ("web",), monitor)  # fmt: skip
     lookout.sees[monitor] = UP
     lookout.run(61)
@@ -79,8 +79,8 @@ def test_a_question_is_told(service):
 
     service.transact(ask)
     (row,) = service.transact(inbox.take, 100)
-    assert (row["kind"], row["title"]) == ("approval.asked", "Approval wanted: run of Restart")
-    assert "Who may decide: ada." in row["text"]
+    assert (row.kind, row.title) == ("approval.asked", "Approval wanted: run of Restart")
+    assert "Who may decide: ada." in row.text
 
 
 def routed(service, seconds=0.0):
@@ -209,8 +209,8 @@ def test_what_is_open_in_a_store_of_an_older_version_is_known(service):
     def older(root):
         groups = groups_of(root)
         group = groups.get("incident:db")
-        groups.groups["incident:db"] = {**group, "open": (("incident:db", "db"), ("incident:m1", "m1"))}
-        groups.groups["breaker:x"] = {name: value for name, value in group.items() if name != "open"}
+        groups.groups["incident:db"] = {**group.stored(0.0), "open": (("incident:db", "db"), ("incident:m1", "m1"))}
+        groups.groups["breaker:x"] = {name: value for name, value in group.stored(0.0).items() if name != "open"}
         del groups.homes, groups.members
 
     service.transact(older)
@@ -218,7 +218,7 @@ def test_what_is_open_in_a_store_of_an_older_version_is_known(service):
     service.transact(count_open)  # twice is once
     assert service.read(members_of) == ["incident:db", "incident:m1"]
     assert service.read(lambda root: groups_of(root).home(name="m1")) == "incident:db"
-    assert service.read(lambda root: groups_of(root).get("breaker:x")["open"]) == 0
+    assert service.read(lambda root: groups_of(root).get("breaker:x").open) == 0
 
 
 # -- dependants that are found down before their root cause -----------------------------------------------------------

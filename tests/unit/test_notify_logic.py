@@ -18,9 +18,7 @@ WAIT, EVERY = 5.0, 60.0
 
 
 def row(kind="incident.opened", severity="critical", title="Shop is down", **more):
-    about = {"at": 0.0, "key": "k", "kind": kind, "severity": severity, "title": title, "text": "", "tags": (),
-             "target": None}  # fmt: skip
-    return about | more
+    return grouping.Told(**{"at": 0.0, "key": "k", "kind": kind, "severity": severity, "title": title} | more)
 
 
 def play(*rows):
@@ -31,23 +29,23 @@ def play(*rows):
         nonlocal group
         while group is not None and grouping.agenda(group, EVERY) <= now:
             at = grouping.agenda(group, EVERY)
-            if group["due"] is None:
+            if group.due is None:
                 group = None
             else:
-                sent.append((at, group["kind"], group["severity"], group["events"]))
+                sent.append((at, group.kind, group.severity, group.events))
                 group = grouping.told(group, "m", at)
 
     for at, each in rows:
         until(at)
-        group = grouping.gather(group, {**each, "at": at}, grouping.NOTHING, at, WAIT, EVERY)
+        group = grouping.gather(group, each._replace(at=at), grouping.NOTHING, at, WAIT, EVERY)
     until(1e9)
     return sent
 
 
-def gather(group, row, now):
+def gather(group, row, now, again=False):
     """A row whose own beginning is known where its group counts any: in these stories each begins once."""
-    others = group["open"] if group else 0
-    own = bool(others) and row.get("own", row.get("phase") == "over")
+    others = group.open if group else 0
+    own = bool(others) and (again or row.phase == "over")
     return grouping.gather(group, row, grouping.Before(own, others - own), now, WAIT, EVERY)
 
 
@@ -87,7 +85,7 @@ class TestGrouping:
     def test_later_rows_bring_their_tags_and_titles(self):
         group = gather(None, row(tags=("db",)), 0)
         group = gather(group, row(tags=("web",), title="Blog is down"), 1)
-        assert (group["tags"], group["titles"]) == (("db", "web"), ("Shop is down", "Blog is down"))
+        assert (group.tags, group.titles) == (("db", "web"), ("Shop is down", "Blog is down"))
 
     def begins(self, name="shop", **more):
         return row(key=f"incident:{name}", title=f"{name} is down", phase="begins", name=name, **more)
@@ -103,55 +101,55 @@ class TestGrouping:
         group = gather(None, self.begins("db"), 0)
         for name in ("a", "b"):
             group = grouping.join(group, self.moved(name), 1, 0, EVERY)
-        assert (group["title"], group["events"]) == ("db is down", 3)
+        assert (group.title, group.events) == ("db is down", 3)
         group = grouping.told(group, "m", 5)
         group = grouping.join(group, self.moved("c"), 900, 0, EVERY)  # long after
-        assert (group["due"], group["absorbed"], group["open"]) == (None, 1, 4)
+        assert (group.due, group.absorbed, group.open) == (None, 1, 4)
         assert grouping.agenda(group, EVERY) == math.inf
         for name in ("a", "db", "c"):
             group = gather(group, self.over(name), 1000)
-            assert group["due"] is None
+            assert group.due is None
         group = gather(group, self.over("b"), 1300)
-        assert (group["title"], group["kind"], group["open"]) == ("db is up", "incident.resolved", 0)
-        assert group["due"] <= 1300
+        assert (group.title, group.kind, group.open) == ("db is up", "incident.resolved", 0)
+        assert group.due <= 1300
 
     def test_the_root_speaks_whoever_was_first(self):
-        group = {**self.moved("a"), "root": "db"}
+        group = self.moved("a")._replace(root="db")
         group = gather(group, self.begins("db"), 1)
-        assert (group["title"], group["events"]) == ("db is down", 2)
+        assert (group.title, group.events) == ("db is down", 2)
         group = gather(group, self.begins("b"), 1)
-        assert (group["title"], group["events"]) == ("db is down", 3)
+        assert (group.title, group.events) == ("db is down", 3)
 
     def test_the_last_one_speaks_where_the_root_says_nothing(self):
-        group = grouping.told({**self.moved("a"), "root": "uplink"}, "m", 5)
+        group = grouping.told(self.moved("a")._replace(root="uplink"), "m", 5)
         group = gather(group, self.over("a"), 100)
-        assert group["title"] == "a is up"
+        assert group.title == "a is up"
 
     def test_what_also_tells_of_it_is_no_news_and_opens_nothing(self):
         also = row("heal.notified", key="heal:shop", phase="also", name="shop", severity="warning")
         group = grouping.told(gather(None, self.begins(), 0), "m", 5)
-        assert gather(group, also, 6)["due"] is None
-        assert gather(group, also, 600)["open"] == group["open"]
+        assert gather(group, also, 6).due is None
+        assert gather(group, also, 600).open == group.open
         worse = grouping.told(gather(None, self.begins(severity="warning"), 0), "m", 5)
-        assert gather(worse, {**also, "severity": "critical"}, 6)["due"] == 65
+        assert gather(worse, also._replace(severity="critical"), 6).due == 65
         alone = gather(None, also, 0)
-        assert (alone["due"], alone["open"]) == (5, 0)
+        assert (alone.due, alone.open) == (5, 0)
 
     def test_what_begins_again_after_an_end_that_nobody_was_told_of_is_told(self):
         group = grouping.told(gather(None, self.begins(), 0), "m", 5)
-        assert gather(group, self.begins(own=True), 30)["due"] is None
-        again = gather(group, self.begins(own=True, at=600), 600)
-        assert (again["due"], again["title"]) == (605, "shop is down")
+        assert gather(group, self.begins(), 30, again=True).due is None
+        again = gather(group, self.begins(at=600), 600, again=True)
+        assert (again.due, again.title) == (605, "shop is down")
 
     def test_the_end_that_comes_before_the_beginning_was_told_counts(self):
         group = grouping.join(gather(None, self.begins("db"), 0), self.moved("a"), 1, 0, EVERY)
         group = gather(group, self.over("a"), 2)
-        assert (group["title"], group["events"], group["open"]) == ("db is down", 3, 1)
+        assert (group.title, group.events, group.open) == ("db is down", 3, 1)
 
     def test_only_a_beginning_that_nobody_was_told_of_waits_for_its_root_cause(self):
         group = gather(None, self.begins(), 0)
         assert grouping.may_wait(group)
-        assert grouping.postponed(group, 5)["due"] == 5 + grouping.LOOK_AGAIN_S
+        assert grouping.postponed(group, 5).due == 5 + grouping.LOOK_AGAIN_S
         assert not grouping.may_wait(grouping.told(group, "m", 5))
         assert not grouping.may_wait(gather(None, row(), 0))
 
@@ -159,9 +157,9 @@ class TestGrouping:
         home = gather(None, row(), 0)
         other = gather(gather(None, row(title="B"), 0), row(title="C"), 1)
         joined = grouping.join(home, other, 2, WAIT, EVERY)
-        assert (joined["events"], joined["titles"]) == (3, ("Shop is down", "C", "B"))
+        assert (joined.events, joined.titles) == (3, ("Shop is down", "C", "B"))
         told = grouping.told(home, "m", 5)
-        assert grouping.join(told, other, 6, WAIT, EVERY)["absorbed"] == 2
+        assert grouping.join(told, other, 6, WAIT, EVERY).absorbed == 2
 
     @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
     @given(
@@ -259,14 +257,14 @@ class TestDelivering:
         ],
     )
     def test_routing(self, change, severity, tags, takes):
-        assert delivering.takes(self.CHANNEL | change, {"severity": severity, "tags": tags}) is takes
+        assert delivering.takes(self.CHANNEL | change, message(severity=severity, tags=tags)) is takes
 
     @pytest.mark.parametrize(
         ("name", "enabled", "takes"), [("ops", True, True), ("ops", False, False), ("x", True, False)]
     )
     def test_a_message_for_a_named_channel_is_for_that_one(self, name, enabled, takes):
-        message = {"severity": "info", "tags": ("channel:ops",)}
-        assert delivering.takes(self.CHANNEL | {"name": name, "enabled": enabled}, message) is takes
+        meant = message(severity="info", tags=("channel:ops",))
+        assert delivering.takes(self.CHANNEL | {"name": name, "enabled": enabled}, meant) is takes
 
     def test_pauses_double_up_to_the_longest_and_end(self):
         retry = RetrySettings(first_s=5, longest_s=60, for_s=300)
@@ -295,8 +293,8 @@ class TestDelivering:
 
 
 def message(**more):
-    about = row() | {"events": 1, "titles": ("Shop is down",), "cause": None, "first_at": 0.0, "last_at": 90.0}
-    return about | {"text": "HTTP 500"} | more
+    about = {"key": "k", "kind": "incident.opened", "severity": "critical", "title": "Shop is down", "text": "HTTP 500"}
+    return texts.Notice(**about | {"titles": ("Shop is down",), "last_at": 90.0} | more)
 
 
 class TestTexts:
@@ -326,7 +324,7 @@ class TestTexts:
 
 
 @pytest.mark.parametrize(
-    ("channel", "message", "takes"),
+    ("channel", "about", "takes"),
     [
         ({}, {}, True),
         ({"enabled": False}, {}, False),
@@ -338,6 +336,6 @@ class TestTexts:
         ({}, {"tags": ["channel:chat"]}, False),
     ],
 )
-def test_which_channel_a_message_is_for(channel, message, takes):
+def test_which_channel_a_message_is_for(channel, about, takes):
     mail = {"name": "mail", "enabled": True, "severities": ["critical"], "tags": []} | channel
-    assert delivering.takes(mail, {"severity": "critical", "tags": []} | message) is takes
+    assert delivering.takes(mail, message(**about)) is takes

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from opsapp.lib.addresses import public_text
 from opsapp.notify.interfaces import ISilence
 from opsapp.notify.logic import LONGEST_TEXT, LONGEST_TITLE, SEVERITIES, clip
 from opsapp.notify.logic.delivering import CHANNEL
+from opsapp.notify.logic.grouping import Told
 from opsapp.notify.resources import inbox
-from opsapp.notify.resources.confidential import SEALED, Confidential, seal
+from opsapp.notify.resources.confidential import Confidential, seal
 from opsapp.runtime.node import node_of
 from opsapp.runtime.sealing import opener_of
 from opsapp.runtime.wakes import wake_after_commit
@@ -56,23 +56,12 @@ def tell(
     seen_title, seen_text = public_text(title), public_text(text)
     if confidential is None and (seen_title, seen_text) != (title, text) and opener_of(root).can_seal:
         confidential = Confidential(title, text, ())
-    row: dict[str, Any] = {
-        "at": now,
-        "key": key,
-        "kind": kind,
-        "severity": severity,
-        "title": clip(seen_title, LONGEST_TITLE),
-        "text": clip(seen_text, LONGEST_TEXT),
-        "tags": tuple(tags),
-        "target": target,
-        "phase": phase,
-        "name": name,
-    }
+    sealed = None
     if confidential is not None:
-        said = Confidential(
-            clip(confidential.title, LONGEST_TITLE), clip(confidential.text, LONGEST_TEXT), confidential.secrets
-        )
-        row[SEALED] = seal(root, said)
+        title_sent, text_sent = clip(confidential.title, LONGEST_TITLE), clip(confidential.text, LONGEST_TEXT)
+        sealed = seal(root, Confidential(title_sent, text_sent, confidential.secrets))
+    title, text = clip(seen_title, LONGEST_TITLE), clip(seen_text, LONGEST_TEXT)
+    row = Told(now, key, kind, severity, title, text, tuple(tags), target, phase, name, sealed)
     inbox.put(root, row)
     wake_after_commit(root, QUEUE)
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from opsapp.notify.interfaces import Failure, ICauses, RootCause
 from opsapp.notify.logic import delivering, grouping, quiet
-from opsapp.notify.logic.grouping import Group
+from opsapp.notify.logic.grouping import Group, Told
 from opsapp.notify.logic.settings import NotificationSettings
+from opsapp.notify.logic.texts import Notice
 from opsapp.notify.resources import channels_of, deliveries_of, inbox
-from opsapp.notify.resources.confidential import SEALED
 from opsapp.notify.resources.deliveries import Deliveries
 from opsapp.notify.resources.groups import Groups, family_of, groups_of
 from opsapp.runtime import leases
@@ -45,7 +45,7 @@ def route(root: Root, now: float) -> bool:
     for row in rows:
         key = _key_of(groups, row)
         group = gathered.get(key) or groups.get(key)
-        before = groups.before(key, group, row["key"])
+        before = groups.before(key, group, row.key)
         gathered[key] = grouping.gather(group, row, before, now, wait_s, every_s)
         groups.note(key, row)
     for key, group in gathered.items():
@@ -58,25 +58,25 @@ def route(root: Root, now: float) -> bool:
     return bool(rows or due)
 
 
-def _key_of(groups: Groups, row: dict[str, Any]) -> str:
+def _key_of(groups: Groups, row: Told) -> str:
     """Its own key, or that of the group in which it is open, or which has gathered for its target as a root cause."""
-    if row.get("phase"):
-        home = groups.home(row["key"], "" if row["phase"] == grouping.OVER else row["name"])
+    if row.phase:
+        home = groups.home(row.key, "" if row.phase == grouping.OVER else row.name)
         if home is not None:
             return home
-    if row["target"] is None:
-        return row["key"]
-    as_cause = f"{family_of(row['key'])}:{row['target']}"
-    return as_cause if groups.get(as_cause) is not None else row["key"]
+    if row.target is None:
+        return row.key
+    as_cause = f"{family_of(row.key)}:{row.target}"
+    return as_cause if groups.get(as_cause) is not None else row.key
 
 
 def _keep(root: Root, groups: Groups, key: str, group: Group, every_s: float) -> None:
     """What was absorbed counts for the message that it would have repeated."""
-    if group["absorbed"] and group["told"] is not None:
-        message = deliveries_of(root).messages.get(group["told"]["message_id"])
+    if group.absorbed and group.told is not None:
+        message = deliveries_of(root).messages.get(group.told.message_id)
         if message is not None:
-            message.fields = {**message.fields, "events": message.fields["events"] + group["absorbed"]}
-        group = {**group, "absorbed": 0}
+            message.fields = {**message.fields, "events": message.fields["events"] + group.absorbed}
+        group = group._replace(absorbed=0)
     groups.put(key, group, every_s)
 
 
@@ -92,11 +92,11 @@ def _look_at(
     group = groups.get(key)
     if group is None:
         return
-    if group["due"] is None:
+    if group.due is None:
         groups.drop(key)
         return
     every_s = settings.group_s
-    cause = causes.get(_failure(group), RootCause())
+    cause = RootCause() if group.target is None else causes.get(_failure(group.target, group), RootCause())
     if cause.name is not None and key != (rightful := _rightful(groups, key, cause.name)):
         _move(root, groups, key, rightful, cause.name, now, settings)
     elif cause.wait:
@@ -110,14 +110,14 @@ def _causes(root: Root, node: Node, asked: Iterable[Group | None], now: float) -
     """For all groups at once: the graph and what has failed are read once. What has only just been gathered is asked
     for too, so that what it hangs on is measured while it gathers."""
     causes = node.registry.queryUtility(ICauses)
-    waiting = [group for group in asked if group is not None and group["due"] is not None]
-    failures = {_failure(group) for group in waiting if group["target"] is not None}
+    waiting = [group for group in asked if group is not None and group.due is not None]
+    failures = {_failure(group.target, group) for group in waiting if group.target is not None}
     found: Mapping[Failure, RootCause] = causes(root, failures, now) if causes is not None and failures else {}
     return {failure: cause for failure, cause in found.items() if cause.name != failure.target}
 
 
-def _failure(group: Group) -> Failure:
-    return Failure(group["target"], group["first_at"] if grouping.may_wait(group) else None)
+def _failure(target: str, group: Group) -> Failure:
+    return Failure(target, group.first_at if grouping.may_wait(group) else None)
 
 
 def _rightful(groups: Groups, key: str, cause: str) -> str:
@@ -134,7 +134,7 @@ def _move(
     assert group is not None
     groups.move(key, rightful)
     if home is None:
-        moved = {**group, "told": None, "due": now, "root": cause}
+        moved = group._replace(told=None, due=now, root=cause)
     else:
         moved = grouping.join(home, group, now, 0.0, settings.group_s)
     _keep(root, groups, rightful, moved, settings.group_s)
@@ -144,14 +144,12 @@ def _publish(
     root: Root, node: Node, key: str, group: Group, cause: str | None, now: float, settings: NotificationSettings
 ) -> str:
     """A message, and a delivery for every channel that takes it."""
-    names = ("kind", "severity", "title", "text", "tags", "target", "first_at", "last_at", "events", "titles")
-    log = deliveries_of(root)
-    fields = {**{name: group[name] for name in names}, "key": key, "cause": cause}
-    fields[SEALED] = group.get(SEALED)
-    message_id = log.add_message(fields, now)
+    log, about = deliveries_of(root), (group.kind, group.severity, group.title, group.text, group.tags, group.target)
+    notice = Notice(key, *about, cause, group.first_at, group.last_at, group.events, group.titles, group.sealed)
+    message_id = log.add_message(notice, now)
     for channel in channels_of(root).values():
-        if delivering.takes(channel.fields, fields):
-            due, held = _when(log, channel, group["severity"], now, node.config.timezone)
+        if delivering.takes(channel.fields, notice):
+            due, held = _when(log, channel, group.severity, now, node.config.timezone)
             log.enqueue(channel, (message_id,), now, due, held)
             wake_after_commit(root, SENDING)
     return message_id

@@ -15,6 +15,7 @@ from zope.interface import Interface
 
 from opsapp.lib.problems import Conflict, Unavailable, UpstreamFailed
 from opsapp.notify.logic import delivering, texts
+from opsapp.notify.logic.texts import Notice
 from opsapp.notify.resources import Channel, Deliveries, Delivery, channels_of, deliveries_of
 from opsapp.notify.resources.confidential import opened
 from opsapp.runtime import leases
@@ -208,23 +209,9 @@ def _not_taken(root: Root, delivery: Delivery, error: str, now: float) -> None:
 def begin_test(root: Root, channel: Channel, by: str, now: float) -> Letter:
     """The intent of a test message, in the transaction of whoever asks for it."""
     log_of, node = deliveries_of(root), node_of(root)
-    message_id = log_of.add_message(
-        {
-            "key": f"test:{channel.id}",
-            "kind": "test",
-            "severity": "info",
-            "title": "Test message from opsapp",
-            "text": f"{by} has asked for it. Channel: {channel.fields['name']}",
-            "tags": (),
-            "target": None,
-            "cause": None,
-            "first_at": now,
-            "last_at": now,
-            "events": 1,
-            "titles": (),
-        },
-        now,
-    )
+    text = f"{by} has asked for it. Channel: {channel.fields['name']}"
+    notice = Notice(f"test:{channel.id}", "test", "info", "Test message from opsapp", text, first_at=now, last_at=now)
+    message_id = log_of.add_message(notice, now)
     delivery = Delivery(channel.id, channel.fields["name"], "test", (message_id,), now)
     log_of.put(delivery, now)
     log_of.begin(delivery, node.owner)

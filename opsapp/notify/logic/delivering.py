@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
 from urllib.parse import unquote
 
+from opsapp.lib.jsontypes import JsonObject
+
 from .settings import RetrySettings
+from .texts import Notice
 
 HIDDEN = "[redacted]"
 CHANNEL = "channel:"  # a tag that begins so names the channel that is meant
@@ -18,15 +19,15 @@ _SHORTEST_PART = 4
 _LONGEST_ERROR = 500
 
 
-def takes(channel: Mapping[str, Any], message: Mapping[str, Any]) -> bool:
+def takes(channel: JsonObject, message: Notice) -> bool:
     """Whether a channel is for this message: one of its severities, and one of its tags, if it has any. A message that
     names its channels (tags `channel:NAME`) goes to those, whatever else they are for."""
-    named = [tag[len(CHANNEL) :] for tag in message["tags"] if tag.startswith(CHANNEL)]
+    named = [tag[len(CHANNEL) :] for tag in message.tags if tag.startswith(CHANNEL)]
     if named:
         return channel["enabled"] and channel["name"] in named
-    if not channel["enabled"] or message["severity"] not in channel["severities"]:
+    if not channel["enabled"] or message.severity not in channel["severities"]:
         return False
-    return not channel["tags"] or not set(channel["tags"]).isdisjoint(message["tags"])
+    return not channel["tags"] or not set(channel["tags"]).isdisjoint(message.tags)
 
 
 def retry_at(attempts: int, created_at: float, now: float, retry: RetrySettings) -> float | None:

@@ -1,4 +1,4 @@
-"""Grouping: what is told under one key within a while is one message. Groups are plain dicts, replaced whole.
+"""Grouping: what is told under one key within a while is one message. Groups are values, replaced whole.
 
     nothing → gathering        the first row; what follows within `wait_s` joins it
     gathering → told           a message is made of what was gathered
@@ -27,7 +27,66 @@ LOOK_AGAIN_S = 2.0  # how often a group that waits for its root cause is looked 
 BEGINS, ALSO, OVER = "begins", "also", "over"
 PHASES = ("", BEGINS, ALSO, OVER)
 WORDS = ("title", "text", "severity", "tags", "target")
-Group = dict[str, Any]
+
+
+class Told(NamedTuple):
+    """What a room has told: a row of the inbox. `sealed`: the confidential form of title and text."""
+
+    at: float
+    key: str
+    kind: str
+    severity: str
+    title: str
+    text: str = ""
+    tags: tuple[str, ...] = ()
+    target: str | None = None
+    phase: str = ""
+    name: str = ""
+    sealed: str | None = None
+
+
+class LastTold(NamedTuple):
+    """What people were told of a group last."""
+
+    kind: str
+    severity: str
+    at: float
+    message_id: str
+
+
+class Group(NamedTuple):
+    """`root`: the name of the root cause; `open`: how many have begun in it and are not over; `due`: when its message
+    is; `absorbed`: rows that said nothing new; `end`: the words of the root cause about its own end (WORDS)."""
+
+    kind: str
+    severity: str
+    title: str
+    text: str
+    tags: tuple[str, ...]
+    target: str | None
+    sealed: str | None
+    root: str
+    first_at: float
+    last_at: float
+    events: int
+    titles: tuple[str, ...]
+    due: float | None
+    told: LastTold | None = None
+    absorbed: int = 0
+    open: int = 0
+    end: tuple[Any, ...] | None = None
+
+    @classmethod
+    def read(cls, stored: Mapping[str, Any]) -> Group:
+        """As it is stored; older stores lack what has a default here, and the root cause."""
+        known = {name: stored[name] for name in cls._fields if name in stored}
+        told, end = stored.get("told"), stored.get("end")
+        known |= {"sealed": stored.get("sealed"), "root": stored.get("root") or "", "told": told and LastTold(**told)}
+        return cls(**known | {"end": end and tuple(end[name] for name in WORDS)})
+
+    def stored(self, look_at: float) -> dict[str, Any]:
+        told, end = self.told and self.told._asdict(), self.end and dict(zip(WORDS, self.end, strict=True))
+        return {**self._asdict(), "told": told, "end": end, "look_at": look_at}
 
 
 class Before(NamedTuple):
@@ -44,142 +103,129 @@ class Before(NamedTuple):
 NOTHING = Before()
 
 
-def gather(
-    group: Group | None, row: Mapping[str, Any], before: Before, now: float, wait_s: float, every_s: float
-) -> Group:
+def gather(group: Group | None, row: Told, before: Before, now: float, wait_s: float, every_s: float) -> Group:
     """The group with one more row in it."""
     after = before.total
-    if row.get("phase") in (BEGINS, OVER):
-        after = before.others + (row["phase"] == BEGINS)
-    return {**_with(group, row, before, after, now, wait_s, every_s), "open": after}
+    if row.phase in (BEGINS, OVER):
+        after = before.others + (row.phase == BEGINS)
+    return _with(group, row, before, after, now, wait_s, every_s)._replace(open=after)
 
 
 def _with(
-    group: Group | None, row: Mapping[str, Any], before: Before, after: int, now: float, wait_s: float, every_s: float
+    group: Group | None, row: Told, before: Before, after: int, now: float, wait_s: float, every_s: float
 ) -> Group:
     if group is not None and before.own and _begins_again(group, row, now, every_s):
-        return {**_begun(row, now, row.get("at", now) + wait_s), "root": group.get("root")}
+        return _begun(row, row.at + wait_s)._replace(root=group.root)
     if group is not None and before.total:
-        is_root = row.get("name") == group.get("root")
-        if row.get("phase") == OVER and after:  # others of the same root cause are not over yet
-            return {**_counted(group, row, now), **({"end": {name: row[name] for name in WORDS}} if is_root else {})}
-        is_known = row.get("phase") in (BEGINS, ALSO) and rank(row["severity"]) <= rank(_said(group)["severity"])
-        if is_known and not (is_root and group["told"] is None and row["phase"] == BEGINS):
-            return _counted(group, row, now)
-        if row.get("phase") == OVER:
-            row = {**row, **group.get("end", {})}
+        is_root = row.name == group.root
+        if row.phase == OVER and after:  # others of the same root cause are not over yet
+            words = (row.title, row.text, row.severity, row.tags, row.target)
+            return _counted(group, row)._replace(end=words if is_root else group.end)
+        is_known = row.phase in (BEGINS, ALSO) and rank(row.severity) <= rank((group.told or group).severity)
+        if is_known and not (is_root and group.told is None and row.phase == BEGINS):
+            return _counted(group, row)
+        if row.phase == OVER and group.end:
+            row = row._replace(**dict(zip(WORDS, group.end, strict=True)))
     if group is None or is_over(group, now, every_s):
-        return _begun(row, now, row.get("at", now) + wait_s)
-    if group["due"] is None:
-        if not _is_news(row, group["told"]):
-            return {**group, "absorbed": group["absorbed"] + 1}
-        begun = _begun(row, now, group["told"]["at"] + every_s)
-        return {**begun, "told": group["told"], "absorbed": group["absorbed"], "root": group.get("root")}
-    return _settled(_joined(group, row, now))
+        return _begun(row, row.at + wait_s)
+    if group.due is None:
+        told = _told_of(group)
+        if not _is_news(row, told):
+            return group._replace(absorbed=group.absorbed + 1)
+        return _begun(row, told.at + every_s)._replace(told=told, absorbed=group.absorbed, root=group.root)
+    return _settled(_joined(group, row))
 
 
-def _begins_again(group: Group, row: Mapping[str, Any], now: float, every_s: float) -> bool:
+def _told_of(group: Group) -> LastTold:
+    """A group that gathers nothing has told something."""
+    assert group.told is not None
+    return group.told
+
+
+def _begins_again(group: Group, row: Told, now: float, every_s: float) -> bool:
     """Whether what is open here begins once more: its end was told to nobody, as in a maintenance window."""
-    told_long_ago = group["due"] is None and bool(group["told"]["at"] + every_s <= now)
-    return row.get("phase") == BEGINS and told_long_ago
+    return row.phase == BEGINS and group.due is None and _told_of(group).at + every_s <= now
 
 
-def _said(group: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What people were told last, or are about to be told first."""
-    told: Mapping[str, Any] | None = group["told"]
-    return group if told is None else told
-
-
-def _counted(group: Mapping[str, Any], row: Mapping[str, Any], now: float) -> Group:
+def _counted(group: Group, row: Told) -> Group:
     """A row that says nothing new."""
-    if group["due"] is None:
-        return {**group, "absorbed": group["absorbed"] + 1}
-    titles = _titles(group["titles"], (row["title"],))
-    return {**group, "events": group["events"] + 1, "last_at": row.get("at", now), "titles": titles}
+    if group.due is None:
+        return group._replace(absorbed=group.absorbed + 1)
+    return group._replace(events=group.events + 1, last_at=row.at, titles=_titles(group.titles, (row.title,)))
 
 
-def is_over(group: Mapping[str, Any], now: float, every_s: float) -> bool:
+def is_over(group: Group, now: float, every_s: float) -> bool:
     """Whether nothing is gathered, and what was told is long ago."""
-    return group["due"] is None and not group.get("open") and group["told"]["at"] + every_s <= now
+    return group.due is None and not group.open and _told_of(group).at + every_s <= now
 
 
-def agenda(group: Mapping[str, Any], every_s: float) -> float:
+def agenda(group: Group, every_s: float) -> float:
     """When this group must be looked at: its message is due, or it can be forgotten. One with something open waits."""
-    if group["due"] is not None:
-        return float(group["due"])
-    return math.inf if group.get("open") else float(group["told"]["at"] + every_s)
+    if group.due is not None:
+        return group.due
+    return math.inf if group.open else _told_of(group).at + every_s
 
 
-def join(group: Group, other: Mapping[str, Any], now: float, wait_s: float, every_s: float) -> Group:
+def join(group: Group, other: Group, now: float, wait_s: float, every_s: float) -> Group:
     """What another key has gathered (`other`) belongs to this group after all: both have the same root cause."""
-    before, more_open = Before(others=group.get("open", 0)), other.get("open", 0)
-    row = {**other, "phase": BEGINS if more_open else "", "name": other.get("root")}
-    after = before.total + more_open  # nothing is open in two groups
-    joined = {**_with(group, row, before, after, now, wait_s, every_s), "open": after}
-    more = other["events"] - 1
-    if joined["due"] is None:
-        return {**joined, "absorbed": joined["absorbed"] + more}
-    return {**joined, "events": joined["events"] + more, "titles": _titles(joined["titles"], other["titles"])}
+    before, phase = Before(others=group.open), BEGINS if other.open else ""
+    row = Told(
+        now, "", other.kind, other.severity, other.title, other.text, other.tags, other.target, phase, other.root
+    )
+    after = before.total + other.open  # nothing is open in two groups
+    row = row._replace(sealed=other.sealed)
+    joined = _with(group, row, before, after, now, wait_s, every_s)._replace(open=after)
+    more = other.events - 1
+    if joined.due is None:
+        return joined._replace(absorbed=joined.absorbed + more)
+    return joined._replace(events=joined.events + more, titles=_titles(joined.titles, other.titles))
 
 
-def may_wait(group: Mapping[str, Any]) -> bool:
+def may_wait(group: Group) -> bool:
     """Whether its message may wait until its root cause is known: something begins, and nothing was told of it."""
-    return group["told"] is None and bool(group.get("open"))
+    return group.told is None and bool(group.open)
 
 
-def postponed(group: Mapping[str, Any], now: float) -> Group:
+def postponed(group: Group, now: float) -> Group:
     """It waits until its root cause is known."""
-    return {**group, "due": now + LOOK_AGAIN_S}
+    return group._replace(due=now + LOOK_AGAIN_S)
 
 
-def told(group: Mapping[str, Any], message_id: str, now: float) -> Group:
+def told(group: Group, message_id: str, now: float) -> Group:
     """After its message was made."""
-    said = {"kind": group["kind"], "severity": group["severity"], "at": now, "message_id": message_id}
-    return {**group, "due": None, "told": said, "events": 0, "titles": ()}
+    return group._replace(due=None, told=LastTold(group.kind, group.severity, now, message_id), events=0, titles=())
 
 
-def _begun(row: Mapping[str, Any], now: float, due: float) -> Group:
-    about = {name: row[name] for name in ("kind", "severity", "title", "text", "tags", "target")}
-    return {
-        **about,
-        "sealed": row.get("sealed"),
-        "root": row.get("name"),
-        "first_at": row.get("at", now),
-        "last_at": row.get("at", now),
-        "events": 1,
-        "titles": (row["title"],),
-        "due": due,
-        "told": None,
-        "absorbed": 0,
-    }
+def _begun(row: Told, due: float) -> Group:
+    about = (row.kind, row.severity, row.title, row.text, row.tags, row.target, row.sealed, row.name)
+    return Group(*about, row.at, row.at, 1, (row.title,), due)
 
 
-def _joined(group: Mapping[str, Any], row: Mapping[str, Any], now: float) -> Group:
+def _joined(group: Group, row: Told) -> Group:
     """The latest row speaks, as severely as the worst of the same kind."""
-    same = row["kind"] == group["kind"]
-    return {
-        **group,
-        "kind": row["kind"],
-        "severity": max(group["severity"], row["severity"], key=rank) if same else row["severity"],
-        "title": row["title"],
-        "text": row["text"],
-        "sealed": row.get("sealed"),
-        "tags": tuple(dict.fromkeys((*group["tags"], *row["tags"]))),
-        "last_at": row.get("at", now),
-        "events": group["events"] + 1,
-        "titles": _titles(group["titles"], (row["title"],)),
-    }
+    same = row.kind == group.kind
+    return group._replace(
+        kind=row.kind,
+        severity=max(group.severity, row.severity, key=rank) if same else row.severity,
+        title=row.title,
+        text=row.text,
+        sealed=row.sealed,
+        tags=tuple(dict.fromkeys((*group.tags, *row.tags))),
+        last_at=row.at,
+        events=group.events + 1,
+        titles=_titles(group.titles, (row.title,)),
+    )
 
 
 def _settled(group: Group) -> Group:
     """What has come back to where it was when people were told last is no news any more."""
-    if group["told"] is None or _is_news(group, group["told"]):
+    if group.told is None or _is_news(group, group.told):
         return group
-    return {**group, "due": None, "absorbed": group["absorbed"] + group["events"], "events": 0, "titles": ()}
+    return group._replace(due=None, absorbed=group.absorbed + group.events, events=0, titles=())
 
 
-def _is_news(row: Mapping[str, Any], said: Mapping[str, Any]) -> bool:
-    return row["kind"] != said["kind"] or rank(row["severity"]) > rank(said["severity"])
+def _is_news(row: Told | Group, said: LastTold) -> bool:
+    return row.kind != said.kind or rank(row.severity) > rank(said.severity)
 
 
 def _titles(known: Iterable[str], more: Iterable[str]) -> tuple[str, ...]:

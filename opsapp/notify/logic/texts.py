@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from . import rank
@@ -13,42 +13,61 @@ MOST_IN_A_DIGEST = 50
 GOOD_NEWS = ("resolved", "online", "recovered", "closed")
 
 
-def written(messages: Sequence[Mapping[str, Any]], zone: str) -> tuple[str, str, str]:
+class Notice(NamedTuple):
+    """A message: what a group has told. `sealed`: the confidential form of title and text. `id`: as it is stored."""
+
+    key: str
+    kind: str
+    severity: str
+    title: str
+    text: str = ""
+    tags: tuple[str, ...] = ()
+    target: str | None = None
+    cause: str | None = None
+    first_at: float = 0.0
+    last_at: float = 0.0
+    events: int = 1
+    titles: tuple[str, ...] = ()
+    sealed: str | None = None
+    id: str = ""
+
+
+def written(messages: Sequence[Notice], zone: str) -> tuple[str, str, str]:
     """(title, text, mood). The mood is info, success, warning or failure, as Apprise calls it."""
     if len(messages) == 1:
         message = messages[0]
         return _title(message), "\n".join(_lines(message, zone)), mood(message)
-    worst = max(messages, key=lambda message: rank(message["severity"]))
+    worst = max(messages, key=lambda message: rank(message.severity))
     lines = []
     for message in messages[:MOST_IN_A_DIGEST]:
         lines += [f"* {_title(message)}", *(f"  {line}" for line in _lines(message, zone)), ""]
     if len(messages) > MOST_IN_A_DIGEST:
         lines.append(f"and {len(messages) - MOST_IN_A_DIGEST} more")
-    return f"{len(messages)} messages, the worst {worst['severity']}", "\n".join(lines).rstrip(), mood(worst)
+    return f"{len(messages)} messages, the worst {worst.severity}", "\n".join(lines).rstrip(), mood(worst)
 
 
-def mood(message: Mapping[str, Any]) -> str:
-    if message["kind"].rpartition(".")[2] in GOOD_NEWS:
+def mood(message: Notice) -> str:
+    if message.kind.rpartition(".")[2] in GOOD_NEWS:
         return "success"
-    return {"critical": "failure"}.get(message["severity"], message["severity"])
+    return {"critical": "failure"}.get(message.severity, message.severity)
 
 
-def _title(message: Mapping[str, Any]) -> str:
+def _title(message: Notice) -> str:
     """Good news is as severe as the bad news that it ends, so that it takes the same way; it need not sound so."""
-    harmless = message["severity"] == "info" or mood(message) == "success"
-    return message["title"] if harmless else f"[{message['severity']}] {message['title']}"
+    harmless = message.severity == "info" or mood(message) == "success"
+    return message.title if harmless else f"[{message.severity}] {message.title}"
 
 
-def _lines(message: Mapping[str, Any], zone: str) -> list[str]:
-    lines = [message["text"]] if message["text"] else []
-    if message["cause"]:
-        lines.append(f"Root cause: {message['cause']}")
-    others = [title for title in message["titles"] if title != message["title"]]
+def _lines(message: Notice, zone: str) -> list[str]:
+    lines = [message.text] if message.text else []
+    if message.cause:
+        lines.append(f"Root cause: {message.cause}")
+    others = [title for title in message.titles if title != message.title]
     if others:
         lines += ["With it:", *(f"- {title}" for title in others)]
-    if message["events"] > 1:
-        lines.append(f"{message['events']} events since {_at(message['first_at'], zone)}")
-    lines.append(_at(message["last_at"], zone))
+    if message.events > 1:
+        lines.append(f"{message.events} events since {_at(message.first_at, zone)}")
+    lines.append(_at(message.last_at, zone))
     return lines
 
 

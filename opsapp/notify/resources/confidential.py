@@ -6,9 +6,11 @@ Lives here: sealing, opening, sealing anew. Must not: show any of it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.notify.logic.texts import Notice
 from opsapp.runtime.sealing import Reseal, seal_of
 from opsapp.tree.root import Root
 
@@ -32,20 +34,19 @@ def seal(root: Root, given: Confidential) -> str:
     return seal_of(root).seal(json.dumps(given), PURPOSE)
 
 
-def opened(root: Root, message: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+def opened(root: Root, message: Notice) -> tuple[Notice, tuple[str, ...]]:
     """The message as it is sent, and the secrets in it."""
-    sealed = message.get(SEALED)
-    if sealed is None:
-        return dict(message), ()
-    title, text, secrets = json.loads(seal_of(root).open(sealed, PURPOSE))
-    titles = tuple(title if each == message["title"] else each for each in message["titles"])
-    return {**message, "title": title, "text": text, "titles": titles}, tuple(secrets)
+    if message.sealed is None:
+        return message, ()
+    title, text, secrets = json.loads(seal_of(root).open(message.sealed, PURPOSE))
+    titles = tuple(title if shown == message.title else shown for shown in message.titles)
+    return message._replace(title=title, text=text, titles=titles), tuple(secrets)
 
 
 def reseal(root: Root, anew: Reseal) -> None:
     """For `opsapp rekey`: wherever a message is on its way from being told to the log."""
 
-    def again(fields: dict[str, Any]) -> dict[str, Any]:
+    def again(fields: JsonObject) -> JsonObject:
         return {**fields, SEALED: anew(fields[SEALED], PURPOSE)}
 
     for tree in inbox.trees_of(root):
@@ -58,5 +59,5 @@ def reseal(root: Root, anew: Reseal) -> None:
             message.fields = again(message.fields)
 
 
-def _with_secrets(items: Iterable[tuple[Any, dict[str, Any]]]) -> list[tuple[Any, dict[str, Any]]]:
+def _with_secrets(items: Iterable[tuple[Any, JsonObject]]) -> list[tuple[Any, JsonObject]]:
     return [(key, fields) for key, fields in items if fields.get(SEALED)]

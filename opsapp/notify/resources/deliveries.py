@@ -16,6 +16,8 @@ from typing import Any
 from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.notify.logic.texts import Notice
 from opsapp.runtime.queue import Agenda, Claims
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
@@ -25,10 +27,14 @@ ANY = "*"
 
 
 class Message(Persistent):
-    """What a group has told."""
+    """What a group has told, as it is stored."""
 
-    def __init__(self, fields: dict[str, Any]):
-        self.fields = fields
+    def __init__(self, notice: Notice):
+        self.fields = notice._asdict()
+
+    @property
+    def notice(self) -> Notice:
+        return Notice(**self.fields)
 
 
 class Deliveries(Folder):
@@ -45,14 +51,10 @@ class Deliveries(Folder):
         self.sending = OOBTree()
         self.index = OOTreeSet()
 
-    def add_message(self, fields: dict[str, Any], now: float) -> str:
+    def add_message(self, notice: Notice, now: float) -> str:
         message_id = timed_id(now, self.messages)
-        self.messages[message_id] = Message({**fields, "id": message_id})
+        self.messages[message_id] = Message(notice._replace(id=message_id))
         return message_id
-
-    def message(self, message_id: str) -> dict[str, Any] | None:
-        found = self.messages.get(message_id)
-        return found and found.fields
 
     def enqueue(self, channel: Any, messages: Iterable[str], now: float, due: float, held: str | None) -> Delivery:
         delivery = Delivery(channel.id, channel.fields["name"], "message", tuple(messages), now)
@@ -126,7 +128,7 @@ class Deliveries(Folder):
         """How many have not left yet."""
         return sum(len(waiting) for waiting in self.queue.values()) + len(self.sending)
 
-    def page(self, wanted: dict[str, Any], limit: int, offset: int) -> tuple[list[Delivery], int]:
+    def page(self, wanted: JsonObject, limit: int, offset: int) -> tuple[list[Delivery], int]:
         """A page, newest first, and how many there are. Only the page itself is read: what has not left yet comes from
         its queues, everything else by the index."""
         status, channel_id = wanted.get("status"), wanted.get("channel_id")
@@ -184,15 +186,16 @@ class Delivery(Record):
     def id(self) -> str:
         return self.__name__
 
-    def contents(self) -> list[dict[str, Any]]:
+    def contents(self) -> list[Notice]:
         """The messages that are still known."""
-        return [found for each in self.messages if (found := self.__parent__.message(each)) is not None]
+        known = self.__parent__.messages
+        return [known[message_id].notice for message_id in self.messages if message_id in known]
 
     def keys_told(self) -> frozenset[str]:
         """What its messages are about."""
-        return frozenset(message["key"] for message in self.contents())
+        return frozenset(message.key for message in self.contents())
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> JsonObject:
         return {
             "id": self.id,
             "channel_id": self.channel_id,
@@ -237,15 +240,11 @@ def name_senders(root: Root) -> None:
         log.sending = OOBTree({name: getattr(log[name], "owner", None) or "" for name in log.sending})
 
 
-def about(message: dict[str, Any]) -> dict[str, Any]:
+def about(message: Notice) -> JsonObject:
     """A message as people see it in the log."""
-    names = ("id", "key", "kind", "severity", "title", "text", "target", "cause", "events")
-    return {
-        **{name: message[name] for name in names},
-        "tags": list(message["tags"]),
-        "first_at": int(message["first_at"]),
-        "last_at": int(message["last_at"]),
-    }
+    shown = message._replace(first_at=int(message.first_at), last_at=int(message.last_at))._asdict()
+    del shown["titles"], shown["sealed"]
+    return {**shown, "tags": list(message.tags)}
 
 
 def timed_id(now: float, taken: OOBTree) -> str:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
-from opsapp.notify.logic.grouping import BEGINS, OVER, Before, Group, agenda
+from opsapp.notify.logic.grouping import BEGINS, OVER, Before, Group, Told, agenda
 from opsapp.runtime.queue import LAST, Agenda
 from opsapp.tree.root import Root
 
@@ -32,7 +29,8 @@ class Groups(Persistent):
         self.members = OOBTree()
 
     def get(self, key: str) -> Group | None:
-        return self.groups.get(key)
+        stored = self.groups.get(key)
+        return None if stored is None else Group.read(stored)
 
     def about(self, family: str, target: str) -> str | None:
         """The key of the group about a target."""
@@ -45,15 +43,15 @@ class Groups(Persistent):
     def before(self, key: str, group: Group | None, own: str) -> Before:
         """What is open in a group before a row of this own key joins it."""
         known = (key, own) in self.members
-        return Before(known, (group or {}).get("open", 0) - known)
+        return Before(known, (group.open if group else 0) - known)
 
-    def note(self, key: str, row: Mapping[str, Any]) -> None:
+    def note(self, key: str, row: Told) -> None:
         """What begins with a row is open in this group, what is over is not."""
-        if row.get("phase") == BEGINS:
-            self._enter(key, row["key"], row["name"])
-        elif row.get("phase") == OVER and (key, row["key"]) in self.members:
-            self._leave(KEY + row["key"], key)
-            self._leave(NAME + self.members.pop((key, row["key"])), key)
+        if row.phase == BEGINS:
+            self._enter(key, row.key, row.name)
+        elif row.phase == OVER and (key, row.key) in self.members:
+            self._leave(KEY + row.key, key)
+            self._leave(NAME + self.members.pop((key, row.key)), key)
 
     def move(self, key: str, rightful: str) -> None:
         """What is open in a group is open in another one from now on; the group itself is no more."""
@@ -71,25 +69,25 @@ class Groups(Persistent):
 
     def _name_root(self, key: str, group: Group) -> None:
         """The root cause of what is open leads to its group too."""
-        if group.get("root") and group.get("open"):
-            self.homes[NAME + group["root"]] = key
-        elif group.get("root"):
-            self._leave(NAME + group["root"], key)
+        if group.root and group.open:
+            self.homes[NAME + group.root] = key
+        elif group.root:
+            self._leave(NAME + group.root, key)
 
     def put(self, key: str, group: Group, every_s: float) -> None:
         self._off_the_agenda(key)
         self._name_root(key, group)
-        group = {**group, "look_at": agenda(group, every_s)}
-        self.groups[key] = group
-        Agenda(self.agenda).add(group["look_at"], key)
-        if group["target"] is not None:
-            self.targets.setdefault(f"{family_of(key)}:{group['target']}", key)
+        look_at = agenda(group, every_s)
+        self.groups[key] = group.stored(look_at)
+        Agenda(self.agenda).add(look_at, key)
+        if group.target is not None:
+            self.targets.setdefault(f"{family_of(key)}:{group.target}", key)
 
     def drop(self, key: str) -> None:
         self._off_the_agenda(key)
-        group = self.groups.pop(key)
-        self._name_root(key, {**group, "open": 0})
-        place = f"{family_of(key)}:{group['target']}"
+        group = Group.read(self.groups.pop(key))
+        self._name_root(key, group._replace(open=0))
+        place = f"{family_of(key)}:{group.target}"
         if self.targets.get(place) == key:
             del self.targets[place]
 
@@ -124,7 +122,7 @@ def count_open(root: Root) -> None:
         groups.groups[key] = group = {**group, "open": len(pairs)}
         for own, name in pairs:
             groups._enter(key, own, name)
-        groups._name_root(key, group)
+        groups._name_root(key, Group.read(group))
 
 
 def groups_of(root: Root) -> Groups:

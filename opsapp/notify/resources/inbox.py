@@ -7,6 +7,7 @@ from typing import Any
 from BTrees.OOBTree import OOBTree
 from persistent.mapping import PersistentMapping
 
+from opsapp.notify.logic.grouping import Told
 from opsapp.runtime.node import node_of
 from opsapp.runtime.queue import Inbox
 from opsapp.tree.root import Root
@@ -23,9 +24,9 @@ def inbox_of(root: Root) -> Inbox:
     return Inbox(stored["rows"], stored["taken"])
 
 
-def put(root: Root, row: dict[str, Any]) -> None:
+def put(root: Root, row: Told) -> None:
     """One more row, of the writer whose transaction this is."""
-    inbox_of(root).put(node_of(root).writer(), row)
+    inbox_of(root).put(node_of(root).writer(), row._asdict())
 
 
 def trees_of(root: Root) -> list[Any]:
@@ -38,6 +39,6 @@ def waiting(root: Root) -> bool:
     return bool(inbox_of(root))
 
 
-def take(root: Root, most: int) -> list[dict[str, Any]]:
+def take(root: Root, most: int) -> list[Told]:
     """Some rows, in the order of time as far as they were read, which are then the caller's in its transaction."""
-    return sorted(inbox_of(root).take(most), key=lambda row: row["at"])
+    return sorted((Told(**row) for row in inbox_of(root).take(most)), key=lambda row: row.at)
