@@ -22,6 +22,8 @@ from .problems import Invalid
 HIDDEN = "***"
 WHOLE = ("headers", "body")  # fields of which every value is hidden
 JSON_TEXTS = ("action_params",)  # of the ledger: an object, written as text
+_LOOKED_INTO = {*WHOLE, *JSON_TEXTS, "env"}  # fields that may hide what is no address
+_HIDING_NOTHING = {int, float, bool, type(None)}
 
 _SECRET_NAME = re.compile(r"(?i)authorization|cookie|token|secret|passw|api[-_]?key|credential")
 _ONE_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}://\S*")
@@ -30,6 +32,7 @@ _SPOT = re.compile(
     r"(?i)(?P<address>[a-z][a-z0-9+.-]{0,30}://[^\s\"'<>`]*)"
     r"|(?P<name>(?:password|passwd|pwd)=)(?P<value>'[^']*'|\"[^\"$]*\"|[^\s;&\"'$][^\s;&\"']*)"
 )
+_PASSWORD = re.compile(r"(?i)(?:password|passwd|pwd)=")
 _PLACE = r"\{\{(?:secret|input|event):[^{}]*\}\}"
 _ONLY_PLACES = re.compile(rf"(?i)(?:(?:bearer|basic|token) )?(?:{_PLACE})+")
 _PLACES_IN_QUERY = re.compile(rf"\?(?:(?:[\w.\[\]-]+=)?(?:{_PLACE})+(?:&|$))+")
@@ -62,7 +65,7 @@ def _at_the_user(rest: str) -> tuple[str, str, str]:
 
 def public_text(text: str) -> str:
     """The text with nothing but the public part of every address in it."""
-    if "://" not in text and "=" not in text:
+    if not _may_hide_text(text):
         return text
     return public_address(text) if _ONE_ADDRESS.fullmatch(text) else _SPOT.sub(_public_spot, text)
 
@@ -71,6 +74,10 @@ def _public_spot(spot: re.Match[str]) -> str:
     if spot["address"] is not None:
         return public_address(spot["address"])
     return spot[0] if _ONLY_PLACES.fullmatch(spot["value"]) else spot["name"] + HIDDEN
+
+
+def _may_hide_text(text: str) -> bool:
+    return "://" in text or ("=" in text and _PASSWORD.search(text) is not None)
 
 
 def public(value: Any) -> Any:
@@ -202,8 +209,22 @@ class Parts(NamedTuple):
 def split(value: Any) -> Parts:
     """What may be seen of a value, in containers of the same kind, and what is hidden of it."""
     hidden: list[tuple[list[str | int], Any]] = []
+    if not _may_hide(value):
+        return Parts(value, hidden)
     seen = _without(value, public(value), [], hidden)
     return Parts(seen if hidden else value, hidden)
+
+
+def _may_hide(value: Any) -> bool:
+    """A quick look, for values that are stored often and hide nothing."""
+    kind = type(value)
+    if kind is str:
+        return _may_hide_text(value)
+    if kind is dict:
+        return any((each and name in _LOOKED_INTO) or _may_hide(each) for name, each in value.items())
+    if kind is list or kind is tuple:
+        return any(map(_may_hide, value))
+    return kind not in _HIDING_NOTHING
 
 
 def _without(value: Any, shown: Any, path: list[str | int], hidden: list[tuple[list[str | int], Any]]) -> Any:

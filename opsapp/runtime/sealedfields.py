@@ -47,8 +47,13 @@ class SealedFields(Persistent):
 
     @property
     def unopened(self) -> Unopened | None:
-        """Why nothing may be done with this record."""
-        return None if self.only_shown or self._v_shut is None else self._v_shut.with_traceback(None)
+        """Why nothing may be done with this record. It is loaded again once the key is there."""
+        if self.only_shown or self._v_shut is None:
+            return None
+        key_name = SealedParts(*self.__dict__[SEALED]).sealed.partition(".")[0]
+        if opener_of(self).knows(key_name):
+            self._p_deactivate()
+        return None if self._v_shut is None else self._v_shut.with_traceback(None)
 
     def has_hidden_parts(self) -> bool:
         """Whether it has anything that is sealed when it is stored."""

@@ -183,10 +183,20 @@ def test_a_node_with_another_key_shows_lists_and_does_nothing_with_what_it_canno
         found = inspecting.unopened(tmp_path / "main.fs", Seal(["0" * 64]))
         assert any(f"Monitor {full.ids['monitor http']}" in each for each in found)
         assert inspecting.damaged(tmp_path / "main.fs") == []
+        (tmp_path / "secret.key").write_text(key)  # put back while it runs
+        until(lambda: not _unreadable(service, "/api/healing/rules"), what="the key")
+        assert not _unreadable(service, "/api/automations")
+        service.clock.advance(61)
+        assert not _unreadable(service, "/api/monitoring/endpoints")
+        assert shown(service, full.ids) == before
     (tmp_path / "secret.key").write_text(key)
     with opened(tmp_path, full.clock) as service:
         assert shown(service, full.ids) == before
         assert inspecting.unopened(tmp_path / "main.fs", Seal(key.split())) == []
+
+
+def _unreadable(service, path):
+    return [each for each in service.ada.get(path).json if "unreadable" in each]
 
 
 DETAILS = (

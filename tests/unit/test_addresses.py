@@ -2,6 +2,7 @@
 
 import string
 from time import process_time
+from types import MappingProxyType
 
 import pytest
 from hypothesis import given
@@ -191,11 +192,15 @@ def test_a_value_is_split_for_the_store_and_joined_again():
     assert joined(split("https://h.test/?k")) == "https://h.test/?k"
 
 
-@pytest.mark.parametrize("value", [{"url": "https://h.test/", "rows": (1, [2])}, "text", None, 1.5])
+@pytest.mark.parametrize("value", [{"url": "https://h.test/", "rows": (1, [2])}, {"rows": (1, [2])}, "text", None, 1.5])
 def test_what_hides_nothing_is_stored_as_it_is(value):
     parts = split(value)
     assert parts.seen is value
     assert parts.hidden == []
+
+
+def test_a_mapping_of_another_kind_is_looked_into():
+    assert split(MappingProxyType({"url": "https://h.test/?k"})).seen == {"url": "https://h.test/?***"}
 
 
 def test_what_stands_at_a_place():
