@@ -12,14 +12,13 @@ import os
 import secrets
 import threading
 import time
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
 
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.conditions import Condition, parse
 from opsapp.wire.fields import WireError, dumps, loads
 from opsapp.wire.policies import check_bundle, secret_of
-from opsapp.wire.readings import key_of
-from opsapp.wire.restarts import crash_looping, restarts
+from opsapp.wire.readings import RUNS, STARTS_COUNTED, key_of, of_report, of_service
 
 from .armed import ALONE, Armed
 from .config import AgentConfig
@@ -30,7 +29,6 @@ from .outcomes import Outcomes
 from .processes import Cancel, Group, Ran
 
 log = logging.getLogger("offline")
-_NUMBERS = ("cpu_percent", "mem_percent", "disk_percent", "swap_percent", "load1", "load5", "load15", "uptime_s")
 
 
 class LocalTask:
@@ -48,23 +46,13 @@ class LocalTask:
         """Nobody watches."""
 
 
-def readings(report: dict) -> Dict[str, Any]:
-    """A report by the names that conditions use. What is missing is missing: unknown."""
-    found: Dict[str, Any] = dict(report.get("metrics") or {})
-    found.update((name, report[name]) for name in _NUMBERS if report.get(name) is not None)
-    for mount, percent in (report.get("disks") or {}).items():
-        found[key_of("disk", mount, "percent")] = percent
-    for name, state in (report.get("containers") or {}).items():
-        found[key_of("container", name, "state")] = state
-    starts, counted_s = report.get("starts") or {}, report.get("starts_counted_s")
+def readings(report: dict, ran: Set[str]) -> Dict[str, Any]:
+    """A report by the names that conditions use. `ran`: services that have been seen running."""
+    found = of_report(report)
+    starts, counted_s = report.get("starts") or {}, report.get(STARTS_COUNTED)
     for name, state in (report.get("services") or {}).items():
-        count = restarts(starts.get(name), counted_s)
-        lately = {"state": state, "restarts_5m": count, "crash_looping": crash_looping(state, count)}
-        found.update(
-            (key_of("service", name, attribute), value) for attribute, value in lately.items() if value is not None
-        )
-        if state in ("active", "reloading", "inactive", "failed"):
-            found[key_of("service", name, "failed")] = int(state == "failed")
+        lately = of_service(state, ran=name in ran, starts=starts.get(name), counted_s=counted_s)
+        found.update((key_of("service", name, attribute), value) for attribute, value in lately.items())
     return found
 
 
@@ -93,6 +81,7 @@ class Offline:
         self._silent_for = silent_for
         self._tell = tell
         self._server_time = server_time
+        self._ran: Set[str] = set()
         self._true_since: Dict[Tuple[str, str], float] = {}
         self._stop = threading.Event()
         self._load()
@@ -123,7 +112,7 @@ class Offline:
         bundle = self.bundle
         if bundle is None or self._server_time() > bundle["expires_at"]:
             return
-        values = readings(report)
+        values = self._readings(report)
         for policy in bundle["policies"]:
             for name, condition in _bound(policy["condition"], values):
                 key = (policy["rule_id"], name)
@@ -135,6 +124,10 @@ class Offline:
                     self._heal(policy, name, condition, report)
 
     # ---- inside
+    def _readings(self, report: dict) -> Dict[str, Any]:
+        self._ran.update(name for name, state in (report.get("services") or {}).items() if state in RUNS)
+        return readings(report, self._ran)
+
     def _every(self) -> float:
         if self.bundle is None:
             return 1.0
@@ -212,7 +205,7 @@ class Offline:
         step, host = policy["steps"][position], report["hostname"]
         params = ACTIONS[step["action"]].complete(step["params"], name or None)
         assert self.bundle is not None
-        values = readings(report)
+        values = self._readings(report)
         return {
             "outcome_id": secrets.token_hex(8),
             "rule_id": policy["rule_id"],
@@ -247,7 +240,7 @@ class Offline:
                 else {"reason": said}
             )
         self._stop.wait(action.settle if policy["settle_s"] is None else max(action.least_settle, policy["settle_s"]))
-        after = readings(self._measure())
+        after = self._readings(self._measure())
         verdict = condition.evaluate(after)
         seen = {key: after[key] for key in condition.names if key in after}
         if verdict is False:

@@ -8,17 +8,16 @@ from typing import Any
 
 from opsapp.lib.visible import visible
 from opsapp.wire.commands import FINAL_STATES
+from opsapp.wire.readings import NUMBERS, STARTS_COUNTED
 
 STATUSES = ("pending", "online", "offline", "dead")
 ONLINE_INTERVALS = 2
 DEAD_INTERVALS = 20
-NUMBERS = ("cpu_percent", "mem_percent", "disk_percent", "swap_percent", "load1", "load5", "load15", "uptime_s")
 KEPT = ("cpu_percent", "mem_percent", "disk_percent", "swap_percent", "load1", "load5", "load15")
 PRIVATE_LOGS = ("opsapp*", "ssh*", "sudo", "auth", "!*.service")
 UNIT_TYPES = ("service", "socket", "device", "mount", "automount", "swap", "target", "path", "timer", "slice", "scope")
 MOST_DISKS = 32
 KEPT_SILENCES = 50
-STARTS_COUNTED = "starts_counted_s"
 PROFILE = ("hostname", "os", "version", "machine_id", "kernel", "arch")
 
 # What may follow a state. A final one is never left.
@@ -47,19 +46,6 @@ def status_of(last_seen: float | None, connected: bool, now: float, interval: fl
     if silent <= ONLINE_INTERVALS * interval:
         return "online"
     return "offline" if silent <= DEAD_INTERVALS * interval else "dead"
-
-
-def live_values(report: Mapping[str, Any]) -> dict[str, Any]:
-    """Everything that conditions may ask for, by the names that they use. What is missing is missing."""
-    found: dict[str, Any] = {name: value for name, value in report.get("metrics", {}).items()}
-    found.update((name, report[name]) for name in NUMBERS if report.get(name) is not None)
-    for kind, key in (("service", "services"), ("container", "containers")):
-        found.update((f"{kind}.{name}.state", state) for name, state in report.get(key, {}).items())
-    found.update((f"disk.{mount}.percent", value) for mount, value in report.get("disks", {}).items())
-    if report.get("starts_counted_s") is not None:  # what has not started is not named: it would be most units
-        found[STARTS_COUNTED] = report["starts_counted_s"]
-        found.update((f"service.{name}.starts", count) for name, count in report.get("starts", {}).items())
-    return found
 
 
 def kept_values(report: Mapping[str, Any]) -> dict[str, float]:

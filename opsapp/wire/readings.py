@@ -1,18 +1,25 @@
-"""Names of readings and how old one may be: `disk./var.percent` is the family `disk`, the name `/var` and the attribute
-`percent`.
+"""Names and meanings of readings, and how old one may be: `disk./var.percent` is the family `disk`, the name `/var` and
+the attribute `percent`.
 
 The service and the agent write and read these names with the same functions. What a condition does with them is in
-conditions.py."""
+conditions.py.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Callable
+from typing import Any, Callable, Dict, Optional
+
+from .restarts import crash_looping, restarts
 
 Lookup = Callable[[str], Any]
 
 STALE_AFTER_INTERVALS = 3
 FAMILIES = ("service", "container", "disk", "vpn", "backup")
+NUMBERS = ("cpu_percent", "mem_percent", "disk_percent", "swap_percent", "load1", "load5", "load15", "uptime_s")
+STARTS_COUNTED = "starts_counted_s"
+RUNS = ("active", "reloading")
+MOVES = ("activating", "deactivating", "unknown")
 
 
 def split(key: str) -> tuple[str, str, str]:
@@ -38,3 +45,26 @@ def fresh(samples: Mapping[str, tuple[Any, float]], now: float, interval: float)
         return None if sample is None or sample[1] < oldest else sample[0]
 
     return lookup
+
+
+def of_report(report: Mapping[str, Any]) -> Dict[str, Any]:
+    """What a report says, by the names that conditions use. What is missing is missing: unknown."""
+    found: Dict[str, Any] = dict(report.get("metrics") or {})
+    found.update((name, report[name]) for name in NUMBERS if report.get(name) is not None)
+    for kind, key in (("service", "services"), ("container", "containers")):
+        found.update((f"{kind}.{name}.state", state) for name, state in (report.get(key) or {}).items())
+    found.update((f"disk.{mount}.percent", value) for mount, value in (report.get("disks") or {}).items())
+    if report.get(STARTS_COUNTED) is not None:  # what has not started is not named: it would be most units
+        found[STARTS_COUNTED] = report[STARTS_COUNTED]
+        found.update((f"service.{name}.starts", count) for name, count in (report.get("starts") or {}).items())
+    return found
+
+
+def of_service(state: Any, *, ran: bool, starts: Optional[int], counted_s: Optional[float]) -> Dict[str, int]:
+    """What follows from the state of a unit, by attribute; what nobody knows is left out. `failed` is 1 while a unit
+    does not run that ran before (`ran`) or that its host calls failed, 0 while it runs, and missing while it is on its
+    way. `starts` within the time for which they were counted."""
+    count = restarts(starts, counted_s)
+    failed = None if state in MOVES else int(state not in RUNS and (state == "failed" or ran))
+    found = {"failed": failed, "restarts_5m": count, "crash_looping": crash_looping(state, count)}
+    return {attribute: value for attribute, value in found.items() if value is not None}

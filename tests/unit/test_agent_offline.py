@@ -407,7 +407,8 @@ def test_readings_are_named_as_conditions_name_them():
             "disks": {"/var": 9.0},
             "containers": {"web": "exited"},
             "services": {"nginx": "failed", "boot": "activating"},
-        }
+        },
+        set(),
     )
     assert found == {
         "cpu_percent": 3.0,
@@ -420,9 +421,20 @@ def test_readings_are_named_as_conditions_name_them():
     }
 
 
+def test_a_service_that_ran_and_stands_still_has_failed(made):
+    """As the service sees it, and not where it never ran."""
+    given = bundle(policy(condition="service.nginx.failed == 1"))
+    offline, healer, _ = made(given=given)
+    offline.turn(report("inactive"), time.time())
+    assert healer.done == []
+    offline.turn(report("active"), time.time())
+    offline.turn(report("inactive"), time.time())
+    assert [phase for phase, _, _ in healer.done] == ["execute"]
+
+
 def test_units_that_start_again_and_again_are_known_to_a_host_alone():
     report = {"services": {"web": "activating", "db": "active"}, "starts": {"web": 6}, "starts_counted_s": 300}
-    found = readings(report)
+    found = readings(report, set())
     assert [found[f"service.{name}.{what}"] for name in ("web", "db") for what in ("restarts_5m", "crash_looping")] == [
         6,
         1,

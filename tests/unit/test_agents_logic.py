@@ -3,6 +3,7 @@
 import pytest
 
 from opsapp.agents import logic
+from opsapp.wire.readings import of_report
 
 
 @pytest.mark.parametrize(
@@ -30,8 +31,8 @@ def test_the_live_values_of_another_node_make_the_same_snapshot():
 
 def test_starts_are_live_values_only_while_somebody_counts_them():
     report = {"services": {"web": "active", "db": "active"}, "starts": {"web": 7}}
-    assert "service.web.starts" not in logic.live_values(report)
-    live = logic.live_values({**report, "starts_counted_s": 300.0})
+    assert "service.web.starts" not in of_report(report)
+    live = of_report({**report, "starts_counted_s": 300.0})
     assert (live["service.web.starts"], live["starts_counted_s"], "service.db.starts" in live) == (7, 300.0, False)
 
 

@@ -6,7 +6,6 @@ On the hub: `request_report`, `request_probe`, `presence`, `outputs_of(node).wat
 A result that is committed wakes the queue `command-results`; a heal that an agent did alone `agent-outcomes`.
 """
 
-from opsapp.agents.logic import STARTS_COUNTED
 from opsapp.agents.resources import take_outcomes
 
 from .commands import answer_of, cancel_command, command_of, recall_command, send_command
@@ -19,7 +18,6 @@ from .reports import silences_of
 from .sessions import request_probe, request_report
 
 __all__ = [
-    "STARTS_COUNTED",
     "ExecutorProcess",
     "HostFacts",
     "Result",

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opsapp.agents.config import AgentSettings, ProtectedSettings
-from opsapp.agents.logic import by_our_clock, changed_profile, kept_values, live_values, skew_of
+from opsapp.agents.logic import by_our_clock, changed_profile, kept_values, skew_of
 from opsapp.runtime.node import Node
+from opsapp.wire import readings
 
 from .directory import Facts, directory_of
 
@@ -162,7 +163,7 @@ class Memory:
         heard = self.heard.setdefault(agent_id, Heard(at))
         report = self._words.slim(report)
         heard.at, heard.report = max(heard.at, at), report
-        values = self._words.shared(live_values(report))
+        values = self._words.shared(readings.of_report(report))
         measured = self.note_clock(agent_id, report.get("time"), at)
         self.node.series.live.update(subject(agent_id), values, measured)
         self._forget_old_names(agent_id, len(values), at)

@@ -1,8 +1,7 @@
 """What this node sees: the live view through the eyes of conditions. In memory, rebuilt from what is reported.
 
-`service.NAME.failed` is made here: 1 while a unit that was active before, or that its host calls failed, does not run;
-0 while it runs; missing while it is on its way. So are `service.NAME.restarts_5m` and `.crash_looping`: a report names
-only units that have started lately.
+`service.NAME.failed`, `.restarts_5m` and `.crash_looping` are added here: which units have run before is known to
+whoever has seen them run, and a report names only units that have started lately.
 """
 
 from __future__ import annotations
@@ -10,17 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from opsapp.agents.engine import STARTS_COUNTED
 from opsapp.healing.stages.world import Reading
-from opsapp.wire import restarts
 from opsapp.wire.conditions import Condition
-from opsapp.wire.readings import STALE_AFTER_INTERVALS, fresh
+from opsapp.wire.readings import RUNS, STALE_AFTER_INTERVALS, STARTS_COUNTED, fresh, of_service
 
 from .inventory import Member
 
-RUNS = ("active", "reloading")
 ASKED_S = 60.0  # the longest that a check may take
-MOVES = ("activating", "deactivating", "unknown")
 
 
 class LiveReadings:
@@ -46,19 +41,10 @@ class LiveReadings:
         if subject.startswith("monitor:"):
             found.update({f"monitor.{name}": sample for name, sample in found.items() if "." not in name})
         for name in [name for name in found if name.startswith("service.") and name.endswith(".state")]:
-            state, at = found[name]
-            made = {"failed": self._failed(subject, name, state), **_starts(found, name.removesuffix("state"))}
-            for attribute, value in made.items():
-                if value is not None:
-                    found[name.removesuffix("state") + attribute] = (value, at)
+            at = found[name][1]
+            for attribute, value in _of_service(found, name, (subject, name) in self.ran).items():
+                found[name.removesuffix("state") + attribute] = (value, at)
         return found
-
-    def _failed(self, subject: str, name: str, state: Any) -> int | None:
-        if state in RUNS:
-            return 0
-        if state in MOVES:
-            return None
-        return int(state == "failed" or (subject, name) in self.ran)
 
     def newest(self, subject: str) -> float:
         """When something was reported of a subject last."""
@@ -81,13 +67,13 @@ class LiveReadings:
         return reading._replace(measured_at=self.checked.get(subject))
 
 
-def _starts(found: Mapping[str, tuple[Any, float]], unit: str) -> dict[str, int | None]:
-    """How often a unit has started lately. All three come from one report: another time means an earlier one."""
-    state, at = found[f"{unit}state"]
-    starts, started_at = found.get(f"{unit}starts", (None, None))
+def _of_service(found: Mapping[str, tuple[Any, float]], name: str, ran: bool) -> dict[str, int]:
+    """What the state of a unit says. What belongs to it has the same time: another one means an earlier report."""
+    state, at = found[name]
+    starts, started_at = found.get(name.removesuffix("state") + "starts", (None, None))
     counted_s, counted_at = found.get(STARTS_COUNTED, (None, None))
-    count = restarts.restarts(starts if started_at == at else None, counted_s if counted_at == at else None)
-    return {"restarts_5m": count, "crash_looping": restarts.crash_looping(state, count)}
+    starts, counted_s = starts if started_at == at else None, counted_s if counted_at == at else None
+    return of_service(state, ran=ran, starts=starts, counted_s=counted_s)
 
 
 def read(samples: Mapping[str, tuple[Any, float]], condition: Condition, now: float, interval: float) -> Reading:

@@ -2,9 +2,10 @@
 
 import pytest
 
-from opsapp.agents.logic import live_values
+from opsapp.agent.offline import readings
 from opsapp.healing.engine.readings import LiveReadings
 from opsapp.series.live import Live
+from opsapp.wire.readings import of_report
 
 AGENT = "agent:a1"
 
@@ -15,7 +16,7 @@ def live():
 
 
 def seen(live, at, **report):
-    live.update(AGENT, live_values(report), at)
+    live.update(AGENT, of_report(report), at)
     found = LiveReadings(live).samples(AGENT)
     return found.get("service.web.restarts_5m"), found.get("service.web.crash_looping")
 
@@ -46,3 +47,21 @@ def test_a_loop_that_is_over_is_known_to_be_over(live):
 def test_an_agent_that_counts_no_longer_says_nothing(live):
     seen(live, 10.0, services={"web": "active"}, starts={"web": 9}, starts_counted_s=300.0)
     assert seen(live, 25.0, services={"web": "active"}) == (None, None)
+
+
+@pytest.mark.parametrize("ran", [False, True])
+@pytest.mark.parametrize(
+    ("state", "failed"),
+    [("active", 0), ("reloading", 0), ("failed", 1), ("activating", None), ("deactivating", None), ("inactive", "ran")],
+)
+def test_failed_means_the_same_to_the_service_and_to_an_agent(state, failed, ran):
+    report = {"services": {"web": state}, "starts": {"web": 2}, "starts_counted_s": 300.0}
+    live = Live()
+    seen = LiveReadings(live)
+    if ran:
+        seen.learn(AGENT, {"service.web.state": "active"})
+    live.update(AGENT, of_report(report), 10.0)
+    of_the_service = {name: value for name, (value, _) in seen.samples(AGENT).items()}
+    assert of_the_service == readings(report, {"web"} if ran else set())
+    assert of_the_service.get("service.web.failed") == (int(ran) if failed == "ran" else failed)
+    assert (of_the_service["service.web.restarts_5m"], of_the_service["service.web.crash_looping"]) == (2, 0)
