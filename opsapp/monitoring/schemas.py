@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import colander
 
@@ -36,40 +36,24 @@ ID = text(1, 64, pattern=r"[a-z0-9]+", example="0123456789abcdef")
 HEADER = text(1, 100, pattern=r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", example="X-Name")
 HEADER_VALUE = text(0, 4000, pattern=r"[^\x00-\x08\x0a-\x1f\x7f]*", example="a line of text")
 INCIDENT_STAGES = ("investigating", "identified", "monitoring", "resolved")
-# What a GET adds to the settings: accepted and ignored in a PUT.
-READ_ONLY = (
-    "id",
-    "status",
-    "response_time_ms",
-    "last_check",
-    "uptime_24h",
-    "since",
-    "cause",
-    "flapping",
-    "cert_days",
-    "phases",
-    "protocol",
-    "push_url",
-    "incident_id",
-    "created_at",
-)
 
 
-def _own_settings(name: str, **options: Any) -> Any:
-    """A schema of the settings that only some types of monitors have, as their declarations say."""
-    return type(name, (Body,), {setting.name: _node(setting, **options) for setting, _ in settings_by_types()})
-
-
-def _node(setting: Setting, **options: Any) -> colander.SchemaNode:
+def _own_setting(setting: Setting) -> colander.SchemaNode:
+    """A setting that only some types of monitors have, as its declaration says."""
     kind = {"text": text(1, setting.most), "flag": flag(), "json": anything()}[setting.kind]
 
     def problem(value: Any) -> str | None:
         return None if value is None else setting.problem(value)
 
-    return field(kind, null=setting.default is None, check=problem, **options)
+    return field(kind, null=setting.default is None, check=problem, optional=True)
 
 
-class MonitorSettings(_own_settings("OwnSettings", optional=True)):  # type: ignore[misc]
+OwnSettings: Any = type(
+    "OwnSettings", (Body,), {setting.name: _own_setting(setting) for setting, _ in settings_by_types()}
+)
+
+
+class MonitorSettings(OwnSettings):
     """A monitor as it is written."""
 
     name = name_text()
@@ -114,29 +98,14 @@ class MonitorDeleted(Body):
     status = choice("deleted")
 
 
-class MonitorRecord(_own_settings("OwnFields")):  # type: ignore[misc]
+class MonitorReadings(Body):
+    """What a record has beside the settings."""
+
     id = ID
-    name = text(1, 200)
-    url = text(0, 2000)
-    type = choice(*TYPES)
-    interval = whole()
-    timeout = whole()
-    expected_status = whole(null=True)
-    retries = whole()
-    tags = list_of(TAG)
     status = choice(*STATUSES)
     response_time_ms = whole(null=True)
     last_check = whole(null=True)
     uptime_24h = number(null=True)
-    agent_id = field(ID, null=True)
-    enabled = flag()
-    method = choice(*METHODS)
-    headers = map_of(text(0, 4000))
-    follow_redirects = flag()
-    verify_tls = flag()
-    degraded_ms = whole(null=True)
-    probe_from = list_of(ID)
-    quorum = whole()
     since = whole()
     cause = text(0, 2000)
     flapping = flag()
@@ -146,7 +115,24 @@ class MonitorRecord(_own_settings("OwnFields")):  # type: ignore[misc]
     incident_id = field(ID, null=True)
     created_at = whole()
     push_url = text(optional=True, null=True)
-    unreadable = text(optional=True)
+
+
+READ_ONLY = tuple(node.name for node in MonitorReadings().children)  # accepted and ignored in a PUT
+
+
+def _given(setting: colander.SchemaNode) -> colander.SchemaNode:
+    """A setting in an answer: never left out."""
+    node = field(setting)
+    node.missing = colander.required
+    return cast(colander.SchemaNode, node)
+
+
+MonitorRecord: Any = type(
+    "MonitorRecord",
+    (MonitorReadings,),
+    {node.name: _given(node) for node in MonitorSettings().children}
+    | {"name": text(0, 200), "unreadable": text(optional=True)},  # one that cannot be read has no name
+)
 
 
 class MonitorList(AsOf, Paging):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -189,7 +190,7 @@ class Checker:
         self.lateness.append(monotonic - due)
         landed = partial(self._landed, flights, entry, entry.revision, began, monotonic)
         if not self.measuring.begin(entry, landed):
-            gevent.spawn(self._fly, flights, entry)
+            gevent.spawn(self._fly, flights, entry, partial(self.check, entry))
 
     def _landed(
         self, flights: Flights, entry: Entry, revision: int, began: float, monotonic: float, outcome: Outcome
@@ -204,19 +205,12 @@ class Checker:
             if taken:
                 self._over(flights, entry.id)
             else:
-                gevent.spawn(self._settle, flights, entry, revision, outcome, began)
+                gevent.spawn(self._fly, flights, entry, partial(self._settle, entry, revision, outcome, began))
 
-    def _settle(self, flights: Flights, entry: Entry, revision: int, outcome: Outcome, began: float) -> None:
+    def _fly(self, flights: Flights, entry: Entry, check: Callable[[], object]) -> None:
+        """In a greenlet: what may wait."""
         try:
-            self._judge(entry, revision, self.measuring.confirmed(outcome), began)
-        except Exception:
-            log.exception("check failed monitor=%s", entry.id)
-        finally:
-            self._over(flights, entry.id)
-
-    def _fly(self, flights: Flights, entry: Entry) -> None:
-        try:
-            self.check(entry)
+            check()
         except Exception:
             log.exception("check failed monitor=%s", entry.id)
         finally:
@@ -240,6 +234,9 @@ class Checker:
             self.table.move(entry.id, self.measuring.next_deadline(entry))
             return None, None
         return outcome, self._judge(entry, revision, outcome, began)
+
+    def _settle(self, entry: Entry, revision: int, outcome: Outcome, began: float) -> None:
+        self._judge(entry, revision, self.measuring.confirmed(outcome), began)
 
     def _judge(self, entry: Entry, revision: int, outcome: Outcome, began: float) -> CheckVerdict | None:
         if revision != entry.revision:  # it was looked at as it was set before: that says nothing of what it is now

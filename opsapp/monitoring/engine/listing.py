@@ -18,17 +18,16 @@ UNKNOWN_AGE_S = 1.0
 COUNTING = {"up", "down", "degraded"}
 DAY_MS = 86_400_000
 
+NOT_MEASURED: JsonObject = dict.fromkeys(
+    ("response_time_ms", "last_check", "uptime_24h", "cert_days", "phases", "protocol")
+)
 UNREAD: JsonObject = {
+    **NOT_MEASURED,
+    "name": "",
     "status": "unknown",
-    "response_time_ms": None,
-    "last_check": None,
-    "uptime_24h": None,
     "since": 0,
     "cause": "",
     "flapping": False,
-    "cert_days": None,
-    "phases": None,
-    "protocol": None,
     "incident_id": None,
     "created_at": 0,
 }
@@ -61,7 +60,7 @@ def unread(node: Node) -> list[JsonObject]:
     register = watch_of(node).register
     settings = complete({"type": "http", "url": "", "enabled": False})
     lost = [damage for monitor_id, damage in register.damaged.items() if monitor_id not in register.entries]
-    return [damage.row(**{**settings, **UNREAD, "name": ""}) for damage in lost]
+    return [damage.row(**{**settings, **UNREAD}) for damage in lost]
 
 
 def _holds(entry: Entry, words: list[str]) -> bool:
@@ -109,8 +108,12 @@ def record(node: Node, entry: Entry, now: float, *, secrets: bool) -> JsonObject
     damage = watch_of(node).register.damaged.get(entry.id)
     if damage is not None:  # what this node remembers of it
         whole |= {"status": "unknown", "unreadable": damage.reason}
-    if entry.push_token:
-        whole["push_url"] = f"/api/monitoring/push/{entry.push_token}"
+    return with_push_url(whole, entry.push_token, secrets=secrets)
+
+
+def with_push_url(whole: JsonObject, push_token: str | None, *, secrets: bool) -> JsonObject:
+    if push_token:
+        whole["push_url"] = f"/api/monitoring/push/{push_token}"
     return whole if secrets else for_viewers(whole)
 
 

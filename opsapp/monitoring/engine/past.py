@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound
-from opsapp.monitoring.engine.listing import cut
-from opsapp.monitoring.logic.settings import for_viewers, searched
+from opsapp.monitoring.engine.listing import NOT_MEASURED, cut, with_push_url
+from opsapp.monitoring.logic.settings import searched
 from opsapp.monitoring.resources import Monitor, monitors_of
 from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
@@ -42,19 +42,12 @@ def record(monitor: Monitor, *, secrets: bool) -> JsonObject:
     whole = {
         "id": monitor.id,
         **monitor.settings,
+        **NOT_MEASURED,
         "status": state.status,
-        "response_time_ms": None,
-        "last_check": None,
-        "uptime_24h": None,
         "since": int(state.since),
         "cause": state.cause,
         "flapping": state.flapping,
-        "cert_days": None,
-        "phases": None,
-        "protocol": None,
         "incident_id": state.incident_id,
         "created_at": monitor.created_at,
     }
-    if monitor.push_token:
-        whole["push_url"] = f"/api/monitoring/push/{monitor.push_token}"
-    return whole if secrets else for_viewers(whole)
+    return with_push_url(whole, monitor.push_token, secrets=secrets)
