@@ -32,6 +32,7 @@ def add_commands(commands: Any) -> None:
     pack.set_defaults(run=pack_store)
     save = commands.add_parser("backup", help="copy an embedded store into DIR, beside a running server too")
     save.add_argument("directory", metavar="DIR")
+    save.add_argument("--damaged", action="store_true", help="copy a store with damaged objects too, and say which")
     add_options(save)
     save.set_defaults(run=save_store)
     restore = commands.add_parser("restore", help="put a backup in the place of an embedded store, which is set aside")
@@ -88,12 +89,18 @@ def _copying() -> Iterator[None]:
 def save_store(asked: argparse.Namespace) -> None:
     settings = settings_of(asked)
     with private_files(), _copying():
-        copied = backup.save(_files(existing(settings)), Path(asked.directory))
-    for name, size in copied:
-        print(f"{name}\t{size} bytes")
+        copied = backup.save(_files(existing(settings)), Path(asked.directory), damaged=asked.damaged)
+    for copy in copied:
+        print(f"{copy.name}\t{copy.size} bytes")
+    _print_lacking(Path(asked.directory))
     key = sealing.key_file(settings)
     if key is not None and key.exists():
         print(f"the master key {key} is not in it: keep a copy of it in another place")
+
+
+def _print_lacking(directory: Path) -> None:
+    for each in backup.lacking(directory):
+        print(f"this backup lacks what cannot be read: {each}")
 
 
 def restore_store(asked: argparse.Namespace) -> None:
@@ -106,6 +113,7 @@ def restore_store(asked: argparse.Namespace) -> None:
             Path(asked.directory), files, lambda copy: fencing.keep_ahead(copy, given_out, time.time())
         )
     print("restored")
+    _print_lacking(Path(asked.directory))
     for path in aside:
         print(f"what was there is now {path}: delete it once it is not needed")
     key = sealing.key_file(settings)

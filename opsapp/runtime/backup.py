@@ -12,7 +12,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from zc.lockfile import LockError
 from ZODB.FileStorage.FileStorage import packed_version, read_index
@@ -25,6 +25,7 @@ from .embedded import PARTIAL
 from .settings import FILE
 
 NAMED = 20  # damaged objects in a message
+LACKING = "damaged.txt"  # beside the copies: what of them cannot be read
 
 
 def files_of(settings: dict[str, Any]) -> list[Path]:
@@ -33,12 +34,24 @@ def files_of(settings: dict[str, Any]) -> list[Path]:
     return [Path(uri[len(FILE) :].partition("?")[0]) for uri in uris if uri.startswith(FILE)]
 
 
-def save(files: list[Path], directory: Path) -> list[tuple[str, int]]:
-    """Copy each file up to its last whole transaction; names and sizes. Works beside a server that writes."""
+class Copy(NamedTuple):
+    """One copied file, and the objects in it that cannot be read."""
+
+    name: str
+    size: int
+    damaged: list[str]
+
+
+def save(files: list[Path], directory: Path, *, damaged: bool = False) -> list[Copy]:
+    """Copy each file up to its last whole transaction. Works beside a server that writes. A store with damaged objects
+    is refused, unless it is what is asked for: then the directory must not hold another backup, and it says in a file
+    what cannot be read."""
     missing = [path.name for path in files if not path.exists()]
     if missing:
         raise Conflict(f"there is no store to copy: {', '.join(missing)} is missing")
     directory.mkdir(parents=True, exist_ok=True)
+    if damaged and any((directory / path.name).exists() for path in files):
+        raise Conflict(f"{directory} holds a backup already: a damaged one does not take its place. Name another place")
     copied = []
     for path in files:
         target = directory / path.name
@@ -46,19 +59,37 @@ def save(files: list[Path], directory: Path) -> list[tuple[str, int]]:
         _copy(path, partial)
         end = whole_until(partial)
         os.truncate(partial, end)
-        _refuse_damaged(path, partial)
+        found = inspecting.damaged(partial)
+        if not damaged:
+            _refuse_damaged(path, partial, found)
         partial.replace(target)
-        copied.append((path.name, end))
+        copied.append(Copy(path.name, end, found))
+    _say_what_is_lacking(directory, copied)
     return copied
 
 
-def _refuse_damaged(path: Path, copy: Path) -> None:
+def _say_what_is_lacking(directory: Path, copied: list[Copy]) -> None:
+    lines = [f"{copy.name}: {each}" for copy in copied for each in copy.damaged]
+    (directory / LACKING).unlink(missing_ok=True)
+    if lines:
+        (directory / LACKING).write_text("\n".join(lines) + "\n")
+
+
+def lacking(directory: Path) -> list[str]:
+    """What of a backup cannot be read, as was found when it was made."""
+    path = directory / LACKING
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def _refuse_damaged(path: Path, copy: Path, found: list[str]) -> None:
     """A copy of it would one day be taken for a good one, and older copies be thrown away."""
-    found = inspecting.damaged(copy)
     if found:
         copy.unlink()
         more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
-        raise Conflict(f"{path.name} has damaged objects, so no copy was made: {'; '.join(found[:NAMED])}{more}")
+        named = f"{'; '.join(found[:NAMED])}{more}"
+        raise Conflict(
+            f"{path.name} has damaged objects, so no copy was made: {named}. `opsapp backup --damaged` copies the rest"
+        )
 
 
 def _copy(path: Path, target: Path) -> None:

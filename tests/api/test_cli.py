@@ -217,6 +217,10 @@ def test_the_doctor_says_what_is_wrong(opsapp, place, tmp_path):
 @pytest.mark.parametrize(("key", "said"), [("0" * 64, "has 1 key"), ("short", "has no key"), (None, "is not there")])
 def test_the_doctor_sees_that_the_master_key_is_not_the_stores(opsapp, place, tmp_path, key, said):
     file = tmp_path / "data/secret.key"
+    written = tmp_path / "sealed.yaml"
+    written.write_text("monitors: [{name: web, type: http, url: 'https://u:p@example.test/?k=v'}]\n")
+    assert opsapp("apply", written, *place)[0] == 0
+    assert "sealed with" not in opsapp("doctor", *place)[1]
     if key is None:
         file.unlink()
     else:
@@ -225,6 +229,7 @@ def test_the_doctor_sees_that_the_master_key_is_not_the_stores(opsapp, place, tm
     assert code == 1
     assert said in out
     assert "FAIL  store: its secrets are sealed with a master key that is not here" in out
+    assert "FAIL  store: main.fs: sealed with a master key that is not here: Monitor " in out
 
 
 def test_the_doctor_looks_at_a_store_in_use(opsapp, tmp_path, monkeypatch):
@@ -250,3 +255,6 @@ def test_the_doctor_names_a_damaged_object_and_backup_keeps_no_copy_of_it(opsapp
     assert code == 1
     assert "main.fs has damaged objects, so no copy was made: Monitor " in err
     assert not list((tmp_path / "copies").glob("main.fs*"))
+    code, out, _ = opsapp("backup", "--damaged", *place, tmp_path / "other")
+    assert code == 0
+    assert "this backup lacks what cannot be read: main.fs: Monitor " in out

@@ -125,6 +125,34 @@ def test_the_doctor_names_it_and_backup_refuses_it(house, kind, share, tmp_path)
     assert not list((tmp_path / "damaged").glob("main.fs*"))
 
 
+def test_a_damaged_store_is_copied_when_that_is_asked_for(house, tmp_path):
+    ids = house.fill("monitor")
+    house.damage(lambda root: monitors_of(root)[ids[3]])
+    files = [tmp_path / "history.fs", tmp_path / "main.fs"]
+    copies = {copy.name: copy.damaged for copy in backup.save(files, tmp_path / "copies", damaged=True)}
+    assert copies["history.fs"] == []
+    assert len(copies["main.fs"]) == 1
+    (said,) = backup.lacking(tmp_path / "copies")
+    assert said.startswith("main.fs: Monitor " + ids[3])
+    with pytest.raises(Conflict, match="holds a backup already"):
+        backup.save(files, tmp_path / "copies", damaged=True)
+    house.service.close()
+    backup.restore(tmp_path / "copies", files)
+    house.service = Service(tmp_path)
+    rows = {each["id"]: each for each in house.service.ada.get("/api/monitoring/endpoints").json}
+    assert {each for each, row in rows.items() if "unreadable" in row} == {ids[3]}
+    assert rows.keys() == set(ids)
+
+
+def test_a_sound_backup_says_of_nothing_that_it_is_lacking(house, tmp_path):
+    house.fill("monitor")
+    files = [tmp_path / "history.fs", tmp_path / "main.fs"]
+    (tmp_path / "copies").mkdir()
+    (tmp_path / "copies" / backup.LACKING).write_text("of another backup\n")
+    backup.save(files, tmp_path / "copies")
+    assert backup.lacking(tmp_path / "copies") == []
+
+
 def test_the_state_of_a_monitor_is_named_by_the_monitor(house, tmp_path):
     ids = house.fill("monitor")
     house.damage(lambda root: monitors_of(root)[ids[3]].state)
