@@ -6,9 +6,10 @@ from opsapp.approvals import resources as approvals
 from opsapp.healing.engine import pipeline
 from opsapp.healing.resources import healing_of, index_closed
 from opsapp.healing.resources.cases import Case, case_of
+from opsapp.healing.stages.case import ClosedCase
 from opsapp.web import idempotency
 
-EVENT = {"target": "box", "rule_id": "r", "at": 0.0}
+EVENT = {"source": "test", "condition": "c", "target": "box", "rule_id": "r", "at": 0.0}
 
 
 def reading(service, fn, *values):
@@ -103,7 +104,8 @@ def opened(root, n, closed_at=None):
     book = healing_of(root).book
     case = book.open(case_of({**EVENT, "target": f"box-{n}"}), 0.0)
     if closed_at is not None:
-        book.close(case, "verified", "", closed_at, 0.0)
+        closed = case.record.becomes(ClosedCase, outcome="verified", closed_at=closed_at)
+        book.close(case, closed, "", 0.0)
 
 
 def test_closed_cases_go_a_page_at_a_time_and_open_ones_are_not_read(service):

@@ -1,5 +1,7 @@
 """Chaos rehearsed: the twelve scenarios pass on a sound pipeline, and a broken one fails them."""
 
+from dataclasses import replace
+
 import pytest
 
 from opsapp.healing.engine import chaos, world
@@ -52,14 +54,14 @@ def always(answer):
 
 
 BROKEN = [
-    ("container_crash_recovery", verification, "verify", always(verification.Verdict("failed", "broken"))),
+    ("container_crash_recovery", verification, "verify", always(verification.Verification("failed", "broken"))),
     ("dependency_cascade_suppression", Graph, "suppressor", always(None)),
     ("site_connectivity_isolation", Graph, "is_external", always(False)),
     ("escalation_chain_walk", planning, "choose", lambda case, rule, world, real=planning.choose: (
-        real({**case, "step": 0}, rule, world))),
+        real(replace(case, step=0), rule, world))),
     ("heal_storm_circuit_breaker", trust, "tripped", always(False)),
     ("stale_metrics_guard", verification, "verify", lambda reading, *, settled_at, deadline, now: (
-        verification.Verdict("verified", "trusts what is old"))),
+        verification.Verification("verified", "trusts what is old"))),
     ("capability_mismatch", planning, "preflight", always(())),
     ("maintenance_window_suppression", windows, "permitted", lambda *_: windows.Permission("", "execute", None, ())),
     ("approval_timeout", planning, "behaviour", always("execute")),

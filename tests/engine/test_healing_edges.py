@@ -47,7 +47,7 @@ def test_one_case_that_cannot_be_worked_does_not_stop_the_others(ward, monkeypat
     correlate = arrivals.correlation.correlate
 
     def poisoned(case, world):
-        if case["target"].startswith("box-2"):
+        if case.target.startswith("box-2"):
             raise RuntimeError("boom")
         return correlate(case, world)
 

@@ -196,7 +196,7 @@ class TestHealing:
         name = self.apply(here)
         here.report(**FAILED).turn().turn(6).pass_time(60, step=10, **FAILED)
         assert [entry["outcome"] for entry in here.ledger] == []
-        cases = here.node.transact(lambda root: [dict(case.fields) for case in healing_of(root).book.cases.values()])
+        cases = here.node.transact(lambda root: [case.plain() for case in healing_of(root).book.cases.values()])
         assert len(cases) == 1
         assert cases[0]["queued"]
 

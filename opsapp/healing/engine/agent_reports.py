@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from opsapp.agents.engine import silences_of, terms_of
@@ -10,6 +11,7 @@ from opsapp.healing.logic.rules import names_of
 from opsapp.healing.resources.cases import case_of
 from opsapp.healing.stages import ending, ledger, reported
 from opsapp.healing.stages.attempt import Tried
+from opsapp.healing.stages.case import About
 from opsapp.wire.actions import ACTIONS
 
 from . import entries, evidence, notifications, suggestions
@@ -45,14 +47,16 @@ def report_local(context: PipelineContext, outcome: Mapping[str, Any]) -> None:
     }
     why = _refusal(context, outcome, own=own, known=known, given=given)
     if why is not None:
-        entries.end_event(context, case_of(event), outcome["rule_id"], "suppressed", why, 1)
+        entries.end_event(context, case_of(event), "suppressed", why, 1)
         return
     record = _record(context, outcome, event, began)
     if record["executed"]:
         suggestions.after_outcome(context.healing, record, context.world.settings, context.now)
     if not outcome.get("escalated"):  # the last step of its case
         if ending.tells(record["outcome"], record["reason"]):
-            notifications.unresolved(context, record, record["outcome"], record["reason"])
+            notifications.unresolved(
+                context, record["rule_id"], About.read(record), record["outcome"], record["reason"]
+            )
         tried = [Tried(ledger.judged(record), None)] if record["executed"] else []
         evidence.count_case(context, tried, record, alone_at=began + outcome["duration_s"])
 
@@ -84,7 +88,7 @@ def _record(
     case_id = outcome.get("case_id") or outcome["outcome_id"]
     entry = context.ledger.begin(
         context.root,
-        {**case_of(event), "id": case_id, "step": outcome["escalation_step"]},
+        replace(case_of(event), id=case_id, step=outcome["escalation_step"]),
         rule_id=outcome["rule_id"],
         now=began,
         trust_level=trust.current_level,

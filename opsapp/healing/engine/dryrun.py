@@ -10,6 +10,7 @@ from opsapp.healing.logic.rules import names_of
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import case_of
 from opsapp.healing.stages import correlation, execution, planning
+from opsapp.healing.stages.case import About, RuleEvent
 from opsapp.healing.stages.world import Reading, World
 from opsapp.lib.problems import Invalid
 from opsapp.tree.root import Root
@@ -30,8 +31,8 @@ def dry_run(root: Root, given: dict[str, Any]) -> dict[str, Any]:
         raise Invalid({"event.rule_id": "there is no such rule"})
     event = _event(given, rule, fleet_access(root).inventory(root), world)
     world.reading = _with(event["metrics"], world)
-    case = {**case_of(event), "id": "0"}
-    received = correlation.receive(event, world, healing_of(root).book.on_target(event["target"]))
+    case = replace(case_of(event), id="0")
+    received = correlation.receive(RuleEvent.read(event), world, healing_of(root).book.on_target(event["target"]))
     correlated = correlation.correlate(case, replace(world, unmeasured=_known, doubtful=_known))
     plan = planning.plan(case, world)
     window = windows.permitted(world.windows, (*names_of(event["target"]), *event["names"]))
@@ -59,7 +60,7 @@ def dry_run(root: Root, given: dict[str, Any]) -> dict[str, Any]:
             "action_params": choice.params,
             "step": choice.step.position,
             "risk": choice.action.risk,
-            "skipped": list(plan.skipped),
+            "skipped": [skipped._asdict() for skipped in plan.skipped],
         },
         "pre_flight": {"passed": plan.passed, "checks": [check._asdict() for check in plan.checks]},
         "rollback_plan": execution.rollback_plan(choice.action if choice else None, None),
@@ -110,8 +111,8 @@ def _with(metrics: dict[str, Any], world: World) -> Any:
     if not metrics:
         return world.reading
 
-    def reading(case: Any) -> Reading:
-        condition = parse(case["condition"])
+    def reading(about: About) -> Reading:
+        condition = parse(about.condition)
         return Reading(None if condition.family else condition.evaluate(metrics), metrics, world.now)
 
     return reading

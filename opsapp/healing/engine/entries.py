@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from opsapp.healing.resources.cases import Case
 from opsapp.healing.stages import ending, ledger
 from opsapp.healing.stages.attempt import Tried
+from opsapp.healing.stages.case import CaseRecord, ClosedCase, PlanningCase
+from opsapp.healing.stages.moves import EndCase, NextStep
 from opsapp.healing.stages.planning import Plan
+from opsapp.healing.stages.timing import settle_of
+from opsapp.healing.stages.world import World
+from opsapp.wire.actions import ACTIONS
 
-from . import evidence, measuring, notifications, suggestions
+from . import evidence, notifications, suggestions
 from .alerts import Past
 from .context import PipelineContext
 
@@ -20,25 +25,21 @@ def level_of(context: PipelineContext, rule_id: str) -> str:
     return trust.current_level if trust else ""
 
 
-def end_event(
-    context: PipelineContext, case: Mapping[str, Any], rule_id: str, outcome: str, reason: str, events: int
-) -> None:
+def end_event(context: PipelineContext, record: CaseRecord, outcome: str, reason: str, events: int) -> None:
     """An event that ends as it arrives, or that its case stood for."""
-    known = {"trust_level": level_of(context, rule_id), "metrics_before": case.get("metrics", {})}
+    rule_id, about = record.rule_id, record.about
+    known = {"trust_level": level_of(context, rule_id), "metrics_before": about.metrics}
     context.ledger.end(
-        context.root, case, rule_id=rule_id, outcome=outcome, reason=reason, now=context.now, events=events, **known
+        context.root, record, rule_id=rule_id, outcome=outcome, reason=reason, now=context.now, events=events, **known
     )
     if ending.tells(outcome, reason):
-        notifications.unresolved(context, {**case, "rule_id": rule_id}, outcome, reason)
+        notifications.unresolved(context, rule_id, about, outcome, reason)
 
 
-def begin_entry(context: PipelineContext, case: Case, plan: Plan | None, **fields: Any) -> int:
-    """The intent, as far as there is a plan."""
-    known: dict[str, Any] = {"metrics_before": case.fields["metrics"], **fields}
-    if plan is not None:
-        known["trust_level"] = plan.trust_level
-    else:
-        known["trust_level"] = level_of(context, case.fields["rule_id"])
+def begin_entry(context: PipelineContext, record: CaseRecord, plan: Plan | None, **fields: Any) -> int:
+    """The intent, as far as there is a plan; its number."""
+    level = level_of(context, record.rule_id) if plan is None else plan.trust_level
+    known: dict[str, Any] = {"metrics_before": record.about.metrics, "trust_level": level, **fields}
     if plan is not None and plan.choice is not None:
         choice = plan.choice
         known.update(
@@ -47,57 +48,65 @@ def begin_entry(context: PipelineContext, case: Case, plan: Plan | None, **field
             risk=choice.action.risk,
             escalation_step=choice.step.position,
         )
-        case.set(step=choice.step.position)
-    entry = context.ledger.begin(context.root, case.plain(), rule_id=case.fields["rule_id"], now=context.now, **known)
-    case.set(entry_id=entry["id"])
-    return entry["id"]
+    return context.ledger.begin(context.root, record, rule_id=record.rule_id, now=context.now, **known)["id"]
 
 
-def end_now(context: PipelineContext, case: Case, outcome: str, reason: str, plan: Plan | None = None) -> None:
-    """The case ends without an effect."""
-    if case.fields["entry_id"] is None:
-        begin_entry(context, case, plan)
-    finish_step(context, case, outcome, reason)
-
-
-def finish_step(
-    context: PipelineContext, case: Case, outcome: str, reason: str, *, on: bool = False, **fields: Any
-) -> None:
-    """The present entry becomes final. `on`: the chain goes on, else the case closes and stands for its events."""
-    events = 0 if on else case.fields["events"].get(case.fields["rule_id"], 0)
-    record = context.ledger.finish(
-        context.root, case.fields["entry_id"], outcome=outcome, reason=reason, now=context.now, events=events, **fields
+def finish(context: PipelineContext, ended: NextStep | EndCase) -> tuple[CaseRecord, Any]:
+    """The present entry becomes final: the case after that, and the entry. What ends its case stands for its events."""
+    record, outcome, reason = ended.case, ended.outcome, ended.reason
+    events = record.events.get(record.rule_id, 0) if isinstance(ended, EndCase) else 0
+    entry_id = record.entry_id or begin_entry(context, record, ended.plan)
+    entry = context.ledger.finish(
+        context.root, entry_id, outcome=outcome, reason=reason, now=context.now, events=events, **(ended.entry or {})
     )
-    case.why(f"step {case.fields['step']}: {outcome}" + (f", {reason}" if reason else ""))
-    case.set(entry_id=None, approval_id=None)
-    if record["executed"]:
-        step = (ledger.judged(record), case.fields.get("definition"))
-        case.set(tried=(*case.fields.get("tried", ()), step))
-        suggestions.after_outcome(context.healing, record, context.world.settings, context.now)
-    if not on:
-        evidence.count_case(context, [Tried(*step) for step in case.fields.get("tried", ())], record)
-        if ending.tells(outcome, reason) and not case.fields.get("manual"):
-            notifications.unresolved(context, case.fields, outcome, reason)
-        _close(context, case, outcome, reason)
+    record = record.saying(f"step {record.step}: {outcome}" + (f", {reason}" if reason else ""))
+    record = replace(record, entry_id=None, approval_id=None)
+    if entry["executed"]:
+        definition = None if record.heal is None else record.heal.definition
+        record = replace(record, tried=(*record.tried, Tried(ledger.judged(entry), definition)))
+        suggestions.after_outcome(context.healing, entry, context.world.settings, context.now)
+    return record, entry
 
 
-def _end_others(context: PipelineContext, case: Case) -> list[str]:
+def next_step(context: PipelineContext, ended: NextStep) -> PlanningCase:
+    record, _ = finish(context, ended)
+    return record.becomes(PlanningCase, step=record.step + 1)
+
+
+def end_case(context: PipelineContext, case: Case, ended: EndCase) -> None:
+    """The last entry becomes final, the case counts for its rule's trust, people are told, and it is closed."""
+    record, entry = finish(context, ended)
+    outcome, reason = ended.outcome, ended.reason
+    evidence.count_case(context, record.tried, entry)
+    if ending.tells(outcome, reason) and not record.manual:
+        notifications.unresolved(context, record.rule_id, record.about, outcome, reason)
+    end_others(context, record)
+    unsure_until = _unsure_until(record, outcome, context.world)
+    closed = record.becomes(ClosedCase, outcome=outcome, closed_at=context.now)
+    context.book.close(case, closed, reason, unsure_until)
+    if outcome == "verified":  # that was a heal, which tells what came of it itself
+        context.book.forget_told(record.rule_id, record.target)
+    elif context.world.reading(record.about).verdict is False:
+        notifications.over(context, record.rule_id, record.about.condition, record.target)
+    for rule_id in record.events:
+        past = Past(record.opened_at, outcome, reason, False, unsure_until)
+        context.pasts[rule_id, record.target] = past
+
+
+def end_others(context: PipelineContext, record: CaseRecord) -> list[str]:
     """The events of other rules, for which the case stood, have their outcome; these rules."""
-    others = [rule_id for rule_id in case.fields["events"] if rule_id != case.fields["rule_id"]]
-    reason = f"case {case.fields['id']} of {case.fields['rule_id']}"
+    others = [rule_id for rule_id in record.events if rule_id != record.rule_id]
     for rule_id in others:
-        about = {**case.plain(), **case.fields["abouts"][rule_id]}
-        end_event(context, about, rule_id, "absorbed", reason, case.fields["events"][rule_id])
+        other = replace(record, rule_id=rule_id, about=record.abouts[rule_id])
+        end_event(context, other, "absorbed", f"case {record.id} of {record.rule_id}", record.events[rule_id])
     return others
 
 
-def release_others(context: PipelineContext, case: Case) -> None:
+def release_others(context: PipelineContext, record: CaseRecord) -> None:
     """From here on the case waits for people, and other rules need not: what they find fires again after their
     cooldown."""
-    for rule_id in _end_others(context, case):
-        forget(context, rule_id, case.fields["target"], "absorbed", f"case {case.fields['id']}")
-    leader = case.fields["rule_id"]
-    case.set(events={leader: case.fields["events"][leader]})
+    for rule_id in end_others(context, record):
+        forget(context, rule_id, record.target, "absorbed", f"case {record.id}")
 
 
 def forget(context: PipelineContext, rule_id: str, target: str, outcome: str, reason: str) -> None:
@@ -105,22 +114,10 @@ def forget(context: PipelineContext, rule_id: str, target: str, outcome: str, re
     context.book.last_of[rule_id, target] = (context.now, outcome, reason)
 
 
-def _close(context: PipelineContext, case: Case, outcome: str, reason: str) -> None:
-    _end_others(context, case)
-    unsure_until = _unsure_until(context, case, outcome)
-    context.book.close(case, outcome, reason, context.now, unsure_until)
-    if outcome == "verified":  # that was a heal, which tells what came of it itself
-        context.book.forget_told(case.fields["rule_id"], case.fields["target"])
-    elif context.world.reading(case.fields).verdict is False:
-        notifications.over(context, case.fields)
-    for rule_id in case.fields["events"]:
-        past = Past(case.fields["opened_at"], outcome, reason, False, unsure_until)
-        context.pasts[rule_id, case.fields["target"]] = past
-
-
-def _unsure_until(context: PipelineContext, case: Case, outcome: str) -> float:
+def _unsure_until(record: CaseRecord, outcome: str, world: World) -> float:
     """What was measured before that is no reason to act again. A report that an agent began before its heal was
     measured may arrive after the verdict, and says what was."""
     if outcome == "lost":
-        return context.now + (measuring.settle_of(context, case) if case.fields.get("action") else 0.0)
-    return context.now if outcome == "verified" and str(case.fields.get("subject", "")).startswith("agent:") else 0.0
+        settles = 0.0 if record.heal is None else settle_of(record.rule_id, ACTIONS[record.heal.action], world)
+        return world.now + settles
+    return world.now if outcome == "verified" and str(record.about.subject or "").startswith("agent:") else 0.0

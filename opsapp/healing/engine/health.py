@@ -27,7 +27,7 @@ def health_of(root: Root) -> dict[str, Any]:
     now = node.clock.now()
     components = [worker for worker in node.supervisor.status() if worker["name"].startswith("healing-")]
     paused, sick = _paused(root, healing, now), _sick(root, healing, components, now)
-    states = [case.fields["state"] for case in healing.book.all_open()]
+    states = [case.record.state for case in healing.book.all_open()]
     return {
         "status": "Paused" if paused else "Degraded" if sick else "Active",
         "reasons": paused + sick,

@@ -17,6 +17,7 @@ from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import Case, case_of
 from opsapp.healing.resources.rules import TRUST, IRuleReader
 from opsapp.healing.stages import trust as governor
+from opsapp.healing.stages.moves import EndCase
 from opsapp.healing.stages.world import World
 from opsapp.lib.problems import Problem
 from opsapp.runtime import leases
@@ -24,7 +25,7 @@ from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
 
-from . import arrivals, cases, commands, entries, offline_policies, suggestions, world
+from . import arrivals, commands, entries, offline_policies, steps, suggestions, world
 from .agent_reports import report_local
 from .alerts import OVER, Alerts, Past, compile_rules
 from .context import PipelineContext, Worked
@@ -226,8 +227,8 @@ def snapshot(root: Root, with_pasts: bool, known: tuple[Any, ...] = ()) -> dict[
 
 def _pasts(book: Any) -> dict[tuple[str, str], Past]:
     pasts = {key: _past(*known) for key, known in book.last_of.items()}
-    for case in [one.fields for one in book.all_open()]:
-        pasts.update({(rule_id, case["target"]): Past(case["opened_at"], "", "", True) for rule_id in case["events"]})
+    for record in [case.record for case in book.all_open()]:
+        pasts.update({(rule_id, record.target): Past(record.opened_at, "", "", True) for rule_id in record.events})
     for event in book.events():  # committed by a process that is gone, and not received yet: it has fired
         pasts[event["rule_id"], event["target"]] = Past(event["at"], "", "", True)
     return pasts
@@ -248,9 +249,9 @@ def anything(root: Root, now: float) -> bool:
 
 def answered(root: Root) -> list[Case]:
     """Cases whose command has come to an end, before their next look is due."""
-    book, reach = healing_of(root).book, fleet_access(root)
+    book, fleet = healing_of(root).book, fleet_access(root)
     waiting = [book.cases[case_id] for case_id in book.acting]
-    return [case for case in waiting if commands.answer(root, reach, case.fields) is not None]
+    return [case for case in waiting if commands.answer(root, fleet, case.record) is not None]
 
 
 def work(
@@ -274,8 +275,8 @@ def work(
         context.book.ready(now, CASES_AT_ONCE) if only is None else [context.book.cases[case_id] for case_id in only]
     )
     for case in ready:
-        if case.fields["due"] <= now:
-            cases.advance(context, case)
+        if case.record.due <= now:
+            steps.advance(context, case)
     return Worked(len(received) + len(ready), context.pasts, context.rechecks, context.above)
 
 
@@ -288,7 +289,7 @@ def due_now(root: Root, now: float) -> tuple[int, tuple[str, ...]]:
     """How many events wait, and which cases are due."""
     book = healing_of(root).book
     waiting = sum(len(tree) for tree in book.inbox.values())
-    return waiting, tuple(case.fields["id"] for case in [*book.ready(now, CASES_AT_ONCE), *answered(root)])
+    return waiting, tuple(case.record.id for case in [*book.ready(now, CASES_AT_ONCE), *answered(root)])
 
 
 def drop_event(root: Root, now: float, inventory: Inventory, failing: Mapping[str, Any], why: str) -> None:
@@ -298,7 +299,7 @@ def drop_event(root: Root, now: float, inventory: Inventory, failing: Mapping[st
         if event.get("kind") == "rollback":
             context.healing.answers[event["request"]] = None
         elif event.get("kind") != OVER:
-            entries.end_event(context, case_of(event), event["rule_id"], "suppressed", why, 1)
+            entries.end_event(context, case_of(event), "suppressed", why, 1)
 
 
 def drop_case(root: Root, now: float, inventory: Inventory, failing: Mapping[str, Any], case_id: str, why: str) -> None:
@@ -306,10 +307,10 @@ def drop_case(root: Root, now: float, inventory: Inventory, failing: Mapping[str
     context = _context(root, now, inventory, failing)
     case = context.book.cases[case_id]
     context.book.acting.discard(case_id)
-    if case.fields["state"] == "closed":
-        context.book.rest(case)
+    if case.record.state == "closed":
+        context.book.rest(case, case.record)
         return
-    entries.end_now(context, case, "lost", why)
+    entries.end_case(context, case, EndCase(case.record, "lost", why))
 
 
 def govern(root: Root, now: float) -> None:

@@ -20,6 +20,7 @@ from opsapp.healing.logic.levels import lowest
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import case_of
 from opsapp.healing.stages import correlation, planning
+from opsapp.healing.stages.case import RuleEvent
 from opsapp.healing.stages.trust import Trust
 from opsapp.healing.stages.world import Reading, World
 from opsapp.lib.durations import seconds
@@ -216,12 +217,12 @@ def _led_to(
         trust={entry["rule_id"]: _trust(world.trust[entry["rule_id"]], entry, rule)},
         reading=lambda _: Reading(verdict, dict(entry["metrics_before"]), float(entry["created_at"])),
     )
-    received = correlation.receive(event, then, ())
+    received = correlation.receive(RuleEvent.read(event), then, ())
     if received.kind == "end":
         return WOULD.get(str(received.outcome), "nothing"), None
     if verdict is not True:  # it would not have fired
         return "nothing", None
-    case = {**case_of(event), "id": "0"}
+    case = replace(case_of(event), id="0")
     correlated = correlation.correlate(case, then)
     if correlated.kind != "plan":
         return WOULD.get(str(correlated.outcome), "nothing"), None

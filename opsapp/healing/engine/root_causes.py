@@ -60,9 +60,8 @@ def causes(root: Root, failures: Collection[Failure], now: float) -> dict[Failur
 def _cause(failure: Failure, seen: World, inventory: Inventory) -> tuple[RootCause, tuple[str, ...]]:
     """The cause, and what has to be measured before it is known."""
     member = inventory.named(failure.target)
-    about = {"target": inventory.in_graph(failure.target), "subject": member and member.subject}
     since = seen.now if failure.since is None else failure.since
-    above = correlation.look_above(about, since, seen)
+    above = correlation.look_above(inventory.in_graph(failure.target), member and member.subject, since, seen)
     name = None if above.cause is None else above.cause.name
     if failure.since is None:
         return RootCause(name), ()

@@ -1,285 +1,230 @@
-"""Stages 3 and 4 at work: snapshot, action, settle, measure, verify, roll back; one small step per transaction.
+"""A case takes a step: the stages say what follows, and it is applied, in one transaction.
 
-`phase` says which command's answer an executing case waits for. Every command is at most once: its record is committed
-with the step that wants it, and a restart finds the case waiting for the same command.
+Nothing is decided here. What follows has to be in the table of moves (`stages.moves`), else the transaction fails and
+the pipeline ends the case. Nothing here waits or talks to anybody: what others shall do is written as a record.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from functools import singledispatch
 
-from opsapp.healing.logic.rules import steps
-from opsapp.healing.resources.cases import Case, case_of
-from opsapp.healing.stages import execution, ledger, verification
-from opsapp.healing.stages.planning import Plan
+from opsapp.healing.resources.cases import Case
+from opsapp.healing.stages import execution, ledger, moves
+from opsapp.healing.stages.case import (
+    About,
+    ActingCase,
+    AwaitingCase,
+    CaseRecord,
+    ClosedCase,
+    CommandedCase,
+    CorrelatingCase,
+    Heal,
+    PlanningCase,
+    RollingBackCase,
+    SnapshotCase,
+)
+from opsapp.healing.stages.moves import (
+    AskApproval,
+    BeginHeal,
+    EndCase,
+    FinishLate,
+    Measure,
+    Next,
+    NextStep,
+    PlanNow,
+    Recall,
+    SendCommand,
+    Wait,
+)
+from opsapp.healing.stages.stepping import Facts, following
+from opsapp.healing.stages.timing import POLL_S
+from opsapp.healing.stages.turns import Neighbours
 from opsapp.healing.stages.world import SERVER
 from opsapp.lib.problems import Conflict, Invalid, NotFound
-from opsapp.wire.actions import ACTIONS, Action
 
-from . import commands, entries, guards, line, measuring
+from . import approvals, commands, entries, notifications
 from .context import PipelineContext
-
-POLL_S = 0.5  # how often an unanswered command is looked at, beside the wake-up by its result
-ASK_AGAIN_S = 10.0  # a measurement that was asked for and does not come is asked for again
-UNHEARD = ("lost", "expired", "cancelled")
-
-
-def begin(context: PipelineContext, case: Case, plan: Plan, entry_id: int) -> None:
-    """The intent is written: ask the host for a snapshot."""
-    assert plan.choice is not None
-    assert plan.host is not None
-    choice, site = plan.choice, context.world.graph.site(case.fields["target"])
-    case.set(
-        state="executing",
-        host=plan.host.agent_id,
-        action=choice.action.name,
-        params=choice.params,
-        began_at=context.now,
-        heal_id=f"{case.fields['id']}.{choice.step.position}",
-        definition=context.world.trust[case.fields["rule_id"]].definition,
-        snapshot=None,
-    )
-    line.take(context, case, plan.host.agent_id)
-    context.healing.begin(
-        context.now, at=context.now, rule_id=case.fields["rule_id"], site=site, target=case.fields["target"]
-    )
-    if plan.host.agent_id == SERVER:  # nothing there can be looked at beforehand
-        context.ledger.update(context.root, entry_id, executed=True)
-        _command(context, case, "execute", params=choice.params)
-        return
-    context.ledger.update(context.root, entry_id, snapshot_id=case.fields["heal_id"])
-    _command(context, case, "snapshot", params=choice.params)
 
 
 def advance(context: PipelineContext, case: Case) -> None:
-    state = case.fields["state"]
-    if state == "settling":
-        _measure(context, case)
-    elif state == "verifying" and case.fields["phase"] != "confirm":
-        _verify(context, case)
+    """What follows; and what follows that, as long as it happens in the same transaction."""
+    then: Next | None = _following(context, case.record)
+    while then is not None:
+        then = apply(context, case, then)
+
+
+def _following(context: PipelineContext, record: CaseRecord) -> Next:
+    return following(record, context.world, _facts(context, record))
+
+
+def _facts(context: PipelineContext, record: CaseRecord) -> Facts:
+    """What the stages have to know of this case, read from the store."""
+    facts = Facts(context.token)
+    if isinstance(record, CommandedCase):
+        return facts._replace(answer=commands.answer(context.root, context.fleet, record))
+    if isinstance(record, PlanningCase | AwaitingCase):
+        facts = facts._replace(near=Neighbours(context.book.others_act(record), context.book.holder))
+    if isinstance(record, AwaitingCase):
+        request = approvals.request_of(approvals.approval_of(context.root, record))
+        return facts._replace(request=request, hashed=approvals.hashed(record, context.world, context.root))
+    return facts
+
+
+def apply(context: PipelineContext, case: Case, then: Next) -> Next | None:
+    """Write what the stages have decided; what follows at once, if anything does."""
+    before = case.record
+    if isinstance(then, Recall):
+        assert isinstance(before, CommandedCase)
+        recalled = context.fleet.recall(context.root, before.heal.host, before.command_id)
+        then = then.end if recalled else then.wait
+    moves.check(before.place, then)
+    waits_on = isinstance(then, Wait) and then.case.place == before.place
+    if isinstance(before, CommandedCase) and not waits_on:  # it waits for that answer no longer
+        context.book.acting.discard(before.id)
+        commands.taken(context.healing, before)
+    if isinstance(before, CorrelatingCase):
+        context.book.hold_back(then.case)
+    return _apply(then, context, case)
+
+
+@singledispatch
+def _apply(then: Next, context: PipelineContext, case: Case) -> Next | None:
+    raise TypeError(f"what a stage may answer: not {then!r}")
+
+
+@_apply.register
+def _wait(then: Wait, context: PipelineContext, case: Case) -> None:
+    _learn(context, then.case, then.entry)
+    context.measure_above(then.ask)
+    context.book.keep(case, then.case, then.due)
+
+
+@_apply.register
+def _measure(then: Measure, context: PipelineContext, case: Case) -> None:
+    _learn(context, then.case, then.entry)
+    record = commands.measure(context, then.case, then.heal_id, then.patience)
+    context.book.keep(case, record, then.due)
+
+
+@_apply.register
+def _plan_now(then: PlanNow, context: PipelineContext, case: Case) -> Next:
+    case.record = then.case
+    return _following(context, case.record)
+
+
+@_apply.register
+def _ask_approval(then: AskApproval, context: PipelineContext, case: Case) -> None:
+    record = then.case
+    entry_id = entries.begin_entry(context, record, then.plan, state="awaiting_approval", outcome="awaiting_approval")
+    approval = approvals.ask(context, then, entry_id)
+    name = approval.__name__
+    context.ledger.update(context.root, entry_id, approval_id=name)
+    notifications.asked(context, record, then.plan, name)
+    entries.release_others(context, record)
+    alone = {record.rule_id: record.events[record.rule_id]}
+    record = replace(record, entry_id=entry_id, approval_id=name, events=alone).saying(f"approval {name} requested")
+    context.book.wait_for(record.id, name)
+    context.book.keep(case, record, then.due)
+
+
+@_apply.register
+def _begin(then: BeginHeal, context: PipelineContext, case: Case) -> Next | None:
+    record = then.case
+    if then.tells:
+        notifications.acts(context, record, then.plan)
+    if record.entry_id is None:
+        entry_id = entries.begin_entry(context, record, then.plan, state="executing")
     else:
-        _look_at_answer(context, case)
+        entry_id = record.entry_id
+        context.ledger.update(context.root, entry_id, state="executing", outcome=None)
+    context.book.line[record.heal.host] = record.id
+    site = context.world.graph.site(record.target)
+    context.healing.begin(context.now, at=context.now, rule_id=record.rule_id, site=site, target=record.target)
+    if record.heal.host == SERVER:
+        context.ledger.update(context.root, entry_id, executed=True)
+    else:
+        context.ledger.update(context.root, entry_id, snapshot_id=record.heal.heal_id)
+    return _send(context, case, replace(record, entry_id=entry_id))
 
 
-def _command(context: PipelineContext, case: Case, phase: str, **params: Any) -> None:
-    """Queue one phase of the heal on the host, with the lease's token."""
-    fields = case.fields
+@_apply.register
+def _send_command(then: SendCommand, context: PipelineContext, case: Case) -> Next | None:
+    record = then.case
+    _learn(context, record, then.entry)
+    if isinstance(record, ActingCase) and record.heal.snapshot is not None:
+        context.healing.snapshots[record.entry_id] = {
+            "snapshot": record.heal.snapshot,
+            "agent_id": record.heal.host,
+            "heal_id": record.heal.heal_id,
+        }
+    return _send(context, case, record, then.arm_s)
+
+
+def _send(context: PipelineContext, case: Case, record: CommandedCase, arm_s: float | None = None) -> Next | None:
+    """Queue one phase of the heal on the host, with the lease's token; or what follows when that is refused."""
+    case.record = record
     try:
-        command_id = commands.ask(context, fields, phase, params)
+        command_id = commands.ask(context, record, arm_s)
     except (NotFound, Invalid, Conflict) as refusal:  # before anything was written
-        said = f"{phase} not possible: {refusal}"
-        if fields.get("manual"):  # nothing follows what a person asked for
-            entries.finish_step(context, case, "failed", said)
-            return
-        known = fields.get("verdict") if phase == "rollback" else None
-        _end_step(context, case, known or "failed", said)
-        return
-    case.set(phase=phase, command_id=command_id, sent_at=context.now)
-    case.why(f"{phase} of {fields['action']} sent to {fields['host']}: command {command_id}")
-    context.book.acting.insert(fields["id"])
-    context.book.schedule(case, context.now + POLL_S)
+        return execution.refused(record, str(refusal), context.world)
+    said = f"{record.phase} of {record.heal.action} sent to {record.heal.host}: command {command_id}"
+    context.book.acting.insert(record.id)
+    sent = replace(record, command_id=command_id, sent_at=context.now).saying(said)
+    context.book.keep(case, sent, context.now + POLL_S)
+    return None
 
 
-def _look_at_answer(context: PipelineContext, case: Case) -> None:
-    fields = case.fields
-    answer = commands.answer(context.root, context.fleet, fields) or commands.overdue(context, fields)
-    if answer is None:
-        if not guards.recall(context, case):
-            context.book.schedule(case, context.now + POLL_S)
-        return
-    commands.read(context.healing, fields)
-    context.book.acting.remove(fields["id"])
-    if fields["phase"] == "snapshot":
-        _after_snapshot(context, case, answer)
-    elif fields["phase"] == "execute":
-        _after_action(context, case, answer)
-    elif fields["phase"] == "confirm":
-        _after_confirmation(context, case, answer)
-    else:
-        _after_rollback(context, case, answer)
+@_apply.register
+def _next_step(then: NextStep, context: PipelineContext, case: Case) -> Next:
+    case.record = entries.next_step(context, then)
+    return _following(context, case.record)
 
 
-def _after_snapshot(context: PipelineContext, case: Case, answer: dict[str, Any]) -> None:
-    action = _action(case)
-    following, snapshot = execution.after_snapshot(answer, action)
-    if following.reason:
-        case.why(following.reason)
-    if following.kind == "end":
-        _end_step(context, case, following.outcome or "failed", following.reason)
-        return
-    lost = guards.act_lost(context, case)
-    if lost is not None:  # since the snapshot was asked for; nothing has been done yet
-        guards.end(context, case, lost)
-        return
-    case.set(snapshot=snapshot)
-    if snapshot is not None:
-        context.healing.snapshots[case.fields["entry_id"]] = {
-            "snapshot": snapshot,
-            "agent_id": case.fields["host"],
-            "heal_id": case.fields["heal_id"],
-        }
-    context.ledger.update(context.root, case.fields["entry_id"], executed=True)
-    # What can cut the host off is undone by its agent, unless it is told in time that it was verified: after settling,
-    # verifying, and as long as a confirmation may take to reach a host that only polls.
-    confirmed = context.world.settings.confirm_s
-    arm = (
-        {"arm_s": measuring.settle_of(context, case) + measuring.patience_of(context, case) + confirmed}
-        if action.armed_s
-        else {}
-    )
-    _command(context, case, "execute", params=case.fields["params"], **arm)
+@_apply.register
+def _end_case(then: EndCase, context: PipelineContext, case: Case) -> None:
+    record = then.case
+    if isinstance(record, AwaitingCase):
+        approvals.withdraw(context, record, then.reason)
+    if isinstance(record, SnapshotCase | ActingCase) and then.entry == {"executed": False}:
+        context.healing.snapshots.pop(record.entry_id, None)
+    if then.notifies:
+        notifications.notified(context, record, then.reason)
+    if then.plan is not None and then.plan.brake is not None:
+        notifications.braked(context, then.plan.brake)
+    entries.end_case(context, case, then)
 
 
-def _after_action(context: PipelineContext, case: Case, answer: dict[str, Any]) -> None:
-    following = execution.after_action(answer)
-    if following.kind == "end":
-        _action_ended(context, case, answer, following)
-        return
-    context.ledger.update(context.root, case.fields["entry_id"], state="settling", action_success=1)
-    armed = bool((answer.get("data") or {}).get("armed_s"))
-    case.set(state="settling", phase=None, command_id=None, armed=armed, acted_at=context.now)
-    context.book.schedule(case, context.now + measuring.settle_of(context, case))
+@_apply.register
+def _finish_late(then: FinishLate, context: PipelineContext, case: Case) -> None:
+    closed = then.case
+    assert isinstance(closed, ClosedCase)
+    for entry_id in closed.late.values():
+        context.ledger.finish(context.root, entry_id, outcome="absorbed", reason=then.reason, now=context.now)
+    context.book.rest(case, replace(closed, late={}))
 
 
-def _action_ended(context: PipelineContext, case: Case, answer: dict[str, Any], following: execution.Next) -> None:
-    """The action failed, or nobody can tell. One that could cut its host off is undone there in both cases."""
-    outcome, undone = following.outcome or "failed", (answer.get("data") or {}).get("undone")
-    if outcome == "lost" and _action(case).armed_s and case.fields["snapshot"] is not None:
-        _take_back(context, case, "lost", following.reason)
-    elif undone is None:
-        _end_step(context, case, outcome, following.reason, executed=execution.was_tried(answer))
-    elif undone:
-        _end_step(context, case, "rolled_back", f"{following.reason}; undone", rollback_status="rolled_back")
-    else:
-        _end_step(context, case, outcome, f"{following.reason}; not undone yet", rollback_status="failed")
+def _learn(context: PipelineContext, record: CaseRecord, entry: moves.EntryFields | None) -> None:
+    if entry is not None:
+        context.ledger.update(context.root, record.entry_id, **entry)
 
 
-def _measure(context: PipelineContext, case: Case) -> None:
-    """Settled: have the right thing measured afresh."""
-    patience = measuring.patience_of(context, case)
-    context.ledger.update(context.root, case.fields["entry_id"], state="verifying")
-    case.set(state="verifying", settled_at=context.now, deadline=context.now + patience)
-    _ask_for_measurement(context, case, patience)
-
-
-def _ask_for_measurement(context: PipelineContext, case: Case, patience: float) -> None:
-    case.set(asked_at=context.now, asked_under=context.token)
-    measuring.measure_subject(context, case, case.fields["heal_id"], patience)
-    context.book.schedule(case, context.now + POLL_S)
-
-
-def _verify(context: PipelineContext, case: Case) -> None:
-    if (
-        case.fields["asked_under"] != context.token
-    ):  # asked by a process that is gone: nobody was there to hear the answer
-        patience = measuring.patience_of(context, case)
-        case.set(deadline=context.now + patience)
-        _ask_for_measurement(context, case, patience)
-        return
-    fields = case.fields
-    reading = context.world.reading(fields)
-    found = verification.verify(reading, settled_at=fields["settled_at"], deadline=fields["deadline"], now=context.now)
-    if found.outcome is None:
-        if context.now - fields["asked_at"] >= ASK_AGAIN_S:
-            _ask_for_measurement(context, case, fields["deadline"] - context.now)
-        context.book.schedule(case, context.now + POLL_S)
-        return
-    context.ledger.update(context.root, fields["entry_id"], metrics_after=reading.metrics)
-    then = verification.afterwards(found.outcome, _action(case), fields["snapshot"])
-    if then == "rollback":
-        _take_back(context, case, found.outcome, found.reason)
-    elif found.outcome == "verified" and fields.get("armed"):
-        case.why("verified; confirming what the agent would undo")
-        _command(context, case, "confirm", params=fields["params"])
-    else:
-        _end_step(context, case, found.outcome, found.reason)
-
-
-def _take_back(context: PipelineContext, case: Case, verdict: str, reason: str) -> None:
-    """Back to the snapshot. `verdict` is what is known of the action by then: failed, inconclusive or lost."""
-    fields = case.fields
-    case.set(state="executing", verdict=verdict, doubt=reason)
-    case.why(f"{verdict}, {reason}; rolling back")
-    _command(context, case, "rollback", params=fields["params"], snapshot=fields["snapshot"])
-
-
-def _after_confirmation(context: PipelineContext, case: Case, answer: dict[str, Any]) -> None:
-    """What is not confirmed, the agent undoes: then it is not healed, whatever was measured."""
-    data = answer.get("data") or {}
-    if answer["status"] == "done" and data.get("kept", True):
-        _end_step(context, case, "verified", "the condition is known false, and confirmed")
-        return
-    if answer["status"] in UNHEARD and not case.fields.get("asked_twice"):
-        case.set(asked_twice=True)  # the agent knows which of the two it was, whoever was killed in between
-        _command(context, case, "confirm", params=case.fields["params"])
-        return
-    said = answer.get("reason") or answer["status"]
-    undone = data.get("kept") is False
-    outcome, status = ("rolled_back", "rolled_back") if undone else ("inconclusive", None)
-    _end_step(context, case, outcome, f"not confirmed: {said}", rollback_status=status)
-
-
-def _after_rollback(context: PipelineContext, case: Case, answer: dict[str, Any]) -> None:
-    """The host has looked at what it restored. A rollback that failed is said, and the step stays a failure."""
-    restored = answer["status"] == "done" and bool((answer.get("data") or {}).get("restored"))
-    if case.fields.get("manual"):
-        reason = "restored" if restored else f"not restored: {answer.get('reason') or answer['status']}"
-        entries.finish_step(
-            context, case, "rolled_back" if restored else "failed", reason, action_success=int(restored)
-        )
-        return
-    verdict = case.fields.get("verdict") or "failed"  # a case that an older version left here had failed
-    known = {} if verdict == "failed" else {"verdict": verdict}
-    before = "verification failed" if verdict == "failed" else str(case.fields["doubt"])
-    if restored:
-        _end_step(context, case, "rolled_back", f"{before}; restored", rollback_status="rolled_back", **known)
-    else:
-        said = answer.get("reason") or answer["status"]
-        _end_step(context, case, verdict, f"{before}; rollback failed: {said}", rollback_status="failed")
-
-
-def _end_step(context: PipelineContext, case: Case, outcome: str, reason: str, **fields: Any) -> None:
-    """A step's end. What did not resolve it escalates to the next step; what nobody can tell about is left alone."""
-    duration = round(context.now - case.fields["began_at"], 3)
-    chain = steps(context.world.rules.get(case.fields["rule_id"], {}))
-    following = case.fields["step"] + 1
-    on = outcome not in ("verified", "lost") and following < len(chain)
-    entries.finish_step(context, case, outcome, reason, on=on, duration_s=duration, **fields)
-    if on:
-        case.set(
-            armed=False, state="planning", step=following, phase=None, command_id=None, snapshot=None, verdict=None,
-            asked_twice=False,
-        )  # fmt: skip
-
-
-def _action(case: Case) -> Action:
-    return ACTIONS[case.fields["action"]]
-
-
-def begin_manual_rollback(context: PipelineContext, event: dict[str, Any]) -> None:
+def begin_manual_rollback(context: PipelineContext, ledger_id: int, request: str) -> None:
     """An admin wants an entry undone: a case of its own, with an entry of its own that names the other."""
-    entry, kept = context.ledger.record(event["ledger_id"]), context.healing.snapshots.get(event["ledger_id"])
-    if entry is None or kept is None or not context.ledger.can_roll_back(entry["id"]):
-        context.healing.answers[event["request"]] = None
+    entry, kept = context.ledger.record(ledger_id), context.healing.snapshots.get(ledger_id)
+    if entry is None or kept is None or not context.ledger.can_roll_back(ledger_id):
+        context.healing.answers[request] = None
         return
-    fields = case_of(
-        {
-            "source": "manual",
-            "rule_id": entry["rule_id"],
-            "condition": entry["condition"],
-            "target": entry["target"],
-            "severity": "info",
-            "metrics": {},
-            "agent_id": kept["agent_id"],
-            "subject": None,
-            "names": (),
-            "at": context.now,
-        }
+    about = About("manual", entry["condition"], entry["target"], agent_id=kept["agent_id"])
+    heal = Heal(kept["agent_id"], entry["action_type"], kept["heal_id"], context.now, snapshot=kept["snapshot"])
+    wanted = RollingBackCase(
+        about=about, rule_id=entry["rule_id"], events={}, abouts={}, opened_at=context.now, heal=heal, manual=True
     )
-    case = context.book.open({**fields, "events": {}, "abouts": {}, "manual": True}, context.now)
+    moves.check(moves.NEW, SendCommand(wanted))
+    case = context.book.open(wanted, context.now)
     record = context.ledger.begin(
         context.root,
-        case.plain(),
+        case.record,
         rule_id=entry["rule_id"],
         now=context.now,
         action_type="rollback",
@@ -290,13 +235,9 @@ def begin_manual_rollback(context: PipelineContext, event: dict[str, Any]) -> No
         snapshot_id=kept["heal_id"],
         risk=entry["risk"],
     )
-    context.healing.answers[event["request"]] = record["id"]
-    case.set(
-        state="executing",
-        entry_id=record["id"],
-        host=kept["agent_id"],
-        action=entry["action_type"],
-        heal_id=kept["heal_id"],
-        began_at=context.now,
-    )
-    _command(context, case, "rollback", params={}, snapshot=kept["snapshot"])
+    context.healing.answers[request] = record["id"]
+    opened = case.record
+    assert isinstance(opened, RollingBackCase)
+    then = _send(context, case, replace(opened, entry_id=record["id"]))
+    while then is not None:
+        then = apply(context, case, then)

@@ -24,6 +24,6 @@ def ended(root: Root, now: float) -> None:
     """An `IWindowEnded`: what was queued is looked at again, spread over time; another window may hold it still."""
     book, settings = healing_of(root).book, node_of(root).config[HealingSettings]
     for case in book.all_open():
-        if case.fields["queued"]:
-            book.schedule(case, now + spread(case.fields["id"], settings.queue_spread_s))
+        if case.record.queued:
+            book.schedule(case, now + spread(case.record.id, settings.queue_spread_s))
     wake_after_commit(root, "healing")

@@ -14,6 +14,7 @@ from opsapp.healing.logic.brake import Load
 from opsapp.healing.logic.windows import ActiveWindow
 from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.resources.rules import TRUST
+from opsapp.healing.stages.case import About, ClosedCase
 from opsapp.healing.stages.world import SERVER, Host, Reading, World
 from opsapp.monitoring.resources import incidents_of
 from opsapp.runtime.config import Configuration
@@ -68,7 +69,7 @@ def build(root: Root, now: float, inventory: Inventory, failing: Mapping[str, An
         doubtful=lambda target: _doubtful(node, inventory.monitors.get(target)),
         unmeasured=_nothing if knowledge is None else knowledge.unmeasured,
         well=_nothing if knowledge is None else knowledge.well,
-        known=lambda case: not case.get("subject") or fleet_access(root).knows(root, case["subject"]),
+        known=lambda about: not about.subject or fleet_access(root).knows(root, about.subject),
     )
 
 
@@ -81,8 +82,9 @@ def _well_since(root: Root, target: str, subject: str | None) -> float | None:
     """When the last case of a target ended verified, or the last incident of its monitor was over: the later one."""
     book, incidents, found = healing_of(root).book, incidents_of(root), []
     case_id = book.last_on.get(target)
-    if case_id is not None and book.cases[case_id].fields["outcome"] == "verified":
-        found.append(book.cases[case_id].fields["closed_at"])
+    last = None if case_id is None else book.cases[case_id].record
+    if isinstance(last, ClosedCase) and last.outcome == "verified":
+        found.append(last.closed_at)
     ids = incidents.by_monitor.get(subject.partition(":")[2]) if subject else None
     if ids:
         found.append(incidents[ids.maxKey()].resolved)
@@ -134,10 +136,10 @@ def _load(
     return load
 
 
-def _reader(readings: LiveReadings | None, now: float) -> Callable[[Mapping[str, Any]], Reading]:
-    def reading(case: Mapping[str, Any]) -> Reading:
-        if readings is None or not case.get("subject"):
+def _reader(readings: LiveReadings | None, now: float) -> Callable[[About], Reading]:
+    def reading(about: About) -> Reading:
+        if readings is None or not about.subject:
             return Reading(None, {}, None)
-        return readings.look(case["subject"], parse(case["condition"]), now)
+        return readings.look(about.subject, parse(about.condition), now)
 
     return reading

@@ -110,7 +110,7 @@ class CaseView(Facet):
     SHOWN = ("id", "target", "rule_id", "state", "outcome", "step", "events")
 
     def plain(self) -> dict[str, Any]:
-        case = self.__parent__.__parent__.book.cases[self.__name__].fields
+        case = self.__parent__.__parent__.book.cases[self.__name__].plain()
         closed = case["closed_at"]
         return {
             **{name: case[name] for name in self.SHOWN},
@@ -193,16 +193,16 @@ def index_failures(root: Root) -> None:
     book.queued, book.unhealed, book.unhealed_on = OOTreeSet(), OOTreeSet(), OOBTree()
     for case_id in book.open_on.values():
         case = book.cases[case_id]
-        book.hold_back(case, bool(case.fields["queued"]))
+        book.hold_back(case.record)
     for case_id in book.last_on.values():
-        book.note_end(book.cases[case_id], book.cases[case_id].fields["outcome"])
+        book.note_end(book.cases[case_id].record, book.cases[case_id].plain()["outcome"])
 
 
 def index_closed(root: Root) -> None:
     """Evolve step: closed cases by the time at which they were closed, so that a purge reads only old ones."""
     book = healing_of(root).book
     if "closed" not in book.__dict__:
-        ends = ((case_id, case.fields["closed_at"]) for case_id, case in book.cases.items())
+        ends = ((case_id, case.plain()["closed_at"]) for case_id, case in book.cases.items())
         book.closed = OOTreeSet((closed_at, case_id) for case_id, closed_at in ends if closed_at is not None)
 
 

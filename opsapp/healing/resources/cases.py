@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -10,9 +11,9 @@ from BTrees.LOBTree import LOBTree
 from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
-from opsapp.healing.logic.rules import names_of
-from opsapp.healing.stages.turns import ACTS
+from opsapp.healing.stages.case import CaseRecord, ClosedCase, RuleEvent, opened, read, stored
 from opsapp.lib.ids import new_id
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.node import node_of
 from opsapp.runtime.sealedfields import SealedFields
 from opsapp.runtime.wakes import wake_after_commit
@@ -20,30 +21,33 @@ from opsapp.tree.root import Root
 
 QUEUE = "healing"
 NEVER = float("inf")
-WHY_LINES = 200
 HARMLESS = ("verified", "withdrawn", "suppressed")
-EVENT_FIELDS = (
-    "source", "condition", "target", "severity", "metrics", "agent_id", "subject", "names", "note", "measured_at"
-)  # fmt: skip
 
 
 class Case(SealedFields):
-    """What is known and what has been done about one target. Plain values only, changed through `set`."""
+    """What is known and what has been done about one target: a record that is replaced as a whole. The store holds it
+    in the flat form of `stages.case`, as every version has."""
 
     sealed_fields = ("fields",)
+    _v_record: CaseRecord | None = None  # of these fields
 
-    def __init__(self, fields: dict[str, Any]):
-        self.fields = fields
+    def __init__(self, record: CaseRecord):
+        self.record = record
 
-    def plain(self) -> dict[str, Any]:
+    @property
+    def record(self) -> CaseRecord:
+        record = self._v_record
+        if record is None:
+            record = self._v_record = read(self.fields)
+        return record
+
+    @record.setter
+    def record(self, record: CaseRecord) -> None:
+        self.fields = stored(record)
+        self._v_record = record
+
+    def plain(self) -> JsonObject:
         return dict(self.fields)
-
-    def set(self, **fields: Any) -> None:
-        self.fields = {**self.fields, **fields}
-
-    def why(self, *lines: str) -> None:
-        """One line for every gate that the case met."""
-        self.set(why=(*self.fields["why"], *lines)[-WHY_LINES:])
 
 
 class CaseBook(Persistent):
@@ -70,7 +74,7 @@ class CaseBook(Persistent):
 
     # -- the inbox
 
-    def submit(self, root: Root, event: dict[str, Any]) -> None:
+    def submit(self, root: Root, event: JsonObject) -> None:
         """Commit an event with what made it; the pipeline receives it once."""
         writer = node_of(root).writer()
         tree = self.inbox.get(writer)
@@ -79,41 +83,42 @@ class CaseBook(Persistent):
         tree[tree.maxKey() + 1 if tree else 1] = event
         wake_after_commit(root, QUEUE)
 
-    def take(self, limit: int) -> list[dict[str, Any]]:
+    def take(self, limit: int) -> list[JsonObject]:
         """Events in the order of each writer, taken out."""
-        taken: list[dict[str, Any]] = []
+        taken: list[JsonObject] = []
         for tree in self.inbox.values():
             for key in list(tree.keys())[: limit - len(taken)]:
                 taken.append(tree.pop(key))
         return taken
 
-    def events(self) -> Iterator[dict[str, Any]]:
+    def events(self) -> Iterator[JsonObject]:
         """Alerts that wait to be received: neither what a person asked for nor what is over."""
         for tree in self.inbox.values():
             yield from (event for event in tree.values() if not event.get("kind"))
 
     # -- the queue
 
-    def open(self, fields: dict[str, Any], due: float) -> Case:
-        case = Case({**fields, "id": new_id(), "due": due, "beside": self.open_on.get(fields["target"])})
-        self.cases[case.fields["id"]] = case
-        self.open_on[fields["target"]] = case.fields["id"]
-        self.due.insert((due, case.fields["id"]))
+    def open(self, record: CaseRecord, due: float) -> Case:
+        target = record.target
+        case = Case(replace(record, id=new_id(), due=due, beside=self.open_on.get(target)))
+        case_id = case.record.id
+        self.cases[case_id] = case
+        self.open_on[target] = case_id
+        self.due.insert((due, case_id))
         return case
 
-    def hold_back(self, case: Case, queued: bool) -> None:
-        """A case that a window makes wait stands for no failure that others hang on."""
-        case.set(queued=queued)
-        if queued:
-            self.queued.insert(case.fields["target"])
+    def hold_back(self, record: CaseRecord) -> None:
+        """A case that waits for the end of a window is not a failure that others depend on."""
+        if record.queued:
+            self.queued.insert(record.target)
         else:
-            self.queued.discard(case.fields["target"])
+            self.queued.discard(record.target)
 
     def unhealed_since(self, since: float) -> list[str]:
         return [target for _, target in self.unhealed.keys((since, ""), excludemin=True)]
 
-    def note_end(self, case: Case, outcome: str) -> None:
-        target, opened_at = case.fields["target"], case.fields["opened_at"]
+    def note_end(self, record: CaseRecord, outcome: str | None) -> None:
+        target, opened_at = record.target, record.opened_at
         before = self.unhealed_on.pop(target, None)
         if before is not None:
             self.unhealed.discard((before, target))
@@ -121,47 +126,51 @@ class CaseBook(Persistent):
             self.unhealed_on[target] = opened_at
             self.unhealed.insert((opened_at, target))
 
+    def keep(self, case: Case, record: CaseRecord, due: float) -> None:
+        """Replace what is known of a case, and look at it again at `due`."""
+        before = case.record
+        if before.due != due:
+            self.due.discard((before.due, before.id))
+            self.due.insert((due, before.id))
+        case.record = replace(record, due=due)
+
     def schedule(self, case: Case, due: float) -> None:
-        self.due.discard((case.fields["due"], case.fields["id"]))
-        case.set(due=due)
-        self.due.insert((due, case.fields["id"]))
+        self.keep(case, case.record, due)
 
     def ready(self, now: float, limit: int) -> list[Case]:
         """What has a sealed part that this node cannot open waits for a node that can."""
         due = (self.cases[case_id] for _, case_id in self.due.keys(None, (now, "~")))
         return list(islice((case for case in due if case.unopened is None), limit))
 
-    def wait_for(self, case: Case, *ids: str) -> None:
-        for one in ids:
-            self.waiting_for[one] = case.fields["id"]
+    def wait_for(self, case_id: str, answer_id: str) -> None:
+        self.waiting_for[answer_id] = case_id
 
-    def arrived(self, root: Root, one: str, now: float) -> None:
+    def arrived(self, root: Root, answer_id: str, now: float) -> None:
         """An answer or a decision that a case waits for is there: it is due now."""
-        case_id = self.waiting_for.pop(one, None)
-        if case_id is not None and self.cases[case_id].fields["state"] != "closed":
+        case_id = self.waiting_for.pop(answer_id, None)
+        if case_id is not None and self.cases[case_id].record.state != "closed":
             self.schedule(self.cases[case_id], now)
             wake_after_commit(root, QUEUE)
 
-    def rest(self, case: Case) -> None:
+    def rest(self, case: Case, record: CaseRecord) -> None:
         """Nothing is due of it any more."""
-        self.due.discard((case.fields["due"], case.fields["id"]))
-        case.set(due=NEVER)
+        self.due.discard((case.record.due, record.id))
+        case.record = replace(record, due=NEVER)
 
-    def close(self, case: Case, outcome: str, reason: str, now: float, unsure_until: float) -> None:
-        self.rest(case)
-        case.set(state="closed", outcome=outcome, closed_at=now)
-        self.closed.insert((now, case.fields["id"]))
-        target = case.fields["target"]
-        if self.open_on.get(target) == case.fields["id"]:
+    def close(self, case: Case, closed: ClosedCase, reason: str, unsure_until: float) -> None:
+        self.rest(case, closed)
+        self.closed.insert((closed.closed_at, closed.id))
+        target = closed.target
+        if self.open_on.get(target) == closed.id:
             del self.open_on[target]
-            for other in self._beside(case):
-                self.open_on[target] = other.fields["id"]
+            for other in self._beside(closed):
+                self.open_on[target] = other.record.id
                 break
-        self.last_on[target] = case.fields["id"]
+        self.last_on[target] = closed.id
         self.queued.discard(target)
-        self.note_end(case, outcome)
-        for rule_id in case.fields["events"]:
-            self.last_of[rule_id, target] = (case.fields["opened_at"], outcome, reason, unsure_until)
+        self.note_end(closed, closed.outcome)
+        for rule_id in closed.events:
+            self.last_of[rule_id, target] = (closed.opened_at, closed.outcome, reason, unsure_until)
 
     def note_told(self, rule_id: str, target: str, severity: str) -> None:
         if self.told is None:
@@ -174,44 +183,43 @@ class CaseBook(Persistent):
 
     # -- looking
 
-    def on_target(self, target: str) -> list[dict[str, Any]]:
+    def on_target(self, target: str) -> list[CaseRecord]:
         """The open cases of a target and the one closed last."""
         last = self.last_on.get(target)
-        found = [*self.open_cases(target), *([] if last is None else [self.cases[last]])]
-        return [case.plain() for case in found]
+        cases = [*self.open_cases(target), *([] if last is None else [self.cases[last]])]
+        return [case.record for case in cases]
 
     def open_cases(self, target: str) -> list[Case]:
         """The newest, and those beside it that wait for people meanwhile."""
         case_id = self.open_on.get(target)
-        return [] if case_id is None else [self.cases[case_id], *self._beside(self.cases[case_id])]
+        return [] if case_id is None else [self.cases[case_id], *self._beside(self.cases[case_id].record)]
 
-    def _beside(self, case: Case) -> Iterator[Case]:
+    def _beside(self, record: CaseRecord) -> Iterator[Case]:
         """Older cases of the same target that are open still."""
-        other = case.fields.get("beside")
-        while other in self.cases:
-            found = self.cases[other]
-            if found.fields["state"] != "closed":
-                yield found
-            other = found.fields.get("beside")
+        while record.beside in self.cases:
+            other = self.cases[record.beside]
+            record = other.record
+            if record.state != "closed":
+                yield other
 
     def all_open(self) -> list[Case]:
         return [case for target in self.open_on for case in self.open_cases(target)]
 
-    def others_act(self, case: Case) -> bool:
+    def others_act(self, record: CaseRecord) -> bool:
         """Whether something is being done about the target for another case."""
-        others = [one for one in self.open_cases(case.fields["target"]) if one.fields["id"] != case.fields["id"]]
-        return any(one.fields["state"] in ACTS for one in others)
+        cases = (case.record for case in self.open_cases(record.target))
+        return any(other.acts for other in cases if other.id != record.id)
 
-    def holder(self, host: str) -> dict[str, Any] | None:
+    def holder(self, host: str) -> CaseRecord | None:
         """The case that began to act on the host last: the host's turn is its, until it is done."""
         case = self.cases.get(self.line.get(host))
-        return None if case is None else case.plain()
+        return None if case is None else case.record
 
     def review(self, root: Root, rule_id: str, now: float) -> None:
         """A rule is not what it was: what waits for people's word on it is due now."""
         for case_id in set(self.waiting_for.values()):
             case = self.cases.get(case_id)
-            if case is not None and (case.fields["state"], case.fields["rule_id"]) == ("awaiting_approval", rule_id):
+            if case is not None and (case.record.state, case.record.rule_id) == ("awaiting_approval", rule_id):
                 self.schedule(case, now)
                 wake_after_commit(root, QUEUE)
 
@@ -220,47 +228,14 @@ class CaseBook(Persistent):
         old = list(islice(self.closed.keys(None, (before, "")), limit))
         for closed_at, case_id in old:
             self.closed.remove((closed_at, case_id))
-            case = self.cases.pop(case_id)
-            if self.last_on.get(case.fields["target"]) == case_id:
-                del self.last_on[case.fields["target"]]
-                self.note_end(case, "verified")
-                self.forget_told(case.fields["rule_id"], case.fields["target"])
+            record = self.cases.pop(case_id).record
+            if self.last_on.get(record.target) == case_id:
+                del self.last_on[record.target]
+                self.note_end(record, "verified")
+                self.forget_told(record.rule_id, record.target)
         return len(old) == limit
 
 
-def about_of(event: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: event.get(name) for name in EVENT_FIELDS}
-
-
-def case_of(event: Mapping[str, Any]) -> dict[str, Any]:
-    """A new case's fields."""
-    target = event["target"]
-    return {
-        "id": None,
-        **about_of(event),
-        "rule_id": event["rule_id"],
-        "correlation_key": names_of(target)[0],
-        "state": "correlating",
-        "step": 0,
-        "events": {event["rule_id"]: 1},
-        "abouts": {event["rule_id"]: about_of(event)},
-        "queued": False,
-        "opened_at": event["at"],
-        "closed_at": None,
-        "outcome": None,
-        "level": "observation",
-        "entry_id": None,
-        "approval_id": None,
-        "phase": None,
-        "command_id": None,
-        "snapshot": None,
-        "began_at": None,
-        "settled_at": None,
-        "deadline": None,
-        "waits_since": None,
-        "waits_from": None,
-        "looks_from": None,
-        "acted_at": None,
-        "late": {},
-        "why": (),
-    }
+def case_of(event: Mapping[str, Any]) -> CaseRecord:
+    """A new case, as an event of the inbox opens it."""
+    return opened(RuleEvent.read(event))

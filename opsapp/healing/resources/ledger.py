@@ -20,6 +20,7 @@ from opsapp.healing.logic.chain import ChainVerdict
 from opsapp.healing.logic.effectiveness import OutcomeTally
 from opsapp.healing.logic.rules import names_of, told_of
 from opsapp.healing.stages import ledger as stage
+from opsapp.healing.stages.case import CaseRecord
 from opsapp.runtime.chainkey import chain_key
 from opsapp.runtime.events import emit
 from opsapp.runtime.node import node_of
@@ -93,7 +94,7 @@ class Ledger(Folder):
 
     # -- writing
 
-    def begin(self, root: Root, case: dict[str, Any], *, rule_id: str, now: float, **fields: Any) -> dict[str, Any]:
+    def begin(self, root: Root, case: CaseRecord, *, rule_id: str, now: float, **fields: Any) -> dict[str, Any]:
         """Write an intent; the new record."""
         record = stage.opened(case, entry_id=self._next_id(), rule_id=rule_id, created_at=now, **fields)
         self.entries[record["id"]] = LedgerEntry(record)
@@ -107,7 +108,7 @@ class Ledger(Folder):
     def end(
         self,
         root: Root,
-        case: Mapping[str, Any],
+        case: CaseRecord,
         *,
         rule_id: str,
         outcome: str,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import NamedTuple
 
 from opsapp.healing.logic import windows
-from opsapp.healing.logic.levels import rank
-from opsapp.healing.logic.rules import names_of
+from opsapp.healing.logic.levels import PREDICTIVE_SOURCES, rank
 
-from . import planning
+from . import guards, planning
+from .case import CaseRecord, ClosedCase, CorrelatingCase, PlanningCase, RuleEvent
+from .moves import EndCase, Next, PlanNow, Wait
 from .trust import effective
 from .world import World
 
@@ -65,26 +67,26 @@ class Above(NamedTuple):
     doubtful: tuple[str, ...]
 
 
-def receive(event: Mapping[str, Any], world: World, cases: Iterable[Mapping[str, Any]]) -> Received:
+def receive(event: RuleEvent, world: World, cases: Iterable[CaseRecord]) -> Received:
     """`cases` are those of the event's target: the open ones, and the one closed last."""
-    rule, trust = world.rules.get(event["rule_id"]), world.trust.get(event["rule_id"])
+    rule, trust = world.rules.get(event.rule_id), world.trust.get(event.rule_id)
     if rule is None or trust is None or not rule["enabled"]:
         return Received("end", outcome="suppressed", reason="rule_disabled")
     if world.paused:
         return Received("end", outcome="suppressed", reason="paused")
-    level = effective(trust, source=event["source"], caps=()).level
+    level = effective(trust, source=event.about.source, caps=()).level
     if level == "observation":
         return Received("end", outcome="observed", reason="level observation")
-    window = windows.permitted(world.windows, (*names_of(event["target"]), *event.get("names", ())))
+    window = windows.permitted(world.windows, event.about.called)
     if window.effect == "suppress":
         return Received("end", outcome="suppressed", reason="; ".join(window.reasons))
     for case in cases:
         if _stands(case, event, world) or _rapid(case, event, world):
-            return Received("absorb", case_id=case["id"], reason=f"case {case['id']} is about the same target")
+            return Received("absorb", case_id=case.id, reason=f"case {case.id} is about the same target")
     due = world.now + world.settings.hold_s
     if window.effect:
         return Received("open", due=due)
-    above = look_above(event, world.now, world)
+    above = look_above(event.about.target, event.about.subject, world.now, world, event.about.measured_at)
     if above.cause is None:
         return Received("open", due=due, ask=above.unmeasured)
     if above.unmeasured or above.doubtful:  # its root cause may have failed for the sake of another
@@ -92,15 +94,14 @@ def receive(event: Mapping[str, Any], world: World, cases: Iterable[Mapping[str,
     return Received("end", outcome="suppressed", reason=above.cause.reason, root=above.cause.name)
 
 
-def look_above(about: Mapping[str, Any], since: float, world: World) -> Above:
+def look_above(target: str, subject: str | None, since: float, world: World, measured_at: float | None = None) -> Above:
     """What an event or case that arose at `since` hangs on."""
-    target, subject = about["target"], about.get("subject")
 
     def well(name: str) -> bool:
         ill = name in world.failing or world.doubtful(name)
         return not ill and world.well(name, since, subject)
 
-    found, over = world.graph.suppressor(target, world.failing, well), _over_since(about, world)
+    found, over = world.graph.suppressor(target, world.failing, well), _over_since(target, measured_at, world)
     if over is not None and (found is None or over.name in world.graph.ancestors(found[0])):
         return Above(over, (), ())
     unknown = [name for name in world.graph.declared_above(target, well) if name not in world.failing]
@@ -111,73 +112,112 @@ def look_above(about: Mapping[str, Any], since: float, world: World) -> Above:
     )
 
 
-def _over_since(about: Mapping[str, Any], world: World) -> Cause | None:
+def _over_since(target: str, measured: float | None, world: World) -> Cause | None:
     """A declared target that this one hangs on, and that is well again since what the event was made of was measured;
     the farthest. What it has taken down with it comes up by itself, for which it has as long as the hold."""
-    measured = about.get("measured_at")
     if measured is None:
         return None
-    for name in reversed(world.graph.declared_above(about["target"])):
+    for name in reversed(world.graph.declared_above(target)):
         well = world.well_since(name)
         if well is not None and measured < well + world.settings.hold_s:
             return Cause(name, "it is over, not measured afterwards")
     return None
 
 
-def _may_do_more(event: Mapping[str, Any], case: Mapping[str, Any], world: World) -> bool:
+def _may_do_more(event: RuleEvent, case: CaseRecord, world: World) -> bool:
     """Whether the event's rule may do more now than the case could. Both under what holds all rules down: under a brake
     or in a window that only notifies, they are the same."""
-    return rank(planning.level_of(event, world).level) > rank(case["level"])
+    return rank(planning.level_of(event, world).level) > rank(case.level)
 
 
-def _stands(case: Mapping[str, Any], event: Mapping[str, Any], world: World) -> bool:
+def _stands(case: CaseRecord, event: RuleEvent, world: World) -> bool:
     """Whether an open case stands for the event.
 
     One that waits for people may wait for an hour: it keeps no other rule from acting for longer than the window, nor
     one that may do more at all.
     """
-    if case["state"] != "awaiting_approval" or event["rule_id"] in case["events"]:
-        return case["state"] != "closed"
-    within = world.now - case["opened_at"] < world.settings.absorption_window_s
+    if case.state != "awaiting_approval" or event.rule_id in case.events:
+        return case.state != "closed"
+    within = world.now - case.opened_at < world.settings.absorption_window_s
     return within and not _may_do_more(event, case, world)
 
 
-def _rapid(case: Mapping[str, Any], event: Mapping[str, Any], world: World) -> bool:
+def _rapid(case: CaseRecord, event: RuleEvent, world: World) -> bool:
     """Whether a closed case still stands for what happens now.
 
     Not when it was verified: then this is a new failure. Nor when it ended at a lower level than this event has,
     for a case that only told somebody must not keep another rule from acting. Nor when it was stopped on its way, and
     what stopped it is over.
     """
-    recent = case["state"] == "closed" and world.now - case["opened_at"] < world.settings.absorption_window_s
-    stopped = case["outcome"] in ("verified", "withdrawn") or case.get("held")
-    return recent and not stopped and not _may_do_more(event, case, world)
+    if not isinstance(case, ClosedCase) or case.held or case.outcome in ("verified", "withdrawn"):
+        return False
+    recent = world.now - case.opened_at < world.settings.absorption_window_s
+    return recent and not _may_do_more(event, case, world)
 
 
-def correlate(case: Mapping[str, Any], world: World) -> Correlated:
+def taken_in(case: CaseRecord, event: RuleEvent) -> str:
+    """How a case stands for an event: as one of its `own` while it acts; with an entry that ends at once (`beside`)
+    while it waits for people on another rule's word; with one that ends with the window (`late`) once it is closed."""
+    if case.state == "closed":
+        return "late"
+    return "beside" if case.state == "awaiting_approval" and event.rule_id != case.rule_id else "own"
+
+
+def absorbed(case: CaseRecord, event: RuleEvent) -> CaseRecord:
+    """The case with one event more. What has happened counts for more than a guess."""
+    about = case.abouts.get(event.rule_id)
+    if about is None or about.source in PREDICTIVE_SOURCES:
+        about = event.about
+    counted = {**case.events, event.rule_id: case.events.get(event.rule_id, 0) + 1}
+    return replace(case, events=counted, abouts={**case.abouts, event.rule_id: about})
+
+
+def is_resolved_by_itself(cases: Iterable[CaseRecord], rule_id: str) -> bool:
+    """Whether people are told at once that a condition is over. A case of its rule that is at work says itself what
+    came of it."""
+    own = [case for case in cases if rule_id in case.events]
+    return all(case.state == "awaiting_approval" for case in own)
+
+
+def hold_over(case: CorrelatingCase, world: World) -> Next:
+    """What follows the hold."""
+    found = correlate(case, world)
+    about = case.abouts.get(found.rule_id, case.about)
+    said = f"correlated: {found.kind}" + (f", {found.reason}" if found.reason else "")
+    case = replace(case, about=about, rule_id=found.rule_id, queued=found.kind == "wait").saying(said)
+    if found.kind == "wait":
+        return Wait(replace(case, waits_from=case.waits_from or world.now), found.due, found.ask)
+    if found.kind == "hold":
+        return Wait(case, found.due, found.ask)
+    if found.kind == "end":
+        held = case.held or guards.held(case, world) is not None
+        return EndCase(replace(case, held=held), found.outcome or "", found.reason)
+    return PlanNow(case.becomes(PlanningCase))
+
+
+def correlate(case: CaseRecord, world: World) -> Correlated:
     """After the hold: the leading rule, then pause, windows, the condition itself, the graph."""
     leader = leading(case, world)
     if leader is None:
-        return Correlated("end", case["rule_id"], "suppressed", "rule_disabled")
+        return Correlated("end", case.rule_id, "suppressed", "rule_disabled")
     if world.paused:
         return Correlated("end", leader, "suppressed", "paused")
-    window = windows.permitted(world.windows, (*names_of(case["target"]), *case.get("names", ())))
+    window = windows.permitted(world.windows, case.about.called)
     if window.effect == "suppress":
         return Correlated("end", leader, "suppressed", "; ".join(window.reasons))
     if window.effect == "queue":
         return Correlated("wait", leader, reason="; ".join(window.reasons), due=_after(window, case, world))
-    reading = world.reading(case)
+    reading = world.reading(case.about)
     if reading.verdict is False:
         return Correlated("end", leader, "withdrawn", "condition_gone")
-    measured = [at for at in (case.get("measured_at"), reading.measured_at) if at is not None]
-    about = {**case, "measured_at": max(measured, default=None)}
-    above = look_above(about, case["opened_at"], world)
-    held, why = held_for(above, world.now - case["opened_at"], world)
+    measured = [at for at in (case.about.measured_at, reading.measured_at) if at is not None]
+    above = look_above(case.target, case.about.subject, case.opened_at, world, max(measured, default=None))
+    held, why = held_for(above, world.now - case.opened_at, world)
     if held:
         return Correlated("hold", leader, reason=why, due=world.now + LOOK_AGAIN_S, ask=above.unmeasured)
     if above.cause is not None:
         return Correlated("end", leader, "suppressed", above.cause.reason, root=above.cause.name)
-    return Correlated("plan", leader, root=case["target"])
+    return Correlated("plan", leader, root=case.target)
 
 
 def held_for(above: Above, waited: float, world: World) -> tuple[bool, str]:
@@ -189,25 +229,25 @@ def held_for(above: Above, waited: float, world: World) -> tuple[bool, str]:
     return False, ""
 
 
-def leading(case: Mapping[str, Any], world: World) -> str | None:
+def leading(case: CaseRecord, world: World) -> str | None:
     """The rule that may do most leads, then the most severe, then the first. Arrival decides only between equals."""
     found: str | None = None
     best: tuple[int, int] = (-1, -1)
-    for rule_id in case["events"]:
+    for rule_id in case.events:
         rule, trust = world.rules.get(rule_id), world.trust.get(rule_id)
         if rule is None or trust is None or not rule["enabled"]:
             continue
-        level = effective(trust, source=case["source"], caps=()).level
+        level = effective(trust, source=case.about.source, caps=()).level
         weight = (rank(level), SEVERITIES.index(rule["severity"]) if rule["severity"] in SEVERITIES else 0)
         if weight > best:
             found, best = rule_id, weight
     return found
 
 
-def _after(window: windows.WindowEffect, case: Mapping[str, Any], world: World) -> float:
+def _after(window: windows.WindowEffect, case: CaseRecord, world: World) -> float:
     """When a queued case is looked at again: after the window, spread so that they do not all come at once."""
     ends = world.now + 60.0 if window.ends is None else window.ends
-    return ends + spread(case["id"], world.settings.queue_spread_s)
+    return ends + spread(case.id, world.settings.queue_spread_s)
 
 
 def spread(case_id: str, over_s: float) -> float:

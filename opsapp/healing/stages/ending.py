@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from opsapp.healing.logic.levels import PREDICTIVE_SOURCES
+
+from .case import About
 
 # Nobody has decided, and the condition is not known to be gone. `notified` has a message of its own.
 UNRESOLVED = ("failed", "rolled_back", "inconclusive", "lost", "skipped", "expired")
@@ -25,7 +24,7 @@ def tells(outcome: str, reason: str) -> bool:
     return outcome in UNRESOLVED
 
 
-def has_end(case: Mapping[str, Any]) -> bool:
+def has_end(about: About) -> bool:
     """Whether people who are told of a case are told when its condition is over, too. A monitor's incident tells its
     own end, and what is only predicted has not begun."""
-    return str(case.get("subject") or "").startswith("agent:") and case["source"] not in PREDICTIVE_SOURCES
+    return str(about.subject or "").startswith("agent:") and about.source not in PREDICTIVE_SOURCES

@@ -1,66 +1,243 @@
-"""Stage 3, execution: snapshot, action, settle, rollback: what each answer of the host leads to."""
+"""Stage 3, execution: snapshot, action, confirmation, rollback: what each answer of the host leads to."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from opsapp.wire.actions import Action
+from opsapp.healing.logic.rules import steps
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.wire.actions import ACTIONS, Action
+
+from . import guards
+from .case import (
+    ActingCase,
+    AwaitingCase,
+    CaseRecord,
+    CommandedCase,
+    ConfirmingCase,
+    Heal,
+    PlanningCase,
+    RollingBackCase,
+    SettlingCase,
+    SnapshotCase,
+)
+from .moves import BeginHeal, EndCase, EntryFields, Next, NextStep, Recall, SendCommand, Wait
+from .planning import Plan
+from .timing import POLL_S, patience_of, settle_of
+from .world import SERVER, World
 
 # States of a command in which nobody ever started it.
 UNSTARTED = ("expired", "cancelled")
+UNHEARD = ("lost", *UNSTARTED)
 # What an agent says when it refuses before it does anything.
 REFUSALS = (
     "no_capable_handler", "protected", "no_snapshot", "stale_token", "bad_params", "no_space", "refused by the agent",
 )  # fmt: skip
 
 
-class Next(NamedTuple):
-    """What follows an answer: `act`, `settle`, or `end` with an outcome for this step."""
+class HostAnswer(NamedTuple):
+    """How a command has ended, and what the host says of it."""
 
-    kind: str
-    outcome: str | None = None
-    reason: str = ""
+    status: str
+    reason: str | None = None
+    exit_code: int | None = None
+    snapshot: JsonObject | None = None
+    armed: bool = False  # it will be undone unless it is confirmed
+    undone: bool | None = None  # what failed half-way was put back; None: there was nothing to put back
+    kept: bool | None = None
+    restored: bool = False
+    looked_for: tuple[str, ...] = ()
+    unfit: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, answer: Mapping[str, Any]) -> HostAnswer:
+        data = answer.get("data") or {}
+        return cls(
+            answer["status"],
+            answer.get("reason"),
+            answer.get("exit_code"),
+            snapshot=data.get("snapshot"),
+            armed=bool(data.get("armed_s")),
+            undone=data.get("undone"),
+            kept=data.get("kept"),
+            restored=bool(data.get("restored")),
+            looked_for=tuple(data.get("looked_for") or ()),
+            unfit=tuple(data.get("unfit") or ()),
+        )
+
+    @property
+    def said(self) -> str:
+        return self.reason or self.status
 
 
-def after_snapshot(answer: Mapping[str, Any], action: Action) -> tuple[Next, dict[str, Any] | None]:
+def begin(case: PlanningCase | AwaitingCase, plan: Plan, world: World, *, tells: bool = False) -> BeginHeal:
+    """The plan is carried out: the host is asked for a snapshot. On the service's own machine there is none."""
+    assert plan.choice is not None
+    assert plan.host is not None
+    heal = Heal(
+        plan.host.agent_id,
+        plan.choice.action.name,
+        f"{case.id}.{plan.choice.step.position}",
+        world.now,
+        plan.choice.params,
+        world.trust[case.rule_id].definition,
+    )
+    state = ActingCase if heal.host == SERVER else SnapshotCase
+    step = plan.choice.step.position
+    return BeginHeal(case.becomes(state, heal=heal, step=step, waits_from=None, looks_from=None), plan, tells)
+
+
+def refused(case: CommandedCase, said: str, world: World) -> Next:
+    """The command could not even be written. Nothing follows what a person asked for."""
+    reason = f"{case.phase} not possible: {said}"
+    if case.manual:
+        return EndCase(case, "failed", reason)
+    verdict = case.verdict if isinstance(case, RollingBackCase) else None
+    return end_step(case, verdict or "failed", reason, world)
+
+
+def waits(case: CommandedCase, world: World) -> Next:
+    """No answer yet. What nothing wants any more is taken back, if the host has not been given it."""
+    wait = Wait(case, world.now + POLL_S)
+    if case.manual or not isinstance(case, SnapshotCase | ActingCase):
+        return wait
+    lost = guards.act_lost(case, world)
+    return wait if lost is None else Recall(case, guards.not_begun(case, lost), wait)
+
+
+def overdue(case: CommandedCase, world: World) -> HostAnswer | None:
+    """In place of an answer that a host owes for so long that it may never come: it has died, or its agent hangs. What
+    the service does itself ends by itself."""
+    action = ACTIONS.get(case.heal.action)
+    if case.heal.host == SERVER or action is None or case.sent_at is None:
+        return None
+    wait = action.timeout + world.settings.command_expiry_s + world.settings.answer_wait_s
+    if world.now - case.sent_at <= wait:
+        return None
+    return HostAnswer("lost", "no answer of the host: nobody can tell whether it was done")
+
+
+def answered(case: CommandedCase, answer: HostAnswer, world: World) -> Next:
+    if isinstance(case, SnapshotCase):
+        return after_snapshot(case, answer, world)
+    if isinstance(case, ActingCase):
+        return after_action(case, answer, world)
+    if isinstance(case, ConfirmingCase):
+        return after_confirmation(case, answer, world)
+    assert isinstance(case, RollingBackCase)
+    return after_rollback(case, answer, world)
+
+
+def after_snapshot(case: SnapshotCase, answer: HostAnswer, world: World) -> Next:
     """A reversible action does not start without its snapshot; another says that it is missing."""
-    snapshot = (answer.get("data") or {}).get("snapshot")
-    if answer["status"] == "done" and snapshot is not None:
-        return Next("act"), snapshot
-    if answer["status"] in UNSTARTED:
-        return Next("end", "failed", f"host_offline: the snapshot's command is {answer['status']}"), None
-    said = answer.get("reason") or answer["status"]
-    if action.reversible:
-        return Next("end", "failed", f"no_snapshot: {said}"), None
-    return Next("act", reason=f"snapshot missing: {said}"), None
+    action, snapshot = ACTIONS[case.heal.action], answer.snapshot
+    if answer.status != "done" or snapshot is None:
+        if answer.status in UNSTARTED:
+            return end_step(case, "failed", f"host_offline: the snapshot's command is {answer.status}", world)
+        if action.reversible:
+            return end_step(case, "failed", f"no_snapshot: {answer.said}", world)
+        case, snapshot = case.saying(f"snapshot missing: {answer.said}"), None
+    lost = guards.act_lost(case, world)  # since the snapshot was asked for; nothing has been done yet
+    if lost is not None:
+        return guards.not_begun(case, lost)
+    acting = case.becomes(ActingCase, heal=case.heal._replace(snapshot=snapshot))
+    return SendCommand(acting, arm_s=_armed_for(acting, action, world), entry={"executed": True})
 
 
-def was_tried(answer: Mapping[str, Any]) -> bool:
+def _armed_for(case: ActingCase, action: Action, world: World) -> float | None:
+    """What can cut the host off is undone by its agent, unless it is told in time that it was verified: after settling,
+    verifying, and as long as a confirmation may take to reach a host that only polls."""
+    if not action.armed_s:
+        return None
+    settled = settle_of(case.rule_id, action, world) + patience_of(case.rule_id, world)
+    return settled + world.settings.confirm_s
+
+
+def was_tried(answer: HostAnswer) -> bool:
     """Whether an action that failed was begun at all: what was not is no evidence about the action."""
-    refused = (answer.get("reason") or "").partition(":")[0] in REFUSALS and answer["status"] == "failed"
-    return answer["status"] not in UNSTARTED and not refused
+    refused = (answer.reason or "").partition(":")[0] in REFUSALS and answer.status == "failed"
+    return answer.status not in UNSTARTED and not refused
 
 
-def _said(answer: Mapping[str, Any]) -> str:
-    """The agent's reason; of a missing handler with the tools that it looked for."""
-    said, data = answer.get("reason") or "", answer.get("data") or {}
-    if said != "no_capable_handler" or not data.get("looked_for"):
-        return said
-    unfit = f"; not for this: {', '.join(data['unfit'])}" if data.get("unfit") else ""
-    return f"{said}: looked for {', '.join(data['looked_for'])}{unfit}"
+def after_action(case: ActingCase, answer: HostAnswer, world: World) -> Next:
+    """Whether the action ran; what it did is for verification to say. One that could cut its host off is undone there
+    when it failed, and when nobody can tell."""
+    action = ACTIONS[case.heal.action]
+    if answer.status == "done" and not answer.exit_code:
+        heal = case.heal._replace(armed=answer.armed, acted_at=world.now)
+        entry: EntryFields = {"state": "settling", "action_success": 1}
+        due = world.now + settle_of(case.rule_id, action, world)
+        return Wait(case.becomes(SettlingCase, heal=heal), due, entry=entry)
+    outcome = "lost" if answer.status == "lost" else "failed"
+    reason = _failure(answer)
+    if outcome == "lost" and action.armed_s and case.heal.snapshot is not None:
+        return roll_back(case, outcome, reason)
+    if answer.undone is None:
+        return end_step(case, outcome, reason, world, {"executed": was_tried(answer)})
+    if answer.undone:
+        return end_step(case, "rolled_back", f"{reason}; undone", world, {"rollback_status": "rolled_back"})
+    return end_step(case, outcome, f"{reason}; not undone yet", world, {"rollback_status": "failed"})
 
 
-def after_action(answer: Mapping[str, Any]) -> Next:
-    """Whether the action ran; what it did is for verification to say."""
-    status, said = answer["status"], _said(answer)
-    if status == "done" and not answer.get("exit_code"):
-        return Next("settle")
-    if status == "lost":
-        return Next("end", "lost", said or "nobody can tell whether the action ran")
-    if status in UNSTARTED:
-        return Next("end", "failed", f"host_offline: the action's command is {status}")
-    return Next("end", "failed", said or f"the action ended {status}, exit code {answer.get('exit_code')}")
+def _failure(answer: HostAnswer) -> str:
+    """Why the action failed: of a missing handler with the tools that were looked for."""
+    said = answer.reason or ""
+    if said == "no_capable_handler" and answer.looked_for:
+        unfit = f"; not for this: {', '.join(answer.unfit)}" if answer.unfit else ""
+        said = f"{said}: looked for {', '.join(answer.looked_for)}{unfit}"
+    if answer.status == "lost":
+        return said or "nobody can tell whether the action ran"
+    if answer.status in UNSTARTED:
+        return f"host_offline: the action's command is {answer.status}"
+    return said or f"the action ended {answer.status}, exit code {answer.exit_code}"
+
+
+def roll_back(case: CaseRecord, verdict: str, reason: str, entry: EntryFields | None = None) -> SendCommand:
+    """Back to the snapshot. `verdict` is what is known of the action by then: failed, inconclusive or lost."""
+    case = case.saying(f"{verdict}, {reason}; rolling back")
+    return SendCommand(case.becomes(RollingBackCase, verdict=verdict, doubt=reason), entry=entry)
+
+
+def after_confirmation(case: ConfirmingCase, answer: HostAnswer, world: World) -> Next:
+    """What is not confirmed, the agent undoes: then it is not healed, whatever was measured."""
+    if answer.status == "done" and answer.kept is not False:
+        return end_step(case, "verified", "the condition is known false, and confirmed", world)
+    if answer.status in UNHEARD and not case.asked_twice:
+        # The agent knows which of the two it was, whoever was killed in between.
+        return SendCommand(case.becomes(ConfirmingCase, asked_twice=True))
+    undone = answer.kept is False
+    outcome, status = ("rolled_back", "rolled_back") if undone else ("inconclusive", None)
+    return end_step(case, outcome, f"not confirmed: {answer.said}", world, {"rollback_status": status})
+
+
+def after_rollback(case: RollingBackCase, answer: HostAnswer, world: World) -> Next:
+    """The host has looked at what it restored. A rollback that failed is said, and the step stays a failure."""
+    restored = answer.status == "done" and answer.restored
+    if case.manual:
+        reason = "restored" if restored else f"not restored: {answer.said}"
+        return EndCase(case, "rolled_back" if restored else "failed", reason, entry={"action_success": int(restored)})
+    verdict = case.verdict or "failed"  # a case that an older version left here had failed
+    before = "verification failed" if verdict == "failed" else str(case.doubt)
+    if not restored:
+        reason = f"{before}; rollback failed: {answer.said}"
+        return end_step(case, verdict, reason, world, {"rollback_status": "failed"})
+    entry: EntryFields = {"rollback_status": "rolled_back"}
+    if verdict != "failed":
+        entry["verdict"] = verdict
+    return end_step(case, "rolled_back", f"{before}; restored", world, entry)
+
+
+def end_step(
+    case: CaseRecord, outcome: str, reason: str, world: World, entry: EntryFields | None = None
+) -> NextStep | EndCase:
+    """A step's end. What did not resolve it escalates to the next step; what nobody can tell about is left alone."""
+    began_at = world.now if case.heal is None else case.heal.began_at
+    known: EntryFields = {"duration_s": round(world.now - began_at, 3), **(entry or {})}
+    chain = steps(world.rules.get(case.rule_id, {}))
+    if outcome not in ("verified", "lost") and case.step + 1 < len(chain):
+        return NextStep(case, outcome, reason, entry=known)
+    return EndCase(case, outcome, reason, entry=known)
 
 
 def rollback_plan(action: Action | None, snapshot: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from opsapp.healing.logic import bounds, chain
+from opsapp.healing.logic.rules import names_of
+
+from .case import CaseRecord
 
 STATES = ("planned", "awaiting_approval", "executing", "settling", "verifying", "final")
 OUTCOMES = (
@@ -28,23 +31,23 @@ OUTCOMES = (
 COUNTED = ("verified", "failed", "rolled_back")  # what effectiveness and trust are made of, when it was executed
 
 
-def opened(case: Mapping[str, Any], *, entry_id: int, rule_id: str, created_at: float, **fields: Any) -> dict[str, Any]:
+def opened(case: CaseRecord, *, entry_id: int, rule_id: str, created_at: float, **fields: Any) -> dict[str, Any]:
     """A record as it begins: the intent. `fields` are what planning knows (action, step, risk, trust level)."""
     return {
         "id": entry_id,
-        "case_id": case["id"],
-        "correlation_key": case["correlation_key"],
+        "case_id": case.id,
+        "correlation_key": names_of(case.target)[0],
         "rule_id": rule_id,
-        "condition": case["condition"],
-        "target": case["target"],
+        "condition": case.about.condition,
+        "target": case.target,
         "action_type": "",
         "action_params": "{}",
-        "escalation_step": case["step"],
+        "escalation_step": case.step,
         "action_success": 0,
         "verified": 0,
         "duration_s": 0.0,
         "trust_level": "",
-        "source": case["source"],
+        "source": case.about.source,
         "created_at": int(created_at),
         "state": "planned",
         "outcome": None,

@@ -7,12 +7,15 @@ from typing import Any, NamedTuple
 
 from opsapp.healing.logic import brake, effectiveness, rules, windows
 from opsapp.healing.logic.levels import PREDICTIVE_SOURCES, behaviour, rank, tells_people
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.actions import Action
 from opsapp.wire.fields import WireError
 
+from .case import CaseRecord, RuleEvent, opened
 from .trust import Effective, Trust, effective
 from .world import SERVER, Host, World
 
+BRAKE = "brake: "
 ENDS = {"observe": "observed", "simulate": "simulated", "notify": "notified"}
 
 
@@ -27,7 +30,15 @@ class Choice(NamedTuple):
 
     step: rules.RuleStep
     action: Action
-    params: dict[str, Any]
+    params: JsonObject
+
+
+class Skipped(NamedTuple):
+    """A step that was passed over."""
+
+    step: int
+    action: str
+    reason: str
 
 
 class Plan(NamedTuple):
@@ -40,7 +51,7 @@ class Plan(NamedTuple):
     effective: Effective
     choice: Choice | None
     host: Host | None
-    skipped: tuple[dict[str, Any], ...]
+    skipped: tuple[Skipped, ...]
     checks: tuple[Check, ...]
     tell: bool
     why: tuple[str, ...]
@@ -49,20 +60,26 @@ class Plan(NamedTuple):
     def passed(self) -> bool:
         return all(check.passed for check in self.checks)
 
+    @property
+    def brake(self) -> str | None:
+        """What the brake says, where it holds the level down."""
+        said = (why for why in self.effective.reasons if why.startswith(BRAKE))
+        return next((why.removeprefix(BRAKE) for why in said), None)
 
-def plan(case: Mapping[str, Any], world: World) -> Plan:
+
+def plan(case: CaseRecord, world: World) -> Plan:
     """What to do about the case at its present step. Everything that stood in the way is in `why`."""
-    rule, trust = world.rules[case["rule_id"]], world.trust[case["rule_id"]]
+    rule, trust = world.rules[case.rule_id], world.trust[case.rule_id]
     choice, skipped = choose(case, rule, world)
     host, no_host = whereto(case, rule, world, choice)
     caps = _caps(case, no_host, world)
-    level = effective(trust, source=case["source"], caps=caps)
+    level = effective(trust, source=case.about.source, caps=caps)
     checks = preflight(choice, host, no_host)
     would, outcome, reason = _decide(level, choice, skipped, checks, caps)
     if would in ("observe", "simulate") and _is_told(case, trust, caps):
-        would, outcome, reason = "notify", "notified", f"{case['source']}: one level below {trust.current_level}"
+        would, outcome, reason = "notify", "notified", f"{case.about.source}: one level below {trust.current_level}"
     why = [f"level {trust.current_level}, effective {level.level}", *level.reasons]
-    why += [f"step {skip['step']} {skip['action']} skipped: {skip['reason']}" for skip in skipped]
+    why += [f"step {skip.step} {skip.action} skipped: {skip.reason}" for skip in skipped]
     why += [
         f"pre-flight {check.check}: {'passed' if check.passed else 'failed'} {check.detail}".rstrip()
         for check in checks
@@ -74,23 +91,23 @@ def plan(case: Mapping[str, Any], world: World) -> Plan:
     )
 
 
-def level_of(event: Mapping[str, Any], world: World) -> Effective:
+def level_of(event: RuleEvent, world: World) -> Effective:
     """The level that an event's rule has now for its target, under everything that holds it down."""
-    rule, case = world.rules[event["rule_id"]], {**event, "step": 0}
+    rule, case = world.rules[event.rule_id], opened(event)
     choice, _ = choose(case, rule, world)
     _, no_host = whereto(case, rule, world, choice)
-    return effective(world.trust[event["rule_id"]], source=event["source"], caps=_caps(case, no_host, world))
+    return effective(world.trust[event.rule_id], source=event.about.source, caps=_caps(case, no_host, world))
 
 
 def whereto(
-    case: Mapping[str, Any], rule: Mapping[str, Any], world: World, choice: Choice | None = None
+    case: CaseRecord, rule: Mapping[str, Any], world: World, choice: Choice | None = None
 ) -> tuple[Host | None, str]:
     """The host that the heal runs on, or why there is none. What only the service can do runs there, whoever asks."""
     named = (rule.get("action") or {}).get("target")
     if named == SERVER or (choice is not None and choice.action.where == "server"):
         return world.server, ""
     hostname = choice.step.params.get("hostname") if choice is not None and choice.action.shell else None
-    wanted = hostname or named or case.get("agent_id")
+    wanted = hostname or named or case.about.agent_id
     if not wanted:
         return None, "no_host"
     found = world.find_hosts(wanted)
@@ -101,54 +118,51 @@ def whereto(
     return found[0], ""
 
 
-def _caps(case: Mapping[str, Any], no_host: str, world: World) -> list[tuple[str, str]]:
+def _caps(case: CaseRecord, no_host: str, world: World) -> list[tuple[str, str]]:
     """Everything that holds the level down, with its reason; the reasons are stable words."""
     caps = []
-    window = windows.permitted(world.windows, (*rules.names_of(case["target"]), *case.get("names", ())))
+    window = windows.permitted(world.windows, case.about.called)
     caps.append((window.cap, "; ".join(window.reasons)))
-    if world.graph.is_external(case["target"]):
+    if world.graph.is_external(case.target):
         caps.append(("notify", "external"))
     if no_host in ("no_host", "ambiguous_host"):
         caps.append(("notify", no_host))
-    pulled = brake.pulled(world.load(case["rule_id"], case["target"]), world.settings.brake)
+    pulled = brake.pulled(world.load(case.rule_id, case.target), world.settings.brake)
     if pulled:
-        caps.append(("notify", f"brake: {pulled}"))
+        caps.append(("notify", f"{BRAKE}{pulled}"))
     return caps
 
 
-def choose(
-    case: Mapping[str, Any], rule: Mapping[str, Any], world: World
-) -> tuple[Choice | None, list[dict[str, Any]]]:
+def choose(case: CaseRecord, rule: Mapping[str, Any], world: World) -> tuple[Choice | None, list[Skipped]]:
     """The first step from the case's position on that nothing speaks against, and what was passed over."""
-    skipped: list[dict[str, Any]] = []
-    for step in rules.steps(rule)[case["step"] :]:
+    skipped: list[Skipped] = []
+    for step in rules.steps(rule)[case.step :]:
         action = world.actions[step.action]
         params, reason = _against(step, action, case, world)
         if not reason:
             return Choice(step, action, params), skipped
-        skipped.append({"step": step.position, "action": step.action, "reason": reason})
+        skipped.append(Skipped(step.position, step.action, reason))
     return None, skipped
 
 
-def _against(step: rules.RuleStep, action: Action, case: Mapping[str, Any], world: World) -> tuple[dict[str, Any], str]:
+def _against(step: rules.RuleStep, action: Action, case: CaseRecord, world: World) -> tuple[JsonObject, str]:
     """The step's whole parameters, and why it should not be taken ("" when nothing speaks against it)."""
-    if case["source"] in PREDICTIVE_SOURCES and action.risk != "low":
+    if case.about.source in PREDICTIVE_SOURCES and action.risk != "low":
         return step.params, f"risk {action.risk}: only low risk for what is predicted"
-    host, fleet = world.history(step.action, case["condition"], case["target"])
+    host, fleet = world.history(step.action, case.about.condition, case.target)
     doubt = effectiveness.against(host, fleet, world.now, world.settings.skip)
     if doubt:
         return step.params, f"low_effectiveness: {doubt}"
     try:
-        params = action.check(action.complete(step.params, rules.part_of(case["target"])))
+        params = action.check(action.complete(step.params, rules.part_of(case.target)))
     except WireError as error:
         return step.params, f"parameters: {error}"
     return params, _protected(params, case, world)
 
 
-def _protected(params: Mapping[str, Any], case: Mapping[str, Any], world: World) -> str:
+def _protected(params: JsonObject, case: CaseRecord, world: World) -> str:
     protected = world.settings.protected
-    targets = {*rules.names_of(case["target"]), *case.get("names", ())}
-    for name in sorted(targets.intersection(protected.targets)):
+    for name in sorted({*case.about.called}.intersection(protected.targets)):
         return f"protected: target {name}"
     for name in ("service", "container"):
         value = str(params.get(name) or "").removesuffix(".service")
@@ -194,16 +208,16 @@ FAILURES = {
 }
 
 
-def _is_told(case: Mapping[str, Any], trust: Trust, caps: list[tuple[str, str]]) -> bool:
+def _is_told(case: CaseRecord, trust: Trust, caps: list[tuple[str, str]]) -> bool:
     """What is only predicted is acted upon one level below; people are told of it at the rule's own level."""
     own = effective(trust, source="alert", caps=caps).level
-    return case["source"] in PREDICTIVE_SOURCES and rank(own) >= rank("notify")
+    return case.about.source in PREDICTIVE_SOURCES and rank(own) >= rank("notify")
 
 
 def _decide(
     level: Effective,
     choice: Choice | None,
-    skipped: list[dict[str, Any]],
+    skipped: list[Skipped],
     checks: tuple[Check, ...],
     caps: list[tuple[str, str]],
 ) -> tuple[str, str | None, str]:
@@ -212,7 +226,7 @@ def _decide(
         held = next((why for cap, why in caps if cap == level.level and why), "")
         return does, ENDS[does], held or f"level {level.level}"
     if choice is None:
-        return "nothing", "skipped", skipped[-1]["reason"] if skipped else "chain_exhausted"
+        return "nothing", "skipped", skipped[-1].reason if skipped else "chain_exhausted"
     for check in checks:
         if not check.passed:
             return "nothing", "failed", f"{FAILURES[check.check]}: {check.detail}"

@@ -1,18 +1,35 @@
-"""Whose turn it is on a host: one heal at a time, and none on old ground.
+"""Whose turn it is on a host: one heal at a time, and none on an old reading.
 
 A case that has waited is looked at again before it acts. What it waited for may have cured it: two rules that see one
-cause must not act twice. What is not known is no ground to act.
+cause must not act twice. A case whose condition is unknown does not act.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple, TypeVar
 
-from .world import Reading
+from opsapp.lib.jsontypes import JsonObject
+
+from .case import AwaitingCase, CaseRecord, ClosedCase, PlanningCase
+from .guards import Lost
+from .moves import Measure, Wait
+from .planning import Choice
+from .timing import POLL_S, patience_of, settle_of
+from .world import SERVER, Reading, World
 
 OLD_S = 1.0  # a case that waited for longer acts only on a reading from after its wait
-ACTS = ("executing", "settling", "verifying")
+LOOK = "look"  # what a heal id ends with where nothing is healed, only looked at
+LOOKED_AT = "looked at again before it acts"
+Waiting = TypeVar("Waiting", PlanningCase, AwaitingCase)
+
+
+class Neighbours(NamedTuple):
+    """What is being done elsewhere: whether another case acts on the target, and which case began on a host last."""
+
+    others_act: bool = False
+    holder: Callable[[str], CaseRecord | None] = lambda _: None
 
 
 class Again(NamedTuple):
@@ -26,37 +43,72 @@ class Again(NamedTuple):
 GO = Again("go")
 
 
-def is_taken(case_id: str, holder: Mapping[str, Any] | None, host: str) -> bool:
+def is_taken(case_id: str, holder: CaseRecord | None, host: str) -> bool:
     """Whether another case acts on the host. `holder` is the one that began there last."""
-    return holder is not None and holder["id"] != case_id and holder["state"] in ACTS and holder.get("host") == host
+    if holder is None or holder.id == case_id or holder.heal is None:
+        return False
+    return holder.acts and holder.heal.host == host
 
 
-def settles_until(
-    case_id: str, holder: Mapping[str, Any] | None, action: str, params: Mapping[str, Any], settle_s: float
-) -> float:
-    """Until when this deed, which has just been done on the host for another case, may still be working: as long as
-    this case would have waited itself. 0 when nobody did it, or it did not help there either."""
-    if holder is None or holder["id"] == case_id or holder.get("outcome") != "verified":
+def settles_until(case_id: str, holder: CaseRecord | None, action: str, params: JsonObject, settle_s: float) -> float:
+    """Until when this action, which another case has just taken on the host with success, may still be working: as long
+    as this case would have waited itself. 0 when nobody took it, or it did not help there either."""
+    if not isinstance(holder, ClosedCase) or holder.id == case_id or holder.outcome != "verified":
         return 0.0
-    if (holder.get("action"), holder.get("params")) != (action, params):
+    if holder.heal is None or (holder.heal.action, holder.heal.params) != (action, params):
         return 0.0
-    return float(holder.get("acted_at") or 0.0) + settle_s
+    return (holder.heal.acted_at or 0.0) + settle_s
 
 
-def look_again(case: Mapping[str, Any], reading: Reading, *, now: float, settled_at: float, patience: float) -> Again:
-    """What is known of the ground of a case whose turn it is. `waits_from`: when it began to wait; `looks_from`: when a
-    measurement was asked for; `settled_at`: a reading from before that says nothing."""
-    waits_from, asked_at = case.get("waits_from"), case.get("looks_from")
+def look_again(case: CaseRecord, reading: Reading, *, now: float, settled_at: float, patience: float) -> Again:
+    """What is known of a case whose turn it is. A reading from before `settled_at` says nothing."""
     if settled_at > now:
         return Again("wait", "the same was just done for another case", settled_at)
-    waited = waits_from is not None and now - waits_from > OLD_S
-    if not (waited or asked_at is not None) or not case.get("subject"):
+    waited = case.waits_from is not None and now - case.waits_from > OLD_S
+    if not (waited or case.looks_from is not None) or not case.about.subject:
         return GO
-    fresh = reading.measured_at is not None and reading.measured_at >= max(settled_at, asked_at or now - OLD_S)
+    since = max(settled_at, case.looks_from or now - OLD_S)
+    fresh = reading.measured_at is not None and reading.measured_at >= since
     if fresh and reading.verdict is not None:
         return GO if reading.verdict else Again("end", "condition_gone")
-    if asked_at is None:
+    if case.looks_from is None:
         return Again("ask")
-    if now - asked_at < patience:
-        return Again("wait", "looked at again before it acts", now)
+    if now - case.looks_from < patience:
+        return Again("wait", LOOKED_AT, now)
     return Again("end", "condition_unknown: " + ("the condition is unknown" if fresh else "nothing fresh was reported"))
+
+
+def in_line(case: Waiting, host: str, near: Neighbours, now: float) -> Wait | None:
+    """While another case does something about the target, or on the host. What the service does by itself (webhooks,
+    runs) stands in no line."""
+    holder = None if host == SERVER else near.holder(host)
+    if not (near.others_act or is_taken(case.id, holder, host)):
+        return None
+    return _wait(case, "another case acts there: one after the other", now + POLL_S, since=now)
+
+
+def before_acting(
+    case: Waiting, choice: Choice, host: str, near: Neighbours, world: World
+) -> Wait | Measure | Lost | None:
+    """What stands between a case and its act; None: it goes."""
+    waits = in_line(case, host, near, world.now)
+    if waits is not None:
+        return waits
+    holder = None if host == SERVER else near.holder(host)
+    settle = settle_of(case.rule_id, choice.action, world)
+    settled_at = settles_until(case.id, holder, choice.action.name, choice.params, settle)
+    patience = patience_of(case.rule_id, world)
+    again = look_again(case, world.reading(case.about), now=world.now, settled_at=settled_at, patience=patience)
+    if again.kind == "end":
+        return Lost("withdrawn", again.reason)
+    if again.kind == "ask":
+        waits = _wait(case, LOOKED_AT, world.now + POLL_S, since=case.opened_at)
+        asking = replace(waits.case, looks_from=world.now)
+        return Measure(asking, f"{case.id}.{LOOK}", patience, waits.due)
+    if again.kind == "wait":
+        return _wait(case, again.reason, max(again.due, world.now + POLL_S), since=case.opened_at)
+    return None
+
+
+def _wait(case: Waiting, reason: str, due: float, *, since: float) -> Wait:
+    return Wait(replace(case.saying(reason), waits_from=case.waits_from or since), due)

@@ -11,8 +11,10 @@ from opsapp.healing.logic.brake import Load
 from opsapp.healing.logic.effectiveness import NOTHING, OutcomeTally
 from opsapp.healing.logic.graph import Graph
 from opsapp.healing.logic.windows import ActiveWindow
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.actions import ACTIONS, Action, Handler
 
+from .case import About
 from .trust import Trust
 
 
@@ -46,7 +48,7 @@ class Reading(NamedTuple):
     """A condition looked at: verdict, the readings it needed, and the age of the oldest of them as a time."""
 
     verdict: bool | None
-    metrics: dict[str, Any]
+    metrics: JsonObject
     measured_at: float | None
 
 
@@ -67,14 +69,14 @@ class World:
     actions: Mapping[str, Action] = field(default_factory=lambda: ACTIONS)
     history: Callable[[str, str, str], tuple[OutcomeTally, OutcomeTally]] = lambda *_: (NOTHING, NOTHING)
     load: Callable[[str, str], Load] = lambda *_: Load()
-    reading: Callable[[Mapping[str, Any]], Reading] = lambda *_: Reading(None, {}, None)
+    reading: Callable[[About], Reading] = lambda *_: Reading(None, {}, None)
     well_since: Callable[[str], float | None] = lambda *_: None  # when a target that had failed was well again
     doubtful: Callable[[str], bool] = lambda *_: False  # whether a check of it failed that is being repeated
     # (a target that others hang on, the time of their alert, the subject that raised it): whether what measures the
     # target has not done so since; and whether it has, and everything that it knows of the target is well.
     unmeasured: Callable[[str, float, str | None], bool] = lambda *_: False
     well: Callable[[str, float, str | None], bool] = lambda *_: False
-    known: Callable[[Mapping[str, Any]], bool] = lambda *_: True  # whether what a case is about is there still
+    known: Callable[[About], bool] = lambda *_: True  # whether what a case is about is there still
 
     def find_hosts(self, name: str) -> list[Host]:
         """The hosts that an agent id, hostname or label may mean: an id is never ambiguous."""

@@ -2,6 +2,7 @@
 
 import pytest
 
+from opsapp.healing.stages.case import About
 from opsapp.healing.stages.ending import has_end, tells
 from opsapp.healing.stages.ledger import OUTCOMES
 
@@ -34,7 +35,7 @@ def test_what_failed_inside_is_told():
 
 
 @pytest.mark.parametrize(
-    ("case", "told"),
+    ("about", "told"),
     [
         ({"subject": "agent:a1", "source": "alert"}, True),
         ({"subject": "agent:a1", "source": "prediction"}, False),
@@ -42,5 +43,5 @@ def test_what_failed_inside_is_told():
         ({"subject": None, "source": "alert"}, False),
     ],
 )
-def test_whose_end_is_told(case, told):
-    assert has_end(case) is told
+def test_whose_end_is_told(about, told):
+    assert has_end(About(**about, condition="a > 1", target="box-1")) is told

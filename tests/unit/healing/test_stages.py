@@ -14,7 +14,7 @@ from opsapp.healing.logic.effectiveness import NOTHING
 from opsapp.healing.logic.graph import Graph, GraphNode
 from opsapp.healing.logic.soundness import incomplete, wrong_params
 from opsapp.healing.logic.windows import ActiveWindow
-from opsapp.healing.stages import correlation, execution, ledger, planning, verification
+from opsapp.healing.stages import correlation, ledger, planning, verification
 from opsapp.healing.stages.world import Host, Reading
 from opsapp.wire.actions import ACTIONS
 
@@ -319,8 +319,8 @@ def test_a_step_with_a_bad_history_is_passed_over():
     found = planned(rules={"nginx-down": CHAIN}, history=lambda action, condition, target: (history[action], NOTHING))
     assert found.choice.step.position == 1
     [skipped] = found.skipped
-    assert (skipped["step"], skipped["action"]) == (0, "service_reset_failed")
-    assert skipped["reason"] == (
+    assert (skipped.step, skipped.action) == (0, "service_reset_failed")
+    assert skipped.reason == (
         "low_effectiveness: 0% verified on this host, the limit is 30% (outcomes weigh 5.0, each half after 30 days); "
         "tried again in 7.0 days"
     )
@@ -422,59 +422,7 @@ def test_nothing_runs_by_itself_unless_everything_permits_it(level, action, sour
     assert (found.outcome is None) is (found.would in ("execute", "request_approval"))
 
 
-# -- execution --------------------------------------------------------------------------------------------------------
-
 REVERSIBLE, PLAIN = ACTIONS["container_pause"], ACTIONS["restart_service"]
-
-
-def answer(status="done", exit_code=0, reason=None, data=None):
-    return {"status": status, "exit_code": exit_code, "reason": reason, "data": data, "output": ""}
-
-
-@pytest.mark.parametrize(
-    ("given_answer", "action", "kind", "reason", "snapshot"),
-    [
-        (answer(data={"snapshot": {"a": 1}}), REVERSIBLE, "act", "", {"a": 1}),
-        (answer(data={"snapshot": {"a": 1}}), PLAIN, "act", "", {"a": 1}),
-        (answer("failed", 1, "no podman"), REVERSIBLE, "end", "no_snapshot: no podman", None),
-        (answer(), REVERSIBLE, "end", "no_snapshot: done", None),
-        (answer("failed", 1, "no such unit"), PLAIN, "act", "snapshot missing: no such unit", None),
-        (answer("lost"), PLAIN, "act", "snapshot missing: lost", None),
-        (answer("expired"), PLAIN, "end", "host_offline: the snapshot's command is expired", None),
-    ],
-)
-def test_after_the_snapshot(given_answer, action, kind, reason, snapshot):
-    following, state = execution.after_snapshot(given_answer, action)
-    assert (following.kind, following.reason, state) == (kind, reason, snapshot)
-    assert following.outcome == ("failed" if kind == "end" else None)
-
-
-@pytest.mark.parametrize(
-    ("given_answer", "kind", "outcome", "reason"),
-    [
-        (answer(), "settle", None, ""),
-        (answer(exit_code=None), "settle", None, ""),
-        (answer(exit_code=1), "end", "failed", "the action ended done, exit code 1"),
-        (answer("failed", 1, "no_capable_handler: systemctl"), "end", "failed", "no_capable_handler: systemctl"),
-        (answer("timeout", None), "end", "failed", "the action ended timeout, exit code None"),
-        (answer("lost"), "end", "lost", "nobody can tell whether the action ran"),
-        (answer("lost", reason="restarted"), "end", "lost", "restarted"),
-        (answer("expired"), "end", "failed", "host_offline: the action's command is expired"),
-        (answer("cancelled"), "end", "failed", "host_offline: the action's command is cancelled"),
-    ],
-)
-def test_after_the_action(given_answer, kind, outcome, reason):
-    assert execution.after_action(given_answer) == (kind, outcome, reason)
-
-
-def test_the_rollback_plan_in_words():
-    assert execution.rollback_plan(None, None)["how"] == "nothing is done"
-    assert execution.rollback_plan(PLAIN, None) == {"reversible": False, "how": "restart_service cannot be reversed"}
-    assert execution.rollback_plan(REVERSIBLE, {}) == {
-        "reversible": True,
-        "how": "restore the container snapshot",
-        "snapshot": True,
-    }
 
 
 # -- verification -----------------------------------------------------------------------------------------------------

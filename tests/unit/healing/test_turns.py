@@ -3,11 +3,13 @@
 from opsapp.healing.stages import turns
 from opsapp.healing.stages.world import Reading
 
+from .world import case
+
 NOW = 1000.0
-ACTING = {"id": "a", "state": "verifying", "host": "h1"}
+ACTING = case(id="a", state="verifying", host="h1", action="restart_service", heal_id="a.0", began_at=900.0)
 DONE = {
-    "id": "a", "state": "closed", "host": "h1", "outcome": "verified", "action": "restart_service",
-    "params": {"service": "web"}, "acted_at": 990.0,
+    "id": "a", "state": "closed", "host": "h1", "outcome": "verified", "action": "restart_service", "heal_id": "a.0",
+    "began_at": 900.0, "params": {"service": "web"}, "acted_at": 990.0,
 }  # fmt: skip
 
 
@@ -15,25 +17,26 @@ def test_a_host_is_taken_while_another_case_acts_there():
     assert turns.is_taken("b", ACTING, "h1")
     assert not turns.is_taken("a", ACTING, "h1"), "its own next step"
     assert not turns.is_taken("b", ACTING, "h2")
-    assert not turns.is_taken("b", {**ACTING, "state": "closed"}, "h1")
+    assert not turns.is_taken("b", case(**DONE), "h1")
     assert not turns.is_taken("b", None, "h1")
+    assert not turns.is_taken("b", case(), "h1")
 
 
 def test_the_same_deed_of_another_case_gets_the_time_that_this_one_would_have_waited():
-    def until(case_id="b", holder=DONE, action="restart_service", service="web"):
+    def until(case_id="b", holder=case(**DONE), action="restart_service", service="web"):
         return turns.settles_until(case_id, holder, action, {"service": service}, 20.0)
 
     assert until() == 1010.0
-    assert until(case_id="a") == until(holder=None) == until(holder={**DONE, "outcome": "failed"}) == 0.0
+    assert until(case_id="a") == until(holder=None) == until(holder=case(**{**DONE, "outcome": "failed"})) == 0.0
     assert until(action="service_reload") == until(service="db") == 0.0
-    assert until(holder={**DONE, "acted_at": None}) == 20.0, "from before this was noted: long over"
+    assert until(holder=case(**{**DONE, "action": None})) == 0.0
+    assert until(holder=case(**{**DONE, "acted_at": None})) == 20.0, "from before this was noted: long over"
 
 
-def look(verdict=True, measured_at=None, settled_at=0.0, **case):
+def look(verdict=True, measured_at=None, settled_at=0.0, **changes):
     reading = Reading(verdict, {}, measured_at)
-    return turns.look_again(
-        {"subject": "agent:h1", **case}, reading, now=NOW, settled_at=settled_at, patience=60.0
-    )  # fmt: skip
+    waiting = case(**{"subject": "agent:h1", **changes})
+    return turns.look_again(waiting, reading, now=NOW, settled_at=settled_at, patience=60.0)
 
 
 def test_what_has_not_waited_goes():

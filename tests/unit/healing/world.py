@@ -4,6 +4,7 @@ from opsapp.healing.config import HealingSettings, ProtectedSettings
 from opsapp.healing.logic.brake import Load
 from opsapp.healing.logic.effectiveness import NOTHING, OutcomeTally
 from opsapp.healing.logic.rules import definition
+from opsapp.healing.stages.case import RuleEvent, read
 from opsapp.healing.stages.trust import Trust
 from opsapp.healing.stages.world import Host, Reading, World
 
@@ -51,34 +52,40 @@ def tally(verified, total, at=NOW, **changes):
 
 
 def event(**changes):
-    return {
-        "source": "alert",
-        "rule_id": "nginx-down",
-        "condition": RULE["condition"],
-        "target": "box-1/nginx",
-        "severity": "critical",
-        "metrics": {},
-        "agent_id": "a1",
-        "names": ("a1", "web"),
-        **changes,
-    }
+    return RuleEvent.read(
+        {
+            "source": "alert",
+            "rule_id": "nginx-down",
+            "condition": RULE["condition"],
+            "target": "box-1/nginx",
+            "severity": "critical",
+            "metrics": {},
+            "agent_id": "a1",
+            "names": ("a1", "web"),
+            "at": NOW,
+            **changes,
+        }
+    )
 
 
 def case(**changes):
-    return {
-        "id": "00ff",
-        "state": "planning",
-        "rule_id": "nginx-down",
-        "condition": RULE["condition"],
-        "step": 0,
-        "target": "box-1/nginx",
-        "source": "alert",
-        "events": {"nginx-down": 1},
-        "agent_id": "a1",
-        "names": (),
-        "opened_at": NOW - 5,
-        "outcome": None,
-        "level": "execute",
-        "correlation_key": "box-1/nginx",
-        **changes,
-    }
+    """As the store holds it: `changes` are fields of its flat form."""
+    return read(
+        {
+            "id": "00ff",
+            "state": "planning",
+            "rule_id": "nginx-down",
+            "condition": RULE["condition"],
+            "step": 0,
+            "target": "box-1/nginx",
+            "source": "alert",
+            "events": {"nginx-down": 1},
+            "abouts": {},
+            "agent_id": "a1",
+            "names": (),
+            "opened_at": NOW - 5,
+            "outcome": None,
+            "level": "execute",
+            **changes,
+        }
+    )

@@ -1,0 +1,129 @@
+"""A heal that people have to agree to: what they are shown, what that stands on, and what follows their word.
+
+The approval is bound to a hash of the plan. At the click, and again before the act, what it stands on is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from opsapp.healing.logic.levels import behaviour
+from opsapp.healing.logic.rules import RUNS
+from opsapp.lib.jsontypes import JsonObject
+
+from . import execution, planning, turns
+from .case import AwaitingCase, CaseRecord
+from .guards import Lost
+from .moves import EndCase, Next, Wait
+from .planning import Plan
+from .trust import effective
+from .turns import Neighbours
+from .world import World
+
+LOOK_S = 60.0  # how often a request that nobody has decided is looked at
+
+
+class Request(NamedTuple):
+    """An approval as it stands: its status, and what people were asked."""
+
+    status: str
+    by: str | None = None
+    comment: str | None = None
+    risk: str = "low"
+    host: str | None = None
+    definition: str | None = None
+    plan_hash: str = ""
+
+
+EXPIRED = Request("expired")  # it is not there any more
+Hashed = Callable[[Plan], str]  # of what people are shown of a plan
+
+
+def decided(case: AwaitingCase, request: Request, world: World, near: Neighbours, hashed: Hashed) -> Next:
+    if request.status == "pending":
+        return _pending(case, request, world)
+    if request.status == "approved":
+        return _approved(case, request, world, near, hashed)
+    said = f"approval {request.status}"
+    return EndCase(case.saying(said + _by(request)), request.status, request.comment or said)
+
+
+def _by(request: Request) -> str:
+    return f" by {request.by}" if request.by else ""
+
+
+def _pending(case: AwaitingCase, request: Request, world: World) -> Next:
+    """Nobody has decided. What nothing wants any more is not asked for any longer."""
+    why = _unwanted(case, request, world)
+    return Wait(case, world.now + LOOK_S) if why is None else EndCase(case, "withdrawn", why)
+
+
+def _approved(case: AwaitingCase, request: Request, world: World, near: Neighbours, hashed: Hashed) -> Next:
+    """It is done if what people agreed to still stands, once it is the case's turn."""
+    waits = turns.in_line(case, request.host or "", near, world.now)
+    if waits is not None:
+        return waits
+    gone, plan = gone_or_plan(case, request.plan_hash, world, hashed)
+    if plan is not None and plan.choice is not None and plan.host is not None:
+        turn = turns.before_acting(case, plan.choice, plan.host.agent_id, near, world)
+        if turn is not None and not isinstance(turn, Lost):
+            return turn
+        gone = None if turn is None else turn.reason
+    case = case.saying("approval approved" + _by(request))
+    if plan is None or gone is not None:
+        return EndCase(case, "withdrawn", gone or "")
+    return execution.begin(case, plan, world)
+
+
+def _unwanted(case: AwaitingCase, request: Request, world: World) -> str | None:
+    """What does not pass by itself, as a window, the brake and a host that is away do: the case must not stand for an
+    hour for what its rule finds."""
+    rule = world.rules.get(case.rule_id)
+    if rule is None or not rule["enabled"]:
+        return "rule_disabled"
+    if not world.known(case.about):
+        return "target_gone"
+    trust = world.trust[case.rule_id]
+    if trust.definition != request.definition:
+        return "rule_edited"
+    level = effective(trust, source=case.about.source, caps=()).level
+    return None if behaviour(level, request.risk) in ("request_approval", "execute") else f"level {level} by now"
+
+
+def plan_shown(case: CaseRecord, plan: Plan, world: World, digests: Callable[[str], Mapping[str, str]]) -> JsonObject:
+    """What is approved, and bound by its hash: the action, where, why, and under which definition of the rule. Of an
+    automation also what it does now, and what it is made of."""
+    choice, host = plan.choice, plan.host
+    param = RUNS.get(choice.action.name) if choice else None
+    automation = {"automation": digests(choice.params[param])} if choice and param else {}
+    return {
+        **automation,
+        "action": choice.action.name if choice else None,
+        "params": choice.params if choice else {},
+        "step": choice.step.position if choice else None,
+        "host": host.agent_id if host else None,
+        "hostname": host.hostname if host else None,
+        "target": case.target,
+        "condition": case.about.condition,
+        "rule_id": case.rule_id,
+        "definition": world.trust[case.rule_id].definition,
+        "rollback": execution.rollback_plan(choice.action if choice else None, None)["how"],
+    }
+
+
+def gone_or_plan(case: CaseRecord, plan_hash: str, world: World, hashed: Hashed) -> tuple[str | None, Plan | None]:
+    """Why an approval no longer stands (rule gone, paused, condition known false, another plan, a host that is away);
+    or the plan that it stands for."""
+    if case.state != "awaiting_approval" or case.rule_id not in world.rules:
+        return "the case or its rule is gone", None
+    if not world.known(case.about):
+        return "target_gone: it is no longer looked at", None
+    if world.paused:
+        return "healing is paused", None
+    if world.reading(case.about).verdict is False:
+        return "condition_gone: the condition no longer holds", None
+    plan = planning.plan(case, world)
+    if plan.would not in ("request_approval", "execute"):
+        return f"the plan has changed: {plan.reason or plan.would}", None
+    return ("the plan has changed", None) if hashed(plan) != plan_hash else (None, plan)

@@ -1,0 +1,293 @@
+"""A case as the stages see it: one frozen class per state, with what every state knows in their base.
+
+`read` and `stored` turn a case into the flat form that the store has always held, and back. So a store of an older
+version can be read, and an older version can read this one's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, NamedTuple, TypeVar
+
+from opsapp.healing.logic.rules import names_of
+from opsapp.lib.jsontypes import JsonObject
+
+from .attempt import Tried
+
+WHY_LINES = 200
+
+
+class About(NamedTuple):
+    """What a rule has found, and where."""
+
+    source: str
+    condition: str
+    target: str
+    severity: str = "info"
+    metrics: JsonObject = {}
+    agent_id: str | None = None
+    subject: str | None = None
+    names: tuple[str, ...] = ()
+    note: str | None = None
+    measured_at: float | None = None
+
+    @classmethod
+    def read(cls, values: Mapping[str, Any]) -> About:
+        """Out of an event or a stored case; what is not there has its default."""
+        known = {name: values[name] for name in cls._fields if values.get(name) is not None}
+        return cls(**{**known, "names": tuple(known.get("names", ()))})
+
+    @property
+    def called(self) -> tuple[str, ...]:
+        """Everything that windows and protected targets may call it by."""
+        return (*names_of(self.target), *self.names)
+
+
+class RuleEvent(NamedTuple):
+    """A rule's condition has become true. `early`: before its cooldown has passed."""
+
+    rule_id: str
+    about: About
+    at: float
+    early: bool = False
+
+    @classmethod
+    def read(cls, values: Mapping[str, Any]) -> RuleEvent:
+        return cls(values["rule_id"], About.read(values), values["at"], bool(values.get("early")))
+
+
+class Heal(NamedTuple):
+    """What is done for a case at one step of its chain. `definition` is that of the rule when it began."""
+
+    host: str
+    action: str
+    heal_id: str
+    began_at: float
+    params: JsonObject = {}
+    definition: str | None = None
+    snapshot: JsonObject | None = None
+    armed: bool = False
+    acted_at: float | None = None
+
+
+State = TypeVar("State", bound="CaseRecord")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaseRecord:
+    """What is known of a case in every state. `events` counts, for each rule, the events that it stands for."""
+
+    state: ClassVar[str]
+    phase: ClassVar[str | None] = None  # which command's answer it waits for
+
+    id: str = ""
+    about: About
+    rule_id: str
+    events: Mapping[str, int]
+    abouts: Mapping[str, About]
+    opened_at: float
+    due: float = 0.0
+    beside: str | None = None  # an older case of the same target that is open too
+    level: str = "observation"
+    step: int = 0
+    entry_id: int | None = None
+    approval_id: str | None = None
+    heal: Heal | None = None
+    tried: tuple[Tried, ...] = ()
+    why: tuple[str, ...] = ()  # one line for every gate that the case met
+    queued: bool = False  # waits for the end of a window
+    held: bool = False  # was stopped by a pause or a window
+    manual: bool = False  # a rollback that a person asked for
+    waits_since: float | None = None  # for a host that is away
+    waits_from: float | None = None  # for anything
+    looks_from: float | None = None  # when it was measured again before it acts
+
+    @property
+    def target(self) -> str:
+        return self.about.target
+
+    @property
+    def place(self) -> str:
+        """Its state, and which part of it where there is more than one: a place in the table of moves."""
+        return self.state if self.phase is None else f"{self.state}.{self.phase}"
+
+    @property
+    def acts(self) -> bool:
+        """Whether something is being done about the target."""
+        return self.state in ("executing", "settling", "verifying")
+
+    def saying(self: State, *lines: str) -> State:
+        """With more lines of `why`; a line that repeats the last one is left out."""
+        fresh = tuple(line for at, line in enumerate(lines) if at or self.why[-1:] != (line,))
+        return replace(self, why=(*self.why, *fresh)[-WHY_LINES:])
+
+    def becomes(self, state: type[State], **known: Any) -> State:
+        """The same case in another state."""
+        return state(**{**{name: getattr(self, name) for name in SHARED}, **known})
+
+
+SHARED = tuple(each.name for each in fields(CaseRecord))
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorrelatingCase(CaseRecord):
+    """Held, so that the alert of what it depends on can arrive; or waits for the end of a window."""
+
+    state = "correlating"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanningCase(CaseRecord):
+    """About to take the present step of the chain; or waits for its host or its turn."""
+
+    state = "planning"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AwaitingCase(CaseRecord):
+    """People decide."""
+
+    state = "awaiting_approval"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandedCase(CaseRecord):
+    """Waits for the answer to a command."""
+
+    heal: Heal
+    command_id: str = ""
+    sent_at: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SnapshotCase(CommandedCase):
+    """The host takes a snapshot."""
+
+    state = "executing"
+    phase = "snapshot"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActingCase(CommandedCase):
+    """The action runs."""
+
+    state = "executing"
+    phase = "execute"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RollingBackCase(CommandedCase):
+    """Back to the snapshot. `verdict` is what is known of the action by then, and `doubt` why."""
+
+    state = "executing"
+    phase = "rollback"
+    verdict: str | None = None
+    doubt: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfirmingCase(CommandedCase):
+    """Verified; the agent is told to keep what it would undo otherwise."""
+
+    state = "verifying"
+    phase = "confirm"
+    asked_twice: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class SettlingCase(CaseRecord):
+    """The action has time to take effect."""
+
+    state = "settling"
+    heal: Heal
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifyingCase(CaseRecord):
+    """Waits for a reading from after the settle time. `asked_under` is the fence token of who asked for it."""
+
+    state = "verifying"
+    heal: Heal
+    settled_at: float = 0.0
+    deadline: float = 0.0
+    asked_at: float = 0.0
+    asked_under: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClosedCase(CaseRecord):
+    """Over. `late` are the entries of what came afterwards and belongs to it: rule -> ledger id."""
+
+    state = "closed"
+    outcome: str | None = None
+    closed_at: float | None = None
+    late: Mapping[str, int] = field(default_factory=dict)
+
+
+STATES: tuple[type[CaseRecord], ...] = (
+    CorrelatingCase,
+    PlanningCase,
+    AwaitingCase,
+    SnapshotCase,
+    ActingCase,
+    SettlingCase,
+    VerifyingCase,
+    ConfirmingCase,
+    RollingBackCase,
+    ClosedCase,
+)
+OWN = {state: tuple(each.name for each in fields(state) if each.name not in SHARED) for state in STATES}
+PLAIN = tuple(name for name in SHARED if name not in ("about", "abouts", "heal", "tried"))
+# What an older version expects of every case.
+EMPTY: JsonObject = {name: None for name in (
+    "closed_at", "outcome", "phase", "command_id", "snapshot", "began_at", "settled_at", "deadline",
+    "acted_at",
+)} | {"late": {}}  # fmt: skip
+
+
+def opened(event: RuleEvent) -> CorrelatingCase:
+    """A new case."""
+    return CorrelatingCase(
+        about=event.about,
+        rule_id=event.rule_id,
+        events={event.rule_id: 1},
+        abouts={event.rule_id: event.about},
+        opened_at=event.at,
+    )
+
+
+def stored(case: CaseRecord) -> JsonObject:
+    return {
+        **EMPTY,
+        **case.about._asdict(),
+        **({} if case.heal is None else case.heal._asdict()),
+        **{name: getattr(case, name) for name in (*PLAIN, *OWN[type(case)])},
+        "correlation_key": names_of(case.target)[0],
+        "abouts": {rule_id: about._asdict() for rule_id, about in case.abouts.items()},
+        "tried": tuple(tuple(step) for step in case.tried),
+        "state": case.state,
+        "phase": case.phase,
+    }
+
+
+def read(values: Mapping[str, Any]) -> CaseRecord:
+    """A stored case. Older versions wrote fewer fields, and kept those of former states."""
+    state = _state(values)
+    known = {name: values[name] for name in (*PLAIN, *OWN[state]) if values.get(name) is not None}
+    heal = None
+    if values.get("action") is not None:
+        heal = Heal(**{name: values[name] for name in Heal._fields if values.get(name) is not None})
+    return state(
+        **known,
+        about=About.read(values),
+        abouts={rule_id: About.read(about) for rule_id, about in values["abouts"].items()},
+        heal=heal,
+        tried=tuple(Tried(*step) for step in values.get("tried") or ()),
+    )
+
+
+def _state(values: Mapping[str, Any]) -> type[CaseRecord]:
+    """The state and, where a state has more than one place, the phase."""
+    alike = [state for state in STATES if state.state == values["state"]]
+    return next((state for state in alike if state.phase == values.get("phase")), alike[0])

@@ -1,0 +1,100 @@
+"""The one question that the engine asks of the stages: what follows for this case?"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from opsapp.healing.logic.rules import steps
+
+from . import approval, correlation, execution, guards, planning, turns, verification
+from .approval import EXPIRED, Hashed, Request
+from .case import (
+    AwaitingCase,
+    CaseRecord,
+    ClosedCase,
+    CommandedCase,
+    CorrelatingCase,
+    PlanningCase,
+    SettlingCase,
+    VerifyingCase,
+)
+from .execution import HostAnswer
+from .guards import Lost
+from .moves import AskApproval, EndCase, FinishLate, Next, NextStep, Wait
+from .planning import Plan
+from .turns import Neighbours
+from .world import World
+
+
+class Facts(NamedTuple):
+    """What is known of one case beside the world. `token` fences the present lease."""
+
+    token: int = 0
+    near: Neighbours = Neighbours()
+    answer: HostAnswer | None = None
+    request: Request = EXPIRED
+    hashed: Hashed = lambda _: ""
+
+
+def following(case: CaseRecord, world: World, facts: Facts) -> Next:
+    if isinstance(case, CorrelatingCase):
+        return correlation.hold_over(case, world)
+    if isinstance(case, PlanningCase):
+        return planned(case, world, facts.near)
+    if isinstance(case, AwaitingCase):
+        return approval.decided(case, facts.request, world, facts.near, facts.hashed)
+    if isinstance(case, CommandedCase):
+        answer = facts.answer or execution.overdue(case, world)
+        return execution.waits(case, world) if answer is None else execution.answered(case, answer, world)
+    if isinstance(case, SettlingCase):
+        return verification.settled(case, world, facts.token)
+    if isinstance(case, VerifyingCase):
+        return verification.looked_at(case, world, facts.token)
+    assert isinstance(case, ClosedCase)
+    return FinishLate(case, f"case {case.id} is about the same target")
+
+
+def planned(case: PlanningCase, world: World, near: Neighbours) -> Next:
+    """Stage 2: the present step is carried out, asked about, waited with, passed over, or it ends the case."""
+    lost = guards.lost(case, world)
+    if lost is not None:
+        return guards.stopped(case, lost)
+    plan = planning.plan(case, world)
+    waits = _host_away(case, plan, world)
+    if waits is not None:
+        return waits
+    case = replace(case, waits_since=None)
+    goes = plan.outcome is None and plan.choice is not None and plan.host is not None
+    if goes and plan.would == "execute":
+        assert plan.choice is not None
+        assert plan.host is not None
+        turn = turns.before_acting(case, plan.choice, plan.host.agent_id, near, world)
+        if turn is not None:
+            return guards.stopped(case, turn) if isinstance(turn, Lost) else turn
+    case = replace(case, level=plan.effective.level).saying(*plan.why)
+    if plan.choice is not None:
+        case = replace(case, step=plan.choice.step.position)
+    if plan.outcome is not None:
+        return _ended(case, plan, plan.outcome, world)
+    if plan.would == "request_approval":
+        asked = case.becomes(AwaitingCase, waits_from=world.now)
+        return AskApproval(asked, plan, world.now + approval.LOOK_S)
+    return execution.begin(case, plan, world, tells=plan.tell)
+
+
+def _host_away(case: PlanningCase, plan: Plan, world: World) -> Wait | None:
+    """A host that is silent gets as long as a command would: after a restart of ours nobody has been heard yet."""
+    since = case.waits_since or world.now
+    if not plan.reason.startswith(planning.OFFLINE) or world.now - since >= world.settings.command_expiry_s:
+        return None
+    if case.waits_since is None:
+        case = case.saying(f"{plan.reason}: waiting for it")
+    return Wait(replace(case, waits_since=since, waits_from=case.waits_from or since), world.now + turns.POLL_S)
+
+
+def _ended(case: PlanningCase, plan: Plan, outcome: str, world: World) -> NextStep | EndCase:
+    """A step that could not even begin is recorded, and the next one planned, as long as there is one."""
+    if outcome == "failed" and plan.choice is not None and case.step + 1 < len(steps(world.rules[case.rule_id])):
+        return NextStep(case, outcome, plan.reason, plan)
+    return EndCase(case, outcome, plan.reason, plan, notifies=outcome == "notified")

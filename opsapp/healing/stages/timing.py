@@ -1,0 +1,23 @@
+"""How long a case waits for what."""
+
+from __future__ import annotations
+
+from opsapp.lib.durations import seconds
+from opsapp.wire.actions import Action
+
+from .world import World
+
+POLL_S = 0.5  # how often an unanswered command is looked at, beside the wake-up by its result
+VERIFY_TIMEOUT_S = 60.0
+
+
+def settle_of(rule_id: str, action: Action, world: World) -> float:
+    """The rule's, or the action's own. Not less than the action needs: a host that is about to reboot still looks as it
+    did."""
+    wanted = world.rules.get(rule_id, {}).get("settle_s")
+    return action.settle if wanted is None else max(action.least_settle, seconds(wanted))
+
+
+def patience_of(rule_id: str, world: World) -> float:
+    """How long a fresh reading may take."""
+    return seconds(world.rules.get(rule_id, {}).get("verify_timeout_s") or VERIFY_TIMEOUT_S)
