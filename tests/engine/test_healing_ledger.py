@@ -204,8 +204,8 @@ def test_effectiveness_of_a_rule_about_every_service(service):
     def write(root):
         book = healing_of(root)["ledger"]
         for name, outcome in (("nginx", "verified"), ("nginx", "failed"), ("php", "verified")):
-            case = {"id": None, "correlation_key": "box-1", "condition": f"service.{name}.failed == 1",
-                    "target": f"box-1/{name}", "step": 0, "source": "alert"}  # fmt: skip
+            event = {"rule_id": "any", "source": "alert", "condition": f"service.{name}.failed == 1", "at": 1}
+            case = case_of({**event, "target": f"box-1/{name}"})
             entry = book.begin(root, case, rule_id="any", now=1, action_type="restart_service", executed=True)
             book.finish(root, entry["id"], outcome=outcome, reason="", now=2)
 

@@ -1,5 +1,7 @@
 """A case in the store's form and back, as this version and older ones have written it; and the table of moves."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -148,3 +150,8 @@ def test_the_table_is_drawn():
         in lines
     )
     assert len(lines) == len(MOVES) + 2
+
+
+def test_the_guide_draws_the_table():
+    guide = (Path(__file__).parents[3] / "docs/guide/healing.md").read_text()
+    assert f"```mermaid\n{moves.drawn()}\n```" in guide
