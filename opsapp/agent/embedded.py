@@ -31,7 +31,7 @@ from .disk import take_lock
 from .executor import CommandAnswer, CommandExecutor, CommandTask
 from .journal import ACCEPTED, CommandJournal
 from .outputs import Outputs
-from .processes import Group, Manner, Ran, end_orphans, run
+from .processes import Manner, ProcessGroup, Ran, end_orphans, run
 
 log = logging.getLogger("executor")
 AT_ONCE = 2000  # threads; the service bounds what it asks for
@@ -93,14 +93,14 @@ class Programs:
 
     def __call__(self, task: CommandTask) -> CommandAnswer:
         params = task.params
-        group: List[Group] = []
+        group: List[ProcessGroup] = []
         refused = params["action_type"] and protection.refusal(
             params["action_type"], params["params"], set(PROTECTED) | set(params["protected"])
         )
         if refused:
             return CommandAnswer(Ran("failed", None, b"", refused))
 
-        def started(each: Group) -> None:
+        def started(each: ProcessGroup) -> None:
             group[:] = [each]
             task.on_start(each)
 

@@ -15,7 +15,7 @@ from opsapp.wire.commands import check_params, clean_output
 from opsapp.wire.fields import WireError
 
 from .journal import ACCEPTED, STARTED, CommandJournal
-from .processes import Cancel, Group, Ran, end_orphans
+from .processes import Cancel, ProcessGroup, Ran, end_orphans
 
 log = logging.getLogger("executor")
 HEAL_THREADS = 2  # of their own, so that long shells do not keep a heal waiting
@@ -40,7 +40,7 @@ class CommandTask:
         self.cancel = Cancel()
         self._executor = executor
 
-    def on_start(self, group: Group) -> None:
+    def on_start(self, group: ProcessGroup) -> None:
         self._executor.journal.process(self.id, group)
 
     def on_output(self, data: bytes) -> None:

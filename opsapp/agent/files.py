@@ -18,7 +18,7 @@ from typing import Any, Optional, Tuple
 from opsapp.wire.frames import CHUNK, WINDOW, FileChunk
 
 from .paths import NotAllowed, PathRules
-from .streams import OpenStream, StreamEnded, explain
+from .streams import OpenStream, StreamStopped, explain
 from .websocket import ServerSocket
 
 _CREDIT_STEP = 4 * CHUNK
@@ -48,9 +48,9 @@ class FileGet(OpenStream):
         file, size = _contents(file, about)
         offset, length = self.params["offset"], self.params["length"]
         if size > self._most:
-            raise StreamEnded("too_large", f"the file has {size} bytes, {self._most} are allowed")
+            raise StreamStopped("too_large", f"the file has {size} bytes, {self._most} are allowed")
         if offset > size:
-            raise StreamEnded("bad_request", "the offset is behind the file's end")
+            raise StreamStopped("bad_request", "the offset is behind the file's end")
         end = size if length is None else min(size, offset + length)
         whole = self._digest_of(file, about, size) if self.params["digest"] else None
         self.say(
@@ -67,12 +67,12 @@ class FileGet(OpenStream):
         while place < end:
             data = file.read(min(CHUNK, end - place))
             if not data:
-                raise StreamEnded("io_error", "the file became shorter while it was read")
+                raise StreamStopped("io_error", "the file became shorter while it was read")
             digest.update(data)
             self.send_chunk(place, data)
             place += len(data)
         if whole and (offset, place) == (0, size) and digest.hexdigest() != whole:
-            raise StreamEnded("io_error", "the file changed while it was read")
+            raise StreamStopped("io_error", "the file changed while it was read")
         self.say("finish", size=place - offset, sha256=digest.hexdigest())
 
     def _digest_of(self, file: Any, about: os.stat_result, size: int) -> Optional[str]:
@@ -85,7 +85,7 @@ class FileGet(OpenStream):
         while left and not self.left.is_set():
             data = file.read(min(CHUNK, left))
             if not data:
-                raise StreamEnded("io_error", "the file became shorter while it was read")
+                raise StreamStopped("io_error", "the file became shorter while it was read")
             if time.monotonic() > until:
                 return None
             digest.update(data)
@@ -109,7 +109,7 @@ def _contents(file: Any, about: os.stat_result) -> Tuple[Any, int]:
         if not piece:  # None: it would wait for more (/proc/kmsg)
             return io.BytesIO(data), len(data)
         data += piece
-    raise StreamEnded("too_large", f"what the kernel tells here has more than {MADE_UP_MOST} bytes")
+    raise StreamStopped("too_large", f"what the kernel tells here has more than {MADE_UP_MOST} bytes")
 
 
 class FilePut(OpenStream):
@@ -126,10 +126,10 @@ class FilePut(OpenStream):
     # ---- from the session's thread
     def on_chunk(self, chunk: FileChunk) -> None:
         if chunk.offset != self._received:
-            raise StreamEnded("bad_request", "chunks must come in order")
+            raise StreamStopped("bad_request", "chunks must come in order")
         self._received += len(chunk.data)
         if self._received > self._granted:
-            raise StreamEnded("bad_request", "more was sent than the window allows")
+            raise StreamStopped("bad_request", "more was sent than the window allows")
         self._inbox.put(chunk.data)
 
     def on_finish(self, message: dict) -> None:
@@ -143,7 +143,7 @@ class FilePut(OpenStream):
     def run(self) -> None:
         try:
             if self.params["size"] is not None and self.params["size"] > self._most:
-                raise StreamEnded("too_large", f"{self._most} bytes are allowed")
+                raise StreamStopped("too_large", f"{self._most} bytes are allowed")
             directory, name = self._place()
             try:
                 self._store(directory, name)
@@ -158,7 +158,7 @@ class FilePut(OpenStream):
         real = self._rules.check(path, "operator")
         parent, name = os.path.split(real)
         if path.endswith("/") or not name or os.path.isdir(real):
-            raise StreamEnded("bad_request", "the destination is a directory")
+            raise StreamStopped("bad_request", "the destination is a directory")
         directory = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         if os.readlink(f"/proc/self/fd/{directory}") != parent:
             os.close(directory)
@@ -166,7 +166,7 @@ class FilePut(OpenStream):
         room = os.fstatvfs(directory)
         if self.params["size"] is not None and room.f_bavail * room.f_frsize < self.params["size"]:
             os.close(directory)
-            raise StreamEnded("no_space", "the file system has not enough room")
+            raise StreamStopped("no_space", "the file system has not enough room")
         return directory, name
 
     def _store(self, directory: int, name: str) -> None:
@@ -190,19 +190,19 @@ class FilePut(OpenStream):
             os.close(handle)
             if not kept:
                 os.unlink(temporary, dir_fd=directory)
-        raise StreamEnded("end", "stored", path=self.params["path"], size=size, sha256=sha256)
+        raise StreamStopped("end", "stored", path=self.params["path"], size=size, sha256=sha256)
 
     def _receive(self, handle: int) -> Tuple[int, str]:
         digest, size, owed = hashlib.sha256(), 0, 0
         while True:
             piece = self._inbox.get()
             if piece is None:
-                raise StreamEnded("left")
+                raise StreamStopped("left")
             if isinstance(piece, tuple):
                 break
             size += len(piece)
             if size > self._most:
-                raise StreamEnded("too_large", f"{self._most} bytes are allowed")
+                raise StreamStopped("too_large", f"{self._most} bytes are allowed")
             digest.update(piece)
             view = memoryview(piece)
             while view:
@@ -213,7 +213,7 @@ class FilePut(OpenStream):
                 self.say("credit", bytes=owed)
                 owed = 0
         if piece != (size, digest.hexdigest()):
-            raise StreamEnded("bad_hash", "what arrived is not what was sent")
+            raise StreamStopped("bad_hash", "what arrived is not what was sent")
         return size, digest.hexdigest()
 
     @staticmethod

@@ -21,7 +21,7 @@ from .executor import CommandAnswer, CommandTask
 from .fits import FITS
 from .journal import CommandJournal
 from .native import Context
-from .processes import Cancel, Group, Ran, run
+from .processes import Cancel, ProcessGroup, Ran, run
 from .snapshots import KINDS, LocalHost, Snapshots
 
 log = logging.getLogger("heal")
@@ -36,7 +36,7 @@ class LocalStep:
         self.params = {"params": params, "timeout": None}
         self.cancel = cancel
 
-    def on_start(self, group: Group) -> None:
+    def on_start(self, group: ProcessGroup) -> None:
         """Nothing to note: an undoing that is cut off is done again."""
 
     def on_output(self, data: bytes) -> None:

@@ -17,7 +17,7 @@ from typing import Any, Dict, List, Optional
 from opsapp.wire.fields import WireError, dumps, loads
 
 from .disk import LineFile, sync_directory, write_whole
-from .processes import Group
+from .processes import ProcessGroup
 
 log = logging.getLogger("journal")
 KEEP_S = 7 * 86400
@@ -26,7 +26,7 @@ KEEP_STORES = 50
 COMPACT_BYTES = 2 * 2**20
 ACCEPTED, STARTED, FINISHED, THANKED = "accepted", "started", "finished", "thanked"
 OPEN_MOST = 200
-NO_GROUP = Group(0, 0, "")
+NO_GROUP = ProcessGroup(0, 0, "")
 
 
 class CommandEntry:
@@ -97,7 +97,7 @@ class CommandJournal:
             self._write({"did": STARTED, "id": name, "at": now})
             self._entries[name].state = STARTED
 
-    def process(self, name: str, group: Group) -> None:
+    def process(self, name: str, group: ProcessGroup) -> None:
         """The process group of a started command, so that a later agent can stop what was left of it.
 
         Not synced: it is of use to a later agent of the same boot only, and that one reads what the kernel holds."""
@@ -185,7 +185,7 @@ class CommandJournal:
         elif name in self._entries:
             entry = self._entries[name]
             if did == "process":
-                entry.group = Group(said["pid"], said["pid_start"], said.get("boot", ""))
+                entry.group = ProcessGroup(said["pid"], said["pid_start"], said.get("boot", ""))
             else:
                 entry.state = did
                 entry.at = said.get("at", entry.at)
@@ -216,5 +216,5 @@ class CommandJournal:
                 del self._entries[name]
 
 
-def _told(name: str, group: Group) -> Dict[str, Any]:
+def _told(name: str, group: ProcessGroup) -> Dict[str, Any]:
     return {"did": "process", "id": name, "pid": group.pid, "pid_start": group.started, "boot": group.boot}

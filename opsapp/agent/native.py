@@ -15,7 +15,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set
 from .capabilities import ToolManifest
 from .config import AgentConfig
 from .proc import maybe, processes
-from .processes import Cancel, Group, Ran, run, start_time
+from .processes import Cancel, ProcessGroup, Ran, run, start_time
 from .protection import is_named, is_protected
 
 TERM_WAIT_S = 5.0
@@ -33,7 +33,7 @@ class Context(NamedTuple):
     deadline: float  # monotonic
     protected: Set[str]
     config: AgentConfig
-    on_start: Callable[[Group], None]
+    on_start: Callable[[ProcessGroup], None]
 
     def run(self, argv: List[str]) -> Ran:
         return run(argv, max(0.1, self.deadline - time.monotonic()), self.cancel, on_start=self.on_start)

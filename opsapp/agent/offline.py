@@ -26,7 +26,7 @@ from .disk import write_whole
 from .executor import DISK_RETRY_S, CommandAnswer
 from .heal import Healer
 from .outcomes import Outcomes
-from .processes import Cancel, Group, Ran
+from .processes import Cancel, ProcessGroup, Ran
 
 log = logging.getLogger("offline")
 
@@ -36,7 +36,7 @@ class LocalTask:
 
     type = "heal"
 
-    def __init__(self, params: dict, on_start: Callable[[Group], None]):
+    def __init__(self, params: dict, on_start: Callable[[ProcessGroup], None]):
         self.id = params["heal_id"]
         self.params = params
         self.cancel = Cancel()

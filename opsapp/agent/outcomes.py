@@ -14,7 +14,7 @@ from typing import Dict, List, NamedTuple, Optional
 from opsapp.wire.fields import WireError, dumps, loads
 
 from .disk import LineFile
-from .processes import Group, end_orphans
+from .processes import ProcessGroup, end_orphans
 
 log = logging.getLogger("outcomes")
 BEGUN, DONE, THANKED, PROCESS, PAST = "begun", "done", "thanked", "process", "past"
@@ -33,7 +33,7 @@ class Outcomes:
         self._lines = LineFile(os.path.join(directory, "outcomes.jsonl"))
         self._kept: Dict[str, dict] = {}  # in order of their beginning
         self._state: Dict[str, str] = {}
-        self._groups: Dict[str, Group] = {}  # of those begun: what a kill would leave running
+        self._groups: Dict[str, ProcessGroup] = {}  # of those begun: what a kill would leave running
         self._begun: List[HealStart] = []  # thanked for or not: they are spent all the same
         for line in self._lines:
             with contextlib.suppress(WireError):  # a line damaged by the disk: the others still count
@@ -44,7 +44,7 @@ class Outcomes:
         """What is about to be done, as it will be told if nothing more becomes known."""
         self._note(BEGUN, outcome["outcome_id"], outcome)
 
-    def process(self, name: str, group: Group) -> None:
+    def process(self, name: str, group: ProcessGroup) -> None:
         """The process group that a heal is about to run, so that a later agent can stop what was left of it."""
         with self._lock:
             said = {"did": PROCESS, "id": name, "group": list(group)}
@@ -99,7 +99,7 @@ class Outcomes:
 
     def _replay(self, said: dict) -> None:
         if said["did"] == PROCESS:
-            self._groups[said["id"]] = Group(*said["group"])
+            self._groups[said["id"]] = ProcessGroup(*said["group"])
             return
         if said["did"] == PAST:
             self._begun = [HealStart(*one) for one in said["begun"]]

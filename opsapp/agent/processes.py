@@ -34,7 +34,7 @@ class Ran(NamedTuple):
     reason: Optional[str] = None
 
 
-class Group(NamedTuple):
+class ProcessGroup(NamedTuple):
     """A process group as one agent leaves it to the next."""
 
     pid: int  # of its leader
@@ -95,7 +95,7 @@ def run(
     cancel: Cancel,
     *,
     env: Optional[Dict[str, str]] = None,
-    on_start: Optional[Callable[[Group], None]] = None,
+    on_start: Optional[Callable[[ProcessGroup], None]] = None,
     on_output: Optional[Callable[[bytes], None]] = None,
     limit: int = OUTPUT_LIMIT,
     manner: Optional[Manner] = None,
@@ -126,7 +126,7 @@ def run(
 
 
 def _start(
-    argv: List[str], env: Dict[str, str], manner: Manner, on_start: Optional[Callable[[Group], None]]
+    argv: List[str], env: Dict[str, str], manner: Manner, on_start: Optional[Callable[[ProcessGroup], None]]
 ) -> "subprocess.Popen[bytes]":
     """The program, let go once `on_start` has returned; whatever that raises, nothing has begun."""
     _find(argv[0], env)
@@ -145,7 +145,7 @@ def _start(
     assert out is not None
     try:
         if on_start:
-            on_start(Group(child.pid, start_time(child.pid), boot_id()))
+            on_start(ProcessGroup(child.pid, start_time(child.pid), boot_id()))
         with contextlib.suppress(BrokenPipeError):  # ended from outside already: its exit code tells
             os.write(gate.fileno(), b"go\n")
     except BaseException:
@@ -296,7 +296,7 @@ def boot_id() -> str:
         return ""
 
 
-def end_orphans(group: Group) -> bool:
+def end_orphans(group: ProcessGroup) -> bool:
     """Stop what is left of a process group that a former agent started; False when nothing is."""
     leader = start_time(group.pid)
     if not group.pid or not group.started or (leader and leader != group.started) or not group_alive(group.pid):

@@ -21,7 +21,7 @@ from .websocket import ServerSocket
 log = logging.getLogger("streams")
 
 
-class StreamEnded(Exception):
+class StreamStopped(Exception):
     """A stream ends; `code` is one of messages.STREAM_ENDS."""
 
     def __init__(self, code: str, message: str = "", **more: Any):
@@ -51,7 +51,7 @@ class OpenStream:
                 self._change.wait()
             self._credit -= len(data)
         if self.left.is_set():
-            raise StreamEnded("left")
+            raise StreamStopped("left")
         self._ws.wait_for_room()
         self._ws.send(pack_chunk(FileChunk(self.number, offset, data)))
 
@@ -75,10 +75,10 @@ class OpenStream:
 
     # what a kind may want to hear; most do not
     def on_chunk(self, chunk: FileChunk) -> None:
-        raise StreamEnded("bad_request", "this stream takes no data")
+        raise StreamStopped("bad_request", "this stream takes no data")
 
     def on_finish(self, message: dict) -> None:
-        raise StreamEnded("bad_request", "this stream takes no data")
+        raise StreamStopped("bad_request", "this stream takes no data")
 
     def run(self) -> None:
         """The body of the stream's thread; it ends by raising Ended or returning."""
@@ -99,7 +99,7 @@ class MetricsStream(OpenStream):
             self.left.wait()
         finally:
             self._on_metrics(False)
-        raise StreamEnded("left")
+        raise StreamStopped("left")
 
 
 Make = Callable[[int, dict, ServerSocket], OpenStream]
@@ -166,23 +166,23 @@ class OpenStreams:
     def _run(self, stream: OpenStream) -> None:
         try:
             stream.run()
-            self._close(stream, StreamEnded("end"))
-        except StreamEnded as ended:
+            self._close(stream, StreamStopped("end"))
+        except StreamStopped as ended:
             self._close(stream, ended)
         except TransportError as error:
-            self._close(stream, StreamEnded("gone", str(error)))
+            self._close(stream, StreamStopped("gone", str(error)))
         except Exception as error:  # one stream must not take the others along
             log.exception("stream %s failed inside the agent", stream.number)
-            self._close(stream, StreamEnded("io_error", f"{type(error).__name__}: {error}"))
+            self._close(stream, StreamStopped("io_error", f"{type(error).__name__}: {error}"))
 
     def _guard(self, stream: OpenStream, act: Callable[[], None]) -> None:
         try:
             act()
-        except StreamEnded as ended:
+        except StreamStopped as ended:
             stream.leave()
             self._close(stream, ended)
 
-    def _close(self, stream: OpenStream, ended: StreamEnded) -> None:
+    def _close(self, stream: OpenStream, ended: StreamStopped) -> None:
         with self._lock:
             if self._open.get(stream.number) is not stream:
                 return
@@ -193,10 +193,10 @@ class OpenStreams:
             log.debug("nobody to tell that a stream ended: %s", error)
 
 
-def explain(error: OSError) -> StreamEnded:
+def explain(error: OSError) -> StreamStopped:
     """How a file system error is told to the reader."""
     if isinstance(error, NotAllowed):
-        return StreamEnded("not_allowed", str(error))
+        return StreamStopped("not_allowed", str(error))
     codes = {
         errno.ENOENT: "not_found",
         errno.ENOTDIR: "not_found",
@@ -211,4 +211,4 @@ def explain(error: OSError) -> StreamEnded:
         errno.EFBIG: "too_large",
         errno.ENXIO: "bad_request",
     }
-    return StreamEnded(codes.get(error.errno or 0, "io_error"), error.strerror or str(error))
+    return StreamStopped(codes.get(error.errno or 0, "io_error"), error.strerror or str(error))

@@ -18,7 +18,7 @@ from typing import Any, List, Optional
 from .commands import TAIL_MOST, tail
 from .paths import PathRules
 from .processes import end_marked, environment, signal_group
-from .streams import OpenStream, StreamEnded, explain
+from .streams import OpenStream, StreamStopped, explain
 from .websocket import ServerSocket
 
 FLUSH_S = 0.1
@@ -82,11 +82,11 @@ class LogTail(OpenStream):
                 continue
             data = os.read(pipe, 65536)
             if not data:
-                raise StreamEnded("end", "the journal's reader ended")
+                raise StreamStopped("end", "the journal's reader ended")
             *whole, rest = (rest + data).split(b"\n")
             rest = rest[-LINE_MOST * 4 :]
             self._emit([entry for entry in map(journal_entry, whole) if entry])
-        raise StreamEnded("left")
+        raise StreamStopped("left")
 
     # ---- file
     def _follow_file(self) -> None:
@@ -106,7 +106,7 @@ class LogTail(OpenStream):
                     file, rest = self._open_again(), b""
         finally:
             file.close()
-        raise StreamEnded("left")
+        raise StreamStopped("left")
 
     def _begin(self, file: Any) -> None:
         """The last lines, or all behind the place that the reader knows; when they were written nobody can say."""
@@ -153,7 +153,7 @@ class LogTail(OpenStream):
                 return self._open()
             except FileNotFoundError:
                 if self.left.wait(FOLLOW_S) or time.monotonic() > until:
-                    raise StreamEnded("end", "the file is gone") from None
+                    raise StreamStopped("end", "the file is gone") from None
 
     def _replaced(self, file: Any) -> bool:
         about = os.fstat(file.fileno())

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from opsapp.agent import journal as journal_module
 from opsapp.agent.disk import LineFile, write_whole
 from opsapp.agent.journal import KEEP_S, CommandJournal
-from opsapp.agent.processes import Group
+from opsapp.agent.processes import ProcessGroup
 from opsapp.agent.spool import Spool
 
 
@@ -39,7 +39,7 @@ def test_the_four_steps_are_found_again(home):
         first.accept(command(name), 1)
     for name in ("started", "finished", "thanked"):
         first.start(name, 2)
-    first.process("started", Group(77, 123, "boot"))
+    first.process("started", ProcessGroup(77, 123, "boot"))
     for name in ("finished", "thanked"):
         first.finish(name, result(name), 3)
     first.thank("thanked")
@@ -129,7 +129,7 @@ def test_a_grown_file_is_rewritten_and_says_the_same(home, monkeypatch):
         if number < 38:
             first.finish(f"c{number}", result("c"), number)
             first.thank(f"c{number}")
-    first.process("c39", Group(5, 6, "boot"))
+    first.process("c39", ProcessGroup(5, 6, "boot"))
     size = os.path.getsize(os.path.join(home, "journal.jsonl"))
     first.compact(50)
     assert os.path.getsize(os.path.join(home, "journal.jsonl")) < size

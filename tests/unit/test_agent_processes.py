@@ -13,7 +13,7 @@ from opsapp.agent import processes, tails
 from opsapp.agent.executor import CommandExecutor
 from opsapp.agent.guard import lives
 from opsapp.agent.journal import CommandJournal
-from opsapp.agent.processes import Cancel, Group, boot_id, end_orphans, run, start_time
+from opsapp.agent.processes import Cancel, ProcessGroup, boot_id, end_orphans, run, start_time
 from tests.support.waiting import until
 
 # An agent's journal and executor in a process that is killed when the child is there and its group is not noted yet.
@@ -76,7 +76,7 @@ def test_a_program_is_noted_before_it_begins(tmp_path, cancel):
     ((group, began, started),) = seen
     assert (ran.status, ran.output) == ("done", b"%d\n" % group.pid)  # `cat` found an empty standard input
     assert not began
-    assert group == Group(group.pid, started, boot_id())
+    assert group == ProcessGroup(group.pid, started, boot_id())
 
 
 def test_nothing_begins_when_it_cannot_be_noted(tmp_path, cancel):
@@ -123,7 +123,7 @@ def _at(path, cancel):
 
 def test_a_group_of_another_boot_is_left_alone():
     with subprocess.Popen(["sleep", "60"], start_new_session=True) as other:
-        group = Group(other.pid, start_time(other.pid), boot_id())
+        group = ProcessGroup(other.pid, start_time(other.pid), boot_id())
         try:
             assert not end_orphans(group._replace(boot="an earlier one"))
             assert not end_orphans(group._replace(started=group.started + 1))

@@ -9,7 +9,7 @@ import pytest
 from opsapp.agent import tails
 from opsapp.agent.config import AgentConfig
 from opsapp.agent.paths import PathRules
-from opsapp.agent.streams import StreamEnded
+from opsapp.agent.streams import StreamStopped
 from opsapp.wire.messages import check_stream_params
 from tests.support.waiting import until
 
@@ -39,7 +39,7 @@ class Reader:
     def _run(self):
         try:
             self.tail.run()
-        except StreamEnded as ended:
+        except StreamStopped as ended:
             self.end = ended
 
     def start(self):
