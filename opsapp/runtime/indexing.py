@@ -9,14 +9,17 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from ZODB.FileStorage import FileStorage
+
 from .base import NodeBase
+from .internals import save_index
 
 EVERY_S = 30.0
 WORTH_BYTES = 32 << 20  # a tenth of a second to read
 
 
 def start(node: NodeBase) -> None:
-    storages = [db.storage for db in node.store.databases.values() if hasattr(db.storage, "_save_index")]
+    storages = [db.storage for db in node.store.databases.values() if isinstance(db.storage, FileStorage)]
     if storages:
         written: dict[str, int] = {}
         save = partial(save_grown, storages, written)
@@ -28,7 +31,6 @@ def save_grown(storages: list[Any], written: dict[str, int], worth: int = WORTH_
     for storage in storages:
         name, size = storage.getName(), storage.getSize()
         if abs(size - written.get(name, 0)) >= worth:
-            with storage._lock:  # a commit waits for it: a millisecond for 100,000 objects
-                storage._save_index()
+            save_index(storage)
             written[name] = size
     return False

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from persistent import Persistent
-from ZODB._compat import PersistentUnpickler
 from ZODB.broken import Broken, find_global
 from ZODB.FileStorage import FileStorage
 from ZODB.utils import u64
@@ -20,6 +19,7 @@ from ZODB.utils import u64
 from opsapp.lib.problems import Unavailable
 from opsapp.tree.damage import is_damage, reason_of
 
+from .internals import PersistentUnpickler, record_ids
 from .sealedfields import SEALED, opened
 from .sealing import Seal
 
@@ -53,7 +53,7 @@ def unopened(path: Path, seal: Seal) -> list[str]:
     """The objects of the store in this file that have a sealed part which these keys do not open, each by its name."""
     storage = FileStorage(str(path), read_only=True)
     try:
-        shut = [oid for oid in storage._index if _is_shut(storage.load(oid)[0], oid, seal)]
+        shut = [oid for oid in record_ids(storage) if _is_shut(storage.load(oid)[0], oid, seal)]
         names = _names(storage, shut) if shut else {}
         return [f"{names.get(oid, 'an object')} (0x{u64(oid):x})" for oid in sorted(shut)]
     finally:
@@ -78,7 +78,7 @@ def _is_shut(data: bytes, oid: bytes, seal: Seal) -> bool:
 
 def _broken(storage: Any) -> dict[bytes, str]:
     broken: dict[bytes, str] = {}
-    for oid in storage._index:
+    for oid in record_ids(storage):
         try:
             record = read(storage.load(oid)[0])
             _revive(record)
@@ -87,7 +87,7 @@ def _broken(storage: Any) -> dict[bytes, str]:
                 raise
             broken[oid] = reason_of(problem)
             continue
-        broken.update({each.oid: "it is missing" for each in record.refers if each.oid not in storage._index})
+        broken.update({each.oid: "it is missing" for each in record.refers if each.oid not in record_ids(storage)})
     return broken
 
 
@@ -154,7 +154,7 @@ def _names(storage: Any, oids: Iterable[bytes]) -> dict[bytes, str]:
     wanted = set(oids)
     for _ in range(2):  # those that are damaged, then who holds them
         holders: set[bytes] = set()
-        for oid in storage._index:
+        for oid in record_ids(storage):
             for each in _referred(storage, oid):
                 if each.oid in wanted and each.oid not in held:
                     held[each.oid] = (each.cls.__name__ if each.cls else "object", each.key, oid)

@@ -28,6 +28,7 @@ from opsapp.tree.root import Root
 from . import events
 from .base import NodeBase, base_of
 from .clock import Clock
+from .internals import has_changes
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +41,7 @@ Item = TypeVar("Item")
 def shows_what_is_committed(root: Root) -> bool:
     """Whether the transaction behind `root` sees the present store, and nothing of its own."""
     connection: Any = root._p_jar
-    return connection.before is None and not connection.transaction_manager.get()._resources
+    return connection.before is None and not has_changes(connection.transaction_manager.get())
 
 
 class Projection(ABC, Generic[Item]):

@@ -20,6 +20,7 @@ from opsapp.lib.problems import OutcomeUnknown, StoreAway, StoreFull
 from opsapp.tree.root import root_of
 
 from . import past
+from .internals import has_changes, limit_waiting, reserved_ids
 from .room import FULL, Room
 from .turns import Turns
 
@@ -52,7 +53,7 @@ def forget_ids_when_away(db: Any) -> None:
     """A ZEO client holds ids for objects to come. A server that is killed forgets that it gave them and gives them to
     another client too, so they must not outlive the connection. Seen: "A different object already has the same oid"."""
     storage = db.storage
-    held = getattr(storage, "_oids", None)
+    held = reserved_ids(storage)
     if held is None:
         return
     disconnected = storage.notify_disconnected
@@ -67,9 +68,7 @@ def forget_ids_when_away(db: Any) -> None:
 def give_up_soon_when_away(db: Any) -> None:
     """`wait_timeout` of a ZEO store's URI (30 s unless said) is for the start. Were it used for a store that goes away
     later, every thread that is in the middle of a transaction then would be held that long."""
-    server = getattr(db.storage, "_server", None)
-    if server is not None:
-        server.timeout = min(server.timeout, AWAY_S)
+    limit_waiting(db.storage, AWAY_S)
 
 
 class Manager(transaction.TransactionManager):
@@ -90,7 +89,7 @@ class Manager(transaction.TransactionManager):
 
     def commit(self) -> None:
         """A conflict is safe to repeat; a storage that broke off in between may have stored it or not."""
-        if not self.get()._resources:
+        if not has_changes(self.get()):
             super().commit()
             return
         with self.turns.commit():

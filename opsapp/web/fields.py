@@ -17,6 +17,7 @@ from typing import Any
 import colander
 
 from opsapp.lib.visible import DECEIVING
+from opsapp.runtime.internals import take_order_of
 
 from . import strict
 
@@ -77,9 +78,8 @@ def node_of(kind: Any) -> Any:
 
 
 def _copy(node: Any) -> Any:
-    fresh = colander.SchemaNode(node.typ)
     copy = node.clone()
-    copy._order = fresh._order
+    take_order_of(copy, colander.SchemaNode(node.typ))
     return copy
 
 

@@ -14,6 +14,7 @@ from pyramid.settings import asbool, aslist
 from pyramid_retry import BeforeRetry
 
 from opsapp.runtime import events, fencing, leases, nodes, sealedstore
+from opsapp.runtime.internals import opened_databases
 from opsapp.runtime.node import Node
 from opsapp.runtime.store import ATTEMPTS, backoff
 from opsapp.series import erasing
@@ -120,7 +121,7 @@ def set_up(config: Configurator) -> None:
 def build_node(config: Configurator) -> Node:
     settings = config.registry.settings
     node = Node(
-        config.registry._zodb_databases,
+        opened_databases(config.registry),
         config.registry,
         name=settings.get("opsapp.node") or None,
         roles=frozenset(aslist(settings.get("opsapp.roles", "web engine"))),

@@ -22,6 +22,7 @@ from opsapp.lib.ids import digest
 from opsapp.lib.masking import masked
 from opsapp.lib.problems import Invalid
 from opsapp.notify.logic.delivering import without_address
+from opsapp.runtime.internals import delivery_tracker
 from opsapp.runtime.node import Node
 
 from .outbound import denied_networks, kept_from
@@ -166,9 +167,7 @@ def _notified(letter: Letter, timeout: float, taken: Taken) -> str | None:
 def _remember(taken: Taken) -> None:
     """Where Apprise looks who has a message while it tries again by itself; our attempts outlive a process. A version
     that looks elsewhere sends to everybody again."""
-    from apprise.plugins import base
-
-    tracker: Any = getattr(base, "_delivery_tracker", None)
+    tracker = delivery_tracker()
     if tracker is not None:
         tracker.set(taken)
 

@@ -14,6 +14,7 @@ import gevent
 from gevent import get_hub
 from gevent import socket as gsocket
 
+from opsapp.runtime.internals import receive_now
 from opsapp.web.answers import PeerLost, PeerSlow
 
 RECV = 32 * 1024
@@ -95,7 +96,7 @@ class Peer:
 
     def _look(self) -> None:
         try:
-            data = self.sock._sock.recv(RECV)
+            data = receive_now(self.sock, RECV)
         except (BlockingIOError, InterruptedError):
             return
         except OSError:

@@ -1,0 +1,116 @@
+"""Canaries: what opsapp.runtime.internals takes from libraries is still there, and still means the same."""
+
+import contextvars
+import io
+
+import apprise
+import colander
+import gevent.socket
+import pytest
+import transaction
+import ZEO
+import ZODB
+from persistent.mapping import PersistentMapping
+from pyramid import testing
+from ZEO.ClientStorage import ClientStorage
+from ZODB.FileStorage import FileStorage
+
+from opsapp.runtime import internals
+
+
+@pytest.fixture
+def database(tmp_path):
+    db = ZODB.DB(FileStorage(str(tmp_path / "main.fs")))
+    yield db
+    db.close()
+
+
+def test_zodb_the_index_of_a_file_has_every_object(database):
+    with database.transaction() as connection:
+        connection.root()["map"] = PersistentMapping()
+    ids = internals.record_ids(database.storage)
+    assert len(list(ids)) == len(database.storage) == 2
+    assert bytes(8) in ids
+
+
+def test_zodb_the_index_of_a_file_is_written(database, tmp_path):
+    with database.transaction() as connection:
+        connection.root()["a"] = 1
+    index = tmp_path / "main.fs.index"
+    index.unlink(missing_ok=True)
+    internals.save_index(database.storage)
+    assert index.stat().st_size > 0
+
+
+def test_zodb_its_unpickler_reads_a_record(database):
+    data = database.storage.load(bytes(8))[0]
+    unpickler = internals.PersistentUnpickler(lambda module, name: (module, name), None, io.BytesIO(data))
+    assert "PersistentMapping" in str(unpickler.load())
+
+
+def test_zeo_a_client_holds_ids_and_a_time_out(tmp_path):
+    address, stop = ZEO.server(path=str(tmp_path / "zeo.fs"))
+    try:
+        storage = ClientStorage(address, wait_timeout=10)
+        try:
+            storage.new_oid()
+            held = internals.reserved_ids(storage)
+            assert isinstance(held, list)
+            assert held, "the ids that the server gave in advance"
+            internals.limit_waiting(storage, 0.25)
+            assert storage._server.timeout == 0.25
+        finally:
+            storage.close()
+    finally:
+        stop()
+
+
+def test_only_zeo_reserves_ids_and_waits(database):
+    assert internals.reserved_ids(database.storage) is None
+    internals.limit_waiting(database.storage, 1.0)
+
+
+def test_transaction_knows_who_has_joined(database):
+    manager = transaction.TransactionManager(explicit=True)
+    connection = database.open(transaction_manager=manager)
+    manager.begin()
+    assert not internals.has_changes(manager.get())
+    connection.root()["a"] = 1
+    assert internals.has_changes(manager.get())
+    manager.abort()
+    connection.close()
+
+
+def test_pyramid_zodbconn_keeps_its_databases_in_the_registry():
+    with testing.testConfig(settings={"zodbconn.uri": "memory://"}) as config:
+        config.include("pyramid_tm")
+        config.include("pyramid_zodbconn")
+        databases = internals.opened_databases(config.registry)
+        assert [type(db) for db in databases.values()] == [ZODB.DB]
+        databases[""].close()
+
+
+def test_apprise_looks_in_its_tracker_who_has_a_message():
+    assert isinstance(internals.delivery_tracker(), contextvars.ContextVar), apprise.__version__
+
+
+def test_colander_orders_fields_by_their_number():
+    first, second = colander.SchemaNode(colander.String(), name="a"), colander.SchemaNode(colander.String(), name="b")
+    third = colander.SchemaNode(colander.String(), name="c")
+    internals.take_order_of(first, third)
+
+    class Ordered(colander.Schema):
+        a = first
+        b = second
+
+    assert [child.name for child in Ordered().children] == ["b", "a"]
+
+
+def test_gevent_has_a_plain_socket_inside():
+    ours, theirs = gevent.socket.socketpair()
+    with pytest.raises(BlockingIOError):
+        internals.receive_now(ours, 10)
+    theirs.sendall(b"abc")
+    assert internals.receive_now(ours, 10) == b"abc"
+    ours.close()
+    theirs.close()
