@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pyramid.config import Configurator
@@ -43,10 +43,10 @@ def main(global_config: dict[str, Any], **settings: Any) -> Router:
     return config.make_wsgi_app()
 
 
-def configure(settings: dict[str, Any], *, new_history: bool = False) -> Configurator:
+def configure(settings: Mapping[str, Any], *, new_history: bool = False) -> Configurator:
     """Every room included, the store open, nothing brought up to date yet. `new_history`: the file of what was measured
     may be missing."""
-    settings = settings | store_settings(settings)
+    settings = {**settings, **store_settings(settings)}
     make_data_directory(settings)
     with private_files(), without_source():
         embedded.make_ready(backup.files_of(settings), sealing.file_beside(settings), new_history=new_history)

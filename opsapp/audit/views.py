@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pyramid.request import Request
 
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.web import api
 from opsapp.web.answers import Deferred
 
@@ -13,7 +12,7 @@ from . import engine, resources, schemas
 
 
 @api.get(resources.Audit, role="admin", query=schemas.AuditQuery, returns=[schemas.AuditEntry])
-def entries(context: resources.Audit, request: Request) -> list[dict[str, Any]]:
+def entries(context: resources.Audit, request: Request) -> list[JsonObject]:
     """Newest first."""
     page, total = resources.read(request.root, request.valid_query)
     request.response.headers["X-Total-Count"] = str(total)

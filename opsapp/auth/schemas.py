@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.acl import ROLES
 from opsapp.web.fields import Body, choice, field, flag, list_of, name_text, text, whole
 
@@ -102,7 +101,7 @@ class OwnPassword(Body):
     end_keys = flag(default=False)
 
 
-def _one_proof(sound: dict[str, Any]) -> dict[str, str]:
+def _one_proof(sound: JsonObject) -> dict[str, str]:
     given = [sound[name] is not None for name in ("password", "code") if name in sound]
     sane = len(given) < 2 or given.count(True) == 1
     return {} if sane else dict.fromkeys(("password", "code"), "give either the password or a code")

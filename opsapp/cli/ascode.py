@@ -14,6 +14,7 @@ import yaml
 
 from opsapp import app
 from opsapp.audit.engine import SHELL, note
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.runtime import ascode
 from opsapp.web import ascode as documents
@@ -52,7 +53,7 @@ def apply_file(asked: argparse.Namespace) -> None:
     print(summary(answer))
 
 
-def read(path: str) -> tuple[dict[str, Any], configfile.Lines]:
+def read(path: str) -> tuple[JsonObject, configfile.Lines]:
     try:
         text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
     except OSError as problem:
@@ -73,7 +74,7 @@ def told(path: str, fields: dict[str, str], lines: configfile.Lines) -> str:
     return "\n".join(f"{path}: {mistake}" for mistake in mistakes)
 
 
-def _ask(asked: argparse.Namespace, document: dict[str, Any]) -> dict[str, Any]:
+def _ask(asked: argparse.Namespace, document: JsonObject) -> JsonObject:
     if asked.file == "-" and not (asked.token or os.environ.get(asking.TOKEN)):
         raise Mistaken(f"standard input is the file: give the token as --token or ${asking.TOKEN}")
     body = {"document": document, "dry_run": asked.dry_run, "prune": asked.prune}
@@ -84,7 +85,7 @@ class _OnlyTried(Exception):
     """Ends a dry run's transaction; carries what it found."""
 
 
-def _apply_here(asked: argparse.Namespace, document: dict[str, Any]) -> dict[str, Any]:
+def _apply_here(asked: argparse.Namespace, document: JsonObject) -> JsonObject:
     config, node = _opened(asked)
     try:
         entries, mistakes = documents.judged(config.registry, document)
@@ -96,7 +97,7 @@ def _apply_here(asked: argparse.Namespace, document: dict[str, Any]) -> dict[str
         node.stop()
 
 
-def _apply(root: Any, node: Any, kinds: Any, entries: Any, mistakes: Any, prune: bool, dry_run: bool) -> dict[str, Any]:
+def _apply(root: Any, node: Any, kinds: Any, entries: Any, mistakes: Any, prune: bool, dry_run: bool) -> JsonObject:
     changes, unchanged = ascode.apply(root, node, kinds, entries, mistakes, prune=prune)
     for change in changes:
         note(root, SHELL, change.action, change.id, before=change.before, after=change.after)
@@ -112,7 +113,7 @@ def _opened(asked: argparse.Namespace) -> tuple[Any, Any]:
     return config, app.prepare(config, configfile.consult)
 
 
-def diff(changes: Iterable[dict[str, Any]]) -> Iterable[str]:
+def diff(changes: Iterable[JsonObject]) -> Iterable[str]:
     """Line by line, as people read it."""
     for change in changes:
         yield f"{SIGNS[change['change']]} {change['kind']} {change['key']}"
@@ -126,7 +127,7 @@ def diff(changes: Iterable[dict[str, Any]]) -> Iterable[str]:
                 yield "    a secret is another one"
 
 
-def summary(answer: dict[str, Any]) -> str:
+def summary(answer: JsonObject) -> str:
     kinds = [change["change"] for change in answer["changes"]]
     would = "would create" if answer["dry_run"] else "created"
     other = ("change", "delete") if answer["dry_run"] else ("changed", "deleted")

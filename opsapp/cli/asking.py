@@ -11,6 +11,7 @@ import urllib.error
 import urllib.request
 from typing import Any
 
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 
 from .places import Mistaken, plain
@@ -35,7 +36,7 @@ def token_of(asked: argparse.Namespace) -> str:
     return given.strip()
 
 
-def ask(url: str, token: str, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+def ask(url: str, token: str, method: str, path: str, body: JsonObject | None = None) -> Any:
     """The server's answer; Invalid where it names wrong fields, a sentence for people where it refuses otherwise."""
     try:
         request = urllib.request.Request(

@@ -22,7 +22,7 @@ from opsapp.agents.config import ExecutorSettings
 from opsapp.agents.engine import kept_apart
 from opsapp.lib.problems import Problem
 from opsapp.runtime import backup, embedded, inspecting, sealing
-from opsapp.runtime.settings import store_settings
+from opsapp.runtime.settings import Settings, store_settings
 from opsapp.tree import evolve
 from opsapp.tree.root import KEY
 from opsapp.web import configfile
@@ -60,7 +60,7 @@ def examine(asked: argparse.Namespace) -> int:
     return int(any(finding.level == FAIL for finding in findings))
 
 
-def _findings(settings: dict[str, Any], url: str | None) -> Iterator[Finding]:
+def _findings(settings: Settings, url: str | None) -> Iterator[Finding]:
     yield Finding(OK, "opsapp", f"{VERSION} on Python {sys.version.split()[0]}")
     yield _files_limit()
     yield from _looked("configuration", lambda: _configuration(settings))
@@ -85,7 +85,7 @@ def _files_limit() -> Finding:
     return Finding(OK if enough else WARN, "open files", f"at most {hard}" + ("" if enough else ", which is few"))
 
 
-def _configuration(settings: dict[str, Any]) -> Iterator[Finding]:
+def _configuration(settings: Settings) -> Iterator[Finding]:
     path = settings.get("opsapp.config")
     config = configfile.read(path, _bare_system().registry.opsapp_sections)
     yield Finding(OK, "configuration", f"{path} is valid" if path else "none, so the defaults")
@@ -93,7 +93,7 @@ def _configuration(settings: dict[str, Any]) -> Iterator[Finding]:
     yield Finding(OK if apart else WARN, "executor", said)
 
 
-def _data(settings: dict[str, Any]) -> Iterator[Finding]:
+def _data(settings: Settings) -> Iterator[Finding]:
     places = {path.parent for path in backup.files_of(settings)}
     places |= {Path(settings["opsapp.data"])} if settings.get("opsapp.data") else set()
     for place in sorted(places):
@@ -112,7 +112,7 @@ def _data(settings: dict[str, Any]) -> Iterator[Finding]:
             yield Finding(WARN, "data", f"{place / 'admin-password'} still has the first admin's password: delete it")
 
 
-def _master_key(settings: dict[str, Any]) -> Iterator[Finding]:
+def _master_key(settings: Settings) -> Iterator[Finding]:
     path = sealing.key_file(settings)
     if path is None or not path.exists():
         yield Finding(WARN, "master key", f"{path or 'none'} is not there; the first start of a new store makes it")
@@ -123,7 +123,7 @@ def _master_key(settings: dict[str, Any]) -> Iterator[Finding]:
     yield Finding(OK if count else FAIL, "master key", f"{path} has {count or 'no'} key{'s' if count > 1 else ''}")
 
 
-def _store(settings: dict[str, Any]) -> Iterator[Finding]:
+def _store(settings: Settings) -> Iterator[Finding]:
     files = backup.files_of(settings)
     if embedded.unfinished(files):
         said = "a restore or a pack was interrupted: the next start, or `opsapp init`, finishes it"

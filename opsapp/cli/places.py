@@ -7,7 +7,6 @@ import configparser
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from paste.deploy import appconfig
 from pyramid.config import Configurator
@@ -18,7 +17,7 @@ from zodburi import NoResolverForScheme
 
 from opsapp import app
 from opsapp.runtime import backup, embedded, sealing
-from opsapp.runtime.settings import store_settings
+from opsapp.runtime.settings import Settings, store_settings
 
 
 class Mistaken(Exception):
@@ -37,7 +36,7 @@ def add_options(command: argparse.ArgumentParser, *, ini: bool = True) -> None:
     command.add_argument("--config", metavar="YAML", help="the configuration file")
 
 
-def settings_of(asked: argparse.Namespace) -> dict[str, Any]:
+def settings_of(asked: argparse.Namespace) -> dict[str, str]:
     """The ini file's settings, overridden by the options."""
     settings = ini_settings(asked.ini) if asked.ini else {}
     given = {
@@ -58,7 +57,7 @@ def settings_of(asked: argparse.Namespace) -> dict[str, Any]:
     return settings
 
 
-def ini_settings(path: str) -> dict[str, Any]:
+def ini_settings(path: str) -> dict[str, str]:
     if not Path(path).is_file():
         raise Mistaken(f"there is no file {path}")
     try:
@@ -70,15 +69,15 @@ def ini_settings(path: str) -> dict[str, Any]:
 HELD = "the store is in use by another process: stop it first, or ask the running server"
 
 
-def configured(settings: dict[str, Any], *, new_history: bool = False) -> Configurator:
+def configured(settings: Settings, *, new_history: bool = False) -> Configurator:
     """The system with its store open, or a sentence that says why not."""
     with opening(HELD):
         return app.configure(settings, new_history=new_history)
 
 
-def existing(settings: dict[str, Any]) -> dict[str, Any]:
+def existing(settings: Settings) -> Settings:
     """The same settings, for a command that is about a store that is there: a mistyped place is not made a new one."""
-    settings = settings | store_settings(settings)
+    settings = {**settings, **store_settings(settings)}
     files, key = backup.files_of(settings), sealing.file_beside(settings)
     if embedded.unfinished(files):
         with opening(HELD):

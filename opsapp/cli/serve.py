@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from opsapp import app
+from opsapp.runtime.settings import Settings
 from opsapp.wire.urls import web_problem
 
 from .places import Mistaken, add_options, ini_settings, opening, settings_of
@@ -64,7 +65,7 @@ def serve(asked: argparse.Namespace) -> int:
     )
 
 
-def make_application(settings: dict[str, Any]) -> Any:
+def make_application(settings: Settings) -> Any:
     with opening("another process serves this data already"):
         return app.main({}, **settings)
 

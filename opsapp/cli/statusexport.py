@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from opsapp import app
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.maintenance.engine import prepare_board
 from opsapp.monitoring.engine import register_of, status_document
 from opsapp.runtime import measuring
@@ -38,7 +39,7 @@ def export_status(asked: argparse.Namespace) -> None:
     print(f"{len(document['monitors'])} components written")
 
 
-def fetch(url: str) -> dict[str, Any]:
+def fetch(url: str) -> JsonObject:
     try:
         with urllib.request.urlopen(url.rstrip("/") + "/api/monitoring/status-page", timeout=30) as answer:
             return json.load(answer)
@@ -46,7 +47,7 @@ def fetch(url: str) -> dict[str, Any]:
         raise Mistaken(f"the server cannot be asked: {plain(problem)}") from None
 
 
-def read(asked: argparse.Namespace) -> dict[str, Any]:
+def read(asked: argparse.Namespace) -> JsonObject:
     """From the store. What nobody has looked at for too long is unknown, and the page says so."""
     config = configured(existing(settings_of(asked)))
     node = config.registry["opsapp.node"]
@@ -61,7 +62,7 @@ def read(asked: argparse.Namespace) -> dict[str, Any]:
         node.stop()
 
 
-def write(directory: Path, document: dict[str, Any], base_url: str) -> None:
+def write(directory: Path, document: JsonObject, base_url: str) -> None:
     """Each file is replaced whole, so that who reads meanwhile sees the old or the new one. Badges of monitors that
     are no longer published are removed."""
     badges = directory / "status" / "badge"

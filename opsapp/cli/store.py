@@ -11,7 +11,7 @@ from typing import Any
 
 from opsapp import app
 from opsapp.runtime import backup, fencing, packing, sealing
-from opsapp.runtime.settings import make_data_directory, private_files, store_settings
+from opsapp.runtime.settings import Settings, make_data_directory, private_files, store_settings
 from opsapp.web import configfile
 
 from . import asking
@@ -67,9 +67,9 @@ def pack_store(asked: argparse.Namespace) -> None:
     print("packed")
 
 
-def _files(settings: dict[str, Any]) -> list[Path]:
+def _files(settings: Settings) -> list[Path]:
     """The FileStorage files of an embedded store."""
-    settings = settings | store_settings(settings)
+    settings = {**settings, **store_settings(settings)}
     files = backup.files_of(settings)
     if not files:
         raise Mistaken(

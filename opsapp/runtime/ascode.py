@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Invalid
 from opsapp.tree.root import Root
 
@@ -24,7 +25,7 @@ class Stored(NamedTuple):
     but is neither exported nor pruned."""
 
     id: str
-    fields: dict[str, Any]
+    fields: JsonObject
     owned: bool = True
 
 
@@ -34,21 +35,21 @@ class Actions(Protocol):
     def stored(self, node: Any, root: Root) -> Iterable[Stored]:
         """All there are, in the order in which they were made."""
 
-    def complete(self, node: Any, root: Root, given: dict[str, Any], present: dict[str, Any] | None) -> dict[str, Any]:
+    def complete(self, node: Any, root: Root, given: JsonObject, present: JsonObject | None) -> JsonObject:
         """What was given (valid by the schema), defaults filled in, hidden secrets from `present`; or Invalid."""
 
-    def shown(self, fields: dict[str, Any]) -> dict[str, Any]:
+    def shown(self, fields: JsonObject) -> JsonObject:
         """The fields without secrets, HIDDEN in their place."""
 
-    def create(self, node: Any, root: Root, fields: dict[str, Any]) -> str:
+    def create(self, node: Any, root: Root, fields: JsonObject) -> str:
         """Make it as the API would, and answer its id."""
 
-    def update(self, node: Any, root: Root, each: str, fields: dict[str, Any]) -> None: ...
+    def update(self, node: Any, root: Root, each: str, fields: JsonObject) -> None: ...
 
     def delete(self, node: Any, root: Root, each: str) -> None: ...
 
 
-Document = dict[str, list[dict[str, Any] | None]]
+Document = dict[str, list[JsonObject | None]]
 """By kind the entries, defaults filled in; None where one is known to be wrong."""
 
 
@@ -71,8 +72,8 @@ class Change(NamedTuple):
     change: str
     key: str
     id: str
-    before: dict[str, Any]
-    after: dict[str, Any]
+    before: JsonObject
+    after: JsonObject
     secrets: bool = False
 
     @property
@@ -141,7 +142,7 @@ class _Told:
         return False
 
 
-def _bring(root: Root, node: Any, kind: Kind, entry: dict[str, Any], present: Stored | None) -> Change | None:
+def _bring(root: Root, node: Any, kind: Kind, entry: JsonObject, present: Stored | None) -> Change | None:
     do: Any = kind.actions
     fields = do.complete(node, root, entry, present and present.fields)
     after = do.shown(fields)
@@ -165,7 +166,7 @@ def _bring(root: Root, node: Any, kind: Kind, entry: dict[str, Any], present: St
     )
 
 
-def export(root: Root, node: Any, kinds: Iterable[Kind]) -> dict[str, list[dict[str, Any]]]:
+def export(root: Root, node: Any, kinds: Iterable[Kind]) -> dict[str, list[JsonObject]]:
     """Everything that can be written as code, as a document that `apply` takes. Without ids and secrets."""
     return {
         kind.name: [kind.actions.shown(thing.fields) for thing in kind.actions.stored(node, root) if thing.owned]

@@ -12,13 +12,14 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from zc.lockfile import LockError
 from ZODB.FileStorage.FileStorage import packed_version, read_index
 from ZODB.fsIndex import fsIndex
 
 from opsapp.lib.problems import Conflict
+from opsapp.runtime.settings import Settings
 
 from . import embedded, inspecting
 from .embedded import PARTIAL
@@ -28,7 +29,7 @@ NAMED = 20  # damaged objects in a message
 LACKING = "damaged.txt"  # beside the copies: what of them cannot be read
 
 
-def files_of(settings: dict[str, Any]) -> list[Path]:
+def files_of(settings: Settings) -> list[Path]:
     """The files of the embedded databases, history first; none when the store is elsewhere."""
     uris = [settings.get("zodbconn.uri.history", ""), settings.get("zodbconn.uri", "")]
     return [Path(uri[len(FILE) :].partition("?")[0]) for uri in uris if uri.startswith(FILE)]

@@ -22,7 +22,7 @@ from opsapp.tree.damage import Damage
 from .clock import Clock
 from .config import Configuration
 from .hub import Hub, Lane, LeadLane
-from .store import Store
+from .store import Databases, Store
 from .supervisor import Supervisor
 
 ENGINE_THREADS = 2
@@ -33,7 +33,7 @@ class NodeBase:
 
     def __init__(
         self,
-        databases: dict[str, Any],
+        databases: Databases,
         registry: Any,
         *,
         name: str | None = None,

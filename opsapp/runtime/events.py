@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from BTrees.LOBTree import LOBTree
 from BTrees.OOBTree import OOBTree
 
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.damage import is_damage, reason_of
 from opsapp.tree.root import Root
 
@@ -44,7 +45,7 @@ class Event(NamedTuple):
 
     id: str
     kind: str
-    data: dict[str, Any]
+    data: JsonObject
     at: float
     text: str = ""  # `data` as JSON, made once for all who send it on
 
@@ -57,7 +58,7 @@ class Batch(SealedFields):
 
     def __init__(self, at: float):
         self.at = at
-        self.rows: tuple[tuple[str, dict[str, Any]], ...] = ()
+        self.rows: tuple[tuple[str, JsonObject], ...] = ()
 
 
 def set_up(root: Root) -> None:
@@ -65,7 +66,7 @@ def set_up(root: Root) -> None:
     root.system["outbox"] = OOBTree()
 
 
-def emit(root: Root, kind: str, data: dict[str, Any]) -> None:
+def emit(root: Root, kind: str, data: JsonObject) -> None:
     """Tell of something, in the transaction that makes it true. `data` is what clients of /api/stream get."""
     connection: Any = root._p_jar
     txn = connection.transaction_manager.get()
@@ -254,6 +255,6 @@ def _read_written(root: Root, positions: Positions) -> tuple[Positions, list[Eve
     return after, [event._replace(text=_packed(event.data)) for event in found]
 
 
-def _packed(data: dict[str, Any]) -> str:
+def _packed(data: JsonObject) -> str:
     """As text an event takes a quarter of the memory, and readers get it as text anyway."""
     return json.dumps(data, separators=(",", ":"), default=str)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+from ZODB import DB
 from ZODB._compat import PersistentUnpickler
 
 __all__ = [
@@ -52,7 +53,7 @@ def has_changes(transaction: Any) -> bool:
     return bool(transaction._resources)
 
 
-def opened_databases(registry: Any) -> dict[str, Any]:
+def opened_databases(registry: Any) -> dict[str, DB]:
     """pyramid_zodbconn: the databases by name."""
     return registry._zodb_databases
 

@@ -17,7 +17,7 @@ from . import indexing, leases, measuring, memory, nodes, packing
 from .base import NodeBase, base_of
 from .events import Tail
 from .projection import Projections
-from .store import FRESHEN_S
+from .store import FRESHEN_S, Databases
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 class Node(NodeBase):
     """The parts, what the rooms run on it, and its start and end."""
 
-    def __init__(self, databases: dict[str, Any], registry: Any, **settings: Any):
+    def __init__(self, databases: Databases, registry: Any, **settings: Any):
         super().__init__(databases, registry, **settings)
         self.leases = leases.LeaseKeeper(self)
         self.nodes = nodes.Nodes(self)

@@ -7,7 +7,7 @@ and nothing is written.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 from BTrees.OOBTree import OOBTree
 from persistent import Persistent
@@ -32,13 +32,22 @@ class NodeRecord(Persistent):
         self.address = ""
 
 
+class Beat(NamedTuple):
+    """What a node has written last."""
+
+    boot: str
+    number: int
+    roles: tuple[str, ...]
+    address: str
+
+
 def set_up(root: Root) -> None:
     """Evolve step: no nodes yet."""
     root.system["nodes"] = OOBTree()
 
 
-def beat(root: Root, name: str, boot: str, roles: tuple[str, ...], address: str, forget: list[str]) -> dict[str, Any]:
-    """Write our beat, drop nodes long dead; every node's (boot, beat, roles, address)."""
+def beat(root: Root, name: str, boot: str, roles: tuple[str, ...], address: str, forget: list[str]) -> dict[str, Beat]:
+    """Write our beat, drop nodes long dead; every node's."""
     records = root.system["nodes"]
     mine = records.get(name)
     if mine is None:
@@ -47,7 +56,7 @@ def beat(root: Root, name: str, boot: str, roles: tuple[str, ...], address: str,
     for gone in forget:
         if gone != name:
             records.pop(gone, None)
-    return {key: (record.boot, record.beat, record.roles, record.address) for key, record in records.items()}
+    return {key: Beat(record.boot, record.beat, record.roles, record.address) for key, record in records.items()}
 
 
 def leave(root: Root, name: str, boot: str) -> None:
@@ -65,7 +74,7 @@ class Nodes:
         self.address = ""
         self._seen: dict[str, tuple[tuple[str, int], float]] = {}  # (boot, beat), and for how long it stood still
         self._looked_at = float("-inf")
-        self._known: dict[str, tuple[str, int, tuple[str, ...], str]] = {}
+        self._known: dict[str, Beat] = {}
 
     def step(self) -> bool:
         now = self.node.clock.monotonic()
@@ -73,9 +82,10 @@ class Nodes:
         before = self.alive("engine")
         roles = tuple(sorted(self.node.roles))
         self._known = self.node.transact(beat, self.node.name, self.node.boot, roles, self.address, long_dead)
-        for name, (boot, at_beat, _, _) in self._known.items():
+        for name, heard in self._known.items():
             known, still = self._seen.get(name, (None, 0.0))
-            self._seen[name] = (boot, at_beat), still + self._watched(now) if known == (boot, at_beat) else 0.0
+            present = (heard.boot, heard.number)
+            self._seen[name] = present, still + self._watched(now) if known == present else 0.0
         self._looked_at = now
         self._seen = {name: seen for name, seen in self._seen.items() if name in self._known}
         if self.alive("engine") != before:
@@ -91,19 +101,19 @@ class Nodes:
         now = self.node.clock.monotonic()
         others = {
             name
-            for name, (_, _, roles, _) in self._known.items()
-            if role in roles and name in self._seen and self._seen[name][1] + self._watched(now) < DEAD_AFTER_S
+            for name, heard in self._known.items()
+            if role in heard.roles and name in self._seen and self._seen[name][1] + self._watched(now) < DEAD_AFTER_S
         }
         return tuple(sorted(own | (others - {self.node.name})))
 
     def owners(self, role: str) -> list[str]:
         """ "name:boot" of the other nodes with this role whose beat moves: whose claims still stand."""
-        return [f"{name}:{self._known[name][0]}" for name in self.alive(role) if name in self._known]
+        return [f"{name}:{self._known[name].boot}" for name in self.alive(role) if name in self._known]
 
     def address_of(self, name: str) -> str | None:
         """Where a node's own server is, if it told."""
         known = self._known.get(name)
-        return known[3] or None if known else None
+        return known.address or None if known else None
 
     def start(self) -> None:
         if not self.node.exclusive:

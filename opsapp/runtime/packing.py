@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 from zoneinfo import ZoneInfo
 
 from ZODB.FileStorage import FileStorage
@@ -22,7 +22,7 @@ from opsapp.tree.root import Root
 
 from . import past, room
 from .base import NodeBase
-from .store import Store
+from .store import Databases, Store
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class Pack(NamedTuple):
     sizes: dict[str, int]
 
 
-def sizes(databases: dict[str, Any]) -> dict[str, int]:
+def sizes(databases: Databases) -> dict[str, int]:
     """Bytes of each database."""
     return {name or "main": db.getSize() for name, db in databases.items()}
 
@@ -71,7 +71,7 @@ def pack(store: Store, days: int, now: float) -> None:
     store.transact(_note, (Pack(now, sizes(store.databases)),))
 
 
-def check_room(databases: dict[str, Any]) -> None:
+def check_room(databases: Databases) -> None:
     """Each file in turn is written anew beside itself; at worst nothing of it can be dropped."""
     for db in databases.values():
         if not isinstance(db.storage, FileStorage):

@@ -21,6 +21,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from opsapp.lib.problems import Unavailable
+from opsapp.runtime.settings import Settings
 from opsapp.tree.root import KEY, Root
 
 from .base import NodeBase, base_of
@@ -149,12 +150,12 @@ def opener_of(item: Any) -> Seal:
     return seal
 
 
-def key_file(settings: dict[str, Any]) -> Path | None:
+def key_file(settings: Settings) -> Path | None:
     """Where the master key is: said by the environment, else beside the data; None for a store elsewhere."""
     return Path(os.environ[ENVIRONMENT]) if os.environ.get(ENVIRONMENT) else file_beside(settings)
 
 
-def file_beside(settings: dict[str, Any]) -> Path | None:
+def file_beside(settings: Settings) -> Path | None:
     """Where the key is unless the environment says another place: beside the data."""
     if settings.get("opsapp.data"):
         return Path(settings["opsapp.data"]) / NAME

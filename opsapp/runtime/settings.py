@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 FILE = "file://"
+Settings = Mapping[str, str]  # of the ini file and the command line
 
 
-def store_settings(settings: dict[str, Any]) -> dict[str, Any]:
+def store_settings(settings: Settings) -> dict[str, str]:
     """The settings that pyramid_zodbconn and the node need, from those that people write."""
     data = settings.get("opsapp.data")
     main = settings.get("opsapp.store") or settings.get("zodbconn.uri") or _file_in(data, "main.fs")
@@ -41,7 +41,7 @@ def _beside(main: str) -> str | None:
     return path.rpartition("/")[0] + "/history.fs" + (f"?{options}" if options else "")
 
 
-def make_data_directory(settings: dict[str, Any]) -> None:
+def make_data_directory(settings: Settings) -> None:
     """The data directory, and that of an embedded store, for the owner only."""
     uris = [settings.get("zodbconn.uri", ""), settings.get("zodbconn.uri.history", "")]
     paths = [Path(uri[len(FILE) :].partition("?")[0]).parent for uri in uris if uri.startswith(FILE)]

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import transaction
 from persistent import Persistent
 from transaction.interfaces import NoTransaction, TransientError
 from ZEO.Exceptions import ClientDisconnected
+from ZODB import DB
 from ZODB.POSException import ConflictError, POSError, ReadConflictError, ReadOnlyError, StorageError
 
 from opsapp.lib.problems import OutcomeUnknown, StoreAway, StoreFull
@@ -24,6 +25,7 @@ from .internals import has_changes, limit_waiting, reserved_ids
 from .room import FULL, Room
 from .turns import Turns
 
+Databases = Mapping[str, DB]  # the first without a name, and the history
 ATTEMPTS = 8
 FIRST_BACKOFF_S = 0.002
 CONNECTIONS = 32  # above it ZODB warns: as many as are used at once, two by a thread that begins one within another
@@ -140,7 +142,7 @@ class Place:
 class Store:
     """The databases of this process, and how a function gets at them."""
 
-    def __init__(self, databases: dict[str, Any]):
+    def __init__(self, databases: Databases):
         self.databases = databases
         self._free: list[Place] = []  # a stack: the few on its top serve most, and cache what is asked for
         self.turns = Turns()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import gevent
 from gevent.event import Event
@@ -23,6 +23,15 @@ log = logging.getLogger(__name__)
 GIVE_UP_AFTER = 30
 LONGEST_BACKOFF_S = 5.0
 Pace = float | Callable[[], float]  # seconds between two steps
+
+
+class WorkerStatus(NamedTuple):
+    """How a worker fares. `late_s`: None where it has not worked yet, or another node has its lease."""
+
+    name: str
+    late_s: float | None
+    errors: int
+    last_error: str | None
 
 
 class Worker:
@@ -91,10 +100,10 @@ class Worker:
             self.supervisor.give_up(self.name)
         return random.uniform(0.5, 1.0) * min(LONGEST_BACKOFF_S, 0.05 * 2**self.failures_in_a_row)
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> WorkerStatus:
         now, last = self.supervisor.clock.monotonic(), self.last_step if self._may_work() else None
         late = None if last is None else max(0.0, now - last - self.every)
-        return {"name": self.name, "late_s": late, "errors": self.errors, "last_error": self.last_error}
+        return WorkerStatus(self.name, late, self.errors, self.last_error)
 
 
 class Supervisor:
@@ -168,5 +177,5 @@ class Supervisor:
         if self.on_give_up is not None:
             self.on_give_up()
 
-    def status(self) -> list[dict[str, Any]]:
+    def status(self) -> list[WorkerStatus]:
         return [worker.status() for worker in self.workers.values()]

@@ -19,6 +19,7 @@ from ZODB.broken import Broken
 from ZODB.FileStorage.FileStorage import CorruptedError
 from ZODB.POSException import POSKeyError, StateLoadError
 
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Problem, Unopened, Unreadable
 
 from .sharded import ShardedTree
@@ -66,7 +67,7 @@ class Damage(NamedTuple):
         """Why it cannot be read, for people."""
         return self.reason if self.shut else f"its object in the store is damaged ({self.reason})"
 
-    def row(self, **others: Any) -> dict[str, Any]:
+    def row(self, **others: Any) -> JsonObject:
         """As an entry of a list; `others` are placeholders for the fields that every entry has."""
         return {**others, "id": self.id, "name": self.name or NAMELESS, "unreadable": self.reason}
 

@@ -46,9 +46,9 @@ def of_the_node(node: Node) -> Iterable[Any]:
     late = GaugeMetricFamily("opsapp_worker_late_seconds", "How late a worker's step is.", labels=["worker"])
     errors = GaugeMetricFamily("opsapp_worker_errors", "Steps that failed since the start.", labels=["worker"])
     for worker in node.supervisor.status():
-        if worker["late_s"] is not None:
-            late.add_metric([worker["name"]], worker["late_s"])
-        errors.add_metric([worker["name"]], worker["errors"])
+        if worker.late_s is not None:
+            late.add_metric([worker.name], worker.late_s)
+        errors.add_metric([worker.name], worker.errors)
     yield late
     yield errors
 

@@ -196,15 +196,15 @@ def test_a_step_is_late_only_on_the_node_that_holds_its_lease(pair):
     two.leases.step()
     for worker in workers:
         worker._work()
-    assert [worker.status()["late_s"] for worker in workers] == [0.0, None]
+    assert [worker.status().late_s for worker in workers] == [0.0, None]
     advance(pair, leases.LEASE_S * 1.1)
     two.leases.step()
     one.leases.step()
     advance(pair, 3.0)
     two.leases.step()
-    assert [worker.status()["late_s"] for worker in workers] == [None, None]
+    assert [worker.status().late_s for worker in workers] == [None, None]
     for worker in workers:
         worker._work()
     advance(pair, 2.5)
     two.leases.step()
-    assert [worker.status()["late_s"] for worker in workers] == [None, 1.5]
+    assert [worker.status().late_s for worker in workers] == [None, 1.5]

@@ -12,6 +12,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from opsapp.auth.config import OidcSettings
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.networks import is_protected
 from opsapp.lib.problems import Malformed, UpstreamFailed
 
@@ -61,9 +62,7 @@ def authorization_address(settings: OidcSettings, description: str, state: str, 
     return request.request(client.authorization_endpoint)
 
 
-def identify(
-    settings: OidcSettings, description: str, state: str, code: str, verifier: str, nonce: str
-) -> dict[str, Any]:
+def identify(settings: OidcSettings, description: str, state: str, code: str, verifier: str, nonce: str) -> JsonObject:
     """The claims of who signed in there; Malformed when anything about the answer is not as it must be."""
     from requests import RequestException
 
@@ -100,9 +99,7 @@ def _client(settings: OidcSettings, description: str | None) -> Client:
     return client
 
 
-def _identify(
-    client: Client, settings: OidcSettings, state: str, code: str, verifier: str, nonce: str
-) -> dict[str, Any]:
+def _identify(client: Client, settings: OidcSettings, state: str, code: str, verifier: str, nonce: str) -> JsonObject:
     from oic.oic.message import AccessTokenResponse, AuthorizationResponse
     from oic.utils.time_util import utc_time_sans_frac
 
@@ -153,7 +150,7 @@ def check(token: Any, issuer: str, client_id: str, nonce: str, now: int) -> None
         raise Refused("no subject")
 
 
-def _with_userinfo(client: Client, state: str, claims: dict[str, Any], role_claim: str) -> dict[str, Any]:
+def _with_userinfo(client: Client, state: str, claims: JsonObject, role_claim: str) -> JsonObject:
     """Many providers tell the role at their userinfo address only."""
     if (
         role_claim in claims

@@ -6,11 +6,13 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from opsapp.lib.jsontypes import JsonObject
+
 HIGHEST_FIRST = ("admin", "operator", "viewer")
 LONGEST = 64
 
 
-def values_at(claims: Mapping[str, Any], path: str) -> list[str]:
+def values_at(claims: JsonObject, path: str) -> list[str]:
     """The values of a claim, which may be one or a list. A dotted path leads into objects; a name that has dots of its
     own (a URL) is found as it is."""
     found: Any = claims
@@ -25,7 +27,7 @@ def mapped_role(values: list[str], role_map: Mapping[str, str | None]) -> str | 
     return next((role for role in HIGHEST_FIRST if role_map.get(role) is not None and role_map[role] in values), None)
 
 
-def username_for(claims: Mapping[str, Any], is_taken: Callable[[str], bool]) -> str:
+def username_for(claims: JsonObject, is_taken: Callable[[str], bool]) -> str:
     """A name that nobody has, as near as possible to what the provider calls the person."""
     names = (claims.get(each) for each in ("preferred_username", "email", "sub"))
     name = next((clean for clean in (_clean(each) for each in names) if clean), "user")

@@ -7,6 +7,7 @@ from typing import Any
 from BTrees.OOBTree import OOBTree
 
 from opsapp.lib.ids import digest, new_id, new_token
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.events import SESSION_ENDED, emit
 from opsapp.tree.acl import ROLES
 from opsapp.tree.folder import Folder, Record
@@ -26,7 +27,7 @@ class ApiKey(Record):
         self.token_digest = token_digest
         self.created_at = int(now)
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> JsonObject:
         return {
             "id": self.__name__,
             "name": self.name,

@@ -7,6 +7,7 @@ from typing import Any
 from persistent import Persistent
 
 from opsapp.lib.ids import digest, new_id, new_token
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.events import SESSION_ENDED, emit
 from opsapp.tree.root import Root
 
@@ -29,7 +30,7 @@ class Session(Persistent):
         """How long it may do what asks for a fresh proof: signing in is the first one."""
         return (self.created_at if self.confirmed_at is None else self.confirmed_at) + life
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> JsonObject:
         return {
             "id": self.id,
             "created_at": self.created_at,

@@ -8,6 +8,7 @@ from BTrees.OOBTree import OOBTree
 from persistent import Persistent
 
 from opsapp.lib.ids import new_id
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
@@ -64,7 +65,7 @@ def find_enabled(root: Root, username: str) -> User | None:
     return None if user is None or user.disabled else user
 
 
-def describe(user: User) -> dict[str, Any]:
+def describe(user: User) -> JsonObject:
     """A user as the API shows one."""
     return {
         "username": user.__name__,

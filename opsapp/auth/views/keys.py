@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pyramid.request import Request
 
 from opsapp.auth import schemas
 from opsapp.auth.engine import accounts
 from opsapp.auth.resources import ApiKey, Keys, drop_key, end_of, make_key, make_ticket
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Forbidden, NotFound
 from opsapp.tree.acl import roles_up_to
 from opsapp.tree.root import Api
@@ -17,7 +16,7 @@ from opsapp.web.fields import Paging
 from opsapp.web.paging import page_of
 
 
-def wrong_end(request: Request, sound: dict[str, Any]) -> dict[str, str]:
+def wrong_end(request: Request, sound: JsonObject) -> dict[str, str]:
     end, now = sound.get("expires_at"), int(request.node.clock.now())
     if end is None:
         return {}
@@ -28,7 +27,7 @@ def wrong_end(request: Request, sound: dict[str, Any]) -> dict[str, str]:
 
 
 @api.get(Keys, query=Paging, returns=[schemas.KeyShown])
-def keys(context: Keys, request: Request) -> list[dict[str, Any]]:
+def keys(context: Keys, request: Request) -> list[JsonObject]:
     """The caller's API keys; an admin sees everybody's."""
     return page_of(request, [key.describe() for key in context.values() if _may_see(request, key)])
 
@@ -42,7 +41,7 @@ def keys(context: Keys, request: Request) -> list[dict[str, Any]]:
     returns=schemas.KeyMade,
     audit="key.create",
 )
-def create_key(context: Keys, request: Request) -> dict[str, Any]:
+def create_key(context: Keys, request: Request) -> JsonObject:
     """A new API key; the key itself is shown this once."""
     body, now = request.valid_body, request.node.clock.now()
     body["expires_at"] = end_of(accounts.user_of(request.root, request.caller.name), body["expires_at"], int(now))
@@ -54,7 +53,7 @@ def create_key(context: Keys, request: Request) -> dict[str, Any]:
 
 
 @api.delete(ApiKey, role="viewer", own_session=True, returns=schemas.StatusOk, audit="key.delete")
-def delete_key(context: ApiKey, request: Request) -> dict[str, Any]:
+def delete_key(context: ApiKey, request: Request) -> JsonObject:
     """End an API key at once."""
     if not _may_see(request, context):
         raise NotFound("There is no such key.")
@@ -68,7 +67,7 @@ def _may_see(request: Request, key: ApiKey) -> bool:
 
 
 @api.create(Api, "stream-ticket", role="viewer", returns=schemas.TicketMade, audit=False)
-def stream_ticket(context: Api, request: Request) -> dict[str, Any]:
+def stream_ticket(context: Api, request: Request) -> JsonObject:
     """A ticket that opens one event stream as `?token=`, to be used within 30 seconds."""
     caller = request.caller
     return {"ticket": make_ticket(request.root, caller.kind, caller.name, caller.session_id, request.node.clock.now())}

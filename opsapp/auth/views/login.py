@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pyramid.request import Request
 
 from opsapp.auth import engine, resources, schemas
 from opsapp.auth.engine.browsers import held_of
 from opsapp.auth.engine.signin import Client
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Api
 from opsapp.web import api
@@ -41,7 +40,7 @@ def login_totp(context: Login, request: Request) -> Deferred:
 
 
 @api.act(Api, "logout", role="viewer", own_session=True, returns=schemas.StatusOk, audit="logout")
-def logout(context: Api, request: Request) -> dict[str, Any]:
+def logout(context: Api, request: Request) -> JsonObject:
     """End the session that asks."""
     resources.end_session(request.root, request.caller.name, request.caller.session_id)
     request.audit("logout", request.caller.name)

@@ -8,6 +8,7 @@ from pyramid.request import Request
 
 from opsapp.auth import resources, schemas
 from opsapp.auth.engine import accounts, confirming, secondfactor
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Api
@@ -44,7 +45,7 @@ add_facet(Me, "totp", MyTotp)
 
 
 @api.get(Me, returns=schemas.Me)
-def me(context: Me, request: Request) -> dict[str, Any]:
+def me(context: Me, request: Request) -> JsonObject:
     """Who asks."""
     return {"username": request.caller.name, "role": request.caller.role}
 
@@ -79,7 +80,7 @@ def confirm(context: Me, request: Request) -> Deferred:
 
 
 @api.get(MySessions, query=Paging, returns=[schemas.SessionShown])
-def sessions(context: MySessions, request: Request) -> list[dict[str, Any]]:
+def sessions(context: MySessions, request: Request) -> list[JsonObject]:
     """The caller's live sessions."""
     user = accounts.user_of(request.root, request.caller.name)
     found = resources.sessions_of(request.root, user, request.node.clock.now())
@@ -88,7 +89,7 @@ def sessions(context: MySessions, request: Request) -> list[dict[str, Any]]:
 
 
 @api.delete(MySession, role="viewer", own_session=True, returns=schemas.StatusOk, audit="session.end")
-def end_session(context: MySession, request: Request) -> dict[str, Any]:
+def end_session(context: MySession, request: Request) -> JsonObject:
     """End one of the caller's sessions."""
     if not resources.end_session(request.root, request.caller.name, context.__name__):
         raise NotFound("There is no such session.")

@@ -10,6 +10,7 @@ from opsapp.auth import engine, resources, schemas
 from opsapp.auth.engine import accounts, secondfactor
 from opsapp.auth.logic.names import password_problem
 from opsapp.auth.resources import User, Users
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.web import api
 from opsapp.web.answers import Deferred
@@ -24,7 +25,7 @@ class UserTotp(Facet):
 add_facet(User, "totp", UserTotp)
 
 
-def wrong_password(username: str, sound: dict[str, Any]) -> dict[str, str]:
+def wrong_password(username: str, sound: JsonObject) -> dict[str, str]:
     said = password_problem(sound["password"], username) if "password" in sound else None
     return {"password": said} if said else {}
 
@@ -33,7 +34,7 @@ READ_ONLY = ("username", "totp_enabled", "source", "created_at", "last_login")
 
 
 @api.get(Users, role="admin", query=Paging, returns=[schemas.UserShown])
-def users(context: Users, request: Request) -> list[dict[str, Any]]:
+def users(context: Users, request: Request) -> list[JsonObject]:
     """All users, by name."""
     return [resources.describe(user) for user in page_of(request, list(context.values()))]
 
@@ -55,7 +56,7 @@ def create_user(context: Users, request: Request) -> Deferred:
 
 
 @api.get(User, role="admin", returns=schemas.UserShown)
-def user(context: User, request: Request) -> dict[str, Any]:
+def user(context: User, request: Request) -> JsonObject:
     """One user."""
     return resources.describe(context)
 
@@ -105,7 +106,7 @@ def unlock_user(context: User, request: Request) -> Deferred:
 
 
 @api.delete(UserTotp, role="admin", confirmed=True, returns=schemas.StatusOk, audit="totp.disable")
-def reset_totp(context: UserTotp, request: Request) -> dict[str, Any]:
+def reset_totp(context: UserTotp, request: Request) -> JsonObject:
     """Turn the second factor off for somebody who has lost it."""
     secondfactor.reset(request.root, context.__parent__.__name__, request.actor)
     request.audited = True

@@ -11,6 +11,7 @@ from opsapp.healing.stages.world import World
 from opsapp.maintenance.engine import healing_windows
 from opsapp.runtime import sealing
 from opsapp.runtime.node import node_of
+from opsapp.runtime.supervisor import WorkerStatus
 from opsapp.tree.root import Root
 
 from .fleet_access import fleet_access
@@ -25,13 +26,13 @@ ACTIVE = ("executing", "settling", "verifying")
 def health_of(root: Root) -> dict[str, Any]:
     node, healing = node_of(root), healing_of(root)
     now = node.clock.now()
-    components = [worker for worker in node.supervisor.status() if worker["name"].startswith("healing-")]
+    components = [worker for worker in node.supervisor.status() if worker.name.startswith("healing-")]
     paused, sick = _paused(root, healing, now), _sick(root, healing, components, now)
     states = [case.record.state for case in healing.book.all_open()]
     return {
         "status": "Paused" if paused else "Degraded" if sick else "Active",
         "reasons": paused + sick,
-        "components": components,
+        "components": [worker._asdict() for worker in components],
         "queue_depth": len(states) + sum(len(tree) for tree in healing.book.inbox.values()),
         "active_heals": sum(1 for state in states if state in ACTIVE),
         "last_event_at": healing.book.last_event_at,
@@ -44,12 +45,8 @@ def _paused(root: Root, healing: Healing, now: float) -> list[str]:
     return reasons + [f"healing window on all: {window['reason'] or window['action']}" for window in windows]
 
 
-def _sick(root: Root, healing: Healing, components: list[dict[str, Any]], now: float) -> list[str]:
-    reasons = [
-        f"{worker['name']} is {worker['late_s']:.0f} s late"
-        for worker in components
-        if (worker["late_s"] or 0) > LATE_S
-    ]
+def _sick(root: Root, healing: Healing, components: list[WorkerStatus], now: float) -> list[str]:
+    reasons = [f"{worker.name} is {worker.late_s:.0f} s late" for worker in components if (worker.late_s or 0) > LATE_S]
     oldest = next(iter(healing.book.due.keys()), None)
     if oldest is not None and now - oldest[0] > OLD_S:
         reasons.append(f"the queue is {now - oldest[0]:.0f} s old")
