@@ -14,7 +14,7 @@ from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 
 from .interfaces import IAnchored
-from .logic.tally import Counted, Kind, RefusalLimits, Tally
+from .logic.tally import CountedRefusals, RefusalKind, RefusalLimits, Tally
 from .resources import REFUSED, check, record, retire, writers, written
 
 TALLY = "opsapp.refusals"
@@ -48,7 +48,7 @@ def refused(node: Node, actor: Actor, action: str, target: str, reason: str) -> 
 
 def admits(node: Node, actor: Actor, action: str, reason: str) -> bool:
     """Whether this refusal gets an entry of its own; if not, it has been counted."""
-    kind = Kind(actor.ip and counted_address(actor.ip), action, reason)
+    kind = RefusalKind(actor.ip and counted_address(actor.ip), action, reason)
     settings = node.config[AuditRetention]
     limits = RefusalLimits(settings.refusals_of_a_kind, settings.refusals)
     return node.registry[TALLY].admits(kind, actor.username, node.clock.now(), limits)
@@ -105,7 +105,7 @@ def tell_counts(node: Node, *, all: bool = False) -> None:
         node.transact(_tell, due)
 
 
-def _tell(root: Root, due: list[Counted]) -> None:
+def _tell(root: Root, due: list[CountedRefusals]) -> None:
     for kind, username, times, since in due:
         record(
             root,

@@ -19,7 +19,7 @@ from opsapp.tree.root import Root
 CREATE, UPDATE, DELETE = "create", "update", "delete"
 
 
-class Stored(NamedTuple):
+class StoredEntry(NamedTuple):
     """One thing as it is stored. `fields` as the document would write them, defaults filled in, secrets included: they
     are compared and never shown. What is not `owned` is declared elsewhere (a rule of the YAML): it can be changed,
     but is neither exported nor pruned."""
@@ -32,7 +32,7 @@ class Stored(NamedTuple):
 class Actions(Protocol):
     """A kind's functions. All run inside the one transaction; fields are plain values."""
 
-    def stored(self, node: Any, root: Root) -> Iterable[Stored]:
+    def stored(self, node: Any, root: Root) -> Iterable[StoredEntry]:
         """All there are, in the order in which they were made."""
 
     def complete(self, node: Any, root: Root, given: JsonObject, present: JsonObject | None) -> JsonObject:
@@ -64,7 +64,7 @@ class Kind(NamedTuple):
     names: bool = False
 
 
-class Change(NamedTuple):
+class EntryChange(NamedTuple):
     """One thing that a document makes different: for an update `before` and `after` hold only what differs, and
     `secrets` says that a secret does."""
 
@@ -90,19 +90,19 @@ def apply(
     mistakes: Mapping[str, str] = MappingProxyType({}),
     *,
     prune: bool = False,
-) -> tuple[list[Change], int]:
+) -> tuple[list[EntryChange], int]:
     """Transaction function: make what the document says true. What changed, and how many were as they should be.
     Everything that cannot be done is told in one Invalid, with the `mistakes` that the schemas found; the caller's
     transaction is then to be aborted. With `prune`, what is owned and not in the document goes, for the kinds that the
     document names."""
     wrong = dict(mistakes)
-    changes: list[Change] = []
-    leftovers: list[tuple[Kind, Stored]] = []
+    changes: list[EntryChange] = []
+    leftovers: list[tuple[Kind, StoredEntry]] = []
     unchanged = 0
     for kind in kinds:
         if kind.name not in document:
             continue
-        present: dict[str, deque[Stored]] = defaultdict(deque)
+        present: dict[str, deque[StoredEntry]] = defaultdict(deque)
         for thing in list(kind.actions.stored(node, root)):
             present[thing.fields[kind.key]].append(thing)
         for number, entry in enumerate(document[kind.name]):
@@ -120,7 +120,7 @@ def apply(
         for kind, thing in reversed(leftovers):
             kind.actions.delete(node, root, thing.id)
             shown = kind.actions.shown(thing.fields)
-            changes.append(Change(kind.name, DELETE, thing.fields[kind.key], thing.id, shown, {}))
+            changes.append(EntryChange(kind.name, DELETE, thing.fields[kind.key], thing.id, shown, {}))
     return changes, unchanged
 
 
@@ -142,12 +142,12 @@ class _Told:
         return False
 
 
-def _bring(root: Root, node: Any, kind: Kind, entry: JsonObject, present: Stored | None) -> Change | None:
+def _bring(root: Root, node: Any, kind: Kind, entry: JsonObject, present: StoredEntry | None) -> EntryChange | None:
     do: Any = kind.actions
     fields = do.complete(node, root, entry, present and present.fields)
     after = do.shown(fields)
     if present is None:
-        return Change(kind.name, CREATE, entry[kind.key], do.create(node, root, fields), {}, after)
+        return EntryChange(kind.name, CREATE, entry[kind.key], do.create(node, root, fields), {}, after)
     if fields == present.fields:
         return None
     before = do.shown(present.fields)
@@ -155,7 +155,7 @@ def _bring(root: Root, node: Any, kind: Kind, entry: JsonObject, present: Stored
     hidden = fields.keys() | present.fields.keys()
     secrets = any(fields.get(name) != present.fields.get(name) for name in hidden if name not in differing)
     do.update(node, root, present.id, fields)
-    return Change(
+    return EntryChange(
         kind.name,
         UPDATE,
         entry[kind.key],

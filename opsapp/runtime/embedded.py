@@ -42,7 +42,7 @@ class Transaction(NamedTuple):
     end: int
 
 
-class Part(NamedTuple):
+class StoreFile(NamedTuple):
     """A file of the store; `used` when it holds more than an empty database."""
 
     path: Path
@@ -85,7 +85,7 @@ def unfinished(files: list[Path]) -> bool:
 
 def incomplete(files: list[Path], key: Path | None, *, new_history: bool = False) -> str | None:
     """What is missing of the store and what to do, in words; None when nothing is."""
-    main, others = Part(files[-1], is_used(files[-1])), [Part(path, is_used(path)) for path in files[:-1]]
+    main, others = StoreFile(files[-1], is_used(files[-1])), [StoreFile(path, is_used(path)) for path in files[:-1]]
     if not main.used:
         found = [part.path for part in others if part.used] + _remains(files)
         found += [key] if key is not None and key.exists() else []

@@ -32,7 +32,7 @@ class Referred(NamedTuple):
     key: str | None
 
 
-class Record(NamedTuple):
+class ObjectRecord(NamedTuple):
     cls: Any
     state: Any
     refers: list[Referred]
@@ -91,7 +91,7 @@ def _broken(storage: Any) -> dict[bytes, str]:
     return broken
 
 
-def read(data: bytes) -> Record:
+def read(data: bytes) -> ObjectRecord:
     """A record: two pickles, of the class and of the state. What it names is stood in for by a bare object."""
     refers: list[Referred] = []
     stands_for: dict[int, Referred] = {}
@@ -110,7 +110,7 @@ def read(data: bytes) -> Record:
     keys = dict(_keyed(state))
     for number, referred in stands_for.items():
         refers.append(referred._replace(key=keys.get(number)))
-    return Record(meta[0] if isinstance(meta, tuple) else meta, state, refers)
+    return ObjectRecord(meta[0] if isinstance(meta, tuple) else meta, state, refers)
 
 
 def _class_of(module: str, name: str) -> Any:
@@ -141,7 +141,7 @@ def _keyed(state: Any) -> Iterable[tuple[int, str]]:
                 yield id(value), key
 
 
-def _revive(record: Record) -> None:
+def _revive(record: ObjectRecord) -> None:
     cls = record.cls[0] if isinstance(record.cls, tuple) else record.cls
     item = cls.__new__(cls)
     if record.state is not None:

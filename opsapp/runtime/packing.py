@@ -44,7 +44,7 @@ class PackSettings:
     look_s: Annotated[float, Between(0.1, 86400)] = 600
 
 
-class Pack(NamedTuple):
+class LastPack(NamedTuple):
     """The last one: when, and how large each database was after it."""
 
     at: float
@@ -68,7 +68,7 @@ def pack(store: Store, days: int, now: float) -> None:
         if isinstance(db.storage, FileStorage):
             db.storage.pack_keep_old = False  # the file as it was is deleted once the new one is in its place
         db.pack(until)
-    store.transact(_note, (Pack(now, sizes(store.databases)),))
+    store.transact(_note, (LastPack(now, sizes(store.databases)),))
 
 
 def check_room(databases: Databases) -> None:
@@ -86,17 +86,17 @@ def check_room(databases: Databases) -> None:
             )
 
 
-def last(root: Root) -> Pack | None:
+def last(root: Root) -> LastPack | None:
     """Transaction function."""
     found = root.system.get(LAST)
-    return None if found is None else Pack(*found)
+    return None if found is None else LastPack(*found)
 
 
-def _note(root: Root, done: Pack) -> None:
+def _note(root: Root, done: LastPack) -> None:
     root.system[LAST] = tuple(done)
 
 
-def is_due(done: Pack | None, size: int, now: float, settings: PackSettings) -> bool:
+def is_due(done: LastPack | None, size: int, now: float, settings: PackSettings) -> bool:
     """Whether the files have grown enough since the last pack, or it was long ago."""
     if done is None or now - done.at >= settings.latest_days * DAY_S:
         return True

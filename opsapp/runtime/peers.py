@@ -137,7 +137,7 @@ def vouched(node: Node, method: str, target: str, value: str, request_id: str) -
     return Vouched(caller, digest) if nonces.accept(nonce, request_id, now) else None
 
 
-class Exchange:
+class PeerExchange:
     """One request and its answer."""
 
     def __init__(
@@ -225,7 +225,7 @@ def ask(node: Node, name: str, target: str, value: Any, caller: Caller = CLUSTER
     """POST a JSON value to another node; the JSON value that it answers."""
     body = json.dumps(value, separators=(",", ":")).encode()
     headers = [("Content-Type", "application/json"), ("Content-Length", str(len(body)))]
-    exchange = Exchange(node, name, "POST", target, caller, headers, hashlib.sha256(body).hexdigest())
+    exchange = PeerExchange(node, name, "POST", target, caller, headers, hashlib.sha256(body).hexdigest())
     try:
         exchange.give([body])
         if exchange.answered() != 200:

@@ -117,7 +117,7 @@ class Manager(transaction.TransactionManager):
         return True
 
 
-class Place:
+class StoreConnection:
     """A connection with a transaction manager of its own. It stays open from one transaction to the next: opening and
     closing one costs as much as a small view. Each transaction begins by taking in what others have committed."""
 
@@ -144,7 +144,7 @@ class Store:
 
     def __init__(self, databases: Databases):
         self.databases = databases
-        self._free: list[Place] = []  # a stack: the few on its top serve most, and cache what is asked for
+        self._free: list[StoreConnection] = []  # a stack: the few on its top serve most, and cache what is asked for
         self.turns = Turns()
         self.room = Room(databases.values())
         for db in databases.values():
@@ -166,16 +166,16 @@ class Store:
             if not is_connected(db):
                 raise StoreAway
 
-    def borrow(self) -> Place:
+    def borrow(self) -> StoreConnection:
         """A place that the caller alone has until it gives it back."""
         try:
             place = self._free.pop()
         except IndexError:
-            return Place(self.db, self.turns, self.room)
+            return StoreConnection(self.db, self.turns, self.room)
         place.used = True
         return place
 
-    def give_back(self, place: Place) -> None:
+    def give_back(self, place: StoreConnection) -> None:
         """A place whose transaction did not end, or whose database has been closed, is not used again."""
         if place.connection.opened is not None and not place.manager.under_way():
             self._free.append(place)

@@ -12,7 +12,7 @@ import colander
 from pyramid.config import Configurator
 
 from opsapp.runtime import ascode
-from opsapp.runtime.ascode import Change, Document, Kind
+from opsapp.runtime.ascode import Document, EntryChange, Kind
 
 from .fields import Body, anything, choice, flag, list_of, map_of, text, whole
 from .strict import ListOf, fields_of
@@ -67,7 +67,7 @@ def _sound(schema: Body, entry: Any) -> dict[str, Any] | None:
         return None
 
 
-def record(change: Change, *, dry_run: bool) -> dict[str, Any]:
+def record(change: EntryChange, *, dry_run: bool) -> dict[str, Any]:
     """As it is answered. What was made only to be undone has no id."""
     made_up = dry_run and change.change == ascode.CREATE
     return change._asdict() | ({"id": None} if made_up else {})

@@ -70,7 +70,7 @@ def is_forwarded(request: Request) -> bool:
 class _Relayed:
     """The body of another node's answer as a stream's source."""
 
-    def __init__(self, exchange: peers.Exchange):
+    def __init__(self, exchange: peers.PeerExchange):
         self._exchange = exchange
         self.close = exchange.close
 
@@ -99,7 +99,7 @@ def forward_body(request: Request, name: str, limit: int) -> Answer:
         framing = ("Transfer-Encoding", "chunked")
         if body.content_length is not None:
             framing = ("Content-Length", str(body.content_length))
-        exchange = peers.Exchange(node, name, method, target, caller, [*headers, framing], peers.STREAMED)
+        exchange = peers.PeerExchange(node, name, method, target, caller, [*headers, framing], peers.STREAMED)
         try:
             exchange.give(iter(lambda: body.read(peers.PIECE), b""))
             exchange.answered()
@@ -111,8 +111,8 @@ def forward_body(request: Request, name: str, limit: int) -> Answer:
     return Sink(receive, limit=limit)
 
 
-def _begun(node: Node, name: str, method: str, target: str, caller: peers.Caller, headers: Any) -> peers.Exchange:
-    exchange = peers.Exchange(node, name, method, target, caller, headers)
+def _begun(node: Node, name: str, method: str, target: str, caller: peers.Caller, headers: Any) -> peers.PeerExchange:
+    exchange = peers.PeerExchange(node, name, method, target, caller, headers)
     try:
         exchange.give(())
         exchange.answered()
@@ -122,7 +122,7 @@ def _begun(node: Node, name: str, method: str, target: str, caller: peers.Caller
     return exchange
 
 
-def _answer(exchange: peers.Exchange) -> Response:
+def _answer(exchange: peers.PeerExchange) -> Response:
     """A stream for what succeeded, a plain response for what did not."""
     kind = exchange.headers.get("content-type", "application/octet-stream")
     given = {known: exchange.headers[known] for known in GIVEN_BACK if known in exchange.headers}

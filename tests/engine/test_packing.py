@@ -6,7 +6,7 @@ import pytest
 
 from opsapp.lib.problems import Conflict
 from opsapp.runtime import packing, room
-from opsapp.runtime.packing import DAY_S, Pack, Packer, PackSettings, is_due
+from opsapp.runtime.packing import DAY_S, LastPack, Packer, PackSettings, is_due
 
 MB = 1 << 20
 
@@ -15,12 +15,12 @@ MB = 1 << 20
     ("done", "size", "days_later", "due"),
     [
         (None, 1, 0, True),  # nobody knows when
-        (Pack(0, {"main": 40 * MB, "history": 60 * MB}), 199 * MB, 1, False),
-        (Pack(0, {"main": 40 * MB, "history": 60 * MB}), 200 * MB, 1, True),
-        (Pack(0, {"main": MB}), 63 * MB, 1, False),  # twice nothing is nothing
-        (Pack(0, {"main": MB}), 64 * MB, 1, True),
-        (Pack(0, {"main": MB}), MB, 29.9, False),
-        (Pack(0, {"main": MB}), MB, 30, True),
+        (LastPack(0, {"main": 40 * MB, "history": 60 * MB}), 199 * MB, 1, False),
+        (LastPack(0, {"main": 40 * MB, "history": 60 * MB}), 200 * MB, 1, True),
+        (LastPack(0, {"main": MB}), 63 * MB, 1, False),  # twice nothing is nothing
+        (LastPack(0, {"main": MB}), 64 * MB, 1, True),
+        (LastPack(0, {"main": MB}), MB, 29.9, False),
+        (LastPack(0, {"main": MB}), MB, 30, True),
     ],
 )
 def test_it_is_due_by_growth_or_by_time(done, size, days_later, due):

@@ -1,9 +1,9 @@
 """Which refusals get an entry of their own, and that whoever knocks without end costs neither disk nor memory."""
 
-from opsapp.audit.logic.tally import Counted, Kind, RefusalLimits, Tally
+from opsapp.audit.logic.tally import CountedRefusals, RefusalKind, RefusalLimits, Tally
 
 FEW = RefusalLimits(each=2, all=5)
-LOGIN = Kind("192.0.2.1", "login", "bad_credentials")
+LOGIN = RefusalKind("192.0.2.1", "login", "bad_credentials")
 
 
 def test_the_first_ones_of_a_kind_are_written_and_the_others_counted():
@@ -11,7 +11,7 @@ def test_the_first_ones_of_a_kind_are_written_and_the_others_counted():
     assert [tally.admits(LOGIN, "ada", 1000 + n, FEW) for n in range(5)] == [True, True, False, False, False]
     assert tally.admits(LOGIN._replace(reason="locked"), "ada", 1005, FEW)
     assert tally.due(1059) == []
-    assert tally.due(1060) == [Counted(LOGIN, "ada", 3, 1002)]
+    assert tally.due(1060) == [CountedRefusals(LOGIN, "ada", 3, 1002)]
     assert tally.due(2000) == []
 
 
@@ -19,7 +19,7 @@ def test_every_minute_begins_anew_and_nothing_counted_is_forgotten():
     tally = Tally()
     answers = [tally.admits(LOGIN, "ada", at, FEW) for at in (0, 1, 2, 60, 61, 62)]
     assert answers == [True, True, False] * 2
-    assert tally.due(62, all=True) == [Counted(LOGIN, "ada", 2, 2)]
+    assert tally.due(62, all=True) == [CountedRefusals(LOGIN, "ada", 2, 2)]
 
 
 def test_names_are_told_when_they_are_one():

@@ -3,7 +3,7 @@
 import pytest
 from oic.oic.message import IdToken
 
-from opsapp.auth.engine.provider import Refused, check
+from opsapp.auth.engine.provider import ProviderRefused, check
 
 GOOD = {"iss": "https://id.example", "sub": "s", "aud": ["opsapp"], "exp": 2, "iat": 1, "nonce": "n"}
 
@@ -17,7 +17,7 @@ def token(header=None, **claims):
 def is_refused(made):
     try:
         check(made, "https://id.example", "opsapp", "n", now=2)
-    except Refused:
+    except ProviderRefused:
         return True
     return False
 

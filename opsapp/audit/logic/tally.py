@@ -13,7 +13,7 @@ from typing import NamedTuple
 WINDOW_S = 60.0
 
 
-class Kind(NamedTuple):
+class RefusalKind(NamedTuple):
     ip: str | None
     action: str
     reason: str
@@ -24,10 +24,10 @@ class RefusalLimits(NamedTuple):
     all: int
 
 
-class Counted(NamedTuple):
+class CountedRefusals(NamedTuple):
     """Refusals of one kind that have no entries of their own. `username`: when all were of one."""
 
-    kind: Kind
+    kind: RefusalKind
     username: str | None
     times: int
     since: float
@@ -49,9 +49,9 @@ class Tally:
         self._lock = threading.Lock()
         self._began = 0.0
         self._written = 0
-        self._kinds: dict[Kind, _Kept] = {}
+        self._kinds: dict[RefusalKind, _Kept] = {}
 
-    def admits(self, kind: Kind, username: str | None, now: float, limits: RefusalLimits) -> bool:
+    def admits(self, kind: RefusalKind, username: str | None, now: float, limits: RefusalLimits) -> bool:
         """Whether this one gets an entry of its own; else it is counted."""
         with self._lock:
             if self._is_over(now):
@@ -72,7 +72,7 @@ class Tally:
                 kept.names.add(username)
             return False
 
-    def due(self, now: float, *, all: bool = False) -> list[Counted]:
+    def due(self, now: float, *, all: bool = False) -> list[CountedRefusals]:
         """What was counted and is to be told now; it is forgotten here."""
         with self._lock:
             if not (all or self._is_over(now)):
@@ -80,7 +80,7 @@ class Tally:
             kinds, self._kinds = self._kinds, {}
             self._began, self._written = now, 0
         return [
-            Counted(kind, kept.names.copy().pop() if len(kept.names) == 1 else None, kept.count, kept.since)
+            CountedRefusals(kind, kept.names.copy().pop() if len(kept.names) == 1 else None, kept.count, kept.since)
             for kind, kept in kinds.items()
             if kept.count
         ]

@@ -31,7 +31,7 @@ KEYS_IN_THE_TOKEN = ("jku", "jwk", "x5u", "x5c")
 ENDPOINTS = ("authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri")
 
 
-class Refused(Exception):
+class ProviderRefused(Exception):
     """The provider's answer is not to be believed; says why, for the log."""
 
 
@@ -95,7 +95,7 @@ def _client(settings: OidcSettings, description: str | None) -> Client:
         client.handle_provider_config(description_read, settings.issuer or "")
     for name in ENDPOINTS:
         if not is_protected(client.provider_info.get(name) or "https:"):
-            raise Refused(f"the provider's {name} is not https")
+            raise ProviderRefused(f"the provider's {name} is not https")
     return client
 
 
@@ -111,7 +111,7 @@ def _identify(client: Client, settings: OidcSettings, state: str, code: str, ver
         skew=SKEW_S,
     )
     if not isinstance(answer, AccessTokenResponse) or "id_token" not in answer:
-        raise Refused(f"no id_token in a {type(answer).__name__}")
+        raise ProviderRefused(f"no id_token in a {type(answer).__name__}")
     token = answer["id_token"]
     check(token, client.provider_info["issuer"], settings.client_id or "", nonce, utc_time_sans_frac())
     return _with_userinfo(client, state, token.to_dict(), settings.role_claim)
@@ -130,24 +130,24 @@ def check(token: Any, issuer: str, client_id: str, nonce: str, now: int) -> None
     from oic.oic.message import IdToken
 
     if not isinstance(token, IdToken):
-        raise Refused(f"the id_token is a {type(token).__name__}")
+        raise ProviderRefused(f"the id_token is a {type(token).__name__}")
     header = token.jws_header or {}
     if header.get("alg") not in SIGNED_WITH:
-        raise Refused(f"the id_token is signed with {header.get('alg')!r}")
+        raise ProviderRefused(f"the id_token is signed with {header.get('alg')!r}")
     if any(name in header for name in KEYS_IN_THE_TOKEN):
-        raise Refused("the id_token brings its own key")
+        raise ProviderRefused("the id_token brings its own key")
     if token.get("iss") != issuer:
-        raise Refused("another issuer")
+        raise ProviderRefused("another issuer")
     if client_id not in token.get("aud", []) or token.get("azp", client_id) != client_id:
-        raise Refused("for another client")
+        raise ProviderRefused("for another client")
     if not hmac.compare_digest(str(token.get("nonce", "")).encode(), nonce.encode()):
-        raise Refused("another nonce")
+        raise ProviderRefused("another nonce")
     if token["exp"] < now:
-        raise Refused("expired")
+        raise ProviderRefused("expired")
     if not isinstance(token.get("nbf", 0), int | float) or token.get("nbf", 0) > now + SKEW_S:
-        raise Refused("not valid yet")
+        raise ProviderRefused("not valid yet")
     if not isinstance(token.get("sub"), str) or not token["sub"]:
-        raise Refused("no subject")
+        raise ProviderRefused("no subject")
 
 
 def _with_userinfo(client: Client, state: str, claims: JsonObject, role_claim: str) -> JsonObject:
@@ -160,5 +160,5 @@ def _with_userinfo(client: Client, state: str, claims: JsonObject, role_claim: s
         return claims
     more = client.do_user_info_request("GET", state=state)
     if more.get("error") or more.get("sub") != claims["sub"]:
-        raise Refused("userinfo is about somebody else")
+        raise ProviderRefused("userinfo is about somebody else")
     return more.to_dict() | claims

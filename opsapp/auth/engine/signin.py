@@ -25,7 +25,7 @@ class Client(NamedTuple):
     held: Held = ()
 
 
-class Begun(NamedTuple):
+class BegunAttempt(NamedTuple):
     """An attempt that was counted: the seconds it is locked out, or whose password is to be checked."""
 
     locked: int
@@ -54,10 +54,10 @@ def wrong_credentials() -> Unauthenticated:
     return Unauthenticated("The username or the password is wrong.", code="bad_credentials")
 
 
-def _begin(root: Root, counters: Counters, username: str) -> Begun:
+def _begin(root: Root, counters: Counters, username: str) -> BegunAttempt:
     locked = resources.count(root, counters, now_of(root))
     user = resources.find_enabled(root, username)
-    return Begun(locked, user.password_hash if user is not None else None)
+    return BegunAttempt(locked, user.password_hash if user is not None else None)
 
 
 def _open(root: Root, username: str, password_hash: str, client: Client, life: float) -> dict[str, Any] | None:

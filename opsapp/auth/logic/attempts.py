@@ -14,6 +14,9 @@ class AttemptLimit(NamedTuple):
     lock_s: float
 
 
+Limit = AttemptLimit  # stores that were written before it was renamed know it by this name
+
+
 class Counted(NamedTuple):
     """What is known of one address or name: when it tried, and until when it is locked."""
 

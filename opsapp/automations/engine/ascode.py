@@ -9,7 +9,7 @@ from opsapp.automations.logic import settings as meaning
 from opsapp.automations.resources import automations_of
 from opsapp.lib.addresses import public, restored
 from opsapp.lib.problems import Invalid
-from opsapp.runtime.ascode import Stored
+from opsapp.runtime.ascode import StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 
@@ -18,7 +18,7 @@ from . import editing
 BY = "code"
 
 
-def stored(_node: Node, root: Root) -> Iterator[Stored]:
+def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
     """Parts before what is made of them, so that applying the document finds them."""
     known = automations_of(root)
     names = {each.id: each.name for each in known.values()}
@@ -37,7 +37,7 @@ def stored(_node: Node, root: Root) -> Iterator[Stored]:
         for each in walk(first):
             made = each.definition
             params = meaning.with_children(made.kind, made.params, [names.get(part, part) for part in made.children])
-            yield Stored(each.id, {**made.settings, "params": params})
+            yield StoredEntry(each.id, {**made.settings, "params": params})
 
 
 def complete(_node: Node, _root: Root, given: dict[str, Any], present: dict[str, Any] | None) -> dict[str, Any]:

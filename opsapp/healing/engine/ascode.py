@@ -9,16 +9,16 @@ from typing import Any
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import drop_rule, put_rule
 from opsapp.lib.addresses import public, restored
-from opsapp.runtime.ascode import Stored
+from opsapp.runtime.ascode import StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 
 from . import default_rules
 
 
-def stored(_node: Node, root: Root) -> Iterator[Stored]:
+def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
     for rule in healing_of(root)["rules"].values():
-        yield Stored(rule.__name__, {"id": rule.__name__, **rule.fields}, rule.source == "api")
+        yield StoredEntry(rule.__name__, {"id": rule.__name__, **rule.fields}, rule.source == "api")
 
 
 def complete(_node: Node, _root: Root, given: dict[str, Any], present: dict[str, Any] | None) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.maintenance.interfaces import IScopeKind
 from opsapp.maintenance.resources import Window, windows_of
-from opsapp.runtime.ascode import Stored
+from opsapp.runtime.ascode import StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 
@@ -60,11 +60,11 @@ class Called:
         return self._first
 
 
-def stored(node: Node, root: Root) -> Iterator[Stored]:
+def stored(node: Node, root: Root) -> Iterator[StoredEntry]:
     called = Called(node, root)
     for window in windows_of(root).of_family(Window):
         fields = windows.fields_of(window.fields)
-        yield Stored(window.__name__, {**fields, "scope": called.names(fields["scope"])}, window.source == "api")
+        yield StoredEntry(window.__name__, {**fields, "scope": called.names(fields["scope"])}, window.source == "api")
 
 
 def complete(node: Node, root: Root, given: JsonObject, _present: JsonObject | None) -> JsonObject:

@@ -10,16 +10,16 @@ from opsapp.lib.problems import Invalid
 from opsapp.monitoring.logic.settings import MonitoringSettings, problems
 from opsapp.monitoring.logic.settings import complete as with_defaults
 from opsapp.monitoring.resources import monitors_of
-from opsapp.runtime.ascode import Stored
+from opsapp.runtime.ascode import StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 
 from . import changes
 
 
-def stored(_node: Node, root: Root) -> Iterator[Stored]:
+def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
     for monitor in sorted(monitors_of(root).values(), key=lambda monitor: (monitor.created_at, monitor.series)):
-        yield Stored(monitor.id, dict(monitor.settings))
+        yield StoredEntry(monitor.id, dict(monitor.settings))
 
 
 def complete(node: Node, _root: Root, given: JsonObject, present: JsonObject | None) -> JsonObject:

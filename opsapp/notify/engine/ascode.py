@@ -7,7 +7,7 @@ from typing import Any
 
 from opsapp.lib.addresses import HIDDEN, restored
 from opsapp.notify.resources import channels_of
-from opsapp.runtime.ascode import Stored
+from opsapp.runtime.ascode import StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.runtime.sealing import seal_of
 from opsapp.tree.root import Root
@@ -16,10 +16,10 @@ from . import channels
 from .courier import service_of
 
 
-def stored(_node: Node, root: Root) -> Iterator[Stored]:
+def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
     for channel in sorted(channels_of(root).values(), key=lambda channel: (channel.created_at, channel.id)):
         fields = {**channel.fields, "url": channel.address(seal_of(root))}
-        yield Stored(channel.id, fields, channel.source == "api")
+        yield StoredEntry(channel.id, fields, channel.source == "api")
 
 
 def complete(_node: Node, _root: Root, given: dict[str, Any], present: dict[str, Any] | None) -> dict[str, Any]:
