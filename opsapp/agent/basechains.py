@@ -8,7 +8,10 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import Any, Dict, List, NamedTuple
+from typing import List, NamedTuple
+
+from opsapp.wire.actionparams import FirewallRule
+from opsapp.wire.fields import JsonObject
 
 from .services import ask
 
@@ -24,7 +27,7 @@ class Chain(NamedTuple):
     name: str
     hook: str
     policy: str
-    rules: List[Dict[str, Any]]
+    rules: List[JsonObject]
 
     def __str__(self) -> str:
         return f"chain {self.name} of table {self.family} {self.table}"
@@ -67,37 +70,37 @@ def base_chains() -> List[Chain]:
     ]
 
 
-def families(rule: Dict[str, Any]) -> List[str]:
+def families(rule: FirewallRule) -> List[str]:
     """The families of tables that see what a rule is about."""
-    named = [rule[name] for name in ("source", "destination") if rule[name]]
+    named = rule.addresses
     if not named:
         return ["inet", "ip", "ip6"]
     return ["inet", "ip6" if any(":" in address for address in named) else "ip"]
 
 
-def droppers(rule: Dict[str, Any], chains: List[Chain]) -> List[Chain]:
+def droppers(rule: FirewallRule, chains: List[Chain]) -> List[Chain]:
     """The chains that could drop what a rule accepts."""
     return [
         chain
         for chain in chains
-        if chain.hook == HOOKS[rule["direction"]] and chain.family in families(rule) and chain.may_drop
+        if chain.hook == HOOKS[rule.direction] and chain.family in families(rule) and chain.may_drop
     ]
 
 
-def obstacle(rule: Dict[str, Any], mark: str, chains: List[Chain]) -> str:
+def obstacle(rule: FirewallRule, mark: str, chains: List[Chain]) -> str:
     """What may still drop what an accepting rule with this mark is about; "" when nothing does."""
     for chain in droppers(rule, chains):
         if not chain.begins_with(mark):
             return f"{chain} comes with rules of its own before it"
     for chain in chains:
-        if chain.hook in EARLIER[rule["direction"]] and chain.policy == "drop":
+        if chain.hook in EARLIER[rule.direction] and chain.policy == "drop":
             return f"{chain} drops by default at {chain.hook}"
     return legacy_obstacle(rule)
 
 
-def legacy_obstacle(rule: Dict[str, Any]) -> str:
+def legacy_obstacle(rule: FirewallRule) -> str:
     """Rules of the iptables before nftables stand beside its own, and nft does not show them."""
-    chain = HOOKS[rule["direction"]].upper()
+    chain = HOOKS[rule.direction].upper()
     for path, program in LEGACY.items():
         if not os.path.exists(path):
             continue

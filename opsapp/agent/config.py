@@ -9,8 +9,9 @@ import argparse
 import json
 import os
 from dataclasses import dataclass, field, fields
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, List, Mapping, Optional, Tuple
 
+from opsapp.wire.fields import JsonObject
 from opsapp.wire.urls import is_plain_abroad, web_problem
 from opsapp.wire.version import VERSION
 
@@ -139,7 +140,7 @@ def parser() -> argparse.ArgumentParser:
 
 def load(argv: List[str], environ: Mapping[str, str]) -> AgentConfig:
     flags = parser().parse_args(argv)
-    given: Dict[str, Any] = _from_file(flags.config) if flags.config else {}
+    given: JsonObject = _from_file(flags.config) if flags.config else {}
     given.update(_from_environment(environ))
     given.update({name: value for name, value in vars(flags).items() if value and name != "config"})
     if flags.key_file:
@@ -147,7 +148,7 @@ def load(argv: List[str], environ: Mapping[str, str]) -> AgentConfig:
     return _complete(given)
 
 
-def _from_file(path: str) -> Dict[str, Any]:
+def _from_file(path: str) -> JsonObject:
     try:
         with open(path, encoding="utf-8") as file:
             given = json.load(file)
@@ -164,12 +165,12 @@ def _from_file(path: str) -> Dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _from_environment(environ: Mapping[str, str]) -> Dict[str, Any]:
+def _from_environment(environ: Mapping[str, str]) -> JsonObject:
     names = {"OPSAPP_SERVER": "server", "OPSAPP_AGENT_ID": "agent_id", "OPSAPP_AGENT_KEY": "key"}
     return {key: environ[name] for name, key in names.items() if environ.get(name)}
 
 
-def _complete(given: Dict[str, Any]) -> AgentConfig:
+def _complete(given: JsonObject) -> AgentConfig:
     for name, low_high in _NUMBERS.items():
         if name in given:
             _check_number(name, given[name], *low_high)

@@ -12,7 +12,9 @@ import os
 import shutil
 import time
 from functools import partial
-from typing import Any, Callable, Dict, List, NamedTuple, Optional
+from typing import Callable, Dict, List, NamedTuple, Optional
+
+from opsapp.wire.fields import JsonObject
 
 from .asking import RepeatedQuestion
 from .config import AgentConfig
@@ -85,6 +87,15 @@ class Containers:
         return found
 
 
+class KnownContainer(NamedTuple):
+    """A container as it is kept on the disk."""
+
+    runtime: str
+    lasting: Optional[bool]  # None: nobody could say
+    ran_at: Optional[float]
+    gone_at: Optional[float]
+
+
 class KnownContainers:
     """The containers that would be missed: when each was last seen running, and since when it is gone."""
 
@@ -92,57 +103,56 @@ class KnownContainers:
         self._path = path
         self._keep_s = keep_s
         self._looked_at = 0.0
-        self._rows: Dict[str, Dict[str, Any]] = self._load()
+        self._rows: Dict[str, KnownContainer] = self._load()
 
     def note(self, runtime: str, containers: List[Container], now: float) -> None:
         """What a runtime has now."""
         self._looked_at = now
-        rows = {name: row for name, row in self._rows.items() if row["runtime"] != runtime}
+        rows = {name: row for name, row in self._rows.items() if row.runtime != runtime}
         for each in containers[:MOST_KNOWN]:
-            before = self._rows.get(each.name, {})
-            ran_at = before.get("ran_at")
+            before = self._rows.get(each.name)
+            ran_at = before.ran_at if before else None
             if each.state in RUNNING and (ran_at is None or not 0 <= now - ran_at < self._keep_s / 2):
                 ran_at = now
-            rows[each.name] = {"runtime": runtime, "lasting": each.lasting, "ran_at": ran_at, "gone_at": None}
+            rows[each.name] = KnownContainer(runtime, each.lasting, ran_at, None)
         for name, row in self._rows.items():
-            if row["runtime"] == runtime and name not in rows:
-                gone_at = now if row["gone_at"] is None or row["gone_at"] > now else row["gone_at"]
-                ran = row["ran_at"] is not None and gone_at - row["ran_at"] <= self._keep_s
-                if row["lasting"] and ran and now - gone_at <= self._keep_s:
-                    rows[name] = {**row, "gone_at": gone_at}
+            if row.runtime == runtime and name not in rows:
+                gone_at = now if row.gone_at is None or row.gone_at > now else row.gone_at
+                ran = row.ran_at is not None and gone_at - row.ran_at <= self._keep_s
+                if row.lasting and ran and now - gone_at <= self._keep_s:
+                    rows[name] = row._replace(gone_at=gone_at)
         if rows != self._rows:
             self._rows = rows
             self._save()
 
     def lasting(self, name: str) -> Optional[bool]:
         row = self._rows.get(name)
-        return None if row is None else row["lasting"]
+        return None if row is None else row.lasting
 
     def removed(self, now: float) -> Dict[str, str]:
         """Those that are gone for good: looked for again after the time that a replacement takes."""
         settled = (
             name
             for name, row in self._rows.items()
-            if row["gone_at"] is not None
-            and row["gone_at"] + REMOVED_AFTER_S <= self._looked_at
-            and now - row["gone_at"] <= self._keep_s
+            if row.gone_at is not None
+            and row.gone_at + REMOVED_AFTER_S <= self._looked_at
+            and now - row.gone_at <= self._keep_s
         )
         return dict.fromkeys(settled, REMOVED)
 
     def settles(self, now: float) -> bool:
         """Whether it is time to look again for one that is gone."""
         return any(
-            row["gone_at"] is not None and self._looked_at < row["gone_at"] + REMOVED_AFTER_S <= now
+            row.gone_at is not None and self._looked_at < row.gone_at + REMOVED_AFTER_S <= now
             for row in self._rows.values()
         )
 
-    def _load(self) -> Dict[str, Dict[str, Any]]:
+    def _load(self) -> Dict[str, KnownContainer]:
         try:
             with open(self._path, encoding="utf-8") as file:
                 rows = json.load(file)
             return {
-                name: {key: row[key] for key in ("runtime", "lasting", "ran_at", "gone_at")}
-                for name, row in rows.items()
+                name: KnownContainer(*(row[field] for field in KnownContainer._fields)) for name, row in rows.items()
             }
         except FileNotFoundError:
             return {}
@@ -152,12 +162,12 @@ class KnownContainers:
 
     def _save(self) -> None:
         try:
-            write_whole(self._path, json.dumps(self._rows).encode())
+            write_whole(self._path, json.dumps({name: row._asdict() for name, row in self._rows.items()}).encode())
         except OSError as error:
             log.warning("cannot write %s: %s", self._path, error)
 
 
-def inspect(name: str) -> Optional[Dict[str, Any]]:
+def inspect(name: str) -> Optional[JsonObject]:
     """What a runtime says of a container, with the runtime's name in it; None when none knows it."""
     for runtime in RUNTIMES:
         code, said = ask([runtime, "inspect", "--type", "container", "--", name])
@@ -201,7 +211,7 @@ def parse(said: str) -> List[Container]:
     return found
 
 
-def _lasting(row: Dict[str, Any]) -> Optional[bool]:
+def _lasting(row: JsonObject) -> Optional[bool]:
     labels = row.get("Labels") or ()
     if any(label in labels for label in REPLACED_BY):  # docker: one text, podman: names and values
         return False

@@ -18,10 +18,10 @@ import socket
 import sys
 import threading
 import time
-from typing import Any, Dict, List, Optional, Set, Tuple
+from typing import Any, List, Optional, Set, Tuple
 
 from opsapp.wire import messages
-from opsapp.wire.fields import WireError
+from opsapp.wire.fields import JsonObject, WireError
 from opsapp.wire.frames import LENGTH, MAX_TEXT_FRAME, PROTOCOL
 from opsapp.wire.version import VERSION
 
@@ -210,7 +210,7 @@ class Embedded:
             self.journal.thank(name)
         leftovers.clear_after_the_dead()
 
-    def _take(self, message: Dict[str, Any]) -> None:
+    def _take(self, message: JsonObject) -> None:
         if message["type"] == "cancel":
             self.executor.cancel(message["id"])
         elif message["type"] == "ack":

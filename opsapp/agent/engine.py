@@ -10,7 +10,9 @@ import http.client
 import json
 import socket
 import urllib.parse
-from typing import Any, Dict, List, Tuple
+from typing import Dict, List, Tuple
+
+from opsapp.wire.fields import JsonObject
 
 from .services import ask
 
@@ -31,7 +33,7 @@ class _Socket(http.client.HTTPConnection):
         self.sock.connect(self._path)
 
 
-def described(found: Dict[str, Any]) -> Dict[str, Any]:
+def described(found: JsonObject) -> JsonObject:
     """What the engine wants to hear for a container like the inspected one."""
     config, host = dict(found.get("Config") or {}), dict(found.get("HostConfig") or {})
     if found["Id"].startswith(config.get("Hostname") or "-") or str(host.get("NetworkMode")).startswith("container:"):
@@ -53,7 +55,7 @@ def described(found: Dict[str, Any]) -> Dict[str, Any]:
     return body
 
 
-def networks_of(found: Dict[str, Any]) -> Dict[str, Dict[str, Any]]:
+def networks_of(found: JsonObject) -> Dict[str, JsonObject]:
     """The networks that somebody made, with what the container is called in them."""
     kept = {}
     for name, about in ((found.get("NetworkSettings") or {}).get("Networks") or {}).items():
@@ -63,7 +65,7 @@ def networks_of(found: Dict[str, Any]) -> Dict[str, Dict[str, Any]]:
     return kept
 
 
-def connecting(found: Dict[str, Any], name: str) -> List[List[str]]:
+def connecting(found: JsonObject, name: str) -> List[List[str]]:
     """Commands that bring the new container into the networks beyond its first one."""
     commands = []
     for network, about in networks_of(found).items():
@@ -76,7 +78,7 @@ def connecting(found: Dict[str, Any], name: str) -> List[List[str]]:
     return commands
 
 
-def create(name: str, found: Dict[str, Any]) -> Tuple[bool, str]:
+def create(name: str, found: JsonObject) -> Tuple[bool, str]:
     """Make it, not started. (whether it is there, what the engine said)"""
     code, said = ask(["docker", "context", "inspect", "--format", "{{.Endpoints.docker.Host}}"])
     scheme, _, path = said.strip().partition("://")

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import re
 import secrets
-from typing import Any, Dict, List
+from typing import Any, List
+
+from opsapp.wire.actionparams import FirewallRule
+from opsapp.wire.fields import JsonObject
 
 from .basechains import HOOKS, base_chains, droppers, obstacle
 from .native import Context, Ran, done, failed, step
@@ -19,7 +22,7 @@ TABLE = ("inet", "opsapp")
 TOOLS = ("ufw", "firewall-cmd", "nft", "iptables")  # in the order of the action's handlers
 
 
-def take_firewall(params: Dict[str, Any], host: Any) -> dict:
+def take_firewall(params: JsonObject, host: Any) -> dict:
     """The mark that the new rule will have, and the rules as they are."""
     tool = next((name for name in TOOLS if host.capabilities.usable(name)), "")
     return {
@@ -30,10 +33,12 @@ def take_firewall(params: Dict[str, Any], host: Any) -> dict:
     }
 
 
-def look_again(before: dict, _params: Dict[str, Any], _host: Any) -> dict:
+def look_again(before: dict, _params: JsonObject, _host: Any) -> dict:
     """Whether the rule of a snapshot is there now."""
     if before["tool"] == "firewall-cmd":
-        there = any(ask(["firewall-cmd", f"--query-rich-rule={rich}"])[0] == 0 for rich in _rich(before["rule"]))
+        there = any(
+            ask(["firewall-cmd", f"--query-rich-rule={rich}"])[0] == 0 for rich in _rich(FirewallRule(**before["rule"]))
+        )
     else:
         there = before["mark"] in _listing(before["tool"])
     return {"present": there}
@@ -52,14 +57,14 @@ def _listing(tool: str) -> str:
 # ---- nftables: a table of our own; to accept something, a rule in every chain that could drop it
 @step
 def add_nft_rule(context: Context) -> Ran:
-    rule, mark = context.params["rule"], context.state["mark"]
-    chain = HOOKS[rule["direction"]]
+    rule, mark = FirewallRule(**context.params["rule"]), context.state["mark"]
+    chain = HOOKS[rule.direction]
     hook = f"{{ type filter hook {chain} priority -10 ; policy accept ; }}"
     places = [(*TABLE, chain)]
     made = _all(context, [["nft", "add", "table", *TABLE], ["nft", "add", "chain", *TABLE, chain, hook]])
     if made.status != "done":
         return made
-    if rule["action"] == "accept":
+    if rule.action == "accept":
         try:
             others = droppers(rule, base_chains())
         except OSError as error:
@@ -68,10 +73,10 @@ def add_nft_rule(context: Context) -> Ran:
     # The newest decides: it comes before the rules that are there.
     words = [*nft_words(rule), "comment", f'"{mark}"']
     ran = _all(context, [["nft", "insert", "rule", *place, *words] for place in places])
-    return _opened(ran, rule, mark) if rule["action"] == "accept" and ran.status == "done" else ran
+    return _opened(ran, rule, mark) if rule.action == "accept" and ran.status == "done" else ran
 
 
-def _opened(ran: Ran, rule: Dict[str, Any], mark: str) -> Ran:
+def _opened(ran: Ran, rule: FirewallRule, mark: str) -> Ran:
     """Whether what was accepted passes now. A rule that does not open anything is no success."""
     try:
         why = obstacle(rule, mark, base_chains())
@@ -80,12 +85,12 @@ def _opened(ran: Ran, rule: Dict[str, Any], mark: str) -> Ran:
     return failed(f"not_reachable: {why}", ran.output) if why else ran
 
 
-def _beside(tool: str, rule: Dict[str, Any], ran: Ran) -> Ran:
-    why = _foreign(tool, rule) if rule["action"] == "accept" and ran.status == "done" else ""
+def _beside(tool: str, rule: FirewallRule, ran: Ran) -> Ran:
+    why = _foreign(tool, rule) if rule.action == "accept" and ran.status == "done" else ""
     return failed(why, ran.output) if why else ran
 
 
-def _foreign(tool: str, rule: Dict[str, Any]) -> str:
+def _foreign(tool: str, rule: FirewallRule) -> str:
     """A chain of others that drops by default, which a rule made with this tool leaves as it is; "" without one."""
     own = {"firewall-cmd": ("firewalld",), "ufw": ("filter",), "iptables": ("filter",)}[tool]
     try:
@@ -96,18 +101,18 @@ def _foreign(tool: str, rule: Dict[str, Any]) -> str:
     return f"not_reachable: {closed[0]} drops by default" if closed else ""
 
 
-def nft_words(rule: Dict[str, Any]) -> List[str]:
+def nft_words(rule: FirewallRule) -> List[str]:
     words: List[str] = []
-    for name, side in (("source", "saddr"), ("destination", "daddr")):
-        if rule[name]:
-            words += ["ip6" if ":" in rule[name] else "ip", side, rule[name]]
-    if rule["port"]:
-        words += [rule["protocol"], "dport", str(rule["port"])]
-    elif rule["protocol"] == "icmp":
+    for address, side in ((rule.source, "saddr"), (rule.destination, "daddr")):
+        if address:
+            words += ["ip6" if ":" in address else "ip", side, address]
+    if rule.port:
+        words += [rule.protocol, "dport", str(rule.port)]
+    elif rule.protocol == "icmp":
         words += ["meta", "l4proto", "{ icmp, ipv6-icmp }"]
-    elif rule["protocol"] != "any":
-        words += ["meta", "l4proto", rule["protocol"]]
-    return [*words, "counter", rule["action"]]
+    elif rule.protocol != "any":
+        words += ["meta", "l4proto", rule.protocol]
+    return [*words, "counter", rule.action]
 
 
 def _remove_nft(context: Context) -> Ran:
@@ -128,34 +133,34 @@ def _remove_nft(context: Context) -> Ran:
 # ---- iptables
 @step
 def add_iptables_rule(context: Context) -> Ran:
-    rule = context.params["rule"]
+    rule = FirewallRule(**context.params["rule"])
     return _beside("iptables", rule, _all(context, iptables(rule, context.state["mark"], "-I", _has_ip6tables())))
 
 
 def _remove_iptables(context: Context) -> Ran:
-    return _all(context, iptables(context.state["rule"], context.state["mark"], "-D", _has_ip6tables()))
+    return _all(context, iptables(FirewallRule(**context.state["rule"]), context.state["mark"], "-D", _has_ip6tables()))
 
 
 def _has_ip6tables() -> bool:
     return ask(["ip6tables", "-S"])[0] == 0
 
 
-def iptables(rule: Dict[str, Any], mark: str, verb: str, both: bool) -> List[List[str]]:
+def iptables(rule: FirewallRule, mark: str, verb: str, both: bool) -> List[List[str]]:
     """For the family of the addresses; without any, for both."""
-    named = [rule[name] for name in ("source", "destination") if rule[name]]
+    named = rule.addresses
     programs = ["ip6tables"] if any(":" in one for one in named) else ["iptables"]
     if not named and both:
         programs.append("ip6tables")
     found = []
     for program in programs:
         icmp = "ipv6-icmp" if program == "ip6tables" else "icmp"
-        words = [] if rule["protocol"] == "any" else ["-p", icmp if rule["protocol"] == "icmp" else rule["protocol"]]
-        words += ["-s", rule["source"]] if rule["source"] else []
-        words += ["-d", rule["destination"]] if rule["destination"] else []
-        words += ["--dport", str(rule["port"])] if rule["port"] else []
-        chain = "INPUT" if rule["direction"] == "in" else "OUTPUT"
+        words = [] if rule.protocol == "any" else ["-p", icmp if rule.protocol == "icmp" else rule.protocol]
+        words += ["-s", rule.source] if rule.source else []
+        words += ["-d", rule.destination] if rule.destination else []
+        words += ["--dport", str(rule.port)] if rule.port else []
+        chain = "INPUT" if rule.direction == "in" else "OUTPUT"
         found.append(
-            [program, "-w", verb, chain, *words, "-m", "comment", "--comment", mark, "-j", rule["action"].upper()]
+            [program, "-w", verb, chain, *words, "-m", "comment", "--comment", mark, "-j", rule.action.upper()]
         )
     return found
 
@@ -163,46 +168,47 @@ def iptables(rule: Dict[str, Any], mark: str, verb: str, both: bool) -> List[Lis
 # ---- ufw and firewalld
 @step
 def add_ufw_rule(context: Context) -> Ran:
-    rule = context.params["rule"]
-    if rule["protocol"] == "icmp":
+    rule = FirewallRule(**context.params["rule"])
+    if rule.protocol == "icmp":
         return failed("ufw has no rules for icmp")
     argv = ["ufw", "prepend", *ufw_words(rule), "comment", context.state["mark"]]
     return _beside("ufw", rule, _all(context, [argv]))
 
 
-def ufw_words(rule: Dict[str, Any]) -> List[str]:
-    words = [{"drop": "deny", "reject": "reject", "accept": "allow"}[rule["action"]], rule["direction"]]
-    words += [] if rule["protocol"] == "any" else ["proto", rule["protocol"]]
-    words += ["from", rule["source"] or "any", "to", rule["destination"] or "any"]
-    return words + (["port", str(rule["port"])] if rule["port"] else [])
+def ufw_words(rule: FirewallRule) -> List[str]:
+    words = [{"drop": "deny", "reject": "reject", "accept": "allow"}[rule.action], rule.direction]
+    words += [] if rule.protocol == "any" else ["proto", rule.protocol]
+    words += ["from", rule.source or "any", "to", rule.destination or "any"]
+    return words + (["port", str(rule.port)] if rule.port else [])
 
 
 @step
 def add_firewalld_rule(context: Context) -> Ran:
-    rule = context.params["rule"]
-    if rule["direction"] == "out":
+    rule = FirewallRule(**context.params["rule"])
+    if rule.direction == "out":
         return failed("firewalld has no rich rules for what leaves")
     argvs = [["firewall-cmd", f"--add-rich-rule={rich}"] for rich in _rich(rule)]
     return _beside("firewall-cmd", rule, _all(context, argvs))
 
 
-def _rich(rule: Dict[str, Any]) -> List[str]:
+def _rich(rule: FirewallRule) -> List[str]:
     words = ["rule"]
-    named = [rule[name] for name in ("source", "destination") if rule[name]]
+    named = rule.addresses
     if named:
         words.append(f'family="{"ipv6" if ":" in named[0] else "ipv4"}"')
-    words += [f'{name} address="{rule[name]}"' for name in ("source", "destination") if rule[name]]
-    if rule["port"]:
-        words.append(f'port port="{rule["port"]}" protocol="{rule["protocol"]}"')
-    elif rule["protocol"] != "any":
-        words.append(f'protocol value="{rule["protocol"]}"')
-    return [" ".join([*words, rule["action"]])]
+    words += [f'source address="{rule.source}"'] if rule.source else []
+    words += [f'destination address="{rule.destination}"'] if rule.destination else []
+    if rule.port:
+        words.append(f'port port="{rule.port}" protocol="{rule.protocol}"')
+    elif rule.protocol != "any":
+        words.append(f'protocol value="{rule.protocol}"')
+    return [" ".join([*words, rule.action])]
 
 
 @step
 def remove_rule(context: Context) -> Ran:
     """Take the snapshot's rule away again, and nothing else."""
-    tool, rule = context.state["tool"], context.state["rule"]
+    tool, rule = context.state["tool"], FirewallRule(**context.state["rule"])
     if tool == "nft":
         return _remove_nft(context)
     if tool == "iptables":

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Any, Callable, Dict
+from typing import Callable, Dict
+
+from opsapp.wire.fields import JsonObject
 
 from . import mounts, vpn
 from .proc import maybe
@@ -16,7 +18,7 @@ from .resolver import RESOLV_CONF
 from .services import ask
 from .snapshots import LocalHost
 
-Fits = Callable[[Dict[str, Any], LocalHost], bool]
+Fits = Callable[[JsonObject, LocalHost], bool]
 
 
 def _says(*argv: str) -> bool:

@@ -8,10 +8,11 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, List, Optional, Tuple
 
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.actiontypes import OWN, Action, Handler
+from opsapp.wire.fields import JsonObject
 from opsapp.wire.frames import OUTPUT_LIMIT
 
 from . import protection
@@ -112,7 +113,7 @@ class Healer:
         state = snapshot["state"] if snapshot else {}
         if action.snapshot == "process" and not state:
             return _refused(f"no_snapshot: {why}", {"snapshot": None})
-        data: Dict[str, Any] = {"handler": list(handler.tools), "snapshot": snapshot}
+        data: JsonObject = {"handler": list(handler.tools), "snapshot": snapshot}
         if why:
             data["snapshot_missing"] = why
         if action.armed_s:
@@ -123,8 +124,8 @@ class Healer:
         return CommandAnswer(ran, data)
 
     def _armed_steps(
-        self, task: Any, action: Action, steps: List[List[str]], snapshot: Dict[str, Any]
-    ) -> Tuple[Ran, List[Dict[str, Any]], Dict[str, Any]]:
+        self, task: Any, action: Action, steps: List[List[str]], snapshot: JsonObject
+    ) -> Tuple[Ran, List[JsonObject], JsonObject]:
         """The record of the undoing first; what fails half-way is undone at once."""
         heal_id = task.params["heal_id"]
         wanted = float(task.params.get("arm_s") or action.armed_s or 0)
@@ -169,9 +170,7 @@ class Healer:
             self._armed.settle(task.params["heal_id"], UNDONE)
         return CommandAnswer(ran, {"restored": now is not None, "steps": steps, "state": now})
 
-    def _restore(
-        self, task: Any, action: Action, snapshot: Dict[str, Any]
-    ) -> Tuple[Ran, List[Dict[str, Any]], Optional[dict]]:
+    def _restore(self, task: Any, action: Action, snapshot: JsonObject) -> Tuple[Ran, List[JsonObject], Optional[dict]]:
         """Back to a snapshot, unless things are so already; the state then, None when it is not back."""
         kind, before = KINDS[action.rollback or ""], snapshot["state"]
         params = {**snapshot.get("params", {}), **task.params["params"]}
@@ -225,13 +224,8 @@ class Healer:
         return snapshot, None
 
     def _steps(
-        self,
-        task: Any,
-        action: Action,
-        steps: List[List[str]],
-        state: Dict[str, Any],
-        params: Optional[Dict[str, Any]] = None,
-    ) -> Tuple[Ran, List[Dict[str, Any]]]:
+        self, task: Any, action: Action, steps: List[List[str]], state: JsonObject, params: Optional[JsonObject] = None
+    ) -> Tuple[Ran, List[JsonObject]]:
         """Argument lists and native steps in order, until one fails; all within one time-out."""
         deadline = time.monotonic() + (task.params["timeout"] or action.timeout)
         context = Context(
@@ -244,7 +238,7 @@ class Healer:
             self._host.config,
             task.on_start,
         )
-        done: List[Dict[str, Any]] = []
+        done: List[JsonObject] = []
         output = b""
         ran = Ran("done", 0, b"")
         for argv in steps:

@@ -12,9 +12,9 @@ import contextlib
 import logging
 import os
 import threading
-from typing import Any, Dict, List, Optional
+from typing import Dict, List, Optional
 
-from opsapp.wire.fields import WireError, dumps, loads
+from opsapp.wire.fields import JsonObject, WireError, dumps, loads
 
 from .disk import LineFile, sync_directory, write_whole
 from .processes import ProcessGroup
@@ -168,7 +168,7 @@ class CommandJournal:
     def _path(self, name: str) -> str:
         return os.path.join(self.results, f"r-{name}.json")
 
-    def _write(self, said: Dict[str, Any], sync: bool = True) -> None:
+    def _write(self, said: JsonObject, sync: bool = True) -> None:
         self._lines.append(dumps(said), sync)
 
     def _replay(self, line: bytes) -> None:
@@ -216,5 +216,5 @@ class CommandJournal:
                 del self._entries[name]
 
 
-def _told(name: str, group: ProcessGroup) -> Dict[str, Any]:
+def _told(name: str, group: ProcessGroup) -> JsonObject:
     return {"did": "process", "id": name, "pid": group.pid, "pid_start": group.started, "boot": group.boot}

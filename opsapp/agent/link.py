@@ -11,12 +11,12 @@ import random
 import socket
 import threading
 import time
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, List, Optional
 from urllib.parse import quote
 
 from opsapp.wire import messages
 from opsapp.wire.commands import fit_result
-from opsapp.wire.fields import WireError, dumps, loads
+from opsapp.wire.fields import JsonObject, WireError, dumps, loads
 from opsapp.wire.frames import CLOSE_CLONE, MAX_POLL_BODY
 
 from .config import AgentConfig
@@ -317,7 +317,7 @@ class Link:
     def _path(self, what: str) -> str:
         return f"/api/agents/{quote(self._config.agent_id, safe='')}/{what}"
 
-    def _hello(self) -> Dict[str, Any]:
+    def _hello(self) -> JsonObject:
         reporter = self._reporter
         return {
             "agent_id": self._config.agent_id,

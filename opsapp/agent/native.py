@@ -12,6 +12,8 @@ import signal
 import time
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set
 
+from opsapp.wire.fields import JsonObject
+
 from .capabilities import ToolManifest
 from .config import AgentConfig
 from .proc import maybe, processes
@@ -26,8 +28,8 @@ SAMPLE_S = 0.5
 class Context(NamedTuple):
     """What a native step may use."""
 
-    params: Dict[str, Any]
-    state: Dict[str, Any]  # of the snapshot; {} when there is none
+    params: JsonObject
+    state: JsonObject  # of the snapshot; {} when there is none
     capabilities: ToolManifest
     cancel: Cancel
     deadline: float  # monotonic

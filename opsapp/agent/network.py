@@ -12,6 +12,8 @@ import re
 import time
 from typing import Any, Dict, List, Tuple
 
+from opsapp.wire.fields import JsonObject
+
 from . import resolver, vpn
 from .disk import write_whole
 from .native import Context, Ran, done, failed, step
@@ -27,7 +29,7 @@ class Unseen(OSError):
 
 
 # ---- interfaces
-def take_link(params: Dict[str, Any], _host: Any) -> dict:
+def take_link(params: JsonObject, _host: Any) -> dict:
     """Whether an interface is up, its addresses and the routes over it."""
     nic = params["nic"]
     code, said = ask(["ip", "-json", "address", "show", "dev", nic])
@@ -91,7 +93,7 @@ def restore_link(context: Context) -> Ran:
     return ran if ran.status != "done" else _put_back(context, before, f"{before['nic']} is as it was")
 
 
-def _put_back(context: Context, before: Dict[str, Any], success: str) -> Ran:
+def _put_back(context: Context, before: JsonObject, success: str) -> Ran:
     now = take_link({"nic": before["nic"]}, None)
     wanted = [
         ["ip", "address", "add", address, "brd", "+", "dev", before["nic"]]
@@ -117,7 +119,7 @@ def _put_back(context: Context, before: Dict[str, Any], success: str) -> Ran:
 
 
 # ---- tunnels
-def take_tunnel(params: Dict[str, Any], _host: Any) -> dict:
+def take_tunnel(params: JsonObject, _host: Any) -> dict:
     name = params["interface"]
     return {"interface": name, "exists": name in vpn.names(), "up": vpn.up(name)}
 
@@ -141,9 +143,9 @@ def restore_tunnel(context: Context) -> Ran:
 
 
 # ---- name servers
-def take_resolver(_params: Dict[str, Any], host: Any) -> dict:
+def take_resolver(_params: JsonObject, host: Any) -> dict:
     text = maybe(resolver.RESOLV_CONF)
-    state: Dict[str, Any] = {"resolv_conf": text, "links": {}}
+    state: JsonObject = {"resolv_conf": text, "links": {}}
     if os.path.realpath(resolver.RESOLV_CONF).startswith("/run/systemd/resolve/") and host.capabilities.usable(
         "resolvectl"
     ):

@@ -7,7 +7,9 @@ by its name, by the usual names of a protected program, and by what its main pro
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, Optional, Set
+from typing import Optional, Set
+
+from opsapp.wire.fields import JsonObject
 
 from .containers import inspect
 from .proc import maybe
@@ -44,7 +46,7 @@ OF_THE_HOST = {
 }
 
 
-def refusal(action_type: str, params: Dict[str, Any], protected: Set[str]) -> Optional[str]:
+def refusal(action_type: str, params: JsonObject, protected: Set[str]) -> Optional[str]:
     """Why this action is not done at all; None when nothing speaks against it."""
     if action_type == "service_reset_failed":
         return None  # it touches a mark in the service manager, not the service

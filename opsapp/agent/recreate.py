@@ -6,7 +6,9 @@ Must not: remove a container before another one runs in its place.
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, List, Optional
+from typing import Dict, List, Optional
+
+from opsapp.wire.fields import JsonObject
 
 from . import engine
 from .containers import inspect
@@ -55,7 +57,7 @@ def restore_limits(context: Context) -> Ran:
     return _update(context, {"--memory": int(memory or 4 * _NO_LIMIT), "--cpus": cpus or os.cpu_count()})
 
 
-def _update(context: Context, wanted: Dict[str, Any]) -> Ran:
+def _update(context: Context, wanted: JsonObject) -> Ran:
     flags = [f"{flag}={value}" for flag, value in wanted.items() if value]
     if wanted.get("--memory"):
         flags.append(f"--memory-swap={wanted['--memory'] if context.state['runtime'] == 'docker' else '-1'}")
@@ -101,7 +103,7 @@ def recreate(context: Context) -> Ran:
     return Ran("done", 0, output + done(f"{name} was made anew").output)
 
 
-def _create(context: Context, name: str, found: Dict[str, Any]) -> Ran:
+def _create(context: Context, name: str, found: JsonObject) -> Ran:
     """By docker's engine, then into its networks, then started."""
     made, said = engine.create(name, found)
     if not made:

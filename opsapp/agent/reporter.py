@@ -9,8 +9,9 @@ import logging
 import socket
 import threading
 import time
-from typing import Any, Callable, Dict, Optional, Tuple
+from typing import Callable, Optional, Tuple
 
+from opsapp.wire.fields import JsonObject
 from opsapp.wire.restarts import LOOP_STARTS
 from opsapp.wire.version import VERSION
 
@@ -187,7 +188,7 @@ class Reporter:
     def _ask_manager(self) -> UnitStates:
         return self.services.look()
 
-    def _look(self) -> Dict[str, Any]:
+    def _look(self) -> JsonObject:
         # Before the states: what changes from here on differs from this, also when it ends as it was a look ago.
         self._seen = self.services.fingerprint()
         units = UnitStates({}, {})

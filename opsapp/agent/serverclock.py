@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import Any, Callable, Dict, Optional
+from typing import Callable, Optional
 
-from opsapp.wire.fields import WireError, dumps, loads
+from opsapp.wire.fields import JsonObject, WireError, dumps, loads
 
 from .disk import write_whole
 
@@ -58,7 +58,7 @@ class ServerClock:
             return kept["server"] + self._running() - kept["running"]
         return kept["server"] + self._wall() - kept["wall"]
 
-    def _load(self) -> Dict[str, Any]:
+    def _load(self) -> JsonObject:
         try:
             with open(self._path, "rb") as file:
                 kept = loads(file.read())

@@ -11,7 +11,7 @@ import time
 from typing import Any, Callable, Dict, Optional
 
 from opsapp.wire import messages
-from opsapp.wire.fields import WireError
+from opsapp.wire.fields import JsonObject, WireError
 from opsapp.wire.frames import CLOSE_BAD_MESSAGE, PING_S, PROTOCOL, SILENCE_S, unpack_chunk
 from opsapp.wire.policies import BY_KEY
 from opsapp.wire.version import VERSION
@@ -38,7 +38,7 @@ class LinkSession:
     def __init__(
         self,
         ws: ServerSocket,
-        hello: Dict[str, Any],
+        hello: JsonObject,
         *,
         executor: CommandExecutor,
         reporter: Reporter,

@@ -7,10 +7,10 @@ Each kind has `take(params) → state` and, where there is a way back, `restore(
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set, Union
+from typing import Callable, Dict, List, NamedTuple, Optional, Set, Union
 
 from opsapp.wire.actiontypes import OWN
-from opsapp.wire.fields import WireError, dumps, loads
+from opsapp.wire.fields import JsonObject, WireError, dumps, loads
 
 from . import firewall, network, storage
 from .capabilities import ToolManifest
@@ -50,18 +50,18 @@ class LocalHost(NamedTuple):
 
 
 class SnapshotKind(NamedTuple):
-    take: Callable[[Dict[str, Any], LocalHost], dict]
+    take: Callable[[JsonObject, LocalHost], dict]
     restore: Union[str, Callable[[dict], List[List[str]]], None] = None  # a native step, or what makes argument lists
     same: Callable[[dict, dict], bool] = lambda before, now: before == now
     # how the state is looked at again; None: as it was taken
-    again: Optional[Callable[[dict, Dict[str, Any], LocalHost], dict]] = None
+    again: Optional[Callable[[dict, JsonObject, LocalHost], dict]] = None
 
     def way_back(self, state: dict) -> List[List[str]]:
         if isinstance(self.restore, str):
             return [[OWN + self.restore]]
         return self.restore(state) if self.restore else []
 
-    def now(self, before: dict, params: Dict[str, Any], host: LocalHost) -> dict:
+    def now(self, before: dict, params: JsonObject, host: LocalHost) -> dict:
         return self.again(before, params, host) if self.again else self.take(params, host)
 
 
@@ -91,7 +91,7 @@ class Snapshots:
         return os.path.join(self._directory, f"s-{heal_id}.json")
 
 
-def take_unit(params: Dict[str, Any], host: LocalHost) -> dict:
+def take_unit(params: JsonObject, host: LocalHost) -> dict:
     capabilities = host.capabilities
     name = params["service"]
     if capabilities.usable("systemctl"):
@@ -111,14 +111,14 @@ def take_unit(params: Dict[str, Any], host: LocalHost) -> dict:
     raise Unknown("no service manager works here")
 
 
-def take_container(params: Dict[str, Any], _host: LocalHost) -> dict:
+def take_container(params: JsonObject, _host: LocalHost) -> dict:
     found = inspect(params["container"])
     if found is None:
         raise Unknown(f"no container {params['container']} was found")
     return {"runtime": found["runtime"], **_container(found, params["container"])}
 
 
-def take_limits(params: Dict[str, Any], host: LocalHost) -> dict:
+def take_limits(params: JsonObject, host: LocalHost) -> dict:
     state = take_container(params, host)
     return {**state, "limits": limits(state["pid"]) if state["pid"] else {"memory": None, "cpus": None}}
 
@@ -145,7 +145,7 @@ def restore_container(state: dict) -> List[List[str]]:
     return [[runtime, "stop", name]]
 
 
-def take_process(params: Dict[str, Any], host: LocalHost) -> dict:
+def take_process(params: JsonObject, host: LocalHost) -> dict:
     """The process that is meant: by number, or the one on top just now. The action then concerns this one only."""
     if params.get("top"):
         found = top_process(params["top"], host.protected)
@@ -162,7 +162,7 @@ def take_process(params: Dict[str, Any], host: LocalHost) -> dict:
     }
 
 
-def take_disk(_params: Dict[str, Any], _host: LocalHost) -> dict:
+def take_disk(_params: JsonObject, _host: LocalHost) -> dict:
     code, said = ask(["df", "-P", "-k"])
     if code not in (0, 1):
         raise Unknown(f"df: {said.strip()[:200]}")
@@ -170,7 +170,7 @@ def take_disk(_params: Dict[str, Any], _host: LocalHost) -> dict:
     return {"used_kb": {row[5]: int(row[2]) for row in rows if len(row) == 6 and row[2].isdigit()}}
 
 
-def take_memory(_params: Dict[str, Any], _host: LocalHost) -> dict:
+def take_memory(_params: JsonObject, _host: LocalHost) -> dict:
     wanted = ("MemTotal", "MemAvailable", "Cached", "SwapFree", "SwapTotal")
     lines = (line.split() for line in (maybe("/proc/meminfo") or "").splitlines())
     return {parts[0].rstrip(":"): int(parts[1]) for parts in lines if parts[0].rstrip(":") in wanted}

@@ -9,6 +9,8 @@ import os
 import time
 from typing import Any, Dict, List
 
+from opsapp.wire.fields import JsonObject
+
 from .backups import age_hours
 from .containers import parse
 from .disk import sync_directory
@@ -45,7 +47,7 @@ def _is_mounted(path: str) -> bool:
 
 
 # ---- file system checks
-def take_fsck(_params: Dict[str, Any], _host: Any) -> dict:
+def take_fsck(_params: JsonObject, _host: Any) -> dict:
     return {"forced": os.path.exists(FORCE_FSCK)}
 
 
@@ -66,7 +68,7 @@ def restore_fsck(context: Context) -> Ran:
 
 
 # ---- certificates
-def take_certificate(params: Dict[str, Any], host: Any) -> dict:
+def take_certificate(params: JsonObject, host: Any) -> dict:
     """When the certificate of a domain ends, where a file of it is known."""
     domain = params["domain"]
     hook = host.config.certificates.get(domain)
@@ -109,7 +111,7 @@ def restart_project(context: Context) -> Ran:
     return context.run(["podman", "restart", "--", *names])
 
 
-def take_project(params: Dict[str, Any], host: Any) -> dict:
+def take_project(params: JsonObject, host: Any) -> dict:
     for tool in ("podman", "docker"):
         if host.capabilities.usable(tool):
             found: Dict[str, str] = {}
@@ -131,7 +133,7 @@ def take_project(params: Dict[str, Any], host: Any) -> dict:
 
 
 # ---- what only has to be told
-def take_host(_params: Dict[str, Any], _host: Any) -> dict:
+def take_host(_params: JsonObject, _host: Any) -> dict:
     """For actions that change nothing that could be named: where the host stood before."""
     return {
         "boot_id": (maybe("/proc/sys/kernel/random/boot_id") or "").strip(),
@@ -141,7 +143,7 @@ def take_host(_params: Dict[str, Any], _host: Any) -> dict:
     }
 
 
-def take_packages(_params: Dict[str, Any], host: Any) -> dict:
+def take_packages(_params: JsonObject, host: Any) -> dict:
     """The installed versions: enough to go back by hand."""
     for tool, argv in (("apt-get", ["dpkg-query", "--show"]), ("dnf", ["rpm", "-qa"]), ("zypper", ["rpm", "-qa"])):
         if host.capabilities.usable(tool):
@@ -151,7 +153,7 @@ def take_packages(_params: Dict[str, Any], host: Any) -> dict:
     raise OSError("no package manager works here")
 
 
-def take_timer(params: Dict[str, Any], host: Any) -> dict:
+def take_timer(params: JsonObject, host: Any) -> dict:
     names = [f"{params['task']}.timer", f"{params['task']}.service"]
     if not host.capabilities.usable("systemctl"):
         raise OSError("no service manager works here")
@@ -159,7 +161,7 @@ def take_timer(params: Dict[str, Any], host: Any) -> dict:
     return {"task": params["task"], "units": said.strip()[:1000]}
 
 
-def take_vm(params: Dict[str, Any], host: Any) -> dict:
+def take_vm(params: JsonObject, host: Any) -> dict:
     for tool, argv in (("virsh", ["virsh", "dominfo", params["vm_id"]]), ("qm", ["qm", "status", params["vm_id"]])):
         if host.capabilities.usable(tool):
             code, said = ask(argv)
@@ -168,7 +170,7 @@ def take_vm(params: Dict[str, Any], host: Any) -> dict:
     raise OSError(f"nobody here knows a virtual machine {params['vm_id']}")
 
 
-def take_backup(params: Dict[str, Any], host: Any) -> dict:
+def take_backup(params: JsonObject, host: Any) -> dict:
     name = params.get("source") or params.get("backup_set")
     backup = host.config.backups.get(name)
     if backup is None:

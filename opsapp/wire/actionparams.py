@@ -2,8 +2,26 @@
 
 from __future__ import annotations
 
+from typing import List, NamedTuple, Optional
+
 from .fields import choice, integer, may, need, nested, text
 from .urls import web_problem
+
+
+class FirewallRule(NamedTuple):
+    """What `FIREWALL_RULE` lets through: FirewallRule(**checked)."""
+
+    direction: str
+    action: str
+    protocol: str
+    port: Optional[int]
+    source: Optional[str]
+    destination: Optional[str]
+
+    @property
+    def addresses(self) -> List[str]:
+        return [address for address in (self.source, self.destination) if address]
+
 
 NAME = text(255, low=1, pattern=r"[A-Za-z0-9_.@:/][A-Za-z0-9_.@:/-]*")
 SERVICE = text(255, low=1, pattern=r"[A-Za-z0-9_@.:\\][A-Za-z0-9_@.:\\-]*")

@@ -16,7 +16,8 @@ import ipaddress
 import re
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set, Tuple
 
-from .fields import FieldProblem, WireError, WireField, record
+from .actionparams import FirewallRule
+from .fields import FieldProblem, JsonObject, WireError, WireField, record
 
 LOW, MEDIUM, HIGH = "low", "medium", "high"
 RISKS = (LOW, MEDIUM, HIGH)
@@ -32,7 +33,7 @@ class Handler(NamedTuple):
     steps: Tuple[Tuple[str, ...], ...]
     when: str = ""
 
-    def argv(self, params: Dict[str, Any]) -> List[List[str]]:
+    def argv(self, params: JsonObject) -> List[List[str]]:
         return [
             [_PARAMETER.sub(lambda match: str(params[match.group(1)]), part) for part in step] for step in self.steps
         ]
@@ -83,22 +84,23 @@ class Action(NamedTuple):
             raise WireError(f"{self.name}: {told}", "invalid", wrong)
         return clean
 
-    def undecided(self, given: Dict[str, Any]) -> Dict[str, str]:
+    def undecided(self, given: JsonObject) -> Dict[str, str]:
         """Parameters of which one is due, by name, where none is given: no target of an event stands for them."""
         if not self.either or any(given.get(name) is not None for name in self.either):
             return {}
         return {name: f"{' or '.join(self.either)} is required" for name in self.either}
 
-    def contradictions(self, given: Dict[str, Any]) -> Dict[str, str]:
+    def contradictions(self, given: JsonObject) -> Dict[str, str]:
         """What no single parameter shows, by parameter. Each is right by itself; any may be missing."""
         wrong = {}
         if given.get("pid") is not None and given.get("top") is not None:
             wrong.update(dict.fromkeys(("pid", "top"), "give either pid or top"))
-        if given.get("rule") is not None and _rule_problem(given["rule"]):
-            wrong["rule"] = _rule_problem(given["rule"])
+        problem = "" if given.get("rule") is None else _rule_problem(FirewallRule(**given["rule"]))
+        if problem:
+            wrong["rule"] = problem
         return wrong
 
-    def complete(self, params: Dict[str, Any], target: Optional[str]) -> dict:
+    def complete(self, params: JsonObject, target: Optional[str]) -> dict:
         """The parameters with a missing one taken from the event's target. One that may be left out is left out where
         the target is something else: an event about a service names no mount."""
         name = self.target_param
@@ -148,17 +150,18 @@ class Action(NamedTuple):
         }
 
 
-def _rule_problem(rule: Dict[str, Any]) -> str:
+def _rule_problem(rule: FirewallRule) -> str:
     wrong = ""
-    if rule["port"] is not None and rule["protocol"] not in ("tcp", "udp"):
+    if rule.port is not None and rule.protocol not in ("tcp", "udp"):
         wrong = "a port needs the protocol tcp or udp"
     families = set()
-    for name in ("source", "destination"):
-        if rule[name] is not None:
+    for side in ("source", "destination"):
+        address = getattr(rule, side)
+        if address is not None:
             try:
-                families.add(ipaddress.ip_network(rule[name], strict=False).version)
+                families.add(ipaddress.ip_network(address, strict=False).version)
             except ValueError:
-                wrong = f"{name} is no address or network"
+                wrong = f"{side} is no address or network"
     if len(families) == 2:
         wrong = "source and destination are of different families"
     return wrong

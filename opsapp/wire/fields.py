@@ -12,6 +12,7 @@ import re
 from typing import Any, Callable, Dict, NamedTuple, Optional
 
 Check = Callable[[Any], Any]
+JsonObject = Dict[str, Any]  # a document on its way in or out: parameters, a report, the state in a snapshot, a frame
 MAX_DEPTH = 16
 MAX_INT_DIGITS = 19
 
@@ -191,7 +192,7 @@ def record(value: Any, fields: Dict[str, WireField], unknown: str = "ignore", wh
     """The validated copy of an object, defaults filled in; a WireError that names every wrong field at once."""
     if not isinstance(value, dict):
         raise WireError(f"{what} must be an object", "not_an_object")
-    clean: Dict[str, Any] = {}
+    clean: JsonObject = {}
     wrong: Dict[str, str] = {}
     for name, field in fields.items():
         given = value.get(name)

@@ -10,6 +10,7 @@ from typing import Any, Dict, NamedTuple, Optional
 
 from .commands import ABSOLUTE_PATH, COMMAND, HELD, ID, RESULT, SERVICE_NAME, check_result
 from .fields import (
+    JsonObject,
     WireError,
     WireField,
     boolean,
@@ -311,7 +312,7 @@ def encode(kind: str, /, **fields: Any) -> str:
     return shown.decode("utf-8")
 
 
-def decode(frame: Any, sender: str) -> Dict[str, Any]:
+def decode(frame: Any, sender: str) -> JsonObject:
     """The validated message of a text frame that `sender` ("agent" or "server") sent; WireError for all else."""
     if len(frame) > MAX_TEXT_FRAME:
         raise WireError("frame too large", "too_large")

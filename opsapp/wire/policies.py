@@ -17,6 +17,7 @@ from .actions import ACTIONS, HIGH
 from .conditions import ConditionError, parse
 from .fields import (
     FieldProblem,
+    JsonObject,
     WireError,
     WireField,
     choice,
@@ -75,7 +76,7 @@ def secret_of(key: str) -> str:
     return hmac.new(key.encode("utf-8"), _PURPOSE, hashlib.sha256).hexdigest()
 
 
-def sign(bundle: Dict[str, Any], secret: str) -> str:
+def sign(bundle: JsonObject, secret: str) -> str:
     return hmac.new(secret.encode("ascii"), _canonical(bundle), hashlib.sha256).hexdigest()
 
 
@@ -89,6 +90,6 @@ def check_bundle(bundle: Any, signature: str, secret: str, agent_id: str) -> dic
     return clean
 
 
-def _canonical(bundle: Dict[str, Any]) -> bytes:
+def _canonical(bundle: JsonObject) -> bytes:
     said = json.dumps(bundle, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return said.encode("utf-8")

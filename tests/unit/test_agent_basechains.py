@@ -6,9 +6,10 @@ import pytest
 
 from opsapp.agent import basechains, firewall
 from opsapp.agent.basechains import Chain, base_chains, droppers, obstacle
+from opsapp.wire.actionparams import FirewallRule
 from tests.support.fake_tools import Bench
 
-RULE = {"direction": "in", "action": "accept", "protocol": "tcp", "port": 80, "source": None, "destination": None}
+RULE = FirewallRule("in", "accept", "tcp", 80, None, None)
 DROP, ACCEPT = [{"drop": None}], [{"counter": {}}, {"accept": None}]
 
 
@@ -54,7 +55,7 @@ def test_an_nft_that_does_not_say_is_no_empty_host(tmp_path, monkeypatch, script
     ],
 )
 def test_chains_that_could_drop_it(source, direction, there, wanted):
-    assert droppers({**RULE, "source": source, "direction": direction}, [there]) == [there] * wanted
+    assert droppers(RULE._replace(source=source, direction=direction), [there]) == [there] * wanted
 
 
 @pytest.mark.parametrize(

@@ -162,7 +162,7 @@ esac"""
     seen.states()
     asked = [argv for argv in bench.calls("docker") if argv[1] == "inspect"]
     assert [argv[-1] for argv in asked] == ["web", "job"]
-    assert [row["lasting"] for row in seen._known._rows.values()] == [True, False]
+    assert [row.lasting for row in seen._known._rows.values()] == [True, False]
 
 
 def test_a_runtime_that_fails_is_no_empty_list(tmp_path, monkeypatch):

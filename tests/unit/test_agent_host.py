@@ -7,6 +7,7 @@ import pytest
 
 from opsapp.agent import commands, firewall, metrics, services, snapshots, vpn
 from opsapp.agent.services import Services
+from opsapp.wire.actionparams import FirewallRule
 from opsapp.wire.fields import dumps
 from tests.support.fake_tools import Bench, Known
 
@@ -269,8 +270,8 @@ def rule(**more):
     ],
 )
 def test_a_rule_in_the_words_of_nft_and_firewalld(said, nft, rich):
-    assert " ".join(firewall.nft_words(said)) == nft
-    assert firewall._rich(said) == [rich]
+    assert " ".join(firewall.nft_words(FirewallRule(**said))) == nft
+    assert firewall._rich(FirewallRule(**said)) == [rich]
 
 
 @pytest.mark.parametrize(
@@ -282,7 +283,7 @@ def test_a_rule_in_the_words_of_nft_and_firewalld(said, nft, rich):
     ],
 )
 def test_a_rule_in_the_words_of_iptables_for_each_family_that_it_concerns(said, both, calls):
-    found = [" ".join(argv) for argv in firewall.iptables(said, "m1", "-I", both)]
+    found = [" ".join(argv) for argv in firewall.iptables(FirewallRule(**said), "m1", "-I", both)]
     assert found == [f"{call} -m comment --comment m1 -j DROP" for call in calls]
 
 

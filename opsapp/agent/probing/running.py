@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import threading
-from typing import Any, Callable, Dict, List
+from typing import Callable, List
 
 from opsapp.wire.addresses import AddressPolicy
+from opsapp.wire.fields import JsonObject
 from opsapp.wire.monitortypes import TYPES
 from opsapp.wire.probing import Outcome, ProbeTarget, guarded
 
@@ -26,14 +27,14 @@ class Probing:
         self._answer = answer
         self._running = threading.BoundedSemaphore(MOST)
 
-    def take(self, name: str, asked: Dict[str, Any]) -> None:
+    def take(self, name: str, asked: JsonObject) -> None:
         """From the session's thread; `asked` is a `messages.PROBE_TARGET`."""
         if self._running.acquire(blocking=False):
             threading.Thread(target=self._wait_for, args=(name, asked), daemon=True, name="probe").start()
         else:
             self._answer("probed", id=name, outcome=message_of(Outcome(None, None, "too many probes are under way")))
 
-    def _wait_for(self, name: str, asked: Dict[str, Any]) -> None:
+    def _wait_for(self, name: str, asked: JsonObject) -> None:
         target, gate = target_of(asked), gate_of(asked)
         outcomes: List[Outcome] = []
         prober = threading.Thread(target=self._look, args=(target, gate, outcomes), daemon=True, name="looking")
@@ -62,15 +63,15 @@ def look(target: ProbeTarget, gate: SocketGate) -> Outcome:
         gate.clear()
 
 
-def target_of(asked: Dict[str, Any]) -> ProbeTarget:
+def target_of(asked: JsonObject) -> ProbeTarget:
     return ProbeTarget("", **{name: asked[name] for name in _GENERAL}, own=TYPES[asked["type"]].own(asked))
 
 
-def gate_of(asked: Dict[str, Any]) -> SocketGate:
+def gate_of(asked: JsonObject) -> SocketGate:
     return SocketGate(asked["timeout"], AddressPolicy(asked["allow"], asked["deny"]))
 
 
-def message_of(outcome: Outcome) -> Dict[str, Any]:
+def message_of(outcome: Outcome) -> JsonObject:
     """Targets have a say in the detail: the message would be refused if it held what cannot be printed."""
     plain = "".join(char if char.isprintable() else " " for char in outcome.detail[:500]).strip()
     return outcome._replace(detail=plain)._asdict()
