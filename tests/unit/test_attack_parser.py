@@ -68,7 +68,7 @@ def ours(raw, pieces):
         if head is None:
             return UNFINISHED
         body = RequestLoop._body(here, head)
-        with Uploads(lambda: limits).one(body.pace, "192.0.2.1") as upload:
+        with Uploads(lambda: limits).taking(body.pace, "192.0.2.1") as upload:
             collected = bodies.Collected(body, CAP, upload)
             collected.read(CAP + 1)
             whole = collected.whole()
