@@ -16,11 +16,13 @@ from opsapp.web.fields import (
     map_of,
     name_text,
     number,
+    scalar,
     text,
     whole,
 )
 from opsapp.wire.commands import COMMANDS, check_params
 from opsapp.wire.fields import WireError
+from opsapp.wire.messages import REPORT
 
 from .logic import STATUSES
 
@@ -79,9 +81,31 @@ class AgentRow(Body):
     unreadable = text(optional=True)
 
 
+class AgentMetrics(Body):
+    """A snapshot of a host: numbers that are not known are left out."""
+
+    cpu_percent = number(optional=True)
+    mem_percent = number(optional=True)
+    disk_percent = number(optional=True)
+    swap_percent = number(optional=True)
+    load1 = number(optional=True)
+    load5 = number(optional=True)
+    load15 = number(optional=True)
+    uptime_s = number(optional=True)
+    disks = map_of(number())
+    services = map_of(text(), 4000)
+    starts = map_of(number(), 4000)
+    containers = map_of(text(), 4000)
+    metrics = map_of(scalar(), 4000)
+    network = map_of(map_of(number()))
+    temperatures = map_of(number())
+    failed_units = list_of(text())
+    top_processes = list_of(map_of(scalar()))
+
+
 class AgentDetail(AgentRow):
     created_at = whole(0)
-    metrics = map_of(anything())
+    metrics = AgentMetrics()
     metrics_at = whole(0, null=True)
     capabilities = map_of(anything(), null=True)
     connected = flag()
@@ -95,10 +119,28 @@ class AgentList(Paging):
     tag = text(1, 64, default=None)
 
 
+REPORTED = {"string": text(), "integer": whole(), "number": number(), "boolean": flag(), "array": list_of(anything())}
+# What an agent says of its host, as the wire checks it; what nobody here knows is ignored.
+Report = type(
+    "Report",
+    (Body,),
+    {
+        name: field(REPORTED.get(wire.describe().get("type", "object"), map_of(anything())), optional=not wire.required)
+        for name, wire in REPORT.items()
+    },
+)
+
+
+class CommandSent(Body):
+    command_id = text()
+    type = text()
+    params = map_of(anything())
+
+
 class ReportAnswer(Body):
     status = choice("ok")
     interval = number(0)
-    commands = list_of(anything())
+    commands = list_of(CommandSent)
     cancel = list_of(text())
     policy_version = whole(0)
     time = number(0, default=None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opsapp.web.fields import Body, Paging, anything, choice, text, whole
+from opsapp.web.fields import Body, Paging, anything, choice, list_of, map_of, text, whole
 
 STATUSES = ("pending", "approved", "rejected", "expired", "withdrawn")
 
@@ -22,19 +22,26 @@ class Decided(Body):
     ledger_id = whole(optional=True)
 
 
+class Vote(Body):
+    username = text()
+    vote = choice("approve", "reject")
+    at = whole()
+    comment = text(0, 2000, null=True)
+
+
 class ApprovalRecord(Body):
     request_id = text()
     kind = choice("run", "heal")
     subject = text()
-    plan = anything()
+    plan = map_of(anything())
     reason = text()
     risk = text(null=True)
     requested_by = text()
     requested_at = whole()
     expires_at = whole()
-    approvers = anything()
+    approvers = list_of(text())
     quorum = whole()
-    votes = anything()
+    votes = list_of(Vote)
     status = choice(*STATUSES)
     decided_by = text(null=True)
     decided_at = whole(null=True)

@@ -12,7 +12,20 @@ from opsapp.automations.logic.runs import STATUSES
 from opsapp.automations.logic.settings import CONCURRENCY, INPUT_TYPES, METHODS, SERVICE_ACTIONS, SEVERITIES, TYPES
 from opsapp.lib import cron
 from opsapp.lib.zones import zone_problem
-from opsapp.web.fields import Body, Paging, anything, choice, field, flag, list_of, map_of, name_text, text, whole
+from opsapp.web.fields import (
+    Body,
+    Paging,
+    anything,
+    choice,
+    field,
+    flag,
+    list_of,
+    map_of,
+    name_text,
+    scalar,
+    text,
+    whole,
+)
 from opsapp.web.strict import fields_of
 from opsapp.wire.urls import text_problem, web_problem
 
@@ -109,7 +122,7 @@ PARAMS: dict[str, type[Body]] = {
 class Input(Body):
     name = NAME
     type = choice(*INPUT_TYPES, default="string")
-    default = anything(default=None)
+    default = scalar(default=None)
     required = flag(default=False)
     choices = list_of(text(1, 1000), 200, unique=True, default=())
     description = text(0, 1000, default="")
@@ -202,7 +215,7 @@ class AutomationRecord(AutomationRow):
     requires_approval = flag()
     approvers = list_of(text())
     quorum = whole()
-    inputs = list_of(map_of(anything()))
+    inputs = list_of(Input)
     created_at = whole()
     created_by = text()
     updated_at = whole()
@@ -250,10 +263,12 @@ class TemplateRecord(Body):
     icon = text()
     schedule = text(null=True)
     params = map_of(anything())
-    inputs = list_of(map_of(anything()))
+    inputs = list_of(Input)
 
 
 # -- runs
+
+RUN_INPUTS = map_of(scalar())
 
 
 class RunStarted(Body):
@@ -287,7 +302,7 @@ class RunPart(Body):
 class RunRecord(RunRow):
     output = text()
     truncated = flag()
-    inputs = map_of(anything())
+    inputs = map_of(scalar())
     request_id = text(null=True)
     parent = text(null=True)
     parts = list_of(RunPart)

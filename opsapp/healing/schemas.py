@@ -1,4 +1,4 @@
-"""Bodies, queries and answers of /api/healing."""
+"""Bodies and queries of /api/healing; `answers` has what it answers."""
 
 from __future__ import annotations
 
@@ -118,70 +118,10 @@ class PastPage(AsOf, Paging):
     """A page of a list, as it is or as it was."""
 
 
-class RuleRecord(RuleBody):
-    id = text()
-    source = choice("default", "yaml", "api")
-    created_at = whole()
-    updated_at = whole()
-    action = anything()
-    targets = anything()
-    settle_s = number(null=True)
-    verify_timeout_s = number(null=True)
-    unreadable = text(optional=True)
-
-
-class Created(Body):
-    id = text()
-    status = choice("created")
-
-
-class Status(Body):
-    status = text()
-
-
 class LedgerQuery(Paging):
     limit = whole(1, 1000, default=50)
     rule_id = text(1, 64, default=None)
     target = text(1, 1000, default=None)
-
-
-class LedgerRecord(Body):
-    id = whole()
-    case_id = text(null=True)
-    correlation_key = text()
-    rule_id = text()
-    condition = text()
-    target = text()
-    action_type = text()
-    action_params = text()
-    escalation_step = whole()
-    action_success = whole(0, 1)
-    verified = whole(0, 1)
-    duration_s = number()
-    trust_level = text()
-    source = text()
-    created_at = whole()
-    state = text()
-    outcome = text(null=True)
-    events = whole()
-    reason = text()
-    risk = text(null=True)
-    approval_id = text(null=True)
-    snapshot_id = text(null=True)
-    rollback_status = text(null=True)
-    rolls_back = whole(null=True)
-    metrics_before = anything()
-    metrics_after = anything()
-    finished_at = whole(null=True)
-    prev_hash = text(null=True)
-    hash = text(null=True)
-
-
-class ChainVerdict(Body):
-    valid = flag()
-    entries = whole()
-    first_bad = whole(null=True)
-    reason = text(optional=True)
 
 
 class EffectivenessQuery(Query):
@@ -190,56 +130,12 @@ class EffectivenessQuery(Query):
     target = text(1, 1000, default="")
 
 
-class Effectiveness(Body):
-    action_type = text()
-    condition = text()
-    total = whole()
-    verified = whole()
-    failed = whole()
-    success_rate = number(null=True)
-    lower_bound = number(null=True)
-
-
-class SuggestionRecord(Body):
-    id = whole()
-    category = text()
-    severity = text()
-    message = text()
-    rule_id = text()
-    dismissed = whole(0, 1)
-    created_at = whole()
-    about = anything(optional=True)
-
-
-class Success(Body):
-    success = flag()
-
-
-class TrustRecord(Body):
-    rule_id = text()
-    current_level = choice(*LEVELS)
-    ceiling = choice(*LEVELS)
-    promoted_at = whole(null=True)
-    demoted_at = whole(null=True)
-    promotion_count = whole()
-    demotion_count = whole()
-    last_evaluated = whole()
-    evidence = anything()
-    needs = anything()
-
-
 class Promotion(Body):
     level = choice(*LEVELS[1:])
 
 
 class Demotion(Body):
     level = choice(*LEVELS, default="notify")
-
-
-class NewLevel(Body):
-    success = flag()
-    rule_id = text()
-    new_level = choice(*LEVELS)
 
 
 class DependencyEntry(Body):
@@ -251,17 +147,6 @@ class DependencyEntry(Body):
 
 class DependencyList(Body):
     dependencies = list_of(DependencyEntry, 5000)
-
-
-class DependencyGraph(Body):
-    nodes = anything()
-    edges = anything()
-    root_causes = anything()
-
-
-class Validation(Body):
-    valid = flag()
-    errors = anything()
 
 
 class HealEvent(Body):
@@ -277,119 +162,13 @@ class DryRun(Body):
     event = HealEvent()
 
 
-class Simulated(Body):
-    event = anything()
-    correlation = anything()
-    dependency = anything()
-    window = anything()
-    trust = anything()
-    action_selection = anything()
-    pre_flight = anything()
-    rollback_plan = anything()
-    would = choice("execute", "request_approval", "notify", "simulate", "observe", "suppress", "absorb", "nothing")
-    why = anything()
-
-
-class Health(Body):
-    status = choice("Active", "Paused", "Degraded")
-    reasons = anything()
-    components = anything()
-    queue_depth = whole()
-    active_heals = whole()
-    last_event_at = whole(null=True)
-
-
-class ScenarioRecord(Body):
-    name = text()
-    description = text()
-    inject = text()
-
-
 class ChaosRun(Body):
     scenario = text(1, 64)
     dry_run = flag()
     settings = choice("live", "default", default="live")
 
 
-class ChaosResult(Body):
-    name = text()
-    dry_run = flag()
-    settings = choice("live", "default")
-    status = choice("passed", "failed")
-    started_at = whole()
-    duration_s = number()
-    expectations = anything()
-    notes = list_of(text())
-
-
-class ForecastRecord(Body):
-    agent_id = text()
-    metric = text()
-    mount = text(null=True)
-    now = number()
-    threshold = number()
-    hits_at = whole(null=True)
-    low = whole(null=True)
-    high = whole(null=True)
-    coverage = number(0, 1)
-
-
 class Replay(Body):
     days = number(0, 365)
     rules = list_of(DeclaredRule, 1000, default=None)
     dependencies = list_of(DependencyEntry, 5000, default=None)
-
-
-class Replayed(Body):
-    events = whole()
-    same = whole()
-    differences = anything()
-
-
-class CaseRecord(Body):
-    id = text()
-    target = text()
-    rule_id = text()
-    state = text()
-    outcome = text(null=True)
-    step = whole()
-    events = anything()
-    opened_at = whole()
-    closed_at = whole(null=True)
-    why = anything()
-
-
-class RolledBack(Body):
-    ledger_id = whole()
-    rolls_back = whole()
-    outcome = text()
-    rollback_status = text()
-    reason = text()
-
-
-class CapabilityRecord(Body):
-    hostname = text()
-    manifest = anything()
-    probed_at = whole(null=True)
-    degraded_capabilities = list_of(text())
-
-
-class Queued(Body):
-    status = choice("queued")
-    command_id = text()
-
-
-class ActionRecord(Body):
-    name = text()
-    risk = choice("low", "medium", "high")
-    where = choice("host", "server")
-    reversible = flag()
-    implemented = flag()
-    timeout = whole()
-    settle_s = number()
-    armed_s = number(null=True)
-    params = anything()
-    target_param = text(null=True)
-    either = list_of(text())
-    snapshot = text(null=True)
-    handlers = anything()

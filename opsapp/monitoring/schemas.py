@@ -184,14 +184,59 @@ class UpdateAdded(Body):
     status = choice("created")
 
 
+class RelatedMonitor(Body):
+    id = ID
+    name = text()
+    status = choice(*STATUSES)
+    tags = list_of(TAG)
+    cause = text(0, 2000)
+    since = whole()
+
+
+class WarRoomEvent(Body):
+    time = whole()
+    kind = text()
+    said = text(0, 10_000, name="text")
+    user = text(optional=True)
+    run_id = text(optional=True)
+    ledger_id = whole(optional=True)
+
+
+class SuggestedRemedy(Body):
+    """An automation with what its runs have shown, or an action with what its heals have shown."""
+
+    score = number()
+    success_rate = number(null=True)
+    id = text(optional=True)
+    name = text(optional=True)
+    type = text(optional=True)
+    runs = whole(optional=True)
+    succeeded = whole(optional=True)
+    tried_here = whole(optional=True)
+    helped_here = whole(optional=True)
+    action_type = text(optional=True)
+    condition = text(optional=True)
+    total = whole(optional=True)
+    verified = whole(optional=True)
+    failed = whole(optional=True)
+    lower_bound = number(null=True, optional=True)
+
+
+class StandsOn(Body):
+    target = text()
+    depends_on = text()
+    path = list_of(text())
+    root_cause = flag()
+
+
 class WarRoom(Body):
-    incident = anything()
-    monitor = anything(null=True)
-    related_monitors = list_of(anything())
-    events = list_of(anything())
-    suggested_automations = list_of(anything())
-    dependencies = list_of(anything())
-    heals = list_of(anything())
+    incident = IncidentRecord()
+    monitor = field(MonitorRecord, null=True)
+    related_monitors = list_of(RelatedMonitor)
+    events = list_of(WarRoomEvent)
+    suggested_automations = list_of(SuggestedRemedy)
+    dependencies = list_of(StandsOn)
+    heals = list_of(map_of(anything()))
 
 
 class PushTaken(Body):

@@ -1,7 +1,8 @@
 """What every view gets for free: validated body and query, 404 for extra path segments, 201 for creates.
 
 A view says `body=Schema` (with `partial=True` for a PUT and `read_only=(…)` for keys it ignores), `query=Schema`,
-`returns=Schema`, `creates=True`; `body=RAW` leaves the body alone. All of it is recorded for `web.openapi`.
+`returns=Schema`, `creates=True`; `body=RAW` leaves the body alone: `takes=Schema` (or a content type) tells what it
+should be. All of it is recorded for `web.openapi`.
 `stored=fn(context)` gives the stored fields of what a PUT changes: what was not shown of them, and comes back as `***`,
 keeps its value (`opsapp.lib.addresses`).
 What only the store or the clock can tell of a body is told by `also=fn(context, request, sound)`, mistakes by field, in
@@ -82,7 +83,7 @@ def body_deriver(view: View, info: Any) -> View:
     return wrapped
 
 
-body_deriver.options = ("body", "partial", "read_only", "stored", "also")  # type: ignore[attr-defined]
+body_deriver.options = ("body", "takes", "partial", "read_only", "stored", "also")  # type: ignore[attr-defined]
 
 
 def query_deriver(view: View, info: Any) -> View:
@@ -146,11 +147,11 @@ def read_object(request: Request, *, optional: bool) -> dict[str, Any]:
     if not raw:
         if optional:
             return {}
-        raise Malformed("A JSON object is due in the body.", code="malformed_json")
+        raise Malformed("The body must be a JSON object.", code="malformed_json")
     require_plain_json(request)
     value = loads(raw)
     if not isinstance(value, dict):
-        raise Malformed("A JSON object is due in the body.", code="malformed_json")
+        raise Malformed("The body must be a JSON object.", code="malformed_json")
     return value
 
 

@@ -130,6 +130,11 @@ def choice(*choices: str, **options: Any) -> Any:
     return field(strict.Choice(*choices), **options)
 
 
+def scalar(**options: Any) -> Any:
+    """A string, a number, a flag or null."""
+    return field(strict.Scalar(), **options)
+
+
 def anything(**options: Any) -> Any:
     """Any JSON value that can be stored and sent back, checked elsewhere."""
     return field(strict.Anything(), **options)

@@ -106,14 +106,16 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
         "responses": _responses(endpoint),
         "security": _security(endpoint.role),
     }
-    body = endpoint.options.get("body")
+    body = endpoint.options.get("takes") or endpoint.options.get("body")
     if body and body != RAW:
         operation["requestBody"] = _request_body(endpoint, body)
     return operation
 
 
 def _request_body(endpoint: Endpoint, body: Any) -> dict[str, Any]:
-    shape = json_schema(body())
+    if isinstance(body, str):
+        return {"required": True, "content": {body: {}}}
+    shape = shape_of(body)
     if endpoint.options.get("partial"):
         shape.pop("required", None)
         for name in endpoint.options.get("read_only") or ():

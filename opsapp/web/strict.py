@@ -140,6 +140,17 @@ class Choice(Strict):
         return "must be one of " + ", ".join(self.choices)
 
 
+class Scalar(Strict):
+    """A JSON value that is neither a list nor an object."""
+
+    openapi = {"type": ["string", "number", "boolean", "null"]}
+
+    def problem(self, cstruct: Any) -> str | None:
+        if isinstance(cstruct, list | dict):
+            return "must not be a list or an object"
+        return _unsound(cstruct, 0)
+
+
 class Anything(Strict):
     """Any JSON value that can be stored and sent back, checked elsewhere (inputs, an automation's params by type)."""
 
@@ -258,7 +269,7 @@ def _add(wrong: colander.Invalid, found: dict[str, str]) -> None:
 
 def takes_null(node: colander.SchemaNode) -> bool:
     """Whether null is a value here, and not the same as nothing."""
-    return isinstance(node.typ, Nullable | Anything)
+    return isinstance(node.typ, Nullable | Scalar | Anything)
 
 
 def fields_of(problem: colander.Invalid) -> dict[str, str]:

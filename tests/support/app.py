@@ -18,6 +18,7 @@ from opsapp.auth import resources as auth
 from opsapp.auth.engine import passwords
 from opsapp.tree.root import root_of
 from tests.support.clock import FakeClock
+from tests.support.documented import DocumentedApp
 
 # The real hash takes a tenth of a second on purpose; hundreds of tests make a store.
 passwords.HASHER = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
@@ -36,7 +37,7 @@ class Service:
         self.node = self.app.registry["opsapp.node"]
         # As with executor.user in the configuration: operators may write what runs on the service's machine.
         self.app.registry[executor.WHOSE] = executor.ExecutorUser("opsapp-run", 12345, False)
-        self.anonymous = TestApp(self.app)
+        self.anonymous = DocumentedApp(self.app)
         self.tokens: dict[str, str] = {}
 
     def transact(self, fn: Any, *values: Any) -> Any:
@@ -50,7 +51,7 @@ class Service:
         """A signed-in client for vera, otto or ada; users are put into the store without the cost of a hash."""
         if who not in self.tokens:
             self.tokens[who] = self.transact(_sign_in, who, self.clock.now())
-        client = TestApp(self.app)
+        client = DocumentedApp(self.app)
         client.authorization = ("Bearer", self.tokens[who])
         return client
 

@@ -19,7 +19,7 @@ from opsapp.wire.fields import WireError
 from opsapp.wire.messages import check_report
 
 
-@api.act(Agent, "report", role="agent", body=RAW, returns=schemas.ReportAnswer)
+@api.act(Agent, "report", role="agent", body=RAW, takes=schemas.Report, returns=schemas.ReportAnswer)
 def report(context: Agent, request: Request) -> Any:
     """An agent's report. Fields that nobody here knows are ignored; a missing number is unknown."""
     try:

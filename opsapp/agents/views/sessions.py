@@ -31,7 +31,7 @@ class SocketLine:
             raise LineClosed from closed
 
 
-@api.get(Agent, "session", role="agent", returns="application/json")
+@api.get(Agent, "session", role="agent")
 def session(context: Agent, request: Request) -> Any:
     """A WebSocket for the agent itself: docs/wire.md says what is spoken."""
     sessions, agent_id, key = sessions_of(request.node), context.id, shown_key(request.headers["X-Agent-Key"])

@@ -90,7 +90,7 @@ def listed(request: Request) -> tuple[dict[int, dict[str, Any]], dict[str, str]]
         require_plain_json(request)
     values = loads(raw) if raw else None
     if not isinstance(values, list):
-        raise Malformed("A JSON array is due in the body.", code="malformed_json")
+        raise Malformed("The body must be a JSON array.", code="malformed_json")
     if len(values) > MOST:
         raise Invalid({"list": f"has more than {MOST} entries"})
     return _checked(values)

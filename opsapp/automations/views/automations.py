@@ -72,7 +72,15 @@ def delete_automation(context: Automation, request: Request) -> Any:
     return {"status": "deleted"}
 
 
-@api.act(Automation, "run", body=RAW, idempotent=True, returns=schemas.RunStarted, audit="automation.run")
+@api.act(
+    Automation,
+    "run",
+    body=RAW,
+    takes=schemas.RUN_INPUTS,
+    idempotent=True,
+    returns=schemas.RunStarted,
+    audit="automation.run",
+)
 def run_automation(context: Automation, request: Request) -> Any:
     """At once, whatever its schedule says. The body gives the inputs."""
     given, now = asked.inputs(request, context), request.node.clock.now()

@@ -27,7 +27,15 @@ def export_automations(context: Automations, request: Request) -> Any:
     return page_of(request, editing.export(request.root, lambda agent_id: names.get(agent_id, agent_id)))
 
 
-@api.act(Automations, "import", body=RAW, idempotent=True, returns=schemas.Imported, audit="automation.import")
+@api.act(
+    Automations,
+    "import",
+    body=RAW,
+    takes=[schemas.AutomationSettings],
+    idempotent=True,
+    returns=schemas.Imported,
+    audit="automation.import",
+)
 def import_automations(context: Automations, request: Request) -> Any:
     """All of the list as new automations, or none of it."""
     who, now = request.caller.name, request.node.clock.now()
@@ -50,7 +58,15 @@ def get_template(context: Template, request: Request) -> Any:
     return templates.record(found(context))
 
 
-@api.create(Template, "apply", body=RAW, returns=schemas.AutomationCreated, audit="automation.apply_template")
+@api.create(
+    Template,
+    "apply",
+    body=RAW,
+    takes=schemas.AutomationSettings,
+    partial=True,
+    returns=schemas.AutomationCreated,
+    audit="automation.apply_template",
+)
 def apply_template(context: Template, request: Request) -> Any:
     """An automation from the template; what the body gives takes the place of the template's."""
     template = found(context)

@@ -24,7 +24,15 @@ def whose(context: WebhookAddress, request: Request) -> Automation:
     return automation
 
 
-@api.act(WebhookAddress, role="public", body=RAW, idempotent=whose, returns=schemas.RunStarted, audit=False)
+@api.act(
+    WebhookAddress,
+    role="public",
+    body=RAW,
+    takes=schemas.RUN_INPUTS,
+    idempotent=whose,
+    returns=schemas.RunStarted,
+    audit=False,
+)
 def call_webhook(context: WebhookAddress, request: Request) -> Any:
     """Runs the automation; a JSON body gives the inputs."""
     automation = whose(context, request)

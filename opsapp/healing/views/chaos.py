@@ -6,7 +6,7 @@ from typing import Any
 
 from pyramid.request import Request
 
-from opsapp.healing import schemas
+from opsapp.healing import answers, schemas
 from opsapp.healing.engine import chaos
 from opsapp.healing.engine.chaos.faults import refuse_untagged
 from opsapp.healing.resources import Chaos
@@ -18,13 +18,13 @@ from opsapp.web.fields import Paging
 from . import page
 
 
-@api.get(Chaos, "scenarios", query=Paging, returns=[schemas.ScenarioRecord])
+@api.get(Chaos, "scenarios", query=Paging, returns=[answers.ScenarioRecord])
 def scenarios(context: Chaos, request: Request) -> Any:
     """The built-in scenarios."""
     return page(request, chaos.listed())
 
 
-@api.act(Chaos, "run", role="admin", body=schemas.ChaosRun, returns=schemas.ChaosResult, audit=False)
+@api.act(Chaos, "run", role="admin", body=schemas.ChaosRun, returns=answers.ChaosResult, audit=False)
 def run(context: Chaos, request: Request) -> Any:
     """A scenario: rehearsed, or done to hosts tagged `chaos`."""
     node, body = request.node, request.valid_body

@@ -6,7 +6,7 @@ from typing import Any
 
 from pyramid.request import Request
 
-from opsapp.healing import schemas
+from opsapp.healing import answers, schemas
 from opsapp.healing.engine import replay as replaying
 from opsapp.healing.engine.dryrun import dry_run
 from opsapp.healing.engine.health import health_of
@@ -19,19 +19,19 @@ from opsapp.wire.actions import ACTIONS
 from . import page
 
 
-@api.get(Healing, "health", returns=schemas.Health)
+@api.get(Healing, "health", returns=answers.Health)
 def health(context: Healing, request: Request) -> Any:
     """Whether the pipeline works, and if not, why."""
     return health_of(request.root)
 
 
-@api.act(Healing, "pause", role="admin", returns=schemas.Status)
+@api.act(Healing, "pause", role="admin", returns=answers.Status)
 def pause(context: Healing, request: Request) -> Any:
     """The kill switch: from now on nothing is healed."""
     return _switch(context, request, True)
 
 
-@api.act(Healing, "resume", role="admin", returns=schemas.Status)
+@api.act(Healing, "resume", role="admin", returns=answers.Status)
 def resume(context: Healing, request: Request) -> Any:
     """Healing goes on."""
     return _switch(context, request, False)
@@ -44,7 +44,7 @@ def _switch(context: Healing, request: Request, paused: bool) -> dict[str, Any]:
     return {"status": "Paused" if paused else "Active"}
 
 
-@api.act(Healing, "dry-run", body=schemas.DryRun, returns=schemas.Simulated, audit=False)
+@api.act(Healing, "dry-run", body=schemas.DryRun, returns=answers.Simulated, audit=False)
 def simulate(context: Healing, request: Request) -> Any:
     """What the pipeline would do with an event; nothing is changed or done."""
     answer = dry_run(request.root, request.valid_body["event"])
@@ -52,7 +52,7 @@ def simulate(context: Healing, request: Request) -> Any:
     return answer
 
 
-@api.act(Healing, "replay", body=schemas.Replay, returns=schemas.Replayed, audit=False)
+@api.act(Healing, "replay", body=schemas.Replay, returns=answers.Replayed, audit=False)
 def replay(context: Healing, request: Request) -> Any:
     """What recorded events would have led to under another policy."""
     node, body = request.node, request.valid_body
@@ -60,13 +60,13 @@ def replay(context: Healing, request: Request) -> Any:
     return Deferred(lambda: (200, {}, replaying.replay(node, body["days"], change)))
 
 
-@api.get(Healing, "forecasts", query=Paging, returns=[schemas.ForecastRecord])
+@api.get(Healing, "forecasts", query=Paging, returns=[answers.ForecastRecord])
 def forecasts(context: Healing, request: Request) -> Any:
     """When metrics are going to meet their thresholds."""
     return page(request, [dict(row) for row in context.forecasts])
 
 
-@api.get(Healing, "actions", query=Paging, returns=[schemas.ActionRecord])
+@api.get(Healing, "actions", query=Paging, returns=[answers.ActionRecord])
 def actions(context: Healing, request: Request) -> Any:
     """Every action with its risk, its parameters and its ways of being done."""
     return page(request, [action.describe() for action in ACTIONS.values()])

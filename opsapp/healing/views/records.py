@@ -6,7 +6,7 @@ from typing import Any
 
 from pyramid.request import Request
 
-from opsapp.healing import schemas
+from opsapp.healing import answers, schemas
 from opsapp.healing.engine import anchors, rollback
 from opsapp.healing.resources import CaseView, Healing, RollbackOf
 from opsapp.healing.resources.ledger import Ledger
@@ -21,7 +21,7 @@ from opsapp.web.fields import Paging
 from . import page
 
 
-@api.get(Ledger, query=schemas.LedgerQuery, returns=[schemas.LedgerRecord])
+@api.get(Ledger, query=schemas.LedgerQuery, returns=[answers.LedgerRecord])
 def ledger(context: Ledger, request: Request) -> Any:
     """Every outcome, newest first."""
     query = request.valid_query
@@ -30,27 +30,27 @@ def ledger(context: Ledger, request: Request) -> Any:
     return request.shown(rows)
 
 
-@api.get(Ledger, "verify", returns=schemas.ChainVerdict)
+@api.get(Ledger, "verify", returns=answers.ChainVerdict)
 def verify(context: Ledger, request: Request) -> Any:
     """Whether the chain of final entries is whole, and what is kept beside them is what they say."""
     verdict = anchors.checked(request.node, context, context.verdict(chain_key(request.root)))
     return {name: value for name, value in verdict._asdict().items() if name != "reason" or value is not None}
 
 
-@api.get(Healing, "effectiveness", query=schemas.EffectivenessQuery, returns=schemas.Effectiveness)
+@api.get(Healing, "effectiveness", query=schemas.EffectivenessQuery, returns=answers.Effectiveness)
 def effectiveness(context: Healing, request: Request) -> Any:
     """How often an action has helped against a condition."""
     action, condition, target = (request.valid_query[name] for name in ("action_type", "condition", "target"))
     return figures(action, condition, *context["ledger"].statistics(action, condition, target))
 
 
-@api.get(Suggestions, query=Paging, returns=[schemas.SuggestionRecord])
+@api.get(Suggestions, query=Paging, returns=[answers.SuggestionRecord])
 def suggestions(context: Suggestions, request: Request) -> Any:
     """What people should look at."""
     return request.shown(page(request, context.active()))
 
 
-@api.act(Suggestion, "dismiss", returns=schemas.Success)
+@api.act(Suggestion, "dismiss", returns=answers.Success)
 def dismiss(context: Suggestion, request: Request) -> Any:
     """Puts it away; the same evidence does not bring it back."""
     context.dismiss()
@@ -58,7 +58,7 @@ def dismiss(context: Suggestion, request: Request) -> Any:
     return {"success": True}
 
 
-@api.act(Suggestion, "confirm", returns=schemas.Success)
+@api.act(Suggestion, "confirm", returns=answers.Success)
 def confirm(context: Suggestion, request: Request) -> Any:
     """Declares the dependency that it suggests."""
     about = context.fields.get("about")
@@ -75,13 +75,13 @@ def confirm(context: Suggestion, request: Request) -> Any:
     return {"success": True}
 
 
-@api.get(CaseView, returns=schemas.CaseRecord)
+@api.get(CaseView, returns=answers.CaseRecord)
 def case(context: CaseView, request: Request) -> Any:
     """One case: what it took in, its plan, and why it went as it did."""
     return request.shown(context.plain())
 
 
-@api.act(RollbackOf, role="admin", idempotent=True, returns=schemas.RolledBack)
+@api.act(RollbackOf, role="admin", idempotent=True, returns=answers.RolledBack)
 def roll_back(context: RollbackOf, request: Request) -> Any:
     """Puts back what the action of an entry had changed."""
     node, ledger_id = request.node, context.ledger_id

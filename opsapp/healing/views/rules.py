@@ -6,7 +6,7 @@ from typing import Any
 
 from pyramid.request import Request
 
-from opsapp.healing import schemas
+from opsapp.healing import answers, schemas
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine import as_of
 from opsapp.healing.engine.default_rules import complete
@@ -42,7 +42,7 @@ UNREAD: dict[str, Any] = {
 }
 
 
-@api.get(Rules, query=schemas.PastPage, returns=[schemas.RuleRecord])
+@api.get(Rules, query=schemas.PastPage, returns=[answers.RuleRecord])
 def rules(context: Rules, request: Request) -> Any:
     """All rules."""
     at = request.valid_query["as_of"]
@@ -54,7 +54,7 @@ def rules(context: Rules, request: Request) -> Any:
     return request.shown(page(request, unread + rows))
 
 
-@api.create(Rules, role="admin", body=schemas.NewRule, returns=schemas.Created)
+@api.create(Rules, role="admin", body=schemas.NewRule, returns=answers.Created)
 def create_rule(context: Rules, request: Request) -> Any:
     """A new rule."""
     rule_id = request.valid_body["id"] or new_id()
@@ -65,7 +65,7 @@ def create_rule(context: Rules, request: Request) -> Any:
     return {"id": rule_id, "status": "created"}
 
 
-@api.get(Rule, query=AsOf, returns=schemas.RuleRecord)
+@api.get(Rule, query=AsOf, returns=answers.RuleRecord)
 def rule(context: Rule, request: Request) -> Any:
     """One rule."""
     at = request.valid_query["as_of"]
@@ -81,7 +81,7 @@ def rule(context: Rule, request: Request) -> Any:
     also=lambda rule, request, sound: incomplete({**rule.fields, **sound}),
     stored=lambda rule: rule.fields,
     read_only=schemas.RULE_READ_ONLY,
-    returns=schemas.Status,
+    returns=answers.Status,
 )
 def edit_rule(context: Rule, request: Request) -> Any:
     """Changes what is given; a rule that does something else has its trust to earn again."""
@@ -92,7 +92,7 @@ def edit_rule(context: Rule, request: Request) -> Any:
     return {"status": "updated"}
 
 
-@api.delete(Rule, role="admin", returns=schemas.Status)
+@api.delete(Rule, role="admin", returns=answers.Status)
 def delete_rule(context: Rule, request: Request) -> Any:
     """The rule is gone; what it did stays in the ledger."""
     request.audit("healing.rule.delete", context.__name__, before=context.fields)
@@ -100,7 +100,7 @@ def delete_rule(context: Rule, request: Request) -> Any:
     return {"status": "deleted"}
 
 
-@api.get(TrustBook, query=schemas.PastPage, returns=[schemas.TrustRecord])
+@api.get(TrustBook, query=schemas.PastPage, returns=[answers.TrustRecord])
 def trust(context: TrustBook, request: Request) -> Any:
     """How far each rule is trusted, on what evidence, and what it lacks for more."""
     at, settings = request.valid_query["as_of"], request.node.config[HealingSettings]
@@ -110,13 +110,13 @@ def trust(context: TrustBook, request: Request) -> Any:
     return page(request, [state.plain(now, settings) for _, state in readable(context, TRUST)])
 
 
-@api.act(TrustState, "promote", role="admin", body=schemas.Promotion, returns=schemas.NewLevel)
+@api.act(TrustState, "promote", role="admin", body=schemas.Promotion, returns=answers.NewLevel)
 def promote(context: TrustState, request: Request) -> Any:
     """A higher level for the rule, up to its ceiling."""
     return _move(context, request, governor.promote, "promote")
 
 
-@api.act(TrustState, "demote", role="admin", body=schemas.Demotion, returns=schemas.NewLevel)
+@api.act(TrustState, "demote", role="admin", body=schemas.Demotion, returns=answers.NewLevel)
 def demote(context: TrustState, request: Request) -> Any:
     """A lower level for the rule."""
     return _move(context, request, governor.demote, "demote")

@@ -6,7 +6,7 @@ from typing import Any
 
 from pyramid.request import Request
 
-from opsapp.healing import schemas
+from opsapp.healing import answers, schemas
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine import as_of
 from opsapp.healing.engine.dependencies import graph_of, known_targets, mistakes_in
@@ -19,7 +19,7 @@ from opsapp.web.fields import AsOf
 from opsapp.web.jsontext import loads
 
 
-@api.get(Dependencies, query=AsOf, returns=schemas.DependencyGraph)
+@api.get(Dependencies, query=AsOf, returns=answers.DependencyGraph)
 def dependencies(context: Dependencies, request: Request) -> Any:
     """What depends on what, and which targets are root causes now."""
     at = request.valid_query["as_of"]
@@ -29,7 +29,7 @@ def dependencies(context: Dependencies, request: Request) -> Any:
     return graph_of(request.root)
 
 
-@api.replace(Dependencies, role="admin", body=schemas.DependencyList, returns=schemas.Status)
+@api.replace(Dependencies, role="admin", body=schemas.DependencyList, returns=answers.Status)
 def declare(context: Dependencies, request: Request) -> Any:
     """What is declared here, besides the configuration file, from now on."""
     entries = request.valid_body["dependencies"]
@@ -41,7 +41,15 @@ def declare(context: Dependencies, request: Request) -> Any:
     return {"status": "updated"}
 
 
-@api.act(Dependencies, "validate", role="viewer", body=RAW, returns=schemas.Validation, audit=False)
+@api.act(
+    Dependencies,
+    "validate",
+    role="viewer",
+    body=RAW,
+    takes=schemas.DependencyList,
+    returns=answers.Validation,
+    audit=False,
+)
 def validate(context: Dependencies, request: Request) -> Any:
     """What is wrong with a list of dependencies; nothing is changed."""
     if request.body:
@@ -59,7 +67,7 @@ def read_list(raw: bytes) -> list[Any]:
             raise Invalid({name: "is not known here" for name in unknown})
         value = value.get("dependencies")
     elif not isinstance(value, list):
-        raise Malformed("A list of dependencies, or an object with one, is due in the body.")
+        raise Malformed("The body must be a list of dependencies, or an object with one.")
     if not value or not isinstance(value, list):
         raise Invalid({"dependencies": "is required: a list that is not empty"})
     return value
