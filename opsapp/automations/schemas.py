@@ -176,21 +176,6 @@ class AutomationEntry(AutomationSettings):
         value["params"] = PARAMS[value["type"]]().deserialize(value["params"])
 
 
-READ_ONLY = (
-    "id",
-    "last_run",
-    "last_status",
-    "next_run",
-    "webhook_token",
-    "webhook_url",
-    "created_at",
-    "created_by",
-    "updated_at",
-    "running",
-    "queued",
-)
-
-
 class AutomationRow(Body):
     id = text()
     name = text()

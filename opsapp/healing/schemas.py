@@ -26,7 +26,6 @@ from opsapp.wire.conditions import MAX_LENGTH, ConditionError, parse
 LEVELS = ("observation", "dry-run", "notify", "approve", "execute")  # as in `logic`; a test holds all of these equal
 SEVERITIES = ("info", "warning", "error", "critical")
 SOURCES = ("alert", "prediction", "anomaly", "agent", "chaos", "test")
-RULE_READ_ONLY = ("id", "source", "created_at", "updated_at")
 LONGEST_S = 30 * 86400
 
 

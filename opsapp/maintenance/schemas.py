@@ -72,9 +72,6 @@ class WindowRecord(Body):
     unreadable = text(optional=True)
 
 
-READ_ONLY = ("id", "active", "next_start", "next_end", "created_by", "created_at", "source", "status")
-
-
 class WindowDone(WindowRecord):
     status = choice("created", "updated", "activated", "deactivated")
 

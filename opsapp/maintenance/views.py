@@ -70,7 +70,7 @@ def show(context: Window, request: Request) -> Any:
     Window,
     body=schemas.NewWindow,
     also=lambda window, request, sound: windows.unknown_in(request.root, sound, window.fields["scope"]),
-    read_only=schemas.READ_ONLY,
+    read_only=schemas.WindowDone,
     returns=schemas.WindowDone,
     audit="window.update",
 )

@@ -51,9 +51,6 @@ class ChannelRecord(Body):
     last_error = text(null=True)
 
 
-READ_ONLY = ("id", "service", "source", "created_at", "last_sent_at", "last_failed_at", "last_error")
-
-
 class Done(Body):
     status = choice("updated", "deleted")
 

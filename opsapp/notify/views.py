@@ -50,7 +50,7 @@ def show(context: Channel, request: Request) -> Any:
     role="admin",
     body=schemas.NewChannel,
     also=lambda context, request, sound: engine.wrong_url(sound),
-    read_only=schemas.READ_ONLY,
+    read_only=schemas.ChannelRecord,
     returns=schemas.Done,
     audit="channel.update",
 )

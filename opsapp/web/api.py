@@ -2,7 +2,7 @@
 
     @api.get(Things, query=Paging, returns=[schemas.ThingRecord])
     @api.create(Things, body=schemas.NewThing, returns=schemas.ThingCreated, audit="thing.create")
-    @api.update(Thing, body=schemas.NewThing, read_only=schemas.READ_ONLY, returns=schemas.Updated)
+    @api.update(Thing, body=schemas.NewThing, read_only=schemas.ThingRecord, returns=schemas.Updated)
     @api.act(Thing, "pause", role="admin", returns=schemas.Paused)
 
 Viewers may read and operators may change things, unless `role` says otherwise. The second argument is the last part of

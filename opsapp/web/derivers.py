@@ -1,8 +1,8 @@
 """What every view gets for free: validated body and query, 404 for extra path segments, 201 for creates.
 
-A view says `body=Schema` (with `partial=True` for a PUT and `read_only=(…)` for keys it ignores), `query=Schema`,
-`returns=Schema`, `creates=True`; `body=RAW` leaves the body alone: `takes=Schema` (or a content type) tells what it
-should be. All of it is recorded for `web.openapi`.
+A view says `body=Schema` (with `partial=True` for a PUT, and `read_only=Record` for the keys of an answer that it
+ignores), `query=Schema`, `returns=Schema`, `creates=True`; `body=RAW` leaves the body alone: `takes=Schema` (or a
+content type) tells what it should be. All of it is recorded for `web.openapi`.
 `stored=fn(context)` gives the stored fields of what a PUT changes: what was not shown of them, and comes back as `***`,
 keeps its value (`opsapp.lib.addresses`).
 What only the store or the clock can tell of a body is told by `also=fn(context, request, sound)`, mistakes by field, in
@@ -65,7 +65,7 @@ def body_deriver(view: View, info: Any) -> View:
         return view
     schema = (wanted or NoBody)()
     partial = bool(info.options.get("partial"))
-    read_only = frozenset(info.options.get("read_only") or ())
+    read_only = read_only_names(info.options.get("read_only") or ())
     stored: Callable[[Any], dict[str, Any]] = info.options.get("stored") or (lambda context: {})
     also: Callable[..., dict[str, str]] = info.options.get("also") or (lambda context, request, sound: {})
 
@@ -84,6 +84,12 @@ def body_deriver(view: View, info: Any) -> View:
 
 
 body_deriver.options = ("body", "takes", "partial", "read_only", "stored", "also")  # type: ignore[attr-defined]
+
+
+def read_only_names(records: Any) -> frozenset[str]:
+    """The keys that a PUT takes and ignores: those of the record, or records, that a GET shows."""
+    schemas = records if isinstance(records, tuple) else (records,)
+    return frozenset(child.name for schema in schemas for child in schema().children)
 
 
 def query_deriver(view: View, info: Any) -> View:

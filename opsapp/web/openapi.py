@@ -15,7 +15,7 @@ from opsapp.tree.acl import Permission
 from opsapp.wire.version import VERSION
 
 from .api import PERMISSIONS
-from .derivers import RAW
+from .derivers import RAW, read_only_names
 from .strict import Anything, ListOf, MapOf, Nullable, StrictMapping
 
 ROLES = {permission: role for role, permission in PERMISSIONS.items()}
@@ -118,7 +118,7 @@ def _request_body(endpoint: Endpoint, body: Any) -> dict[str, Any]:
     shape = shape_of(body)
     if endpoint.options.get("partial"):
         shape.pop("required", None)
-        for name in endpoint.options.get("read_only") or ():
+        for name in sorted(read_only_names(endpoint.options.get("read_only") or ())):
             shape["properties"].setdefault(name, {"readOnly": True})
     return {"required": bool(shape.get("required")), "content": {"application/json": {"schema": shape}}}
 

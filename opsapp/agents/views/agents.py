@@ -14,8 +14,6 @@ from opsapp.web import api
 
 from . import page
 
-READ_ONLY = tuple(child.name for child in schemas.AgentDetail().children if child.name not in ("label", "tags"))
-
 
 @api.get(Agents, query=schemas.AgentList, returns=[schemas.AgentRow])
 def agents(context: Agents, request: Request) -> Any:
@@ -40,7 +38,7 @@ def agent(context: Agent, request: Request) -> Any:
     return records.detail(request.root, context)
 
 
-@api.update(Agent, body=schemas.AgentChange, read_only=READ_ONLY, returns=schemas.Done)
+@api.update(Agent, body=schemas.AgentChange, read_only=schemas.AgentDetail, returns=schemas.Done)
 def change(context: Agent, request: Request) -> Any:
     """Label and tags."""
     before = {"label": context.label, "tags": list(context.tags)}

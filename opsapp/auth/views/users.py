@@ -30,9 +30,6 @@ def wrong_password(username: str, sound: JsonObject) -> dict[str, str]:
     return {"password": said} if said else {}
 
 
-READ_ONLY = ("username", "totp_enabled", "source", "created_at", "last_login")
-
-
 @api.get(Users, role="admin", query=Paging, returns=[schemas.UserShown])
 def users(context: Users, request: Request) -> list[JsonObject]:
     """All users, by name."""
@@ -67,7 +64,7 @@ def user(context: User, request: Request) -> JsonObject:
     confirmed=True,
     body=schemas.ChangedUser,
     also=lambda user, request, sound: wrong_password(user.__name__, sound),
-    read_only=READ_ONLY,
+    read_only=schemas.UserShown,
     returns=schemas.UserShown,
     audit="user.update",
 )

@@ -49,7 +49,7 @@ def get_automation(context: Automation, request: Request) -> Any:
     body=schemas.AutomationSettings,
     also=asked.also_wrong,
     stored=lambda automation: automation.definition.settings,
-    read_only=schemas.READ_ONLY,
+    read_only=(schemas.AutomationRecord, schemas.NewToken),
     returns=schemas.Updated,
     audit="automation.update",
 )

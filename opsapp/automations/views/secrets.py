@@ -55,7 +55,7 @@ def get_secret(context: Secret, request: Request) -> Any:
     role="admin",
     confirmed=True,
     body=schemas.SecretValue,
-    read_only=("id", "name", "allowed_for", "lapsed", "created_at", "updated_at", "updated_by"),
+    read_only=schemas.SecretRecord,
     returns=schemas.Updated,
     audit="secret.update",
 )

@@ -80,7 +80,7 @@ def rule(context: Rule, request: Request) -> Any:
     body=schemas.RuleBody,
     also=lambda rule, request, sound: incomplete({**rule.fields, **sound}),
     stored=lambda rule: rule.fields,
-    read_only=schemas.RULE_READ_ONLY,
+    read_only=answers.RuleRecord,
     returns=answers.Status,
 )
 def edit_rule(context: Rule, request: Request) -> Any:

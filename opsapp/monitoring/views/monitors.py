@@ -57,7 +57,7 @@ def get_monitor(context: Monitor, request: Request) -> JsonObject:
     body=schemas.MonitorSettings,
     also=lambda monitor, request, sound: changes.misfits(request.root, monitor, sound),
     stored=lambda monitor: monitor.settings,
-    read_only=schemas.READ_ONLY,
+    read_only=schemas.MonitorRecord,
     returns=schemas.MonitorUpdated,
     audit="monitor.update",
 )
