@@ -407,7 +407,7 @@ def test_hanging_checks_have_a_lane_of_their_own(lookout):
         gevent.sleep(0)
     assert set(checked) == set(good)
     gate.set()
-    while lookout.checker.flying:
+    while lookout.checker.running:
         gevent.sleep(0)
     assert set(checked) == {*good, *hanging}
 

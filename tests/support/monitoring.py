@@ -39,7 +39,7 @@ class Lookout:
     def tick(self):
         self.watch.follow()
         self.checker.dispatch()
-        while self.checker.flying:
+        while self.checker.running:
             gevent.sleep(0)
         self.watch.follow()
 

@@ -1,10 +1,9 @@
-"""Making checks: the dispatcher that starts what is due, and what flies. The usual web check needs no
-greenlet of its own.
+"""Making checks: what starts them when they are due, and how many run at once. The usual web check needs no greenlet.
 
 Each engine node makes the checks of its share of the monitors; when a node is lost, the others take over its share.
 
-A check that hangs holds a greenlet and a socket, nothing else. What was slow the last time flies in a lane of its own,
-so that however many targets hang, those that answer find a place.
+A check that hangs holds a greenlet and a socket, nothing else. Monitors that were slow the last time have a lane of
+their own: however many targets hang, the others are checked in time.
 """
 
 from __future__ import annotations
@@ -28,6 +27,7 @@ from opsapp.monitoring.logic.sharding import owner
 from opsapp.monitoring.logic.state import CheckVerdict
 from opsapp.monitoring.logic.timetable import Timetable
 from opsapp.monitoring.probes.prober import Prober
+from opsapp.runtime.config import Configuration
 from opsapp.runtime.node import Node
 from opsapp.series import FOREVER, NONE, PAUSED
 from opsapp.wire.probing import Outcome
@@ -42,8 +42,8 @@ SLOW_MS = 1000.0
 NEVER = float("inf")
 
 
-class Flights:
-    """Checks in flight, up to a limit; the others wait in order."""
+class CheckLane:
+    """Checks that run at once, up to a limit; the others wait in order."""
 
     def __init__(self, limit: int):
         self.limit = limit
@@ -54,18 +54,19 @@ class Flights:
 class Checker:
     """The checks of one engine node. Lives on the hub."""
 
+    measuring: Measuring
+
     def __init__(self, watch: Watch):
         self.watch = watch
         self.node = watch.node
         self.table = Timetable(self._sooner)
         self.revisions: dict[str, int] = {}  # of the settings that the table was made from
         self.nodes = self.node.nodes.alive("engine")
-        self.flying: set[str] = set()
+        self.running: set[str] = set()
         self.lateness: deque[float] = deque(maxlen=10_000)  # seconds between due and begun
         self.checks = 0
         self.started_at = self.node.clock.now()
-        self.measuring: Any = None
-        self._config: Any = None
+        self._config: Configuration | None = None
         self._timer: Any = None  # fires when the next check is due
         self._keeps_time = self._beginning = False
         self._armed, self._began = NEVER, 0.0
@@ -75,15 +76,15 @@ class Checker:
         """Take the configuration; again whenever it was swapped."""
         if self._config is self.node.config:
             return
+        if self._config is not None:
+            self.measuring.prober.retire()
         self._config = self.node.config
         section = self._config[MonitoringSettings]
         self.watch.register.use(section)
-        if self.measuring is not None:
-            self.measuring.prober.retire()
         prober = Prober.configured(self.node.clock.monotonic, section)
         connectivity = Connectivity(prober, section.references(), self.node.clock, section.connectivity_remember_s)
         self.measuring = Measuring(self.watch, prober, connectivity, self.started_at)
-        self.quick, self.slow = Flights(section.max_checks), Flights(section.max_checks)
+        self.quick, self.slow = CheckLane(section.max_checks), CheckLane(section.max_checks)
 
     def apply(self, monitor_id: str, entry: Entry | None) -> None:
         """A monitor was made, changed or dropped."""
@@ -170,30 +171,30 @@ class Checker:
 
     def _start(self, monitor_id: str, due: float) -> None:
         entry = self.watch.register.entries.get(monitor_id)
-        if entry is None or monitor_id in self.flying:
+        if entry is None or monitor_id in self.running:
             return
-        self.flying.add(monitor_id)
-        flights = self.slow if entry.slow else self.quick
-        if flights.count < flights.limit:
-            self._launch(flights, monitor_id, due)
+        self.running.add(monitor_id)
+        lane = self.slow if entry.slow else self.quick
+        if lane.count < lane.limit:
+            self._begin(lane, monitor_id, due)
         else:
-            flights.waiting.append((monitor_id, due))
+            lane.waiting.append((monitor_id, due))
 
-    def _launch(self, flights: Flights, monitor_id: str, due: float) -> None:
-        """Most checks need no greenlet: they begin here and `_landed` takes them from the hub's loop."""
-        flights.count += 1
+    def _begin(self, lane: CheckLane, monitor_id: str, due: float) -> None:
+        """Most checks need no greenlet: they begin here and `_ended` takes them from the hub's loop."""
+        lane.count += 1
         entry = self.watch.register.entries.get(monitor_id)
         if entry is None:
-            self._over(flights, monitor_id)
+            self._over(lane, monitor_id)
             return
         began, monotonic = self.node.clock.now(), self.node.clock.monotonic()
         self.lateness.append(monotonic - due)
-        landed = partial(self._landed, flights, entry, entry.revision, began, monotonic)
-        if not self.measuring.begin(entry, landed):
-            gevent.spawn(self._fly, flights, entry, partial(self.check, entry))
+        ended = partial(self._ended, lane, entry, entry.revision, began, monotonic)
+        if not self.measuring.begin(entry, ended):
+            gevent.spawn(self._run, lane, entry, partial(self.check, entry))
 
-    def _landed(
-        self, flights: Flights, entry: Entry, revision: int, began: float, monotonic: float, outcome: Outcome
+    def _ended(
+        self, lane: CheckLane, entry: Entry, revision: int, began: float, monotonic: float, outcome: Outcome
     ) -> None:
         """On the hub's loop, where nothing may wait: what needs more than memory goes on in a greenlet."""
         self.checks += 1
@@ -203,24 +204,24 @@ class Checker:
             taken = revision == entry.revision and self.watch.take_steady(entry, outcome, began)
         finally:
             if taken:
-                self._over(flights, entry.id)
+                self._over(lane, entry.id)
             else:
-                gevent.spawn(self._fly, flights, entry, partial(self._settle, entry, revision, outcome, began))
+                gevent.spawn(self._run, lane, entry, partial(self._settle, entry, revision, outcome, began))
 
-    def _fly(self, flights: Flights, entry: Entry, check: Callable[[], object]) -> None:
+    def _run(self, lane: CheckLane, entry: Entry, check: Callable[[], object]) -> None:
         """In a greenlet: what may wait."""
         try:
             check()
         except Exception:
             log.exception("check failed monitor=%s", entry.id)
         finally:
-            self._over(flights, entry.id)
+            self._over(lane, entry.id)
 
-    def _over(self, flights: Flights, monitor_id: str) -> None:
-        self.flying.discard(monitor_id)
-        flights.count -= 1
-        if flights.waiting and flights.count < flights.limit:
-            self._launch(flights, *flights.waiting.popleft())
+    def _over(self, lane: CheckLane, monitor_id: str) -> None:
+        self.running.discard(monitor_id)
+        lane.count -= 1
+        if lane.waiting and lane.count < lane.limit:
+            self._begin(lane, *lane.waiting.popleft())
 
     def check(self, entry: Entry) -> tuple[Outcome | None, CheckVerdict | None]:
         """One check, now: measured, judged, stored. No outcome: there was nothing to look at yet (a push monitor whose

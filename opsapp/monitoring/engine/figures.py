@@ -30,7 +30,7 @@ def figures(node: Node) -> Iterable[Any]:
         return
     late = sorted(watch.checker.lateness)
     yield CounterMetricFamily("opsapp_checks", "Checks made since the start.", value=watch.checker.checks)
-    yield GaugeMetricFamily("opsapp_checks_in_flight", "Checks in progress.", len(watch.checker.flying))
+    yield GaugeMetricFamily("opsapp_checks_in_flight", "Checks in progress.", len(watch.checker.running))
     p99 = late[int(len(late) * 0.99)] if late else 0.0
     yield GaugeMetricFamily(
         "opsapp_check_late_p99_seconds", "From when a check was due to when it began, of the last 10,000 checks.", p99
