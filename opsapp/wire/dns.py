@@ -15,6 +15,7 @@ from .urls import is_name
 
 TYPES = {"A": 1, "NS": 2, "CNAME": 5, "SOA": 6, "PTR": 12, "MX": 15, "TXT": 16, "AAAA": 28, "SRV": 33, "CAA": 257}
 CODES = {1: "FORMERR", 2: "SERVFAIL", 3: "NXDOMAIN", 4: "NOTIMP", 5: "REFUSED"}
+WITHOUT_QUESTION = ("FORMERR", "SERVFAIL", "NOTIMP", "REFUSED")
 CUT, CODE, ANSWER = 0x0200, 0x000F, 0x8000
 
 
@@ -23,10 +24,7 @@ def probe(target: ProbeTarget, gate: Gate) -> Outcome:
     name, kind = _question_of(parts)
     server, port = gate.addresses(parts.hostname or "")[0], parts.port or 53
     began = gate.elapsed()
-    query = question(name, TYPES[kind])
-    answer = _over_udp(gate, server, port, query)
-    if struct.unpack("!H", answer[2:4])[0] & CUT:
-        answer = _over_tcp(gate, server, port, query)
+    answer = exchange(gate, server, port, question(name, TYPES[kind]))
     took = round(gate.elapsed() - began, 2)
     problem = _problem(answer, name, kind, target.own["expected_value"])
     return Outcome(not problem, took, problem or f"{kind} answered")
@@ -52,6 +50,13 @@ def question(name: str, kind: int) -> bytes:
         raise ProbeFailed(f"{name} is not a name") from None
     packed = b"".join(bytes([len(label)]) + label for label in labels) + b"\0"
     return os.urandom(2) + struct.pack("!HHHHH", 0x0100, 1, 0, 0, 0) + packed + struct.pack("!HH", kind, 1)
+
+
+def exchange(gate: Gate, server: str, port: int, query: bytes) -> bytes:
+    """The answer to a question, over UDP and again over TCP when it was cut."""
+    answer = _over_udp(gate, server, port, query)
+    cut = struct.unpack("!H", answer[2:4])[0] & CUT
+    return _over_tcp(gate, server, port, query) if cut else answer
 
 
 def _over_udp(gate: Gate, server: str, port: int, query: bytes) -> bytes:
@@ -87,9 +92,14 @@ def _exactly(gate: Gate, sock: socket.socket, size: int) -> bytes:
 
 
 def _is_answer(answer: bytes, query: bytes) -> bool:
-    """To this question; anything else is noise or a forgery."""
-    if len(answer) < 12 or answer[:2] != query[:2] or not struct.unpack("!H", answer[2:4])[0] & ANSWER:
+    """To this question; anything else is noise or a forgery. A server that refuses may leave the question out."""
+    if len(answer) < 12 or answer[:2] != query[:2]:
         return False
+    flags, questions = struct.unpack("!HH", answer[2:6])
+    if not flags & ANSWER:
+        return False
+    if not questions:
+        return CODES.get(flags & CODE, "") in WITHOUT_QUESTION
     return answer[12 : 12 + len(query) - 12].lower() == query[12:].lower()
 
 

@@ -213,6 +213,11 @@ def header(query, flags=0x8000, answers=0):
     return query[:2] + struct.pack("!HHHHH", flags, 1, answers, 0, 0) + query[12:]
 
 
+def bare(query, flags):
+    """An answer without the question."""
+    return query[:2] + struct.pack("!HHHHH", flags, 0, 0, 0, 0)
+
+
 class Resolver:
     """A name server that says what the test makes of each question: `udp` and `tcp` answer lists of messages."""
 
@@ -258,6 +263,7 @@ LOOPING = b"\xc0\x50" + struct.pack("!HHIH", 1, 1, 60, 4) + bytes(60)
     [
         (lambda query: [b"noise", query, header(b"??" + query[2:]), header(query, 0x8003)], False, "NXDOMAIN"),
         (lambda query: [header(query, 0x8009)], False, "code 9"),
+        (lambda query: [bare(query, 0x8000), bare(query, 0x8003), bare(query, 0x8005)], False, "REFUSED"),
         (lambda query: [header(query, answers=1) + A_RECORD], True, "A answered"),
         (lambda query: [header(query, answers=1) + A_RECORD.replace(b"\0\1", b"\0\5", 1)], False, "has no A record"),
         (lambda query: [header(query, answers=2) + A_RECORD], False, "unreadable answer"),

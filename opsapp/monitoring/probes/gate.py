@@ -30,12 +30,22 @@ class TlsContexts:
         self.reading.verify_mode = ssl.CERT_NONE
 
 
-class HubGate:
-    """A `Gate` for one greenlet."""
+def _no_names(host: str, _timeout: float) -> list[str]:
+    return [host]
 
-    def __init__(self, resolve: Resolve, trust: TlsContexts, monotonic: Callable[[], float], timeout: float):
-        self._resolve, self._trust, self._monotonic = resolve, trust, monotonic
-        self._started, self._timeout = monotonic(), timeout
+
+class HubGate:
+    """A `Gate` for one greenlet. One that only reaches addresses needs neither names nor TLS."""
+
+    def __init__(
+        self,
+        timeout: float,
+        monotonic: Callable[[], float] = time.monotonic,
+        resolve: Resolve = _no_names,
+        tls: TlsContexts | None = None,
+    ):
+        self._timeout, self._monotonic, self._resolve, self._tls = timeout, monotonic, resolve, tls
+        self._started = monotonic()
         self._sockets: list[Any] = []
 
     def run(self, probe: Callable[[ProbeTarget, HubGate], Outcome], target: ProbeTarget) -> Outcome:
@@ -77,7 +87,8 @@ class HubGate:
 
     def certificate(self, host: str, port: int, verify: bool) -> bytes:
         sock = connect(self, self.addresses(host), port)
-        context = self._trust.verifying if verify else self._trust.reading
+        assert self._tls is not None
+        context = self._tls.verifying if verify else self._tls.reading
         try:
             with context.wrap_socket(sock, server_hostname=host) as wrapped:
                 return bytes(wrapped.getpeercert(binary_form=True))

@@ -22,6 +22,8 @@ import gevent
 import gevent.socket
 from gevent.event import AsyncResult
 
+from opsapp.monitoring.probes.gate import HubGate
+from opsapp.wire.dns import exchange
 from opsapp.wire.probing import ProbeFailed
 
 MAX_TTL = 3600.0
@@ -53,48 +55,15 @@ def is_address(host: str) -> bool:
 
 def ask(server: str, port: int, query: dns.message.Message, timeout: float) -> dns.message.Message:
     """One question to one server, over UDP and again over TCP when the answer was cut."""
-    family = gevent.socket.AF_INET6 if ":" in server else gevent.socket.AF_INET
-    with gevent.Timeout(timeout, NameFailed(f"name server {server} did not answer within {timeout:.1f} s")):
-        with gevent.socket.socket(family, gevent.socket.SOCK_DGRAM) as sock:
-            sock.connect((server, port))
-            sock.send(query.to_wire())
-            answer = _matching_datagram(sock, query)
-        if answer.flags & dns.flags.TC:
-            answer = _ask_tcp(family, server, port, query)
-    return answer
-
-
-def _matching_datagram(sock, query: dns.message.Message) -> dns.message.Message:
-    while True:
-        wire = sock.recv(65535)
+    gate, late = HubGate(timeout), NameFailed(f"name server {server} did not answer within {timeout:.1f} s")
+    with gevent.Timeout(timeout, late):
         try:
-            answer = dns.message.from_wire(wire, ignore_trailing=True, raise_on_truncation=False)
-        except dns.exception.DNSException:
-            continue  # noise or a forgery; the true answer may still come, and the caller's time is bounded
-        if query.is_response(answer):
-            return answer
-
-
-def _ask_tcp(family: int, server: str, port: int, query: dns.message.Message) -> dns.message.Message:
-    with gevent.socket.socket(family, gevent.socket.SOCK_STREAM) as sock:
-        sock.connect((server, port))
-        wire = query.to_wire()
-        sock.sendall(len(wire).to_bytes(2, "big") + wire)
-        size = int.from_bytes(_exactly(sock, 2), "big")
-        answer = dns.message.from_wire(_exactly(sock, size), ignore_trailing=True)
-    if not query.is_response(answer):
-        raise NameFailed(f"name server {server} answered another question")
-    return answer
-
-
-def _exactly(sock, size: int) -> bytes:
-    data = b""
-    while len(data) < size:
-        piece = sock.recv(size - len(data))
-        if not piece:
-            raise NameFailed("name server closed the connection")
-        data += piece
-    return data
+            answer = exchange(gate, server, port, query.to_wire())
+        except TimeoutError:
+            raise late from None
+        finally:
+            gate.clear()
+    return dns.message.from_wire(answer, ignore_trailing=True)
 
 
 def read_hosts(path: str) -> dict[str, list[str]]:

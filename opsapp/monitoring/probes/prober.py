@@ -34,7 +34,7 @@ class Prober:
         self.names = names or Names(monotonic)
         self.max_redirects = settings.max_redirects
         self.transfers = Transfers(policy, settings.ca_file, settings.max_body_bytes)
-        self._trust = TlsContexts(settings.ca_file)
+        self._tls = TlsContexts(settings.ca_file)
 
     @classmethod
     def configured(cls, monotonic: Callable[[], float], settings: MonitoringSettings) -> Prober:
@@ -58,7 +58,7 @@ class Prober:
         return guarded(check, target.timeout, lambda: round((self.monotonic() - started) * 1000, 2))
 
     def _gate(self, timeout: float) -> HubGate:
-        return HubGate(self.allowed_addresses, self._trust, self.monotonic, timeout)
+        return HubGate(timeout, self.monotonic, self.allowed_addresses, self._tls)
 
     def known_addresses(self, host: str) -> list[str] | None:
         """The addresses of a host that may be reached, where they are known at once; None where they must be asked for
