@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.visible import visible
 from opsapp.wire.commands import FINAL_STATES
 from opsapp.wire.readings import NUMBERS, STARTS_COUNTED
@@ -48,14 +49,14 @@ def status_of(last_seen: float | None, connected: bool, now: float, interval: fl
     return "offline" if silent <= DEAD_INTERVALS * interval else "dead"
 
 
-def kept_values(report: Mapping[str, Any]) -> dict[str, float]:
+def kept_values(report: JsonObject) -> dict[str, float]:
     """The numbers that become history."""
     found = {name: float(report[name]) for name in KEPT if report.get(name) is not None}
     disks = sorted(report.get("disks", {}).items())[:MOST_DISKS]
     return found | {f"disk.{mount}.percent": float(value) for mount, value in disks}
 
 
-def snapshot(report: Mapping[str, Any]) -> dict[str, Any]:
+def snapshot(report: JsonObject) -> JsonObject:
     """The latest report as the detail and the metrics stream show it: unknown numbers are left out."""
     shown = {name: report[name] for name in NUMBERS if report.get(name) is not None}
     for key in ("disks", "services", "starts", "containers", "metrics", "network", "temperatures"):
@@ -65,9 +66,9 @@ def snapshot(report: Mapping[str, Any]) -> dict[str, Any]:
     return shown
 
 
-def snapshot_of_values(values: Mapping[str, tuple[Any, float]]) -> dict[str, Any]:
+def snapshot_of_values(values: Mapping[str, tuple[Any, float]]) -> JsonObject:
     """The same from the live view alone: after a restart, or on a node that the agent does not report to."""
-    report: dict[str, Any] = {"disks": {}, "services": {}, "containers": {}, "starts": {}, "metrics": {}}
+    report: JsonObject = {"disks": {}, "services": {}, "containers": {}, "starts": {}, "metrics": {}}
     counted_at = values.get(STARTS_COUNTED, (None, None))[1]
     for name, (value, at) in values.items():
         kind, _, rest = name.partition(".")
@@ -85,7 +86,7 @@ def snapshot_of_values(values: Mapping[str, tuple[Any, float]]) -> dict[str, Any
     return snapshot(report)
 
 
-def changed_profile(known: Mapping[str, Any], report: Mapping[str, Any]) -> dict[str, Any]:
+def changed_profile(known: JsonObject, report: JsonObject) -> JsonObject:
     """What a report says about the host that is not what the record says."""
     said = {name: _shown(report[name]) for name in PROFILE if report.get(name)}
     return {name: value for name, value in said.items() if known.get(name) != value}
@@ -95,15 +96,15 @@ def _shown(value: Any) -> Any:
     return visible(value) if isinstance(value, str) else value
 
 
-def usable_tools(manifest: Mapping[str, Any] | None) -> frozenset[str] | None:
+def usable_tools(manifest: JsonObject | None) -> frozenset[str] | None:
     """The tools that were tried and work; None while nobody knows."""
     if manifest is None:
         return None
-    tools: Mapping[str, Any] = manifest.get("capabilities") or {}
+    tools: JsonObject = manifest.get("capabilities") or {}
     return frozenset(name for name, about in tools.items() if isinstance(about, Mapping) and about.get("usable"))
 
 
-def matches(row: Mapping[str, Any], q: str | None, status: str | None, tag: str | None) -> bool:
+def matches(row: JsonObject, q: str | None, status: str | None, tag: str | None) -> bool:
     """Whether a list's filters let an agent through."""
     words: Iterable[str] = (row["label"], row["hostname"], row["ip"], row["os"], row["id"], *row["tags"])
     return (

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from zope.interface import Interface
 
 from opsapp.approvals.config import ApprovalSettings
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Forbidden
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
@@ -67,7 +68,7 @@ def own_of(root: Root, approval: Approval, name: str) -> str | None:
     return kind_of(root, approval).own(root, approval, name)
 
 
-def decide(root: Root, request_id: str, voter: Voter, vote: str, comment: str | None, now: float) -> dict[str, Any]:
+def decide(root: Root, request_id: str, voter: Voter, vote: str, comment: str | None, now: float) -> JsonObject:
     """One vote. Lapsed when the time is up, or when the ground of the request is gone."""
     approval = root["api"]["approvals"][request_id]
     if approval.status != "pending":
@@ -84,10 +85,10 @@ def decide(root: Root, request_id: str, voter: Voter, vote: str, comment: str | 
     gone = kind_of(root, approval).gone(root, approval) if vote == "approve" else None
     if gone:
         raise Lapsed("withdrawn", gone)
-    if any(given["username"] == voter.name for given in approval.votes):
+    if any(given.username == voter.name for given in approval.ballots()):
         raise Conflict("You have voted already.", code="already_voted")
-    approval.votes += ({"username": voter.name, "vote": vote, "at": int(now), "comment": comment},)
-    status = logic.settled(approval.votes, approval.quorum)
+    approval.votes += (logic.Vote(voter.name, vote, int(now), comment)._asdict(),)
+    status = logic.settled(approval.ballots(), approval.quorum)
     if status:
         approval.close(root, status, by=voter.name, now=now, comment=comment)
         kind_of(root, approval).decided(root, approval)
@@ -102,7 +103,7 @@ def lapse(root: Root, request_id: str, status: str, why: str, now: float) -> Non
         kind_of(root, approval).decided(root, approval)
 
 
-def answer(approval: Approval) -> dict[str, Any]:
+def answer(approval: Approval) -> JsonObject:
     about = {name: value for name, value in approval.about.items() if name in ("run_id", "ledger_id")}
     return {"request_id": approval.__name__, "status": approval.status, **about}
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from opsapp.lib.jsontypes import JsonObject
 
 
-def plan_hash(plan: Mapping[str, Any]) -> str:
+def plan_hash(plan: JsonObject) -> str:
     """What was approved is exactly this plan."""
     return hashlib.sha256(json.dumps(plan, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
@@ -24,8 +26,17 @@ def may_decide(
     return own if approving and (strict or not is_admin) else None
 
 
-def settled(votes: Sequence[Mapping[str, Any]], quorum: int) -> str | None:
+class Vote(NamedTuple):
+    """`vote` is `approve` or `reject`."""
+
+    username: str
+    vote: str
+    at: int
+    comment: str | None = None
+
+
+def settled(votes: Sequence[Vote], quorum: int) -> str | None:
     """`approved` once enough people said yes, `rejected` at the first no, None while it is open."""
-    if any(vote["vote"] == "reject" for vote in votes):
+    if any(vote.vote == "reject" for vote in votes):
         return "rejected"
-    return "approved" if len({vote["username"] for vote in votes}) >= quorum else None
+    return "approved" if len({vote.username for vote in votes}) >= quorum else None

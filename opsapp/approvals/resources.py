@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
-from typing import Any
 
 from BTrees.OOBTree import OOTreeSet
 
 from opsapp.lib.ids import new_id
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.notify.engine import tell
 from opsapp.runtime.events import emit
@@ -16,7 +16,7 @@ from opsapp.runtime.sealedfields import SealedFields
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
 
-from .logic import plan_hash
+from .logic import Vote, plan_hash
 
 KEEP_S = 90 * 86400.0
 PAGE = 500
@@ -93,15 +93,43 @@ class Approval(SealedFields, Record):
     url = "/api/approvals/{request_id}"
     sealed_fields = ("plan",)
 
-    def __init__(self, fields: dict[str, Any]):
-        self.__dict__.update(fields)
-        self.votes: tuple[dict[str, Any], ...] = ()
+    def __init__(
+        self,
+        kind: str,
+        subject: str,
+        plan: JsonObject,
+        *,
+        reason: str,
+        risk: str | None,
+        requested_by: str,
+        now: float,
+        expires_at: float,
+        about: JsonObject,
+        approvers: tuple[str, ...],
+        quorum: int,
+    ):
+        self.kind = kind
+        self.subject = subject
+        self.plan = plan
+        self.plan_hash = plan_hash(plan)
+        self.reason = reason
+        self.risk = risk
+        self.requested_by = requested_by
+        self.requested_at = now
+        self.expires_at = expires_at
+        self.about = about
+        self.approvers = approvers
+        self.quorum = quorum
+        self.votes: tuple[JsonObject, ...] = ()  # each a Vote
         self.status = "pending"
         self.decided_by: str | None = None
         self.decided_at: float | None = None
         self.comment: str | None = None
 
-    def plain(self) -> dict[str, Any]:
+    def ballots(self) -> list[Vote]:
+        return [Vote(**vote) for vote in self.votes]
+
+    def plain(self) -> JsonObject:
         return {
             "request_id": self.__name__,
             "kind": self.kind,
@@ -137,33 +165,30 @@ def request(
     *,
     kind: str,
     subject: str,
-    plan: dict[str, Any],
+    plan: JsonObject,
     reason: str,
     risk: str | None,
     requested_by: str,
     now: float,
     expiry_s: float,
-    about: dict[str, Any],
+    about: JsonObject,
     approvers: tuple[str, ...] = (),
     quorum: int = 1,
 ) -> Approval:
     """Ask people, in the transaction that has to wait for them."""
     folder = root["api"]["approvals"]
     approval = Approval(
-        {
-            "kind": kind,
-            "subject": subject,
-            "plan": plan,
-            "plan_hash": plan_hash(plan),
-            "reason": reason,
-            "risk": risk,
-            "requested_by": requested_by,
-            "requested_at": now,
-            "expires_at": now + expiry_s,
-            "approvers": approvers,
-            "quorum": quorum,
-            "about": about,
-        }
+        kind,
+        subject,
+        plan,
+        reason=reason,
+        risk=risk,
+        requested_by=requested_by,
+        now=now,
+        expires_at=now + expiry_s,
+        about=about,
+        approvers=approvers,
+        quorum=quorum,
     )
     folder.add(approval)
     emit(root, "approval", approval.plain())

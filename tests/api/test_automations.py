@@ -46,7 +46,7 @@ def take(service):
 
 
 def finish(service, job, status="done", text=""):
-    service.transact(carrier.finish, job["run_id"], OWNER, job["attempt"], text, AttemptEnd(status, 0, None))
+    service.transact(carrier.finish, job.run_id, OWNER, job.attempt, text, AttemptEnd(status, 0, None))
 
 
 def run_of(client, run_id):
@@ -171,8 +171,8 @@ def test_a_run_by_hand_is_claimed_once_and_ends(service):
     automation = create(service.otto)
     started = service.otto.post_json(f"/api/automations/{automation}/run", {}).json
     assert started["status"] == "running"
-    assert [job["run_id"] for job in take(service)] == [started["run_id"]]
-    assert [job["run_id"] for job in take(service)] == [started["run_id"]]  # unknown to its owner: it never began
+    assert [job.run_id for job in take(service)] == [started["run_id"]]
+    assert [job.run_id for job in take(service)] == [started["run_id"]]  # unknown to its owner: it never began
     assert service.transact(take_up, "other:boot", frozenset(), 100)[0] == []
     job = take(service)[0]
     finish(service, job, text="hello\n")
@@ -189,7 +189,7 @@ def test_one_at_a_time_and_in_order(service):
     order = []
     for _ in range(4):
         (job,) = take(service)
-        order.append(job["run_id"])
+        order.append(job.run_id)
         finish(service, job)
     assert order == [run["run_id"] for run in runs]
     assert take(service) == []
@@ -311,8 +311,8 @@ def test_secrets_are_written_and_never_read(service):
     automation = with_secrets(service, {"script": "echo {{secret:deploy}}"})
     run_id = service.otto.post(f"/api/automations/{automation}/run").json["run_id"]
     (job,) = take(service)
-    assert job["work"]["script"] == 'echo "${OPSAPP_SECRET_deploy}"'
-    assert job["work"]["env"] == {"OPSAPP_SECRET_deploy": "open barley"}
+    assert job.work.script == 'echo "${OPSAPP_SECRET_deploy}"'
+    assert job.work.env == {"OPSAPP_SECRET_deploy": "open barley"}
     everything = "".join(
         client.get(path).text
         for client, path in [(service.ada, "/api/secrets"), (service.ada, f"/api/secrets/{made['id']}"),

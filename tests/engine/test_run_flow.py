@@ -37,7 +37,7 @@ class Desk:
         jobs = self.take()
         for job in jobs:
             outcome = AttemptEnd(status, 0 if status == "done" else 1, reason)
-            self.service.transact(carrier.finish, job["run_id"], OWNER, job["attempt"], "", outcome)
+            self.service.transact(carrier.finish, job.run_id, OWNER, job.attempt, "", outcome)
         return len(jobs)
 
     def record(self, run):
@@ -125,7 +125,7 @@ def test_a_late_end_from_a_node_that_was_given_up_changes_nothing(desk):
     run = desk.run(desk.make())
     (job,) = desk.take()
     desk.service.transact(recover, frozenset())
-    desk.service.transact(carrier.finish, job["run_id"], OWNER, 1, "late", AttemptEnd("done", 0, None))
+    desk.service.transact(carrier.finish, job.run_id, OWNER, 1, "late", AttemptEnd("done", 0, None))
     assert (desk.status(run), desk.record(run)["output"]) == ("lost", "")
 
 

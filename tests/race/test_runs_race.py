@@ -74,8 +74,8 @@ def test_nodes_that_take_up_at_once_never_take_the_same(service):
             idle = 0 if jobs else idle + 1
             for job in jobs:
                 with lock:
-                    taken.append(job["run_id"])
-                service.node.transact(finish, job["run_id"], owner, job["attempt"], "", AttemptEnd("done", 0, None))
+                    taken.append(job.run_id)
+                service.node.transact(finish, job.run_id, owner, job.attempt, "", AttemptEnd("done", 0, None))
 
     together(*[lambda owner=f"node{n}:boot": hands(owner) for n in range(3)])
     while True:
@@ -83,8 +83,8 @@ def test_nodes_that_take_up_at_once_never_take_the_same(service):
         if not jobs:
             break
         for job in jobs:
-            taken.append(job["run_id"])
-            service.node.transact(finish, job["run_id"], "last:boot", job["attempt"], "", AttemptEnd("done", 0, None))
+            taken.append(job.run_id)
+            service.node.transact(finish, job.run_id, "last:boot", job.attempt, "", AttemptEnd("done", 0, None))
     assert len(taken) == len(set(taken)) == 30
     rows = service.vera.get("/api/automations/runs?limit=1000").json
     assert {row["status"] for row in rows} == {"done"}

@@ -31,7 +31,7 @@ def test_an_admin_may_not_either_where_it_is_strict():
 
 
 def votes(*words):
-    return [{"username": f"u{n}", "vote": word} for n, word in enumerate(words)]
+    return [logic.Vote(f"u{n}", word, 0) for n, word in enumerate(words)]
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def votes(*words):
         (votes("approve"), 2, None),
         (votes("approve", "approve"), 2, "approved"),
         (votes("approve", "reject"), 2, "rejected"),
-        ([{"username": "u", "vote": "approve"}] * 2, 2, None),
+        ([logic.Vote("u", "approve", 0)] * 2, 2, None),
     ],
 )
 def test_when_it_is_settled(given, quorum, status):

@@ -10,6 +10,7 @@ from typing import Any
 
 from opsapp.agents.config import AgentSettings
 from opsapp.agents.resources import Agent, agents_of, find_agent, keep_index, with_open_commands
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.runtime.fencing import store_id
 from opsapp.runtime.node import node_of
@@ -36,7 +37,7 @@ def send_command(
     root: Root,
     agent_id: str,
     kind: str,
-    params: Mapping[str, Any],
+    params: JsonObject,
     *,
     requested_by: str,
     timeout: int | None = None,
@@ -56,7 +57,7 @@ def send_command(
     return command.__name__
 
 
-def checked(kind: str, params: Mapping[str, Any]) -> dict[str, Any]:
+def checked(kind: str, params: JsonObject) -> JsonObject:
     """Parameters as the agent will read them, or Invalid naming each wrong one."""
     try:
         return check_params(kind, dict(params))
@@ -68,14 +69,14 @@ def checked(kind: str, params: Mapping[str, Any]) -> dict[str, Any]:
         ) from None
 
 
-def command_of(root: Root, agent_id: str, command_id: str) -> dict[str, Any] | None:
+def command_of(root: Root, agent_id: str, command_id: str) -> JsonObject | None:
     """A command's record as it stands, or None."""
     agent = agents_of(root).get(agent_id)
     command = agent.commands.get(command_id) if agent is not None else None
     return None if command is None else command.plain()
 
 
-def answer_of(root: Root, agent_id: str, command_id: str) -> dict[str, Any] | None:
+def answer_of(root: Root, agent_id: str, command_id: str) -> JsonObject | None:
     """The final {status, exit_code, output, reason, data}; None while it is open. What is gone counts as lost."""
     agent = agents_of(root).get(agent_id)
     command = agent.commands.get(command_id) if agent is not None else None
@@ -110,7 +111,7 @@ def settle(root: Root, agent: Agent, *, ended: bool) -> None:
         wake_after_commit(root, RESULTS)
 
 
-def claim(root: Root, sessions: Mapping[str, str]) -> dict[str, tuple[list[dict[str, Any]], list[str]]]:
+def claim(root: Root, sessions: Mapping[str, str]) -> dict[str, tuple[list[JsonObject], list[str]]]:
     """What has to go out on these sessions ({agent: session id}) now. It is marked as offered by the commit, before
     it is sent: from then on only the agent knows."""
     now, found = node_of(root).clock.now(), {}
@@ -123,9 +124,9 @@ def claim(root: Root, sessions: Mapping[str, str]) -> dict[str, tuple[list[dict[
     return found
 
 
-def fitting(commands: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def fitting(commands: list[JsonObject]) -> list[JsonObject]:
     """As many as one answer carries; the others come with the next."""
-    chosen: list[dict[str, Any]] = []
+    chosen: list[JsonObject] = []
     room = MOST_BYTES_AT_ONCE
     for command in commands[:MOST_AT_ONCE]:
         room -= len(dumps(command))
@@ -147,7 +148,7 @@ def started(root: Root, agent_id: str, command_id: str, at: float) -> None:
         agent.commands.start(command_id, at, node_of(root).clock.now())
 
 
-def take_result(root: Root, agent_id: str, result: Mapping[str, Any], session: str) -> None:
+def take_result(root: Root, agent_id: str, result: JsonObject, session: str) -> None:
     """A result, once: what comes again, or for a command that is over or unknown, changes nothing; nor does what a
     session says that is no longer the agent's, or of another machine than the one that has the command."""
     agent = agents_of(root).get(agent_id)

@@ -13,6 +13,7 @@ from typing import Any
 
 from opsapp.agents.config import AgentSettings, ProtectedSettings
 from opsapp.agents.logic import by_our_clock, changed_profile, kept_values, skew_of
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.node import Node
 from opsapp.wire import readings
 
@@ -33,7 +34,7 @@ MOST_LATE_S = 60.0  # a live message does not take longer: agents keep older one
 OLD_NAME_S = 3600.0
 WATCHED_FOR_S = 60.0  # what another node said of its readers counts so long
 
-Watcher = Callable[[dict[str, Any], float], None]
+Watcher = Callable[[JsonObject, float], None]
 
 
 @dataclass(slots=True)
@@ -41,8 +42,8 @@ class Heard:
     """One agent, as this node last heard it."""
 
     at: float
-    report: dict[str, Any] | None = None
-    profile: dict[str, Any] = field(default_factory=dict)
+    report: JsonObject | None = None
+    profile: JsonObject = field(default_factory=dict)
     ip: str = ""
     stored_at: float = 0.0
     ahead: deque[float] = field(default_factory=lambda: deque(maxlen=FEW_CLOCKS))  # its clock less ours, seen lately
@@ -61,11 +62,11 @@ class Words:
             self._known.clear()
         return self._known.setdefault(text, text)
 
-    def shared(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def shared(self, values: JsonObject) -> JsonObject:
         word = self.word
         return {word(name): word(value) for name, value in values.items()}
 
-    def slim(self, report: Mapping[str, Any]) -> dict[str, Any]:
+    def slim(self, report: JsonObject) -> JsonObject:
         """What is remembered of a report: what it says, without what was stored elsewhere."""
         said = {name: value for name, value in report.items() if name not in STORED and value not in (None, {}, [])}
         for name in MAPPINGS:
@@ -82,7 +83,7 @@ class Memory:
         self.heard: dict[str, Heard] = {}
         self.series: dict[str, dict[str, int]] = {}
         self.connected: set[str] = set()
-        self.on_heard: Callable[[str, dict[str, Any]], None] = lambda agent_id, report: None
+        self.on_heard: Callable[[str, JsonObject], None] = lambda agent_id, report: None
         self.on_watching: Callable[[], None] = lambda: None
         self._watchers: dict[str, list[Watcher]] = {}
         self.taken = {"live": 0, "spooled": 0}
@@ -127,13 +128,13 @@ class Memory:
         self.series.pop(agent_id, None)
         self.node.series.live.drop(subject(agent_id))
 
-    def know(self, agent_id: str, profile: Mapping[str, Any], ip: str, at: float) -> None:
+    def know(self, agent_id: str, profile: JsonObject, ip: str, at: float) -> None:
         """What the record says by now, so that the next equal report needs no transaction."""
         heard = self.heard.setdefault(agent_id, Heard(at))
         heard.profile, heard.ip, heard.stored_at = dict(profile), ip, at
         heard.at = max(heard.at, at)
 
-    def tells_news(self, agent_id: str, report: Mapping[str, Any], ip: str) -> bool:
+    def tells_news(self, agent_id: str, report: JsonObject, ip: str) -> bool:
         """Whether the store has to hear of this report."""
         heard, now = self.heard.get(agent_id), self.node.clock.now()
         if heard is None or heard.ip != (report.get("ip") or ip) or changed_profile(heard.profile, report):
@@ -144,7 +145,7 @@ class Memory:
             return True
         return not kept_values(report).keys() <= self.series.get(agent_id, {}).keys()
 
-    def observe(self, agent_id: str, report: dict[str, Any], at: float) -> None:
+    def observe(self, agent_id: str, report: JsonObject, at: float) -> None:
         """A report: live values, history, whoever watches. A spooled one is history alone."""
         spooled = report.get("reason") == "spooled"
         self.taken["spooled" if spooled else "live"] += 1
@@ -158,7 +159,7 @@ class Memory:
         self.hear(agent_id, report, at)
         self.on_heard(agent_id, report)
 
-    def hear(self, agent_id: str, report: dict[str, Any], at: float) -> None:
+    def hear(self, agent_id: str, report: JsonObject, at: float) -> None:
         """A live report, to this node or to another: what conditions see, and whoever watches. No history."""
         heard = self.heard.setdefault(agent_id, Heard(at))
         report = self._words.slim(report)
@@ -187,7 +188,7 @@ class Memory:
         heard = self.heard.get(agent_id)
         return None if heard is None else skew_of(heard.ahead)
 
-    def skew_with(self, agent_id: str, report: Mapping[str, Any], at: float) -> float | None:
+    def skew_with(self, agent_id: str, report: JsonObject, at: float) -> float | None:
         """The same, with a report that has just come."""
         heard, said = self.heard.get(agent_id), report.get("time")
         fresh = [] if said is None or report.get("reason") == "spooled" else [said - at]
@@ -202,7 +203,7 @@ class Memory:
         elif known > 2 * now_said + FEW_NAMES:
             live.forget(word, at - max(OLD_NAME_S, 20 * self.interval))
 
-    def _keep(self, agent_id: str, report: Mapping[str, Any], at: float) -> None:
+    def _keep(self, agent_id: str, report: JsonObject, at: float) -> None:
         numbers = self.series.get(agent_id, {})
         for name, value in kept_values(report).items():
             if name in numbers:

@@ -9,11 +9,12 @@ Must not: decide which rules a host gets.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from opsapp.agents.resources import Agent, Policies, agents_of, find_agent
 from opsapp.lib.ids import digest
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
@@ -44,7 +45,7 @@ def give_policies(
     root: Root,
     agent_id: str,
     *,
-    policies: Sequence[Mapping[str, Any]],
+    policies: Sequence[JsonObject],
     offline_after_s: float,
     budget: int,
     expires_at: float,
@@ -55,7 +56,7 @@ def give_policies(
     `policies` as `wire.policies.POLICY` has them; Invalid when the agent would refuse them.
     """
     agent = find_agent(root, agent_id)
-    bundle: dict[str, Any] = {
+    bundle: JsonObject = {
         "agent_id": agent_id,
         "version": version_of(agent) + 1,
         "issued_at": node_of(root).clock.now(),
@@ -74,7 +75,7 @@ def give_policies(
     return bundle["version"]
 
 
-def policies_of(root: Root, agent_id: str) -> dict[str, Any] | None:
+def policies_of(root: Root, agent_id: str) -> JsonObject | None:
     """The bundle that the agent was given last; None before the first."""
     agent = find_agent(root, agent_id)
     return None if agent.policies is None else dict(agent.policies.bundle)
@@ -102,7 +103,7 @@ def version_of(agent: Agent) -> int:
     return 0 if agent.policies is None else agent.policies.bundle["version"]
 
 
-def newer_than(agent: Agent, held: int | None, secret: str) -> dict[str, Any] | None:
+def newer_than(agent: Agent, held: int | None, secret: str) -> JsonObject | None:
     """{bundle, signature}, signed with `secret`, when the agent holds an older version than this node knows."""
     if agent.policies is None or version_of(agent) <= (held or 0):
         return None
@@ -110,7 +111,7 @@ def newer_than(agent: Agent, held: int | None, secret: str) -> dict[str, Any] | 
     return {"bundle": bundle, "signature": sign(bundle, secret)}
 
 
-def waiting_policies(root: Root, agent_id: str, held: int, secret: str) -> dict[str, Any] | None:
+def waiting_policies(root: Root, agent_id: str, held: int, secret: str) -> JsonObject | None:
     """The same for a session that is open."""
     agent = agents_of(root).get(agent_id)
     return None if agent is None else newer_than(agent, held, secret)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from opsapp.agents import logic
 from opsapp.agents.resources import Agent, AgentState, agents_of, conflicting, whole
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.node import Node, node_of
 from opsapp.tree.damage import NAMELESS
 from opsapp.tree.root import Root
@@ -13,7 +14,7 @@ from opsapp.tree.root import Root
 from .directory import Facts, directory_of, facts_of, lives_elsewhere
 from .memory import memory_of, subject
 
-UNREAD: dict[str, Any] = {
+UNREAD: JsonObject = {
     "label": NAMELESS,
     "hostname": "",
     "ip": "",
@@ -105,7 +106,7 @@ def status_of(node: Node, agent: Agent) -> str:
     return status(node, facts_of(agent))
 
 
-def rows(root: Root) -> list[dict[str, Any]]:
+def rows(root: Root) -> list[JsonObject]:
     """The list, from memory; by label."""
     node = node_of(root)
     directory = directory_of(node)
@@ -117,7 +118,7 @@ def rows(root: Root) -> list[dict[str, Any]]:
     return unread + [each | {"unreadable": lost[each["id"]]} if each["id"] in lost else each for each in rows]
 
 
-def row(node: Node, facts: Facts, shares_name: bool) -> dict[str, Any]:
+def row(node: Node, facts: Facts, shares_name: bool) -> JsonObject:
     """A list's entry."""
     seen = None if facts.status == "pending" else memory_of(node).last_seen(facts.id, facts.last_seen)
     return {
@@ -135,7 +136,7 @@ def row(node: Node, facts: Facts, shares_name: bool) -> dict[str, Any]:
     }
 
 
-def detail(root: Root, agent: Agent) -> dict[str, Any]:
+def detail(root: Root, agent: Agent) -> JsonObject:
     """Everything of one agent."""
     node = node_of(root)
     metrics, at = metrics_of(node, agent.id)
@@ -152,7 +153,7 @@ def detail(root: Root, agent: Agent) -> dict[str, Any]:
     }
 
 
-def metrics_of(node: Node, agent_id: str) -> tuple[dict[str, Any], float | None]:
+def metrics_of(node: Node, agent_id: str) -> tuple[JsonObject, float | None]:
     """The current snapshot and when it was measured."""
     heard = memory_of(node).heard.get(agent_id)
     if heard is not None and heard.report is not None:
@@ -161,12 +162,12 @@ def metrics_of(node: Node, agent_id: str) -> tuple[dict[str, Any], float | None]
     return logic.snapshot_of_values(values), max((at for _, at in values.values()), default=None)
 
 
-def history(root: Root, agent: Agent, *, range_h: int, resolution: int) -> list[dict[str, Any]]:
+def history(root: Root, agent: Agent, *, range_h: int, resolution: int) -> list[JsonObject]:
     """Means per bucket of everything that is kept; a bucket without a report is left out."""
     node = node_of(root)
     now, width = int(node.clock.now() * 1000), resolution * 1000
     reading = node.series.reading(root)
-    points: dict[int, dict[str, Any]] = {}
+    points: dict[int, JsonObject] = {}
     for name, number in sorted(agent.series.items()):
         for bucket in reading.buckets(number, now - range_h * 3_600_000, now + 1, width):
             if bucket.mean is None:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import logging
 from collections import deque
-from typing import Any
 
 import gevent
 
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Unavailable
 from opsapp.runtime import peers
 from opsapp.runtime.node import Node
@@ -36,7 +36,7 @@ class RelayPeer:
 
     def __init__(self, node: Node, name: str):
         self.name = name
-        self.reports: dict[str, dict[str, Any]] = {}
+        self.reports: dict[str, JsonObject] = {}
         self.outputs: deque[tuple[str, int, str]] = deque(maxlen=MOST_OUTPUTS)
         self.news = False
         self.failed = 0
@@ -65,7 +65,7 @@ class RelayPeer:
         finally:
             self._telling = False
 
-    def _next(self) -> dict[str, Any]:
+    def _next(self) -> JsonObject:
         """As much as one request carries."""
         room, reports, outputs = MOST_BYTES, [], []
         while self.reports and room > 0:
@@ -89,7 +89,7 @@ class Relay:
         self._looked_at = float("-inf")
         self._names: list[str] = []
 
-    def report(self, agent_id: str, report: dict[str, Any]) -> None:
+    def report(self, agent_id: str, report: JsonObject) -> None:
         """Heard here."""
         for peer in self._others():
             peer.reports.pop(agent_id, None)
@@ -118,7 +118,7 @@ class Relay:
         """How often in a row each other node could not be told."""
         return [(name, peer.failed) for name, peer in sorted(self._peers.items())]
 
-    def take(self, said: dict[str, Any]) -> None:
+    def take(self, said: JsonObject) -> None:
         """What another node heard."""
         memory = memory_of(self.node)
         memory.watched_there(said["node"], said["watching"])

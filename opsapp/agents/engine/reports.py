@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from opsapp.agents.logic import by_our_clock, changed_profile, kept_values, with_silence
 from opsapp.agents.resources import POLL, Agent, Manifest, agents_of, keep_index, keep_outcome, rename_host
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.notify import engine as notify
 from opsapp.runtime.events import emit
@@ -31,7 +29,7 @@ class Clone(Conflict):
     code = "clone"
 
 
-def take_report(root: Root, agent: Agent, report: Mapping[str, Any], *, ip: str, session: str | None = "") -> None:
+def take_report(root: Root, agent: Agent, report: JsonObject, *, ip: str, session: str | None = "") -> None:
     """Everything but results and commands. Writes what differs and nothing else."""
     node = node_of(root)
     now = node.clock.now()
@@ -45,7 +43,7 @@ def take_report(root: Root, agent: Agent, report: Mapping[str, Any], *, ip: str,
     after_commit(root, node.post, memory_of(node).know, agent.id, dict(agent.profile), agent.ip, now)
 
 
-def take_outcome(root: Root, agent_id: str, outcome: Mapping[str, Any], skew: float | None) -> None:
+def take_outcome(root: Root, agent_id: str, outcome: JsonObject, skew: float | None) -> None:
     """A heal that the agent did alone waits for healing, with its time by our clock."""
     at = by_our_clock(outcome["created_at"], skew, node_of(root).clock.now())
     keep_outcome(root, agent_id, {**outcome, "created_at": at})
@@ -67,7 +65,7 @@ def silences_of(root: Root, agent_id: str) -> tuple[tuple[float, float], ...]:
     return () if agent is None else agent.state.silences
 
 
-def note_host(root: Root, agent: Agent, said: Mapping[str, Any], ip: str) -> None:
+def note_host(root: Root, agent: Agent, said: JsonObject, ip: str) -> None:
     """Who the host says it is."""
     changed = changed_profile(agent.profile, said)
     if "hostname" in changed:
@@ -81,7 +79,7 @@ def note_host(root: Root, agent: Agent, said: Mapping[str, Any], ip: str) -> Non
         touched(root, agent.id)
 
 
-def note_series(root: Root, agent: Agent, report: Mapping[str, Any]) -> None:
+def note_series(root: Root, agent: Agent, report: JsonObject) -> None:
     """Numbers for what is reported for the first time; every node learns them."""
     new = sorted(kept_values(report).keys() - agent.series.keys())
     if not new:
@@ -94,7 +92,7 @@ def note_series(root: Root, agent: Agent, report: Mapping[str, Any]) -> None:
     after_commit(root, node.post, memory_of(node).bind, agent.id, dict(agent.series))
 
 
-def note_manifest(root: Root, agent: Agent, manifest: Mapping[str, Any] | None) -> None:
+def note_manifest(root: Root, agent: Agent, manifest: JsonObject | None) -> None:
     """What the host can do, as it was last probed."""
     if manifest is not None and (agent.manifest is None or agent.manifest.values != manifest):
         agent.manifest = Manifest(dict(manifest), node_of(root).clock.now())
@@ -177,9 +175,7 @@ def owner(node: Node) -> str:
     return f"{node.name}:{node.boot}"
 
 
-def take_poll(
-    root: Root, agent: Agent, report: Mapping[str, Any], *, key: policies.ShownKey, ip: str
-) -> dict[str, Any]:
+def take_poll(root: Root, agent: Agent, report: JsonObject, *, key: policies.ShownKey, ip: str) -> JsonObject:
     """A report by polling: all that is in it, and the answer with what waits for the agent. While a session is open,
     on whichever node, that one has the commands, and another machine is a clone."""
     node, queue = node_of(root), agent.commands
@@ -218,7 +214,7 @@ def refuse_clone(agent: Agent, machine: str, connected: bool) -> None:
         raise Clone("Another machine is connected with this key.")
 
 
-def answer(node: Node, agent: Agent, sent: list[dict[str, Any]], cancels: list[str]) -> dict[str, Any]:
+def answer(node: Node, agent: Agent, sent: list[JsonObject], cancels: list[str]) -> JsonObject:
     """What every poll is answered."""
     return {
         "status": "ok",
@@ -229,7 +225,7 @@ def answer(node: Node, agent: Agent, sent: list[dict[str, Any]], cancels: list[s
     }
 
 
-def further(node: Node, agent: Agent, report: Mapping[str, Any], key: policies.ShownKey) -> dict[str, Any]:
+def further(node: Node, agent: Agent, report: JsonObject, key: policies.ShownKey) -> JsonObject:
     """What the answer has beside that for an agent that says which policies it holds."""
     newer = policies.newer_than(agent, report["policy_version"], key.secret_for(report["features"]))
     said = {"time": node.clock.now(), "protected_processes": memory_of(node).protected, "policies": newer}

@@ -16,6 +16,7 @@ from gevent.event import AsyncResult
 from transaction.interfaces import TransientError
 
 from opsapp.lib.ids import new_id
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Problem, Unauthenticated
 from opsapp.runtime.node import Node
 from opsapp.runtime.queue import until_stored
@@ -67,7 +68,7 @@ class Neighbours(Protocol):
 
     def leave(self, session: AgentSession) -> bool: ...
 
-    def settings(self) -> dict[str, Any]: ...
+    def settings(self) -> JsonObject: ...
 
 
 class AgentSession:
@@ -82,8 +83,8 @@ class AgentSession:
         self.policy_version = 0  # that it holds, or is being sent
         self.ended = False
         self.streams = AgentStreams(self._send_or_drop)
-        self.measures: dict[str, Any] = {}
-        self.probes: dict[str, Any] = {}
+        self.measures: JsonObject = {}
+        self.probes: JsonObject = {}
         self.features: frozenset[str] = frozenset()  # what the agent understands beyond the first protocol
         self._sessions = sessions
         self._node: Node = sessions.node
@@ -122,7 +123,7 @@ class AgentSession:
         except LineClosed:
             self.streams.end()
 
-    def offer(self, sent: list[dict[str, Any]], cancels: list[str]) -> None:
+    def offer(self, sent: list[JsonObject], cancels: list[str]) -> None:
         """Commands and cancellations that are committed as offered to this session."""
         for command in sent:
             self.post(messages.encode("command", id=command["command_id"], command=command))
@@ -143,7 +144,7 @@ class AgentSession:
         """The configuration has changed."""
         self.post(messages.encode("settings", **self._sessions.settings()))
 
-    def probe(self, target: dict[str, Any]) -> AsyncResult:
+    def probe(self, target: JsonObject) -> AsyncResult:
         """What the agent sees of a target, asked now; None when it cannot say. Nothing of it is stored."""
         name, answer = f"probe-{new_id()}", AsyncResult()
         if "probe" not in self.features or self.ended:  # an older agent would take the message for a mistake
@@ -164,7 +165,7 @@ class AgentSession:
         except LineClosed:
             log.debug("policies wait for the next session agent=%s", self.agent_id)
 
-    def _hand_over(self, given: dict[str, Any] | None) -> None:
+    def _hand_over(self, given: JsonObject | None) -> None:
         if given is not None and given["bundle"]["version"] > self.policy_version:
             self.policy_version = given["bundle"]["version"]
             self.post(messages.encode("policies", id=f"policies-{self.policy_version}", **given))
@@ -215,7 +216,7 @@ class AgentSession:
             return self._turn_away(frames.CLOSE_CLONE, "clone")
         return self._welcome(hello)
 
-    def _welcome(self, hello: dict[str, Any]) -> bool:
+    def _welcome(self, hello: JsonObject) -> bool:
         try:
             self.number, offered, given = self._durably(
                 session_store.open_session, self.agent_id, self.key, self.id, hello, self._ip
@@ -314,7 +315,7 @@ class AgentSession:
                     raise
 
     # ---- messages
-    def _on(self, message: dict[str, Any]) -> None:
+    def _on(self, message: JsonObject) -> None:
         kind = message["type"]
         if kind in ("opened", "lines", "credit", "finish", "closed"):
             self.streams.on_message(message)
@@ -324,16 +325,16 @@ class AgentSession:
             raise WireError(f"{kind} has no place here")
         handler(message)
 
-    def _ack(self, message: dict[str, Any]) -> None:
+    def _ack(self, message: JsonObject) -> None:
         self._line.send(messages.encode("ack", id=message["id"], of=message["type"]))
 
-    def _on_ping(self, message: dict[str, Any]) -> None:
+    def _on_ping(self, message: JsonObject) -> None:
         self._line.send(messages.encode("pong", id=message["id"]))
 
-    def _on_pong(self, message: dict[str, Any]) -> None:
+    def _on_pong(self, message: JsonObject) -> None:
         """It has been heard; the socket keeps the time."""
 
-    def _on_report(self, message: dict[str, Any]) -> None:
+    def _on_report(self, message: JsonObject) -> None:
         report = message["report"]
         if self._memory.tells_news(self.agent_id, report, self._ip):
             self._durably(session_store.store_report, self.agent_id, report, self._ip, self.id)
@@ -341,7 +342,7 @@ class AgentSession:
             self._memory.observe(self.agent_id, report, self._node.clock.now())
             self._ack(message)
 
-    def _on_result(self, message: dict[str, Any]) -> None:
+    def _on_result(self, message: JsonObject) -> None:
         result = message["result"]
         if message["id"] != result["command_id"]:
             raise WireError("a result's two ids differ")
@@ -353,29 +354,29 @@ class AgentSession:
         outputs_of(self._node).forget(message["id"])
         self._ack(message)
 
-    def _on_probed(self, message: dict[str, Any]) -> None:
+    def _on_probed(self, message: JsonObject) -> None:
         waiter = self.probes.pop(message["id"], None)
         if waiter is not None:  # else it came too late
             waiter.set(message["outcome"])
 
-    def _on_outcome(self, message: dict[str, Any]) -> None:
+    def _on_outcome(self, message: JsonObject) -> None:
         self._durably(session_store.store_outcome, self.agent_id, message["outcome"], self._memory.skew(self.agent_id))
         self._ack(message)
 
-    def _on_started(self, message: dict[str, Any]) -> None:
+    def _on_started(self, message: JsonObject) -> None:
         if message["command_id"] not in self.measures:
             self._soon(commands.started, self.agent_id, message["command_id"], message["started_at"])
 
-    def _on_output(self, message: dict[str, Any]) -> None:
+    def _on_output(self, message: JsonObject) -> None:
         said = (message["command_id"], message["seq"], message["data"])
         outputs_of(self._node).hand_on(*said)
         relay_of(self._node).output(*said)
 
-    def _on_ack(self, message: dict[str, Any]) -> None:
+    def _on_ack(self, message: JsonObject) -> None:
         if message["of"] == "command" and message["id"] not in self.measures:
             self._soon(commands.acknowledged, self.agent_id, message["id"])
 
-    def _on_refuse(self, message: dict[str, Any]) -> None:
+    def _on_refuse(self, message: JsonObject) -> None:
         log.warning("agent %s refuses %s: %s %s", self.agent_id, message["of"], message["code"], message["message"])
         if message["of"] == "command" and message["id"]:
             waiter = self.measures.pop(message["id"], None)

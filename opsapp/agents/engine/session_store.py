@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from opsapp.agents.resources import agents_of, find_agent
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Unauthenticated
 from opsapp.runtime.events import emit
 from opsapp.runtime.fencing import store_id
@@ -16,13 +14,11 @@ from . import commands, policies, reports
 from .directory import lives_elsewhere, touched
 from .reports import Clone
 
-Offered = tuple[list[dict[str, Any]], list[str]]
-Opened = tuple[int, Offered, dict[str, Any] | None]
+Offered = tuple[list[JsonObject], list[str]]
+Opened = tuple[int, Offered, JsonObject | None]
 
 
-def open_session(
-    root: Root, agent_id: str, key: policies.ShownKey, session: str, hello: Mapping[str, Any], ip: str
-) -> Opened:
+def open_session(root: Root, agent_id: str, key: policies.ShownKey, session: str, hello: JsonObject, ip: str) -> Opened:
     """The agent is here, on this node, on this machine: its number among the agent's sessions, the commands that wait
     for it, and its policies where it holds older ones.
 
@@ -79,7 +75,7 @@ def flag_clone(root: Root, agent_id: str) -> None:
         )
 
 
-def store_report(root: Root, agent_id: str, report: Mapping[str, Any], ip: str, session: str) -> None:
+def store_report(root: Root, agent_id: str, report: JsonObject, ip: str, session: str) -> None:
     """A session's report, when it says something that the store does not know."""
     agent = find_agent(root, agent_id)
     if agent.state.session == session:
@@ -88,6 +84,6 @@ def store_report(root: Root, agent_id: str, report: Mapping[str, Any], ip: str, 
             commands.take_result(root, agent_id, result, session)
 
 
-def store_outcome(root: Root, agent_id: str, outcome: dict[str, Any], skew: float | None) -> None:
+def store_outcome(root: Root, agent_id: str, outcome: JsonObject, skew: float | None) -> None:
     """A heal that the agent did alone waits for healing."""
     reports.take_outcome(root, agent_id, outcome, skew)

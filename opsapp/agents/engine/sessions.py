@@ -9,6 +9,7 @@ import gevent
 from gevent.event import AsyncResult
 
 from opsapp.agents.resources import with_open_commands
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Unavailable
 from opsapp.runtime import peers
 from opsapp.runtime.events import Event
@@ -41,7 +42,7 @@ class Sessions:
         self.live: dict[str, AgentSession] = {}
         self._pushing = False
         self._seen_transaction: Any = None
-        self._settings: dict[str, Any] | None = None
+        self._settings: JsonObject | None = None
         self.sent = self.refused = 0
         self.patience = Patience(node.clock)
 
@@ -94,7 +95,7 @@ class Sessions:
                 self.sent += len(sent)
         return bool(found)
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> JsonObject:
         """What the configuration says to agents."""
         memory = memory_of(self.node)
         return {"interval": memory.interval, "protected_processes": memory.protected}
@@ -121,7 +122,7 @@ class Sessions:
         elif session.number and event.data.get("policy_version", 0) > session.policy_version:
             session.renew_policies()
 
-    def open_stream(self, agent_id: str, kind: str, params: dict[str, Any]) -> AgentStream:
+    def open_stream(self, agent_id: str, kind: str, params: JsonObject) -> AgentStream:
         """A stream to an agent that is connected here."""
         session = self.live.get(agent_id)
         if session is None or session.ended or not session.number:
@@ -139,7 +140,7 @@ def prepare(node: Node) -> None:
     node.events.listen(sessions.on_event)
 
 
-def request_report(node: Node, agent_id: str, timeout: float = 10.0, token: int = 0) -> dict[str, Any] | None:
+def request_report(node: Node, agent_id: str, timeout: float = 10.0, token: int = 0) -> JsonObject | None:
     """A report measured after this call, or None in time. On the hub: the calling greenlet waits.
 
     A connected agent is asked, by the node that holds its session; of one that polls the next report is awaited.
@@ -158,17 +159,17 @@ def request_report(node: Node, agent_id: str, timeout: float = 10.0, token: int 
         stop()
 
 
-def measured_here(node: Node, agent_id: str, timeout: float, token: int) -> dict[str, Any] | None:
+def measured_here(node: Node, agent_id: str, timeout: float, token: int) -> JsonObject | None:
     """The same for another node that asks: None when there is no session here."""
     session = sessions_of(node).live.get(agent_id)
     return _measured_by(node, session, timeout, token) if session is not None and session.number else None
 
 
-def _measured_by(node: Node, session: AgentSession, timeout: float, token: int) -> dict[str, Any] | None:
+def _measured_by(node: Node, session: AgentSession, timeout: float, token: int) -> JsonObject | None:
     return _within(session.measure(token, node.transact(store_id)), timeout)
 
 
-def request_probe(node: Node, agent_id: str, target: dict[str, Any]) -> dict[str, Any] | None:
+def request_probe(node: Node, agent_id: str, target: JsonObject) -> JsonObject | None:
     """What an agent sees of a target (`messages.PROBE_TARGET`), or None: it is gone, or says nothing in time. On the
     hub: the calling greenlet waits. The agent is asked by the node that holds its session."""
     session = sessions_of(node).live.get(agent_id)
@@ -184,7 +185,7 @@ def request_probe(node: Node, agent_id: str, target: dict[str, Any]) -> dict[str
         return None
 
 
-def probed_here(node: Node, agent_id: str, target: dict[str, Any]) -> dict[str, Any] | None:
+def probed_here(node: Node, agent_id: str, target: JsonObject) -> JsonObject | None:
     """The same for another node that asks: None when there is no session here."""
     session = sessions_of(node).live.get(agent_id)
     if session is None or session.ended or not session.number:
@@ -192,7 +193,7 @@ def probed_here(node: Node, agent_id: str, target: dict[str, Any]) -> dict[str, 
     return _within(session.probe(target), target["timeout"] + PROBE_GRACE_S)
 
 
-def _asked_there(node: Node, name: str, asked: dict[str, Any]) -> dict[str, Any] | None:
+def _asked_there(node: Node, name: str, asked: JsonObject) -> JsonObject | None:
     try:
         return peers.ask(node, name, MEASURE, asked)["report"]
     except Unavailable as problem:
@@ -200,7 +201,7 @@ def _asked_there(node: Node, name: str, asked: dict[str, Any]) -> dict[str, Any]
         return None
 
 
-def _within(arrived: AsyncResult, timeout: float) -> dict[str, Any] | None:
+def _within(arrived: AsyncResult, timeout: float) -> JsonObject | None:
     try:
         return arrived.get(timeout=timeout)
     except gevent.Timeout:

@@ -12,6 +12,7 @@ from typing import Any
 from gevent.event import Event
 
 from opsapp.lib import problems
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire import messages
 from opsapp.wire.fields import WireError
 from opsapp.wire.frames import CHUNK, MAX_STREAMS, WINDOW, FileChunk, pack_chunk
@@ -23,10 +24,10 @@ WRITE_S = 60.0
 Send = Callable[[str | bytes], None]
 
 
-class StreamEnded(Exception):
+class EndOfStream(Exception):
     """The stream is over; `message` is the agent's `closed`."""
 
-    def __init__(self, message: dict[str, Any]):
+    def __init__(self, message: JsonObject):
         super().__init__(message["code"])
         self.message = message
 
@@ -41,16 +42,16 @@ class AgentStream:
         self._on_end = on_end
         self._items: deque[Any] = deque()
         self._event = Event()
-        self._closed: dict[str, Any] | None = None
+        self._closed: JsonObject | None = None
         self._credit = WINDOW
         self._granted = WINDOW
         self._received = 0
         self._owed = 0
         self._next_offset: int | None = None
-        self.on_closed: Callable[[dict[str, Any]], Any] = lambda message: None
+        self.on_closed: Callable[[JsonObject], Any] = lambda message: None
 
     # ---- from the session
-    def on_message(self, message: dict[str, Any]) -> None:
+    def on_message(self, message: JsonObject) -> None:
         if message["type"] == "credit":
             self._credit = min(self._credit + message["bytes"], 2**31)
         elif message["type"] == "closed":
@@ -77,7 +78,7 @@ class AgentStream:
         if self._received > self._granted + WINDOW:
             raise WireError("more was sent than the window allows", "too_fast")
 
-    def end(self, message: dict[str, Any]) -> None:
+    def end(self, message: JsonObject) -> None:
         if self._closed is None:
             self._closed = message
             self._event.set()
@@ -89,17 +90,17 @@ class AgentStream:
         """The next item (bytes or a message); None when nothing comes in time; Ended once all has been taken."""
         while not self._items:
             if self._closed is not None:
-                raise StreamEnded(self._closed)
+                raise EndOfStream(self._closed)
             self._event.clear()
             if not self._event.wait(timeout):
                 return None
         return self._items.popleft()
 
-    def opened(self) -> dict[str, Any]:
+    def opened(self) -> JsonObject:
         """The agent's `opened`, or the problem that it has."""
         try:
             item = self.take(OPEN_S)
-        except StreamEnded as ended:
+        except EndOfStream as ended:
             raise problem_of(ended.message) from None
         if item is None:
             self.close()
@@ -121,16 +122,16 @@ class AgentStream:
         """One chunk to the agent; waits for its window. Ended when it has given up."""
         while self._credit < len(data):
             if self._closed is not None:
-                raise StreamEnded(self._closed)
+                raise EndOfStream(self._closed)
             self._event.clear()
             if not self._event.wait(WRITE_S):
                 raise problems.Unavailable("The agent takes no more.", code="agent_silent", retry_after=5)
         if self._closed is not None:
-            raise StreamEnded(self._closed)
+            raise EndOfStream(self._closed)
         self._credit -= len(data)
         self._send(pack_chunk(FileChunk(self.number, offset, data)))
 
-    def finish(self, size: int, sha256: str) -> dict[str, Any]:
+    def finish(self, size: int, sha256: str) -> JsonObject:
         """All is sent: what the agent made of it."""
         if self._closed is None:
             self._send(messages.encode("finish", stream=self.number, size=size, sha256=sha256))
@@ -138,7 +139,7 @@ class AgentStream:
             try:
                 if self.take(WRITE_S) is None:
                     raise problems.Unavailable("The agent does not answer.", code="agent_silent", retry_after=5)
-            except StreamEnded as ended:
+            except EndOfStream as ended:
                 return ended.message
 
     def close(self, why: str = "left") -> None:
@@ -156,7 +157,7 @@ class AgentStreams:
         self._number = 0
         self._open: dict[int, AgentStream] = {}
 
-    def open(self, kind: str, params: dict[str, Any]) -> AgentStream:
+    def open(self, kind: str, params: JsonObject) -> AgentStream:
         if len(self._open) >= MAX_STREAMS:
             raise problems.TooMany("Too many streams of this agent are open.", code="too_many_streams", retry_after=5)
         self._number += 1
@@ -172,7 +173,7 @@ class AgentStreams:
     def _forget(self, number: int) -> None:
         self._open.pop(number, None)
 
-    def on_message(self, message: dict[str, Any]) -> None:
+    def on_message(self, message: JsonObject) -> None:
         stream = self._open.get(message["stream"])
         if stream is not None:
             stream.on_message(message)
@@ -193,7 +194,7 @@ class AgentStreams:
             stream.end({"code": "gone", "message": "the agent's session ended"})
 
 
-def problem_of(closed: dict[str, Any]) -> problems.Problem:
+def problem_of(closed: JsonObject) -> problems.Problem:
     """Why the agent closed a stream, as the caller is told."""
     code, said = closed["code"], closed.get("message") or ""
     if code == "not_found":

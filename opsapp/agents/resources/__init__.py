@@ -7,6 +7,7 @@ from typing import Any
 from BTrees.OOBTree import OOBTree
 
 from opsapp.lib.ids import digest, new_id, new_token
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, NotFound
 from opsapp.runtime.projection import readable
 from opsapp.runtime.sealing import Reseal
@@ -173,7 +174,7 @@ def with_open_commands(root: Root) -> list[str]:
     return list(root.system[OPEN])
 
 
-def keep_outcome(root: Root, agent_id: str, outcome: dict[str, Any]) -> None:
+def keep_outcome(root: Root, agent_id: str, outcome: JsonObject) -> None:
     """What an agent healed alone waits here for healing, once however often it is sent."""
     root.system[OUTCOMES].setdefault(f"{agent_id}:{outcome['outcome_id']}", {**outcome, "agent_id": agent_id})
 
@@ -183,7 +184,7 @@ def outcomes_wait(root: Root) -> bool:
     return bool(root.system[OUTCOMES])
 
 
-def take_outcomes(root: Root, most: int = 100) -> list[dict[str, Any]]:
+def take_outcomes(root: Root, most: int = 100) -> list[JsonObject]:
     """Some of them, which are then the caller's, in its transaction."""
     waiting = root.system[OUTCOMES]
     names = list(waiting)[:most]

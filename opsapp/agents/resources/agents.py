@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from persistent import Persistent
 
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.acl import Allow, Authenticated, Permission
 from opsapp.tree.folder import Facet, Folder, Record
 
@@ -33,7 +34,7 @@ class AgentState(Persistent):
 class Manifest(Persistent):
     """The capabilities that an agent has probed."""
 
-    def __init__(self, values: dict[str, Any], at: float):
+    def __init__(self, values: JsonObject, at: float):
         self.values = values
         self.at = at
 
@@ -43,7 +44,7 @@ class Policies(Persistent):
 
     given: tuple[tuple[int, int, float], ...] = ()
 
-    def __init__(self, bundle: dict[str, Any], given: tuple[tuple[int, int, float], ...] = ()):
+    def __init__(self, bundle: JsonObject, given: tuple[tuple[int, int, float], ...] = ()):
         self.bundle = bundle
         self.given = given[-KEPT_TERMS:]  # (version, budget, its window) of bundles from before
 
@@ -71,7 +72,7 @@ class Agent(Record):
         self.tags = tuple(tags)
         self.key_digest = key_digest
         self.created_at = now
-        self.profile: dict[str, Any] = {}
+        self.profile: JsonObject = {}
         self.ip = ""
         self.series: dict[str, int] = {}
         self.manifest: Manifest | None = None

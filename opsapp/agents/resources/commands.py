@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from BTrees.OOBTree import OOTreeSet
 
 from opsapp.agents.logic import is_final, may_follow
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.masking import everywhere, masked
 from opsapp.runtime.sealedfields import SealedFields
 from opsapp.runtime.sealing import Reseal, Seal, seal_of
@@ -34,7 +35,7 @@ class Command(SealedFields, Record):
     sealed: str | None = None
     machine = ""  # that it was handed to; empty when nobody has it, or its agent does not say
 
-    def __init__(self, kind: str, params: dict[str, Any], requested_by: str, now: float, expires_at: float):
+    def __init__(self, kind: str, params: JsonObject, requested_by: str, now: float, expires_at: float):
         self.type = kind
         self.params = params
         self.requested_by = requested_by
@@ -51,21 +52,21 @@ class Command(SealedFields, Record):
         self.output = ""
         self.truncated = False
         self.reason: str | None = None
-        self.data: dict[str, Any] | None = None
+        self.data: JsonObject | None = None
 
     def conceal(self, seal: Seal, hide: Sequence[str]) -> None:
         """Show the parameters without these; the true ones are sealed until the command is over."""
         self.sealed = seal.seal(json.dumps([self.params, list(hide)]), PURPOSE)
         self.params = everywhere(self.params, hide)
 
-    def _concealed(self) -> tuple[dict[str, Any], list[str]]:
+    def _concealed(self) -> tuple[JsonObject, list[str]]:
         """(the parameters for the agent, what is hidden)."""
         if self.sealed is None:
             return self.params, []
         params, hide = json.loads(seal_of(self).open(self.sealed, PURPOSE))
         return params, hide
 
-    def take(self, result: Mapping[str, Any]) -> None:
+    def take(self, result: JsonObject) -> None:
         """What the agent says of its end; a secret goes with it."""
         hide = self._concealed()[1]
         self.exit_code = result.get("exit_code")
@@ -84,7 +85,7 @@ class Command(SealedFields, Record):
     def final(self) -> bool:
         return is_final(self.status)
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> JsonObject:
         """The record as clients get it."""
         return {
             "command_id": self.__name__,
@@ -104,7 +105,7 @@ class Command(SealedFields, Record):
             "requested_by": self.requested_by,
         }
 
-    def on_the_wire(self) -> dict[str, Any]:
+    def on_the_wire(self) -> JsonObject:
         return {"command_id": self.__name__, "type": self.type, "params": self._concealed()[0]}
 
     def began(self, at: float, now: float) -> None:
@@ -133,7 +134,7 @@ class Commands(Folder):
         super().__init__()
         self.open = OOTreeSet()
 
-    def add(self, kind: str, params: dict[str, Any], requested_by: str, now: float, expires_at: float) -> Command:
+    def add(self, kind: str, params: JsonObject, requested_by: str, now: float, expires_at: float) -> Command:
         command = Command(kind, params, requested_by, now, expires_at)
         name = self._next_id(now)
         self[name] = command
@@ -165,7 +166,7 @@ class Commands(Folder):
 
     def offer(
         self, to: str, now: float, *, again: bool, store: str = "", machine: str = ""
-    ) -> tuple[list[dict[str, Any]], list[str]]:
+    ) -> tuple[list[JsonObject], list[str]]:
         """(commands, ids to cancel) that have to be sent to this session; with `again` those sent before, too. `store`
         is the service's identity, which goes with each. What another machine has been given is its own: nobody but that
         machine knows whether it runs."""
@@ -198,7 +199,7 @@ class Commands(Folder):
         if command is not None and command.become("running", now):
             command.began(started_at, now)
 
-    def finish(self, name: str, now: float, result: Mapping[str, Any], machine: str | None = None) -> bool:
+    def finish(self, name: str, now: float, result: JsonObject, machine: str | None = None) -> bool:
         """A result. False when it changes nothing: an unknown command, one that is over already, or one that another
         machine has."""
         command = self.get(name)
@@ -217,7 +218,7 @@ class Commands(Folder):
         return self.finish(command.__name__, now, {"status": status, "reason": reason})
 
     def reconcile(
-        self, held: Iterable[Mapping[str, Any]], now: float, *, delivered_before: float, machine: str | None = None
+        self, held: Iterable[JsonObject], now: float, *, delivered_before: float, machine: str | None = None
     ) -> list[str]:
         """What the agent still holds, against what it should. The ids of those that ended here.
 

@@ -11,6 +11,7 @@ from opsapp.agents import schemas
 from opsapp.agents.config import AgentSettings
 from opsapp.agents.engine import lifecycle
 from opsapp.agents.resources import Agents
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.runtime.node import Node
 from opsapp.web import api
@@ -35,7 +36,7 @@ def deploy(context: Agents, request: Request) -> Any:
     return Deferred(lambda: (200, {}, carry_out(node, body, server)))
 
 
-def carry_out(node: Node, body: dict[str, Any], server: str) -> dict[str, Any]:
+def carry_out(node: Node, body: JsonObject, server: str) -> JsonObject:
     """Which machine it is, its record, then the program; a host that it does not come to leaves no new record."""
     lane, known = node.lane("deploy", AT_ONCE), known_hosts(node)
     machine = lane.run(_identify, body, known)
@@ -55,21 +56,21 @@ def carry_out(node: Node, body: dict[str, Any], server: str) -> dict[str, Any]:
     }
 
 
-def _identify(body: dict[str, Any], known: str | None) -> tuple[str, str]:
+def _identify(body: JsonObject, known: str | None) -> tuple[str, str]:
     """In the lane, and the SSH client is loaded there: a start would take a tenth longer by it."""
     from opsapp.agents.engine import deploy as engine
 
     return engine.identify(_target(body, known))
 
 
-def _install(body: dict[str, Any], known: str | None, server: str, agent_id: str, key: str, run_as: str) -> None:
+def _install(body: JsonObject, known: str | None, server: str, agent_id: str, key: str, run_as: str) -> None:
     from opsapp.agents.engine import deploy as engine
 
     plain = body["allow_plain_http"]
     engine.deploy(_target(body, known), server, agent_id, key, run_as, allow_plain_http=plain)
 
 
-def _target(body: dict[str, Any], known: str | None) -> Any:
+def _target(body: JsonObject, known: str | None) -> Any:
     from opsapp.agents.engine import deploy as engine
 
     return engine.Target(body["host"], body["ssh_user"], body["ssh_port"], body["ssh_key"], body["host_key"], known)

@@ -15,8 +15,9 @@ from opsapp.agents import schemas
 from opsapp.agents.config import AgentSettings
 from opsapp.agents.engine import records
 from opsapp.agents.engine.sessions import sessions_of
-from opsapp.agents.engine.streams import AgentStream, StreamEnded, problem_of
+from opsapp.agents.engine.streams import AgentStream, EndOfStream, problem_of
 from opsapp.agents.resources import Agent
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import BeyondTheEnd, Invalid, Problem, TooLarge, Unavailable, UpstreamFailed
 from opsapp.runtime.node import Node
 from opsapp.web import api, peers
@@ -98,7 +99,7 @@ class FileSource:
         headers["Content-Range"] = f"bytes {part[0]}-{part[1]}/{about['size']}"
         return Head("206 Partial Content", headers)
 
-    def _open(self, **more: Any) -> dict[str, Any]:
+    def _open(self, **more: Any) -> JsonObject:
         self._stream = sessions_of(self._node).open_stream(self._agent_id, "file_get", {**self._params, **more})
         return self._stream.opened()
 
@@ -108,7 +109,7 @@ class FileSource:
         while stream is not None and self._length:
             try:
                 item = stream.take(PATIENCE_S)
-            except StreamEnded as ended:
+            except EndOfStream as ended:
                 if sealed and ended.message["code"] == "end":
                     break
                 raise problem_of(ended.message) from None
@@ -133,7 +134,7 @@ class FileSource:
             self._stream = None
 
 
-def mark_of(about: dict[str, Any]) -> str:
+def mark_of(about: JsonObject) -> str:
     """An ETag: the file as it was, by its size and time."""
     return f'"{about["size"]:x}-{int((about["mtime"] or 0) * 1e6):x}"'
 
@@ -186,7 +187,7 @@ class FileUpload:
                 self._stream.write(self._size, piece)
                 self._digest.update(piece)
                 self._size += len(piece)
-        except StreamEnded as ended:
+        except EndOfStream as ended:
             raise refusal(ended.message) from None
 
     def finish(self) -> Any:
@@ -207,7 +208,7 @@ class FileUpload:
         self._stream.close()
 
 
-def refusal(closed: dict[str, Any]) -> Problem:
+def refusal(closed: JsonObject) -> Problem:
     problem = problem_of(closed)
     return Invalid({"dest": closed.get("message") or "cannot be used"}) if isinstance(problem, Invalid) else problem
 

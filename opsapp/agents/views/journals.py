@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from pyramid.request import Request
 
 from opsapp.agents.config import AgentSettings
 from opsapp.agents.logic import is_private_log
 from opsapp.agents.resources import Command
 from opsapp.lib.addresses import HIDDEN
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Forbidden
 from opsapp.tree.acl import Permission
 
 
-def may_read(request: Request, params: Mapping[str, Any]) -> bool:
+def may_read(request: Request, params: JsonObject) -> bool:
     """`params` are those of a stream or command `logs`. Paths of files are judged by the agent."""
     if params.get("source", "journald") != "journald":
         return True
@@ -23,7 +21,7 @@ def may_read(request: Request, params: Mapping[str, Any]) -> bool:
     return bool(request.has_permission(Permission.administer if private else Permission.operate))
 
 
-def require_reader(request: Request, params: Mapping[str, Any]) -> None:
+def require_reader(request: Request, params: JsonObject) -> None:
     if may_read(request, params):
         return
     if not request.has_permission(Permission.operate):
@@ -32,7 +30,7 @@ def require_reader(request: Request, params: Mapping[str, Any]) -> None:
     raise Forbidden(f"Only admins may read {what} (agents.private_logs).", code="private_logs")
 
 
-def shown(request: Request, command: Command) -> dict[str, Any]:
+def shown(request: Request, command: Command) -> JsonObject:
     """A command's record. What a command `logs` has read is for those who may ask for it: viewers may for none."""
     record = command.plain()
     is_log = record["type"] == "logs"

@@ -14,8 +14,9 @@ from opsapp.agents.engine import records
 from opsapp.agents.engine.directory import CHANGED
 from opsapp.agents.engine.memory import memory_of
 from opsapp.agents.engine.sessions import sessions_of
-from opsapp.agents.engine.streams import AgentStream, StreamEnded
+from opsapp.agents.engine.streams import AgentStream, EndOfStream
 from opsapp.agents.resources import StreamFacet
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid, Unavailable
 from opsapp.runtime.node import Node
 from opsapp.web import api, peers, sse
@@ -26,7 +27,7 @@ from .journals import require_reader
 
 RESUME_LINES = 10_000
 PLACE = re.compile(r"[0-9]{1,20}:[0-9]{1,20}:[0-9]{1,20}")
-Params = dict[str, Any]
+Params = JsonObject
 
 
 def when_gone(node: Node, agent_id: str, end: Callable[[str], None]) -> Callable[[], None]:
@@ -74,7 +75,7 @@ class LogSource:
         while True:
             try:
                 item = self._stream.take(sse.COMMENT_EVERY_S)
-            except StreamEnded as ended:
+            except EndOfStream as ended:
                 code, said = ended.message["code"], ended.message.get("message") or ""
                 yield sse.encode({"reason": code, "message": said}, event="end")
                 return
@@ -98,7 +99,7 @@ class LogSource:
             self._stream.close()
 
 
-def event_of(line: dict[str, Any], number: int) -> bytes:
+def event_of(line: JsonObject, number: int) -> bytes:
     at = line["time"]
     name = line["place"] or f"{'' if at is None else repr(at)}-{number}"
     return sse.encode({"time": None if at is None else int(at), "line": line["line"]}, event="log", id=name)
@@ -143,7 +144,7 @@ def metrics(context: StreamFacet, request: Request) -> Any:
 def metrics_feed(node: Node, agent_id: str) -> sse.Feed:
     endings: list[Callable[[], None]] = []
 
-    def put(feed: sse.Feed, metrics: dict[str, Any], at: float) -> None:
+    def put(feed: sse.Feed, metrics: JsonObject, at: float) -> None:
         feed.put({"time": int(at), **metrics}, event="metrics", id=int(at * 1000))
 
     def opening(feed: sse.Feed) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from opsapp.approvals.engine import IApprovalKind
 from opsapp.automations.resources import runs_of
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.interfaces import IWarRoomSection
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
@@ -24,16 +24,14 @@ from .webhook_sender import WebhookSender, webhook_sender_of
 __all__ = ["WebhookSender", "accepted", "request_run", "run_state", "webhook_sender_of", "written_by"]
 
 
-def request_run(
-    root: Root, now: float, automation_id: str, *, inputs: Mapping[str, Any], by: str, origin: str
-) -> dict[str, Any]:
+def request_run(root: Root, now: float, automation_id: str, *, inputs: JsonObject, by: str, origin: str) -> JsonObject:
     """A durable run: {run_id, status} and, where people are asked first, request_id. It may be over already."""
     run = flow.ask(root, now, automation_id, given=inputs, by=by, origin=origin)
     found = {"run_id": run.id, "status": run.status}
     return found if run.request_id is None else {**found, "request_id": run.request_id}
 
 
-def run_state(root: Root, run_id: str) -> dict[str, Any] | None:
+def run_state(root: Root, run_id: str) -> JsonObject | None:
     """How a run stands: {run_id, automation_id, status, reason, exit_code, started, finished, …}; None when there is
     none of this id."""
     run = runs_of(root).get(run_id)

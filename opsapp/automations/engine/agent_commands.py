@@ -6,7 +6,6 @@ Nobody holds such a run, so no crash of ours loses one: whoever looks next finds
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from opsapp.agents import engine as agents
 from opsapp.agents.engine import HostFacts
@@ -14,6 +13,7 @@ from opsapp.automations.logic import settings
 from opsapp.automations.logic.filling import Missing, Values, places
 from opsapp.automations.resources import Run, board_of, forbidden, reveal
 from opsapp.lib.addresses import public_text
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.masking import MASK, masked
 from opsapp.lib.problems import Conflict, Invalid, NotFound, Unavailable, Unopened
 from opsapp.notify.engine import CHANNEL, Confidential, tell
@@ -28,7 +28,7 @@ from .notices import write
 LONGEST_COMMAND = 3600
 
 
-def values(root: Root, run: Run, params: dict[str, Any]) -> tuple[Values, list[str]]:
+def values(root: Root, run: Run, params: JsonObject) -> tuple[Values, list[str]]:
     """What the params' places are filled with, and the secrets among that. Missing as well for a secret that the
     automation may not use, and where the run or its definition has a sealed part that cannot be opened."""
     try:
@@ -43,14 +43,14 @@ def values(root: Root, run: Run, params: dict[str, Any]) -> tuple[Values, list[s
     return Values(run.inputs, secrets), list(secrets.values())
 
 
-def revealed(root: Root, params: dict[str, Any]) -> dict[str, str]:
+def revealed(root: Root, params: JsonObject) -> dict[str, str]:
     try:
         return reveal(root, names_of_secrets(params))
     except Unavailable as closed:  # sealed with a key that is not here
         raise Missing(closed.message) from None
 
 
-def names_of_secrets(params: dict[str, Any]) -> set[str]:
+def names_of_secrets(params: JsonObject) -> set[str]:
     return {name for kind, name in places(params) if kind == "secret"}
 
 
@@ -88,7 +88,7 @@ def begin(root: Root, run: Run, now: float) -> str | None:
     return None
 
 
-def command(run: Run, filled: Values) -> tuple[str, dict[str, Any]]:
+def command(run: Run, filled: Values) -> tuple[str, JsonObject]:
     """The agents' command for this run."""
     params, timeout = run.definition.params, min(run.settings["timeout"], LONGEST_COMMAND)
     if run.definition.kind == "service_control":
@@ -102,7 +102,7 @@ def command(run: Run, filled: Values) -> tuple[str, dict[str, Any]]:
     }
 
 
-def targets_of(root: Root, params: dict[str, Any]) -> list[HostFacts]:
+def targets_of(root: Root, params: JsonObject) -> list[HostFacts]:
     """The agents that are meant, or a problem that says why there is none."""
     known = agents.hosts(root)
     if params.get("agent_id"):

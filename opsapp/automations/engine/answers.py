@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from opsapp.agents import engine as agents
 from opsapp.automations.logic.filling import Missing
 from opsapp.automations.logic.runs import readable, succeeded
 from opsapp.automations.resources import Run, board_of, runs_of
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.masking import masked
 from opsapp.tree.root import Root
 
@@ -46,7 +45,7 @@ def _take_answers(root: Root, run: Run, now: float) -> bool:
     return True
 
 
-def _write_answer(root: Root, run: Run, label: str, answer: dict[str, Any], several: bool, now: float) -> None:
+def _write_answer(root: Root, run: Run, label: str, answer: JsonObject, several: bool, now: float) -> None:
     try:
         text = masked(readable(answer["output"] or ""), list(revealed(root, run.definition.params).values()))
     except Missing as closed:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from opsapp.approvals import engine as approvals
 from opsapp.approvals import resources
 from opsapp.approvals.config import ApprovalSettings
 from opsapp.automations.resources import Automation, Run, automations_of, digests, runs_of, with_parts
 from opsapp.lib.addresses import public
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 
@@ -35,7 +34,7 @@ def request(root: Root, run: Run, automation: Automation, now: float) -> str:
     return asked.__name__
 
 
-def plan(run: Run) -> dict[str, Any]:
+def plan(run: Run) -> JsonObject:
     """What is approved is exactly this: the definition, those that it is made of, and the inputs."""
     shown = public(run.settings)
     return {

@@ -8,6 +8,7 @@ from typing import Any
 from opsapp.automations.logic import settings as meaning
 from opsapp.automations.resources import automations_of
 from opsapp.lib.addresses import public, restored
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.runtime.ascode import StoredEntry
 from opsapp.runtime.node import Node
@@ -40,7 +41,7 @@ def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
             yield StoredEntry(each.id, {**made.settings, "params": params})
 
 
-def complete(_node: Node, _root: Root, given: dict[str, Any], present: dict[str, Any] | None) -> dict[str, Any]:
+def complete(_node: Node, _root: Root, given: JsonObject, present: JsonObject | None) -> JsonObject:
     fields = {**given, "icon": given["icon"] or meaning.ICONS[given["type"]], "schedule": given["schedule"] or None}
     fields = {name: restored(value, (present or {}).get(name), name) for name, value in fields.items()}
     fields["params"] = {name: value for name, value in fields["params"].items() if value is not None}
@@ -50,12 +51,12 @@ def complete(_node: Node, _root: Root, given: dict[str, Any], present: dict[str,
 shown = public
 
 
-def create(node: Node, root: Root, fields: dict[str, Any]) -> str:
+def create(node: Node, root: Root, fields: JsonObject) -> str:
     settings = editing.whole(root, _with_ids(root, fields), _checked_already)
     return editing.create(root, settings, BY, node.clock.now()).id
 
 
-def update(node: Node, root: Root, each: str, fields: dict[str, Any]) -> None:
+def update(node: Node, root: Root, each: str, fields: JsonObject) -> None:
     editor, now = editing.Editor(BY, is_admin=True), node.clock.now()  # whoever may apply a file is an admin
     editing.update(root, automations_of(root)[each], _with_ids(root, fields), _checked_already, editor, now)
 
@@ -64,12 +65,12 @@ def delete(node: Node, root: Root, each: str) -> None:
     editing.remove(root, automations_of(root)[each], node.clock.now())
 
 
-def _checked_already(_kind: str, params: Any) -> dict[str, Any]:
+def _checked_already(_kind: str, params: Any) -> JsonObject:
     """By the schema of the document."""
     return params
 
 
-def _with_ids(root: Root, fields: dict[str, Any]) -> dict[str, Any]:
+def _with_ids(root: Root, fields: JsonObject) -> JsonObject:
     """Names of automations become ids; a name that several have, or none, is refused."""
     ids: dict[str, list[str]] = {}
     for automation in automations_of(root).values():

@@ -16,6 +16,7 @@ import gevent
 from opsapp.agents.engine import executor_of
 from opsapp.automations.config import AutomationSettings
 from opsapp.automations.logic.filling import Missing, Values
+from opsapp.automations.logic.jobs import Job, ScriptWork, ServiceWork, WebhookWork
 from opsapp.automations.resources import Run, board_of, runs_of
 from opsapp.lib.masking import masked
 from opsapp.runtime.events import Event as Told
@@ -31,7 +32,6 @@ from .webhook_sender import webhook_sender_of
 log = logging.getLogger(__name__)
 
 SHUTDOWN = "shutdown"
-Job = dict[str, Any]
 
 
 # -- transactions
@@ -72,32 +72,21 @@ def _job(root: Root, run: Run, now: float) -> Job | None:
     except Missing as missing:
         flow.end(root, run, "failed", now, reason=str(missing), for_good=True)
         return None
-    return {
-        "run_id": run.id,
-        "automation_id": run.automation_id,
-        "attempt": run.attempt,
-        "type": run.definition.kind,
-        "timeout": float(run.settings["timeout"]),
-        "asked_at": run.created_at,
-        "secrets": secrets,
-        "work": work,
-    }
+    timeout = float(run.settings["timeout"])
+    return Job(run.id, run.automation_id, run.attempt, timeout, run.created_at, secrets, work)
 
 
-def _filled(run: Run, filled: Values) -> dict[str, Any]:
+def _filled(run: Run, filled: Values) -> ScriptWork | ServiceWork | WebhookWork:
     params = run.definition.params
     if run.definition.kind == "script":
         text, env = agent_commands.program(run, filled)
-        return {"script": text, "interpreter": params.get("interpreter"), "env": env}
+        return ScriptWork(text, params.get("interpreter"), env)
     if run.definition.kind == "service_control":
-        return {"service": params["service"], "action": params["action"]}
+        return ServiceWork(params["service"], params["action"])
     body = params.get("body")
-    return {
-        "url": filled.url(params["url"]),
-        "method": params["method"],
-        "headers": {name: filled.line(value) for name, value in (params.get("headers") or {}).items()},
-        "body": filled.plain(body) if isinstance(body, str) else filled.everywhere(body),
-    }
+    headers = {name: filled.line(value) for name, value in (params.get("headers") or {}).items()}
+    body = filled.plain(body) if isinstance(body, str) else filled.everywhere(body)
+    return WebhookWork(params["method"], filled.url(params["url"]), headers, body)
 
 
 def write_output(root: Root, run_id: str, owner: str, text: str) -> bool:
@@ -171,7 +160,7 @@ class Carrier:
         room = self.node.config[AutomationSettings].max_running - len(self.tasks)
         jobs, moved = self.node.transact(take_up, self.owner, frozenset(self.tasks), room)
         for job in jobs:
-            task = self.tasks[job["run_id"]] = Attempt(job)
+            task = self.tasks[job.run_id] = Attempt(job)
             task.greenlet = gevent.spawn(self._perform, task)
         return moved
 
@@ -203,32 +192,32 @@ class Carrier:
 
     def _perform(self, task: Attempt) -> None:
         job = task.job
-        pen = OutputWriter(partial(self._store, job["run_id"]), job["secrets"])
+        pen = OutputWriter(partial(self._store, job.run_id), job.secrets)
         try:
             ended = self._carry(task, pen)
         except Exception as problem:
-            log.exception("run failed run=%s", job["run_id"])
+            log.exception("run failed run=%s", job.run_id)
             ended = AttemptEnd("failed", None, f"the server could not carry it out: {type(problem).__name__}")
         if ended.reason:
-            ended = ended._replace(reason=masked(ended.reason, job["secrets"]))
+            ended = ended._replace(reason=masked(ended.reason, job.secrets))
         self.ended[ended.status] = self.ended.get(ended.status, 0) + 1
-        until_stored(self.node, finish, job["run_id"], self.owner, job["attempt"], pen.rest(), ended)
-        del self.tasks[job["run_id"]]
+        until_stored(self.node, finish, job.run_id, self.owner, job.attempt, pen.rest(), ended)
+        del self.tasks[job.run_id]
 
     def _store(self, run_id: str, text: str) -> bool:
         return until_stored(self.node, write_output, run_id, self.owner, text)
 
     def _carry(self, task: Attempt, pen: OutputWriter) -> AttemptEnd:
         job = task.job
-        if job["type"] == "webhook":
-            return self._call(task, pen)
+        if isinstance(job.work, WebhookWork):
+            return self._call(task, job.work, pen)
         task.running = Program(executor_of(self.node), job, self.node.config[AutomationSettings])
         if task.stopped:
             task.running.stop(task.stopped)
-        return task.running.run(lambda: self.latencies.append(self.node.clock.now() - job["asked_at"]), pen.put)
+        return task.running.run(lambda: self.latencies.append(self.node.clock.now() - job.asked_at), pen.put)
 
-    def _call(self, task: Attempt, pen: OutputWriter) -> AttemptEnd:
-        task.call = gevent.spawn(self.sender.call, task.job, pen.put)
+    def _call(self, task: Attempt, work: WebhookWork, pen: OutputWriter) -> AttemptEnd:
+        task.call = gevent.spawn(self.sender.call, task.job, work, pen.put)
         if task.stopped:
             task.call.kill(block=False)
         ended = task.call.get()

@@ -12,6 +12,7 @@ from opsapp.automations.logic import settings as meaning
 from opsapp.automations.resources import Automation, Definition, automations_of, board_of, runs_of, secrets_of, unusable
 from opsapp.lib.addresses import public
 from opsapp.lib.ids import digest, new_id, new_token
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Forbidden, Invalid
 from opsapp.notify.resources import channels_of
 from opsapp.runtime.events import emit
@@ -25,10 +26,10 @@ from .scheduling import CHANGED
 
 KIND = "automation"
 PLACE = "#"  # in an export the n-th automation of the list is called "#n"
-Params = Callable[[str, Any], dict[str, Any]]
+Params = Callable[[str, Any], JsonObject]
 
 
-def whole(root: Root, values: Mapping[str, Any], params: Params, own_id: str | None = None) -> dict[str, Any]:
+def whole(root: Root, values: JsonObject, params: Params, own_id: str | None = None) -> JsonObject:
     """The settings as they are stored, or Invalid naming all that is wrong. `params` checks those of a type."""
     settings = {**values, "icon": values["icon"] or meaning.ICONS[values["type"]]}
     settings["schedule"] = values["schedule"] or None
@@ -50,7 +51,7 @@ def plain(value: Any) -> Any:
 
 
 def problems_of(
-    root: Root, settings: Mapping[str, Any], own_id: str | None, *, params_are_sound: bool = True
+    root: Root, settings: JsonObject, own_id: str | None, *, params_are_sound: bool = True
 ) -> dict[str, str]:
     """What no single field shows. Of settings that are wrong elsewhere too, only the sound ones are given."""
     kind, params = settings["type"], settings["params"]
@@ -74,7 +75,7 @@ def problems_of(
     return wrong | _input_problems(settings)
 
 
-def _secret_problems(root: Root, params: Mapping[str, Any], own_id: str | None) -> dict[str, str]:
+def _secret_problems(root: Root, params: JsonObject, own_id: str | None) -> dict[str, str]:
     """A secret is for the automations that an admin has allowed. Whoever changes something else is not stopped by one
     that has been taken back since."""
     present = automations_of(root).get(own_id) if own_id else None
@@ -90,14 +91,14 @@ def _secret_problems(root: Root, params: Mapping[str, Any], own_id: str | None) 
     return {"params": f"{said} with POST /api/secrets/{name}/allow"}
 
 
-def _script_problems(kind: str, params: Mapping[str, Any]) -> dict[str, str]:
+def _script_problems(kind: str, params: JsonObject) -> dict[str, str]:
     """Placeholders where no value can be filled in safely."""
     script = meaning.script_of(kind, params)
     said = script and filling.script_problem(script.text, script.shell)
     return {f"params.{script.field}": said} if script and said else {}
 
 
-def _input_problems(settings: Mapping[str, Any]) -> dict[str, str]:
+def _input_problems(settings: JsonObject) -> dict[str, str]:
     if "inputs" not in settings:
         return {}
     wrong, declared = {}, {each["name"] for each in settings["inputs"]}
@@ -112,7 +113,7 @@ def _input_problems(settings: Mapping[str, Any]) -> dict[str, str]:
     return wrong
 
 
-def _target_problems(kind: str, params: Mapping[str, Any]) -> dict[str, str]:
+def _target_problems(kind: str, params: JsonObject) -> dict[str, str]:
     given = [name for name in meaning.TARGETS if params.get(name)]
     if len(given) > 1:
         return {name: "give only one of agent_id, hostname and tag" for name in given}
@@ -138,7 +139,7 @@ def _new_channels(root: Root, channels: Any, own_id: str | None) -> list[str]:
     return sorted({str(name) for name in channels if channels_of(root).named(name) is None} - kept)
 
 
-def _child_problems(root: Root, kind: str, params: Mapping[str, Any], own_id: str | None) -> dict[str, str]:
+def _child_problems(root: Root, kind: str, params: JsonObject, own_id: str | None) -> dict[str, str]:
     known, parts = automations_of(root), meaning.children(kind, params)
     place = "automations" if kind == "composite" else "steps"
     wrong = {f"params.{place}.{n}": "there is no such automation" for n, each in enumerate(parts) if each not in known}
@@ -173,7 +174,7 @@ class Made(NamedTuple):
         return self.automation.id
 
 
-def create(root: Root, settings: dict[str, Any], by: str, now: float) -> Made:
+def create(root: Root, settings: JsonObject, by: str, now: float) -> Made:
     automation = Automation(Definition(settings, now), by, now)
     automations_of(root)[new_id()] = automation
     token = new_webhook_token(root, automation, by)
@@ -192,9 +193,7 @@ def new_webhook_token(root: Root, automation: Automation, by: str) -> str:
     return token
 
 
-def update(
-    root: Root, automation: Automation, changes: Mapping[str, Any], params: Params, editor: Editor, now: float
-) -> None:
+def update(root: Root, automation: Automation, changes: JsonObject, params: Params, editor: Editor, now: float) -> None:
     """Keys left out keep their value. Runs that were asked for before keep the settings of then."""
     if not editor.is_admin and meaning.loosens_gate(automation.definition.settings, changes):
         raise Forbidden(
@@ -241,14 +240,14 @@ def _changed(root: Root, automation_id: str) -> None:
 # -- whole lists
 
 
-def export(root: Root, hostname_of: Callable[[str], str]) -> list[dict[str, Any]]:
+def export(root: Root, hostname_of: Callable[[str], str]) -> list[JsonObject]:
     """All of them without ids, tokens and secrets; those that others are made of are called by their place."""
     ordered = sorted(automations_of(root).values(), key=lambda each: (each.created_at, each.id))
     places = {each.id: f"{PLACE}{n}" for n, each in enumerate(ordered)}
     return [_exported(each, places, hostname_of) for each in ordered]
 
 
-def _exported(automation: Automation, places: dict[str, str], hostname_of: Callable[[str], str]) -> dict[str, Any]:
+def _exported(automation: Automation, places: dict[str, str], hostname_of: Callable[[str], str]) -> JsonObject:
     settings = public(automation.definition.settings)
     kind, params = settings["type"], settings["params"]
     params = meaning.with_children(kind, params, [places[each] for each in meaning.children(kind, params)])
@@ -258,7 +257,7 @@ def _exported(automation: Automation, places: dict[str, str], hostname_of: Calla
 
 
 def import_all(
-    root: Root, listed: Mapping[int, Mapping[str, Any]], wrong: Mapping[str, str], params: Params, by: str, now: float
+    root: Root, listed: Mapping[int, JsonObject], wrong: Mapping[str, str], params: Params, by: str, now: float
 ) -> list[str]:
     """New automations from an export, in an order in which parts come before those made of them; all or nothing. With
     `wrong`, what is so of entries that are not `listed` for it, every mistake is told at once."""
@@ -281,7 +280,7 @@ def import_all(
     return [made[f"{PLACE}{n}"] for n in range(len(made))]
 
 
-def _parts(values: Mapping[str, Any]) -> list[str]:
+def _parts(values: JsonObject) -> list[str]:
     """The children, of params that nobody has checked yet."""
     params, found = values["params"], []
     if values["type"] == "composite" and isinstance(params.get("automations"), list):
@@ -291,11 +290,11 @@ def _parts(values: Mapping[str, Any]) -> list[str]:
     return [each for each in found if isinstance(each, str)]
 
 
-def _places_in(values: Mapping[str, Any]) -> list[str]:
+def _places_in(values: JsonObject) -> list[str]:
     return [each for each in _parts(values) if each.startswith(PLACE)]
 
 
-def _resolved(values: Mapping[str, Any], made: Mapping[str, str]) -> dict[str, Any]:
+def _resolved(values: JsonObject, made: Mapping[str, str]) -> JsonObject:
     params = dict(values["params"])
     if _places_in(values):
         if values["type"] == "composite":

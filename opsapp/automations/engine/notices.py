@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from opsapp.automations.resources import Run
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.notify.engine import tell
 from opsapp.runtime.events import emit
 from opsapp.runtime.node import node_of
@@ -26,7 +25,7 @@ def tell_people(root: Root, run: Run) -> None:
     after_commit(root, watchers_of(node_of(root)).changed, run.id)
 
 
-def summary(run: Run) -> dict[str, Any]:
+def summary(run: Run) -> JsonObject:
     return {
         "run_id": run.id,
         "automation_id": run.automation_id,

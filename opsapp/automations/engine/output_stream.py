@@ -13,6 +13,7 @@ from typing import Any
 
 from gevent.event import Event as HubEvent
 
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.node import Node
 
 from . import records
@@ -104,9 +105,9 @@ class Follower:
             if sent:
                 yield sent
                 quiet_since = time.monotonic()
-            if self._lines.reads_from < seen["size"]:
+            if self._lines.reads_from < seen.size:
                 continue
-            if seen["over"]:
+            if seen.over:
                 yield self._last(seen)
                 return
             self._signal.wait(LOOK_EVERY_S)
@@ -114,16 +115,16 @@ class Follower:
                 yield self._comment
                 quiet_since = time.monotonic()
 
-    def _events(self, seen: dict[str, Any]) -> bytes:
+    def _events(self, seen: records.Piece) -> bytes:
         found = []
-        if seen["run"]["status"] != self._status and not seen["over"]:
-            found.append(self._told(seen["run"]))
-        for start, text, at in seen["pieces"]:
+        if seen.run["status"] != self._status and not seen.over:
+            found.append(self._told(seen.run))
+        for start, text, at in seen.pieces:
             found += [self._line(line, place, at) for line, place in self._lines.put(start, text)]
         return b"".join(found)
 
-    def _last(self, seen: dict[str, Any]) -> bytes:
-        run = seen["run"]
+    def _last(self, seen: records.Piece) -> bytes:
+        run = seen.run
         found = [self._line(line, place, run["finished"]) for line, place in self._lines.rest()]
         end = self._encode(
             {"reason": run["status"], "status": run["status"]}, event="end", id=f"{self._lines.position}-end"
@@ -133,6 +134,6 @@ class Follower:
     def _line(self, line: str, place: int, at: int) -> bytes:
         return self._encode({"time": at, "line": line}, event="log", id=place)
 
-    def _told(self, run: dict[str, Any]) -> bytes:
+    def _told(self, run: JsonObject) -> bytes:
         self._status = run["status"]
         return self._encode(run, event="status", id=f"{self._lines.position}-{run['status']}")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from opsapp.agents.engine import ExecutorProcess, Result
 from opsapp.automations.config import AutomationSettings
 from opsapp.automations.logic import services
+from opsapp.automations.logic.jobs import Job, ScriptWork, ServiceWork
+from opsapp.lib.jsontypes import JsonObject
 
 FLAGS = {"open_files": ("n", 1), "memory_mb": ("v", 1024), "file_mb": ("f", 2048), "cpu_s": ("t", 1)}  # of ulimit
 
@@ -24,9 +26,9 @@ class AttemptEnd(NamedTuple):
 class Program:
     """One attempt of a run. `stop(why)` ends it from any greenlet."""
 
-    def __init__(self, executor: ExecutorProcess, job: Mapping[str, Any], settings: AutomationSettings):
+    def __init__(self, executor: ExecutorProcess, job: Job, settings: AutomationSettings):
         self._executor, self._job, self._settings = executor, job, settings
-        self._id = f"{job['run_id']}.{job['attempt']}"
+        self._id = f"{job.run_id}.{job.attempt}"
         self._why: str | None = None
 
     def stop(self, why: str) -> None:
@@ -43,33 +45,34 @@ class Program:
     def _ended(self, result: Result) -> AttemptEnd:
         status, reason = result["status"], result["reason"]
         if status == "timeout":
-            return AttemptEnd("timeout", None, f"not finished within {self._job['timeout']:g} s")
+            return AttemptEnd("timeout", None, f"not finished within {self._job.timeout:g} s")
         if status == "cancelled":
             return AttemptEnd("cancelled", None, self._why or reason)
         return AttemptEnd(status, result["exit_code"], reason)
 
 
-def asked(job: Mapping[str, Any], settings: AutomationSettings) -> dict[str, Any]:
+def asked(job: Job, settings: AutomationSettings) -> JsonObject:
     """The executor's command."""
-    work = job["work"]
-    env = {"PATH": settings.path, "LANG": "C.UTF-8", "OPSAPP_AUTOMATION_ID": job["automation_id"]}
-    script = work.get("script")
-    if job["type"] == "service_control":
-        argv = service_command(settings.path, work["service"], work["action"])
-    else:
-        argv = [work["interpreter"]] if work["interpreter"] else ([] if script.startswith("#!") else ["/bin/sh"])
+    script, env = None, {"PATH": settings.path, "LANG": "C.UTF-8", "OPSAPP_AUTOMATION_ID": job.automation_id}
+    argv: list[str] = []
+    if isinstance(job.work, ServiceWork):
+        argv = service_command(settings.path, job.work.service, job.work.action)
+    elif isinstance(job.work, ScriptWork):
+        script, env = job.work.script, env | job.work.env
+        if job.work.interpreter or not script.startswith("#!"):
+            argv = [job.work.interpreter or "/bin/sh"]
     return {
-        "name": job["run_id"],
+        "name": job.run_id,
         "steps": [argv],
         "script": script,
-        "env": {**env, **work.get("env", {})},
-        "timeout": job["timeout"],
+        "env": env,
+        "timeout": job.timeout,
         "grace": settings.kill_grace_s,
         "limits": limits(asdict(settings.limits)),
     }
 
 
-def limits(wanted: Mapping[str, Any]) -> dict[str, int]:
+def limits(wanted: JsonObject) -> dict[str, int]:
     return {flag: int(wanted[name] * factor) for name, (flag, factor) in FLAGS.items() if wanted.get(name)}
 
 

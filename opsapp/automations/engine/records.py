@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import Any
+from typing import NamedTuple
 
 from opsapp.automations.logic.runs import FINAL
 from opsapp.automations.resources import Automation, Run, automations_of, board_of, runs_of
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.projection import readable
 from opsapp.tree.damage import Damage
 from opsapp.tree.root import Root
@@ -14,7 +15,7 @@ from opsapp.tree.root import Root
 from . import approval_requests, editing, flow, notices, scheduling
 
 IN_A_ROW = ("name", "type", "icon", "schedule", "enabled")
-UNREAD: dict[str, Any] = {
+UNREAD: JsonObject = {
     "type": "notification",
     "icon": "",
     "schedule": None,
@@ -25,7 +26,7 @@ UNREAD: dict[str, Any] = {
 }
 
 
-def rows(root: Root, text: str | None) -> list[dict[str, Any]]:
+def rows(root: Root, text: str | None) -> list[JsonObject]:
     """By name; with `text` those that have it in their name or description."""
     damaged: list[Damage] = []
     readable_ones = [each for _, each in readable(automations_of(root), editing.KIND, damaged)]
@@ -41,7 +42,7 @@ def rows(root: Root, text: str | None) -> list[dict[str, Any]]:
     return unread + [row(root, each) for each in found]
 
 
-def row(root: Root, automation: Automation) -> dict[str, Any]:
+def row(root: Root, automation: Automation) -> JsonObject:
     settings, state = automation.definition.settings, automation.state
     plan = automations_of(root).plan_for(automation.id)
     following = scheduling.next_of(root, automation.id, plan, flow.node_of(root).clock.now())
@@ -54,7 +55,7 @@ def row(root: Root, automation: Automation) -> dict[str, Any]:
     }
 
 
-def record(root: Root, automation: Automation) -> dict[str, Any]:
+def record(root: Root, automation: Automation) -> JsonObject:
     """All of one."""
     settings = automation.definition.settings
     return {
@@ -68,7 +69,7 @@ def record(root: Root, automation: Automation) -> dict[str, Any]:
     }
 
 
-def run_row(run: Run) -> dict[str, Any]:
+def run_row(run: Run) -> JsonObject:
     return {
         **notices.summary(run),
         "created_at": int(run.created_at),
@@ -77,7 +78,7 @@ def run_row(run: Run) -> dict[str, Any]:
     }
 
 
-def run_record(root: Root, run: Run) -> dict[str, Any]:
+def run_record(root: Root, run: Run) -> JsonObject:
     return {
         **run_row(run),
         "output": run.output.text(),
@@ -89,7 +90,7 @@ def run_record(root: Root, run: Run) -> dict[str, Any]:
     }
 
 
-def _part(root: Root, step: str, run_id: str, status: str) -> dict[str, Any]:
+def _part(root: Root, step: str, run_id: str, status: str) -> JsonObject:
     """As it stands now: a part may end after its parent, whose time was up."""
     part = runs_of(root).get(run_id) if run_id else None
     return {"step": step, "run_id": run_id or None, "status": status if part is None else part.status}
@@ -97,7 +98,7 @@ def _part(root: Root, step: str, run_id: str, status: str) -> dict[str, Any]:
 
 def page(
     root: Root, automation: Automation | None, status: str | None, limit: int, offset: int
-) -> tuple[list[dict[str, Any]], int]:
+) -> tuple[list[JsonObject], int]:
     """A page of the runs of an automation or of all, newest first, and how many there are. Only the page's own runs are
     read, and those under way: how others ended is told by an index."""
     runs = runs_of(root)
@@ -125,14 +126,18 @@ def _under_way(root: Root, status: str | None) -> set[str]:
     return found if status is None else {each for each in found if runs.get(each).status == status}
 
 
-def piece(root: Root, run_id: str, position: int, most: int) -> dict[str, Any] | None:
-    """What a follower wants next: the run as it stands, and output from this character on."""
+class Piece(NamedTuple):
+    """A run as it stands, and output from a character on: (position, text, when)."""
+
+    run: JsonObject
+    over: bool
+    size: int
+    pieces: list[tuple[int, str, int]]
+
+
+def piece(root: Root, run_id: str, position: int, most: int) -> Piece | None:
+    """What a follower wants next."""
     run = runs_of(root).get(run_id)
     if run is None:
         return None
-    return {
-        "run": notices.summary(run),
-        "over": run.status in FINAL,
-        "size": run.output.size,
-        "pieces": list(run.output.since(position, most)),
-    }
+    return Piece(notices.summary(run), run.is_over, run.output.size, list(run.output.since(position, most)))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from opsapp.agents import engine as agents
 from opsapp.automations.logic import ranking
 from opsapp.automations.resources import Automation, Run, automations_of, runs_of
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
@@ -21,7 +22,7 @@ SUCCEEDED, FAILED = ("done",), ("failed", "timeout", "lost")
 SOON_S = 600.0  # an outage that ends so soon after a run was ended by it, as far as anybody can tell
 
 
-def section(root: Root, incident: Mapping[str, Any], now: float) -> dict[str, list[Any]]:
+def section(root: Root, incident: JsonObject, now: float) -> dict[str, list[Any]]:
     """An `IWarRoomSection`."""
     monitor = monitors_of(root).get(incident["monitor_id"])
     if monitor is None:
@@ -61,7 +62,7 @@ def outages_of(root: Root, monitor_id: str, now: float) -> list[Outage]:
     return [Outage(one.started, one.resolved or now, bool(one.resolved) and not one.closed_because) for one in found]
 
 
-def suggestion(root: Root, automation: Automation, outages: Sequence[Outage]) -> dict[str, Any]:
+def suggestion(root: Root, automation: Automation, outages: Sequence[Outage]) -> JsonObject:
     """With what its runs have shown. `score` is what at least may be expected of it against this: by what came of the
     monitor's outages in which it ran; else half of what its runs promise in general."""
     runs = [runs_of(root).get(run_id) for run_id in automation.history.newest(LOOKED_AT)]
@@ -92,7 +93,7 @@ def helped(run: Run, outages: Sequence[Outage]) -> bool | None:
     return run.status in SUCCEEDED and during.resolved and during.ended - run.started <= SOON_S
 
 
-def _events(root: Root, automation: Automation, since: float, until: float) -> list[dict[str, Any]]:
+def _events(root: Root, automation: Automation, since: float, until: float) -> list[JsonObject]:
     runs = [runs_of(root).get(run_id) for run_id in automation.history.newest(LOOKED_AT)]
     return [
         {

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from opsapp.audit.engine import Actor, note
 from opsapp.automations.resources import Automation, automations_of, board_of
 from opsapp.automations.resources.board import Calls
 from opsapp.lib.ids import digest
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, TooMany
 from opsapp.tree.root import Root
 
@@ -36,7 +34,7 @@ def count(root: Root, automation: Automation, now: float) -> None:
     mine.add(now)
 
 
-def called(root: Root, automation: Automation, given: Mapping[str, Any], ip: str, now: float) -> dict[str, Any]:
+def called(root: Root, automation: Automation, given: JsonObject, ip: str, now: float) -> JsonObject:
     if not automation.definition.settings["enabled"]:
         raise Conflict("This automation is switched off.", code="disabled")
     run = flow.ask(root, now, automation.id, given=given, by=WEBHOOK, origin=WEBHOOK)

@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from opsapp.automations.logic.jobs import Job, WebhookWork
 from opsapp.monitoring.engine import MonitoringSettings, Prober, Reply, call_web
 from opsapp.runtime.node import Node
 from opsapp.wire.probing import ProbeTarget
@@ -42,13 +43,10 @@ class WebhookSender:
         )
         return call_web(self._ready(), target)
 
-    def call(self, job: dict[str, Any], put: Callable[[str], None]) -> AttemptEnd:
+    def call(self, job: Job, work: WebhookWork, put: Callable[[str], None]) -> AttemptEnd:
         """A run's webhook."""
-        work = job["work"]
         try:
-            reply, problem = self.send(
-                job["run_id"], work["method"], work["url"], work["body"], work["headers"], job["timeout"]
-            )
+            reply, problem = self.send(job.run_id, work.method, work.url, work.body, work.headers, job.timeout)
         except ValueError as unreadable:
             return AttemptEnd("failed", None, f"this cannot be sent: {unreadable}")
         if reply.status:

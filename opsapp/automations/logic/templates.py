@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from opsapp.lib.jsontypes import JsonObject
 
 from .settings import ICONS
 
@@ -98,17 +97,17 @@ echo "$found zombies"
 """
 
 
-def _number(name: str, default: int, description: str) -> dict[str, Any]:
+def _number(name: str, default: int, description: str) -> JsonObject:
     return {"name": name, "type": "integer", "default": default, "description": description}
 
 
-def _text(name: str, default: str, description: str) -> dict[str, Any]:
+def _text(name: str, default: str, description: str) -> JsonObject:
     return {"name": name, "type": "string", "default": default, "description": description}
 
 
 def _script(
-    id: str, name: str, description: str, script: str, *inputs: dict[str, Any], schedule: str | None = None
-) -> dict[str, Any]:
+    id: str, name: str, description: str, script: str, *inputs: JsonObject, schedule: str | None = None
+) -> JsonObject:
     return {
         "id": id,
         "name": name,
@@ -120,7 +119,7 @@ def _script(
     }
 
 
-TEMPLATES: tuple[dict[str, Any], ...] = (
+TEMPLATES: tuple[JsonObject, ...] = (
     _script(
         "disk-usage",
         "Disk usage",
@@ -208,12 +207,12 @@ TEMPLATES: tuple[dict[str, Any], ...] = (
 BY_ID = {template["id"]: template for template in TEMPLATES}
 
 
-def record(template: Mapping[str, Any]) -> dict[str, Any]:
+def record(template: JsonObject) -> JsonObject:
     """As it is shown."""
     return {**template, "icon": ICONS[template["type"]]}
 
 
-def applied(template: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+def applied(template: JsonObject, overrides: JsonObject) -> JsonObject:
     """The settings of an automation; params are put over the template's one by one, all else replaces it."""
     values = {name: value for name, value in template.items() if name != "id"}
     given = overrides.get("params")

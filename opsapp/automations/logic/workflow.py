@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from opsapp.lib.jsontypes import JsonObject
 
 DEEPEST = 10
 GOOD = "done"
@@ -18,61 +20,89 @@ class Step(NamedTuple):
     reason: str | None = None
 
 
-def first(kind: str, params: Mapping[str, Any]) -> Step:
+class WorkflowStep(NamedTuple):
+    """A part of a workflow, and the steps that follow it."""
+
+    id: str
+    automation_id: str
+    on_success: str | None = None
+    on_failure: str | None = None
+
+    def ways(self) -> list[str]:
+        return [name for name in (self.on_success, self.on_failure) if name]
+
+
+class Workflow(NamedTuple):
+    steps: dict[str, WorkflowStep]
+    start: str
+
+    def step(self, name: str) -> Step:
+        return Step(name, self.steps[name].automation_id)
+
+    def following(self, done: list[tuple[str, str]]) -> Step:
+        name, status = done[-1]
+        goes_to = self.steps[name].on_success if status == GOOD else self.steps[name].on_failure
+        if goes_to:
+            return self.step(goes_to)
+        return Step(None, None, GOOD) if status == GOOD else Step(None, None, "failed", f"step {name} ended {status}")
+
+
+class Composite(NamedTuple):
+    automations: list[str]
+    stop_on_failure: bool
+    start: str = "0"
+
+    def step(self, name: str) -> Step:
+        return Step(name, self.automations[int(name)])
+
+    def following(self, done: list[tuple[str, str]]) -> Step:
+        at, status = int(done[-1][0]), done[-1][1]
+        if status != GOOD and self.stop_on_failure:
+            return Step(None, None, "failed", f"step {at + 1} ended {status}")
+        if at + 1 < len(self.automations):
+            return self.step(str(at + 1))
+        bad = [str(int(name) + 1) for name, ended in done if ended != GOOD]
+        return Step(None, None, "failed", "failed steps: " + ", ".join(bad)) if bad else Step(None, None, GOOD)
+
+
+def plan_of(kind: str, params: JsonObject) -> Composite | Workflow:
+    """What a run is made of, from the params of its automation."""
     if kind == "composite":
-        return Step("0", params["automations"][0])
-    return _step(params, params.get("start") or params["steps"][0]["id"])
+        return Composite(list(params["automations"]), params.get("stop_on_failure", True))
+    steps = _steps(params)
+    return Workflow({step.id: step for step in steps}, params.get("start") or steps[0].id)
 
 
-def following(kind: str, params: Mapping[str, Any], done: list[tuple[str, str]]) -> Step:
+def _steps(params: JsonObject) -> list[WorkflowStep]:
+    return [WorkflowStep(**{name: step.get(name) for name in WorkflowStep._fields}) for step in params["steps"]]
+
+
+def first(kind: str, params: JsonObject) -> Step:
+    plan = plan_of(kind, params)
+    return plan.step(plan.start)
+
+
+def following(kind: str, params: JsonObject, done: list[tuple[str, str]]) -> Step:
     """After these steps ({name, status} in their order), the last of which has just ended."""
-    name, status = done[-1]
-    if kind == "composite":
-        return _next_of_list(params, done, int(name), status)
-    steps = {step["id"]: step for step in params["steps"]}
-    goes_to = steps[name].get("on_success" if status == GOOD else "on_failure")
-    if goes_to:
-        return _step(params, goes_to)
-    return Step(None, None, GOOD) if status == GOOD else Step(None, None, "failed", f"step {name} ended {status}")
+    return plan_of(kind, params).following(done)
 
 
-def _step(params: Mapping[str, Any], name: str) -> Step:
-    return Step(name, next(step["automation_id"] for step in params["steps"] if step["id"] == name))
-
-
-def _next_of_list(params: Mapping[str, Any], done: list[tuple[str, str]], at: int, status: str) -> Step:
-    if status != GOOD and params.get("stop_on_failure", True):
-        return Step(None, None, "failed", f"step {at + 1} ended {status}")
-    if at + 1 < len(params["automations"]):
-        return Step(str(at + 1), params["automations"][at + 1])
-    bad = [int(name) + 1 for name, how in done if how != GOOD]
-    if not bad:
-        return Step(None, None, GOOD)
-    return Step(None, None, "failed", "failed steps: " + ", ".join(map(str, bad)))
-
-
-def step_problems(params: Mapping[str, Any]) -> dict[str, str]:
+def step_problems(params: JsonObject) -> dict[str, str]:
     """What is wrong with a workflow's steps among themselves, by field."""
-    names = [step["id"] for step in params["steps"]]
-    wrong = {}
+    steps, wrong = _steps(params), {}
+    names = [step.id for step in steps]
     if len(set(names)) != len(names):
         wrong["steps"] = "two steps have the same id"
     if params.get("start") and params["start"] not in names:
         wrong["start"] = "is no step"
-    for n, step in enumerate(params["steps"]):
-        for way in ("on_success", "on_failure"):
-            if step.get(way) and step[way] not in names:
-                wrong[f"steps.{n}.{way}"] = "is no step"
-    if not wrong and _circle(params):
+    for n, step in enumerate(steps):
+        for field, name in (("on_success", step.on_success), ("on_failure", step.on_failure)):
+            if name and name not in names:
+                wrong[f"steps.{n}.{field}"] = "is no step"
+    ways = {step.id: step.ways() for step in steps}
+    if not wrong and any(contains(name, ways.__getitem__, name) for name in ways):
         wrong["steps"] = "lead in a circle"
     return wrong
-
-
-def _circle(params: Mapping[str, Any]) -> bool:
-    ways = {
-        step["id"]: [step[way] for way in ("on_success", "on_failure") if step.get(way)] for step in params["steps"]
-    }
-    return any(contains(name, lambda each: ways[each], name) for name in ways)
 
 
 def contains(start: str, parts: Callable[[str], Iterable[str]], wanted: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import colander
@@ -14,6 +13,7 @@ from opsapp.automations.engine import editing
 from opsapp.automations.logic import settings as meaning
 from opsapp.automations.resources import Automation
 from opsapp.lib.addresses import without_hidden
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid, Malformed, TooLarge
 from opsapp.tree.acl import Permission
 from opsapp.web.derivers import read_object, require_plain_json
@@ -25,7 +25,7 @@ from . import IMPORT_LIMIT
 MOST = 10_000
 
 
-def params(kind: str, values: Any) -> dict[str, Any]:
+def params(kind: str, values: Any) -> JsonObject:
     """The params of this type, defaults filled in."""
     try:
         return schemas.PARAMS[kind]().deserialize(values)
@@ -35,7 +35,7 @@ def params(kind: str, values: Any) -> dict[str, Any]:
         ) from None
 
 
-def also_wrong(context: Any, request: Request, sound: dict[str, Any]) -> dict[str, str]:
+def also_wrong(context: Any, request: Request, sound: JsonObject) -> dict[str, str]:
     """What the store and the fields among themselves tell of a body for a new automation, or for this one: told with
     what is wrong with single fields."""
     present = context.definition.settings if isinstance(context, Automation) else {}
@@ -51,7 +51,7 @@ def also_wrong(context: Any, request: Request, sound: dict[str, Any]) -> dict[st
     return editing.problems_of(request.root, values, own_id, params_are_sound=not wrong) | wrong
 
 
-def require_author(request: Request, *settings: Mapping[str, Any]) -> None:
+def require_author(request: Request, *settings: JsonObject) -> None:
     """Whether the caller may write what runs on the service's own machine, if any of these does."""
     if any(meaning.runs_programs(each["type"], each["params"]) for each in settings):
         agents.require_author(request.node, is_admin=bool(request.has_permission(Permission.administer)))
@@ -62,7 +62,7 @@ def webhook(token: str) -> dict[str, str]:
     return {"webhook_token": token, "webhook_url": f"/api/automations/webhook/{token}"}
 
 
-def inputs(request: Request, automation: Automation) -> dict[str, Any]:
+def inputs(request: Request, automation: Automation) -> JsonObject:
     """The run's inputs: `{"inputs": {…}}`, or the body's own keys."""
     body = read_object(request, optional=True)
     declared = {each["name"] for each in automation.definition.settings["inputs"]}
@@ -74,13 +74,13 @@ def inputs(request: Request, automation: Automation) -> dict[str, Any]:
     return body
 
 
-def webhook_inputs(request: Request, automation: Automation) -> dict[str, Any]:
+def webhook_inputs(request: Request, automation: Automation) -> JsonObject:
     """Others send what they like: an automation without inputs takes none of it."""
     given = inputs(request, automation)
     return given if automation.definition.settings["inputs"] else {}
 
 
-def listed(request: Request) -> tuple[dict[int, dict[str, Any]], dict[str, str]]:
+def listed(request: Request) -> tuple[dict[int, JsonObject], dict[str, str]]:
     """A JSON array of automations as an export gives it: the entries that are sound, and what is wrong with others.
     What the export did not show is left out."""
     if (request.content_length or 0) > IMPORT_LIMIT:
@@ -96,7 +96,7 @@ def listed(request: Request) -> tuple[dict[int, dict[str, Any]], dict[str, str]]
     return _checked(values)
 
 
-def _checked(values: list[Any]) -> tuple[dict[int, dict[str, Any]], dict[str, str]]:
+def _checked(values: list[Any]) -> tuple[dict[int, JsonObject], dict[str, str]]:
     schema, found, wrong = schemas.AutomationSettings(), {}, {}
     for n, value in enumerate(values):
         try:

@@ -11,6 +11,7 @@ from opsapp.automations import schemas
 from opsapp.automations.engine import editing
 from opsapp.automations.logic import templates
 from opsapp.automations.resources import Automations, Template, Templates
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound
 from opsapp.web import api
 from opsapp.web.derivers import RAW, judge, read_object, refuse
@@ -80,7 +81,7 @@ def apply_template(context: Template, request: Request) -> Any:
     return {"id": made.id, "status": "created", **asked.webhook(made.token)}
 
 
-def found(context: Template) -> dict[str, Any]:
+def found(context: Template) -> JsonObject:
     template = templates.BY_ID.get(context.__name__)
     if template is None:
         raise NotFound(f"There is no template {context.__name__[:80]}.")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from opsapp.lib.addresses import HIDDEN, restored
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.notify.resources import channels_of
 from opsapp.runtime.ascode import StoredEntry
 from opsapp.runtime.node import Node
@@ -22,22 +22,22 @@ def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
         yield StoredEntry(channel.id, fields, channel.source == "api")
 
 
-def complete(_node: Node, _root: Root, given: dict[str, Any], present: dict[str, Any] | None) -> dict[str, Any]:
+def complete(_node: Node, _root: Root, given: JsonObject, present: JsonObject | None) -> JsonObject:
     url = restored(given["url"], present["url"] if present else None, "url")
     if present is None or url != present["url"]:
         service_of(url)
     return {**channels.fields_of(given), "url": url}
 
 
-def shown(fields: dict[str, Any]) -> dict[str, Any]:
+def shown(fields: JsonObject) -> JsonObject:
     return {**fields, "url": HIDDEN}
 
 
-def create(_node: Node, root: Root, fields: dict[str, Any]) -> str:
+def create(_node: Node, root: Root, fields: JsonObject) -> str:
     return channels.create(root, fields).id
 
 
-def update(_node: Node, root: Root, each: str, fields: dict[str, Any]) -> None:
+def update(_node: Node, root: Root, each: str, fields: JsonObject) -> None:
     channels.change(root, channels_of(root)[each], fields)
 
 

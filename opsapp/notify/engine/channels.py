@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.notify.logic.settings import NotificationSettings
 from opsapp.notify.resources import Channel, channels_of, deliveries_of
@@ -19,13 +20,13 @@ from .courier import service_of
 from .settings import SENDING
 
 
-def create(root: Root, given: Mapping[str, Any], source: str = "api") -> Channel:
+def create(root: Root, given: JsonObject, source: str = "api") -> Channel:
     """`given` as the schema makes it, the URL included. Invalid when Apprise does not know the URL."""
     now = node_of(root).clock.now()
     return add_channel(root, fields_of(given), given["url"], service_of(given["url"]), source, now)
 
 
-def change(root: Root, channel: Channel, given: Mapping[str, Any], source: str = "api") -> None:
+def change(root: Root, channel: Channel, given: JsonObject, source: str = "api") -> None:
     """What is given over what is stored."""
     if "url" in given and given["url"] != channel.address(seal_of(root)):
         readdress(root, channel, given["url"], service_of(given["url"]))
@@ -43,7 +44,7 @@ def delete(root: Root, channel: Channel) -> None:
     del channels_of(root)[channel.id]
 
 
-def wrong_url(given: Mapping[str, Any]) -> dict[str, str]:
+def wrong_url(given: JsonObject) -> dict[str, str]:
     """What Apprise says of the URL, if one is given."""
     try:
         if "url" in given:
@@ -53,7 +54,7 @@ def wrong_url(given: Mapping[str, Any]) -> dict[str, str]:
     return {}
 
 
-def fields_of(given: Mapping[str, Any]) -> dict[str, Any]:
+def fields_of(given: JsonObject) -> JsonObject:
     """Everything but the URL, in one form whether it came from JSON, YAML or a schema's default."""
     return {name: _plain(given[name]) for name in SHOWN if name in given}
 

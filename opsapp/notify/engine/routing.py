@@ -7,7 +7,7 @@ from typing import Any
 
 from opsapp.notify.interfaces import Failure, ICauses, RootCause
 from opsapp.notify.logic import delivering, grouping, quiet
-from opsapp.notify.logic.grouping import Group, Told
+from opsapp.notify.logic.grouping import MessageGroup, Told
 from opsapp.notify.logic.settings import NotificationSettings
 from opsapp.notify.logic.texts import Notice
 from opsapp.notify.resources import channels_of, deliveries_of, inbox
@@ -41,7 +41,7 @@ def route(root: Root, now: float) -> bool:
     node, groups, settings = node_of(root), groups_of(root), options(node_of(root))
     wait_s, every_s = settings.group_wait_s, settings.group_s
     rows = inbox.take(root, ROWS_AT_ONCE)
-    gathered: dict[str, Group] = {}
+    gathered: dict[str, MessageGroup] = {}
     for row in rows:
         key = _key_of(groups, row)
         group = gathered.get(key) or groups.get(key)
@@ -70,7 +70,7 @@ def _key_of(groups: Groups, row: Told) -> str:
     return as_cause if groups.get(as_cause) is not None else row.key
 
 
-def _keep(root: Root, groups: Groups, key: str, group: Group, every_s: float) -> None:
+def _keep(root: Root, groups: Groups, key: str, group: MessageGroup, every_s: float) -> None:
     """What was absorbed counts for the message that it would have repeated."""
     if group.absorbed and group.told is not None:
         message = deliveries_of(root).messages.get(group.told.message_id)
@@ -106,7 +106,7 @@ def _look_at(
         groups.put(key, grouping.told(group, message_id, now), every_s)
 
 
-def _causes(root: Root, node: Node, asked: Iterable[Group | None], now: float) -> Mapping[Failure, RootCause]:
+def _causes(root: Root, node: Node, asked: Iterable[MessageGroup | None], now: float) -> Mapping[Failure, RootCause]:
     """For all groups at once: the graph and what has failed are read once. What has only just been gathered is asked
     for too, so that what it hangs on is measured while it gathers."""
     causes = node.registry.queryUtility(ICauses)
@@ -116,7 +116,7 @@ def _causes(root: Root, node: Node, asked: Iterable[Group | None], now: float) -
     return {failure: cause for failure, cause in found.items() if cause.name != failure.target}
 
 
-def _failure(target: str, group: Group) -> Failure:
+def _failure(target: str, group: MessageGroup) -> Failure:
     return Failure(target, group.first_at if grouping.may_wait(group) else None)
 
 
@@ -141,7 +141,7 @@ def _move(
 
 
 def _publish(
-    root: Root, node: Node, key: str, group: Group, cause: str | None, now: float, settings: NotificationSettings
+    root: Root, node: Node, key: str, group: MessageGroup, cause: str | None, now: float, settings: NotificationSettings
 ) -> str:
     """A message, and a delivery for every channel that takes it."""
     log, about = deliveries_of(root), (group.kind, group.severity, group.title, group.text, group.tags, group.target)

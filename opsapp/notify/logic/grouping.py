@@ -54,7 +54,7 @@ class LastTold(NamedTuple):
     message_id: str
 
 
-class Group(NamedTuple):
+class MessageGroup(NamedTuple):
     """`root`: the name of the root cause; `open`: how many have begun in it and are not over; `due`: when its message
     is; `absorbed`: rows that said nothing new; `end`: the words of the root cause about its own end (WORDS)."""
 
@@ -77,7 +77,7 @@ class Group(NamedTuple):
     end: tuple[Any, ...] | None = None
 
     @classmethod
-    def read(cls, stored: Mapping[str, Any]) -> Group:
+    def read(cls, stored: Mapping[str, Any]) -> MessageGroup:
         """As it is stored; older stores lack what has a default here, and the root cause."""
         known = {name: stored[name] for name in cls._fields if name in stored}
         told, end = stored.get("told"), stored.get("end")
@@ -103,7 +103,9 @@ class Before(NamedTuple):
 NOTHING = Before()
 
 
-def gather(group: Group | None, row: Told, before: Before, now: float, wait_s: float, every_s: float) -> Group:
+def gather(
+    group: MessageGroup | None, row: Told, before: Before, now: float, wait_s: float, every_s: float
+) -> MessageGroup:
     """The group with one more row in it."""
     after = before.total
     if row.phase in (BEGINS, OVER):
@@ -112,8 +114,8 @@ def gather(group: Group | None, row: Told, before: Before, now: float, wait_s: f
 
 
 def _with(
-    group: Group | None, row: Told, before: Before, after: int, now: float, wait_s: float, every_s: float
-) -> Group:
+    group: MessageGroup | None, row: Told, before: Before, after: int, now: float, wait_s: float, every_s: float
+) -> MessageGroup:
     if group is not None and before.own and _begins_again(group, row, now, every_s):
         return _begun(row, row.at + wait_s)._replace(root=group.root)
     if group is not None and before.total:
@@ -136,37 +138,37 @@ def _with(
     return _settled(_joined(group, row))
 
 
-def _told_of(group: Group) -> LastTold:
+def _told_of(group: MessageGroup) -> LastTold:
     """A group that gathers nothing has told something."""
     assert group.told is not None
     return group.told
 
 
-def _begins_again(group: Group, row: Told, now: float, every_s: float) -> bool:
+def _begins_again(group: MessageGroup, row: Told, now: float, every_s: float) -> bool:
     """Whether what is open here begins once more: its end was told to nobody, as in a maintenance window."""
     return row.phase == BEGINS and group.due is None and _told_of(group).at + every_s <= now
 
 
-def _counted(group: Group, row: Told) -> Group:
+def _counted(group: MessageGroup, row: Told) -> MessageGroup:
     """A row that says nothing new."""
     if group.due is None:
         return group._replace(absorbed=group.absorbed + 1)
     return group._replace(events=group.events + 1, last_at=row.at, titles=_titles(group.titles, (row.title,)))
 
 
-def is_over(group: Group, now: float, every_s: float) -> bool:
+def is_over(group: MessageGroup, now: float, every_s: float) -> bool:
     """Whether nothing is gathered, and what was told is long ago."""
     return group.due is None and not group.open and _told_of(group).at + every_s <= now
 
 
-def agenda(group: Group, every_s: float) -> float:
+def agenda(group: MessageGroup, every_s: float) -> float:
     """When this group must be looked at: its message is due, or it can be forgotten. One with something open waits."""
     if group.due is not None:
         return group.due
     return math.inf if group.open else _told_of(group).at + every_s
 
 
-def join(group: Group, other: Group, now: float, wait_s: float, every_s: float) -> Group:
+def join(group: MessageGroup, other: MessageGroup, now: float, wait_s: float, every_s: float) -> MessageGroup:
     """What another key has gathered (`other`) belongs to this group after all: both have the same root cause."""
     before, phase = Before(others=group.open), BEGINS if other.open else ""
     row = Told(
@@ -181,27 +183,27 @@ def join(group: Group, other: Group, now: float, wait_s: float, every_s: float) 
     return joined._replace(events=joined.events + more, titles=_titles(joined.titles, other.titles))
 
 
-def may_wait(group: Group) -> bool:
+def may_wait(group: MessageGroup) -> bool:
     """Whether its message may wait until its root cause is known: something begins, and nothing was told of it."""
     return group.told is None and bool(group.open)
 
 
-def postponed(group: Group, now: float) -> Group:
+def postponed(group: MessageGroup, now: float) -> MessageGroup:
     """It waits until its root cause is known."""
     return group._replace(due=now + LOOK_AGAIN_S)
 
 
-def told(group: Group, message_id: str, now: float) -> Group:
+def told(group: MessageGroup, message_id: str, now: float) -> MessageGroup:
     """After its message was made."""
     return group._replace(due=None, told=LastTold(group.kind, group.severity, now, message_id), events=0, titles=())
 
 
-def _begun(row: Told, due: float) -> Group:
+def _begun(row: Told, due: float) -> MessageGroup:
     about = (row.kind, row.severity, row.title, row.text, row.tags, row.target, row.sealed, row.name)
-    return Group(*about, row.at, row.at, 1, (row.title,), due)
+    return MessageGroup(*about, row.at, row.at, 1, (row.title,), due)
 
 
-def _joined(group: Group, row: Told) -> Group:
+def _joined(group: MessageGroup, row: Told) -> MessageGroup:
     """The latest row speaks, as severely as the worst of the same kind."""
     same = row.kind == group.kind
     return group._replace(
@@ -217,14 +219,14 @@ def _joined(group: Group, row: Told) -> Group:
     )
 
 
-def _settled(group: Group) -> Group:
+def _settled(group: MessageGroup) -> MessageGroup:
     """What has come back to where it was when people were told last is no news any more."""
     if group.told is None or _is_news(group, group.told):
         return group
     return group._replace(due=None, absorbed=group.absorbed + group.events, events=0, titles=())
 
 
-def _is_news(row: Told | Group, said: LastTold) -> bool:
+def _is_news(row: Told | MessageGroup, said: LastTold) -> bool:
     return row.kind != said.kind or rank(row.severity) > rank(said.severity)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opsapp.lib.ids import new_id
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.runtime.sealing import Seal, seal_of
 from opsapp.tree.folder import Folder, Record
@@ -29,20 +30,20 @@ class Channel(Record):
 
     url = "/api/notifications/channels/{channel_id}"
 
-    def __init__(self, fields: dict[str, Any], sealed: str, service: str, source: str, now: float):
+    def __init__(self, fields: JsonObject, sealed: str, service: str, source: str, now: float):
         self.fields = fields
         self.sealed = sealed
         self.service = service
         self.source = source
         self.created_at = now
-        self.last: dict[str, Any] = {}  # how the last attempts went: sent_at, failed_at, error
+        self.last: JsonObject = {}  # how the last attempts went: sent_at, failed_at, error
         self.rests_until = 0.0  # after a failed attempt
 
     @property
     def id(self) -> str:
         return self.__name__
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> JsonObject:
         return {
             "id": self.id,
             **{name: self.fields[name] for name in SHOWN},
@@ -62,7 +63,7 @@ def channels_of(root: Root) -> Channels:
     return root["api"]["notifications"]["channels"]
 
 
-def add_channel(root: Root, fields: dict[str, Any], url: str, service: str, source: str, now: float) -> Channel:
+def add_channel(root: Root, fields: JsonObject, url: str, service: str, source: str, now: float) -> Channel:
     folder = channels_of(root)
     if folder.named(fields["name"]) is not None:
         raise Conflict(f"There is a channel {fields['name']!r} already.", code="name_taken")
@@ -73,9 +74,9 @@ def add_channel(root: Root, fields: dict[str, Any], url: str, service: str, sour
     return channel
 
 
-def change_channel(root: Root, channel: Channel, fields: dict[str, Any], source: str) -> None:
+def change_channel(root: Root, channel: Channel, fields: JsonObject, source: str) -> None:
     """Fields over those that are stored."""
-    other = channels_of(root).named(fields.get("name", channel.fields["name"]))
+    other = channels_of(root).named(fields.get("name") or channel.fields["name"])
     if other is not None and other.id != channel.id:
         raise Conflict(f"There is a channel {fields['name']!r} already.", code="name_taken")
     channel.fields = {**channel.fields, **fields}

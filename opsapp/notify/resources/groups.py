@@ -5,7 +5,7 @@ from __future__ import annotations
 from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
-from opsapp.notify.logic.grouping import BEGINS, OVER, Before, Group, Told, agenda
+from opsapp.notify.logic.grouping import BEGINS, OVER, Before, MessageGroup, Told, agenda
 from opsapp.runtime.queue import LAST, Agenda
 from opsapp.tree.root import Root
 
@@ -28,9 +28,9 @@ class Groups(Persistent):
         self.homes = OOBTree()
         self.members = OOBTree()
 
-    def get(self, key: str) -> Group | None:
+    def get(self, key: str) -> MessageGroup | None:
         stored = self.groups.get(key)
-        return None if stored is None else Group.read(stored)
+        return None if stored is None else MessageGroup.read(stored)
 
     def about(self, family: str, target: str) -> str | None:
         """The key of the group about a target."""
@@ -40,7 +40,7 @@ class Groups(Persistent):
         """The key of the group in which a row, or what is called so, is open."""
         return self.homes.get(KEY + key) or self.homes.get(NAME + name)
 
-    def before(self, key: str, group: Group | None, own: str) -> Before:
+    def before(self, key: str, group: MessageGroup | None, own: str) -> Before:
         """What is open in a group before a row of this own key joins it."""
         known = (key, own) in self.members
         return Before(known, (group.open if group else 0) - known)
@@ -67,14 +67,14 @@ class Groups(Persistent):
         if self.homes.get(handle) == key:
             del self.homes[handle]
 
-    def _name_root(self, key: str, group: Group) -> None:
+    def _name_root(self, key: str, group: MessageGroup) -> None:
         """The root cause of what is open leads to its group too."""
         if group.root and group.open:
             self.homes[NAME + group.root] = key
         elif group.root:
             self._leave(NAME + group.root, key)
 
-    def put(self, key: str, group: Group, every_s: float) -> None:
+    def put(self, key: str, group: MessageGroup, every_s: float) -> None:
         self._off_the_agenda(key)
         self._name_root(key, group)
         look_at = agenda(group, every_s)
@@ -85,7 +85,7 @@ class Groups(Persistent):
 
     def drop(self, key: str) -> None:
         self._off_the_agenda(key)
-        group = Group.read(self.groups.pop(key))
+        group = MessageGroup.read(self.groups.pop(key))
         self._name_root(key, group._replace(open=0))
         place = f"{family_of(key)}:{group.target}"
         if self.targets.get(place) == key:
@@ -122,7 +122,7 @@ def count_open(root: Root) -> None:
         groups.groups[key] = group = {**group, "open": len(pairs)}
         for own, name in pairs:
             groups._enter(key, own, name)
-        groups._name_root(key, Group.read(group))
+        groups._name_root(key, MessageGroup.read(group))
 
 
 def groups_of(root: Root) -> Groups:
