@@ -106,15 +106,18 @@ def test_one_whose_host_never_comes_back_stays_unknown(tunnel):
 
 
 def test_one_whose_agent_was_killed_in_the_middle_is_undone_and_says_so(tunnel):
-    tunnel.hosts.finish("execute", status="lost", reason="the agent came back without it")
+    tunnel.hosts.finish("execute", status="lost", reason="the agent reconnected and does not have it")
     tunnel.turn(1)
     entry = undone(tunnel, restored=True)
-    assert (entry["outcome"], entry["reason"]) == ("rolled_back", "the agent came back without it; restored")
+    assert (entry["outcome"], entry["reason"]) == (
+        "rolled_back",
+        "the agent reconnected and does not have it; restored",
+    )
     assert tunnel.trust("tunnel").failed == 0
 
 
 def test_one_whose_agent_was_killed_and_is_not_heard_again_stays_lost(tunnel):
-    tunnel.hosts.finish("execute", status="lost", reason="the agent came back without it")
+    tunnel.hosts.finish("execute", status="lost", reason="the agent reconnected and does not have it")
     tunnel.turn(1)
     assert undone(tunnel, status="lost")["outcome"] == "lost"
 
@@ -132,7 +135,7 @@ def test_one_that_failed_half_way_was_undone_at_once(tunnel, back, outcome, stat
 @pytest.mark.parametrize(("answer", "outcome"), [
     ({"kept": True}, "verified"), ({"kept": False, "status": "failed"}, "rolled_back")])  # fmt: skip
 def test_an_agent_that_died_over_a_confirmation_is_asked_again(verified, answer, outcome):
-    verified.hosts.finish("confirm", status="lost", reason="the agent came back without it")
+    verified.hosts.finish("confirm", status="lost", reason="the agent reconnected and does not have it")
     verified.turn(1)
     verified.hosts.finish("confirm", **answer)
     verified.turn(1)

@@ -233,7 +233,7 @@ class ExecutorProcess:
             checked = check_params("program", dict(params))
             self._node.wake("executor")
             if not self._ready.wait(READY_S):
-                return _result("failed", f"the executor does not run: {self.problem}")
+                return _result("failed", f"the executor is not running: {self.problem}")
             if command.cancelled:
                 return _result("cancelled", None)
             command.sent = True

@@ -209,7 +209,7 @@ def refuse_clone(agent: Agent, machine: str, connected: bool) -> None:
     """While a session is open another machine is a clone; so is, at any time, one that hides which machine it is."""
     known = agent.state.machine_id or agent.profile.get("machine_id", "")
     if known and not machine:
-        raise Clone("This agent has said before which machine it is on: machine_id is missing.")
+        raise Clone("machine_id is missing: this agent has named its machine before.")
     if connected and machine != agent.state.machine_id:
         raise Clone("Another machine is connected with this key.")
 

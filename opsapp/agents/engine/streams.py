@@ -58,7 +58,7 @@ class AgentStream:
             self.end(message)
         else:
             if message["type"] == "lines":
-                self._count(sum(len(one["line"]) + 1 for one in message["lines"]))
+                self._count(sum(len(line["line"]) + 1 for line in message["lines"]))
             elif message["type"] == "opened":
                 self._next_offset = message["offset"] or 0
             self._items.append(message)
@@ -125,7 +125,7 @@ class AgentStream:
                 raise EndOfStream(self._closed)
             self._event.clear()
             if not self._event.wait(WRITE_S):
-                raise problems.Unavailable("The agent takes no more.", code="agent_silent", retry_after=5)
+                raise problems.Unavailable("The agent has stopped receiving.", code="agent_silent", retry_after=5)
         if self._closed is not None:
             raise EndOfStream(self._closed)
         self._credit -= len(data)

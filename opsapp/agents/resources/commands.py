@@ -239,7 +239,7 @@ class Commands(Folder):
                 if command.cancel_requested and self.end(command, "cancelled", "cancelled before it ran", now):
                     ended.append(name)
             elif (command.delivered_at or 0) <= delivered_before:
-                self.end(command, "lost", "the agent came back without it", now)
+                self.end(command, "lost", "the agent reconnected and does not have it", now)
                 ended.append(name)
         return ended
 
@@ -270,7 +270,7 @@ def _overdue(command: Command, now: float, last_seen: float) -> tuple[str, str]:
     timeout = command.params.get("timeout") or 0
     patience = max(command.delivered_at or 0, last_seen) + timeout + FORSAKEN_S
     if command.status in ("delivered", "running") and patience <= now:
-        return "lost", "the agent has not come back"
+        return "lost", "the agent has not reconnected"
     return "", ""
 
 

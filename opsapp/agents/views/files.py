@@ -114,10 +114,10 @@ class FileSource:
                     break
                 raise problem_of(ended.message) from None
             if item is None:
-                raise Unavailable("The agent does not go on.", code="agent_silent")
+                raise Unavailable("The agent has stopped sending.", code="agent_silent")
             if isinstance(item, dict):
                 if (item["size"], item["sha256"]) != (size, digest.hexdigest()):
-                    raise UpstreamFailed("The file changed on its way.", code="bad_hash")
+                    raise UpstreamFailed("The file changed while it was transferred.", code="bad_hash")
                 sealed = True
                 continue
             if held:
@@ -200,7 +200,7 @@ class FileUpload:
         if stored["code"] != "end":
             raise refusal(stored)
         if (stored["size"], stored["sha256"]) != sent:
-            raise UpstreamFailed("The agent stored something else.", code="bad_hash")
+            raise UpstreamFailed("The agent stored other bytes than those that were sent.", code="bad_hash")
         return 200, {}, {"status": "stored", "path": stored["path"], "size": sent[0], "sha256": sent[1]}
 
     def abort(self) -> None:

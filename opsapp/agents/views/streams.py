@@ -82,10 +82,10 @@ class LogSource:
             if item is None:
                 yield sse.COMMENT
             elif isinstance(item, dict) and item["type"] == "lines":
-                fresh = [one for one in item["lines"] if one["time"] is None or one["time"] > self._since]
+                fresh = [line for line in item["lines"] if line["time"] is None or line["time"] > self._since]
                 yield b"".join(event_of(one, number + n) for n, one in enumerate(fresh, 1))
                 number += len(fresh)
-                self._stream.used(sum(len(one["line"]) + 1 for one in item["lines"]))
+                self._stream.used(sum(len(line["line"]) + 1 for line in item["lines"]))
 
     def end(self, reason: str) -> None:
         """Whoever reads may read no more."""

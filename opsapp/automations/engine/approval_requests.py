@@ -53,7 +53,7 @@ def uses(root: Root, automation: Automation) -> dict[str, str]:
 
 def written_by(root: Root, automation_id: str, name: str) -> str | None:
     """What this person has had to do with an automation since it was last approved, or None."""
-    mine = [each.name for each in with_parts(root, automation_id) if name in each.authors]
+    mine = [part.name for part in with_parts(root, automation_id) if name in part.authors]
     if not mine:
         return None
     return f"You have written or edited {mine[0]!r}, or made its webhook token: somebody else has to approve it."

@@ -149,7 +149,7 @@ def _child_problems(root: Root, kind: str, params: JsonObject, own_id: str | Non
     def below(name: str) -> list[str]:
         return list(known[name].definition.children) if name in known else []
 
-    if own_id is not None and (own_id in parts or any(workflow.contains(each, below, own_id) for each in parts)):
+    if own_id is not None and (own_id in parts or any(workflow.contains(part, below, own_id) for part in parts)):
         return {f"params.{place}": "an automation cannot contain itself"}
     if workflow.depth(parts, below) > workflow.DEEPEST:
         return {f"params.{place}": f"is nested more than {workflow.DEEPEST} levels deep"}
@@ -217,7 +217,7 @@ def remove(root: Root, automation: Automation, now: float) -> None:
     """With what it still had to run: what waits in the queue is ended by whoever works it, for that may be much. Its
     past runs stay, for whoever knows their ids."""
     others = (each for _, each in readable(automations_of(root), KIND))
-    users = [each.name for each in others if automation.id in each.definition.children]
+    users = [other.name for other in others if automation.id in other.definition.children]
     if users:
         raise Conflict("It is part of " + ", ".join(sorted(users)[:5]) + ".", code="in_use")
     board, automation_id = board_of(root), automation.id
@@ -250,7 +250,7 @@ def export(root: Root, hostname_of: Callable[[str], str]) -> list[JsonObject]:
 def _exported(automation: Automation, places: dict[str, str], hostname_of: Callable[[str], str]) -> JsonObject:
     settings = public(automation.definition.settings)
     kind, params = settings["type"], settings["params"]
-    params = meaning.with_children(kind, params, [places[each] for each in meaning.children(kind, params)])
+    params = meaning.with_children(kind, params, [places[child] for child in meaning.children(kind, params)])
     if params.get("agent_id"):
         params["hostname"] = hostname_of(params.pop("agent_id"))
     return {**settings, "params": params}
@@ -291,14 +291,14 @@ def _parts(values: JsonObject) -> list[str]:
 
 
 def _places_in(values: JsonObject) -> list[str]:
-    return [each for each in _parts(values) if each.startswith(PLACE)]
+    return [part for part in _parts(values) if part.startswith(PLACE)]
 
 
 def _resolved(values: JsonObject, made: Mapping[str, str]) -> JsonObject:
     params = dict(values["params"])
     if _places_in(values):
         if values["type"] == "composite":
-            params["automations"] = [_named(each, made) for each in params["automations"]]
+            params["automations"] = [_named(automation, made) for automation in params["automations"]]
         else:
             params["steps"] = [
                 {**step, "automation_id": _named(step.get("automation_id"), made)} if isinstance(step, dict) else step

@@ -86,7 +86,7 @@ def run_record(root: Root, run: Run) -> JsonObject:
         "inputs": run.inputs,
         "request_id": run.request_id,
         "parent": run.parent,
-        "parts": [_part(root, *each) for each in run.parts],
+        "parts": [_part(root, *part) for part in run.parts],
     }
 
 

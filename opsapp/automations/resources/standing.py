@@ -179,7 +179,7 @@ def gather(automations: Any) -> None:
         mine = automation.__dict__
         state, history, waiting = (mine.pop(name) for name in ("state", "history", "waiting"))
         automation._p_changed = True
-        kept.past.update(automation_id + each for each in history)
+        kept.past.update(automation_id + run_id for run_id in history)
         kept.waiting.update(automation_id + each for each in waiting)
         at = -1.0 if state.last_run is None else state.last_run
         kept.rows[automation_id] = tuple(StandingRow(state.current or "", at, state.last_status or "", state.full))

@@ -53,7 +53,7 @@ def also_wrong(context: Any, request: Request, sound: JsonObject) -> dict[str, s
 
 def require_author(request: Request, *settings: JsonObject) -> None:
     """Whether the caller may write what runs on the service's own machine, if any of these does."""
-    if any(meaning.runs_programs(each["type"], each["params"]) for each in settings):
+    if any(meaning.runs_programs(setting["type"], setting["params"]) for setting in settings):
         agents.require_author(request.node, is_admin=bool(request.has_permission(Permission.administer)))
 
 

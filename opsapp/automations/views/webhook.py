@@ -20,7 +20,7 @@ def whose(context: WebhookAddress, request: Request) -> Automation:
     """The automation whose token it is."""
     automation = webhook_calls.automation_of(request.root, context.__name__)
     if automation is None:
-        raise NotFound("There is nothing here.")
+        raise NotFound("There is no such webhook.")
     return automation
 
 

@@ -158,7 +158,7 @@ def _notified(letter: Letter, timeout: float, taken: Taken) -> str | None:
             body=letter.text or letter.title, title=letter.title, notify_type=letter.mood, body_format="text"
         ):
             return None
-        problem = OVERHEARD.take() or "the service did not take it"
+        problem = OVERHEARD.take() or "the service did not accept it"
     except Exception as broken:  # noqa: BLE001 - any plugin may raise anything: it is the delivery's outcome
         problem = f"{type(broken).__name__}: {broken}"
     return without_address(masked(problem, in_every_form(letter.secrets)), letter.url)

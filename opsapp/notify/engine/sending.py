@@ -96,7 +96,7 @@ class Sender:
         self.node.transact(finish, letter.delivery_id, outcome, self.node.clock.now())
         self._count(outcome)
         if outcome.error is not None:
-            raise UpstreamFailed(f"The test message was not taken: {outcome.error}", code="not_delivered")
+            raise UpstreamFailed(f"The test message was not accepted: {outcome.error}", code="not_delivered")
         return {"status": "sent", "delivery_id": letter.delivery_id}
 
 
