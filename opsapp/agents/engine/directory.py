@@ -22,7 +22,7 @@ KEY = "opsapp.agents.directory"
 CHANGED = "_agent_changed"  # kept from /api/stream: an agent's record is not what it was
 
 
-class Facts(NamedTuple):
+class AgentFacts(NamedTuple):
     """One agent's record. Its `last_seen` is the store's; memory may know better."""
 
     id: str
@@ -41,9 +41,9 @@ class Facts(NamedTuple):
     series: Mapping[str, int]  # numbers, by the name of what is measured
 
 
-def facts_of(agent: Agent) -> Facts:
+def facts_of(agent: Agent) -> AgentFacts:
     state = agent.state
-    return Facts(
+    return AgentFacts(
         agent.id,
         agent.label,
         agent.hostname,
@@ -61,27 +61,27 @@ def facts_of(agent: Agent) -> Facts:
     )
 
 
-class Directory(Projection[Facts]):
+class Directory(Projection[AgentFacts]):
     """One per node; read in any thread."""
 
     kind = "agent"
 
     def __init__(self, clock: Clock) -> None:
         super().__init__(clock)
-        self._facts: dict[str, Facts] = {}
+        self._facts: dict[str, AgentFacts] = {}
         self._hosts: dict[str, set[str]] = {}
-        self.on_change: Callable[[str, Facts | None], None] = lambda agent_id, facts: None
+        self.on_change: Callable[[str, AgentFacts | None], None] = lambda agent_id, facts: None
 
-    def all(self, root: Root) -> list[Facts]:
+    def all(self, root: Root) -> list[AgentFacts]:
         """Every agent as the transaction behind `root` sees it, or newer; as it was read last where it has written."""
         self.catch_up(root)
         return self.all_known()
 
-    def all_known(self) -> list[Facts]:
+    def all_known(self) -> list[AgentFacts]:
         """Every agent as it was read last; costs nothing."""
         return list(self._facts.values())
 
-    def shares_name(self, facts: Facts) -> bool:
+    def shares_name(self, facts: AgentFacts) -> bool:
         """Whether another agent reports the same hostname."""
         return bool(facts.hostname) and len(self._hosts.get(facts.hostname, ())) > 1
 
@@ -91,7 +91,7 @@ class Directory(Projection[Facts]):
     def ids(self, root: Root) -> Iterable[str]:
         return names_of(root, agents_of(root).tree, self.kind)
 
-    def read(self, root: Root, item_id: str) -> Facts | None:
+    def read(self, root: Root, item_id: str) -> AgentFacts | None:
         agent = agents_of(root).get(item_id)
         return None if agent is None else facts_of(load(agent))
 
@@ -102,7 +102,7 @@ class Directory(Projection[Facts]):
         facts = self._facts.get(item_id)
         return facts.label or facts.hostname if facts else ""
 
-    def apply(self, items: Mapping[str, Facts | None]) -> None:
+    def apply(self, items: Mapping[str, AgentFacts | None]) -> None:
         for agent_id, facts in items.items():
             self._forget(agent_id)
             if facts is not None:
@@ -128,7 +128,7 @@ def prepare(node: Node) -> None:
     node.projections.add("agents", directory)
 
 
-def lives_elsewhere(node: Node, state: AgentState | Facts) -> bool:
+def lives_elsewhere(node: Node, state: AgentState | AgentFacts) -> bool:
     """Whether another node that is alive holds a session of it."""
     name = state.node.partition(":")[0]
     return bool(state.session) and name != node.name and name in node.nodes.alive("web")

@@ -17,7 +17,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.node import Node
 from opsapp.wire import readings
 
-from .directory import Facts, directory_of
+from .directory import AgentFacts, directory_of
 
 log = logging.getLogger(__name__)
 
@@ -234,7 +234,7 @@ class Memory:
         known = [at for at in times if at is not None]
         return max(known) if known else None
 
-    def follow(self, agent_id: str, facts: Facts | None) -> None:
+    def follow(self, agent_id: str, facts: AgentFacts | None) -> None:
         """What was committed, here or on another node."""
         if facts is None:
             self.forget(agent_id)

@@ -11,7 +11,7 @@ from opsapp.runtime.node import Node, node_of
 from opsapp.tree.damage import NAMELESS
 from opsapp.tree.root import Root
 
-from .directory import Facts, directory_of, facts_of, lives_elsewhere
+from .directory import AgentFacts, directory_of, facts_of, lives_elsewhere
 from .memory import memory_of, subject
 
 UNREAD: JsonObject = {
@@ -77,7 +77,7 @@ def hosts(root: Root) -> list[HostFacts]:
     ]
 
 
-def is_connected(node: Node, state: AgentState | Facts, agent_id: str) -> bool:
+def is_connected(node: Node, state: AgentState | AgentFacts, agent_id: str) -> bool:
     """Whether it has an open session, here or, as far as the record says, on another node."""
     return agent_id in memory_of(node).connected or lives_elsewhere(node, state)
 
@@ -94,7 +94,7 @@ def held_by(node: Node, agent: Agent) -> str | None:
     return agent.state.node.partition(":")[0] if not here and lives_elsewhere(node, agent.state) else None
 
 
-def status(node: Node, facts: Facts) -> str:
+def status(node: Node, facts: AgentFacts) -> str:
     if facts.status == "pending":
         return "pending"
     memory = memory_of(node)
@@ -118,7 +118,7 @@ def rows(root: Root) -> list[JsonObject]:
     return unread + [each | {"unreadable": lost[each["id"]]} if each["id"] in lost else each for each in rows]
 
 
-def row(node: Node, facts: Facts, shares_name: bool) -> JsonObject:
+def row(node: Node, facts: AgentFacts, shares_name: bool) -> JsonObject:
     """A list's entry."""
     seen = None if facts.status == "pending" else memory_of(node).last_seen(facts.id, facts.last_seen)
     return {

@@ -55,7 +55,7 @@ class SessionLine(Protocol):
     def close(self, code: int, reason: str) -> None: ...
 
 
-class Neighbours(Protocol):
+class NodeSessions(Protocol):
     """What a session needs of its node's sessions."""
 
     node: Node
@@ -74,7 +74,7 @@ class Neighbours(Protocol):
 class AgentSession:
     """One open session."""
 
-    def __init__(self, sessions: Neighbours, agent_id: str, key: policies.ShownKey, line: SessionLine, ip: str):
+    def __init__(self, sessions: NodeSessions, agent_id: str, key: policies.ShownKey, line: SessionLine, ip: str):
         self.id = new_id()
         self.agent_id = agent_id
         self.key = key

@@ -115,7 +115,7 @@ class Follower:
                 yield self._comment
                 quiet_since = time.monotonic()
 
-    def _events(self, seen: records.Piece) -> bytes:
+    def _events(self, seen: records.OutputPiece) -> bytes:
         found = []
         if seen.run["status"] != self._status and not seen.over:
             found.append(self._told(seen.run))
@@ -123,7 +123,7 @@ class Follower:
             found += [self._line(line, place, at) for line, place in self._lines.put(start, text)]
         return b"".join(found)
 
-    def _last(self, seen: records.Piece) -> bytes:
+    def _last(self, seen: records.OutputPiece) -> bytes:
         run = seen.run
         found = [self._line(line, place, run["finished"]) for line, place in self._lines.rest()]
         end = self._encode(

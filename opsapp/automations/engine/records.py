@@ -126,7 +126,7 @@ def _under_way(root: Root, status: str | None) -> set[str]:
     return found if status is None else {each for each in found if runs.get(each).status == status}
 
 
-class Piece(NamedTuple):
+class OutputPiece(NamedTuple):
     """A run as it stands, and output from a character on: (position, text, when)."""
 
     run: JsonObject
@@ -135,9 +135,9 @@ class Piece(NamedTuple):
     pieces: list[tuple[int, str, int]]
 
 
-def piece(root: Root, run_id: str, position: int, most: int) -> Piece | None:
+def piece(root: Root, run_id: str, position: int, most: int) -> OutputPiece | None:
     """What a follower wants next."""
     run = runs_of(root).get(run_id)
     if run is None:
         return None
-    return Piece(notices.summary(run), run.is_over, run.output.size, list(run.output.since(position, most)))
+    return OutputPiece(notices.summary(run), run.is_over, run.output.size, list(run.output.since(position, most)))
