@@ -9,9 +9,9 @@ import argparse
 import json
 import os
 from dataclasses import dataclass, field, fields
-from typing import Any, List, Mapping, Optional, Tuple
+from typing import Dict, List, Mapping, Optional, Tuple
 
-from opsapp.wire.fields import JsonObject
+from opsapp.wire.fields import Check, FieldProblem, JsonObject, boolean, listing, number, text
 from opsapp.wire.urls import is_plain_abroad, web_problem
 from opsapp.wire.version import VERSION
 
@@ -57,23 +57,27 @@ PROTECTED = (
     "dockerd",
     "conmon",
 )
-_NUMBERS = {  # name: (lowest, highest)
-    "interval_s": (0.2, 3600),
-    "service_check_s": (0.2, 3600),
-    "container_check_s": (1, 3600),
-    "container_removed_s": (60, 30 * 86400),
-    "capability_check_s": (10, 7 * 86400),
-    "max_file_bytes": (1, 2**50),
-    "spool_bytes": (65536, 2**40),
-    "reserve_bytes": (0, 2**30),
-    "start_expiry_s": (1, 7 * 86400),
-    "retry_first_s": (0.05, 600),
-    "retry_most_s": (0.1, 3600),
-    "update_trial_s": (1, 3600),
-    "busy_limit": (1, 64),
-    "lookout_s": (0.2, 3600),
+_NAMES = listing(text(4096, low=1), 10000)
+_PATHS = listing(text(4096, also=lambda path: None if path[:1] in ("/", "*") else "must be an absolute path"), 10000)
+_CHECKS: Dict[str, Check] = {
+    "interval_s": number(0.2, 3600),
+    "service_check_s": number(0.2, 3600),
+    "container_check_s": number(1, 3600),
+    "container_removed_s": number(60, 30 * 86400),
+    "capability_check_s": number(10, 7 * 86400),
+    "max_file_bytes": number(1, 2**50),
+    "spool_bytes": number(65536, 2**40),
+    "reserve_bytes": number(0, 2**30),
+    "start_expiry_s": number(1, 7 * 86400),
+    "retry_first_s": number(0.05, 600),
+    "retry_most_s": number(0.1, 3600),
+    "update_trial_s": number(1, 3600),
+    "busy_limit": number(1, 64),
+    "lookout_s": number(0.2, 3600),
+    **dict.fromkeys(("allow_paths", "deny_paths", "viewer_paths"), _PATHS),
+    **dict.fromkeys(("dns_names", "vpn_interfaces", "protected_processes"), _NAMES),
+    "allow_plain_http": boolean(),
 }
-_LISTS = ("allow_paths", "deny_paths", "viewer_paths")
 
 
 class ConfigError(ValueError):
@@ -171,15 +175,14 @@ def _from_environment(environ: Mapping[str, str]) -> JsonObject:
 
 
 def _complete(given: JsonObject) -> AgentConfig:
-    for name, low_high in _NUMBERS.items():
-        if name in given:
-            _check_number(name, given[name], *low_high)
-    for name in _LISTS:
-        if name in given:
-            given[name] = _check_paths(name, given[name])
-    for name in ("dns_names", "vpn_interfaces"):
-        if name in given:
-            given[name] = _check_names(name, given[name])
+    for name, check in _CHECKS.items():
+        if name not in given:
+            continue
+        try:
+            value = check(given[name])
+        except FieldProblem as problem:
+            raise ConfigError(f"{name} {problem}") from None
+        given[name] = tuple(value) if isinstance(value, list) else value
     try:
         given["backups"] = read_backups(given.get("backups", {}))
         given["certificates"] = read_certificates(given.get("certificates", {}))
@@ -187,7 +190,7 @@ def _complete(given: JsonObject) -> AgentConfig:
     except Wrong as mistake:
         raise ConfigError(str(mistake)) from None
     if "protected_processes" in given:
-        given["protected_processes"] = PROTECTED + _check_names("protected_processes", given["protected_processes"])
+        given["protected_processes"] = PROTECTED + given["protected_processes"]
     for name in ("server", "agent_id"):
         if not isinstance(given.get(name), str) or not given[name]:
             raise ConfigError(f"{name} is missing: give it as a flag, in the environment or in the config file")
@@ -203,29 +206,10 @@ def _complete(given: JsonObject) -> AgentConfig:
     return AgentConfig(**given)
 
 
-def _check_number(name: str, value: Any, low: float, high: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
-        raise ConfigError(f"{name} must be a number from {low:g} to {high:g}")
-
-
-def _check_paths(name: str, value: Any) -> Tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(path, str) and path[:1] in ("/", "*") for path in value):
-        raise ConfigError(f"{name} must be a list of absolute paths")
-    return tuple(value)
-
-
-def _check_names(name: str, value: Any) -> Tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(one, str) and one for one in value):
-        raise ConfigError(f"{name} must be a list of names")
-    return tuple(value)
-
-
-def _check_server(url: str, allow_plain: Any) -> None:
+def _check_server(url: str, allow_plain: bool) -> None:
     wrong = web_problem(url, credentials=False)
     if wrong:
         raise ConfigError(f"server must be an http or https URL: it {wrong}")
-    if not isinstance(allow_plain, bool):
-        raise ConfigError("allow_plain_http must be true or false")
     if is_plain_abroad(url) and not allow_plain:
         raise ConfigError(
             f"the server {url} is on another machine and has no TLS: whoever is on the network in "

@@ -6,13 +6,11 @@ Must not: run or reach anything. backups.py and media.py do.
 from __future__ import annotations
 
 import os
-import re
-from typing import Any, Dict, List, Mapping, NamedTuple, Tuple
+from typing import Any, Dict, Mapping, NamedTuple, Optional, Tuple
 
+from opsapp.wire.fields import FieldProblem, JsonObject, WireField, choice, listing, mapping, may, need, nested, text
 from opsapp.wire.urls import web_problem
 
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@:-]{0,254}")
-_UNIT = re.compile(r"[A-Za-z0-9_@.:][A-Za-z0-9_@.:\\-]*")
 MEDIA_KINDS = ("jellyfin", "emby", "plex", "sonarr", "radarr", "lidarr")
 
 
@@ -51,84 +49,77 @@ class Instance(NamedTuple):
     key_file: str
 
 
+def _absolute(path: str) -> Optional[str]:
+    return None if path.startswith("/") or not path else "must be an absolute path"
+
+
+def _web_address(url: str) -> Optional[str]:
+    wrong = web_problem(url, credentials=False)
+    return f"must be an http or https URL: it {wrong}" if wrong else None
+
+
+def _words(value: Any) -> Tuple[str, ...]:
+    return tuple(_WORDS(value))
+
+
+def _program(value: Any) -> Tuple[str, ...]:
+    """An argument list. No string is ever read by a shell."""
+    words = _words(value)
+    if words and not os.path.isabs(words[0]):
+        raise FieldProblem("must begin with the absolute path of a program")
+    return words
+
+
+_WORDS = listing(text(65536, low=1), 1000)
+_PATH = text(4096, also=_absolute)
+_PROGRAM = may(_program, ())
+_NAME = text(255, low=1, pattern=r"[A-Za-z0-9_][A-Za-z0-9_.@:-]*")
+_UNIT = text(255, pattern=r"([A-Za-z0-9_@.:][A-Za-z0-9_@.:\\-]*)?")
+_BACKUP = {
+    "files": may(_PATH, ""),
+    "newest": _PROGRAM,
+    "unit": may(_UNIT, ""),
+    "run": _PROGRAM,
+    "verify": _PROGRAM,
+    "restic": may(text(4096), ""),
+    "password_file": may(_PATH, ""),
+    "paths": may(_words, ()),
+}
+_CERTIFICATE = {"file": need(text(4096, low=1, also=_absolute)), "run": need(_program)}
+_INSTANCE = {
+    "kind": need(choice(*MEDIA_KINDS)),
+    "url": need(text(2048, low=1, also=_web_address)),
+    "key_file": need(text(4096, low=1, also=_absolute)),
+}
+
+
 def read_backups(value: Any) -> Mapping[str, Backup]:
-    found = {name: _backup(name, one) for name, one in _table("backups", value).items()}
-    for name, one in found.items():
-        if one.restic and not (one.password_file and one.paths):
+    found = {name: Backup(name, **row) for name, row in _rows("backups", value, _BACKUP).items()}
+    for name, backup in found.items():
+        if backup.restic and not (backup.password_file and backup.paths):
             raise Wrong(f"backups: {name}: restic needs password_file and paths")
-        if not (one.files or one.newest or one.restic):
+        if not (backup.files or backup.newest or backup.restic):
             raise Wrong(f"backups: {name}: say how its age is known: files, newest or restic")
     return found
 
 
 def read_certificates(value: Any) -> Mapping[str, Certificate]:
-    found = {}
-    for name, one in _table("certificates", value).items():
-        where = f"certificates: {name}"
-        _known(where, one, ("file", "run"))
-        found[name] = Certificate(name, _text(where, one, "file"), _argv(where, one, "run"))
-        if not found[name].file.startswith("/") or not found[name].run:
-            raise Wrong(f"{where}: give the absolute path of its file, and the program (run) that renews it")
+    found = {name: Certificate(name, **row) for name, row in _rows("certificates", value, _CERTIFICATE).items()}
+    for name, certificate in found.items():
+        if not certificate.run:
+            raise Wrong(f"certificates: {name}: give the program (run) that renews it")
     return found
 
 
 def read_instances(value: Any) -> Mapping[str, Instance]:
-    found = {}
-    for name, one in _table("instances", value).items():
-        where = f"instances: {name}"
-        texts = {key: _text(where, one, key) for key in ("kind", "url", "key_file")}
-        if texts["kind"] not in MEDIA_KINDS:
-            raise Wrong(f"{where}: kind must be one of {', '.join(MEDIA_KINDS)}")
-        wrong = web_problem(texts["url"], credentials=False)
-        if wrong:
-            raise Wrong(f"{where}: url must be an http or https URL: it {wrong}")
-        if not texts["key_file"].startswith("/"):
-            raise Wrong(f"{where}: key_file must be an absolute path")
-        _known(where, one, ("kind", "url", "key_file"))
-        found[name] = Instance(name, **{**texts, "url": texts["url"].rstrip("/")})
-    return found
+    rows = _rows("instances", value, _INSTANCE)
+    return {name: Instance(name, row["kind"], row["url"].rstrip("/"), row["key_file"]) for name, row in rows.items()}
 
 
-def _backup(name: str, one: Mapping[str, Any]) -> Backup:
-    where = f"backups: {name}"
-    _known(where, one, Backup._fields[1:])
-    found: Dict[str, Any] = {key: _text(where, one, key) for key in ("files", "unit", "restic", "password_file")}
-    found.update((key, _argv(where, one, key)) for key in ("newest", "run", "verify", "paths"))
-    for key in ("files", "password_file"):
-        if found[key] and not found[key].startswith("/"):
-            raise Wrong(f"{where}: {key} must be an absolute path")
-    if found["unit"] and not _UNIT.fullmatch(found["unit"]):
-        raise Wrong(f"{where}: unit must be the name of a unit")
-    return Backup(name, **found)
-
-
-def _table(what: str, value: Any) -> Mapping[str, Any]:
-    if not isinstance(value, dict) or not all(isinstance(one, dict) for one in value.values()):
-        raise Wrong(f"{what} must be an object of objects, by name")
-    wrong = [name for name in value if not _NAME.fullmatch(name)]
-    if wrong:
-        raise Wrong(f"{what}: {wrong[0]!r} cannot be a name")
-    return value
-
-
-def _known(where: str, one: Mapping[str, Any], names: Tuple[str, ...]) -> None:
-    unknown = sorted(set(one) - set(names))
-    if unknown:
-        raise Wrong(f"{where}: unknown keys: {', '.join(unknown)}")
-
-
-def _text(where: str, one: Mapping[str, Any], key: str) -> str:
-    value = one.get(key, "")
-    if not isinstance(value, str) or "\0" in value:
-        raise Wrong(f"{where}: {key} must be a text")
-    return value
-
-
-def _argv(where: str, one: Mapping[str, Any], key: str) -> Tuple[str, ...]:
-    """An argument list. No string is ever read by a shell."""
-    value: List[Any] = one.get(key, [])
-    if not isinstance(value, list) or not all(isinstance(part, str) and part and "\0" not in part for part in value):
-        raise Wrong(f"{where}: {key} must be a list of texts")
-    if key in ("newest", "run", "verify") and value and not os.path.isabs(value[0]):
-        raise Wrong(f"{where}: {key} must begin with the absolute path of a program")
-    return tuple(value)
+def _rows(what: str, value: Any, fields: Dict[str, WireField]) -> Dict[str, JsonObject]:
+    """The operator's objects by name, checked."""
+    try:
+        rows: Dict[str, JsonObject] = mapping(nested(fields, unknown="refuse"), 10000, _NAME)(value)
+    except FieldProblem as problem:
+        raise Wrong(f"{what}: {problem}") from None
+    return rows
