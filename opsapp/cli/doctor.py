@@ -11,17 +11,22 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import transaction
+from pyramid.registry import Registry
 from zc.lockfile import LockError, LockFile
 
 from opsapp import app
 from opsapp.agents.config import ExecutorSettings
 from opsapp.agents.engine import kept_apart
+from opsapp.healing.config import HealingSettings
+from opsapp.healing.engine.trace import trace
 from opsapp.lib.problems import Problem
 from opsapp.runtime import backup, embedded, inspecting, sealing
+from opsapp.runtime.chainkey import chain_key
 from opsapp.runtime.settings import Settings, store_settings
 from opsapp.tree import evolve
 from opsapp.tree.root import KEY
@@ -46,6 +51,9 @@ class Finding(NamedTuple):
 def add_commands(commands: Any) -> None:
     command = commands.add_parser("doctor", help="look for what is wrong with the installation, configuration and data")
     command.add_argument("--url", help="also ask the running server at this address")
+    command.add_argument(
+        "--trace", action="store_true", help="also look for ledger entries and cases that no sound pipeline has written"
+    )
     add_options(command)
     command.set_defaults(run=examine)
 
@@ -54,7 +62,7 @@ def examine(asked: argparse.Namespace) -> int:
     """1 when something is wrong."""
     settings = settings_of(asked)
     settings |= store_settings(settings)
-    findings = list(_findings(settings, asked.url))
+    findings = [*_findings(settings, asked.url), *(_looked("trace", lambda: _trace(settings)) if asked.trace else ())]
     for finding in findings:
         print(f"{finding.level:4}  {finding.what}: {finding.said}")
     return int(any(finding.level == FAIL for finding in findings))
@@ -147,19 +155,10 @@ def _store(settings: Settings) -> Iterator[Finding]:
         yield from _unopened(path, keys)
     if any(_is_held(path) for path in files):
         return
-    config = app.configure(settings)
-    node = config.registry["opsapp.node"]
-    try:
-        manager = transaction.TransactionManager(explicit=True)
-        connection = node.store.db.open(transaction_manager=manager)
-        manager.begin()
-        missing = evolve.pending(connection.root(), config.registry.opsapp_evolve_steps)
-        too_new = evolve.unknown(connection.root(), config.registry.opsapp_evolve_steps)
-        sealed_with = connection.root()[KEY].system.get(sealing.CHECK) if KEY in connection.root() else None
-        manager.abort()
-        connection.close()
-    finally:
-        node.stop()
+    with _opened(settings) as (registry, top):
+        missing = evolve.pending(top, registry.opsapp_evolve_steps)
+        too_new = evolve.unknown(top, registry.opsapp_evolve_steps)
+        sealed_with = top[KEY].system.get(sealing.CHECK) if KEY in top else None
     if too_new:
         yield Finding(FAIL, "store", evolve.newer(too_new))
     elif missing:
@@ -168,6 +167,37 @@ def _store(settings: Settings) -> Iterator[Finding]:
         yield Finding(OK, "store", "is of this version")
     if sealed_with is not None and not keys.knows(sealed_with):
         yield Finding(FAIL, "store", "its secrets are sealed with a master key that is not here: put that file back")
+
+
+@contextmanager
+def _opened(settings: Settings) -> Iterator[tuple[Registry, Any]]:
+    """The registry, and what is at the top of the store. It is only read."""
+    registry = app.configure(settings).registry
+    registry[sealing.REGISTRY_KEY] = sealing.Seal(sealing.read(sealing.key_file(settings)))
+    node = registry["opsapp.node"]
+    try:
+        manager = transaction.TransactionManager(explicit=True)
+        connection = node.store.db.open(transaction_manager=manager)
+        manager.begin()
+        yield registry, connection.root()
+        manager.abort()
+        connection.close()
+    finally:
+        node.stop()
+
+
+def _trace(settings: Settings) -> Iterator[Finding]:
+    """The ledger and the cases against what the pipeline can have written."""
+    if any(not path.exists() or _is_held(path) for path in backup.files_of(settings)):
+        yield Finding(FAIL, "trace", "the store is not there or in use: stop the service, or take a copy of it")
+        return
+    config = configfile.read(settings.get("opsapp.config"), _bare_system().registry.opsapp_sections)
+    with _opened(settings) as (_, top):
+        broken = trace(top[KEY], chain_key(top[KEY]), config[HealingSettings]) if KEY in top else []
+    for each in broken:
+        yield Finding(FAIL, "trace", f"ledger entry {each.entry_id}: {each.what}" if each.entry_id else each.what)
+    if not broken:
+        yield Finding(OK, "trace", "the ledger and the cases are as the pipeline writes them")
 
 
 def _unopened(path: Path, keys: sealing.Seal) -> Iterator[Finding]:

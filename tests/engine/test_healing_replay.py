@@ -9,6 +9,7 @@ from opsapp.healing.resources import healing_of, withdraw_unsure
 from opsapp.healing.resources.cases import case_of
 from opsapp.lib.problems import Invalid
 from opsapp.monitoring.resources import incidents_of, monitors_of
+from tests.engine.healing import NGINX
 from tests.support.hosts import place
 
 DOWN = {"id": "down", "condition": "down == 1", "action": {"type": "clear_cache"}, "trust_ceiling": "notify"}
@@ -287,3 +288,30 @@ def test_incidents_are_read_page_by_page(monitors, monkeypatch):
     began = here.clock.now() - 4 * 3620
     assert len(discovery.failures_since(here.node, 0.0, 120.0)["a"]) == 4
     assert len(discovery.failures_since(here.node, began + 1, 120.0)["a"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "after", "outcome"),
+    [
+        ({}, {"service__nginx__state": "active"}, None),
+        ({"settle_s": 9}, {"service__nginx__state": "active"}, None),
+        ({"verify_timeout_s": 1}, {"service__nginx__state": "active"}, "inconclusive"),
+        ({"verify_timeout_s": 1}, {"service__nginx__state": "failed"}, "inconclusive"),
+        ({"settle_s": 9}, {"service__nginx__state": "failed"}, None),
+    ],
+)
+def test_what_the_host_answered_goes_through_the_stages_too(ward, changes, after, outcome):
+    rule = {**NGINX, "settle_s": 5, "verify_timeout_s": 60}
+    here = ward(rule).at("execute").report(service__nginx__state="failed").turn().turn(6)
+    here.hosts.finish("snapshot", snapshot={"kind": "unit", "state": {}})
+    here.turn(1)
+    here.hosts.finish("execute")
+    here.turn(1)
+    here.turn(6)
+    here.pass_time(10)
+    here.report(**after).turn(0.5)
+    verdict = here.ledger[0]["outcome"]
+    assert verdict == ("verified" if after["service__nginx__state"] == "active" else "failed")
+    found = changed(here, rules=[{**rule, **changes}])["differences"]
+    told = [(one["then_outcome"], one["would"], one["would_outcome"]) for one in found]
+    assert told == ([] if outcome is None else [(verdict, "execute", outcome)])

@@ -1,8 +1,9 @@
 """Replay: the stages over what the ledger has recorded, under a policy that somebody is thinking about.
 
 Each recorded event is taken through the stages twice, under the present policy and under the changed one; where the two
-part, that is a difference. Under another `for` or `cooldown_s` an event may not have come at all; it is taken to have
-come under the present ones. What is not in the ledger plays no part: the windows, brake and kill switch of that time.
+part, that is a difference. What the host answered then goes through stages 3 and 4, where the same would be done. Under
+another `for` or `cooldown_s` an event may not have come at all; it is taken to have come under the present ones. The
+ledger does not have the windows, brake and kill switch of that time: they play no part.
 Must not: write, or reach a host.
 """
 
@@ -19,8 +20,21 @@ from opsapp.healing.logic.graph import Graph, GraphNode, mistakes
 from opsapp.healing.logic.levels import lowest
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import case_of
-from opsapp.healing.stages import correlation, planning
-from opsapp.healing.stages.case import RuleEvent
+from opsapp.healing.stages import correlation, execution, planning
+from opsapp.healing.stages.case import (
+    CaseRecord,
+    CommandedCase,
+    PlanningCase,
+    RollingBackCase,
+    RuleEvent,
+    SnapshotCase,
+    VerifyingCase,
+)
+from opsapp.healing.stages.execution import HostAnswer
+from opsapp.healing.stages.ledger import params_text
+from opsapp.healing.stages.moves import EndCase, NextStep
+from opsapp.healing.stages.planning import Plan
+from opsapp.healing.stages.stepping import Facts, following
 from opsapp.healing.stages.trust import Trust
 from opsapp.healing.stages.world import Reading, World
 from opsapp.lib.durations import seconds
@@ -51,6 +65,17 @@ class PolicyChange(NamedTuple):
 
     rules: Mapping[str, Mapping[str, Any]]
     graph: Graph | None
+
+
+class LedTo(NamedTuple):
+    """What an event would have led to: what would have been done, by which action, and what would have come of it."""
+
+    does: str
+    action: str | None = None
+    outcome: str | None = None
+
+
+NOTHING = LedTo("nothing")
 
 
 def change_of(
@@ -124,15 +149,17 @@ def compare(
             first += 1
         failing = _failing(entries, first, at + world.settings.hold_s)
         now = _led_to(entry, world, inventory, failing)
-        then = ("nothing", None) if entry["id"] in gone else _led_to(entry, changed, inventory, failing)
+        then = NOTHING if entry["id"] in gone else _led_to(entry, changed, inventory, failing)
         if now != then:
             differences.append(
                 {
                     "event": _event_of(entry),
                     "then": _then(entry),
                     "then_action": entry["action_type"] or None,
-                    "would": then[0],
-                    "would_action": then[1],
+                    "then_outcome": entry["outcome"],
+                    "would": then.does,
+                    "would_action": then.action,
+                    "would_outcome": then.outcome,
                     "ledger_id": entry["id"],
                     "events": entry["events"],
                 }
@@ -201,13 +228,11 @@ def _then(entry: Mapping[str, Any]) -> str:
     return "request_approval" if entry["approval_id"] else THEN.get(outcome, "nothing")
 
 
-def _led_to(
-    entry: Mapping[str, Any], world: World, inventory: list[Member], failing: set[str]
-) -> tuple[str, str | None]:
-    """(what would have been done, with which action) under this world's policy."""
+def _led_to(entry: Mapping[str, Any], world: World, inventory: list[Member], failing: set[str]) -> LedTo:
+    """What would have been done under this world's policy."""
     rule = world.rules.get(entry["rule_id"])
     if rule is None or entry["rule_id"] not in world.trust:
-        return "nothing", None
+        return NOTHING
     event = _as_it_was(entry, rule, inventory)
     verdict = _verdict(event["condition"], entry["metrics_before"])
     then = replace(
@@ -219,15 +244,58 @@ def _led_to(
     )
     received = correlation.receive(RuleEvent.read(event), then, ())
     if received.kind == "end":
-        return WOULD.get(str(received.outcome), "nothing"), None
+        return LedTo(WOULD.get(str(received.outcome), "nothing"))
     if verdict is not True:  # it would not have fired
-        return "nothing", None
+        return NOTHING
     case = replace(case_of(event), id="0")
     correlated = correlation.correlate(case, then)
     if correlated.kind != "plan":
-        return WOULD.get(str(correlated.outcome), "nothing"), None
+        return LedTo(WOULD.get(str(correlated.outcome), "nothing"))
     plan = planning.plan(case, then)
-    return plan.would, None if plan.choice is None else plan.choice.action.name
+    action = None if plan.choice is None else plan.choice.action.name
+    return LedTo(plan.would, action, _healed(entry, case.becomes(PlanningCase), plan, then))
+
+
+def _healed(entry: Mapping[str, Any], case: PlanningCase, plan: Plan, world: World) -> str | None:
+    """What stages 3 and 4 make of the host's answers as the entry has them. None where nothing was done, or another
+    action would be: nobody knows what the host would have answered to that."""
+    action = (entry["action_type"], entry["action_params"])
+    if plan.would != "execute" or plan.choice is None or not entry["executed"]:
+        return None
+    if (plan.choice.action.name, params_text(plan.choice.params)) != action:
+        return None
+    record: CaseRecord = execution.begin(case, plan, world).case
+    measured_at = entry["created_at"] + entry["duration_s"]
+    while True:
+        if isinstance(record, VerifyingCase):
+            world = _measured(entry, record, measured_at, world)
+        answer = _answered(entry, record) if isinstance(record, CommandedCase) else None
+        then = following(record, world, Facts(answer=answer))
+        if isinstance(then, EndCase | NextStep):
+            return then.outcome
+        record, world = then.case, replace(world, now=max(world.now, getattr(then, "due", 0.0)))
+
+
+def _measured(entry: Mapping[str, Any], record: VerifyingCase, measured_at: float, world: World) -> World:
+    """The world when the reading came that the entry has, or when it was waited for no longer."""
+    if measured_at > record.deadline or not entry["metrics_after"]:
+        return replace(world, now=record.deadline, reading=lambda _: Reading(None, {}, None))
+    metrics = dict(entry["metrics_after"])
+    reading = Reading(_verdict(record.about.condition, metrics), metrics, max(measured_at, record.settled_at))
+    return replace(world, now=max(measured_at, record.settled_at), reading=lambda _: reading)
+
+
+def _answered(entry: Mapping[str, Any], record: CommandedCase) -> HostAnswer:
+    """What the host has answered, as far as the entry says."""
+    if isinstance(record, SnapshotCase):
+        return HostAnswer("done", snapshot={})
+    if isinstance(record, RollingBackCase):
+        return HostAnswer("done", restored=entry["rollback_status"] != "failed")
+    if entry["action_success"]:
+        return HostAnswer("done")
+    status = "lost" if entry["outcome"] == "lost" else "failed"
+    undone = True if entry["outcome"] == "rolled_back" else None
+    return HostAnswer(status, entry["reason"], undone=undone)
 
 
 def _as_it_was(entry: Mapping[str, Any], rule: Mapping[str, Any], inventory: list[Member]) -> dict[str, Any]:

@@ -1,0 +1,220 @@
+"""`opsapp doctor --trace`: the ledger and the cases of a store, read against the table of moves and against each other.
+
+The chain shows that somebody without its key changed an entry. This shows what no sound pipeline can have written,
+whoever holds the key. It changes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+from opsapp.healing.config import HealingSettings
+from opsapp.healing.logic.brake import HOUR
+from opsapp.healing.resources import Healing, healing_of
+from opsapp.healing.stages import moves
+from opsapp.healing.stages.case import CaseRecord, ClosedCase
+from opsapp.healing.stages.ledger import OUTCOMES, STATES
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.tree.root import Root
+
+SENT = re.compile(r"(snapshot|execute|confirm|rollback) of \S+ sent to ")
+PLACES = {
+    "snapshot": moves.TAKES_SNAPSHOT,
+    "execute": moves.ACTS,
+    "confirm": moves.CONFIRMS,
+    "rollback": moves.ROLLS_BACK,
+}
+REFUSED = ("rejected", "expired", "withdrawn")
+HARMLESS = ("suppressed", "absorbed", "observed", "simulated", "notified", "skipped")  # nothing was done
+ACTED = ("verified", "failed", "inconclusive", "rolled_back", "lost")
+ENTRY_OF = {"awaiting_approval": "awaiting_approval", "settling": "settling", "verifying": "verifying"}
+
+
+class Broken(NamedTuple):
+    """What breaks the rules: a ledger entry (0: none), and how."""
+
+    entry_id: int
+    what: str
+
+
+def trace(root: Root, key: bytes, settings: HealingSettings) -> list[Broken]:
+    """Everything that is found, by entry."""
+    healing = healing_of(root)
+    book = {number: entry.fields for number, entry in healing["ledger"].entries.items()}
+    cases = {case_id: case.record for case_id, case in healing.book.cases.items()}
+    approvals = {number: _approved(root, entry["approval_id"]) for number, entry in book.items()}
+    broken = [*_chained(healing, key)]
+    for number, entry in book.items():
+        broken += [Broken(number, what) for what in _entry(number, entry, approvals[number])]
+        broken += [Broken(number, what) for what in _undone(entry, book)]
+    late = {number for case in cases.values() if isinstance(case, ClosedCase) for number in case.late.values()}
+    by_case: dict[str, list[JsonObject]] = defaultdict(list)
+    for number, entry in book.items():
+        if entry["source"] != "agent" and entry["case_id"] and number not in late:
+            by_case[entry["case_id"]].append(entry)
+    for case_id, entries in by_case.items():
+        broken += _steps(entries)
+        if case_id in cases:
+            broken += _case(cases[case_id], entries)
+    for case_id, case in cases.items():
+        if case_id not in by_case and (case.entry_id is not None or case.state == "closed"):
+            broken.append(Broken(0, f"case {case_id} is {case.state}, and has no entry"))
+    held = late | {case.entry_id for case in cases.values()}
+    for number, entry in book.items():
+        if entry["state"] != "final" and number not in held:
+            broken.append(Broken(number, "an intent without an outcome, and no case is at work on it"))
+    broken += _budget(book, settings)
+    return sorted(set(broken))
+
+
+def _chained(healing: Healing, key: bytes) -> Iterator[Broken]:
+    ledger = healing["ledger"]
+    verdict = ledger.verdict(key)
+    if not verdict.valid:
+        yield Broken(verdict.first_bad or 0, f"the chain: {verdict.reason}")
+    for number, times in Counter(ledger.order.values()).items():
+        if times > 1:
+            yield Broken(number, "it became final more than once")
+    for number, entry in ledger.entries.items():
+        if entry.fields["id"] != number:
+            yield Broken(number, f"it says that it is entry {entry.fields['id']}")
+
+
+def _approved(root: Root, approval_id: str | None) -> str | None:
+    """The approval's status, as long as it is kept."""
+    approval = root["api"]["approvals"].get(approval_id) if approval_id else None
+    return None if approval is None else str(approval.status)
+
+
+def _entry(number: int, entry: JsonObject, approval: str | None) -> Iterator[str]:
+    """What one entry says of itself."""
+    outcome, executed, final = entry["outcome"], entry["executed"], entry["state"] == "final"
+    if entry["state"] not in STATES:
+        yield f"there is no state {entry['state']!r}"
+    if final and outcome not in OUTCOMES:
+        yield f"there is no outcome {outcome!r}"
+    if not final and outcome not in (None, "awaiting_approval"):
+        yield "an outcome before its end"
+    if entry["verified"] != int(outcome == "verified"):
+        yield "what it says of being verified is not its outcome"
+    if final and (entry["finished_at"] is None or entry["finished_at"] < entry["created_at"]):
+        yield "it ended before it began"
+    if executed and not entry["action_type"]:
+        yield "it was executed without an intent: no action is named"
+    if executed and outcome in HARMLESS:
+        yield f"it was executed, and {outcome}: in a window, a pause or at a level that forbids it"
+    if executed and (outcome in REFUSED or approval in (*REFUSED, "pending")):
+        yield "it was executed after its approval was refused"
+    if entry["action_type"] != "rollback":
+        yield from _acted(entry, executed=executed)
+
+
+def _acted(entry: JsonObject, *, executed: bool) -> Iterator[str]:
+    outcome, own = entry["outcome"], entry["source"] != "agent"
+    if outcome == "verified" and not (executed and entry["action_success"]):
+        yield "verified without an action that ran and was looked at"
+    if outcome == "rolled_back" and entry["rollback_status"] != "rolled_back":
+        yield "rolled back, and no rollback was done"
+    if own and executed and not entry["approval_id"]:
+        if entry["risk"] == "high" or entry["trust_level"] == "approve":
+            yield "it was executed without the approval that it needs"
+        elif entry["trust_level"] != "execute":
+            yield f"it was executed at the level {entry['trust_level'] or 'none'}"
+    if entry["action_success"] and not executed:
+        yield "an action that succeeded and was never executed"
+
+
+def _undone(entry: JsonObject, book: dict[int, JsonObject]) -> Iterator[str]:
+    """An entry that rolls back another one later."""
+    if entry["action_type"] != "rollback":
+        return
+    other = book.get(entry["rolls_back"] or 0)
+    if other is None or other["state"] != "final" or other["id"] >= entry["id"]:
+        yield "it rolls back an entry that was not final before it"
+
+
+def _steps(entries: list[JsonObject]) -> Iterator[Broken]:
+    """The entries of one case: the steps of its chain in their order, and one end."""
+    chain = [entry for entry in entries if entry["outcome"] != "absorbed" and entry["action_type"] != "rollback"]
+    by_rule: dict[str, list[JsonObject]] = defaultdict(list)
+    for entry in chain:
+        by_rule[entry["rule_id"]].append(entry)
+    for steps in by_rule.values():
+        for before, after in pairwise(steps):
+            if after["escalation_step"] <= before["escalation_step"]:
+                yield Broken(after["id"], "its step does not come after the one before it")
+            if before["state"] != "final":
+                yield Broken(after["id"], "it began before the step before it had ended")
+            if before["events"]:
+                yield Broken(after["id"], "its case had ended already: two outcomes")
+            elif before["outcome"] in ("verified", "lost"):
+                yield Broken(after["id"], f"a step after one that was {before['outcome']}")
+
+
+def _case(case: CaseRecord, entries: list[JsonObject]) -> Iterator[Broken]:
+    """A case that is kept still, beside its entries."""
+    last = max((entry for entry in entries if entry["rule_id"] == case.rule_id and entry["outcome"] != "absorbed"),
+               key=lambda entry: entry["id"], default=None)  # fmt: skip
+    number = 0 if last is None else int(last["id"])
+    if case.place not in {move.after for move in moves.MOVES}:
+        yield Broken(number, f"case {case.id} is at {case.place}, which the table does not have")
+    if last is None:
+        yield Broken(0, f"case {case.id} has no entry of its own rule")
+    elif isinstance(case, ClosedCase) and last["outcome"] != case.outcome:
+        yield Broken(number, f"case {case.id} ended {case.outcome}, and the entry {last['outcome']}")
+    elif case.entry_id == number and last["state"] != ENTRY_OF.get(case.place, last["state"]):
+        yield Broken(number, f"case {case.id} is {case.state}, and the entry {last['state']}")
+    executed = sum(1 for entry in entries if entry["executed"] and entry["state"] == "final")
+    if not case.manual and executed != len(case.tried):
+        yield Broken(number, f"case {case.id} knows of {len(case.tried)} executed steps, and the ledger of {executed}")
+    yield from (Broken(number, f"case {case.id}: {what}") for what in _told(case))
+
+
+def _told(case: CaseRecord) -> Iterator[str]:
+    """The commands that the case says it has sent, in an order that the table has."""
+    before: str | None = None
+    for line in case.why:
+        sent = SENT.match(line)
+        if sent is None:
+            continue
+        after = PLACES[sent[1]]
+        if before is not None and after not in REACHED[before]:
+            yield f"{before} -> {after}"
+        before = after
+
+
+def _reached() -> dict[str, frozenset[str]]:
+    """The places of commands that can follow each, with none between them."""
+    reached = {}
+    for place in PLACES.values():
+        found: set[str] = set()
+        begun = {place}
+        while begun:
+            leaving = (move for move in moves.MOVES if move.before in begun)
+            after = {move.after for move in leaving if move.by != "Wait" or move.after != move.before}
+            begun = after - found - set(PLACES.values())
+            found |= after
+        reached[place] = frozenset(found)
+    return reached
+
+
+REACHED = _reached()
+
+
+def _budget(book: dict[int, JsonObject], settings: HealingSettings) -> Iterator[Broken]:
+    """Heals that began by themselves within an hour, against the limits that are set now."""
+    limits = settings.brake.max_heals_per_hour
+    begun: list[JsonObject] = []
+    for entry in book.values():
+        if not entry["executed"] or entry["approval_id"] or entry["source"] == "agent" or entry["rolls_back"]:
+            continue
+        begun = [other for other in begun if entry["created_at"] - other["created_at"] < HOUR - 1]
+        if len(begun) >= limits.fleet:
+            yield Broken(entry["id"], f"beyond the budget: {limits.fleet} heals within an hour")
+        elif sum(other["rule_id"] == entry["rule_id"] for other in begun) >= limits.rule:
+            yield Broken(entry["id"], f"beyond the budget: {limits.rule} heals of one rule within an hour")
+        begun.append(entry)
