@@ -5,8 +5,10 @@ Lives here: writing and reading audit entries, and the view deriver that leaves 
 anything. A view adds what it knows in one line: `request.audit("user.update", name, before=…, after=…)`.
 """
 
+from pyramid.config import Configurator
 
-def includeme(config):
+
+def includeme(config: Configurator) -> None:
     from .config import AuditRetention
     from .engine import TALLY
     from .logic.tally import Tally

@@ -4,8 +4,10 @@
 Lives here: who somebody is. Must not: decide what a role may do (tree.acl), count what others did (audit).
 """
 
+from pyramid.config import Configurator
 
-def includeme(config):
+
+def includeme(config: Configurator) -> None:
     from opsapp.web.paths import SIGN_IN_LIMIT
 
     from . import policy

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from itertools import islice
+from typing import Any
 
 MOST_FIELDS = 50  # that one answer names
 _ENTRY = re.compile(r"(?<=.)(\.\d+)+$")
@@ -18,7 +19,7 @@ class Problem(Exception):
 
     code = "problem"
 
-    def __init__(self, message: str, *, code: str | None = None, **details):
+    def __init__(self, message: str, *, code: str | None = None, **details: Any):
         super().__init__(message)
         self.message = message
         self.code = code or self.code
@@ -37,7 +38,7 @@ class Invalid(Problem):
 
     code = "invalid"
 
-    def __init__(self, fields: dict[str, str], message: str | None = None, **details):
+    def __init__(self, fields: dict[str, str], message: str | None = None, **details: Any):
         named = islice(fields.items(), MOST_FIELDS)
         self.fields = {_sayable(name): _sayable(said) for name, said in named}
         text = message or "Some values are not valid: " + ", ".join(sorted(self.by_field()))

@@ -75,7 +75,7 @@ class Action(NamedTuple):
     def reversible(self) -> bool:
         return self.rollback is not None
 
-    def check(self, params: Any) -> dict:
+    def check(self, params: Any) -> JsonObject:
         """Validated parameters, defaults filled in; WireError names every wrong one."""
         clean = record(params, self.params, unknown="refuse", what=f"{self.name} parameters")
         wrong = {**self.undecided(clean), **self.contradictions(clean)}
@@ -100,7 +100,7 @@ class Action(NamedTuple):
             wrong["rule"] = problem
         return wrong
 
-    def complete(self, params: JsonObject, target: Optional[str]) -> dict:
+    def complete(self, params: JsonObject, target: Optional[str]) -> JsonObject:
         """The parameters with a missing one taken from the event's target. One that may be left out is left out where
         the target is something else: an event about a service names no mount."""
         name = self.target_param
@@ -128,7 +128,7 @@ class Action(NamedTuple):
         """Every tool any handler needs, in the order they are looked for."""
         return list(dict.fromkeys(tool for handler in self.handlers for tool in handler.tools))
 
-    def describe(self) -> dict:
+    def describe(self) -> JsonObject:
         """Plain values for a listing."""
         return {
             "name": self.name,

@@ -11,6 +11,7 @@ from typing import Any, Dict, Tuple
 
 from .actions import ACTIONS
 from .fields import (
+    JsonObject,
     WireError,
     WireField,
     boolean,
@@ -125,7 +126,7 @@ _PARAM_NEEDS = {("logs", "journald"): "unit", ("logs", "file"): "path"}
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
-def check_params(kind: str, params: Any) -> dict:
+def check_params(kind: str, params: Any) -> JsonObject:
     """Validated parameters of a command with defaults filled in; unknown ones are refused by name."""
     fields = COMMANDS.get(kind) or OWN_COMMANDS.get(kind)
     if fields is None:
@@ -144,7 +145,7 @@ def check_params(kind: str, params: Any) -> dict:
     return clean
 
 
-def check_result(value: Any) -> dict:
+def check_result(value: Any) -> JsonObject:
     clean = record(value, RESULT, what="result")
     if len(clean["output"].encode("utf-8")) > OUTPUT_LIMIT:
         raise WireError("result: output is larger than 1 MiB", "too_large", {"output": "is larger than 1 MiB"})
@@ -157,7 +158,7 @@ def clean_output(raw: bytes, limit: int = OUTPUT_LIMIT) -> Tuple[str, bool]:
     return _cut(shown, limit, len(raw) > limit)
 
 
-def fit_result(result: dict, budget: int) -> dict:
+def fit_result(result: JsonObject, budget: int) -> JsonObject:
     """The result itself, or a copy with its output cut so that its JSON has at most `budget` bytes."""
     excess = len(dumps(result)) - budget
     if excess <= 0:
@@ -174,7 +175,7 @@ def _cut(shown: str, limit: int, truncated: bool) -> Tuple[str, bool]:
     return raw[:limit].decode("utf-8", "ignore"), True
 
 
-def _check_heal(clean: dict) -> None:
+def _check_heal(clean: JsonObject) -> None:
     if not clean["action_type"]:
         raise WireError("params: action_type is required", "invalid", {"action_type": "is required"})
     if clean["phase"] in ("snapshot", "execute"):

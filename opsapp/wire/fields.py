@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import Any, Callable, Dict, NamedTuple, Optional
+from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
 Check = Callable[[Any], Any]
 JsonObject = Dict[str, Any]  # a document on its way in or out: parameters, a report, the state in a snapshot, a frame
@@ -35,7 +35,7 @@ class WireField(NamedTuple):
     required: bool = False
     default: Any = None
 
-    def describe(self) -> dict:
+    def describe(self) -> JsonObject:
         """For listings: its type with its bounds, whether it is due, what holds when it is left out."""
         return {**getattr(self.check, "told", {}), "required": self.required, "default": self.default}
 
@@ -129,7 +129,7 @@ def choice(*values: str) -> Check:
 
 
 def listing(item: Check, limit: int) -> Check:
-    def check(value: Any) -> list:
+    def check(value: Any) -> List[Any]:
         if not isinstance(value, list):
             raise FieldProblem("must be a list")
         if len(value) > limit:
@@ -143,7 +143,7 @@ def mapping(item: Check, limit: int, key: Optional[Check] = None, sparse: bool =
     """`sparse`: an entry that is null is one that is not there."""
     key = key or text(255, low=1)
 
-    def check(value: Any) -> dict:
+    def check(value: Any) -> JsonObject:
         if not isinstance(value, dict):
             raise FieldProblem("must be an object")
         if len(value) > limit:
@@ -169,7 +169,7 @@ def json_value(limit: int = 65536) -> Check:
 def json_object(limit: int = 65536) -> Check:
     whole = json_value(limit)
 
-    def check(value: Any) -> dict:
+    def check(value: Any) -> JsonObject:
         if not isinstance(value, dict):
             raise FieldProblem("must be an object")
         return whole(value)
@@ -178,7 +178,7 @@ def json_object(limit: int = 65536) -> Check:
 
 
 def nested(fields: Dict[str, WireField], unknown: str = "ignore") -> Check:
-    def check(value: Any) -> dict:
+    def check(value: Any) -> JsonObject:
         try:
             return record(value, fields, unknown)
         except WireError as error:
@@ -188,7 +188,7 @@ def nested(fields: Dict[str, WireField], unknown: str = "ignore") -> Check:
     return _telling(check, "object", properties={name: field.describe() for name, field in fields.items()})
 
 
-def record(value: Any, fields: Dict[str, WireField], unknown: str = "ignore", what: str = "message") -> dict:
+def record(value: Any, fields: Dict[str, WireField], unknown: str = "ignore", what: str = "message") -> JsonObject:
     """The validated copy of an object, defaults filled in; a WireError that names every wrong field at once."""
     if not isinstance(value, dict):
         raise WireError(f"{what} must be an object", "not_an_object")

@@ -168,14 +168,14 @@ class MessageKind(NamedTuple):
     acked: bool = False
 
 
-def check_report(value: Any) -> dict:
+def check_report(value: Any) -> JsonObject:
     """A report body: unknown fields ignored, a missing number is None (unknown), every wrong field named."""
     clean = record(value, REPORT, what="report")
     clean["results"] = [check_result(one) for one in clean["results"]]
     return clean
 
 
-def check_poll_answer(value: Any) -> dict:
+def check_poll_answer(value: Any) -> JsonObject:
     return record(value, POLL_ANSWER, what="answer")
 
 
@@ -296,7 +296,7 @@ STREAM_PARAMS: Dict[str, Dict[str, WireField]] = {
 }
 
 
-def check_stream_params(kind: str, params: Any) -> dict:
+def check_stream_params(kind: str, params: Any) -> JsonObject:
     clean = record(params, STREAM_PARAMS[kind], what="params")
     if kind == "logs" and clean["source"] == "file" and not clean["path"]:
         raise WireError("params: path is required", "invalid", {"path": "is required"})

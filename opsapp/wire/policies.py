@@ -80,7 +80,7 @@ def sign(bundle: JsonObject, secret: str) -> str:
     return hmac.new(secret.encode("ascii"), _canonical(bundle), hashlib.sha256).hexdigest()
 
 
-def check_bundle(bundle: Any, signature: str, secret: str, agent_id: str) -> dict:
+def check_bundle(bundle: Any, signature: str, secret: str, agent_id: str) -> JsonObject:
     """The validated bundle; WireError when it is not signed with this key or not meant for this agent."""
     if not isinstance(bundle, dict) or not hmac.compare_digest(sign(bundle, secret), signature):
         raise WireError("the policies are not signed with this agent's key", "bad_signature")

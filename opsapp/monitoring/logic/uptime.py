@@ -6,7 +6,9 @@ Uptime is up time / (up time + down time). `degraded` is up; maintenance, paused
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from opsapp.lib.jsontypes import JsonObject
 
 DAYS = (1, 730)
 MINUTE_MS = 60_000
@@ -39,7 +41,7 @@ def shown(value: float | None) -> str:
     return "100" if value >= 100 else f"{int(value * 100 + 1e-6) / 100:.2f}"
 
 
-def sla(spent: Spent, window_ms: int, checks: int, incidents: Sequence[tuple]) -> dict:
+def sla(spent: Spent, window_ms: int, checks: int, incidents: Sequence[tuple[Any, ...]]) -> JsonObject:
     """One SLA entry's figures. `incidents`: (started, resolved or None) in seconds, those that touch the window."""
     known = sum(spent)
     repaired = [resolved - started for started, resolved in incidents if resolved is not None]
