@@ -27,7 +27,7 @@ class LoggedIn(Body):
 
 
 class SignedIn(Body):
-    """A session, or, where a code is due, the partial token to go on with."""
+    """A session; or, where the second factor is on, the partial token for the second step."""
 
     token = text(64, 64, optional=True)
     role = choice(*ROLES, optional=True)

@@ -109,7 +109,7 @@ class NodeBase:
             fn(*values)
 
     def wake(self, *names: str) -> None:
-        """From any thread: whoever works these queues looks at once."""
+        """From any thread: wake the workers of these queues."""
         if self.hub.is_here():  # each observation wakes somebody: not by a greenlet of its own
             for name in names:
                 self.supervisor.wake(name)

@@ -65,7 +65,7 @@ def fold(node: NodeBase) -> bool:
 
 
 def merge(node: NodeBase) -> bool:
-    """One slice of an hour or a day, or retention. When nothing is due: one day of what is gone, no more at once."""
+    """One slice of an hour or a day, or retention. If nothing is due: erase one day of deleted series."""
     now = now_ms(node)
     worked = bool(
         node.transact(_leased, _merge, now)

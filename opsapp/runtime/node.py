@@ -103,12 +103,12 @@ class Node(NodeBase):
                 log.warning("not written at the stop: %s", problem)
 
     def _say_goodbye(self) -> None:
-        """Give back what others wait for. Should the store be away, it runs out by itself."""
+        """Give back what others wait for. If the store is away, the leases expire by themselves."""
         try:
             self.transact(leases.release, self.owner)
             self.transact(nodes.leave, self.name, self.boot)
         except StoreAway:
-            log.warning("leases not given back: the store is away; they run out by themselves")
+            log.warning("leases not given back: the store is away; they will expire")
 
 
 def node_of(resource: Persistent) -> Node:

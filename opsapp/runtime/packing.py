@@ -111,7 +111,7 @@ class Packer:
         self._tried_at = -float("inf")
 
     def look(self) -> bool:
-        """Step. What goes wrong is said and tried again a day later: the service goes on without."""
+        """Step. A failure is logged and tried again a day later; the service goes on."""
         settings, now = self.node.config[PackSettings], self.node.clock.now()
         if not settings.enabled or not self._is_hour(settings.hour, now) or now < self._tried_at + DAY_S / 2:
             return False

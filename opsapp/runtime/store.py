@@ -74,8 +74,8 @@ def give_up_soon_when_away(db: Any) -> None:
 
 
 class Manager(transaction.TransactionManager):
-    """Explicit. To abort where nothing has begun is nothing: a database that closes does that to its connections. What
-    has changed nothing commits whosever turn it is, and on a full disk too."""
+    """Explicit. abort() without a transaction is a no-op, because a database that closes aborts its connections. A
+    transaction without changes commits without waiting for a turn, and on a full disk too."""
 
     def __init__(self, turns: Turns, room: Room) -> None:
         super().__init__(explicit=True)

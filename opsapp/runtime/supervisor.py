@@ -68,7 +68,7 @@ class Worker:
                 timer.close()
 
     def _work(self) -> float:
-        """Steps until there is nothing to do; how long to wait then."""
+        """Run steps until there is no more work; answer how long to wait then."""
         if not self._may_work():
             self.last_step = None  # another node does it: what this one did last says nothing about being late
             return min(self.every, 0.5)

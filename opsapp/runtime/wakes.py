@@ -1,4 +1,4 @@
-"""Wake-ups after a commit: from the thread that committed to whoever works the queue.
+"""Wake-ups after a commit: from the thread that committed to the workers of the queue.
 
 They carry nothing. The queue is in the store, so a wake-up that is lost costs a moment and never an effect.
 """

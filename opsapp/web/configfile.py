@@ -44,7 +44,7 @@ class Mistake(NamedTuple):
 
 
 TOO_DEEP = Mistake("file", None, "is nested too deeply, or within itself")
-TOO_MUCH = Mistake("file", None, "says too much by aliases of aliases")
+TOO_MUCH = Mistake("file", None, "has aliases that stand for too many values")
 SAID_BY_ALIASES = 100_000  # values more than the text has characters
 
 
@@ -110,11 +110,11 @@ def _plain(loader: Any, node: Any, path: tuple[str, ...], lines: Lines, mistakes
         for key_node, value_node in node.value:
             if not isinstance(key_node, yaml.ScalarNode):
                 line = key_node.start_mark.line + 1
-                mistakes.append(Mistake(".".join(path) or "file", line, "has a key that is no word"))
+                mistakes.append(Mistake(".".join(path) or "file", line, "has a key that is not a string"))
                 continue
             key = str(key_node.value)
             if key in values:
-                mistakes.append(Mistake(".".join((*path, key)), key_node.start_mark.line + 1, "stands here twice"))
+                mistakes.append(Mistake(".".join((*path, key)), key_node.start_mark.line + 1, "is given twice"))
             values[key] = _plain(loader, value_node, (*path, key), lines, mistakes)
             place = (*path, key)
             lines[place] = key_node.start_mark.line + 1

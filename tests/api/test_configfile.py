@@ -73,7 +73,9 @@ def test_aliases_of_aliases_do_not_fill_the_memory(tmp_path, sections):
     """A few lines that stand for 10^12 values; `opsapp apply` reads files by the same function."""
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
-    assert mistakes(write(tmp_path, "\n".join(lines)), sections)["file"][1] == "says too much by aliases of aliases"
+    assert (
+        mistakes(write(tmp_path, "\n".join(lines)), sections)["file"][1] == "has aliases that stand for too many values"
+    )
     values, _ = configfile.parse("one: &one {a: [1, 2]}\ntwo: *one\n", "here")
     assert values == {"one": {"a": [1, 2]}, "two": {"a": [1, 2]}}
 

@@ -1,4 +1,4 @@
-"""What of a change may be written down: everything but secrets. A second safeguard: callers leave them out too."""
+"""What of a change may be recorded: everything but secrets. A second safeguard: callers leave them out too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The limits on attempts: which counters an attempt is counted on, and what is said when one is locked."""
+"""The limits on attempts: the counters of an attempt, and the answer when one of them is locked."""
 
 from __future__ import annotations
 

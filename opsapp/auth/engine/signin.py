@@ -33,9 +33,9 @@ class BegunAttempt(NamedTuple):
 
 
 def sign_in(node: Node, username: str, password: str, client: Client) -> dict[str, Any]:
-    """A session's token, role and username, or a partial token where a code is due.
+    """A session's token, role and username, or a partial token where the second factor is on.
 
-    TooMany or Unauthenticated otherwise, in the same time whoever is meant.
+    Otherwise TooMany or Unauthenticated. It takes the same time whether the user exists or not.
     """
     begun = in_turn(node, _begin, login_counters(node, client.ip, username, client.held), username)
     if begun.locked:

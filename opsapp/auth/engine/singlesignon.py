@@ -1,7 +1,7 @@
 """Single sign-on: a flow begins with a sealed cookie and ends, once, with a session of the user behind the subject.
 
 The flow's secrets (state, nonce, PKCE verifier) travel in the browser's cookie, sealed with the master key: that binds
-them to the browser, and whoever begins flows without end fills no store. Only states that came back are remembered.
+them to the browser, and many unfinished flows cannot fill the store. Only states that came back are remembered.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def described(node: Node, settings: OidcSettings) -> str:
 
 
 def finish(node: Node, sealed: str, given: dict[str, str], client: Client) -> dict[str, Any]:
-    """The session of whoever the provider says it is; each flow can end once, well or not."""
+    """The session of the user that the provider names. Each flow ends once, with success or without."""
     settings = settings_of(node)
     try:
         flow = _opened(node, sealed, given["state"])

@@ -105,7 +105,7 @@ def _drop(root: Root, user: Any, session_id: str) -> None:
 
 
 def purge_sessions(root: Root, now: float) -> bool:
-    """Drop sessions that have run out, a page at a time; whether there may be more."""
+    """Drop expired sessions, a page at a time; whether there may be more."""
     ended = list(root.system["session_ends"].items(None, (int(now), "~")))[:PAGE]
     for (_, session_id), token_digest in ended:
         user = root["api"]["users"].get(root.system["sessions"][token_digest].username)

@@ -42,7 +42,7 @@ class Users(Folder):
 
 
 class AdminGuard(Persistent):
-    """Written by whoever takes an admin away, so that two who do it at once meet in a conflict."""
+    """Written when an admin is removed, so that two requests that do it at once conflict."""
 
     changes = 0
 
