@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from gevent.lock import Semaphore
 from gevent.queue import SimpleQueue
 
 from opsapp.agents.config import ExecutorSettings
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Forbidden
 from opsapp.wire import messages
 from opsapp.wire.commands import check_params
@@ -39,7 +40,7 @@ READY_S = 30.0  # a former executor may need its time to end what it had under w
 STOP_S = 8.0
 REAP_S = 5.0
 LOST = "the executor ended while it ran"
-Result = dict[str, Any]
+Result = JsonObject
 
 
 def prepare(node: Node) -> None:
@@ -183,7 +184,7 @@ class ExecutorProcess:
 
     # -- messages
 
-    def _on_message(self, message: dict[str, Any]) -> None:
+    def _on_message(self, message: JsonObject) -> None:
         kind = message["type"]
         if kind == "hello":
             self._check(message)
@@ -200,7 +201,7 @@ class ExecutorProcess:
         elif kind == "started":
             self._tell(message["command_id"], "started", None)
 
-    def _check(self, hello: dict[str, Any]) -> None:
+    def _check(self, hello: JsonObject) -> None:
         """One that systemd starts says as whom it runs: were it not the user that is configured, operators could write
         what runs as somebody else."""
         if f"uid:{self.whose.uid}" not in hello["features"]:
@@ -221,7 +222,7 @@ class ExecutorProcess:
     def run(
         self,
         command_id: str,
-        params: Mapping[str, Any],
+        params: JsonObject,
         *,
         on_start: Callable[[], None] = lambda: None,
         on_output: Callable[[str], None] = lambda text: None,

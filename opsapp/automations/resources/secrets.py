@@ -8,6 +8,7 @@ from typing import Any
 from BTrees.OOBTree import OOBTree
 
 from opsapp.lib.ids import new_id
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.runtime.sealing import Reseal, seal_of
 from opsapp.tree.folder import Folder, Record
@@ -46,7 +47,7 @@ class Secret(Record):
             self.take_back(automation_id)
             self.lapsed = (*self.lapsed, automation_id)
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> JsonObject:
         """All that anybody is shown."""
         return {
             "id": self.__name__,

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection
-from typing import Any
 
 from zope.interface import Interface
 
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Unavailable, UpstreamFailed
 from opsapp.notify.logic import delivering, texts
 from opsapp.notify.logic.texts import Notice
@@ -82,7 +82,7 @@ class Sender:
         else:
             self.failed += 1
 
-    def test(self, letter: Letter) -> dict[str, Any]:
+    def test(self, letter: Letter) -> JsonObject:
         """What `begin_test` prepared, outside any transaction: sent now, whatever the channel's hours are."""
         if letter.channel_id in self.testing:
             self.node.transact(
