@@ -37,9 +37,9 @@ def create(_node: Node, root: Root, fields: JsonObject) -> str:
     return channels.create(root, fields).id
 
 
-def update(_node: Node, root: Root, each: str, fields: JsonObject) -> None:
-    channels.change(root, channels_of(root)[each], fields)
+def update(_node: Node, root: Root, channel_id: str, fields: JsonObject) -> None:
+    channels.change(root, channels_of(root)[channel_id], fields)
 
 
-def delete(_node: Node, root: Root, each: str) -> None:
-    channels.delete(root, channels_of(root)[each])
+def delete(_node: Node, root: Root, channel_id: str) -> None:
+    channels.delete(root, channels_of(root)[channel_id])

@@ -61,7 +61,7 @@ def fields_of(given: JsonObject) -> JsonObject:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {name: _plain(each) for name, each in value.items()}
+        return {name: _plain(inner) for name, inner in value.items()}
     return list(value) if isinstance(value, list | tuple) else value
 
 

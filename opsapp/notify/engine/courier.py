@@ -174,7 +174,7 @@ def _remember(taken: Taken) -> None:
 
 def in_every_form(secrets: Iterable[str]) -> list[str]:
     """As they are, and as an address has them."""
-    return [form for each in secrets for form in dict.fromkeys((each, quote(each, safe=""), quote_plus(each)))]
+    return [form for secret in secrets for form in dict.fromkeys((secret, quote(secret, safe=""), quote_plus(secret)))]
 
 
 def send(node: Node, letter: Letter, timeout: float, landed: Callable[[], None]) -> SendOutcome:

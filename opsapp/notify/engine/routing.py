@@ -112,8 +112,8 @@ def _causes(root: Root, node: Node, asked: Iterable[MessageGroup | None], now: f
     causes = node.registry.queryUtility(ICauses)
     waiting = [group for group in asked if group is not None and group.due is not None]
     failures = {_failure(group.target, group) for group in waiting if group.target is not None}
-    found: Mapping[Failure, RootCause] = causes(root, failures, now) if causes is not None and failures else {}
-    return {failure: cause for failure, cause in found.items() if cause.name != failure.target}
+    known: Mapping[Failure, RootCause] = causes(root, failures, now) if causes is not None and failures else {}
+    return {failure: cause for failure, cause in known.items() if cause.name != failure.target}
 
 
 def _failure(target: str, group: MessageGroup) -> Failure:

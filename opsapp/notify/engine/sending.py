@@ -159,7 +159,7 @@ def _next(root: Root, channel_id: str, now: float, burst: int) -> Delivery | Non
 def _merged(log_of: Deliveries, several: list[Delivery], now: float) -> Delivery:
     """One of them with the messages of all, as they were told; the youngest, so that nothing is given up too soon."""
     *others, last = sorted(several, key=lambda delivery: delivery.id)
-    last.messages = tuple(each for delivery in (*others, last) for each in delivery.messages)
+    last.messages = tuple(message_id for delivery in (*others, last) for message_id in delivery.messages)
     last.kind, last.taken = "digest", ()
     for delivery in others:
         log_of.end(delivery, "merged", now)
@@ -170,7 +170,7 @@ def _letter(root: Root, channel: Channel, delivery: Delivery) -> Letter:
     node = node_of(root)
     pairs = [opened(root, message) for message in delivery.contents()]
     title, text, mood = texts.written([message for message, _ in pairs], node.config.timezone)
-    secrets = tuple(each for _, found in pairs for each in found)
+    secrets = tuple(secret for _, secrets_in in pairs for secret in secrets_in)
     return Letter(delivery.id, channel.id, channel.address(seal_of(root)), title, text, mood, secrets, delivery.taken)
 
 

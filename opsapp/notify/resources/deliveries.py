@@ -139,7 +139,7 @@ class Deliveries(Folder):
             ids = [key[len(front) :] for key in self.index.keys(front, front + "~")]
         else:
             ids = list(self.keys())
-        return [self[each] for each in ids[::-1][offset : offset + limit]], len(ids)
+        return [self[delivery_id] for delivery_id in ids[::-1][offset : offset + limit]], len(ids)
 
     def _under_way(self, status: str, channel_id: str | None) -> list[str]:
         if status == "sending":
@@ -149,17 +149,19 @@ class Deliveries(Folder):
     def purge(self, before: float) -> bool:
         """Forget a page of what ended long ago; whether there may be more."""
         limit = f"{int(before * 1000):012x}"
-        old = [each for each, _ in zip(self._children.keys(None, limit), range(PAGE), strict=False)]
-        gone = [each for each in old if self[each].status not in ("queued", "sending")]
-        for each in gone:
-            for key in _keys(self[each]):
+        old = list(islice(self._children.keys(None, limit), PAGE))
+        gone = [delivery_id for delivery_id in old if self[delivery_id].status not in ("queued", "sending")]
+        for delivery_id in gone:
+            for key in _keys(self[delivery_id]):
                 self.index.remove(key)
-            del self[each]
-        kept = {message_id for each in old if each not in gone for message_id in self[each].messages}
-        messages = [each for each, _ in zip(self.messages.keys(None, limit), range(PAGE), strict=False)]
-        for each in messages:
-            if each not in kept:
-                del self.messages[each]
+            del self[delivery_id]
+        kept = {
+            message_id for delivery_id in old if delivery_id not in gone for message_id in self[delivery_id].messages
+        }
+        messages = list(islice(self.messages.keys(None, limit), PAGE))
+        for message_id in messages:
+            if message_id not in kept:
+                del self.messages[message_id]
         return len(gone) >= PAGE or len(messages) >= PAGE
 
 
