@@ -68,7 +68,7 @@ def _call_schedule(root: Any, automation_id: str, name: str) -> None:
 
 def _shown_monitor(register: Any, monitor_id: str) -> str | None:
     entry = register.entries.get(monitor_id)
-    return entry and entry.settings["name"]
+    return entry and entry.name
 
 
 def _shown_window(board: Any, window_id: str) -> str | None:

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from opsapp.monitoring.logic import statuspage
+from opsapp.monitoring.logic.statuspage import PublicMonitor, PublicWindow
 from opsapp.ui import statuspage as ui
 
 NOW = 1_795_000_000
@@ -31,20 +32,20 @@ def incident(**more):
 
 def document(components=15):
     monitors = [
-        {
-            "id": f"m{n}",
-            "name": f"Part <{n}>",
-            "status": sorted(ui.STATUS)[n % 7],
-            "days": {TODAY - d: (86_400_000 - (d * n * 997 % 2_000_000), d * n * 997 % 2_000_000) for d in range(80)},
-        }
+        PublicMonitor(
+            f"m{n}",
+            f"Part <{n}>",
+            sorted(ui.STATUS)[n % 7],
+            {TODAY - d: (86_400_000 - (d * n * 997 % 2_000_000), d * n * 997 % 2_000_000) for d in range(80)},
+        )
         for n in range(components)
     ]
     resolved = [
         incident(id=f"r{n}", resolved=NOW - n * 7200 - 60, started=NOW - n * 7200 - 7000, status="resolved")
         for n in range(1, 200)
     ]
-    window = {"name": "Upgrade & more", "start": NOW - 60, "end": NOW + 60, "active": True, "monitors": ["Part <1>"]}
-    planned = {"name": "Later", "start": NOW + 9000, "end": NOW + 9060, "active": False, "monitors": []}
+    window = PublicWindow("Upgrade & more", NOW - 60, NOW + 60, True, ["Part <1>"])
+    planned = PublicWindow("Later", NOW + 9000, NOW + 9060, False, [])
     return statuspage.document(monitors, [incident(), *resolved], [window, planned], NOW)
 
 
@@ -126,7 +127,7 @@ def test_an_empty_page_says_so():
 
 
 def test_a_component_without_data_claims_nothing():
-    found = statuspage.document([{"id": "a", "name": "A", "status": "pending", "days": {}}], [], [], NOW)
+    found = statuspage.document([PublicMonitor("a", "A", "pending", {})], [], [], NOW)
     text = ui.page(found)
     assert "No data yet" in text
     assert "100 %" not in text
