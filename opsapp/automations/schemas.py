@@ -237,7 +237,7 @@ class NewToken(Body):
 
 class Imported(Body):
     imported = whole(0)
-    ids = list_of(text())
+    ids = list_of(text(), 10_000)
 
 
 class TemplateRecord(Body):
