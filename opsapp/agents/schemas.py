@@ -62,8 +62,8 @@ class Deployed(AgentKey):
     same_machine = list_of(text())
 
 
-class Done(Body):
-    status = choice("updated", "deleted", "revoked")
+class KeyRevoked(Body):
+    status = choice("revoked")
 
 
 class AgentRow(Body):
@@ -189,7 +189,7 @@ class CommandRecord(Body):
     requested_by = text()
 
 
-class History(Paging):
+class MetricsRange(Paging):
     range_h = whole(1, 24 * 730, default=24)
     resolution = whole(60, 86400, default=60)
 
@@ -217,7 +217,7 @@ class FileWanted(Query):
     path = PATH
 
 
-class Stored(Body):
+class FileStored(Body):
     status = choice("stored")
     path = text()
     size = whole(0)

@@ -26,6 +26,7 @@ from opsapp.web.fields import (
     text,
     whole,
 )
+from opsapp.web.schemas import Created
 from opsapp.web.strict import fields_of
 from opsapp.wire.urls import text_problem, web_problem
 
@@ -212,22 +213,9 @@ class AutomationList(Paging):
     q = text(0, 200, default=None)
 
 
-class Created(Body):
-    id = text()
-    status = choice("created")
-
-
 class AutomationCreated(Created):
     webhook_token = text()
     webhook_url = text()
-
-
-class Updated(Body):
-    status = choice("updated")
-
-
-class Deleted(Body):
-    status = choice("deleted")
 
 
 class NewToken(Body):

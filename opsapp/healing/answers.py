@@ -23,11 +23,6 @@ class RuleRecord(RuleBody):
     unreadable = text(optional=True)
 
 
-class Created(Body):
-    id = text()
-    status = choice("created")
-
-
 class Status(Body):
     status = text()
 

@@ -85,19 +85,6 @@ class NewMonitor(MonitorSettings):
         return {"url": "is required for every type but push", **problems(sound)}
 
 
-class MonitorCreated(Body):
-    id = ID
-    status = choice("created")
-
-
-class MonitorUpdated(Body):
-    status = choice("updated")
-
-
-class MonitorDeleted(Body):
-    status = choice("deleted")
-
-
 class MonitorReadings(Body):
     """What a record has beside the settings."""
 

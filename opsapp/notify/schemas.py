@@ -51,10 +51,6 @@ class ChannelRecord(Body):
     last_error = text(null=True)
 
 
-class Done(Body):
-    status = choice("updated", "deleted")
-
-
 class Tested(Body):
     status = choice("sent")
     delivery_id = text()

@@ -10,6 +10,7 @@ from opsapp.web import api
 from opsapp.web.answers import Deferred
 from opsapp.web.fields import Paging
 from opsapp.web.paging import page_of
+from opsapp.web.schemas import Deleted, Updated
 
 from . import schemas
 from .engine import channels as engine
@@ -51,7 +52,7 @@ def show(context: Channel, request: Request) -> Any:
     body=schemas.NewChannel,
     also=lambda context, request, sound: engine.wrong_url(sound),
     read_only=schemas.ChannelRecord,
-    returns=schemas.Done,
+    returns=Updated,
     audit="channel.update",
 )
 def update(context: Channel, request: Request) -> Any:
@@ -62,7 +63,7 @@ def update(context: Channel, request: Request) -> Any:
     return {"status": "updated"}
 
 
-@api.delete(Channel, role="admin", returns=schemas.Done, audit="channel.delete")
+@api.delete(Channel, role="admin", returns=Deleted, audit="channel.delete")
 def delete(context: Channel, request: Request) -> Any:
     """What waits for the channel is dropped; the log of its deliveries stays."""
     request.audit("channel.delete", context.id, before=context.fields)

@@ -49,7 +49,7 @@ class StoreState(StoreSizes):
     pack_problem = text(null=True)
 
 
-class Pack(Body):
+class PackRequest(Body):
     days = whole(0, 3650, default=1)
 
 
@@ -105,7 +105,7 @@ def store_sizes(context: StoreFacet, request: Request) -> dict[str, Any]:
     }
 
 
-@api.act(StoreFacet, "pack", role="admin", body=Pack, returns=Packed)
+@api.act(StoreFacet, "pack", role="admin", body=PackRequest, returns=Packed)
 def pack_store(context: StoreFacet, request: Request) -> Deferred:
     """Drop what the store keeps of the past, but for so many days."""
     node, days = request.node, request.valid_body["days"]

@@ -2,7 +2,7 @@
 
 from opsapp.web.server import whose
 from opsapp.web.server.head import RequestHead
-from opsapp.web.server.whose import Known
+from opsapp.web.server.whose import KnownCallers
 
 
 def head(**headers):
@@ -11,7 +11,7 @@ def head(**headers):
 
 
 def test_a_credential_counts_once_it_was_found_good():
-    known, shown = Known(), head(authorization="Bearer good")
+    known, shown = KnownCallers(), head(authorization="Bearer good")
     assert known.whose(shown, "192.0.2.1") == ("strangers", "192.0.2.1")
     known.learn(shown)
     people = known.whose(shown, "192.0.2.1")
@@ -22,7 +22,7 @@ def test_a_credential_counts_once_it_was_found_good():
 
 
 def test_agents_have_a_line_of_their_own_and_who_shows_nothing_is_a_stranger():
-    known = Known()
+    known = KnownCallers()
     known.learn(head(x_agent_key="k"))
     assert known.whose(head(x_agent_key="k"), "192.0.2.1").group == "agents"
     known.learn(head())
@@ -31,7 +31,7 @@ def test_agents_have_a_line_of_their_own_and_who_shows_nothing_is_a_stranger():
 
 def test_what_was_not_used_for_longest_is_forgotten(monkeypatch):
     monkeypatch.setattr(whose, "KNOWN", 2)
-    known = Known()
+    known = KnownCallers()
     for name in ("a", "b", "a", "c"):
         known.learn(head(cookie=name))
     groups = [known.whose(head(cookie=name), "-").group for name in ("a", "b", "c")]

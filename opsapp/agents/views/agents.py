@@ -11,6 +11,7 @@ from opsapp.agents.engine import lifecycle, records
 from opsapp.agents.engine.directory import touched
 from opsapp.agents.resources import Agent, Agents
 from opsapp.web import api
+from opsapp.web.schemas import Deleted, Updated
 
 from . import page
 
@@ -38,7 +39,7 @@ def agent(context: Agent, request: Request) -> Any:
     return records.detail(request.root, context)
 
 
-@api.update(Agent, body=schemas.AgentChange, read_only=schemas.AgentDetail, returns=schemas.Done)
+@api.update(Agent, body=schemas.AgentChange, read_only=schemas.AgentDetail, returns=Updated)
 def change(context: Agent, request: Request) -> Any:
     """Label and tags."""
     before = {"label": context.label, "tags": list(context.tags)}
@@ -49,7 +50,7 @@ def change(context: Agent, request: Request) -> Any:
     return {"status": "updated"}
 
 
-@api.delete(Agent, role="admin", returns=schemas.Done)
+@api.delete(Agent, role="admin", returns=Deleted)
 def delete(context: Agent, request: Request) -> Any:
     """The agent with all its history; its key is worth nothing from now on."""
     request.audit("agent.delete", context.id, before={"label": context.label, "hostname": context.hostname})
@@ -65,7 +66,7 @@ def rotate_key(context: Agent, request: Request) -> Any:
     return {"agent_id": context.id, "key": key, "status": records.status_of(request.node, context)}
 
 
-@api.delete(Agent, "key", role="admin", returns=schemas.Done)
+@api.delete(Agent, "key", role="admin", returns=schemas.KeyRevoked)
 def revoke_key(context: Agent, request: Request) -> Any:
     """The key is worth nothing from now on, and its session ends; POST makes a new one. The agent's record stays."""
     lifecycle.revoke_key(request.root, context)
@@ -73,7 +74,7 @@ def revoke_key(context: Agent, request: Request) -> Any:
     return {"status": "revoked"}
 
 
-@api.get(Agent, "metrics", query=schemas.History, returns=[schemas.HistoryPoint])
+@api.get(Agent, "metrics", query=schemas.MetricsRange, returns=[schemas.HistoryPoint])
 def metrics(context: Agent, request: Request) -> Any:
     """What was reported, as means per bucket."""
     query = request.valid_query

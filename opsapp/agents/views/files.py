@@ -213,7 +213,7 @@ def refusal(closed: JsonObject) -> Problem:
     return Invalid({"dest": closed.get("message") or "cannot be used"}) if isinstance(problem, Invalid) else problem
 
 
-@api.act(Agent, "files", body=RAW, takes="multipart/form-data", returns=schemas.Stored, audit="agent.file.write")
+@api.act(Agent, "files", body=RAW, takes="multipart/form-data", returns=schemas.FileStored, audit="agent.file.write")
 def write_file(context: Agent, request: Request) -> Any:
     """A file to the agent (multipart: `file`, `dest`, and `sha256` if it shall be checked), put in place once it is
     whole and its hash is right."""

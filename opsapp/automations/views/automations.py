@@ -12,6 +12,7 @@ from opsapp.automations.resources import Automation, Automations
 from opsapp.web import api
 from opsapp.web.derivers import RAW
 from opsapp.web.paging import page_of
+from opsapp.web.schemas import Deleted, Updated
 
 from . import asked
 
@@ -50,7 +51,7 @@ def get_automation(context: Automation, request: Request) -> Any:
     also=asked.also_wrong,
     stored=lambda automation: automation.definition.settings,
     read_only=(schemas.AutomationRecord, schemas.NewToken),
-    returns=schemas.Updated,
+    returns=Updated,
     audit="automation.update",
 )
 def update_automation(context: Automation, request: Request) -> Any:
@@ -64,7 +65,7 @@ def update_automation(context: Automation, request: Request) -> Any:
     return {"status": "updated"}
 
 
-@api.delete(Automation, returns=schemas.Deleted, audit="automation.delete")
+@api.delete(Automation, returns=Deleted, audit="automation.delete")
 def delete_automation(context: Automation, request: Request) -> Any:
     """The automation is gone; a run that waits or is under way is cancelled."""
     request.audit("automation.delete", context.id, before=context.definition.settings)

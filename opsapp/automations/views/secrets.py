@@ -12,6 +12,7 @@ from opsapp.automations.resources import Secret, Secrets, automations_of
 from opsapp.web import api
 from opsapp.web.fields import Paging
 from opsapp.web.paging import page_of
+from opsapp.web.schemas import Deleted, Updated
 
 
 def unknown_automations(request: Request, ids: Iterable[str], field: str = "allowed_for") -> dict[str, str]:
@@ -56,7 +57,7 @@ def get_secret(context: Secret, request: Request) -> Any:
     confirmed=True,
     body=schemas.SecretValue,
     read_only=schemas.SecretRecord,
-    returns=schemas.Updated,
+    returns=Updated,
     audit="secret.update",
 )
 def update_secret(context: Secret, request: Request) -> Any:
@@ -66,7 +67,7 @@ def update_secret(context: Secret, request: Request) -> Any:
     return {"status": "updated"}
 
 
-@api.delete(Secret, role="admin", own_session=True, returns=schemas.Deleted, audit="secret.delete")
+@api.delete(Secret, role="admin", own_session=True, returns=Deleted, audit="secret.delete")
 def delete_secret(context: Secret, request: Request) -> Any:
     """The secret is gone."""
     request.audit("secret.delete", context.__name__, before={"name": context.name})

@@ -19,6 +19,7 @@ from opsapp.runtime.projection import readable
 from opsapp.tree.damage import Damage
 from opsapp.web import api
 from opsapp.web.fields import AsOf
+from opsapp.web.schemas import Created
 
 from . import page
 
@@ -54,7 +55,7 @@ def rules(context: Rules, request: Request) -> Any:
     return request.shown(page(request, unread + rows))
 
 
-@api.create(Rules, role="admin", body=schemas.NewRule, returns=answers.Created)
+@api.create(Rules, role="admin", body=schemas.NewRule, returns=Created)
 def create_rule(context: Rules, request: Request) -> Any:
     """A new rule."""
     rule_id = request.valid_body["id"] or new_id()

@@ -13,6 +13,7 @@ from opsapp.monitoring.resources import Monitor, Monitors, PushAddress
 from opsapp.web import api
 from opsapp.web.derivers import RAW
 from opsapp.web.fields import AsOf
+from opsapp.web.schemas import Created, Deleted, Updated
 
 
 @api.get(Monitors, query=schemas.MonitorList, returns=[schemas.MonitorRecord])
@@ -31,7 +32,7 @@ def list_monitors(context: Monitors, request: Request) -> list[JsonObject]:
     Monitors,
     body=schemas.NewMonitor,
     also=lambda monitors, request, sound: changes.unknown_agents(request.root, sound, {}),
-    returns=schemas.MonitorCreated,
+    returns=Created,
     audit="monitor.create",
 )
 def create_monitor(context: Monitors, request: Request) -> JsonObject:
@@ -58,7 +59,7 @@ def get_monitor(context: Monitor, request: Request) -> JsonObject:
     also=lambda monitor, request, sound: changes.misfits(request.root, monitor, sound),
     stored=lambda monitor: monitor.settings,
     read_only=schemas.MonitorRecord,
-    returns=schemas.MonitorUpdated,
+    returns=Updated,
     audit="monitor.update",
 )
 def update_monitor(context: Monitor, request: Request) -> JsonObject:
@@ -69,7 +70,7 @@ def update_monitor(context: Monitor, request: Request) -> JsonObject:
     return {"status": "updated"}
 
 
-@api.delete(Monitor, role="admin", returns=schemas.MonitorDeleted, audit="monitor.delete")
+@api.delete(Monitor, role="admin", returns=Deleted, audit="monitor.delete")
 def delete_monitor(context: Monitor, request: Request) -> JsonObject:
     """The monitor is gone with its history."""
     changes.delete(request.root, context, request.node.clock.now())

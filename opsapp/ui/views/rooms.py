@@ -27,36 +27,36 @@ PROOF = "confirm-proof"
 CODE = re.compile(r"\d{6}")
 
 
-class Place(Facet):
+class PlannedPage(Facet):
     """A page's place in the tree; any name leads on, the table says which are pages."""
 
     def __getitem__(self, name: str) -> Any:
-        return Place(self, name)
+        return PlannedPage(self, name)
 
     @property
     def path(self) -> str:
-        above = self.__parent__.path if isinstance(self.__parent__, Place) else ""
+        above = self.__parent__.path if isinstance(self.__parent__, PlannedPage) else ""
         return f"{above}/{self.__name__}"
 
 
 def add_places() -> None:
     for group in sorted({page.group for page in PAGES}):
-        add_facet(Root, group[1:], Place)
-    Place.url = "/{page}"
+        add_facet(Root, group[1:], PlannedPage)
+    PlannedPage.url = "/{page}"
 
 
 add_places()
 
 
-def found(context: Place, request: Request) -> tuple[Page, dict[str, str]]:
+def found(context: PlannedPage, request: Request) -> tuple[Page, dict[str, str]]:
     page = building.find(building.known_of(request.registry), context.path)
     if page is None:
         raise HTTPNotFound
     return page
 
 
-@api.get(Place)
-def shown(context: Place, request: Request) -> Response:
+@api.get(PlannedPage)
+def shown(context: PlannedPage, request: Request) -> Response:
     page, ids = found(context, request)
     known, role = building.known_of(request.registry), request.caller.role
 
@@ -95,8 +95,8 @@ def said(page: Page, name: str | None) -> str | None:
     return f"Done: {act.label}." if act else None
 
 
-@api.submit(Place)
-def done(context: Place, request: Request) -> Any:
+@api.submit(PlannedPage)
+def done(context: PlannedPage, request: Request) -> Any:
     """One act of the page, by the API, which has the last word and writes it down."""
     page, ids = found(context, request)
     form = read_form(request)
@@ -135,7 +135,7 @@ def ask_to_confirm(values: dict[str, Any], form: dict[str, str], problem: Invali
     return render("confirm.jinja2", values | known, 422 if problem else 403)
 
 
-def confirmed_first(context: Place, request: Request, form: dict[str, str]) -> Deferred:
+def confirmed_first(context: PlannedPage, request: Request, form: dict[str, str]) -> Deferred:
     """Confirm the session, and send the browser to the same place with the same form."""
     values = known_of(request) | {"path": context.path}
     field = "code" if CODE.fullmatch(form[PROOF]) else "password"

@@ -13,7 +13,7 @@ from .accesslog import AccessLog
 from .lasting import Lasting
 from .limits import Limits
 from .uploads import Uploads
-from .whose import Known
+from .whose import KnownCallers
 
 
 class Interruptible(Protocol):
@@ -40,7 +40,7 @@ class Shared:
         self.waiting: dict[Interruptible, None] = {}  # those of whom we wait for bytes, the longest first
         self.lasting = Lasting(lambda: self.limits)
         self.asking = 0
-        self.known = Known()
+        self.known = KnownCallers()
         self.uploads = Uploads(lambda: self.limits)
         self.stopping = False
         self.access = AccessLog()

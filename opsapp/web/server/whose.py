@@ -16,7 +16,7 @@ from .head import RequestHead
 KNOWN = 20_000  # credentials; those that were not used for longest are forgotten
 
 
-class Known:
+class KnownCallers:
     """Credentials that were found good, as digests. Lives on the hub."""
 
     def __init__(self) -> None:
