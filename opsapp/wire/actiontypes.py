@@ -85,7 +85,7 @@ class Action(NamedTuple):
         return clean
 
     def undecided(self, given: JsonObject) -> Dict[str, str]:
-        """Parameters of which one is due, by name, where none is given: no target of an event stands for them."""
+        """Parameters of which one is required, by name, where none is given: no target of an event stands for them."""
         if not self.either or any(given.get(name) is not None for name in self.either):
             return {}
         return {name: f"{' or '.join(self.either)} is required" for name in self.either}

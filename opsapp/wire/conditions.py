@@ -11,7 +11,7 @@ with this one module. Must not: eval, clocks, anything outside the standard libr
     name       = cpu_percent | service.nginx.state | disk./var.percent | disk."/mnt/two words".percent
 
 A middle part `*` stands for every service, container or mount (`service.*.failed == 1`): such a condition is evaluated
-once for each of them, through `bind`. A reading that is missing, too old, not a number where one is due, or NaN makes
+once for each of them, through `bind`. A reading that is missing, too old, not a number where one must be, or NaN makes
 its comparison unknown (None): never true, never false.
 """
 
@@ -272,7 +272,7 @@ class _ConditionParser:
         left = self.operand()
         symbol = self.take()
         if symbol.kind != "operator":
-            raise ConditionError("a comparison (==, !=, >, >=, <, <=) is due here", symbol.position)
+            raise ConditionError("a comparison (==, !=, >, >=, <, <=) is expected here", symbol.position)
         right = self.operand()
         if self.token.kind == "operator":
             raise ConditionError("comparisons are joined with `and`", self.token.position)
@@ -295,7 +295,7 @@ class _ConditionParser:
             return Literal(token.text[1:-1])
         if token.kind == "name" and token.text not in ("and", "or", "not"):
             return Name(_checked(token))
-        raise ConditionError("a name, a number or a text is due here", token.position)
+        raise ConditionError("a name, a number or a text is expected here", token.position)
 
 
 def _checked(token: Token) -> str:

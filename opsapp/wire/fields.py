@@ -36,7 +36,7 @@ class WireField(NamedTuple):
     default: Any = None
 
     def describe(self) -> JsonObject:
-        """For listings: its type with its bounds, whether it is due, what holds when it is left out."""
+        """For listings: its type with its bounds, whether it is required, its default."""
         return {**getattr(self.check, "told", {}), "required": self.required, "default": self.default}
 
 
