@@ -19,16 +19,23 @@ HEAD = """# Actions
 The 55 heal actions, from the table that the service and the agent share (`opsapp/wire/actions.py`).
 This page is written by `python -m tests.support.actions_page`, and a test compares it.
 
-**Tried**: `host` on a real Debian host with systemd; `fixture` against fake tools that record their arguments, or a
-recorded server (nothing of the kind runs in the lab); `service` by the service itself. **Ways** are looked for in this
-order; `*` is the agent's own code. **Undone**: how a failed heal is taken back; `armed` means that the agent does it by
-itself unless the heal is confirmed. An action whose tools a host lacks ends `failed`, reason `no_capable_handler`,
-naming them. A parameter in brackets may be left out, one with an arrow comes from the event's target; of those with a
-stroke between them one is due.
+**Tried**
 
-`run_playbook` is `automation` under another name and with another risk: `playbook_id` is the id of an automation, and
-as the risk is high, each run is approved by a person. opsapp has no playbooks of its own and starts no Ansible; an
-automation of the type `script` may call `ansible-playbook`.
+- `host`: on a real Debian host with systemd,
+- `fixture`: against fake tools that record their arguments, or a recorded server, because the lab
+  has nothing of the kind,
+- `service`: by the service itself.
+
+**Ways** are tried in this order; `*` is the agent's own code. **Undone** says how a failed heal is
+taken back; `armed` means that the agent does it by itself unless the heal is confirmed. If a host
+lacks the tools of an action, the heal ends `failed`, reason `no_capable_handler`, and names them.
+
+A parameter in brackets may be left out. One with an arrow comes from the event's target. Of two
+with a stroke between them, one is required.
+
+`run_playbook` is `automation` under another name and with a higher risk: `playbook_id` is the id of
+an automation, and a person approves each run. opsapp has no playbooks of its own and does not start
+Ansible; an automation of type `script` may call `ansible-playbook`.
 """
 
 
