@@ -50,3 +50,4 @@ class ApprovalRecord(Body):
     automation_id = text(optional=True)
     ledger_id = whole(optional=True)
     case_id = text(optional=True)
+    unreadable = text(optional=True)

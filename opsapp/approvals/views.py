@@ -6,18 +6,45 @@ from typing import Any
 
 from pyramid.request import Request
 
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.runtime.projection import page_rows
+from opsapp.tree.damage import NAMELESS, Damage
 from opsapp.web import api
 from opsapp.web.paging import page_of
 
 from . import engine, schemas
 from .resources import Approval, Approvals
 
+UNREAD: JsonObject = {  # in the place of what cannot be read
+    "kind": "run",
+    "subject": NAMELESS,
+    "plan": {},
+    "reason": "",
+    "risk": None,
+    "requested_by": "",
+    "requested_at": 0,
+    "expires_at": 0,
+    "approvers": [],
+    "quorum": 1,
+    "votes": [],
+    "status": "expired",
+    "decided_by": None,
+    "decided_at": None,
+    "comment": None,
+}
+
 
 @api.get(Approvals, query=schemas.ApprovalQuery, returns=[schemas.ApprovalRecord])
 def listing(context: Approvals, request: Request) -> Any:
     """What waits for a decision; with `status`, what was decided."""
-    chosen = context.of_status(request.valid_query["status"])
-    return request.shown([context.get(request_id).plain() for request_id in page_of(request, chosen)])
+    status = request.valid_query["status"]
+    ids = page_of(request, context.of_status(status))
+
+    def unread(damage: Damage) -> JsonObject:
+        known = {"status": status} if status in schemas.STATUSES else {}
+        return {**UNREAD, **known, "request_id": damage.id}
+
+    return request.shown(page_rows(context, "approval", ids, Approval.plain, unread))
 
 
 @api.get(Approval, returns=schemas.ApprovalRecord)

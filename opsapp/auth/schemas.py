@@ -151,3 +151,4 @@ class UserShown(Body):
     source = choice("local", "oidc")
     created_at = whole()
     last_login = whole(null=True)
+    unreadable = text(optional=True)

@@ -264,6 +264,7 @@ class RunRow(Body):
     created_at = whole()
     exit_code = whole(null=True)
     attempt = whole()
+    unreadable = text(optional=True)
 
 
 class RunPart(Body):

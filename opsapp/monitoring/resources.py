@@ -210,13 +210,13 @@ class Incidents(Folder):
         self.open.remove(incident_id)
         return incident
 
-    def page(self, status: str, monitor_id: str | None, limit: int, offset: int) -> tuple[list[Incident], int]:
-        """A page, newest first, and how many there are."""
+    def page(self, status: str, monitor_id: str | None, limit: int, offset: int) -> tuple[list[str], int]:
+        """The ids of a page, newest first, and how many there are."""
         ids = list(self.keys() if monitor_id is None else self.by_monitor.get(monitor_id, ()))
         if status != "all":
             ids = [incident_id for incident_id in ids if (incident_id in self.open) == (status == "open")]
         ids.reverse()
-        return [self[incident_id] for incident_id in ids[offset : offset + limit]], len(ids)
+        return ids[offset : offset + limit], len(ids)
 
     def touching(self, start: float, end: float, monitor_id: str | None = None) -> Iterator[Incident]:
         """Incidents that were open at some time in [start, end), oldest first."""

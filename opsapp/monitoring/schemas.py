@@ -152,6 +152,7 @@ class IncidentRecord(Body):
     status = choice("open", "resolved")
     acknowledged_by = text(null=True)
     updates = list_of(IncidentNote)
+    unreadable = text(optional=True)
 
 
 class Acknowledgement(Body):

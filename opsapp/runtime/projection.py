@@ -17,11 +17,13 @@ import logging
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
 from persistent import Persistent
 
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.problems import Unopened
 from opsapp.tree.damage import Damage, is_damage, keys_of, load
 from opsapp.tree.root import Root
 
@@ -206,6 +208,30 @@ def readable(folder: Any, kind: str, damaged: list[Damage] | None = None) -> Ite
     connection: Any = folder._p_jar
     if connection is not None and connection.before is None:
         _note(folder, kind, found)
+
+
+def page_rows(
+    folder: Any, kind: str, ids: Iterable[str], row: Callable[[Any], JsonObject], unread: Callable[[Damage], JsonObject]
+) -> list[JsonObject]:
+    """The rows of these children. One that cannot be read has the row that `unread` makes, with the reason; where only
+    a sealed part cannot be opened the rest of it is shown."""
+    rows, found, read = [], list[Damage](), set[str]()
+    for name in ids:
+        child = folder.get(name)
+        read.add(name)
+        try:
+            load(child)
+        except Unopened:
+            rows.append(row(child))
+        except Exception as problem:
+            if not is_damage(problem):
+                raise
+            found.append(Damage.found(kind, name, problem))
+            rows.append(unread(found[-1]) | {"unreadable": found[-1].reason})
+        else:
+            rows.append(row(child))
+    _note(folder, kind, [each for each in base_of(folder).noted_damage.get(kind, ()) if each.id not in read] + found)
+    return rows
 
 
 def _note(resource: Persistent, kind: str, damaged: list[Damage]) -> None:

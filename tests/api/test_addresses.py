@@ -6,6 +6,7 @@ import pytest
 
 from opsapp.approvals import resources as approvals
 from opsapp.healing.resources import healing_of
+from opsapp.healing.resources.cases import case_of
 from opsapp.ui.plan import PAGES
 from opsapp.web.openapi import endpoints
 from tests.support.monitoring import Lookout
@@ -46,8 +47,8 @@ def full(service):
 
 def _heal(root, ids, now):
     """What the pipeline writes down of a rule that calls a webhook, and a command for a host."""
-    case = {"id": "c1", "correlation_key": "shop", "condition": RULE["condition"], "target": "shop", "step": 0,
-            "source": "alert"}  # fmt: skip
+    event = {"source": "alert", "rule_id": "call", "condition": RULE["condition"], "target": "shop", "at": now}
+    case = case_of(event)
     params = json.dumps(ACTION["params"], sort_keys=True)
     record = healing_of(root)["ledger"].begin(
         root, case, rule_id="call", now=now, action_type="webhook", action_params=params

@@ -4,11 +4,12 @@ backup; and it costs nothing but itself."""
 import pytest
 
 from opsapp.agents.resources import find_agent
-from opsapp.automations.resources import automations_of
+from opsapp.auth.resources import users_of
+from opsapp.automations.resources import automations_of, runs_of
 from opsapp.healing.resources import healing_of
 from opsapp.lib.problems import Conflict
 from opsapp.maintenance.resources import windows_of
-from opsapp.monitoring.resources import monitors_of
+from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.notify.engine import damage as telling
 from opsapp.notify.resources import inbox
 from opsapp.runtime import backup, inspecting
@@ -123,6 +124,57 @@ def test_the_doctor_names_it_and_backup_refuses_it(house, kind, share, tmp_path)
     assert ids[3] in str(refused.value)
     assert not (tmp_path / "damaged" / "main.fs").exists()
     assert not list((tmp_path / "damaged").glob("main.fs*"))
+
+
+def _three_users(service):
+    for name in ("one", "two", "three"):
+        body = {"username": name, "password": "a sound password", "role": "viewer"}
+        service.ada.post_json("/api/users", body, status=201)
+    return "two", lambda root: users_of(root)["two"]
+
+
+def _three_runs(service):
+    made = service.ada.post_json("/api/automations", {**TICKS, "schedule": None, "concurrency": "queue"}).json["id"]
+    ids = [service.ada.post(f"/api/automations/{made}/run").json["run_id"] for _ in range(3)]
+    return ids[1], lambda root: runs_of(root)[ids[1]]
+
+
+def _three_approvals(service):
+    asking = {**TICKS, "schedule": None, "requires_approval": True}
+    made = service.ada.post_json("/api/automations", asking).json["id"]
+    ids = [service.ada.post(f"/api/automations/{made}/run").json["request_id"] for _ in range(3)]
+    return ids[1], lambda root: root["api"]["approvals"][ids[1]]
+
+
+def _three_incidents(service):
+    def start(root):
+        monitors = list(monitors_of(root).values())
+        return [incidents_of(root).start(each, "HTTP 500", service.clock.now()).id for each in monitors]
+
+    for n in range(3):
+        service.ada.post_json("/api/monitoring/endpoints", MONITOR | {"name": f"m{n}"})
+    ids = service.transact(start)
+    return ids[1], lambda root: incidents_of(root)[ids[1]]
+
+
+@pytest.mark.parametrize(
+    ("make", "path", "name"),
+    [
+        (_three_users, "/api/users", "username"),
+        (_three_runs, "/api/automations/runs", "run_id"),
+        (_three_approvals, "/api/approvals", "request_id"),
+        (_three_incidents, "/api/monitoring/incidents", "id"),
+    ],
+)
+def test_a_list_that_is_read_a_page_at_a_time_shows_it_too(house, make, path, name):
+    lost, find = make(house.service)
+    before = [row[name] for row in house.service.ada.get(path).json]
+    assert lost in before
+    house.damage(find)
+    rows = house.service.ada.get(path).json
+    assert [row[name] for row in rows] == before
+    assert [row[name] for row in rows if "unreadable" in row] == [lost]
+    assert any(lost in each for each in house.service.ada.get("/api/healing/health").json["reasons"])
 
 
 def test_a_damaged_store_is_copied_when_that_is_asked_for(house, tmp_path):

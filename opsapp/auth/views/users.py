@@ -11,6 +11,8 @@ from opsapp.auth.engine import accounts, secondfactor
 from opsapp.auth.logic.names import password_problem
 from opsapp.auth.resources import User, Users
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.runtime.projection import page_rows
+from opsapp.tree.damage import Damage
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.web import api
 from opsapp.web.answers import Deferred
@@ -33,7 +35,19 @@ def wrong_password(username: str, sound: JsonObject) -> dict[str, str]:
 @api.get(Users, role="admin", query=Paging, returns=[schemas.UserShown])
 def users(context: Users, request: Request) -> list[JsonObject]:
     """All users, by name."""
-    return [resources.describe(user) for user in page_of(request, list(context.values()))]
+    return page_rows(context, "user", page_of(request, list(context.keys())), resources.describe, _unread)
+
+
+def _unread(damage: Damage) -> JsonObject:
+    return {
+        "username": damage.id,
+        "role": "viewer",
+        "disabled": True,
+        "totp_enabled": False,
+        "source": "local",
+        "created_at": 0,
+        "last_login": None,
+    }
 
 
 @api.create(

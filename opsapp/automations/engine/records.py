@@ -8,8 +8,8 @@ from typing import NamedTuple
 from opsapp.automations.logic.runs import FINAL
 from opsapp.automations.resources import Automation, Run, automations_of, board_of, runs_of
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.runtime.projection import readable
-from opsapp.tree.damage import Damage
+from opsapp.runtime.projection import page_rows, readable
+from opsapp.tree.damage import NAMELESS, Damage
 from opsapp.tree.root import Root
 
 from . import approval_requests, editing, flow, notices, scheduling
@@ -23,6 +23,20 @@ UNREAD: JsonObject = {
     "last_run": None,
     "last_status": None,
     "next_run": None,
+}
+UNREAD_RUN: JsonObject = {  # in the place of what cannot be read: nobody can tell how it ended
+    "automation_id": "",
+    "name": NAMELESS,
+    "type": "script",
+    "status": "lost",
+    "reason": None,
+    "started": None,
+    "finished": None,
+    "requested_by": "",
+    "origin": "",
+    "created_at": 0,
+    "exit_code": None,
+    "attempt": 1,
 }
 
 
@@ -113,7 +127,11 @@ def page(
     else:
         newest = chain(under_way, *(tree.last(offset + limit) for tree in ended))
         ids, count = sorted(newest, reverse=True), len(under_way) + sum(map(len, ended))
-    return [run_row(runs.get(each)) for each in ids[offset : offset + limit]], count
+    return page_rows(runs, "run", ids[offset : offset + limit], run_row, _unread_run), count
+
+
+def _unread_run(damage: Damage) -> JsonObject:
+    return {**UNREAD_RUN, "run_id": damage.id}
 
 
 def _under_way(root: Root, status: str | None) -> set[str]:

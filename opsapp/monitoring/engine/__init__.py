@@ -9,6 +9,7 @@ from opsapp.monitoring.probes.prober import Prober
 from opsapp.monitoring.probes.transfers import Reply
 
 from .checking import request_check
+from .incident_rows import incident_rows
 from .listing import page as list_monitors
 from .register import Entry
 from .statuspage import status_document
@@ -21,6 +22,7 @@ __all__ = [
     "Prober",
     "Reply",
     "call_web",
+    "incident_rows",
     "is_known",
     "list_monitors",
     "register_of",

@@ -7,6 +7,7 @@ from pyramid.request import Request
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring import schemas
 from opsapp.monitoring.engine import changes, warroom
+from opsapp.monitoring.engine.incident_rows import incident_rows
 from opsapp.monitoring.resources import Incident, Incidents
 from opsapp.web import api
 from opsapp.web.fields import Paging
@@ -16,9 +17,9 @@ from opsapp.web.fields import Paging
 def list_incidents(context: Incidents, request: Request) -> list[JsonObject]:
     """Newest first."""
     query = request.valid_query
-    incidents, count = context.page(query["status"], query["monitor_id"], query["limit"], query["offset"])
+    ids, count = context.page(query["status"], query["monitor_id"], query["limit"], query["offset"])
     request.response.headers["X-Total-Count"] = str(count)
-    return request.shown([incident.record(request.node.clock.now()) for incident in incidents])
+    return request.shown(incident_rows(context, ids, request.node.clock.now()))
 
 
 @api.get(Incident, returns=schemas.IncidentRecord)

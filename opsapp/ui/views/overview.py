@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyramid.request import Request
 from pyramid.response import Response
 
-from opsapp.monitoring.engine import list_monitors
+from opsapp.monitoring.engine import incident_rows, list_monitors
 from opsapp.monitoring.resources import incidents_of
 from opsapp.tree.root import Root
 from opsapp.ui.pages import page
@@ -19,7 +19,8 @@ NEWEST = 20
 def overview(context: Root, request: Request) -> Response:
     now = request.node.clock.now()
     monitors, monitor_count = list_monitors(request.node, request.root, EVERY, secrets=False)
-    incidents, incident_count = incidents_of(request.root).page("all", None, NEWEST, 0)
+    incidents = incidents_of(request.root)
+    incident_ids, incident_count = incidents.page("all", None, NEWEST, 0)
     heal_count, heals = request.root["api"]["healing"]["ledger"].page(None, None, NEWEST, 0)
     return page(
         request,
@@ -27,8 +28,8 @@ def overview(context: Root, request: Request) -> Response:
         title="Overview",
         monitors=monitors,
         monitor_count=monitor_count,
-        incidents=[incident.record(now) for incident in incidents],
+        incidents=request.shown(incident_rows(incidents, incident_ids, now)),
         incident_count=incident_count,
-        heals=heals,
+        heals=request.shown(heals),
         heal_count=heal_count,
     )
