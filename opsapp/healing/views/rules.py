@@ -16,7 +16,7 @@ from opsapp.healing.stages import trust as governor
 from opsapp.lib.ids import new_id
 from opsapp.lib.problems import Conflict
 from opsapp.runtime.projection import readable
-from opsapp.tree.damage import Damage
+from opsapp.tree.damage import NAMELESS, Damage
 from opsapp.web import api
 from opsapp.web.fields import AsOf
 from opsapp.web.schemas import Created
@@ -24,7 +24,7 @@ from opsapp.web.schemas import Created
 from . import page
 
 UNREAD: dict[str, Any] = {
-    "condition": "",
+    "condition": NAMELESS,
     "severity": "warning",
     "action": None,
     "escalation_chain": [],

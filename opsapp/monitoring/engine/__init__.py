@@ -9,7 +9,7 @@ from opsapp.monitoring.probes.prober import Prober
 from opsapp.monitoring.probes.transfers import Reply
 
 from .checking import request_check
-from .incident_rows import incident_rows
+from .incident_list import incident_rows
 from .listing import page as list_monitors
 from .register import Entry
 from .statuspage import status_document

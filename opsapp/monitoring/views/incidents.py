@@ -7,7 +7,7 @@ from pyramid.request import Request
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring import schemas
 from opsapp.monitoring.engine import changes, warroom
-from opsapp.monitoring.engine.incident_rows import incident_rows
+from opsapp.monitoring.engine.incident_list import incident_rows
 from opsapp.monitoring.resources import Incident, Incidents
 from opsapp.web import api
 from opsapp.web.fields import Paging

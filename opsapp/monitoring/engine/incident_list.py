@@ -10,7 +10,7 @@ from opsapp.runtime.projection import page_rows
 from opsapp.tree.damage import NAMELESS, Damage
 
 UNREAD: JsonObject = {  # in the place of what cannot be read
-    "monitor_id": "",
+    "monitor_id": "unknown",
     "monitor_name": NAMELESS,
     "started": 0,
     "duration_minutes": 0.0,
