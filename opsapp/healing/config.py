@@ -144,7 +144,7 @@ class OfflineSettings:
 
 
 def _graph_problem(entries: list[JsonObject]) -> str | None:
-    return "; ".join(f"{mistake['target']}: {mistake['error']}" for mistake in mistakes(entries)) or None
+    return "; ".join(f"{mistake.target}: {mistake.error}" for mistake in mistakes(entries)) or None
 
 
 @dataclass(frozen=True)

@@ -238,12 +238,12 @@ def test_dependencies(service):
         ([{"target": "a", "depends_on": ["b"]}, {"target": "b", "depends_on": ["a"]}], [("a", "cycle: a → b → a")]),
         ([{"target": "a"}, {"target": "a"}], [("a", "duplicate: it is listed more than once")]),
         ([{"target": "a", "depends_on": ["x"]}], [("a", "unknown reference: x")]),
-        ([7], [("[0]", "bad type: an entry is an object")]),
-        ([{"target": "a", "type": 7}], [("a", "bad type: one of service, external, host, container, monitor is due")]),
-        ([{"target": "a", "depends_on": "b"}], [("a", "bad type: depends_on must be a list of texts")]),
-        ([{"target": "a", "site": 7}], [("a", "bad type: site must be a text")]),
+        ([7], [("[0]", "bad type: an entry must be an object")]),
+        ([{"target": "a", "type": 7}], [("a", "bad type: must be one of service, external, host, container, monitor")]),
+        ([{"target": "a", "depends_on": "b"}], [("a", "bad type: depends_on must be a list of strings")]),
+        ([{"target": "a", "site": 7}], [("a", "bad type: site must be a string")]),
         ([{"target": "a", "colour": 7}], [("a", "unknown key: colour")]),
-        ([{}], [("[0]", "bad type: target must be a text")]),
+        ([{}], [("[0]", "bad type: target must be a string")]),
     ],
 )
 def test_validation_of_dependencies(service, body, errors):

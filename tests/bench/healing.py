@@ -9,7 +9,7 @@ import tempfile
 import time
 
 from opsapp.healing.config import HealingSettings
-from opsapp.healing.engine.alerts import Alerts, compile_rules
+from opsapp.healing.engine.alerts import Alerts, watched_rules
 from opsapp.healing.engine.default_rules import complete
 from opsapp.healing.engine.readings import LiveReadings
 from opsapp.healing.resources import healing_of
@@ -47,7 +47,7 @@ def evaluated():
     ]
     places = [place(f"h{n}", f"a{n}") for n in range(PLACES)]
     readings.members = {one.subject: one for one in places}
-    alerts.use(compile_rules(rules))
+    alerts.use(watched_rules(rules))
     spent, looks = 0.0, 0
     for turn in range(3):
         for one in places:

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from opsapp.healing.engine import alerts
+from opsapp.healing.engine.default_rules import complete
 from opsapp.healing.engine.pipeline import submit
 
 SERVICES = 200
@@ -71,11 +72,11 @@ def test_what_arrives_during_a_look_is_looked_at_after_it(counted):
 def test_other_rules_and_other_places_begin_the_look_anew(counted):
     says(counted)
     step(counted)
-    counted.engine.alerts.use(alerts.compile_rules([]))
+    counted.engine.alerts.use(alerts.watched_rules([]))
     while counted.engine.alerts.is_behind():
         assert step(counted) == ([], 0)
     assert counted.engine.alerts.failing() == {}
-    counted.engine.alerts.use(alerts.compile_rules([{**RULES[0], "for": 0, "enabled": True, "severity": "warning"}]))
+    counted.engine.alerts.use(alerts.watched_rules([{"id": RULES[0]["id"], **complete(RULES[0])}]))
     fired = step(counted)[0]
     [place] = counted.hosts.here
     counted.engine.readings.members = {place.subject: place._replace(tags=("new",))}

@@ -3,7 +3,7 @@
 import pytest
 
 from opsapp.healing.config import HealingSettings
-from opsapp.healing.engine.forecasts import MetricHistory, examine, keep, limits_of
+from opsapp.healing.engine.forecasts import MetricHistory, examine, keep, limits_of, subjects
 from opsapp.healing.resources import healing_of
 from tests.support.hosts import place
 
@@ -19,8 +19,8 @@ def past(now, per_hour, end, metric="disk./var.percent", newest=None):
 
 def look(here, *seen):
     now, section = here.clock.now(), here.node.config[HealingSettings].prediction
-    rules = here.node.transact(lambda root: {name: one.plain() for name, one in healing_of(root)["rules"].items()})
-    rows, news = examine(list(seen), limits_of(rules), rules, section, now)
+    _, rules = here.node.transact(subjects)
+    rows, news = examine(list(seen), limits_of(rules), section, now)
     here.node.transact(keep, rows, news, now)
     return rows
 

@@ -10,17 +10,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic import alerts, rules
 from opsapp.healing.logic.alerts import AlertState
 from opsapp.healing.stages.correlation import ROOT_CAUSE
 from opsapp.lib.durations import seconds
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.conditions import Condition, parse
 
 from .inventory import Member
-from .readings import LiveReadings, Reading, read
+from .readings import LiveReadings, Reading, Samples, read
 from .watches import Key, Watches
 
 BUDGET_S = 0.004  # of the hub at a time
@@ -31,12 +32,27 @@ RETRY_S = 0.25  # before a watch whose time has come, and that could not fire, i
 OVER = "over"  # the kind of an event that says that what has fired is known false again
 
 
-class Compiled(NamedTuple):
-    """A rule made ready: its condition read once."""
+class RuleScope(NamedTuple):
+    """The agents and monitors that a rule is about, by what they may be called or are tagged with."""
+
+    agents: tuple[str, ...]
+    monitors: tuple[str, ...]
+
+
+class WatchedRule(NamedTuple):
+    """A rule that is enabled, as it is compared with what is reported. Without a scope it is about everything."""
 
     rule_id: str
-    rule: Mapping[str, Any]
     condition: Condition
+    severity: str
+    hold_s: float
+    cooldown_s: float
+    scope: RuleScope | None
+
+    def applies(self, member: Member) -> bool:
+        if self.scope is None:
+            return True
+        return rules.in_scope(member.names, member.tags, self.scope.agents if member.is_agent else self.scope.monitors)
 
 
 class Past(NamedTuple):
@@ -54,7 +70,7 @@ class Evaluation(NamedTuple):
 
     subject: str
     member: Member | None
-    events: Iterator[dict[str, Any] | None]
+    events: Iterator[JsonObject | None]
 
 
 class Alerts:
@@ -63,7 +79,7 @@ class Alerts:
     def __init__(self, readings: LiveReadings, settings: HealingSettings):
         self.readings = readings
         self.settings = settings
-        self.rules: list[Compiled] = []
+        self.rules: list[WatchedRule] = []
         self.of_monitors: set[str] = set()  # what rules name of a monitor, among others
         self.watching = Watches()
         self.dirty: set[str] = set()
@@ -73,22 +89,22 @@ class Alerts:
         self.past: Callable[[str, str], Past | None] = lambda *_: None
         self.looks = 0
 
-    def use(self, compiled: list[Compiled]) -> None:
+    def use(self, watched: list[WatchedRule]) -> None:
         """New rules: what is watched for others is forgotten, everything is looked at."""
-        kept = {(one.rule_id, one.rule["condition"]) for one in compiled}
-        known = {(one.rule_id, one.rule["condition"]) for one in self.rules}
+        kept = {(rule.rule_id, str(rule.condition)) for rule in watched}
+        known = {(rule.rule_id, str(rule.condition)) for rule in self.rules}
         gone = {rule_id for rule_id, condition in known - kept}
         for key in [key for key in self.watching.watches if key[0] in gone]:
             self.watching.forget(key)
-        self.rules = compiled
+        self.rules = watched
         if self.begun is not None:
             self.dirty.add(self.begun.subject)
             self.begun = None
-        names = {name for one in compiled for name in one.condition.names}
+        names = {name for rule in watched for name in rule.condition.names}
         self.of_monitors = {name.removeprefix("monitor.") for name in names}
         self.dirty.update(self.readings.members)
 
-    def arrived(self, subject: str, values: Mapping[str, Any]) -> bool:
+    def arrived(self, subject: str, values: Mapping[str, object]) -> bool:
         """A listener of the live view. Whether a rule may be about it: checks arrive by the thousand a second, and of a
         monitor most rules know nothing."""
         if subject.startswith("monitor:"):
@@ -111,11 +127,11 @@ class Alerts:
         if subject is not None:
             self.dirty.add(subject)
 
-    def step(self, now: float, budget_s: float = BUDGET_S) -> list[dict[str, Any]]:
+    def step(self, now: float, budget_s: float = BUDGET_S) -> list[JsonObject]:
         """The events that fire now. Stops after its budget, because the hub waits; the next step goes on there."""
         self.dirty.update(self.watching.due(now))
         begun = time.monotonic()
-        fired: list[dict[str, Any]] = []
+        fired: list[JsonObject] = []
         while self.is_behind() and time.monotonic() - begun < budget_s:
             look = self._take_up(now)
             for event in look.events:
@@ -151,26 +167,24 @@ class Alerts:
     def failing(self) -> dict[str, frozenset[str]]:
         return self.watching.failing()
 
-    def _look_at(self, member: Member, now: float) -> Iterator[dict[str, Any] | None]:
+    def _look_at(self, member: Member, now: float) -> Iterator[JsonObject | None]:
         samples = self.readings.samples(member.subject)
         yield None
-        for one in self.rules:
-            if applies(one.rule, member):
-                yield from self._look_by(one, member, samples, now)
+        for rule in self.rules:
+            if rule.applies(member):
+                yield from self._look_by(rule, member, samples, now)
 
-    def _look_by(
-        self, one: Compiled, member: Member, samples: Mapping[str, Any], now: float
-    ) -> Iterator[dict[str, Any] | None]:
+    def _look_by(self, rule: WatchedRule, member: Member, samples: Samples, now: float) -> Iterator[JsonObject | None]:
         names = [""]
-        if one.condition.family is not None:
+        if rule.condition.family is not None:
             if not member.is_agent:  # a monitor has no services, containers or mounts
                 return
-            names = one.condition.bindings(samples)
-            self._keep_only(one.rule_id, member.subject, frozenset(names))
+            names = rule.condition.bindings(samples)
+            self._keep_only(rule.rule_id, member.subject, frozenset(names))
         yield None
         for name in names:
-            condition = bind(one.condition, name) if name else one.condition
-            yield self._watch((one.rule_id, member.subject, name), one, condition, member, samples, now)
+            condition = bind(rule.condition, name) if name else rule.condition
+            yield self._watch((rule.rule_id, member.subject, name), rule, condition, member, samples, now)
 
     def _keep_only(self, rule_id: str, subject: str, names: Collection[str]) -> None:
         """Forget what is no longer reported."""
@@ -179,17 +193,17 @@ class Alerts:
                 self.watching.forget(key)
 
     def _watch(
-        self, key: Key, one: Compiled, condition: Condition, member: Member, samples: Mapping[str, Any], now: float
-    ) -> dict[str, Any] | None:
+        self, key: Key, rule: WatchedRule, condition: Condition, member: Member, samples: Samples, now: float
+    ) -> JsonObject | None:
         self.looks += 1
         reading = read(samples, condition, now, member.interval)
         watch = self.watching.get(key)
         if watch is None and (reading.verdict is None or (reading.verdict is False and not self.restored)):
             return None
         target = rules.target_of(member.name, condition)
-        past = self.past(one.rule_id, target)
-        watch = self._first(one.rule_id, target, past) if watch is None else watch
-        hold, cooldown = seconds(one.rule["for"]), self._cooldown(one, past)
+        past = self.past(rule.rule_id, target)
+        watch = self._first(rule.rule_id, target, past) if watch is None else watch
+        hold, cooldown = rule.hold_s, self._cooldown(rule, past)
         is_open = past is not None and (
             past.open or _measured_too_early(past, reading, member) or _nothing_new(past, reading, watch)
         )
@@ -201,22 +215,22 @@ class Alerts:
             due = (watch.fired_at or now) + cooldown if watch.announced else (watch.true_since or now) + hold
             self.watching.keep(key, watch, target, max(due, now + RETRY_S))
         if again and not watch.announced and member.is_agent and past is not None and past.outcome != "verified":
-            return {"kind": OVER, "rule_id": one.rule_id, "condition": str(condition), "target": target, "at": now}
+            return {"kind": OVER, "rule_id": rule.rule_id, "condition": str(condition), "target": target, "at": now}
         if not fires:
             return None
         return {
             "source": "alert",
-            "rule_id": one.rule_id,
+            "rule_id": rule.rule_id,
             "condition": str(condition),
             "target": target,
-            "severity": one.rule["severity"],
+            "severity": rule.severity,
             "metrics": reading.metrics,
             "agent_id": member.agent_id,
             "subject": member.subject,
             "names": member.names,
             "at": now,
             "measured_at": reading.measured_at,
-            "early": again and _is_early(past, now, float(one.rule["cooldown_s"])),
+            "early": again and _is_early(past, now, rule.cooldown_s),
         }
 
     def _first(self, rule_id: str, target: str, past: Past | None) -> AlertState:
@@ -228,7 +242,7 @@ class Alerts:
             return AlertState()
         return AlertState(true_since=past.opened_at, fired_at=past.opened_at, announced=True)
 
-    def _cooldown(self, one: Compiled, past: Past | None) -> float:
+    def _cooldown(self, rule: WatchedRule, past: Past | None) -> float:
         """How long the same onset rests: for ever while paused, hardly after a resume. What was suppressed is tried
         again soon, and that is an event before the cooldown's end only when nothing suppresses it any more."""
         if self.paused:
@@ -236,8 +250,8 @@ class Alerts:
         if past is not None and _resumes(past):
             return RESUMED_S
         if past is not None and past.outcome == "suppressed":
-            return float(min(self.settings.absorption_window_s, one.rule["cooldown_s"]))
-        return float(one.rule["cooldown_s"])
+            return float(min(self.settings.absorption_window_s, rule.cooldown_s))
+        return rule.cooldown_s
 
 
 def _measured_too_early(past: Past, reading: Reading, member: Member) -> bool:
@@ -270,13 +284,13 @@ def bind(condition: Condition, name: str) -> Condition:
     return condition.bind(name)
 
 
-def applies(rule: Mapping[str, Any], member: Member) -> bool:
-    """Whether a rule is about this agent or monitor: its targets, or everything that has the metrics."""
-    wanted = (rule.get("targets") or {}) if rule["enabled"] else None
-    if not wanted:
-        return wanted is not None
-    return rules.in_scope(member.names, member.tags, wanted.get("agents" if member.is_agent else "monitors") or ())
+def watched_rules(plain: Iterable[JsonObject]) -> list[WatchedRule]:
+    """The rules that are enabled, from their plain fields."""
+    return [_watched(rule) for rule in plain if rule["enabled"]]
 
 
-def compile_rules(plain: Iterable[Mapping[str, Any]]) -> list[Compiled]:
-    return [Compiled(rule["id"], rule, parse(rule["condition"])) for rule in plain if rule["enabled"]]
+def _watched(rule: JsonObject) -> WatchedRule:
+    targets = rule.get("targets")
+    scope = RuleScope(tuple(targets.get("agents") or ()), tuple(targets.get("monitors") or ())) if targets else None
+    hold_s, cooldown_s = seconds(rule["for"]), float(rule["cooldown_s"])
+    return WatchedRule(rule["id"], parse(rule["condition"]), rule["severity"], hold_s, cooldown_s, scope)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import TRUST
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound
 from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
@@ -15,22 +14,22 @@ from .dependencies import graph_shown
 from .failures import failing_of
 
 
-def trust(root: Root, at: int, settings: HealingSettings) -> list[dict[str, Any]]:
+def trust(root: Root, at: int, settings: HealingSettings) -> list[JsonObject]:
     return [state.plain(at, settings) for _, state in readable(healing_of(root)["trust"], TRUST)]
 
 
-def rules(root: Root) -> list[dict[str, Any]]:
+def rules(root: Root) -> list[JsonObject]:
     return [rule.plain() for _, rule in readable(healing_of(root)["rules"], "rule")]
 
 
-def rule(root: Root, rule_id: str) -> dict[str, Any]:
+def rule(root: Root, rule_id: str) -> JsonObject:
     found = healing_of(root)["rules"].get(rule_id)
     if found is None:
         raise NotFound("There was no such rule.")
     return dict(found.plain())
 
 
-def dependencies(root: Root, at: int, window: float) -> dict[str, Any]:
+def dependencies(root: Root, at: int, window: float) -> JsonObject:
     """What had failed then is what had a case: the readings of that time are not in the tree."""
     graph = healing_of(root)["dependencies"].graph()
     return graph_shown(graph, failing_of(root, None, graph.nodes, {}, float(at), window))

@@ -4,11 +4,11 @@ as the API can; they are neither exported nor pruned."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import drop_rule, put_rule
 from opsapp.lib.addresses import public, restored
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.ascode import StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
@@ -21,7 +21,7 @@ def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
         yield StoredEntry(rule.__name__, {"id": rule.__name__, **rule.fields}, rule.source == "api")
 
 
-def complete(_node: Node, _root: Root, given: dict[str, Any], present: dict[str, Any] | None) -> dict[str, Any]:
+def complete(_node: Node, _root: Root, given: JsonObject, present: JsonObject | None) -> JsonObject:
     fields = {"id": given["id"], **default_rules.complete(given)}
     return {name: restored(value, (present or {}).get(name), name) for name, value in fields.items()}
 
@@ -29,12 +29,12 @@ def complete(_node: Node, _root: Root, given: dict[str, Any], present: dict[str,
 shown = public
 
 
-def create(node: Node, root: Root, fields: dict[str, Any]) -> str:
+def create(node: Node, root: Root, fields: JsonObject) -> str:
     update(node, root, fields["id"], fields)
     return fields["id"]
 
 
-def update(node: Node, root: Root, each: str, fields: dict[str, Any]) -> None:
+def update(node: Node, root: Root, each: str, fields: JsonObject) -> None:
     written = {name: value for name, value in fields.items() if name != "id"}
     put_rule(root, each, written, source="api", now=node.clock.now())
 

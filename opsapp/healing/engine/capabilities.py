@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from opsapp.agents.engine import send_command
 from opsapp.agents.resources import agent_named
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.root import Root
 
 
-def capabilities_of(root: Root, hostname: str) -> dict[str, Any]:
+def capabilities_of(root: Root, hostname: str) -> JsonObject:
     """What a host's agent can do, as it last probed. A name that several agents report is refused."""
     agent = agent_named(root, hostname)
     values = agent.manifest.values if agent.manifest else {}
@@ -24,7 +23,7 @@ def capabilities_of(root: Root, hostname: str) -> dict[str, Any]:
     }
 
 
-def refresh_capabilities(root: Root, hostname: str, by: str) -> dict[str, Any]:
+def refresh_capabilities(root: Root, hostname: str, by: str) -> JsonObject:
     """Have them probed again."""
     agent = agent_named(root, hostname)
     return {"status": "queued", "command_id": send_command(root, agent.id, "capabilities", {}, requested_by=by)}

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from opsapp.lib.jsontypes import JsonObject
 
-RULE_DEFAULTS: dict[str, Any] = {
+RULE_DEFAULTS: JsonObject = {
     "severity": "warning",
     "action": None,
     "escalation_chain": [],
@@ -21,17 +20,17 @@ RULE_DEFAULTS: dict[str, Any] = {
 }
 
 
-def complete(given: Mapping[str, Any]) -> dict[str, Any]:
+def complete(given: JsonObject) -> JsonObject:
     """A rule's fields with everything that was left out."""
     return {**RULE_DEFAULTS, **{name: value for name, value in given.items() if name != "id"}}
 
 
-def _chain(*steps: str | tuple[str, dict[str, Any]]) -> list[dict[str, Any]]:
+def _chain(*steps: str | tuple[str, JsonObject]) -> list[JsonObject]:
     pairs = [(step, {}) if isinstance(step, str) else step for step in steps]
     return [{"action": action, "params": params} for action, params in pairs]
 
 
-DEFAULT_RULES: dict[str, dict[str, Any]] = {
+DEFAULT_RULES: dict[str, JsonObject] = {
     "default-cpu": {
         "description": "CPU above 90 %",
         "condition": "cpu_percent > 90",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable
 from typing import Any
 
-from opsapp.healing.logic.graph import TYPES, Graph, mistakes
+from opsapp.healing.logic.graph import BAD_TYPE, Graph, GraphMistake, mistakes
 from opsapp.healing.logic.rules import names_of
 from opsapp.healing.resources import healing_of
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.problems import Invalid
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 
@@ -17,7 +19,7 @@ from .pipeline import world_now
 WELL = ("up", "degraded")  # of a monitor
 
 
-def graph_of(root: Root) -> dict[str, Any]:
+def graph_of(root: Root) -> JsonObject:
     world = world_now(root)
     return graph_shown(world.graph, world.failing, watched(root))
 
@@ -26,14 +28,14 @@ def watched(root: Root) -> set[str]:
     """The names of everything that somebody looks at now and has not found down. Of all else nobody can say that it is
     well."""
     live = node_of(root).series.live
-    found: set[str] = set()
+    names: set[str] = set()
     for member in fleet_access(root).inventory(root):
         if member.online if member.is_agent else live.value(member.subject, "status") in WELL:
-            found.update((member.name, *member.names))
-    return found
+            names.update((member.name, *member.names))
+    return names
 
 
-def graph_shown(graph: Graph, failing: Collection[str], seen: Collection[str] = ()) -> dict[str, Any]:
+def graph_shown(graph: Graph, failing: Collection[str], seen: Collection[str] = ()) -> JsonObject:
     """`status` is `failed`, `ok`, or `unknown`: what nobody looks at is never green."""
 
     def status(target: str) -> str:
@@ -62,37 +64,43 @@ def known_targets(root: Root) -> set[str]:
     return names | set(healing_of(root)["dependencies"].entries)
 
 
-def mistakes_in(root: Root, entries: list[Any]) -> list[dict[str, str]]:
+def refuse_mistakes(root: Root, entries: Iterable[JsonObject]) -> None:
+    """Invalid where these entries are no sound graph."""
+    wrong = mistakes(entries, known_targets(root))
+    if wrong:
+        raise Invalid({mistake.target: mistake.error for mistake in wrong})
+
+
+def mistakes_in(root: Root, entries: list[Any]) -> list[GraphMistake]:
     """Shape first: what is no entry cannot be part of the graph."""
-    errors, whole = [], []
+    errors, sound = [], []
     for at, entry in enumerate(entries):
         wrong = _misshapen(entry)
         if wrong:
-            name = entry.get("target") if isinstance(entry, dict) else None
-            errors.append({"target": name if isinstance(name, str) else f"[{at}]", "error": wrong})
+            errors.append(GraphMistake(_name(entry) or f"[{at}]", wrong))
         else:
-            whole.append(entry)
-    return errors + mistakes(whole, known_targets(root) | {name for name in map(_name, entries) if name})
+            sound.append(entry)
+    return errors + mistakes(sound, known_targets(root) | {name for name in map(_name, entries) if name})
 
 
 def _name(entry: Any) -> str | None:
-    name = entry.get("target") if isinstance(entry, Mapping) else None
+    name = entry.get("target") if isinstance(entry, dict) else None
     return name if isinstance(name, str) else None
 
 
 def _misshapen(entry: Any) -> str | None:
     if not isinstance(entry, dict):
-        return "bad type: an entry is an object"
+        return "bad type: an entry must be an object"
     if not _name(entry):
-        return "bad type: target must be a text"
+        return "bad type: target must be a string"
     unknown = entry.keys() - {"target", "type", "site", "depends_on"}
     if unknown:
         return f"unknown key: {', '.join(sorted(unknown))}"
     if not isinstance(entry.get("type", "service"), str):
-        return f"bad type: one of {', '.join(TYPES)} is due"
+        return BAD_TYPE
     if not isinstance(entry.get("site") or "", str):
-        return "bad type: site must be a text"
+        return "bad type: site must be a string"
     parents = entry.get("depends_on") or []
     if not isinstance(parents, list) or not all(isinstance(parent, str) for parent in parents):
-        return "bad type: depends_on must be a list of texts"
+        return "bad type: depends_on must be a list of strings"
     return None

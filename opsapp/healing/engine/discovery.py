@@ -9,11 +9,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic.cofailure import Pair, candidates
 from opsapp.healing.resources import healing_of
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.runtime import leases
 from opsapp.tree.root import Root
@@ -106,7 +107,7 @@ def suggest(root: Root, pairs: list[Pair], now: float) -> None:
             return
 
 
-def _about(pair: Pair) -> dict[str, Any]:
+def _about(pair: Pair) -> JsonObject:
     return {
         "target": pair.target,
         "depends_on": pair.parent,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
 
 from opsapp.healing.logic.graph import Graph
 from opsapp.healing.resources import healing_of
@@ -12,14 +11,11 @@ from opsapp.tree.root import Root
 
 from .inventory import Inventory
 
+Holding = Mapping[str, frozenset[str]]  # targets of which a condition is known true: the rules that say so
+
 
 def failing_of(
-    root: Root,
-    inventory: Inventory | None,
-    named: Mapping[str, Any],
-    seen: Mapping[str, Any],
-    now: float,
-    window: float,
+    root: Root, inventory: Inventory | None, named: Collection[str], seen: Collection[str], now: float, window: float
 ) -> set[str]:
     """Targets that have failed, as far as dependants are concerned.
 

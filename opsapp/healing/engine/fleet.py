@@ -8,6 +8,7 @@ from typing import Any
 
 from opsapp.agents.engine import HostFacts, answer_of, hosts, recall_command, request_report, send_command, subject
 from opsapp.agents.resources import agents_of
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Problem
 from opsapp.monitoring.engine import Entry, register_of, request_check
 from opsapp.monitoring.resources import monitors_of
@@ -38,11 +39,11 @@ class Fleet:
         return made
 
     def send(
-        self, root: Root, agent_id: str, kind: str, params: dict[str, Any], *, timeout: int, expiry: float, by: str
+        self, root: Root, agent_id: str, kind: str, params: JsonObject, *, timeout: int, expiry: float, by: str
     ) -> str:
         return send_command(root, agent_id, kind, params, requested_by=by, timeout=timeout, expiry=expiry)
 
-    def answer(self, root: Root, agent_id: str, command_id: str) -> dict[str, Any] | None:
+    def answer(self, root: Root, agent_id: str, command_id: str) -> JsonObject | None:
         return answer_of(root, agent_id, command_id)
 
     def knows(self, root: Root, subject: str) -> bool:

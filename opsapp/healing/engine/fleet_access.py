@@ -7,10 +7,11 @@ room delivers it at most once. So no effect can happen without its intent.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from zope.interface import Interface
 
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 
@@ -31,11 +32,11 @@ class FleetAccess(Protocol):
         """Every agent and monitor; the same object while they are the same."""
 
     def send(
-        self, root: Root, agent_id: str, kind: str, params: dict[str, Any], *, timeout: int, expiry: float, by: str
+        self, root: Root, agent_id: str, kind: str, params: JsonObject, *, timeout: int, expiry: float, by: str
     ) -> str:
         """A durable command; its id."""
 
-    def answer(self, root: Root, agent_id: str, command_id: str) -> dict[str, Any] | None:
+    def answer(self, root: Root, agent_id: str, command_id: str) -> JsonObject | None:
         """The command's final {status, exit_code, output, reason, data}, or None while it is open."""
 
     def knows(self, root: Root, subject: str) -> bool:

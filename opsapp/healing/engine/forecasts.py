@@ -7,7 +7,7 @@ what an event leads to; the pipeline does, one level below the rule's own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opsapp.agents.resources import agents_of
@@ -21,9 +21,10 @@ from opsapp.runtime import leases
 from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
-from opsapp.wire.conditions import Comparison, Condition, Literal, Name, parse
+from opsapp.wire.conditions import Comparison, Literal, Name
 from opsapp.wire.readings import split
 
+from .alerts import WatchedRule, watched_rules
 from .fleet_access import fleet_access
 from .inventory import Member
 
@@ -44,8 +45,7 @@ ABOVE = (">", ">=")
 class RuleThreshold(NamedTuple):
     """A rule that is about one metric being too high."""
 
-    rule_id: str
-    condition: Condition
+    rule: WatchedRule
     metric: str
     threshold: float
 
@@ -80,17 +80,16 @@ class ForeseenNeed(NamedTuple):
 News = ForeseenEvent | ForeseenNeed
 
 
-def limits_of(rules: Mapping[str, Mapping[str, Any]]) -> list[RuleThreshold]:
+def limits_of(rules: Iterable[WatchedRule]) -> list[RuleThreshold]:
     """The rules whose condition is `metric > number`."""
     limits = []
-    for rule_id, rule in rules.items():
-        condition = parse(rule["condition"])
-        tree = condition.tree
-        if not rule["enabled"] or not isinstance(tree, Comparison) or tree.symbol not in ABOVE:
+    for rule in rules:
+        tree = rule.condition.tree
+        if not isinstance(tree, Comparison) or tree.symbol not in ABOVE:
             continue
         left, right = tree.left, tree.right
         if isinstance(left, Name) and isinstance(right, Literal) and isinstance(right.value, (int, float)):
-            limits.append(RuleThreshold(rule_id, condition, left.key, float(right.value)))
+            limits.append(RuleThreshold(rule, left.key, float(right.value)))
     return limits
 
 
@@ -106,15 +105,15 @@ def step(node: Node) -> bool:
     news: list[News] = []
     for member in inventory:
         histories = node.transact(read, member, now)
-        of_member, news_of_member = node.lane(LANE, 1).run(examine, histories, limits, rules, section, now)
+        of_member, news_of_member = node.lane(LANE, 1).run(examine, histories, limits, section, now)
         rows += of_member
         news += news_of_member
     node.transact(keep, rows, news, now)
     return False
 
 
-def subjects(root: Root) -> tuple[list[Member], dict[str, dict[str, Any]]]:
-    rules = {name: rule.plain() for name, rule in readable(healing_of(root)["rules"], "rule")}
+def subjects(root: Root) -> tuple[list[Member], list[WatchedRule]]:
+    rules = watched_rules(rule.plain() for _, rule in readable(healing_of(root)["rules"], "rule"))
     return [member for member in fleet_access(root).inventory(root) if member.is_agent], rules
 
 
@@ -141,17 +140,13 @@ def _means(reading: Any, number: int, end: int, seconds: float, width: int) -> l
 
 
 def examine(
-    histories: list[MetricHistory],
-    limits: list[RuleThreshold],
-    rules: Mapping[str, Mapping[str, Any]],
-    section: PredictionSettings,
-    now: float,
+    histories: list[MetricHistory], limits: list[RuleThreshold], section: PredictionSettings, now: float
 ) -> tuple[list[JsonObject], list[News]]:
     """In a lane's thread: (forecasts as the API gives them, what is worth an event or a suggestion)."""
     rows: list[JsonObject] = []
     news: list[News] = []
     for history in histories:
-        matching = [limit for limit in limits if _is_about(limit, history, rules[limit.rule_id])]
+        matching = [limit for limit in limits if _is_about(limit, history)]
         threshold = min((limit.threshold for limit in matching), default=_usual_threshold(history.metric, section))
         if threshold is None:
             continue
@@ -165,14 +160,13 @@ def examine(
     return rows, news
 
 
-def _is_about(limit: RuleThreshold, history: MetricHistory, rule: Mapping[str, Any]) -> bool:
-    wanted = (rule.get("targets") or {}).get("agents")
-    if rule.get("targets") and not logic.in_scope(history.member.names, history.member.tags, wanted or ()):
+def _is_about(limit: RuleThreshold, history: MetricHistory) -> bool:
+    if not limit.rule.applies(history.member):
         return False
-    family = limit.condition.family
+    family = limit.rule.condition.family
     if family is None:
         return limit.metric == history.metric
-    return bool(limit.condition.bindings([history.metric]))
+    return bool(limit.rule.condition.bindings([history.metric]))
 
 
 def _usual_threshold(metric: str, section: PredictionSettings) -> float | None:
@@ -234,13 +228,13 @@ def _event(
     source: str, history: MetricHistory, limit: RuleThreshold, above: float, now: float, note: str
 ) -> ForeseenEvent:
     """The heal is asked to bring the metric below its present value: the rule's own condition is not true yet."""
-    family = limit.condition.family
-    condition = limit.condition.bind(split(history.metric)[1]) if family else limit.condition
+    family = limit.rule.condition.family
+    condition = limit.rule.condition.bind(split(history.metric)[1]) if family else limit.rule.condition
     name = condition.tree.left
     target = logic.target_of(history.member.name, condition)
     event = {
         "source": source,
-        "rule_id": limit.rule_id,
+        "rule_id": limit.rule.rule_id,
         "condition": f"{name} >= {round(above, 2):g}",
         "target": target,
         "severity": "warning",
@@ -251,13 +245,13 @@ def _event(
         "note": note,
         "at": now,
     }
-    return ForeseenEvent((source, limit.rule_id, target), event)
+    return ForeseenEvent((source, limit.rule.rule_id, target), event)
 
 
 def _suggestion(
     category: str, history: MetricHistory, matching: list[RuleThreshold], message: str, when: str
 ) -> ForeseenNeed:
-    rule_id = matching[0].rule_id if matching else ""
+    rule_id = matching[0].rule.rule_id if matching else ""
     return ForeseenNeed(category, message, rule_id, history.member.agent_id, history.metric, when)
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from opsapp.healing.logic import brake
 from opsapp.healing.logic.brake import Load
 from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.stages.world import World
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.maintenance.engine import healing_windows
 from opsapp.runtime import sealing
 from opsapp.runtime.node import node_of
@@ -23,7 +22,7 @@ SLOW_S = 1.0
 ACTIVE = ("executing", "settling", "verifying")
 
 
-def health_of(root: Root) -> dict[str, Any]:
+def health_of(root: Root) -> JsonObject:
     node, healing = node_of(root), healing_of(root)
     now = node.clock.now()
     components = [worker for worker in node.supervisor.status() if worker.name.startswith("healing-")]

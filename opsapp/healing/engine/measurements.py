@@ -6,15 +6,16 @@ the alert, because what arrives then may have been measured before. Must not: de
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 from opsapp.healing.logic.rules import part_of, target_of
-from opsapp.wire.conditions import Condition, parse
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.wire.conditions import Condition
 
-from .alerts import applies, bind
+from .alerts import WatchedRule, bind, watched_rules
 from .inventory import Inventory, Member
-from .readings import LiveReadings, read
+from .readings import LiveReadings, Samples, read
 
 REPORT_TAKES_S = 2.0  # a report that nobody asked for was measured so long before it arrived, at most
 UP = "up"
@@ -23,14 +24,16 @@ UP = "up"
 class Measurements:
     """For one transaction: each target is looked at once."""
 
-    def __init__(
-        self, readings: LiveReadings, inventory: Inventory, rules: Mapping[str, Mapping[str, Any]], now: float
-    ):
+    def __init__(self, readings: LiveReadings, inventory: Inventory, rules: Iterable[JsonObject], now: float):
         self.readings = readings
         self.inventory = inventory
-        self.rules = rules
+        self._plain = rules
         self.now = now
         self._verdicts: dict[tuple[str, str], bool] = {}
+
+    @cached_property
+    def _rules(self) -> list[WatchedRule]:
+        return watched_rules(self._plain)
 
     def unmeasured(self, target: str, since: float, subject: str | None) -> bool:
         """Whether something measures a target, and has not done so since. What raised the alert has."""
@@ -66,12 +69,12 @@ class Measurements:
         verdicts = {read(samples, condition, self.now, member.interval).verdict for condition in conditions}
         return False in verdicts and True not in verdicts
 
-    def _about(self, member: Member, part: str | None, samples: Mapping[str, Any]) -> Iterator[Condition]:
+    def _about(self, member: Member, part: str | None, samples: Samples) -> Iterator[Condition]:
         """Conditions of rules about the agent's host itself, or about a part of it."""
-        for rule in self.rules.values():
-            if not applies(rule, member):
+        for rule in self._rules:
+            if not rule.applies(member):
                 continue
-            condition = parse(rule["condition"])
+            condition = rule.condition
             names = condition.bindings(samples) if condition.family else ()
             bound = [bind(condition, name) for name in names] if condition.family else [condition]
-            yield from (one for one in bound if part_of(target_of(member.name, one)) == part)
+            yield from (condition for condition in bound if part_of(target_of(member.name, condition)) == part)

@@ -6,18 +6,20 @@ The room of agents signs and carries it. Must not: decide which rules; `stages.a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from opsapp.agents.engine import give_policies, policies_of
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.stages import alone
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound
 from opsapp.runtime import leases
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 
 from . import world
+from .failures import Holding
 from .inventory import Inventory, Member
 
 if TYPE_CHECKING:
@@ -25,21 +27,28 @@ if TYPE_CHECKING:
 
 KEY = "opsapp.healing.offline"
 AT_ONCE = 20
-TERMS = ("policies", "offline_after_s", "budget")
 SILENT_INTERVALS = 3
+
+
+class Terms(NamedTuple):
+    """What an agent may heal alone (as `wire.policies.POLICY` has it), from when on, and how often."""
+
+    policies: list[JsonObject]
+    offline_after_s: float
+    budget: int
 
 
 class Held(NamedTuple):
     """What an agent was given last."""
 
-    terms: dict[str, Any]
+    terms: Terms
     expires_at: float
 
 
-NOTHING = Held({}, 0.0)
+NOTHING = Held(Terms([], 0.0, 0), 0.0)
 
 
-def step(node: Node, inventory: Inventory, failing: Mapping[str, Any]) -> bool:
+def step(node: Node, inventory: Inventory, failing: Holding) -> bool:
     """Every agent, a few per transaction."""
     known = _known(node)
     agents = [member for member in inventory if member.is_agent and member.agent_id]
@@ -60,7 +69,7 @@ def _known(node: Node) -> dict[str, Held]:
 
 
 def give(
-    root: Root, agents: list[Member], inventory: Inventory, failing: Mapping[str, Any], held: Mapping[str, Held]
+    root: Root, agents: list[Member], inventory: Inventory, failing: Holding, held: Mapping[str, Held]
 ) -> dict[str, Held]:
     """Give each of these agents what it may do now; what each holds then. What one is known to hold already is not read
     from the store again: of thousands that would be most of the work."""
@@ -69,23 +78,20 @@ def give(
     now = node.clock.now()
     seen, section = world.build(root, now, inventory, failing), node.config[HealingSettings].offline_policies
     hosts = sum(1 for member in inventory if member.is_agent)
-    found: dict[str, Held] = {}
+    holding: dict[str, Held] = {}
     for member in agents:
         host = seen.hosts[str(member.agent_id)]
         policies = alone.policies(host, member.names, member.tags, seen) if section.enabled else []
-        terms: dict[str, Any] = {
-            "policies": policies,
-            "offline_after_s": section.offline_after_s or SILENT_INTERVALS * member.interval,
-            "budget": alone.budget_share(seen.settings, hosts),
-        }
+        offline_after_s = section.offline_after_s or SILENT_INTERVALS * member.interval
+        terms = Terms(policies, offline_after_s, alone.budget_share(seen.settings, hosts))
         present = held.get(host.agent_id) or _read(root, host.agent_id)
         if present is not None and _is_news(present, terms, now, section.expires_s):
             present = Held(terms, now + section.expires_s)
-            give_policies(root, host.agent_id, **terms, expires_at=present.expires_at)
+            give_policies(root, host.agent_id, **terms._asdict(), expires_at=present.expires_at)
             _remember(healing, host.agent_id, [policy["rule_id"] for policy in policies])
         if present is not None:
-            found[host.agent_id] = present
-    return found
+            holding[host.agent_id] = present
+    return holding
 
 
 def _read(root: Root, agent_id: str) -> Held | None:
@@ -94,14 +100,14 @@ def _read(root: Root, agent_id: str) -> Held | None:
         bundle = policies_of(root, agent_id)
     except NotFound:
         return None
-    return NOTHING if bundle is None else Held({name: bundle[name] for name in TERMS}, bundle["expires_at"])
+    return NOTHING if bundle is None else Held(Terms(*(bundle[name] for name in Terms._fields)), bundle["expires_at"])
 
 
-def _is_news(present: Held, terms: Mapping[str, Any], now: float, life: float) -> bool:
+def _is_news(present: Held, terms: Terms, now: float, life: float) -> bool:
     """Whether it differs from what the agent was given, or that has lived through half of its time."""
     if present is NOTHING:
-        return bool(terms["policies"])
-    return present.terms != terms or bool(terms["policies"] and present.expires_at - now < life / 2)
+        return bool(terms.policies)
+    return present.terms != terms or bool(terms.policies and present.expires_at - now < life / 2)
 
 
 def _remember(healing: Healing, agent_id: str, rule_ids: list[str]) -> None:

@@ -27,7 +27,7 @@ from opsapp.tree.root import Root
 
 from . import arrivals, commands, entries, offline_policies, steps, suggestions, world
 from .agent_reports import report_local
-from .alerts import OVER, Alerts, Past, compile_rules
+from .alerts import OVER, Alerts, Past, watched_rules
 from .context import PipelineContext, Worked
 from .fleet_access import IFleetAccess, fleet_access
 from .inventory import Inventory
@@ -117,7 +117,7 @@ class HealingEngine:
             self.pasts.update(seen["pasts"])
             self.alerts.restored.update(seen["pasts"])
         if seen["version"] != self.version:
-            self.alerts.use(compile_rules(seen["rules"]))
+            self.alerts.use(watched_rules(seen["rules"]))
             self.version = seen["version"]  # last: what was not taken is read again
 
     # -- the pipeline

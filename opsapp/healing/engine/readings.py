@@ -16,6 +16,7 @@ from opsapp.wire.readings import RUNS, STALE_AFTER_INTERVALS, STARTS_COUNTED, fr
 from .inventory import Member
 
 ASKED_S = 60.0  # the longest that a check may take
+Samples = Mapping[str, tuple[Any, float]]  # by name: what was reported, and when
 
 
 class LiveReadings:
@@ -29,7 +30,7 @@ class LiveReadings:
         self.unseen: frozenset[str] = frozenset()  # of these something arrived that no rule was compared with yet
         self.ran: set[tuple[str, str]] = set()  # (subject, state's name) that was active once
 
-    def learn(self, subject: str, values: Mapping[str, Any]) -> None:
+    def learn(self, subject: str, values: Mapping[str, object]) -> None:
         """Remember which units have run: `was active` is part of what failed means."""
         for name, value in values.items():
             if value in RUNS and name.startswith("service.") and name.endswith(".state"):
@@ -67,7 +68,7 @@ class LiveReadings:
         return reading._replace(measured_at=self.checked.get(subject))
 
 
-def _of_service(found: Mapping[str, tuple[Any, float]], name: str, ran: bool) -> dict[str, int]:
+def _of_service(found: Samples, name: str, ran: bool) -> dict[str, int]:
     """What the state of a unit says. What belongs to it has the same time: another one means an earlier report."""
     state, at = found[name]
     starts, started_at = found.get(name.removesuffix("state") + "starts", (None, None))
@@ -76,7 +77,7 @@ def _of_service(found: Mapping[str, tuple[Any, float]], name: str, ran: bool) ->
     return of_service(state, ran=ran, starts=starts, counted_s=counted_s)
 
 
-def read(samples: Mapping[str, tuple[Any, float]], condition: Condition, now: float, interval: float) -> Reading:
+def read(samples: Samples, condition: Condition, now: float, interval: float) -> Reading:
     oldest = now - STALE_AFTER_INTERVALS * interval
     used = {name: samples[name] for name in condition.names if name in samples and samples[name][1] >= oldest}
     verdict = condition.evaluate(fresh(used, now, interval))

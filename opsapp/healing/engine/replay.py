@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic import onsets
 from opsapp.healing.logic import rules as logic
-from opsapp.healing.logic.graph import Graph, GraphNode, mistakes
+from opsapp.healing.logic.graph import Graph, node_from
 from opsapp.healing.logic.levels import lowest
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import case_of
@@ -38,12 +38,13 @@ from opsapp.healing.stages.stepping import Facts, following
 from opsapp.healing.stages.trust import Trust
 from opsapp.healing.stages.world import Reading, World
 from opsapp.lib.durations import seconds
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.tree.root import Root
 from opsapp.wire.conditions import parse
 
 from .default_rules import complete
-from .dependencies import known_targets
+from .dependencies import refuse_mistakes
 from .dryrun import WOULD
 from .fleet_access import fleet_access
 from .inventory import Member
@@ -61,9 +62,9 @@ THEN = {**WOULD, "notified": "notify", "simulated": "simulate"}
 
 
 class PolicyChange(NamedTuple):
-    """What is thought about: rules by id, and the whole graph where one is given."""
+    """The policy that somebody considers: rules by id, and the whole graph where one is given."""
 
-    rules: Mapping[str, Mapping[str, Any]]
+    rules: Mapping[str, JsonObject]
     graph: Graph | None
 
 
@@ -79,30 +80,21 @@ NOTHING = LedTo("nothing")
 
 
 def change_of(
-    root: Root, rules: Sequence[Mapping[str, Any]] | None, dependencies: Sequence[Mapping[str, Any]] | None
+    root: Root, rules: Sequence[JsonObject] | None, dependencies: Sequence[JsonObject] | None
 ) -> PolicyChange:
     """Invalid when nothing is changed, or when it could not be declared so."""
     if rules is None and dependencies is None:
-        raise Invalid({"rules": "rules or dependencies are due"})
-    wrong = mistakes(dependencies or (), known_targets(root))
-    if wrong:
-        raise Invalid({entry["target"]: entry["error"] for entry in wrong})
-    changed = {one["id"]: {"id": one["id"], **complete(one)} for one in rules or ()}
-    return PolicyChange(changed, None if dependencies is None else graph_of(dependencies))
+        raise Invalid({"rules": "give rules or dependencies"})
+    refuse_mistakes(root, dependencies or ())
+    changed = {rule["id"]: {"id": rule["id"], **complete(rule)} for rule in rules or ()}
+    return PolicyChange(changed, None if dependencies is None else Graph(map(node_from, dependencies)))
 
 
-def graph_of(entries: Sequence[Mapping[str, Any]]) -> Graph:
-    return Graph(
-        GraphNode(one["target"], one.get("type") or "service", one.get("site"), tuple(one.get("depends_on") or ()))
-        for one in entries
-    )
-
-
-def replay(node: Node, days: float, change: PolicyChange) -> dict[str, Any]:
+def replay(node: Node, days: float, change: PolicyChange) -> JsonObject:
     """Outside any transaction: read page by page, think in a lane's thread."""
     since = node.clock.now() - days * DAY
     world, inventory = node.transact(present)
-    entries: list[dict[str, Any]] = []
+    entries: list[JsonObject] = []
     below: int | None = None
     while len(entries) < MOST:
         page, below = node.transact(recorded, since, below)
@@ -120,7 +112,7 @@ def present(root: Root) -> tuple[World, list[Member]]:
     return World(**policy), fleet_access(root).inventory(root)
 
 
-def recorded(root: Root, since: float, below: int | None) -> tuple[list[dict[str, Any]], int | None]:
+def recorded(root: Root, since: float, below: int | None) -> tuple[list[JsonObject], int | None]:
     """A page of entries that stand for events, newest first, and where the next page begins."""
     entries = healing_of(root)["ledger"].entries
     top = (entries.maxKey() if entries else 0) if below is None else below - 1
@@ -133,9 +125,7 @@ def recorded(root: Root, since: float, below: int | None) -> tuple[list[dict[str
     return wanted, None if ended else first
 
 
-def compare(
-    entries: list[dict[str, Any]], world: World, inventory: list[Member], change: PolicyChange
-) -> dict[str, Any]:
+def compare(entries: list[JsonObject], world: World, inventory: list[Member], change: PolicyChange) -> JsonObject:
     """In a lane's thread: what would have become of each."""
     graph = world.graph if change.graph is None else change.graph
     changed = replace(world, rules={**world.rules, **change.rules}, graph=graph)
@@ -167,14 +157,14 @@ def compare(
     return {"events": events, "same": events - sum(one["events"] for one in differences), "differences": differences}
 
 
-def _not_fired(entries: list[dict[str, Any]], world: World, change: PolicyChange) -> set[int]:
+def _not_fired(entries: list[JsonObject], world: World, change: PolicyChange) -> set[int]:
     """Ids of entries whose event would not have come under the changed `for` and `cooldown_s` of its rule."""
     found: set[int] = set()
     for rule_id, rule in change.rules.items():
         present = world.rules.get(rule_id)
         if present is None or _timing(present) == _timing(rule):
             continue
-        by_target: dict[str, list[dict[str, Any]]] = {}
+        by_target: dict[str, list[JsonObject]] = {}
         for entry in entries:
             if entry["rule_id"] == rule_id and entry["source"] == "alert":
                 by_target.setdefault(entry["target"], []).append(entry)
@@ -185,11 +175,11 @@ def _not_fired(entries: list[dict[str, Any]], world: World, change: PolicyChange
     return found
 
 
-def _timing(rule: Mapping[str, Any]) -> onsets.Timing:
+def _timing(rule: JsonObject) -> onsets.Timing:
     return onsets.Timing(seconds(rule["for"]), float(rule["cooldown_s"]))
 
 
-def _fired(entry: Mapping[str, Any], settings: HealingSettings) -> onsets.Fired:
+def _fired(entry: JsonObject, settings: HealingSettings) -> onsets.Fired:
     """When an entry's event came, and how long its condition is known to have held. What was verified would have gone
     on without the heal; what had a case was held first."""
     outcome, at = entry["outcome"], float(entry["created_at"])
@@ -199,7 +189,7 @@ def _fired(entry: Mapping[str, Any], settings: HealingSettings) -> onsets.Fired:
     return onsets.Fired(came, until, outcome in ("verified", "withdrawn"), most)
 
 
-def _failing(entries: list[dict[str, Any]], first: int, until: float) -> set[str]:
+def _failing(entries: list[JsonObject], first: int, until: float) -> set[str]:
     """Targets that something was recorded of within the window before and the hold after."""
     found = set()
     for entry in entries[first:]:
@@ -209,7 +199,7 @@ def _failing(entries: list[dict[str, Any]], first: int, until: float) -> set[str
     return found
 
 
-def _event_of(entry: Mapping[str, Any]) -> dict[str, Any]:
+def _event_of(entry: JsonObject) -> JsonObject:
     return {
         "source": entry["source"],
         "rule_id": entry["rule_id"],
@@ -220,7 +210,7 @@ def _event_of(entry: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _then(entry: Mapping[str, Any]) -> str:
+def _then(entry: JsonObject) -> str:
     """What was done, in the words of a dry run."""
     outcome = entry["outcome"] or entry["state"]
     if outcome in ACTED and entry["executed"] and not entry["approval_id"]:
@@ -228,7 +218,7 @@ def _then(entry: Mapping[str, Any]) -> str:
     return "request_approval" if entry["approval_id"] else THEN.get(outcome, "nothing")
 
 
-def _led_to(entry: Mapping[str, Any], world: World, inventory: list[Member], failing: set[str]) -> LedTo:
+def _led_to(entry: JsonObject, world: World, inventory: list[Member], failing: set[str]) -> LedTo:
     """What would have been done under this world's policy."""
     rule = world.rules.get(entry["rule_id"])
     if rule is None or entry["rule_id"] not in world.trust:
@@ -256,7 +246,7 @@ def _led_to(entry: Mapping[str, Any], world: World, inventory: list[Member], fai
     return LedTo(plan.would, action, _healed(entry, case.becomes(PlanningCase), plan, then))
 
 
-def _healed(entry: Mapping[str, Any], case: PlanningCase, plan: Plan, world: World) -> str | None:
+def _healed(entry: JsonObject, case: PlanningCase, plan: Plan, world: World) -> str | None:
     """What stages 3 and 4 make of the host's answers as the entry has them. None where nothing was done, or another
     action would be: nobody knows what the host would have answered to that."""
     action = (entry["action_type"], entry["action_params"])
@@ -276,7 +266,7 @@ def _healed(entry: Mapping[str, Any], case: PlanningCase, plan: Plan, world: Wor
         record, world = then.case, replace(world, now=max(world.now, getattr(then, "due", 0.0)))
 
 
-def _measured(entry: Mapping[str, Any], record: VerifyingCase, measured_at: float, world: World) -> World:
+def _measured(entry: JsonObject, record: VerifyingCase, measured_at: float, world: World) -> World:
     """The world when the reading came that the entry has, or when it was waited for no longer."""
     if measured_at > record.deadline or not entry["metrics_after"]:
         return replace(world, now=record.deadline, reading=lambda _: Reading(None, {}, None))
@@ -285,7 +275,7 @@ def _measured(entry: Mapping[str, Any], record: VerifyingCase, measured_at: floa
     return replace(world, now=max(measured_at, record.settled_at), reading=lambda _: reading)
 
 
-def _answered(entry: Mapping[str, Any], record: CommandedCase) -> HostAnswer:
+def _answered(entry: JsonObject, record: CommandedCase) -> HostAnswer:
     """What the host has answered, as far as the entry says."""
     if isinstance(record, SnapshotCase):
         return HostAnswer("done", snapshot={})
@@ -298,7 +288,7 @@ def _answered(entry: Mapping[str, Any], record: CommandedCase) -> HostAnswer:
     return HostAnswer(status, entry["reason"], undone=undone)
 
 
-def _as_it_was(entry: Mapping[str, Any], rule: Mapping[str, Any], inventory: list[Member]) -> dict[str, Any]:
+def _as_it_was(entry: JsonObject, rule: JsonObject, inventory: list[Member]) -> JsonObject:
     host = logic.names_of(entry["target"])[-1]
     part = logic.part_of(entry["target"])
     member = next((one for one in inventory if host in one.names), None)
@@ -317,12 +307,12 @@ def _as_it_was(entry: Mapping[str, Any], rule: Mapping[str, Any], inventory: lis
     }
 
 
-def _verdict(text: str, metrics: Mapping[str, Any]) -> bool | None:
+def _verdict(text: str, metrics: JsonObject) -> bool | None:
     condition = parse(text)
     return None if condition.family else condition.evaluate(metrics)
 
 
-def _trust(present: Trust, entry: Mapping[str, Any], rule: Mapping[str, Any]) -> Trust:
+def _trust(present: Trust, entry: JsonObject, rule: JsonObject) -> Trust:
     """The level of that time; a rule that does something else would have had to earn it anew."""
     level = entry["trust_level"] or present.current_level
     definition = logic.definition(rule)

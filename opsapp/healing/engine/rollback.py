@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import gevent
 
 from opsapp.healing.resources import healing_of
 from opsapp.lib.ids import new_id
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, NotFound, Unavailable
 from opsapp.tree.root import Root
 from opsapp.wire.actions import ACTIONS
@@ -50,7 +51,7 @@ def _refuse_absent(root: Root, agent_id: str) -> None:
         raise Unavailable(f"{host.name} is away: nothing was asked of it.", code="host_offline", retry_after=30)
 
 
-def perform(node: Node, ledger_id: int) -> dict[str, Any]:
+def perform(node: Node, ledger_id: int) -> JsonObject:
     """Ask, wait for the pipeline, tell the result."""
     request, end = new_id(), node.clock.monotonic() + PATIENCE_S
     node.transact(_ask, ledger_id, request)
@@ -71,7 +72,7 @@ def _ask(root: Root, ledger_id: int, request: str) -> None:
     healing_of(root).book.submit(root, {"kind": "rollback", "ledger_id": ledger_id, "request": request})
 
 
-def _look(root: Root, request: str) -> dict[str, Any] | None:
+def _look(root: Root, request: str) -> JsonObject | None:
     """The result, once its entry is final; Conflict when the pipeline found that somebody was faster."""
     healing = healing_of(root)
     if request not in healing.answers:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from opsapp.healing.config import HealingSettings, PromotionSettings
 from opsapp.healing.logic import effectiveness
 from opsapp.healing.logic.rules import names_of
@@ -13,6 +10,7 @@ from opsapp.healing.resources.ledger import held
 from opsapp.healing.resources.suggestions import Suggestions
 from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.trust import Change, Trust
+from opsapp.lib.jsontypes import JsonObject
 
 DEMOTED = {  # by cause: what a suggestion says of the rule
     governor.BREAKER: "failed several times in a row within a short time and only notifies now",
@@ -47,7 +45,7 @@ def after_trigger(suggestions: Suggestions, trust: Trust, promotion: PromotionSe
         )
 
 
-def after_outcome(healing: Healing, record: Mapping[str, Any], settings: HealingSettings, now: float) -> None:
+def after_outcome(healing: Healing, record: JsonObject, settings: HealingSettings, now: float) -> None:
     """Something was executed: does it come back all the time, does it help at all?"""
     suggestions, ledger = healing["suggestions"], healing["ledger"]
     rule_id, action, condition = record["rule_id"], record["action_type"], record["condition"]

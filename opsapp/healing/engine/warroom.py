@@ -7,6 +7,7 @@ from typing import Any
 
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages.ledger import effectiveness
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.resources import monitors_of
 from opsapp.tree.root import Root
 
@@ -20,7 +21,7 @@ REFUSED = ("rejected", "expired", "withdrawn")
 MEASURED = ("verified", "failed", "inconclusive", "rolled_back")
 
 
-def section(root: Root, incident: Mapping[str, Any], now: float) -> dict[str, list[Any]]:
+def section(root: Root, incident: JsonObject, now: float) -> dict[str, list[Any]]:
     """An `IWarRoomSection`."""
     healing, names = healing_of(root), _names(root, incident)
     ledger = healing["ledger"]
@@ -35,7 +36,7 @@ def section(root: Root, incident: Mapping[str, Any], now: float) -> dict[str, li
     }
 
 
-def _names(root: Root, incident: Mapping[str, Any]) -> list[str]:
+def _names(root: Root, incident: JsonObject) -> list[str]:
     """What the ledger may call the incident's monitor and the host that it runs on."""
     monitor = monitors_of(root).get(incident["monitor_id"])
     agent_id = monitor.settings["agent_id"] if monitor is not None else None
@@ -45,7 +46,7 @@ def _names(root: Root, incident: Mapping[str, Any]) -> list[str]:
     return [incident["monitor_name"], *hosts]
 
 
-def _events(heals: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _events(heals: list[JsonObject]) -> list[JsonObject]:
     """What a reader of the ledger would tell, in order: an alert once a case, then what each entry of it came to."""
     told, cases = [], set()
     for row in heals:
@@ -56,7 +57,7 @@ def _events(heals: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(told, key=lambda event: event["time"])
 
 
-def _steps(row: Mapping[str, Any]) -> list[tuple[str, str, bool]]:
+def _steps(row: JsonObject) -> list[tuple[str, str, bool]]:
     """(kind, text, whether it was at the end) of what the entry says has happened."""
     outcome = row["outcome"] or row["state"]
     what = f"{row['action_type']} on {row['target']}" if row["action_type"] else row["target"]
@@ -74,18 +75,18 @@ def _steps(row: Mapping[str, Any]) -> list[tuple[str, str, bool]]:
     return steps
 
 
-def _ran(row: Mapping[str, Any]) -> bool:
+def _ran(row: JsonObject) -> bool:
     """Whether something was done on a host, as far as the record tells."""
     under_way = row["state"] in ("executing", "settling", "verifying")
     return under_way or (row["outcome"] in MEASURED and not row["reason"].startswith("no_capable_handler"))
 
 
-def _event(row: Mapping[str, Any], kind: str, text: str, *, late: bool = False) -> dict[str, Any]:
+def _event(row: JsonObject, kind: str, text: str, *, late: bool = False) -> JsonObject:
     at = (row["finished_at"] if late else None) or row["created_at"]
     return {"time": at, "kind": kind, "text": text, "ledger_id": row["id"]}
 
 
-def _dependencies(healing: Any, names: list[str], causes: Mapping[str, str]) -> list[dict[str, Any]]:
+def _dependencies(healing: Any, names: list[str], causes: Mapping[str, str]) -> list[JsonObject]:
     """All that the incident's monitor and host stand on; `root_cause` where that is what has failed."""
     graph = healing["dependencies"].graph()
     return [
@@ -95,7 +96,7 @@ def _dependencies(healing: Any, names: list[str], causes: Mapping[str, str]) -> 
     ]
 
 
-def _helped(ledger: Any, rows: Any, monitor_name: str) -> list[dict[str, Any]]:
+def _helped(ledger: Any, rows: Any, monitor_name: str) -> list[JsonObject]:
     """Actions that were tried, best first by the lower bound of their success against this condition: what was tried
     for the monitor itself counts whole, what was tried for something else of its host half."""
     tried = {(row["action_type"], row["condition"]): False for row in rows if row["action_type"]}

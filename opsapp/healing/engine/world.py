@@ -23,7 +23,7 @@ from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
 from opsapp.wire.conditions import parse
 
-from .failures import failing_of, sick_hosts
+from .failures import Holding, failing_of, sick_hosts
 from .fleet_access import IFleetAccess, fleet_access
 from .inventory import Inventory
 from .measurements import Measurements
@@ -42,7 +42,7 @@ class IWindowSource(Interface):
     """Named utility: windows that are on (`(root, now) -> [ActiveWindow]`). `engine.windows` brings maintenance's."""
 
 
-def build(root: Root, now: float, inventory: Inventory, failing: Mapping[str, Any]) -> World:
+def build(root: Root, now: float, inventory: Inventory, failing: Holding) -> World:
     """The present world. `inventory` and `failing` come from what the caller sees."""
     healing, node = healing_of(root), node_of(root)
     settings, graph = node.config[HealingSettings], healing["dependencies"].graph()
@@ -50,7 +50,7 @@ def build(root: Root, now: float, inventory: Inventory, failing: Mapping[str, An
     trust = {name: state.trust for name, state in readable(healing["trust"], TRUST)}  # no rule acts without its own
     readings: LiveReadings | None = node.registry.queryUtility(ILiveReadings)
     rules = {name: rule.plain() for name, rule in readable(healing["rules"], "rule") if name in trust}
-    knowledge = None if readings is None else Measurements(readings, inventory, rules, now)
+    knowledge = None if readings is None else Measurements(readings, inventory, rules.values(), now)
     return World(
         now=now,
         rules=rules,

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from opsapp.lib.jsontypes import JsonObject
 
 TYPES = ("service", "external", "host", "container", "monitor")
+BAD_TYPE = f"bad type: must be one of {', '.join(TYPES)}"
 
 
 class GraphNode(NamedTuple):
@@ -14,6 +17,19 @@ class GraphNode(NamedTuple):
     site: str | None = None
     depends_on: tuple[str, ...] = ()
     source: str = "api"
+
+
+class GraphMistake(NamedTuple):
+    """What is wrong with a declared target, as the API says it."""
+
+    target: str
+    error: str
+
+
+def node_from(entry: JsonObject) -> GraphNode:
+    """The node that a dependency entry declares."""
+    target, kind, parents = entry["target"], entry.get("type") or "service", tuple(entry.get("depends_on") or ())
+    return GraphNode(target, kind, entry.get("site"), parents, entry.get("source", "api"))
 
 
 def nobody(_: str) -> bool:
@@ -92,23 +108,22 @@ class Graph:
         return sorted(target for target in failing if self.suppressor(target, failing) is None)
 
 
-def mistakes(entries: Iterable[Mapping[str, Any]], known: Collection[str] | None = None) -> list[dict[str, str]]:
+def mistakes(entries: Iterable[JsonObject], known: Collection[str] | None = None) -> list[GraphMistake]:
     """What is wrong with a list of dependency entries; `known` are targets that exist beside the list itself."""
-    errors: list[dict[str, str]] = []
+    errors: list[GraphMistake] = []
     graph: dict[str, tuple[str, ...]] = {}
-    listed = list(entries)
-    for entry in listed:
+    for entry in entries:
         target = entry["target"]
         if target in graph:
-            errors.append({"target": target, "error": "duplicate: it is listed more than once"})
+            errors.append(GraphMistake(target, "duplicate: it is listed more than once"))
         if entry.get("type", "service") not in TYPES:
-            errors.append({"target": target, "error": f"bad type: one of {', '.join(TYPES)} is due"})
+            errors.append(GraphMistake(target, BAD_TYPE))
         graph[target] = graph.get(target, ()) + tuple(entry.get("depends_on", ()))
     for target, parents in graph.items():
         for parent in parents:
             if parent not in graph and known is not None and parent not in known:
-                errors.append({"target": target, "error": f"unknown reference: {parent}"})
-    errors.extend({"target": cycle[0], "error": "cycle: " + " → ".join((*cycle, cycle[0]))} for cycle in _cycles(graph))
+                errors.append(GraphMistake(target, f"unknown reference: {parent}"))
+    errors.extend(GraphMistake(cycle[0], "cycle: " + " → ".join((*cycle, cycle[0]))) for cycle in _cycles(graph))
     return errors
 
 

@@ -5,12 +5,13 @@ Lives here: Healing itself, and how a new store gets one. Must not: HTTP, gevent
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from BTrees.IOBTree import IOBTree
 from BTrees.OOBTree import OOBTree, OOTreeSet
 
 from opsapp.healing.logic.brake import HOUR
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.maintenance.resources import HealingWindows
 from opsapp.tree.folder import Facet, Folder, add_facet
 from opsapp.tree.root import Root
@@ -38,7 +39,7 @@ class Healing(Folder):
     """/api/healing. `book` holds the cases; `paused` is the kill switch."""
 
     url = "/api/healing"
-    forecasts: tuple[dict[str, Any], ...] = ()  # where metrics were heading when they were last looked at
+    forecasts: tuple[JsonObject, ...] = ()  # where metrics were heading when they were last looked at
     foretold: dict[tuple[str, str, str], float] = {}
     brake_told_at = 0.0  # when people were told last that the brake is on
 
@@ -109,7 +110,7 @@ class CaseView(Facet):
 
     SHOWN = ("id", "target", "rule_id", "state", "outcome", "step", "events")
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> JsonObject:
         case = self.__parent__.__parent__.book.cases[self.__name__].plain()
         closed = case["closed_at"]
         return {

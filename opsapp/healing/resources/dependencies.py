@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from opsapp.healing.logic.graph import Graph, GraphNode
+from opsapp.healing.logic.graph import Graph, GraphNode, node_from
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.folder import Folder
 
 
@@ -16,9 +15,9 @@ class Dependencies(Folder):
 
     def __init__(self) -> None:
         super().__init__()
-        self.entries: dict[str, dict[str, Any]] = {}
+        self.entries: dict[str, JsonObject] = {}
 
-    def declare(self, entries: list[dict[str, Any]], source: str) -> None:
+    def declare(self, entries: list[JsonObject], source: str) -> None:
         """Replace everything that came from this source; a target of another source keeps its own entry."""
         kept = {target: entry for target, entry in self.entries.items() if entry["source"] != source}
         fresh = {entry["target"]: {**entry, "source": source} for entry in entries}
@@ -40,16 +39,7 @@ class Dependencies(Folder):
         return kept[serial]
 
     def _graph(self) -> Graph:
-        nodes = {
-            entry["target"]: GraphNode(
-                entry["target"],
-                entry.get("type") or "service",
-                entry.get("site"),
-                tuple(entry.get("depends_on") or ()),
-                entry["source"],
-            )
-            for entry in self.entries.values()
-        }
+        nodes = {target: node_from(entry) for target, entry in self.entries.items()}
         for target, parent in self.confirmed:
             node = nodes.get(target) or GraphNode(target, source="confirmed")
             nodes[target] = node._replace(depends_on=tuple(dict.fromkeys((*node.depends_on, parent))))

@@ -5,7 +5,7 @@ One writer: the pipeline, under its lease. So ids have no gaps, and nothing here
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
@@ -21,6 +21,7 @@ from opsapp.healing.logic.effectiveness import OutcomeTally
 from opsapp.healing.logic.rules import names_of, told_of
 from opsapp.healing.stages import ledger as stage
 from opsapp.healing.stages.case import CaseRecord
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.chainkey import chain_key
 from opsapp.runtime.events import emit
 from opsapp.runtime.node import node_of
@@ -34,7 +35,7 @@ class LedgerEntry(SealedFields, Record):
 
     sealed_fields = ("fields",)
 
-    def __init__(self, fields: dict[str, Any]):
+    def __init__(self, fields: JsonObject):
         self.fields = fields
 
 
@@ -94,7 +95,7 @@ class Ledger(Folder):
 
     # -- writing
 
-    def begin(self, root: Root, case: CaseRecord, *, rule_id: str, now: float, **fields: Any) -> dict[str, Any]:
+    def begin(self, root: Root, case: CaseRecord, *, rule_id: str, now: float, **fields: Any) -> JsonObject:
         """Write an intent; the new record."""
         record = stage.opened(case, entry_id=self._next_id(), rule_id=rule_id, created_at=now, **fields)
         self.entries[record["id"]] = LedgerEntry(record)
@@ -127,7 +128,7 @@ class Ledger(Folder):
         if outcome != "observed":
             self.tell(root, record)
 
-    def update(self, root: Root, entry_id: int, **fields: Any) -> dict[str, Any]:
+    def update(self, root: Root, entry_id: int, **fields: Any) -> JsonObject:
         """What is learned about an entry while it is under way."""
         entry = self.entries[entry_id]
         if entry.fields["state"] == "final":
@@ -136,9 +137,7 @@ class Ledger(Folder):
         self.tell(root, entry.fields)
         return entry.fields
 
-    def finish(
-        self, root: Root, entry_id: int, *, outcome: str, reason: str, now: float, **fields: Any
-    ) -> dict[str, Any]:
+    def finish(self, root: Root, entry_id: int, *, outcome: str, reason: str, now: float, **fields: Any) -> JsonObject:
         """Make an entry final: its place in the chain, its part in the statistics."""
         entry = self.entries[entry_id]
         if entry.fields["state"] == "final":
@@ -158,7 +157,7 @@ class Ledger(Folder):
     def _next_id(self) -> int:
         return self.entries.maxKey() + 1 if self.entries else 1
 
-    def _chain(self, record: dict[str, Any], key: bytes) -> None:
+    def _chain(self, record: JsonObject, key: bytes) -> None:
         """The next link: the order is that of becoming final."""
         self.head = record["hash"]
         self.order[self.links() + 1] = record["id"]
@@ -189,10 +188,10 @@ class Ledger(Folder):
         record = self.record(entry_id)
         return record is not None and not under_way and record["rollback_status"] != "rolled_back"
 
-    def tell(self, root: Root, record: dict[str, Any]) -> None:
+    def tell(self, root: Root, record: JsonObject) -> None:
         emit(root, "heal", self.shown(record))
 
-    def _index(self, record: dict[str, Any]) -> None:
+    def _index(self, record: JsonObject) -> None:
         entry_id, rule_id = record["id"], record["rule_id"]
         self.all.add(entry_id)
         _add(self.by_rule, rule_id, entry_id)
@@ -200,7 +199,7 @@ class Ledger(Folder):
             _add(self.by_target, name, entry_id)
             _add(self.by_both, (rule_id, name), entry_id)
 
-    def _count(self, record: dict[str, Any], now: float, skip: SkipSettings) -> None:
+    def _count(self, record: JsonObject, now: float, skip: SkipSettings) -> None:
         """What was executed belongs to the figures of its action: everywhere, on its host, on its very target."""
         verified, total = stage.counts(record)
         host = names_of(record["target"])[-1]
@@ -212,11 +211,11 @@ class Ledger(Folder):
 
     # -- reading
 
-    def record(self, entry_id: int) -> dict[str, Any] | None:
+    def record(self, entry_id: int) -> JsonObject | None:
         entry = self.entries.get(entry_id)
         return None if entry is None else self.shown(entry.fields)
 
-    def shown(self, record: dict[str, Any]) -> dict[str, Any]:
+    def shown(self, record: JsonObject) -> JsonObject:
         """A record as the API gives it: `rollback_status` of one that was rolled back later is derived."""
         later = self.rollbacks.get(record["id"])
         status = record["rollback_status"] if later is None else self.entries[later].fields["outcome"]
@@ -225,9 +224,7 @@ class Ledger(Folder):
         shown.pop("verdict", None)
         return shown
 
-    def page(
-        self, rule_id: str | None, target: str | None, limit: int, offset: int
-    ) -> tuple[int, list[dict[str, Any]]]:
+    def page(self, rule_id: str | None, target: str | None, limit: int, offset: int) -> tuple[int, list[JsonObject]]:
         """(how many there are, a page of them, newest first)."""
         if rule_id is not None and target is not None:
             index = held(self.by_both, (rule_id, target))
@@ -239,7 +236,7 @@ class Ledger(Folder):
             return 0, []
         return index.count, [self.shown(self.entries[entry_id].fields) for entry_id in index.newest(offset, limit)]
 
-    def chained(self) -> Iterator[dict[str, Any]]:
+    def chained(self) -> Iterator[JsonObject]:
         """The final entries in the order of the chain. In place of one that is gone stands a link that fits nowhere."""
         for entry_id in self.order.values():
             entry = self.entries.get(entry_id)
@@ -303,7 +300,7 @@ class Ledger(Folder):
         return OutcomeTally(*self.effect.get((action_type, condition, target), ()))
 
 
-def keys_of(record: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+def keys_of(record: JsonObject) -> list[tuple[str, str, str]]:
     """The tallies that an executed record counts in."""
     targets = ("", *names_of(record["target"]))
     return [(record["action_type"], said, target) for said in told_of(record["condition"]) for target in targets]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from zope.interface import Interface
 
 from opsapp.automations.resources import digests
@@ -11,6 +9,7 @@ from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic import rules as logic
 from opsapp.healing.logic.levels import lowest
 from opsapp.healing.stages.trust import Trust, evidence, needs, redefine
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.runtime.events import emit
 from opsapp.runtime.node import node_of
@@ -63,13 +62,13 @@ class Rule(SealedFields, Record):
     url = "/api/healing/rules/{rule_id}"
     sealed_fields = ("fields",)
 
-    def __init__(self, fields: dict[str, Any], source: str, now: float):
+    def __init__(self, fields: JsonObject, source: str, now: float):
         self.fields = fields
         self.source = source
         self.created_at = now
         self.updated_at = now
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> JsonObject:
         return {
             "id": self.__name__,
             **self.fields,
@@ -93,7 +92,7 @@ class TrustState(Record):
     def __init__(self, trust: Trust):
         self.trust = trust
 
-    def plain(self, now: float, settings: HealingSettings) -> dict[str, Any]:
+    def plain(self, now: float, settings: HealingSettings) -> JsonObject:
         trust = self.trust
         return {
             "rule_id": trust.rule_id,
@@ -122,7 +121,7 @@ def _whole(time: float | None) -> int | None:
     return None if time is None else int(time)
 
 
-def put_rule(root: Root, rule_id: str, fields: dict[str, Any], *, source: str, now: float) -> Rule:
+def put_rule(root: Root, rule_id: str, fields: JsonObject, *, source: str, now: float) -> Rule:
     """Write a rule, and its trust: a new one starts at its initial level, an edited one may lose trust."""
     healing = root["api"]["healing"]
     rule = healing["rules"].get(rule_id)
@@ -144,7 +143,7 @@ def put_rule(root: Root, rule_id: str, fields: dict[str, Any], *, source: str, n
     return rule
 
 
-def definition_of(root: Root, fields: dict[str, Any]) -> str:
+def definition_of(root: Root, fields: JsonObject) -> str:
     """What the rule does, with what the automations do that it runs."""
     found: dict[str, str] = {}
     for automation_id in logic.automations_in(fields):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from BTrees.OOBTree import OOBTree
 
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.folder import Folder, Record
 
 CATEGORIES = (
@@ -38,7 +37,7 @@ class Suggestions(Folder):
         rule_id: str,
         evidence: str,
         now: float,
-        about: dict[str, Any] | None = None,
+        about: JsonObject | None = None,
     ) -> bool:
         """Make a suggestion unless this evidence has made one before, dismissed or not."""
         key = (category, rule_id, evidence)
@@ -67,7 +66,7 @@ class Suggestions(Folder):
         for key in [key for key, number in self.evidence.items() if number in ids]:
             del self.evidence[key]
 
-    def active(self) -> list[dict[str, Any]]:
+    def active(self) -> list[JsonObject]:
         found = [one.plain() for one in self.values() if not one.fields["dismissed"]]
         return sorted(found, key=lambda one: -one["id"])
 
@@ -75,10 +74,10 @@ class Suggestions(Folder):
 class Suggestion(Record):
     url = "/api/healing/suggestions/{suggestion_id}"
 
-    def __init__(self, fields: dict[str, Any]):
+    def __init__(self, fields: JsonObject):
         self.fields = fields
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> JsonObject:
         return dict(self.fields)
 
     def dismiss(self) -> None:

@@ -3,8 +3,7 @@ the maintenance room."""
 
 from __future__ import annotations
 
-from typing import Any
-
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.maintenance import resources as maintenance
 from opsapp.maintenance.resources import windows_of
 from opsapp.tree.folder import Folder, Record
@@ -26,7 +25,7 @@ class StoredHealingWindow(Record):
 
     url = "/api/healing/maintenance/{window_id}"
 
-    def __init__(self, fields: dict[str, Any]):
+    def __init__(self, fields: JsonObject):
         self.fields = fields
 
 

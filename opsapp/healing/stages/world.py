@@ -57,7 +57,7 @@ class World:
     """Everything a decision may depend on."""
 
     now: float
-    rules: Mapping[str, Mapping[str, Any]]
+    rules: Mapping[str, JsonObject]
     trust: Mapping[str, Trust]
     settings: HealingSettings = field(default_factory=HealingSettings)
     graph: Graph = field(default_factory=Graph)

@@ -11,6 +11,7 @@ from opsapp.healing.engine import replay as replaying
 from opsapp.healing.engine.dryrun import dry_run
 from opsapp.healing.engine.health import health_of
 from opsapp.healing.resources import Healing
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.web import api
 from opsapp.web.answers import Deferred
 from opsapp.web.fields import Paging
@@ -37,7 +38,7 @@ def resume(context: Healing, request: Request) -> Any:
     return _switch(context, request, False)
 
 
-def _switch(context: Healing, request: Request, paused: bool) -> dict[str, Any]:
+def _switch(context: Healing, request: Request, paused: bool) -> JsonObject:
     if context.paused != paused:
         context.switch = {"paused": paused, "by": request.caller.name, "at": request.node.clock.now()}
         request.audit("healing.pause" if paused else "healing.resume", "healing")

@@ -14,6 +14,7 @@ from opsapp.healing.logic.soundness import incomplete
 from opsapp.healing.resources.rules import TRUST, Rule, Rules, TrustBook, TrustState, drop_rule, put_rule, require_free
 from opsapp.healing.stages import trust as governor
 from opsapp.lib.ids import new_id
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.runtime.projection import readable
 from opsapp.tree.damage import NAMELESS, Damage
@@ -123,7 +124,7 @@ def demote(context: TrustState, request: Request) -> Any:
     return _move(context, request, governor.demote, "demote")
 
 
-def _move(context: TrustState, request: Request, move: Any, name: str) -> dict[str, Any]:
+def _move(context: TrustState, request: Request, move: Any, name: str) -> JsonObject:
     before, now = context.trust.current_level, request.node.clock.now()
     try:
         moved = move(context.trust, request.valid_body["level"], now)

@@ -9,8 +9,7 @@ from pyramid.request import Request
 from opsapp.healing import answers, schemas
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine import as_of
-from opsapp.healing.engine.dependencies import graph_of, known_targets, mistakes_in
-from opsapp.healing.logic import graph
+from opsapp.healing.engine.dependencies import graph_of, mistakes_in, refuse_mistakes
 from opsapp.healing.resources.dependencies import Dependencies
 from opsapp.lib.problems import Invalid, Malformed
 from opsapp.web import api
@@ -33,9 +32,7 @@ def dependencies(context: Dependencies, request: Request) -> Any:
 def declare(context: Dependencies, request: Request) -> Any:
     """What is declared here, besides the configuration file, from now on."""
     entries = request.valid_body["dependencies"]
-    wrong = graph.mistakes(entries, known_targets(request.root))
-    if wrong:
-        raise Invalid({entry["target"]: entry["error"] for entry in wrong})
+    refuse_mistakes(request.root, entries)
     context.declare(entries, "api")
     request.audit("healing.dependencies", "dependencies", after=entries)
     return {"status": "updated"}
@@ -55,7 +52,7 @@ def validate(context: Dependencies, request: Request) -> Any:
     if request.body:
         require_plain_json(request)
     errors = mistakes_in(request.root, read_list(request.body))
-    return {"valid": not errors, "errors": errors}
+    return {"valid": not errors, "errors": [mistake._asdict() for mistake in errors]}
 
 
 def read_list(raw: bytes) -> list[Any]:

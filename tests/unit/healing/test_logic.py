@@ -201,11 +201,11 @@ def test_mistakes_in_a_list_of_dependencies():
         {"target": "s", "depends_on": ["s"]},
     ]
     assert mistakes(entries, known={"box-1"}) == [
-        {"target": "d", "error": "bad type: one of service, external, host, container, monitor is due"},
-        {"target": "d", "error": "duplicate: it is listed more than once"},
-        {"target": "e", "error": "unknown reference: nobody"},
-        {"target": "a", "error": "cycle: a → b → c → a"},
-        {"target": "s", "error": "cycle: s → s"},
+        ("d", "bad type: must be one of service, external, host, container, monitor"),
+        ("d", "duplicate: it is listed more than once"),
+        ("e", "unknown reference: nobody"),
+        ("a", "cycle: a → b → c → a"),
+        ("s", "cycle: s → s"),
     ]
     assert mistakes([{"target": "x", "depends_on": ["y"]}]) == []
     assert (
