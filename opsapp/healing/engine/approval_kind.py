@@ -22,8 +22,8 @@ class HealApproval:
 
     def own(self, root: Root, approval: Approval, name: str) -> str | None:
         """The healing asks; but somebody may have written the automation that it would run."""
-        found = (written_by(root, automation_id, name) for automation_id in approval.plan.get("automation", ()))
-        return next((why for why in found if why is not None), None)
+        reasons = (written_by(root, automation_id, name) for automation_id in approval.plan.get("automation", ()))
+        return next((reason for reason in reasons if reason is not None), None)
 
     def decided(self, root: Root, approval: Approval) -> None:
         """The pipeline goes on with the case; the view itself performs nothing."""

@@ -23,10 +23,10 @@ def rules(root: Root) -> list[JsonObject]:
 
 
 def rule(root: Root, rule_id: str) -> JsonObject:
-    found = healing_of(root)["rules"].get(rule_id)
-    if found is None:
+    stored = healing_of(root)["rules"].get(rule_id)
+    if stored is None:
         raise NotFound("There was no such rule.")
-    return dict(found.plain())
+    return dict(stored.plain())
 
 
 def dependencies(root: Root, at: int, window: float) -> JsonObject:

@@ -34,10 +34,10 @@ def create(node: Node, root: Root, fields: JsonObject) -> str:
     return fields["id"]
 
 
-def update(node: Node, root: Root, each: str, fields: JsonObject) -> None:
+def update(node: Node, root: Root, rule_id: str, fields: JsonObject) -> None:
     written = {name: value for name, value in fields.items() if name != "id"}
-    put_rule(root, each, written, source="api", now=node.clock.now())
+    put_rule(root, rule_id, written, source="api", now=node.clock.now())
 
 
-def delete(_node: Node, root: Root, each: str) -> None:
-    drop_rule(root, each)
+def delete(_node: Node, root: Root, rule_id: str) -> None:
+    drop_rule(root, rule_id)

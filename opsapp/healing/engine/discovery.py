@@ -36,7 +36,7 @@ def step(node: Node) -> bool:
     """Read page by page, think in a lane's thread, suggest."""
     together = float(node.config[HealingSettings].discovery.together_s)
     times = failures_since(node, node.clock.now() - LOOK_BACK_S, together)
-    span = node.clock.now() - min((found[0] for found in times.values()), default=node.clock.now())
+    span = node.clock.now() - min((moments[0] for moments in times.values()), default=node.clock.now())
     pairs = node.lane("discovery", 1).run(candidates, times, span, together)
     if pairs:
         node.transact(suggest, pairs, node.clock.now())
@@ -55,7 +55,7 @@ def failures_since(node: Node, since: float, together: float) -> dict[str, list[
                 failures.setdefault(row["target"], []).append(float(row["created_at"]))
         if below is None:
             break
-    told = {target: sorted(found) for target, found in failures.items()}
+    told = {target: sorted(moments) for target, moments in failures.items()}
     read, low = 0, f"{int(since * 1000):012x}"
     while read < MOST_ENTRIES and low:
         incidents, low = node.transact(incidents_from, low)
@@ -63,7 +63,7 @@ def failures_since(node: Node, since: float, together: float) -> dict[str, list[
         for target, at in incidents:
             if not _is_near(told.get(target, ()), at, together):
                 failures.setdefault(target, []).append(at)
-    return {target: sorted(found) for target, found in failures.items()}
+    return {target: sorted(moments) for target, moments in failures.items()}
 
 
 def incidents_from(root: Root, low: str) -> tuple[list[tuple[str, float]], str]:
@@ -71,16 +71,16 @@ def incidents_from(root: Root, low: str) -> tuple[list[tuple[str, float]], str]:
     where the next page begins; nowhere after the last."""
     incidents, monitors = incidents_of(root), monitors_of(root)
     ids = list(islice(incidents.keys(low), PAGE))
-    found = [incidents[each] for each in ids]
-    known = [one for one in found if one.monitor_id in monitors]
-    rows = [(monitors[one.monitor_id].settings["name"], float(one.started)) for one in known]
+    incidents_read = [incidents[incident_id] for incident_id in ids]
+    known = [incident for incident in incidents_read if incident.monitor_id in monitors]
+    rows = [(monitors[incident.monitor_id].settings["name"], float(incident.started)) for incident in known]
     return rows, ids[-1] + "0" if len(ids) == PAGE else ""
 
 
 def _is_near(times: Sequence[float], at: float, together: float) -> bool:
     """Whether one of these sorted times is about as late."""
-    found = bisect_left(times, at - together)
-    return found < len(times) and times[found] <= at + together
+    at_or_after = bisect_left(times, at - together)
+    return at_or_after < len(times) and times[at_or_after] <= at + together
 
 
 def suggest(root: Root, pairs: list[Pair], now: float) -> None:

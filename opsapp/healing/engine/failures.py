@@ -25,15 +25,15 @@ def failing_of(
     not keep them from being restarted.
     """
     book = healing_of(root).book
-    found = {target for target in seen if target in named}
-    found.update(book.open_on.keys())
-    found.difference_update(book.queued)
-    found.update(book.unhealed_since(now - window))
+    failed = {target for target in seen if target in named}
+    failed.update(book.open_on.keys())
+    failed.difference_update(book.queued)
+    failed.update(book.unhealed_since(now - window))
     if inventory is not None:  # what was deleted has not failed, whatever its last case came to
-        found = {target for target in found if inventory.holds(target)}
+        failed = {target for target in failed if inventory.holds(target)}
     if named:
-        found.update(name for names in down(root) for name in names if name in named)
-    return found
+        failed.update(name for names in down(root) for name in names if name in named)
+    return failed
 
 
 def down(root: Root) -> list[tuple[str, str]]:
@@ -41,9 +41,9 @@ def down(root: Root) -> list[tuple[str, str]]:
     transactions follow each other: each is read once per process."""
     incidents, db = incidents_of(root), root._p_jar.db()
     known = getattr(db, "opsapp_open_incidents", {})
-    found = {each: known.get(each) or _about(incidents[each]) for each in incidents.open}
-    db.opsapp_open_incidents = found
-    return list(found.values())
+    names = {incident_id: known.get(incident_id) or _about(incidents[incident_id]) for incident_id in incidents.open}
+    db.opsapp_open_incidents = names
+    return list(names.values())
 
 
 def _about(incident: Incident) -> tuple[str, str]:

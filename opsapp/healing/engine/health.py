@@ -40,7 +40,7 @@ def health_of(root: Root) -> JsonObject:
 
 def _paused(root: Root, healing: Healing, now: float) -> list[str]:
     reasons = [f"paused by {healing.switch['by']}"] if healing.paused else []
-    windows = [one.fields for one in healing_windows(root, now) if one.fields["target"] == "all"]
+    windows = [window.fields for window in healing_windows(root, now) if window.fields["target"] == "all"]
     return reasons + [f"healing window on all: {window['reason'] or window['action']}" for window in windows]
 
 
@@ -73,11 +73,11 @@ def _braked(healing: Healing, world: World) -> list[str]:
     fleet = brake.pulled(world.load("", "")._replace(rule=0, site=0, target=0), limits)
     if fleet:
         return [f"brake: {fleet}"]
-    found = []
+    reasons = []
     for heal in healing.recent(world.now):
         load = world.load(heal.rule_id, heal.target)
         counts = {f"rule {heal.rule_id}": Load(rule=load.rule), f"target {heal.target}": Load(target=load.target),
                   f"site {heal.site}": Load(site=load.site)}  # fmt: skip
         said = {name: brake.pulled(count, limits) for name, count in counts.items()}
-        found += [f"brake of {name}: {why}" for name, why in said.items() if why]
-    return list(dict.fromkeys(found))
+        reasons += [f"brake of {name}: {why}" for name, why in said.items() if why]
+    return list(dict.fromkeys(reasons))

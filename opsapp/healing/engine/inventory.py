@@ -48,11 +48,11 @@ class Inventory(list[Member]):
     @cached_property
     def _subjects(self) -> dict[str, tuple[str, ...]]:
         """By everything that they may be called, as far as anything is heard of them."""
-        found: dict[str, list[str]] = {}
+        by_name: dict[str, list[str]] = {}
         for member in self:
             for name in {member.name, *member.names} if member.online else ():
-                found.setdefault(name, []).append(member.subject)
-        return {name: tuple(subjects) for name, subjects in found.items()}
+                by_name.setdefault(name, []).append(member.subject)
+        return {name: tuple(subjects) for name, subjects in by_name.items()}
 
     def named(self, target: str) -> Member | None:
         """The agent or monitor that a target is, or is on."""

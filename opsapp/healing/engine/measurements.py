@@ -37,14 +37,15 @@ class Measurements:
 
     def unmeasured(self, target: str, since: float, subject: str | None) -> bool:
         """Whether something measures a target, and has not done so since. What raised the alert has."""
-        return any(not self._is_measured(each, since) for each in self.inventory.measuring(target) if each != subject)
+        others = [measuring for measuring in self.inventory.measuring(target) if measuring != subject]
+        return any(not self._is_measured(measuring, since) for measuring in others)
 
     def well(self, target: str, since: float, subject: str | None) -> bool:
         """Whether a target was measured since, and everything that was measured of it is well."""
         subjects = self.inventory.measuring(target)
         if not subjects or self.unmeasured(target, since, subject):
             return False
-        return all(self._is_well(self.inventory.by_subject[each], target) for each in subjects)
+        return all(self._is_well(self.inventory.by_subject[measuring], target) for measuring in subjects)
 
     def _is_measured(self, subject: str, since: float) -> bool:
         """What arrived and was not compared with the rules yet is not counted."""

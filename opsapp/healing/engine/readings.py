@@ -38,7 +38,7 @@ class LiveReadings:
 
     def samples(self, subject: str) -> dict[str, tuple[Any, float]]:
         """Everything reported of a subject, under the names that conditions use, with the time of observation."""
-        found = dict(self.live.get(subject))
+        samples = dict(self.live.get(subject))
         if subject.startswith("monitor:"):
             found.update({f"monitor.{name}": sample for name, sample in found.items() if "." not in name})
         for name in [name for name in found if name.startswith("service.") and name.endswith(".state")]:

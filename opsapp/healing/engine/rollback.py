@@ -56,9 +56,9 @@ def perform(node: Node, ledger_id: int) -> JsonObject:
     request, end = new_id(), node.clock.monotonic() + PATIENCE_S
     node.transact(_ask, ledger_id, request)
     while node.clock.monotonic() < end:
-        found = node.transact(_look, request)
-        if found is not None:
-            return found
+        result = node.transact(_look, request)
+        if result is not None:
+            return result
         _pause(node, LOOK_S)
     raise Unavailable("The rollback is still under way: look at the ledger.", code="still_rolling_back", retry_after=10)
 

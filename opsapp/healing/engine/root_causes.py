@@ -34,8 +34,8 @@ def causes_of(root: Root, targets: Collection[str], now: float) -> dict[str, str
         return {}
     inventory = fleet_access(root).inventory(root)
     failing = _failing(root, inventory, graph, now)
-    found = {target: graph.suppressor(inventory.in_graph(target), failing) for target in asked}
-    return {target: one[0] for target, one in found.items() if one is not None}
+    above = {target: graph.suppressor(inventory.in_graph(target), failing) for target in asked}
+    return {target: cause[0] for target, cause in above.items() if cause is not None}
 
 
 def causes(root: Root, failures: Collection[Failure], now: float) -> dict[Failure, RootCause]:
@@ -48,13 +48,13 @@ def causes(root: Root, failures: Collection[Failure], now: float) -> dict[Failur
     seen = world.build(root, now, inventory, {})
     seen = replace(seen, failing=_failing(root, inventory, graph, now))
     asked: set[str] = set()
-    found: dict[Failure, RootCause] = {}
+    causes_found: dict[Failure, RootCause] = {}
     for failure in failures:
         if failure.target in hanging:
-            found[failure], unmeasured = _cause(failure, seen, inventory)
+            causes_found[failure], unmeasured = _cause(failure, seen, inventory)
             asked.update(subject for name in unmeasured for subject in inventory.measuring(name))
     _measure(root, asked)
-    return found
+    return causes_found
 
 
 def _cause(failure: Failure, seen: World, inventory: Inventory) -> tuple[RootCause, tuple[str, ...]]:

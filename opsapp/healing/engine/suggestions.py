@@ -78,10 +78,10 @@ def after_outcome(healing: Healing, record: JsonObject, settings: HealingSetting
 def _heals_within(healing: Healing, rule_id: str, target: str, since: float, enough: int) -> int:
     """Executed heals of a rule on a target, counted no further than it matters."""
     index = held(healing["ledger"].by_both, (rule_id, target))
-    found = 0
+    heals = 0
     for entry_id in index.newest(0, 10 * enough) if index else ():
         fields = healing["ledger"].entries[entry_id].fields
         if fields["created_at"] < since:
             break
-        found += fields["executed"]
-    return found
+        heals += fields["executed"]
+    return heals

@@ -102,10 +102,10 @@ def _helped(ledger: Any, rows: Any, monitor_name: str) -> list[JsonObject]:
     tried = {(row["action_type"], row["condition"]): False for row in rows if row["action_type"]}
     tried |= {(row["action_type"], row["condition"]): True
               for row in rows if row["action_type"] and row["target"] == monitor_name}  # fmt: skip
-    found = []
+    helpful = []
     for (action, condition), own in tried.items():
         measured = effectiveness(action, condition, *ledger.statistics(action, condition))
         if measured["total"]:
             score = (measured["lower_bound"] or 0) / (100 if own else 200)
-            found.append({**measured, "score": round(score, 4)})
-    return sorted(found, key=lambda one: (-one["score"], one["action_type"]))
+            helpful.append({**measured, "score": round(score, 4)})
+    return sorted(helpful, key=lambda row: (-row["score"], row["action_type"]))

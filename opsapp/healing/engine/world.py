@@ -80,15 +80,15 @@ def _own_tools(config: Configuration) -> frozenset[str]:
 
 def _well_since(root: Root, target: str, subject: str | None) -> float | None:
     """When the last case of a target ended verified, or the last incident of its monitor was over: the later one."""
-    book, incidents, found = healing_of(root).book, incidents_of(root), []
+    book, incidents, ends = healing_of(root).book, incidents_of(root), []
     case_id = book.last_on.get(target)
     last = None if case_id is None else book.cases[case_id].record
     if isinstance(last, ClosedCase) and last.outcome == "verified":
-        found.append(last.closed_at)
+        ends.append(last.closed_at)
     ids = incidents.by_monitor.get(subject.partition(":")[2]) if subject else None
     if ids:
-        found.append(incidents[ids.maxKey()].resolved)
-    return max((at for at in found if at is not None), default=None)
+        ends.append(incidents[ids.maxKey()].resolved)
+    return max((at for at in ends if at is not None), default=None)
 
 
 def _doubtful(node: Node, subject: str | None) -> bool:

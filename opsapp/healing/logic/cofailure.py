@@ -62,25 +62,25 @@ def candidates(failures: Mapping[str, Sequence[float]], span: float, together: f
         if pair is not None:
             parents.setdefault(child, {})[parent] = pair
     sure = {
-        child: {name: pair for name, pair in _unexplained(child, found, moments).items() if pair.sure >= LEAST_SURE}
-        for child, found in parents.items()
+        child: {name: pair for name, pair in _unexplained(child, pairs, moments).items() if pair.sure >= LEAST_SURE}
+        for child, pairs in parents.items()
     }
-    direct = [pair for found in sure.values() for pair in found.values() if not _is_indirect(pair, sure)]
+    direct = [pair for pairs in sure.values() for pair in pairs.values() if not _is_indirect(pair, sure)]
     return sorted(direct, key=lambda pair: (-pair.sure, -pair.confidence, -pair.support, pair.target, pair.parent))
 
 
 def _moments(failures: Mapping[str, Sequence[float]], together: float) -> dict[str, list[Moment]]:
     """Each target's failures with what else failed then, in one sweep through time."""
     ordered = sorted((time, name) for name, times in failures.items() for time in times)
-    found: dict[str, list[Moment]] = {name: [] for name in failures}
+    moments: dict[str, list[Moment]] = {name: [] for name in failures}
     begin = end = 0
     for time, name in ordered:
         while ordered[begin][0] < time - together:
             begin += 1
         while end < len(ordered) and ordered[end][0] <= time + together:
             end += 1
-        found[name].append(_moment(name, time, ordered[begin:end] if end - begin <= MANY else []))
-    return found
+        moments[name].append(_moment(name, time, ordered[begin:end] if end - begin <= MANY else []))
+    return moments
 
 
 def _moment(name: str, time: float, near: Sequence[tuple[float, str]]) -> Moment:
@@ -133,18 +133,18 @@ def _by_order(first: float, joint: float) -> float:
     often than not, when nothing is known beforehand."""
     before, after = round(first), round(joint) - round(first)
     count = before + after + 1
-    less = sum(comb(count, each) for each in range(before + 1, count + 1))
+    less = sum(comb(count, firsts) for firsts in range(before + 1, count + 1))
     return log(2**count - less) - log(less)
 
 
-def _unexplained(child: str, found: Mapping[str, Pair], moments: Moments) -> dict[str, Pair]:
+def _unexplained(child: str, pairs: Mapping[str, Pair], moments: Moments) -> dict[str, Pair]:
     """Without those parents whose failures reach the child only when another parent failed too."""
     return {
         parent: pair
-        for parent, pair in found.items()
+        for parent, pair in pairs.items()
         if not any(
             _explains(other, parent, child, moments) and not _explains(parent, other, child, moments)
-            for other in found
+            for other in pairs
             if other != parent
         )
     }

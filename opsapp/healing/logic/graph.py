@@ -129,7 +129,7 @@ def mistakes(entries: Iterable[JsonObject], known: Collection[str] | None = None
 
 def _cycles(graph: Mapping[str, tuple[str, ...]]) -> list[tuple[str, ...]]:
     """Each cycle once, beginning at its smallest name. Iterative: a chain may be long."""
-    found: set[tuple[str, ...]] = set()
+    cycles: set[tuple[str, ...]] = set()
     done: set[str] = set()
     for start in sorted(graph):
         path: list[str] = []
@@ -142,9 +142,9 @@ def _cycles(graph: Mapping[str, tuple[str, ...]]) -> list[tuple[str, ...]]:
             elif name in path:
                 cycle = path[path.index(name) :]
                 turn = cycle.index(min(cycle))
-                found.add((*cycle[turn:], *cycle[:turn]))
+                cycles.add((*cycle[turn:], *cycle[:turn]))
             elif name not in done:
                 path.append(name)
                 stack.append((name, True))
                 stack.extend((parent, False) for parent in sorted(graph.get(name, ()), reverse=True))
-    return sorted(found)
+    return sorted(cycles)

@@ -34,19 +34,19 @@ def still_fire(alerts: Sequence[Fired], before: Timing, after: Timing) -> list[b
     they fired under `before`."""
     fires = [False] * len(alerts)
     for onset in _onsets(alerts, before):
-        for at in _of_onset([alerts[each] for each in onset], before, after):
+        for at in _of_onset([alerts[number] for number in onset], before, after):
             fires[onset[at]] = True
     return fires
 
 
 def _onsets(alerts: Sequence[Fired], before: Timing) -> list[list[int]]:
-    found: list[list[int]] = []
+    onsets: list[list[int]] = []
     for at, alert in enumerate(alerts):
-        if found and _same_onset(alerts[at - 1], alert, before):
-            found[-1].append(at)
+        if onsets and _same_onset(alerts[at - 1], alert, before):
+            onsets[-1].append(at)
         else:
-            found.append([at])
-    return found
+            onsets.append([at])
+    return onsets
 
 
 def _same_onset(last: Fired, alert: Fired, before: Timing) -> bool:

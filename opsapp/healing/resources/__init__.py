@@ -63,7 +63,7 @@ class Healing(Folder):
 
     def recent(self, now: float) -> tuple[RecentHeal, ...]:
         """Those of the last hour. Stores of an older version have no target in theirs."""
-        return tuple(RecentHeal(*one) for one in self.begun if now - one[0] < HOUR)
+        return tuple(RecentHeal(*heal) for heal in self.begun if now - heal[0] < HOUR)
 
     def begin(self, now: float, *, at: float, rule_id: str, site: str | None, target: str) -> None:
         """Count a heal that began `at` against the limits of an hour."""

@@ -59,7 +59,7 @@ class EntryIndex(Persistent):
             self.few = (entry_id, *self.few)
             return
         if self.ids is None:
-            self.ids, self.few = IITreeSet([-one for one in self.few]), ()
+            self.ids, self.few = IITreeSet([-kept for kept in self.few]), ()
         self.ids.insert(-entry_id)
 
     def newest(self, offset: int, limit: int) -> list[int]:
@@ -245,21 +245,21 @@ class Ledger(Folder):
     def verdict(self, key: bytes) -> ChainVerdict:
         """Whether the chain is whole and holds everything that was ever written: a chain whose end was cut off, with or
         without its entries, has links that fit all the same. And whether what is derived from it is what it says."""
-        found = chain.verify(self.chained(), key, self.mark)
-        if not found.valid:
-            return found
+        verdict = chain.verify(self.chained(), key, self.mark)
+        if not verdict.valid:
+            return verdict
         last = self.order[self.links()] if self.order else None
         ends_well = self.head == (chain.GENESIS if last is None else self.entries[last].fields["hash"])
         written = self.entries.maxKey() if self.entries else 0
         whole = len(self.order) == self.links() and len(self.order) + len(self.open) == len(self.entries) == written
         if not ends_well or not whole:
             first = self._first_outside()
-            return found._replace(valid=False, first_bad=first, reason="entries are missing or too many")
+            return verdict._replace(valid=False, first_bad=first, reason="entries are missing or too many")
         if key and self.ended != chain.signed_end(key, self.links(), self.head):
-            return found._replace(valid=False, first_bad=self._next_id(), reason="the end of the chain was cut off")
-        return self._derived_verdict(found)
+            return verdict._replace(valid=False, first_bad=self._next_id(), reason="the end of the chain was cut off")
+        return self._derived_verdict(verdict)
 
-    def _derived_verdict(self, found: ChainVerdict) -> ChainVerdict:
+    def _derived_verdict(self, verdict: ChainVerdict) -> ChainVerdict:
         """What is kept beside the entries, made again from them."""
         rollbacks: dict[int, int] = {}
         tallies: dict[tuple[str, str, str], tuple[int, int]] = {}
@@ -273,14 +273,14 @@ class Ledger(Folder):
         changed = dict(self.rollbacks.items()).items() ^ rollbacks.items()
         if changed:
             first = min(entry_id for entry_id, _ in changed)
-            return found._replace(valid=False, first_bad=first, reason="what became of its rollback was changed")
+            return verdict._replace(valid=False, first_bad=first, reason="what became of its rollback was changed")
         kept = {key: tuple(tally[:2]) for key, tally in self.effect.items() if tally[1]}
         differing = {key for key, _ in kept.items() ^ tallies.items()}
         if differing:
             counted = (n for n, entry in self.entries.items() if differing.intersection(keys_of(entry.fields)))
             first = next(counted, self._next_id())
-            return found._replace(valid=False, first_bad=first, reason="the statistics are not those of the entries")
-        return found
+            return verdict._replace(valid=False, first_bad=first, reason="the statistics are not those of the entries")
+        return verdict
 
     def _first_outside(self) -> int:
         """The first number that is neither under way nor in the chain; else the one that would come next."""
@@ -307,19 +307,19 @@ def keys_of(record: JsonObject) -> list[tuple[str, str, str]]:
 
 
 def _add(tree: OOBTree, key: Any, entry_id: int) -> None:
-    found = tree.get(key, ())
-    if isinstance(found, tuple):
-        if len(found) < FEWER:
-            tree[key] = (entry_id, *found)
+    ids = tree.get(key, ())
+    if isinstance(ids, tuple):
+        if len(ids) < FEWER:
+            tree[key] = (entry_id, *ids)
             return
-        found = tree[key] = _index_of(found)
-    found.add(entry_id)
+        ids = tree[key] = _index_of(ids)
+    ids.add(entry_id)
 
 
 def held(tree: OOBTree, key: Any) -> EntryIndex | None:
     """The ids under a key, or None."""
-    found = tree.get(key)
-    return _index_of(found) if isinstance(found, tuple) else found
+    ids = tree.get(key)
+    return _index_of(ids) if isinstance(ids, tuple) else ids
 
 
 def _index_of(ids: tuple[int, ...]) -> EntryIndex:

@@ -145,10 +145,10 @@ def put_rule(root: Root, rule_id: str, fields: JsonObject, *, source: str, now: 
 
 def definition_of(root: Root, fields: JsonObject) -> str:
     """What the rule does, with what the automations do that it runs."""
-    found: dict[str, str] = {}
+    automations: dict[str, str] = {}
     for automation_id in logic.automations_in(fields):
-        found |= digests(root, automation_id)
-    return logic.definition(fields, found)
+        automations |= digests(root, automation_id)
+    return logic.definition(fields, automations)
 
 
 def automation_edited(root: Root, automation_id: str, now: float) -> None:
@@ -156,7 +156,7 @@ def automation_edited(root: Root, automation_id: str, now: float) -> None:
     healing = root["api"]["healing"]
     for rule_id, rule in healing["rules"].items():
         used = logic.automations_in(rule.fields)
-        if any(automation_id in digests(root, each) for each in used):
+        if any(automation_id in digests(root, used_id) for used_id in used):
             state, definition = healing["trust"][rule_id], definition_of(root, rule.fields)
             trust = redefine(state.trust, definition, rule.fields["trust_ceiling"], now)
             state.become(root, trust, cause="edit", now=now)

@@ -67,8 +67,8 @@ class Suggestions(Folder):
             del self.evidence[key]
 
     def active(self) -> list[JsonObject]:
-        found = [one.plain() for one in self.values() if not one.fields["dismissed"]]
-        return sorted(found, key=lambda one: -one["id"])
+        suggestions = [suggestion.plain() for suggestion in self.values() if not suggestion.fields["dismissed"]]
+        return sorted(suggestions, key=lambda suggestion: -suggestion["id"])
 
 
 class Suggestion(Record):

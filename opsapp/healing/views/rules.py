@@ -52,7 +52,7 @@ def rules(context: Rules, request: Request) -> Any:
         return request.shown(page(request, request.node.transact_at(at, as_of.rules)))
     damaged: list[Damage] = []
     rows = [rule.plain() for _, rule in readable(context, "rule", damaged)]
-    unread = [{**UNREAD, "id": each.id, "unreadable": each.reason} for each in damaged if each.id]
+    unread = [{**UNREAD, "id": damage.id, "unreadable": damage.reason} for damage in damaged if damage.id]
     return request.shown(page(request, unread + rows))
 
 

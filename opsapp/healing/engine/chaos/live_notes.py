@@ -18,14 +18,14 @@ ELSEWHERE = ("rules", "dependencies", "default_rules", "protected", "chaos")  # 
 
 def notes(root: Root) -> list[str]:
     """Kill switch, windows, brake."""
-    world, found = world_now(root), []
+    world, told = world_now(root), []
     if world.paused:
-        found.append("Healing is paused now: on real hosts nothing is done until it is resumed.")
-    found += [_window(window) for window in world.windows]
+        told.append("Healing is paused now: on real hosts nothing is done until it is resumed.")
+    told += [_window(window) for window in world.windows]
     pulled = brake.pulled(world.load("", "")._replace(rule=0), world.settings.brake)
     if pulled:
-        found.append(f"The brake is on now ({pulled}): on real hosts everything only notifies.")
-    return found
+        told.append(f"The brake is on now ({pulled}): on real hosts everything only notifies.")
+    return told
 
 
 def _window(window: ActiveWindow) -> str:
