@@ -3,6 +3,7 @@
 import pytest
 
 from opsapp.healing.config import DAY, PromotionSettings
+from opsapp.healing.engine import default_rules
 from opsapp.healing.engine.default_rules import DEFAULT_RULES
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages import trust as governor
@@ -226,6 +227,13 @@ def test_every_step_of_the_default_rules_can_run():
         for step in rule["escalation_chain"]:
             action = ACTIONS[step["action"]]
             action.check(action.complete(step["params"], part))
+
+
+def test_a_default_rule_with_a_wrong_action_fails_at_import():
+    with pytest.raises(KeyError, match="restart_servce"):
+        default_rules._chain("restart_servce")
+    with pytest.raises(ValueError, match="restart_service has no such parameter"):
+        default_rules._chain(("restart_service", {"servce": "nginx"}))
 
 
 def test_a_case_has_a_reason_whatever_it_comes_to(ward):

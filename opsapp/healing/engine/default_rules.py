@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opsapp.healing.logic.soundness import wrong_params
 from opsapp.lib.jsontypes import JsonObject
 
 RULE_DEFAULTS: JsonObject = {
@@ -26,7 +27,11 @@ def complete(given: JsonObject) -> JsonObject:
 
 
 def _chain(*steps: str | tuple[str, JsonObject]) -> list[JsonObject]:
+    """An escalation chain; a wrong name or parameter of an action fails at import."""
     pairs = [(step, {}) if isinstance(step, str) else step for step in steps]
+    wrong = {action: problems for action, params in pairs if (problems := wrong_params(action, params))}
+    if wrong:
+        raise ValueError(f"a default rule is wrong: {wrong}")
     return [{"action": action, "params": params} for action, params in pairs]
 
 

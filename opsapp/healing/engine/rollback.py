@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
-
-import gevent
 
 from opsapp.healing.resources import healing_of
 from opsapp.lib.ids import new_id
@@ -15,6 +12,7 @@ from opsapp.tree.root import Root
 from opsapp.wire.actions import ACTIONS
 
 from .fleet_access import fleet_access
+from .waiting import wait_for
 
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node
@@ -53,19 +51,14 @@ def _refuse_absent(root: Root, agent_id: str) -> None:
 
 def perform(node: Node, ledger_id: int) -> JsonObject:
     """Ask, wait for the pipeline, tell the result."""
-    request, end = new_id(), node.clock.monotonic() + PATIENCE_S
+    request = new_id()
     node.transact(_ask, ledger_id, request)
-    while node.clock.monotonic() < end:
-        result = node.transact(_look, request)
-        if result is not None:
-            return result
-        _pause(node, LOOK_S)
-    raise Unavailable("The rollback is still under way: look at the ledger.", code="still_rolling_back", retry_after=10)
-
-
-def _pause(node: Node, seconds: float) -> None:
-    """Wait as the caller may: a greenlet lets others run, a thread of its own just waits."""
-    (gevent.sleep if node.hub.is_here() else time.sleep)(seconds)
+    result = wait_for(node, lambda: node.transact(_look, request), patience_s=PATIENCE_S, every_s=LOOK_S)
+    if result is None:
+        raise Unavailable(
+            "The rollback is still under way: look at the ledger.", code="still_rolling_back", retry_after=10
+        )
+    return result
 
 
 def _ask(root: Root, ledger_id: int, request: str) -> None:

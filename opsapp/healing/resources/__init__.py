@@ -5,6 +5,7 @@ Lives here: Healing itself, and how a new store gets one. Must not: HTTP, gevent
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from BTrees.IOBTree import IOBTree
@@ -151,25 +152,21 @@ def set_up(root: Root) -> None:
     root["api"]["healing"] = Healing()
 
 
-def add_deeds(root: Root) -> None:
-    """Evolve step: what the service does by itself has rows of its own."""
-    healing = healing_of(root)
-    if "deeds" not in healing.__dict__:
-        healing.deeds = ServerActions()
+def _adds(attribute: str, kind: type) -> Callable[[Root], None]:
+    """An evolve step for stores of older versions, which lack this attribute of healing."""
+
+    def step(root: Root) -> None:
+        healing = healing_of(root)
+        if attribute not in vars(healing):
+            setattr(healing, attribute, kind())
+
+    return step
 
 
-def add_injections(root: Root) -> None:
-    """Evolve step: faults that chaos has injected are remembered."""
-    healing = healing_of(root)
-    if "injections" not in healing.__dict__:
-        healing.injections = Injections()
-
-
-def add_given(root: Root) -> None:
-    """Evolve step: what agents were given to heal alone is remembered."""
-    healing = healing_of(root)
-    if "given" not in healing.__dict__:
-        healing.given = OOBTree()
+add_deeds = _adds("deeds", ServerActions)
+add_injections = _adds("injections", Injections)
+add_given = _adds("given", OOBTree)
+add_alone = _adds("alone", OOBTree)
 
 
 def add_line(root: Root) -> None:
@@ -177,13 +174,6 @@ def add_line(root: Root) -> None:
     book = healing_of(root).book
     if "line" not in book.__dict__:
         book.line = OOBTree()
-
-
-def add_alone(root: Root) -> None:
-    """Evolve step: what agents have reported of healing alone is counted against their budgets."""
-    healing = healing_of(root)
-    if "alone" not in healing.__dict__:
-        healing.alone = OOBTree()
 
 
 def index_failures(root: Root) -> None:

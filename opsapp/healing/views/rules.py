@@ -9,7 +9,7 @@ from pyramid.request import Request
 from opsapp.healing import answers, schemas
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine import as_of
-from opsapp.healing.engine.default_rules import complete
+from opsapp.healing.engine.default_rules import RULE_DEFAULTS, complete
 from opsapp.healing.logic.soundness import incomplete
 from opsapp.healing.resources.rules import TRUST, Rule, Rules, TrustBook, TrustState, drop_rule, put_rule, require_free
 from opsapp.healing.stages import trust as governor
@@ -37,7 +37,6 @@ UNREAD: dict[str, Any] = {
     "trust_ceiling": "observation",
     "initial_level": "observation",
     "enabled": False,
-    "description": "",
     "source": "api",
     "created_at": 0,
     "updated_at": 0,

@@ -11,15 +11,13 @@ keeps every processor busy. Nothing else on the host is touched.
 from __future__ import annotations
 
 import shlex
-import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-import gevent
 
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine.fleet_access import fleet_access
 from opsapp.healing.engine.inventory import Member
+from opsapp.healing.engine.waiting import wait_for
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.injections import Injection
 from opsapp.lib.jsontypes import JsonObject
@@ -109,20 +107,14 @@ def perform(node: Node, scenario: str, fault: str) -> list[Expectation]:
     expectations = [Expectation("a fault can be injected on every tagged agent", [], missing)]
     try:
         if names:
-            _wait(node, section.watch_s, lambda: node.transact(settled, names, last))
+            wait_for(node, lambda: node.transact(settled, names, last), patience_s=section.watch_s, every_s=LOOK_S)
             expectations += node.transact(seen, names, last)
     finally:
         node.transact(end, names)
     if names:
-        _wait(node, REVERT_PATIENCE_S, lambda: node.transact(mended, names))
+        wait_for(node, lambda: node.transact(mended, names), patience_s=REVERT_PATIENCE_S, every_s=LOOK_S)
         expectations.append(Expectation("the fault has been ended", [], node.transact(unmended, names)))
     return expectations
-
-
-def _wait(node: Node, seconds: float, done: Callable[[], bool]) -> None:
-    end_at = node.clock.monotonic() + seconds
-    while not done() and node.clock.monotonic() < end_at:
-        (gevent.sleep if node.hub.is_here() else time.sleep)(LOOK_S)
 
 
 # -- transactions ------------------------------------------------------------------------------------------------------
