@@ -53,7 +53,7 @@ def _readable(text: str) -> str | None:
 Free = map_of(anything(), 50)
 
 
-class Reading(Strict):
+class ComparedValue(Strict):
     """What a condition can compare: a number, or a text such as a state."""
 
     openapi = {"oneOf": [{"type": "number"}, {"type": "string", "maxLength": 1000}]}
@@ -154,7 +154,7 @@ class HealEvent(Body):
     condition = text(1, MAX_LENGTH, check=_readable, default=None)
     target = text(1, 1000)
     severity = choice(*SEVERITIES, default=None)
-    metrics = map_of(Reading, 1000, default={})
+    metrics = map_of(ComparedValue, 1000, default={})
 
 
 class DryRun(Body):

@@ -5,11 +5,12 @@ Entries from before the chain had a key are linked without one; the mark says ho
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from opsapp.lib import chains
 from opsapp.lib.chains import GENESIS
+from opsapp.lib.jsontypes import JsonObject
 
 LINKS = ("hash", "prev_hash")
 
@@ -33,7 +34,7 @@ class ChainVerdict(NamedTuple):
     reason: str | None = None
 
 
-def link(previous: str, entry: Mapping[str, Any], key: bytes = b"") -> str:
+def link(previous: str, entry: JsonObject, key: bytes = b"") -> str:
     """The link of a final entry: over everything in it but its own links, and over the one before. Without a key what
     became of its rollback is left out, as it always was."""
     without = LINKS if key else (*LINKS, "rollback_status")
@@ -49,7 +50,7 @@ def signed_end(key: bytes, count: int, head: str) -> str:
     return chains.link(key, head, ["end", count])
 
 
-def verify(entries: Iterable[Mapping[str, Any]], key: bytes = b"", mark: UnsignedLinks = NO_MARK) -> ChainVerdict:
+def verify(entries: Iterable[JsonObject], key: bytes = b"", mark: UnsignedLinks = NO_MARK) -> ChainVerdict:
     """Walk the chain: `first_bad` is the id of the first entry whose link is wrong."""
     if key and not chains.fits(key, mark.signature, mark.head, ["mark", mark.links]):
         return ChainVerdict(False, 0, None, "where the signed part of the chain begins is not signed")

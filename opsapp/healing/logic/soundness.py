@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.actions import ACTIONS
 
 
-def wrong_params(name: str, params: Mapping[str, Any]) -> dict[str, str]:
+def wrong_params(name: str, params: JsonObject) -> dict[str, str]:
     """Parameters that the action lacks, of the wrong kind, or against each other, by path. One that is missing may come
     from the event's target."""
     action, sound, wrong = ACTIONS[name], {}, {}
@@ -26,7 +24,7 @@ def wrong_params(name: str, params: Mapping[str, Any]) -> dict[str, str]:
     return {f"params.{param}": said for param, said in wrong.items()}
 
 
-def incomplete(rule: Mapping[str, Any]) -> dict[str, str]:
+def incomplete(rule: JsonObject) -> dict[str, str]:
     """Neither an action nor a step, or one that lacks what nothing can fill in. A field that is not there was wrong in
     itself, and something was meant by it."""
     chain, action = rule.get("escalation_chain"), rule.get("action")
@@ -45,7 +43,7 @@ def incomplete(rule: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def unfillable(name: str, params: dict[str, Any]) -> dict[str, str]:
+def unfillable(name: str, params: JsonObject) -> dict[str, str]:
     """Parameters that are due, not given, and that no event's target stands for."""
     action = ACTIONS[name]
     due = [param for param, field in action.params.items() if field.required and param != action.target_param]

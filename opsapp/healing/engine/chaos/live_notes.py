@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -10,6 +10,7 @@ from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine.pipeline import world_now
 from opsapp.healing.logic import brake
 from opsapp.healing.logic.windows import ActiveWindow
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.root import Root
 
 EFFECTS = {"suppress": "suppresses healing", "queue": "queues healing until it ends"}
@@ -41,13 +42,13 @@ def changed(settings: HealingSettings, documented: HealingSettings) -> list[str]
 
 
 def _differences(
-    settings: Mapping[str, Any], documented: Mapping[str, Any], above: tuple[str, ...] = ()
+    settings: JsonObject, documented: JsonObject, above: tuple[str, ...] = ()
 ) -> Iterator[tuple[str, Any, Any]]:
     for name, usual in sorted(documented.items()):
         value = settings[name]
         if not above and name in ELSEWHERE:
             continue
-        if isinstance(usual, Mapping):
+        if isinstance(usual, dict):
             yield from _differences(value, usual, (*above, name))
         elif value != usual:
             yield ".".join((*above, name)), value, usual
