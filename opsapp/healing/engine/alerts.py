@@ -1,4 +1,4 @@
-"""Rules over what is reported: which (rule, target) has become known true. Evaluated as reports and checks arrive.
+"""Compares rules with what is reported, as reports and checks arrive: which (rule, target) has become known true.
 
 Only subjects that something arrived for are looked at, and those with a condition that holds or is about to (`for`,
 cooldown, resume). What fires is committed to the inbox before it is forgotten here. A host may report thousands of
@@ -56,7 +56,7 @@ class WatchedRule(NamedTuple):
 
 
 class Past(NamedTuple):
-    """What became of the last case of a rule on a target."""
+    """How the last case of a rule on a target ended."""
 
     opened_at: float
     outcome: str
@@ -66,7 +66,7 @@ class Past(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """A look at one subject. Each of `events` is a piece of it that was done: what fires, or None."""
+    """The evaluation of one subject, in pieces: each item of `events` is an event that fires, or None."""
 
     subject: str
     member: Member | None
@@ -74,7 +74,7 @@ class Evaluation(NamedTuple):
 
 
 class Alerts:
-    """One node's evaluation. `past(rule_id, target)` reads a snapshot of the case book."""
+    """The evaluation of rules on one node. `past(rule_id, target)` reads a snapshot of the case book."""
 
     def __init__(self, readings: LiveReadings, settings: HealingSettings):
         self.readings = readings
@@ -90,7 +90,7 @@ class Alerts:
         self.looks = 0
 
     def use(self, watched: list[WatchedRule]) -> None:
-        """New rules: what is watched for others is forgotten, everything is looked at."""
+        """Use new rules: forget the states of rules that are gone, evaluate every subject."""
         kept = {(rule.rule_id, str(rule.condition)) for rule in watched}
         known = {(rule.rule_id, str(rule.condition)) for rule in self.rules}
         gone = {rule_id for rule_id, condition in known - kept}
@@ -105,8 +105,8 @@ class Alerts:
         self.dirty.update(self.readings.members)
 
     def arrived(self, subject: str, values: Mapping[str, object]) -> bool:
-        """A listener of the live view. Whether a rule may be about it: checks arrive by the thousand a second, and of a
-        monitor most rules know nothing."""
+        """Called by the live view. Whether a rule may be about these values: thousands of checks arrive each second,
+        and most rules name nothing of a monitor."""
         if subject.startswith("monitor:"):
             if self.of_monitors.isdisjoint(values):
                 return False
@@ -116,19 +116,19 @@ class Alerts:
         return True
 
     def pause(self, paused: bool) -> None:
-        """The kill switch. After a resume everything that is watched is looked at."""
+        """The kill switch. After a resume every watched subject is evaluated."""
         if self.paused and not paused:
             self.dirty.update(key[1] for key in self.watching.watches)
         self.paused = paused
 
     def closed(self, rule_id: str, target: str) -> None:
-        """Something became of an alert: its cooldown may be another."""
+        """The case of an alert has ended: its cooldown may differ now."""
         subject = self.watching.subject_of(rule_id, target)
         if subject is not None:
             self.dirty.add(subject)
 
     def step(self, now: float, budget_s: float = BUDGET_S) -> list[JsonObject]:
-        """The events that fire now. Stops after its budget, because the hub waits; the next step goes on there."""
+        """The events that fire now. It stops after its budget, because the hub waits; the next step continues there."""
         self.dirty.update(self.watching.due(now))
         begun = time.monotonic()
         fired: list[JsonObject] = []
@@ -143,15 +143,15 @@ class Alerts:
         return fired
 
     def is_behind(self) -> bool:
-        """Whether there is anything that was not compared with all rules yet."""
+        """Whether something has not been compared with all rules yet."""
         return bool(self.dirty) or self.begun is not None
 
     def unseen(self) -> frozenset[str]:
-        """The subjects of which that is so."""
+        """The subjects that have not been compared with all rules yet."""
         return frozenset(self.dirty if self.begun is None else {*self.dirty, self.begun.subject})
 
     def _take_up(self, now: float) -> Evaluation:
-        """The look at which the last step stopped, unless its member has changed; or a look at the next subject."""
+        """The evaluation at which the last step stopped, unless its member has changed; else the next subject's."""
         look, self.begun = self.begun, None
         if look is not None and self.readings.members.get(look.subject) == look.member:
             return look
@@ -234,7 +234,7 @@ class Alerts:
         }
 
     def _first(self, rule_id: str, target: str, past: Past | None) -> AlertState:
-        """At the first look after a restart a condition whose last case ended unresolved has fired already."""
+        """After a restart, a condition whose last case ended unresolved counts as fired already."""
         if (rule_id, target) not in self.restored:
             return AlertState()
         self.restored.discard((rule_id, target))
@@ -243,8 +243,9 @@ class Alerts:
         return AlertState(true_since=past.opened_at, fired_at=past.opened_at, announced=True)
 
     def _cooldown(self, rule: WatchedRule, past: Past | None) -> float:
-        """How long the same onset rests: for ever while paused, hardly after a resume. What was suppressed is tried
-        again soon, and that is an event before the cooldown's end only when nothing suppresses it any more."""
+        """How long the same onset does not fire again: for ever while paused, a few seconds after a resume. A
+        suppressed alert is tried again soon, and is an event before the end of its cooldown only if nothing
+        suppresses it now."""
         if self.paused:
             return float("inf")
         if past is not None and _resumes(past):
@@ -255,8 +256,8 @@ class Alerts:
 
 
 def _measured_too_early(past: Past, reading: Reading, member: Member) -> bool:
-    """Where nobody can tell what became of an act, only what was measured after it says that another one is needed. A
-    check is known by its end: it may have begun an interval before."""
+    """Where the result of an action is unknown, only a measurement after it shows that another action is needed. Of a
+    check only the end is known: it may have begun an interval before."""
     if not past.unsure_until:
         return False
     since = past.unsure_until + (0.0 if member.is_agent else member.interval)
@@ -264,7 +265,7 @@ def _measured_too_early(past: Past, reading: Reading, member: Member) -> bool:
 
 
 def _nothing_new(past: Past, reading: Reading, watch: AlertState) -> bool:
-    """What a root cause suppressed is told of again when it has been looked at again."""
+    """An alert that a root cause suppressed fires again only after a new measurement."""
     if past.outcome != "suppressed" or not past.reason.startswith(ROOT_CAUSE) or watch.fired_at is None:
         return False
     return reading.measured_at is not None and reading.measured_at <= watch.fired_at
@@ -275,7 +276,7 @@ def _is_early(past: Past | None, now: float, cooldown: float) -> bool:
 
 
 def _resumes(past: Past) -> bool:
-    """Whether it was only the kill switch that ended it."""
+    """Whether only the kill switch ended the case."""
     return past.reason == "paused"
 
 

@@ -31,7 +31,7 @@ READ_BACK = 4 << 20  # bytes of the file's end
 
 
 class Anchor(NamedTuple):
-    """So many links has the ledger's chain, this is the last of them; so many entries were audited."""
+    """The number of links of the ledger's chain, the last of them, and the number of audited entries."""
 
     time: int
     entries: int
@@ -88,7 +88,7 @@ def _send(sender: WebhookSender, url: str, line: str) -> None:
 
 
 def anchors(node: Node) -> Iterator[Anchor]:
-    """What the file says, oldest first; nothing where there is none."""
+    """The anchors in the file, oldest first; none without a file."""
     wanted = settings(node)
     path = Path(wanted.file) if wanted is not None and wanted.file else None
     if path is None or not path.exists():
@@ -109,7 +109,7 @@ def audited(node: Node) -> int | None:
 
 
 def checked(node: Node, ledger: Ledger, verdict: ChainVerdict) -> ChainVerdict:
-    """The verdict, unless an anchor says something else."""
+    """The verdict, unless an anchor contradicts it."""
     if not verdict.valid:
         return verdict
     for anchor in anchors(node):

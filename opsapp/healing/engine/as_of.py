@@ -30,6 +30,6 @@ def rule(root: Root, rule_id: str) -> JsonObject:
 
 
 def dependencies(root: Root, at: int, window: float) -> JsonObject:
-    """What had failed then is what had a case: the readings of that time are not in the tree."""
+    """Failed are the targets that had a case then: the tree has no readings of that time."""
     graph = healing_of(root)["dependencies"].graph()
     return graph_shown(graph, failing_of(root, None, graph.nodes, {}, float(at), window))

@@ -9,7 +9,7 @@ from opsapp.tree.root import Root
 
 
 def capabilities_of(root: Root, hostname: str) -> JsonObject:
-    """What a host's agent can do, as it last probed. A name that several agents report is refused."""
+    """What a host's agent can do, as it last probed. It is an error if several agents report the name."""
     agent = agent_named(root, hostname)
     values = agent.manifest.values if agent.manifest else {}
     tools = values.get("capabilities") or {}
@@ -24,6 +24,6 @@ def capabilities_of(root: Root, hostname: str) -> JsonObject:
 
 
 def refresh_capabilities(root: Root, hostname: str, by: str) -> JsonObject:
-    """Have them probed again."""
+    """Ask the agent to probe its tools again."""
     agent = agent_named(root, hostname)
     return {"status": "queued", "command_id": send_command(root, agent.id, "capabilities", {}, requested_by=by)}

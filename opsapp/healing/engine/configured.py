@@ -15,7 +15,8 @@ from .default_rules import DEFAULT_RULES, complete
 
 
 def declare(root: Root, config: Configuration) -> None:
-    """Bring the store to what is declared. A rule that is declared no more goes; one edited by the API stays edited."""
+    """Bring the store in line with what is declared. A rule that is no longer declared is deleted; one that was edited
+    by the API stays as it was edited."""
     healing, settings = healing_of(root), config[HealingSettings]
     now = node_of(root).clock.now()
     wanted = {rule["id"]: ("yaml", complete(rule)) for rule in settings.rules}

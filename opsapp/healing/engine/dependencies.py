@@ -1,4 +1,4 @@
-"""The graph as people see it, and what is wrong with one that they propose."""
+"""The dependency graph as the API shows it, and the mistakes in a proposed one."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ def graph_of(root: Root) -> JsonObject:
 
 
 def watched(root: Root) -> set[str]:
-    """The names of everything that somebody looks at now and has not found down. Of all else nobody can say that it is
-    well."""
+    """The names of everything that is measured now and not down. Nothing is known of all other targets."""
     live = node_of(root).series.live
     names: set[str] = set()
     for member in fleet_access(root).inventory(root):
@@ -36,7 +35,7 @@ def watched(root: Root) -> set[str]:
 
 
 def graph_shown(graph: Graph, failing: Collection[str], seen: Collection[str] = ()) -> JsonObject:
-    """`status` is `failed`, `ok`, or `unknown`: what nobody looks at is never green."""
+    """`status` is `failed`, `ok`, or `unknown`: a target that nothing measures is never `ok`."""
 
     def status(target: str) -> str:
         if target in failing:
@@ -59,20 +58,20 @@ def graph_shown(graph: Graph, failing: Collection[str], seen: Collection[str] = 
 
 
 def known_targets(root: Root) -> set[str]:
-    """What may be depended upon without being declared: hosts, monitors, and what is in the graph already."""
+    """What others may depend on without a declaration: hosts, monitors, and all targets of the graph."""
     names = {name for member in fleet_access(root).inventory(root) for name in (member.name, *member.names)}
     return names | set(healing_of(root)["dependencies"].entries)
 
 
 def refuse_mistakes(root: Root, entries: Iterable[JsonObject]) -> None:
-    """Invalid where these entries are no sound graph."""
+    """Invalid if these entries have mistakes."""
     wrong = mistakes(entries, known_targets(root))
     if wrong:
         raise Invalid({mistake.target: mistake.error for mistake in wrong})
 
 
 def mistakes_in(root: Root, entries: list[Any]) -> list[GraphMistake]:
-    """Shape first: what is no entry cannot be part of the graph."""
+    """Wrong types first: an entry with one cannot be part of the graph."""
     errors, sound = [], []
     for at, entry in enumerate(entries):
         wrong = _misshapen(entry)

@@ -33,7 +33,7 @@ NO_FAILURE = ("withdrawn", "absorbed")
 
 
 def step(node: Node) -> bool:
-    """Read page by page, think in a lane's thread, suggest."""
+    """Read page by page, calculate in a thread, suggest."""
     together = float(node.config[HealingSettings].discovery.together_s)
     times = failures_since(node, node.clock.now() - LOOK_BACK_S, together)
     span = node.clock.now() - min((moments[0] for moments in times.values()), default=node.clock.now())
@@ -44,7 +44,7 @@ def step(node: Node) -> bool:
 
 
 def failures_since(node: Node, since: float, together: float) -> dict[str, list[float]]:
-    """When each target has failed. An incident that an entry tells of too is one failure."""
+    """When each target has failed. An incident with a ledger entry at the same time is one failure."""
     failures: dict[str, list[float]] = {}
     read, below = 0, None
     while read < MOST_ENTRIES:
@@ -67,8 +67,8 @@ def failures_since(node: Node, since: float, together: float) -> dict[str, list[
 
 
 def incidents_from(root: Root, low: str) -> tuple[list[tuple[str, float]], str]:
-    """A page of incidents, oldest first: what monitors that there still are are called now, and when they failed. And
-    where the next page begins; nowhere after the last."""
+    """(A page of incidents, oldest first: the present name of the monitor, and when it failed; where the next page
+    begins, "" after the last). Incidents of deleted monitors are left out."""
     incidents, monitors = incidents_of(root), monitors_of(root)
     ids = list(islice(incidents.keys(low), PAGE))
     incidents_read = [incidents[incident_id] for incident_id in ids]
@@ -78,14 +78,14 @@ def incidents_from(root: Root, low: str) -> tuple[list[tuple[str, float]], str]:
 
 
 def _is_near(times: Sequence[float], at: float, together: float) -> bool:
-    """Whether one of these sorted times is about as late."""
+    """Whether one of these sorted times is within `together` seconds of this one."""
     at_or_after = bisect_left(times, at - together)
     return at_or_after < len(times) and times[at_or_after] <= at + together
 
 
 def suggest(root: Root, pairs: list[Pair], now: float) -> None:
-    """Each pair once, whatever was done with the suggestion; nothing that the graph knows already; so many at a time,
-    the surest first."""
+    """Suggest each pair once, even if the suggestion was dismissed; no pair that the graph has already; the surest
+    first, a limited number at a time."""
     leases.check(root, "healing")
     healing = healing_of(root)
     graph, made = healing["dependencies"].graph(), 0

@@ -37,8 +37,8 @@ def failing_of(
 
 
 def down(root: Root) -> list[tuple[str, str]]:
-    """(name, id) of each monitor with an open incident. That never changes of one, and thousands may be open while
-    transactions follow each other: each is read once per process."""
+    """(name, id) of each monitor with an open incident. They never change for one incident, and thousands may be open,
+    so each incident is read once per process."""
     incidents, db = incidents_of(root), root._p_jar.db()
     known = getattr(db, "opsapp_open_incidents", {})
     names = {incident_id: known.get(incident_id) or _about(incidents[incident_id]) for incident_id in incidents.open}

@@ -1,4 +1,4 @@
-"""The real hosts and monitors behind `reach.FleetAccess`: the rooms of agents and of monitoring."""
+"""The real hosts and monitors behind `FleetAccess`: those of the agents room and of the monitoring room."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Fleet:
         self._seen: tuple[Any, list[HostFacts], Inventory] | None = None  # what the inventory was made of
 
     def inventory(self, root: Root) -> Inventory:
-        """Made anew only when an agent or a monitor is not what it was: with ten thousand of them and nothing going on,
-        this is asked for every two seconds."""
+        """Made anew only when an agent or a monitor has changed: this is called every two seconds, and there may be ten
+        thousand of them."""
         register, agents, seen = register_of(node_of(root)), hosts(root), self._seen
         version = register.version
         if seen is not None and seen[0] == version and seen[1] == agents:

@@ -22,35 +22,35 @@ if TYPE_CHECKING:
 
 
 class IFleetAccess(Interface):
-    """The utility."""
+    """The utility's interface."""
 
 
 class FleetAccess(Protocol):
-    """All but `recheck` inside the caller's transaction; no waiting, no sockets."""
+    """All methods but `recheck` run in the caller's transaction and do not wait."""
 
     def inventory(self, root: Root) -> Inventory:
-        """Every agent and monitor; the same object while they are the same."""
+        """Every agent and monitor; the same object as long as none has changed."""
 
     def send(
         self, root: Root, agent_id: str, kind: str, params: JsonObject, *, timeout: int, expiry: float, by: str
     ) -> str:
-        """A durable command; its id."""
+        """Store a command for an agent; its id."""
 
     def answer(self, root: Root, agent_id: str, command_id: str) -> JsonObject | None:
         """The command's final {status, exit_code, output, reason, data}, or None while it is open."""
 
     def knows(self, root: Root, subject: str) -> bool:
-        """Whether there is such an agent or monitor (still)."""
+        """Whether the agent or monitor exists (still)."""
 
     def recall(self, root: Root, agent_id: str, command_id: str) -> bool:
-        """Take a command back that nobody has been given; whether that was so."""
+        """Withdraw a command that was not delivered yet; whether it could be withdrawn."""
 
     def doubtful(self, node: Node, subject: str) -> bool:
-        """Whether a monitor's last check failed, and it is looked at again before anything is said of it."""
+        """Whether a monitor's last check failed, and the failure has still to be confirmed."""
 
     def recheck(self, node: Node, subject: str, done: Callable[[float], None]) -> None:
-        """On the hub: begin a fresh check of a monitor, or have an agent measure; `done` is told when that began, once
-        its result is seen. Not where there is none."""
+        """On the hub: start a check of a monitor, or ask an agent for a report. Once the result is there, `done` gets
+        the time at which it began. Without a result `done` is not called."""
 
 
 def fleet_access(root: Root) -> FleetAccess:

@@ -1,4 +1,4 @@
-"""Every so often: where the metrics of the agents are heading, and what follows from it.
+"""Forecasts, at regular intervals: where the metrics of the agents are heading, and what follows from it.
 
 The series are read in short transactions, agent by agent; the figures are made outside of any. What comes within a day
 is a warning event for the rules about that metric, what comes within three days a suggestion. Must not: act, or decide
@@ -43,7 +43,7 @@ ABOVE = (">", ">=")
 
 
 class RuleThreshold(NamedTuple):
-    """A rule that is about one metric being too high."""
+    """A rule with the condition `metric > number`."""
 
     rule: WatchedRule
     metric: str
@@ -67,7 +67,7 @@ class ForeseenEvent(NamedTuple):
 
 
 class ForeseenNeed(NamedTuple):
-    """A suggestion; `when` makes it another one after a while."""
+    """A suggestion; with another `when` it is suggested again."""
 
     category: str
     message: str
@@ -97,7 +97,7 @@ def limits_of(rules: Iterable[WatchedRule]) -> list[RuleThreshold]:
 
 
 def step(node: Node) -> bool:
-    """Look at every agent; commit what was found."""
+    """Examine every agent, then store the results."""
     section, now = node.config[HealingSettings].prediction, node.clock.now()
     inventory, rules = node.transact(subjects)
     limits = limits_of(rules)
@@ -118,7 +118,7 @@ def subjects(root: Root) -> tuple[list[Member], list[WatchedRule]]:
 
 
 def read(root: Root, member: Member, now: float) -> list[MetricHistory]:
-    """The past of everything that is kept of an agent: hours where there are enough of them, else minutes."""
+    """The history of each metric of an agent: by the hour if there are enough hours, else by the minute."""
     agent = agents_of(root).get(str(member.agent_id))
     if agent is None:
         return []
@@ -142,7 +142,7 @@ def _means(reading: Any, number: int, end: int, seconds: float, width: int) -> l
 def examine(
     histories: list[MetricHistory], limits: list[RuleThreshold], section: PredictionSettings, now: float
 ) -> tuple[list[JsonObject], list[News]]:
-    """In a lane's thread: (forecasts as the API gives them, what is worth an event or a suggestion)."""
+    """In a thread: (forecasts as the API gives them, what deserves an event or a suggestion)."""
     rows: list[JsonObject] = []
     news: list[News] = []
     for history in histories:
@@ -170,7 +170,7 @@ def _is_about(limit: RuleThreshold, history: MetricHistory) -> bool:
 
 
 def _usual_threshold(metric: str, section: PredictionSettings) -> float | None:
-    """Of a metric that no rule is about."""
+    """The threshold of a metric that no rule is about."""
     name = "disk_percent" if metric.startswith("disk.") else metric
     return getattr(section.thresholds, name, None)
 
@@ -201,8 +201,8 @@ def _whole(time: float | None) -> int | None:
 def _news_of(
     history: MetricHistory, forecast: Forecast, matching: list[RuleThreshold], section: PredictionSettings, now: float
 ) -> Iterator[News]:
-    """A suggestion, and where it is near a warning event for every rule about the metric; nothing where the threshold
-    is met already."""
+    """A suggestion, and if the time is near a warning event for every rule about the metric. Nothing if the threshold
+    is reached already."""
     if forecast.now >= forecast.threshold or forecast.hits_at is None:
         return
     hours = (forecast.hits_at - now) / HOUR
@@ -256,7 +256,7 @@ def _suggestion(
 
 
 def keep(root: Root, rows: list[JsonObject], news: list[News], now: float) -> None:
-    """Under the lease: the forecasts as they are now, and what follows from them, each once."""
+    """Under the lease: store the present forecasts, and each event and suggestion once."""
     leases.check(root, "healing")
     healing = healing_of(root)
     healing.forecasts = tuple(rows)

@@ -10,7 +10,7 @@ from opsapp.healing.stages.world import Host
 
 
 class Member(NamedTuple):
-    """An agent or a monitor as rules see it. `subject` is its word in the live view."""
+    """An agent or a monitor as rules see it. `subject` is its key in the live view."""
 
     subject: str  # agent:ID or monitor:ID
     name: str  # hostname, or the monitor's name: what events call it
@@ -37,17 +37,17 @@ class Inventory(list[Member]):
 
     @cached_property
     def monitors(self) -> dict[str, str]:
-        """The words of monitors in the live view, by what they may be called. Nobody looks at one that is paused."""
+        """The subjects of all monitors that are not paused, by each of their names."""
         looked_at = [member for member in self if not member.is_agent and member.online]
         return {name: member.subject for member in looked_at for name in (member.name, *member.names)}
 
     def measuring(self, target: str) -> tuple[str, ...]:
-        """The words of what measures a target: the monitors and agents that are called so, or that its host is."""
+        """The subjects that measure a target: monitors and agents with its name, else with the name of its host."""
         return self._subjects.get(target) or self._subjects.get(target.partition("/")[0], ())
 
     @cached_property
     def _subjects(self) -> dict[str, tuple[str, ...]]:
-        """By everything that they may be called, as far as anything is heard of them."""
+        """The subjects that are online, by each of their names."""
         by_name: dict[str, list[str]] = {}
         for member in self:
             for name in {member.name, *member.names} if member.online else ():
@@ -72,7 +72,7 @@ class Inventory(list[Member]):
         return frozenset(member.name for member in self)
 
     def holds(self, target: str) -> bool:
-        """Whether the target of an event, or the host that it is on, is there (still)."""
+        """Whether the target of an event, or its host, exists (still)."""
         return not self.called.isdisjoint(names_of(target))
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What this node knows of the targets that others hang on: whether they were measured since an alert, and are well.
+"""What this node knows of the targets that others depend on: whether they were measured since an alert, and are well.
 
 An agent is asked for a report and a monitor for a check; only what was asked for after the alert says how it was after
 the alert, because what arrives then may have been measured before. Must not: decide; stages do.
@@ -22,7 +22,7 @@ UP = "up"
 
 
 class Measurements:
-    """For one transaction: each target is looked at once."""
+    """For one transaction: each target is judged once."""
 
     def __init__(self, readings: LiveReadings, inventory: Inventory, rules: Iterable[JsonObject], now: float):
         self.readings = readings
@@ -36,7 +36,7 @@ class Measurements:
         return watched_rules(self._plain)
 
     def unmeasured(self, target: str, since: float, subject: str | None) -> bool:
-        """Whether something measures a target, and has not done so since. What raised the alert has."""
+        """Whether something measures a target, and has not done so since then. The one that raised the alert has."""
         others = [measuring for measuring in self.inventory.measuring(target) if measuring != subject]
         return any(not self._is_measured(measuring, since) for measuring in others)
 
@@ -48,7 +48,7 @@ class Measurements:
         return all(self._is_well(self.inventory.by_subject[measuring], target) for measuring in subjects)
 
     def _is_measured(self, subject: str, since: float) -> bool:
-        """What arrived and was not compared with the rules yet is not counted."""
+        """A report that was not compared with the rules yet does not count."""
         if subject in self.readings.unseen:
             return False
         if self.readings.checked.get(subject, float("-inf")) >= since:
@@ -62,7 +62,7 @@ class Measurements:
         return self._verdicts[key]
 
     def _look(self, member: Member, target: str) -> bool:
-        """A monitor that is up; an agent of which no rule about the target may hold, and one is known not to."""
+        """Whether a monitor is up. Of an agent: no rule about the target holds, and one at least is known not to."""
         samples = self.readings.samples(member.subject)
         if not member.is_agent:
             return samples.get("status", (None, 0.0))[0] == UP

@@ -1,4 +1,4 @@
-"""Handing out what hosts may heal alone: looked at under the lease, given anew where something has changed.
+"""Gives agents the policies by which they may heal alone. Under the lease; again where something has changed.
 
 The room of agents signs and carries it. Must not: decide which rules; `stages.alone` does.
 """
@@ -49,7 +49,7 @@ NOTHING = Held(Terms([], 0.0, 0), 0.0)
 
 
 def step(node: Node, inventory: Inventory, failing: Holding) -> bool:
-    """Every agent, a few per transaction."""
+    """Look at every agent, a few per transaction."""
     known = _known(node)
     agents = [member for member in inventory if member.is_agent and member.agent_id]
     for first in range(0, len(agents), AT_ONCE):
@@ -60,7 +60,7 @@ def step(node: Node, inventory: Inventory, failing: Holding) -> bool:
 
 
 def _known(node: Node) -> dict[str, Held]:
-    """What each agent holds, as long as nobody else can have given it anything: while the lease is ours."""
+    """What each agent holds. It is certain only while this node has the lease: nobody else gives policies then."""
     token = node.leases.held.get("healing")
     if node.registry.get(KEY, (None, {}))[0] != token:
         node.registry[KEY] = (token, {})
@@ -71,8 +71,8 @@ def _known(node: Node) -> dict[str, Held]:
 def give(
     root: Root, agents: list[Member], inventory: Inventory, failing: Holding, held: Mapping[str, Held]
 ) -> dict[str, Held]:
-    """Give each of these agents what it may do now; what each holds then. What one is known to hold already is not read
-    from the store again: of thousands that would be most of the work."""
+    """Give each of these agents what it may do now; what each holds then. What an agent is known to hold is not read
+    from the store again: with thousands of agents that would be most of the work."""
     leases.check(root, "healing")
     node, healing = node_of(root), healing_of(root)
     now = node.clock.now()
@@ -95,7 +95,7 @@ def give(
 
 
 def _read(root: Root, agent_id: str) -> Held | None:
-    """None: deleted meanwhile."""
+    """None if the agent was deleted meanwhile."""
     try:
         bundle = policies_of(root, agent_id)
     except NotFound:
@@ -104,14 +104,14 @@ def _read(root: Root, agent_id: str) -> Held | None:
 
 
 def _is_news(present: Held, terms: Terms, now: float, life: float) -> bool:
-    """Whether it differs from what the agent was given, or that has lived through half of its time."""
+    """Whether these terms differ from what the agent has, or half of the time until it expires is over."""
     if present is NOTHING:
         return bool(terms.policies)
     return present.terms != terms or bool(terms.policies and present.expires_at - now < life / 2)
 
 
 def _remember(healing: Healing, agent_id: str, rule_ids: list[str]) -> None:
-    """Only on rules that it was once given can an agent report."""
+    """An agent can report only on rules that it was once given."""
     known = healing.given.get(agent_id, ())
     fresh = tuple(dict.fromkeys((*known, *rule_ids)))
     if fresh != known:

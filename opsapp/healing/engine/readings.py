@@ -1,4 +1,4 @@
-"""What this node sees: the live view through the eyes of conditions. In memory, rebuilt from what is reported.
+"""The readings that conditions are compared with: the live view and what is derived from it. In memory only.
 
 `service.NAME.failed`, `.restarts_5m` and `.crash_looping` are added here: which units have run before is known to
 whoever has seen them run, and a report names only units that have started lately.
@@ -20,7 +20,7 @@ Samples = Mapping[str, tuple[Any, float]]  # by name: what was reported, and whe
 
 
 class LiveReadings:
-    """`live` is the node's live view; `members` is refreshed from the store."""
+    """`live` is the node's live view; `members` (by subject) is refreshed from the store."""
 
     def __init__(self, live: Any):
         self.live = live
@@ -31,13 +31,13 @@ class LiveReadings:
         self.ran: set[tuple[str, str]] = set()  # (subject, state's name) that was active once
 
     def learn(self, subject: str, values: Mapping[str, object]) -> None:
-        """Remember which units have run: `was active` is part of what failed means."""
+        """Remember which units have run: a unit that never ran has not failed."""
         for name, value in values.items():
             if value in RUNS and name.startswith("service.") and name.endswith(".state"):
                 self.ran.add((subject, name))
 
     def samples(self, subject: str) -> dict[str, tuple[Any, float]]:
-        """Everything reported of a subject, under the names that conditions use, with the time of observation."""
+        """All readings of a subject, under the names that conditions use, with the time of observation."""
         samples = dict(self.live.get(subject))
         if subject.startswith("monitor:"):
             found.update({f"monitor.{name}": sample for name, sample in found.items() if "." not in name})
@@ -48,16 +48,16 @@ class LiveReadings:
         return found
 
     def newest(self, subject: str) -> float:
-        """When something was reported of a subject last."""
+        """The time of the last report of a subject."""
         return max((at for _, at in self.live.get(subject).values()), default=float("-inf"))
 
     def is_asked(self, subject: str, now: float) -> bool:
-        """Whether a check or a report was asked for and has not been answered."""
+        """Whether a check or a report was requested and has not arrived yet."""
         asked = self.asked.get(subject)
         return asked is not None and now - asked < ASKED_S and self.checked.get(subject, 0.0) < asked
 
     def look(self, subject: str, condition: Condition, now: float) -> Reading:
-        """A bound condition over what is fresh."""
+        """The verdict of a bound condition over fresh readings."""
         member = self.members.get(subject)
         if member is None:
             return Reading(None, {}, None)

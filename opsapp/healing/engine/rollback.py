@@ -1,4 +1,4 @@
-"""A rollback that an admin asks for: handed to the pipeline, which is the ledger's one writer, and waited for."""
+"""A rollback that an admin requests. The pipeline performs it, because only it writes the ledger; the caller waits."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ LOOK_S = 0.1
 
 
 def refuse_impossible(root: Root, ledger_id: int) -> None:
-    """Not final, not reversible, no snapshot, or undone already: 409. On a host that is away: 503."""
+    """409 if the entry is not final, not reversible, without snapshot, or rolled back already; 503 if its host is
+    offline."""
     healing = healing_of(root)
     record = healing["ledger"].record(ledger_id)
     if record is None:
         raise NotFound("There is no such ledger entry.")
     if record["state"] != "final":
-        raise Conflict("This heal is still under way.", code="not_final")
+        raise Conflict("This heal has not ended yet.", code="not_final")
     if not healing["ledger"].can_roll_back(ledger_id):
         raise Conflict("This heal has been rolled back already.", code="already_rolled_back")
     action = ACTIONS.get(record["action_type"])
@@ -40,23 +41,23 @@ def refuse_impossible(root: Root, ledger_id: int) -> None:
 
 
 def _refuse_absent(root: Root, agent_id: str) -> None:
-    """What is asked of a host that is away would be done when it comes back, however long after somebody wanted it."""
+    """A host that is offline would roll back when it returns, perhaps long after somebody wanted it."""
     inventory = fleet_access(root).inventory(root)
     host = next((member for member in inventory if member.is_agent and member.agent_id == agent_id), None)
     if host is None:
-        raise Conflict("The agent of this heal is gone.", code="no_host")
+        raise Conflict("The agent of this heal no longer exists.", code="no_host")
     if not host.online:
-        raise Unavailable(f"{host.name} is away: nothing was asked of it.", code="host_offline", retry_after=30)
+        raise Unavailable(f"{host.name} is offline: nothing was sent to it.", code="host_offline", retry_after=30)
 
 
 def perform(node: Node, ledger_id: int) -> JsonObject:
-    """Ask, wait for the pipeline, tell the result."""
+    """Ask the pipeline, and wait for the result."""
     request = new_id()
     node.transact(_ask, ledger_id, request)
     result = wait_for(node, lambda: node.transact(_look, request), patience_s=PATIENCE_S, every_s=LOOK_S)
     if result is None:
         raise Unavailable(
-            "The rollback is still under way: look at the ledger.", code="still_rolling_back", retry_after=10
+            "The rollback has not ended yet: look at the ledger.", code="still_rolling_back", retry_after=10
         )
     return result
 
@@ -66,7 +67,7 @@ def _ask(root: Root, ledger_id: int, request: str) -> None:
 
 
 def _look(root: Root, request: str) -> JsonObject | None:
-    """The result, once its entry is final; Conflict when the pipeline found that somebody was faster."""
+    """The result, once its entry is final; Conflict if somebody else was faster."""
     healing = healing_of(root)
     if request not in healing.answers:
         return None

@@ -1,7 +1,7 @@
-"""What the service does itself for a heal: webhooks, and commands on the machine that it runs on, by its executor.
+"""Performs what a heal asks of the service itself: webhooks, and commands on its own machine, by the executor.
 
-Begun by a commit, done on the hub outside of any transaction, answered by another commit. Must not: do anything twice,
-or decide; start a program.
+A commit marks the beginning, the effect happens on the hub outside of any transaction, another commit stores the
+answer. Must not: do anything twice, decide, or start a program.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def finish(root: Root, action_id: str, answer: JsonObject) -> None:
 
 
 def called(reply: Reply, problem: str) -> JsonObject:
-    """A webhook's reply as the answer to a heal: only a success is one, and what may have arrived is not repeated."""
+    """A webhook's reply as the answer to a heal. A request that may have arrived is `lost`: it is not repeated."""
     output = reply.body[:KEPT_BODY].decode("utf-8", "replace")
     if 200 <= reply.status < 300 and not problem:
         return {"status": "done", "exit_code": 0, "output": output, "data": {"http_status": reply.status}}
@@ -134,7 +134,7 @@ def called(reply: Reply, problem: str) -> JsonObject:
 
 
 def ran(result: JsonObject, timeout: float, *, stopping: bool) -> JsonObject:
-    """What the executor says of a command."""
+    """The executor's result of a command, as the answer to a heal."""
     step = (result["data"] or {}).get("step")
     answer = {name: result[name] for name in ("status", "exit_code", "output", "reason")}
     if result["status"] == "cancelled" and stopping:

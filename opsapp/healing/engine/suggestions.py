@@ -1,4 +1,4 @@
-"""Suggestions out of what just happened. Each names its evidence, so that a dismissed one does not come back for it."""
+"""Suggestions from what just happened. Each names its evidence: the same evidence makes no second suggestion."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEMOTED = {  # by cause: what a suggestion says of the rule
 
 
 def demoted(suggestions: Suggestions, change: Change, entry_id: int, now: float) -> None:
-    """A rule has lost a level by itself: by the breaker or by the CUSUM."""
+    """The breaker or the CUSUM has lowered a rule's level."""
     suggestions.suggest(
         "circuit_breaker",
         "warning",
@@ -31,7 +31,7 @@ def demoted(suggestions: Suggestions, change: Change, entry_id: int, now: float)
 
 
 def after_trigger(suggestions: Suggestions, trust: Trust, promotion: PromotionSettings, now: float) -> None:
-    """A rule that only watches and would have fired often could do more, but only a person may let it."""
+    """A rule that only observes and would have fired often could do more, but only a person may allow it."""
     triggers = governor.triggers_at_level(trust, now, promotion)
     if trust.current_level in ("observation", "dry-run") and triggers >= promotion.triggers:
         suggestions.suggest(
@@ -46,7 +46,7 @@ def after_trigger(suggestions: Suggestions, trust: Trust, promotion: PromotionSe
 
 
 def after_outcome(healing: Healing, record: JsonObject, settings: HealingSettings, now: float) -> None:
-    """Something was executed: does it come back all the time, does it help at all?"""
+    """After an execution: does the problem come back again and again, and does the action help at all?"""
     suggestions, ledger = healing["suggestions"], healing["ledger"]
     rule_id, action, condition = record["rule_id"], record["action_type"], record["condition"]
     own, fleet = ledger.history(action, condition, record["target"])
@@ -76,7 +76,7 @@ def after_outcome(healing: Healing, record: JsonObject, settings: HealingSetting
 
 
 def _heals_within(healing: Healing, rule_id: str, target: str, since: float, enough: int) -> int:
-    """Executed heals of a rule on a target, counted no further than it matters."""
+    """Executed heals of a rule on a target, counted up to about `enough`."""
     index = held(healing["ledger"].by_both, (rule_id, target))
     heals = 0
     for entry_id in index.newest(0, 10 * enough) if index else ():

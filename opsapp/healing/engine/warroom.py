@@ -47,7 +47,7 @@ def _names(root: Root, incident: JsonObject) -> list[str]:
 
 
 def _events(heals: list[JsonObject]) -> list[JsonObject]:
-    """What a reader of the ledger would tell, in order: an alert once a case, then what each entry of it came to."""
+    """The story of the ledger, in order: an alert for each case, then the steps of each of its entries."""
     told, cases = [], set()
     for row in heals:
         if row["case_id"] not in cases and not row["rolls_back"]:
@@ -58,7 +58,7 @@ def _events(heals: list[JsonObject]) -> list[JsonObject]:
 
 
 def _steps(row: JsonObject) -> list[tuple[str, str, bool]]:
-    """(kind, text, whether it was at the end) of what the entry says has happened."""
+    """(kind, text, whether it happened at the end) of each step that the entry tells of."""
     outcome = row["outcome"] or row["state"]
     what = f"{row['action_type']} on {row['target']}" if row["action_type"] else row["target"]
     ended = f"{what}: {outcome}" + (f" ({row['reason']})" if row["reason"] else "")
@@ -76,7 +76,7 @@ def _steps(row: JsonObject) -> list[tuple[str, str, bool]]:
 
 
 def _ran(row: JsonObject) -> bool:
-    """Whether something was done on a host, as far as the record tells."""
+    """Whether something was done on a host, according to the entry."""
     under_way = row["state"] in ("executing", "settling", "verifying")
     return under_way or (row["outcome"] in MEASURED and not row["reason"].startswith("no_capable_handler"))
 
@@ -87,7 +87,7 @@ def _event(row: JsonObject, kind: str, text: str, *, late: bool = False) -> Json
 
 
 def _dependencies(healing: Any, names: list[str], causes: Mapping[str, str]) -> list[JsonObject]:
-    """All that the incident's monitor and host stand on; `root_cause` where that is what has failed."""
+    """Everything that the incident's monitor and host depend on; `root_cause` is true for what has failed."""
     graph = healing["dependencies"].graph()
     return [
         {"target": name, "depends_on": above, "path": list(path), "root_cause": causes.get(name) == above}

@@ -1,4 +1,4 @@
-"""What alerts remember of each (rule, subject, name), by subject, and when a subject has to be looked at again.
+"""The alert state of each (rule, subject, name), by subject, and when a subject has to be evaluated again.
 
 Reports bring most looks. Beside them only time itself changes something: `for` runs out, a cooldown ends. A heap knows
 when; nothing is polled.
@@ -15,7 +15,7 @@ Key = tuple[str, str, str]  # rule, subject, name bound to the star
 
 
 class Watches:
-    """All watches of a node."""
+    """All alert states of a node."""
 
     def __init__(self) -> None:
         self.watches: dict[Key, AlertState] = {}
@@ -36,7 +36,7 @@ class Watches:
         return self._subjects.get((rule_id, target))
 
     def keep(self, key: Key, watch: AlertState, target: str, due: float) -> None:
-        """Remember a watch, and look at it again at `due` at the latest."""
+        """Keep an alert state, and evaluate it again at `due` at the latest."""
         self.watches[key], self.targets[key] = watch, target
         self._keys.setdefault(key[1], set()).add(key)
         self._subjects[key[0], target] = key[1]
@@ -59,7 +59,7 @@ class Watches:
             del self._keys[key[1]]
 
     def due(self, now: float) -> Iterator[str]:
-        """Subjects whose time has come; each is told once until its watch is kept again."""
+        """Subjects that are due; each is given once until its alert state is kept again."""
         while self._heap and self._heap[0][0] <= now:
             at, key = heapq.heappop(self._heap)
             if self._due.get(key) == at:
@@ -67,7 +67,7 @@ class Watches:
                 yield key[1]
 
     def _note(self, target: str, rule_id: str, failing: bool) -> None:
-        """Kept as it changes: in a storm it is asked for all the time."""
+        """Updated with each change, because it is read very often."""
         known = self._failing.get(target, frozenset())
         if failing and rule_id not in known:
             self._failing[target] = known | {rule_id}
