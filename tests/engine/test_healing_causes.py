@@ -308,7 +308,7 @@ def test_an_external_target_is_a_monitor_like_any_other(watched):
     here.report(service__nginx__state="failed").turn().turn(5)
     assert shown(here)[0]["isp"] == "failed"
     assert [(entry["outcome"], entry["reason"]) for entry in here.ledger] == [
-        ("suppressed", "root cause isp: everything at site berlin hangs on it")
+        ("suppressed", "root cause isp: everything at site berlin depends on it")
     ]
 
 

@@ -45,7 +45,7 @@ class Outages:
         self.turns = {name: (begins, float("inf")) for name, begins in begun.items()}
 
     def mend(self, name):
-        """Only the root can be mended; what hangs on it comes up by itself."""
+        """Only the root can be mended; what depends on it comes up by itself."""
         begun = {each: begins for each, (begins, _) in self.turns.items()}
         if begun and name == min(begun, key=begun.get):
             later = {each: 0 if each == name else self.dice.uniform(1, 4) for each in begun}

@@ -1,6 +1,6 @@
 """Simulated worlds of services that hang on each other, and what their checks see of a month: by seed, for discovery.
 
-A service fails by itself now and then; its failure reaches each service that hangs on it with some probability and
+A service fails by itself now and then; its failure reaches each service that depends on it with some probability and
 delay, and so on. Each service is checked at a cadence of its own, so that who failed first is seen with an error.
 """
 

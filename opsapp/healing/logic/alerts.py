@@ -1,4 +1,4 @@
-"""When a condition that has become true is an alert: `for`, once per onset, again after the cooldown."""
+"""When a true condition is an alert: after `for`, once per onset, again after the cooldown."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ LINKS = ("hash", "prev_hash")
 
 
 class UnsignedLinks(NamedTuple):
-    """So many links were made before there was a key, and this was the last of them."""
+    """The number of links from before there was a key, and the last of them."""
 
     links: int = 0
     head: str = GENESIS
@@ -35,8 +35,8 @@ class ChainVerdict(NamedTuple):
 
 
 def link(previous: str, entry: JsonObject, key: bytes = b"") -> str:
-    """The link of a final entry: over everything in it but its own links, and over the one before. Without a key what
-    became of its rollback is left out, as it always was."""
+    """The link of a final entry: over all its fields but its own links, and over the link before. Without a key the
+    status of its rollback is left out, as in older versions."""
     without = LINKS if key else (*LINKS, "rollback_status")
     return chains.link(key, previous, {name: value for name, value in entry.items() if name not in without})
 
@@ -46,7 +46,7 @@ def signed_mark(key: bytes, count: int, head: str) -> UnsignedLinks:
 
 
 def signed_end(key: bytes, count: int, head: str) -> str:
-    """What shows that the chain was not cut: only who has the key can say that it ends here."""
+    """Shows that the end of the chain was not cut off: only the owner of the key can make it."""
     return chains.link(key, head, ["end", count])
 
 

@@ -1,6 +1,6 @@
-"""Which targets hang on which, from the times at which they failed.
+"""Which targets depend on which, according to the times at which they failed.
 
-Pure. `child` hangs on `parent` where nearly every failure of the parent came with one of the child. That alone cannot
+Pure. `child` depends on `parent` if nearly every failure of the parent came with one of the child. That alone cannot
 tell parent and child apart when neither fails alone, so two observations say in which direction a pair goes:
 
 - who fails alone: a child also fails for reasons of its own, a parent hardly fails without its children;

@@ -37,7 +37,7 @@ def nobody(_: str) -> bool:
 
 
 class Graph:
-    """Targets and what they depend on. A host stands above `hostname/NAME` without saying so."""
+    """Targets and what they depend on. `hostname/NAME` depends on its host without a declaration."""
 
     def __init__(self, nodes: Iterable[GraphNode] = ()) -> None:
         self.nodes = {node.target: node for node in nodes}
@@ -49,7 +49,7 @@ class Graph:
         return (*named, host) if slash and host and host not in named else named
 
     def ancestors(self, target: str, well: Callable[[str], bool] = nobody) -> dict[str, tuple[str, ...]]:
-        """Everything that `target` stands on, nearest first, each with the path that leads there. What is `well` is
+        """Everything that `target` depends on, nearest first, each with the path that leads there. What is `well` is
         left out, and what lies behind it too: a failure does not pass through it."""
         paths: dict[str, tuple[str, ...]] = {}
         queue: list[tuple[str, tuple[str, ...]]] = [(parent, (target, parent)) for parent in self.parents(target)]
@@ -62,7 +62,7 @@ class Graph:
         return paths
 
     def declared_above(self, target: str, well: Callable[[str], bool] = nobody) -> list[str]:
-        """What somebody said that it stands on, nearest first, as far as a failure would pass."""
+        """What it depends on by declaration, nearest first, as far as a failure would pass."""
         return [name for name in self.ancestors(target, well) if name in self.nodes]
 
     def site(self, target: str) -> str | None:
@@ -81,7 +81,7 @@ class Graph:
     def suppressor(
         self, target: str, failing: Collection[str], well: Callable[[str], bool] = nobody
     ) -> tuple[str, str] | None:
-        """(root cause, why) when something that `target` stands on, or its whole site, has failed."""
+        """(root cause, why) if something that `target` depends on, or its whole site, has failed."""
         paths = {
             name: path
             for name, path in self.ancestors(target, lambda name: name not in failing and well(name)).items()
@@ -95,7 +95,7 @@ class Graph:
             externals = (name for name in failing if name != target and self.is_external(name))
             lost = sorted(name for name in externals if self.site(name) == site)
             if lost:
-                return lost[0], f"everything at site {site} hangs on it"
+                return lost[0], f"everything at site {site} depends on it"
         return None
 
     def _root_of(self, paths: Mapping[str, tuple[str, ...]]) -> str:
@@ -109,7 +109,7 @@ class Graph:
 
 
 def mistakes(entries: Iterable[JsonObject], known: Collection[str] | None = None) -> list[GraphMistake]:
-    """What is wrong with a list of dependency entries; `known` are targets that exist beside the list itself."""
+    """The mistakes in a list of dependency entries; `known` are targets that exist outside of the list."""
     errors: list[GraphMistake] = []
     graph: dict[str, tuple[str, ...]] = {}
     for entry in entries:
@@ -128,7 +128,7 @@ def mistakes(entries: Iterable[JsonObject], known: Collection[str] | None = None
 
 
 def _cycles(graph: Mapping[str, tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Each cycle once, beginning at its smallest name. Iterative: a chain may be long."""
+    """Each cycle once, from its smallest name on. Without recursion: a chain may be long."""
     cycles: set[tuple[str, ...]] = set()
     done: set[str] = set()
     for start in sorted(graph):

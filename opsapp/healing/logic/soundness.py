@@ -1,4 +1,4 @@
-"""What no single field of a rule shows: whether it does anything, and whether its actions take these parameters."""
+"""What no single field of a rule shows: whether it has an action, and whether its actions accept the parameters."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def incomplete(rule: JsonObject) -> dict[str, str]:
 
 
 def unfillable(name: str, params: JsonObject) -> dict[str, str]:
-    """Parameters that are due, not given, and that no event's target stands for."""
+    """Required parameters that are missing and that no event's target can replace."""
     action = ACTIONS[name]
     due = [param for param, field in action.params.items() if field.required and param != action.target_param]
     return {param: "is required" for param in due if params.get(param) is None} | action.undecided(params)

@@ -105,7 +105,7 @@ class Cases(Facet):
 
 
 class CaseView(Facet):
-    """/api/healing/cases/{id}: what was thought about one target, and why."""
+    """/api/healing/cases/{id}: what was decided about one target, and why."""
 
     url = "/api/healing/cases/{case_id}"
 

@@ -18,7 +18,7 @@ class Dependencies(Folder):
         self.entries: dict[str, JsonObject] = {}
 
     def declare(self, entries: list[JsonObject], source: str) -> None:
-        """Replace everything that came from this source; a target of another source keeps its own entry."""
+        """Replace all entries of this source; a target of another source keeps its entry."""
         kept = {target: entry for target, entry in self.entries.items() if entry["source"] != source}
         fresh = {entry["target"]: {**entry, "source": source} for entry in entries}
         self.entries = {**fresh, **kept}

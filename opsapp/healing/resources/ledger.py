@@ -1,6 +1,6 @@
-"""The ledger: entries with gapless ids, their indexes, the chain's head, and the statistics they add up to.
+"""The ledger: entries with gapless ids, their indexes, the chain's head, and the statistics of all entries.
 
-One writer: the pipeline, under its lease. So ids have no gaps, and nothing here needs conflict resolution.
+Only the pipeline writes it, under its lease. So ids have no gaps, and nothing here needs conflict resolution.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from opsapp.tree.root import Root
 
 
 class LedgerEntry(SealedFields, Record):
-    """One outcome. Its fields never change once they are final."""
+    """One outcome. Its fields never change once it is final."""
 
     sealed_fields = ("fields",)
 
@@ -96,7 +96,7 @@ class Ledger(Folder):
     # -- writing
 
     def begin(self, root: Root, case: CaseRecord, *, rule_id: str, now: float, **fields: Any) -> JsonObject:
-        """Write an intent; the new record."""
+        """Write an intent; the new entry's fields."""
         record = stage.opened(case, entry_id=self._next_id(), rule_id=rule_id, created_at=now, **fields)
         self.entries[record["id"]] = LedgerEntry(record)
         self.open.insert(record["id"])
@@ -118,7 +118,7 @@ class Ledger(Folder):
         events: int,
         **fields: Any,
     ) -> None:
-        """Write down what ends as it begins. What was only observed is nobody's event: it is told to no stream."""
+        """Write an entry that is final at once. An event that was only observed is not sent to event streams."""
         intent = stage.opened(case, entry_id=self._next_id(), rule_id=rule_id, created_at=now, **fields)
         key, last = chain_key(root), self.head
         record = stage.final(intent, outcome=outcome, reason=reason, now=now, previous=last, key=key, events=events)
@@ -129,7 +129,7 @@ class Ledger(Folder):
             self.tell(root, record)
 
     def update(self, root: Root, entry_id: int, **fields: Any) -> JsonObject:
-        """What is learned about an entry while it is under way."""
+        """Change an entry that is not final."""
         entry = self.entries[entry_id]
         if entry.fields["state"] == "final":
             raise ValueError(f"ledger entry {entry_id} is final")
@@ -138,7 +138,7 @@ class Ledger(Folder):
         return entry.fields
 
     def finish(self, root: Root, entry_id: int, *, outcome: str, reason: str, now: float, **fields: Any) -> JsonObject:
-        """Make an entry final: its place in the chain, its part in the statistics."""
+        """Make an entry final: link it into the chain, count it in the statistics."""
         entry = self.entries[entry_id]
         if entry.fields["state"] == "final":
             raise ValueError(f"ledger entry {entry_id} is final")
@@ -167,22 +167,22 @@ class Ledger(Folder):
         return self.order.maxKey() if self.order else 0
 
     def id_at(self, place: int) -> int:
-        """Of the entry at this place of the chain, or of the one that would come there."""
+        """The id of the entry at this position of the chain, or of the one that would come there."""
         return int(self.order.get(place, self._next_id()))
 
     def link_at(self, place: int) -> str | None:
-        """The chain as long as this: its last link."""
+        """The hash of the link at this position of the chain."""
         if place == 0:
             return chain.GENESIS
         return self.entries[self.order[place]].fields["hash"] if place in self.order else None
 
     def sign(self, key: bytes) -> None:
-        """From here on links are made with the key."""
+        """From now on links are made with the key."""
         self.mark = chain.signed_mark(key, self.links(), self.head)
         self.ended = chain.signed_end(key, self.links(), self.head)
 
     def can_roll_back(self, entry_id: int) -> bool:
-        """Whether nobody has undone it or is about to."""
+        """Whether it was not rolled back and no rollback has begun."""
         later = self.rollbacks.get(entry_id)
         under_way = later is not None and self.entries[later].fields["state"] != "final"
         record = self.record(entry_id)
@@ -200,7 +200,7 @@ class Ledger(Folder):
             _add(self.by_both, (rule_id, name), entry_id)
 
     def _count(self, record: JsonObject, now: float, skip: SkipSettings) -> None:
-        """What was executed belongs to the figures of its action: everywhere, on its host, on its very target."""
+        """Count an executed entry in the tallies of its action: of all targets, of its host, of its target."""
         verified, total = stage.counts(record)
         host = names_of(record["target"])[-1]
         for key in keys_of(record):
@@ -216,7 +216,7 @@ class Ledger(Folder):
         return None if entry is None else self.shown(entry.fields)
 
     def shown(self, record: JsonObject) -> JsonObject:
-        """A record as the API gives it: `rollback_status` of one that was rolled back later is derived."""
+        """An entry as the API gives it. `rollback_status` comes from the later entry that rolled it back."""
         later = self.rollbacks.get(record["id"])
         status = record["rollback_status"] if later is None else self.entries[later].fields["outcome"]
         shown = {**record, "rollback_status": status}
@@ -225,7 +225,7 @@ class Ledger(Folder):
         return shown
 
     def page(self, rule_id: str | None, target: str | None, limit: int, offset: int) -> tuple[int, list[JsonObject]]:
-        """(how many there are, a page of them, newest first)."""
+        """(The number of entries, a page of them, newest first)."""
         if rule_id is not None and target is not None:
             index = held(self.by_both, (rule_id, target))
         elif rule_id is not None:
@@ -237,14 +237,14 @@ class Ledger(Folder):
         return index.count, [self.shown(self.entries[entry_id].fields) for entry_id in index.newest(offset, limit)]
 
     def chained(self) -> Iterator[JsonObject]:
-        """The final entries in the order of the chain. In place of one that is gone stands a link that fits nowhere."""
+        """The final entries in the order of the chain. A missing entry is replaced by a link that fits nowhere."""
         for entry_id in self.order.values():
             entry = self.entries.get(entry_id)
             yield {"id": entry_id, "prev_hash": None, "hash": None} if entry is None else entry.fields
 
     def verdict(self, key: bytes) -> ChainVerdict:
-        """Whether the chain is whole and holds everything that was ever written: a chain whose end was cut off, with or
-        without its entries, has links that fit all the same. And whether what is derived from it is what it says."""
+        """Whether the chain is whole and holds everything that was ever written, and whether the indexes and statistics
+        fit to it. (The links alone would fit if the end of the chain was cut off.)"""
         verdict = chain.verify(self.chained(), key, self.mark)
         if not verdict.valid:
             return verdict
@@ -260,7 +260,7 @@ class Ledger(Folder):
         return self._derived_verdict(verdict)
 
     def _derived_verdict(self, verdict: ChainVerdict) -> ChainVerdict:
-        """What is kept beside the entries, made again from them."""
+        """The verdict on rollbacks and statistics: both are made again from the entries and compared."""
         rollbacks: dict[int, int] = {}
         tallies: dict[tuple[str, str, str], tuple[int, int]] = {}
         for entry_id, entry in self.entries.items():
@@ -283,7 +283,7 @@ class Ledger(Folder):
         return verdict
 
     def _first_outside(self) -> int:
-        """The first number that is neither under way nor in the chain; else the one that would come next."""
+        """The first id that is neither open nor in the chain; else the next id."""
         held, next_id = {*self.order.values(), *self.open}, self._next_id()
         return next((n for n in range(1, next_id) if n not in held or n not in self.entries), next_id)
 
@@ -301,7 +301,7 @@ class Ledger(Folder):
 
 
 def keys_of(record: JsonObject) -> list[tuple[str, str, str]]:
-    """The tallies that an executed record counts in."""
+    """The keys of the tallies in which an executed entry counts."""
     targets = ("", *names_of(record["target"]))
     return [(record["action_type"], said, target) for said in told_of(record["condition"]) for target in targets]
 

@@ -37,11 +37,11 @@ FIELDS = (
 
 
 class IRuleReader(Interface):
-    """Utility: called without anything once a change of the rules is committed, in the thread that committed it."""
+    """Utility: called without arguments after each commit that changed rules, in the thread that committed."""
 
 
 class Rules(Folder):
-    """/api/healing/rules. `version` grows with every change, so that who compiled them knows to do it again."""
+    """/api/healing/rules. `version` grows with every change, so that readers know when to read them again."""
 
     url = "/api/healing/rules"
 
@@ -85,7 +85,7 @@ class TrustBook(Folder):
 
 
 class TrustState(Record):
-    """A rule's trust: one small object of its own, because it changes with every trigger."""
+    """A rule's trust: a small object of its own, because it changes with every trigger."""
 
     url = "/api/healing/trust/{rule_id}"
 
@@ -108,7 +108,7 @@ class TrustState(Record):
         }
 
     def become(self, root: Root, trust: Trust, *, cause: str, now: float) -> None:
-        """Keep the new trust, and tell of it when the level or the ceiling is another."""
+        """Keep the new trust; an event tells of a changed level or ceiling."""
         before, self.trust = self.trust, trust
         if before.current_level != trust.current_level:
             root["api"]["healing"].book.review(root, trust.rule_id, now)
@@ -144,7 +144,7 @@ def put_rule(root: Root, rule_id: str, fields: JsonObject, *, source: str, now: 
 
 
 def definition_of(root: Root, fields: JsonObject) -> str:
-    """What the rule does, with what the automations do that it runs."""
+    """The hash of what the rule does, its automations included."""
     automations: dict[str, str] = {}
     for automation_id in logic.automations_in(fields):
         automations |= digests(root, automation_id)
@@ -152,7 +152,7 @@ def definition_of(root: Root, fields: JsonObject) -> str:
 
 
 def automation_edited(root: Root, automation_id: str, now: float) -> None:
-    """An automation that a rule runs, at any depth, does something else: that is an edit of the rule."""
+    """An edit of an automation counts as an edit of all rules that run it, at any depth."""
     healing = root["api"]["healing"]
     for rule_id, rule in healing["rules"].items():
         used = logic.automations_in(rule.fields)
@@ -174,4 +174,4 @@ def drop_rule(root: Root, rule_id: str) -> None:
 
 def require_free(root: Root, rule_id: str) -> None:
     if rule_id in root["api"]["healing"]["rules"]:
-        raise Conflict(f"There is a rule {rule_id!r} already.", code="id_taken")
+        raise Conflict(f"A rule {rule_id!r} exists already.", code="id_taken")

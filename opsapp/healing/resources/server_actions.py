@@ -1,7 +1,7 @@
 """What the service itself does for a heal: webhooks and commands on its own machine, from the intent to the answer.
 
-A row is written with the step that wants it (`intended`), marked `begun` by a commit before the effect, and answered
-by another one after it. So a process that ends in between leaves a row that says: nobody knows.
+A row is written with the step that needs it (`intended`). A commit before the effect marks it `begun`, a commit after
+it stores the answer. If the process ends in between, the row shows that the result is unknown.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class ServerActions(Persistent):
         return None if row is None else ServerAction(**(row.fields if isinstance(row, StoredAction) else row))
 
     def begin(self, token: int, limit: int) -> list[tuple[str, ServerAction]]:
-        """Mark what waits as begun under this token, and give up what was begun under an older one."""
+        """Mark waiting rows as begun under this token; rows that were begun under an older token are lost."""
         begun: list[tuple[str, ServerAction]] = []
         for action_id, row in list(self.rows.items()):
             action = self._read(action_id)
@@ -73,7 +73,7 @@ class ServerActions(Persistent):
         return begun
 
     def finish(self, action_id: str, answer: JsonObject) -> bool:
-        """Keep what came of it, once; whether it was the first to say so."""
+        """Store the answer, once; whether this was the first."""
         action = self._read(action_id)
         if action is None or action.state == "answered":
             return False
@@ -81,7 +81,7 @@ class ServerActions(Persistent):
         return True
 
     def answer(self, action_id: str) -> JsonObject | None:
-        """The answer, or None while it is open. What is gone is lost."""
+        """The answer, or None while it is open. A missing row is lost."""
         action = self._read(action_id)
         return {**NO_ANSWER, "reason": LOST} if action is None else action.answer
 

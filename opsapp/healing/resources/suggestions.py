@@ -1,4 +1,4 @@
-"""Suggestions: what the records say a person should look at. /api/healing/suggestions."""
+"""Suggestions: what a person should look at, according to the records. /api/healing/suggestions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CATEGORIES = (
 
 
 class Suggestions(Folder):
-    """Numbered, newest last. `evidence` remembers what each one was about, so that none comes back for the same."""
+    """Numbered, newest last. `evidence` remembers what each was about: the same is not suggested twice."""
 
     url = "/api/healing/suggestions"
 
@@ -39,7 +39,7 @@ class Suggestions(Folder):
         now: float,
         about: JsonObject | None = None,
     ) -> bool:
-        """Make a suggestion unless this evidence has made one before, dismissed or not."""
+        """Suggest, unless this evidence has led to a suggestion before, dismissed or not."""
         key = (category, rule_id, evidence)
         if key in self.evidence:
             return False

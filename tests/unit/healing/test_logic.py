@@ -167,7 +167,7 @@ def test_a_host_stands_above_its_own_without_saying_so():
 
 
 def test_a_failed_external_takes_its_site_with_it():
-    assert NET.suppressor("till", {"till", "isp"}) == ("isp", "everything at site berlin hangs on it")
+    assert NET.suppressor("till", {"till", "isp"}) == ("isp", "everything at site berlin depends on it")
     assert NET.suppressor("far", {"far", "isp"}) is None
     assert NET.suppressor("till", {"till", "db"}) is None
     assert NET.suppressor("isp", {"isp"}) is None

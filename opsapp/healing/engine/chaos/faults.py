@@ -174,7 +174,7 @@ def settled(root: Root, names: list[str], last: int) -> bool:
 
 
 def seen(root: Root, names: list[str], last: int) -> list[Expectation]:
-    """What the pipeline made of it, host by host."""
+    """What the pipeline did, host by host."""
     expectations: list[Expectation] = []
     for injection in _injections(root, names):
         host, entries = injection.hostname, _entries(root, injection, last)
@@ -216,7 +216,7 @@ def revert_due(root: Root) -> bool:
 
 
 def _revert(root: Root, name: str, injection: Injection, now: float, online: bool | None) -> bool:
-    """One step towards a fault's end. `online` is None where the agent was deleted: its watchdog is what is left."""
+    """One step towards the end of a fault. `online` is None if the agent was deleted: only its watchdog is left."""
     injections = healing_of(root).injections
     if online is None:
         injections.set(name, ended=now, gone=True)
@@ -238,7 +238,7 @@ def mended(root: Root, names: list[str]) -> bool:
 
 
 def unmended(root: Root, names: list[str]) -> list[str]:
-    """Hosts whose fault is not known to have ended."""
+    """Hosts on which the fault may still be there."""
     hosts = []
     for name in names:
         injection = healing_of(root).injections.get(name)

@@ -159,8 +159,8 @@ def empty_store(live: Node, clock: VirtualClock, config: Configuration) -> Itera
 
 
 class Rehearsal:
-    """One scenario's stage: a node with a virtual clock and an empty store. `expect` writes down what ought to be and
-    what is."""
+    """The environment of one scenario: a node with a virtual clock and an empty store. `expect` notes what should be
+    and what is."""
 
     def __init__(self, node: Node, clock: VirtualClock):
         self.node = node
