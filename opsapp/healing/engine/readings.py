@@ -40,12 +40,12 @@ class LiveReadings:
         """All readings of a subject, under the names that conditions use, with the time of observation."""
         samples = dict(self.live.get(subject))
         if subject.startswith("monitor:"):
-            found.update({f"monitor.{name}": sample for name, sample in found.items() if "." not in name})
-        for name in [name for name in found if name.startswith("service.") and name.endswith(".state")]:
-            at = found[name][1]
-            for attribute, value in _of_service(found, name, (subject, name) in self.ran).items():
-                found[name.removesuffix("state") + attribute] = (value, at)
-        return found
+            samples.update({f"monitor.{name}": sample for name, sample in samples.items() if "." not in name})
+        for name in [name for name in samples if name.startswith("service.") and name.endswith(".state")]:
+            at = samples[name][1]
+            for attribute, value in _of_service(samples, name, (subject, name) in self.ran).items():
+                samples[name.removesuffix("state") + attribute] = (value, at)
+        return samples
 
     def newest(self, subject: str) -> float:
         """The time of the last report of a subject."""
@@ -68,11 +68,11 @@ class LiveReadings:
         return reading._replace(measured_at=self.checked.get(subject))
 
 
-def _of_service(found: Samples, name: str, ran: bool) -> dict[str, int]:
+def _of_service(samples: Samples, name: str, ran: bool) -> dict[str, int]:
     """What the state of a unit says. What belongs to it has the same time: another one means an earlier report."""
-    state, at = found[name]
-    starts, started_at = found.get(name.removesuffix("state") + "starts", (None, None))
-    counted_s, counted_at = found.get(STARTS_COUNTED, (None, None))
+    state, at = samples[name]
+    starts, started_at = samples.get(name.removesuffix("state") + "starts", (None, None))
+    counted_s, counted_at = samples.get(STARTS_COUNTED, (None, None))
     starts, counted_s = starts if started_at == at else None, counted_s if counted_at == at else None
     return of_service(state, ran=ran, starts=starts, counted_s=counted_s)
 
