@@ -17,10 +17,16 @@ MOVED = [
     ("opsapp.healing.resources.ledger", "Entry", LEDGER, "LedgerEntry"),
     ("opsapp.healing.resources.ledger", "Index", LEDGER, "EntryIndex"),
     ("opsapp.healing.resources", "Begun", "opsapp.healing.resources", "RecentHeal"),
+    ("opsapp.healing.stages.reported", "Begun", "opsapp.healing.stages.reported", "BelievedStep"),
     ("opsapp.healing.logic.chain", "Mark", "opsapp.healing.logic.chain", "UnsignedLinks"),
     ("opsapp.healing.logic.effectiveness", "Tally", "opsapp.healing.logic.effectiveness", "OutcomeTally"),
 ]
-ARGUMENTS = {"StoredHealingWindow": ({},), "LedgerEntry": ({},), "RecentHeal": (1.0, "nginx-down", None)}
+ARGUMENTS = {
+    "StoredHealingWindow": ({},),
+    "LedgerEntry": ({},),
+    "RecentHeal": (1.0, "nginx-down", None),
+    "BelievedStep": (1.0, "nginx-down", "box-1", 0, False),
+}
 
 
 @pytest.mark.parametrize(("old_module", "old_name", "module", "name"), MOVED)

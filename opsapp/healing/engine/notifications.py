@@ -10,7 +10,7 @@ from opsapp.healing.stages import ending
 from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.case import About, CaseRecord
 from opsapp.healing.stages.planning import Plan
-from opsapp.healing.stages.trust import Change
+from opsapp.healing.stages.trust import LevelChange
 from opsapp.notify.engine import tell
 
 from .context import PipelineContext
@@ -67,7 +67,7 @@ def _what(rule_id: str, about: About) -> str:
     return f"Rule {rule_id}: " + (about.note or f"{about.condition} holds on {about.target}.")
 
 
-def demoted(context: PipelineContext, change: Change, entry_id: int) -> None:
+def demoted(context: PipelineContext, change: LevelChange, entry_id: int) -> None:
     """A rule has lost a level by itself."""
     title, why = DEMOTED[change.cause]
     text = f"{why} See ledger entry {entry_id}. Find the cause; then the rule can be promoted again."

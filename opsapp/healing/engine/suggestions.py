@@ -9,7 +9,7 @@ from opsapp.healing.resources import Healing
 from opsapp.healing.resources.ledger import held
 from opsapp.healing.resources.suggestions import Suggestions
 from opsapp.healing.stages import trust as governor
-from opsapp.healing.stages.trust import Change, Trust
+from opsapp.healing.stages.trust import LevelChange, Trust
 from opsapp.lib.jsontypes import JsonObject
 
 DEMOTED = {  # by cause: what a suggestion says of the rule
@@ -18,7 +18,7 @@ DEMOTED = {  # by cause: what a suggestion says of the rule
 }
 
 
-def demoted(suggestions: Suggestions, change: Change, entry_id: int, now: float) -> None:
+def demoted(suggestions: Suggestions, change: LevelChange, entry_id: int, now: float) -> None:
     """The breaker or the CUSUM has lowered a rule's level."""
     suggestions.suggest(
         "circuit_breaker",

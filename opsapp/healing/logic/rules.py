@@ -6,8 +6,9 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.conditions import Condition, ConditionError, Name, parse
 from opsapp.wire.readings import split
@@ -18,10 +19,10 @@ class RuleStep(NamedTuple):
 
     position: int
     action: str
-    params: dict[str, Any]
+    params: JsonObject
 
 
-def steps(rule: Mapping[str, Any]) -> list[RuleStep]:
+def steps(rule: JsonObject) -> list[RuleStep]:
     """The chain, or the single action of a rule without one."""
     chain = rule.get("escalation_chain")
     if chain:
@@ -33,13 +34,13 @@ def steps(rule: Mapping[str, Any]) -> list[RuleStep]:
 RUNS = {action.name: action.runs for action in ACTIONS.values() if action.runs}  # whose parameter names an automation
 
 
-def automations_in(rule: Mapping[str, Any]) -> list[str]:
+def automations_in(rule: JsonObject) -> list[str]:
     """The ids of the automations that the rule runs."""
     done = [(step.action, step.params) for step in steps(rule)]
     return sorted({params[RUNS[action]] for action, params in done if action in RUNS and RUNS[action] in params})
 
 
-def definition(rule: Mapping[str, Any], automations: Mapping[str, str] | None = None) -> str:
+def definition(rule: JsonObject, automations: Mapping[str, str] | None = None) -> str:
     """A hash of what the rule does: evidence gathered under another definition says nothing about it. `automations`
     that it runs, and what those are made of, belong to it: id -> digest."""
     parts = [rule["condition"], rule.get("action"), rule.get("escalation_chain"), rule.get("targets")]

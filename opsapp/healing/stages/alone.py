@@ -5,13 +5,11 @@ Pure, like the stages. Must not: hand anything out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic import brake, effectiveness, rules, windows
 from opsapp.healing.logic.levels import behaviour
 from opsapp.lib.durations import seconds
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.conditions import parse
 
@@ -22,7 +20,7 @@ ELSEWHERE = ("monitor", "response_time_ms", "cert_days")  # readings that no age
 MOST_STEPS, MOST_POLICIES = 10, 500
 
 
-def policies(host: Host, names: tuple[str, ...], tags: tuple[str, ...], world: World) -> list[dict[str, Any]]:
+def policies(host: Host, names: tuple[str, ...], tags: tuple[str, ...], world: World) -> list[JsonObject]:
     """As `wire.policies.POLICY` has them. None while healing is paused, held back by a window, or braked."""
     window = windows.permitted(world.windows, names)
     if world.paused or host.ambiguous or window.effect or not set(names).isdisjoint(world.settings.protected.targets):
@@ -41,7 +39,7 @@ def policies(host: Host, names: tuple[str, ...], tags: tuple[str, ...], world: W
     return found[:MOST_POLICIES]
 
 
-def _is_about(rule: Mapping[str, Any], host: Host, names: tuple[str, ...], tags: tuple[str, ...]) -> bool:
+def _is_about(rule: JsonObject, host: Host, names: tuple[str, ...], tags: tuple[str, ...]) -> bool:
     """Whether it is a rule about this host's own readings, that would be acted upon on this host."""
     targets, named = rule.get("targets"), (rule.get("action") or {}).get("target")
     if targets and not rules.in_scope(names, tags, targets.get("agents") or ()):
@@ -51,7 +49,7 @@ def _is_about(rule: Mapping[str, Any], host: Host, names: tuple[str, ...], tags:
     return not any(name.partition(".")[0] in ELSEWHERE for name in parse(rule["condition"]).names)
 
 
-def _steps(rule: Mapping[str, Any], level: str, host: Host, world: World) -> list[dict[str, Any]]:
+def _steps(rule: JsonObject, level: str, host: Host, world: World) -> list[JsonObject]:
     found = []
     for step in rules.steps(rule):
         action = ACTIONS[step.action]
@@ -65,12 +63,12 @@ def _steps(rule: Mapping[str, Any], level: str, host: Host, world: World) -> lis
     return found[:MOST_STEPS]
 
 
-def _protected(params: Mapping[str, Any], world: World) -> bool:
+def _protected(params: JsonObject, world: World) -> bool:
     kept = {*world.settings.protected.processes, *world.settings.protected.targets}
     return any(str(params.get(name) or "").removesuffix(".service") in kept for name in ("service", "container"))
 
 
-def _policy(rule_id: str, rule: Mapping[str, Any], steps: list[dict[str, Any]]) -> dict[str, Any]:
+def _policy(rule_id: str, rule: JsonObject, steps: list[JsonObject]) -> JsonObject:
     policy = {
         "rule_id": rule_id,
         "condition": rule["condition"],

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from opsapp.healing.logic import brake, effectiveness, rules, windows
 from opsapp.healing.logic.levels import PREDICTIVE_SOURCES, behaviour, rank, tells_people
@@ -25,7 +24,7 @@ class Check(NamedTuple):
     detail: str = ""
 
 
-class Choice(NamedTuple):
+class StepChoice(NamedTuple):
     """The step that was chosen, with whole parameters."""
 
     step: rules.RuleStep
@@ -49,7 +48,7 @@ class Plan(NamedTuple):
     reason: str
     trust_level: str
     effective: Effective
-    choice: Choice | None
+    choice: StepChoice | None
     host: Host | None
     skipped: tuple[Skipped, ...]
     checks: tuple[Check, ...]
@@ -100,7 +99,7 @@ def level_of(event: RuleEvent, world: World) -> Effective:
 
 
 def whereto(
-    case: CaseRecord, rule: Mapping[str, Any], world: World, choice: Choice | None = None
+    case: CaseRecord, rule: JsonObject, world: World, choice: StepChoice | None = None
 ) -> tuple[Host | None, str]:
     """The host that the heal runs on, or why there is none. What only the service can do runs there, whoever asks."""
     named = (rule.get("action") or {}).get("target")
@@ -133,14 +132,14 @@ def _caps(case: CaseRecord, no_host: str, world: World) -> list[tuple[str, str]]
     return caps
 
 
-def choose(case: CaseRecord, rule: Mapping[str, Any], world: World) -> tuple[Choice | None, list[Skipped]]:
+def choose(case: CaseRecord, rule: JsonObject, world: World) -> tuple[StepChoice | None, list[Skipped]]:
     """The first step from the case's position on that nothing speaks against, and what was passed over."""
     skipped: list[Skipped] = []
     for step in rules.steps(rule)[case.step :]:
         action = world.actions[step.action]
         params, reason = _against(step, action, case, world)
         if not reason:
-            return Choice(step, action, params), skipped
+            return StepChoice(step, action, params), skipped
         skipped.append(Skipped(step.position, step.action, reason))
     return None, skipped
 
@@ -171,7 +170,7 @@ def _protected(params: JsonObject, case: CaseRecord, world: World) -> str:
     return ""
 
 
-def preflight(choice: Choice | None, host: Host | None, no_host: str) -> tuple[Check, ...]:
+def preflight(choice: StepChoice | None, host: Host | None, no_host: str) -> tuple[Check, ...]:
     """Whether the host is there and has what the action needs."""
     if choice is None:
         return (Check("action", False, "no step is left"),)
@@ -216,7 +215,7 @@ def _is_told(case: CaseRecord, trust: Trust, caps: list[tuple[str, str]]) -> boo
 
 def _decide(
     level: Effective,
-    choice: Choice | None,
+    choice: StepChoice | None,
     skipped: list[Skipped],
     checks: tuple[Check, ...],
     caps: list[tuple[str, str]],

@@ -6,8 +6,10 @@ host, and only as far as the budget goes that the host had been given.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from opsapp.lib.jsontypes import JsonObject
 
 UNSURE_S = 2.0  # so well two clocks are known to agree, once a host's skew is measured
 BEYOND = "beyond_budget"
@@ -20,7 +22,35 @@ class Terms(NamedTuple):
     window_s: float
 
 
-class Begun(NamedTuple):
+class AgentOutcome(NamedTuple):
+    """What an agent reports of one step (`wire.messages.OUTCOME`), with the agent that reports it."""
+
+    agent_id: str
+    outcome_id: str
+    rule_id: str
+    outcome: str
+    created_at: float
+    case_id: str | None = None
+    condition: str = ""
+    target: str = ""
+    action_type: str = ""
+    action_params: JsonObject = {}
+    escalation_step: int = 0
+    escalated: bool = False  # a further step of the same case follows
+    action_success: int = 0
+    verdict: str | None = None
+    reason: str = ""
+    duration_s: float = 0.0
+    policy_version: int = 0
+    metrics_before: JsonObject = {}
+    metrics_after: JsonObject = {}
+
+    @classmethod
+    def read(cls, report: JsonObject) -> AgentOutcome:
+        return cls(**{name: report[name] for name in cls._fields if report.get(name) is not None})
+
+
+class BelievedStep(NamedTuple):
     """A step that was taken for true."""
 
     at: float
@@ -30,31 +60,39 @@ class Begun(NamedTuple):
     escalated: bool  # a further step of the same case was to follow
 
 
+Begun = BelievedStep  # its name in older stores
+
+
 def refusal(
-    outcome: Mapping[str, Any], terms: Terms | None, silences: Iterable[tuple[float, float]], begun: Sequence[Begun]
+    outcome: AgentOutcome,
+    terms: Terms | None,
+    silences: Iterable[tuple[float, float]],
+    believed: Sequence[BelievedStep],
 ) -> str | None:
     """Why this outcome is not taken for true; None when it is."""
-    at = outcome["created_at"]
+    at = outcome.created_at
     if not any(since - UNSURE_S <= at <= until + UNSURE_S for since, until in silences):
         return f"{BEYOND}: the service had heard from the host at that time"
     if terms is None:
         return f"{BEYOND}: the host had been given no policies"
-    if outcome["escalation_step"] > 0 and _follows(outcome, begun):
+    if outcome.escalation_step > 0 and _follows(outcome, believed):
         return None
-    spent = sum(at - terms.window_s < one.at <= at + UNSURE_S for one in begun)
+    spent = sum(at - terms.window_s < step.at <= at + UNSURE_S for step in believed)
     if spent >= terms.budget:
         return f"{BEYOND}: {spent} of {terms.budget} heals within {terms.window_s:g} s"
     return None
 
 
-def _follows(outcome: Mapping[str, Any], begun: Sequence[Begun]) -> bool:
-    """Whether it is the next step of a case that is known: the budget is asked at a case's first step only."""
-    same = [one for one in begun if (one.rule_id, one.target) == (outcome["rule_id"], outcome["target"])]
-    return bool(same) and same[-1].escalated and same[-1].step < outcome["escalation_step"]
+def _follows(outcome: AgentOutcome, believed: Sequence[BelievedStep]) -> bool:
+    """Whether it is the next step of a known case: only the first step of a case counts against the budget."""
+    same = [step for step in believed if (step.rule_id, step.target) == (outcome.rule_id, outcome.target)]
+    return bool(same) and same[-1].escalated and same[-1].step < outcome.escalation_step
 
 
-def noted(outcome: Mapping[str, Any], begun: Sequence[Begun], *, keep_s: float, most: int) -> tuple[Begun, ...]:
+def noted(
+    outcome: AgentOutcome, believed: Sequence[BelievedStep], *, keep_s: float, most: int
+) -> tuple[BelievedStep, ...]:
     """What is remembered once it was taken for true."""
-    at = outcome["created_at"]
-    step = Begun(at, outcome["rule_id"], outcome["target"], outcome["escalation_step"], bool(outcome.get("escalated")))
-    return (*(one for one in begun if at - one.at < keep_s), step)[-most:]
+    at = outcome.created_at
+    last = BelievedStep(at, outcome.rule_id, outcome.target, outcome.escalation_step, outcome.escalated)
+    return (*(step for step in believed if at - step.at < keep_s), last)[-most:]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from opsapp.healing.config import BreakerSettings, HealingSettings, PromotionSettings
 from opsapp.healing.logic import bounds, cusum
 from opsapp.healing.logic.levels import PREDICTIVE_SOURCES, lowest, one_above, one_below, rank
+from opsapp.lib.jsontypes import JsonObject
 
 KEPT_TRIGGERS = 1000
 KEPT_ALONE = 100
@@ -38,7 +39,7 @@ class Trust(NamedTuple):
     alone: tuple[str, ...] = ()  # results that agents report of healing alone, which wait for one of the service's own
 
 
-class Change(NamedTuple):
+class LevelChange(NamedTuple):
     """A level that changed, to be committed as an event (and, for the breaker, a suggestion)."""
 
     rule_id: str
@@ -47,7 +48,7 @@ class Change(NamedTuple):
     cause: str
 
 
-class Refused(ValueError):
+class LevelRefused(ValueError):
     """A promotion or demotion that the present state forbids."""
 
 
@@ -56,15 +57,15 @@ class Refused(ValueError):
 
 def promote(trust: Trust, level: str, now: float) -> Trust:
     if rank(level) <= rank(trust.current_level):
-        raise Refused(f"{level} is not above {trust.current_level}")
+        raise LevelRefused(f"{level} is not above {trust.current_level}")
     if rank(level) > rank(trust.ceiling):
-        raise Refused(f"{level} is above the ceiling {trust.ceiling}")
+        raise LevelRefused(f"{level} is above the ceiling {trust.ceiling}")
     return _enter(trust, level, now)._replace(promoted_at=now, promotion_count=trust.promotion_count + 1)
 
 
 def demote(trust: Trust, level: str, now: float) -> Trust:
     if rank(level) >= rank(trust.current_level):
-        raise Refused(f"{level} is not below {trust.current_level}")
+        raise LevelRefused(f"{level} is not below {trust.current_level}")
     return _enter(trust, level, now)._replace(demoted_at=now, demotion_count=trust.demotion_count + 1)
 
 
@@ -89,7 +90,7 @@ def triggered(trust: Trust, now: float, promotion: PromotionSettings) -> Trust:
     return trust._replace(triggers=(*_recent(trust.triggers, now, promotion), now)[-KEPT_TRIGGERS:])
 
 
-def recorded(trust: Trust, result: str, now: float, settings: HealingSettings) -> tuple[Trust, Change | None]:
+def recorded(trust: Trust, result: str, now: float, settings: HealingSettings) -> tuple[Trust, LevelChange | None]:
     """After a case in which something was executed (see `attempt`). What is not known counts neither for nor
     against."""
     waiting, trust = trust.alone, _counted(trust, result)
@@ -106,7 +107,7 @@ def recorded(trust: Trust, result: str, now: float, settings: HealingSettings) -
 
 def reported(
     trust: Trust, result: str, happened: float, now: float, settings: HealingSettings
-) -> tuple[Trust, Change | None]:
+) -> tuple[Trust, LevelChange | None]:
     """After a case that an agent reports of healing alone. It counts together with at least one that the service saw
     itself: for the evidence of this level, and for the breaker too, so that nobody who has an agent's key can move a
     rule by what he makes up. The CUSUM goes by what the service saw."""
@@ -126,19 +127,19 @@ def _counted(trust: Trust, result: str) -> Trust:
     )
 
 
-def _failed(trust: Trust, happened: float, now: float, settings: HealingSettings) -> tuple[Trust, Change | None]:
+def _failed(trust: Trust, happened: float, now: float, settings: HealingSettings) -> tuple[Trust, LevelChange | None]:
     streak = (*trust.streak, happened)[-settings.breaker.failures :]
     return _demoted(trust._replace(streak=streak), now, settings)
 
 
-def _demoted(trust: Trust, now: float, settings: HealingSettings) -> tuple[Trust, Change | None]:
+def _demoted(trust: Trust, now: float, settings: HealingSettings) -> tuple[Trust, LevelChange | None]:
     """After a failed case: the breaker looks at failures in a row, the CUSUM at all cases since the promotion."""
     if trust.current_level != "execute":
         return trust, None
     if tripped(trust.streak, settings.breaker):
-        return demote(trust, "notify", now), Change(trust.rule_id, "execute", "notify", BREAKER)
+        return demote(trust, "notify", now), LevelChange(trust.rule_id, "execute", "notify", BREAKER)
     if trust.cusum >= settings.cusum.threshold:
-        return demote(trust, "approve", now), Change(trust.rule_id, "execute", "approve", CUSUM)
+        return demote(trust, "approve", now), LevelChange(trust.rule_id, "execute", "approve", CUSUM)
     return trust, None
 
 
@@ -147,13 +148,13 @@ def tripped(streak: tuple[float, ...], breaker: BreakerSettings) -> bool:
     return len(last) == breaker.failures and max(last) - min(last) <= breaker.window_s
 
 
-def evaluate(trust: Trust, now: float, promotion: PromotionSettings) -> tuple[Trust, Change | None]:
+def evaluate(trust: Trust, now: float, promotion: PromotionSettings) -> tuple[Trust, LevelChange | None]:
     """Promote when nothing is missing any more."""
     trust = trust._replace(triggers=_recent(trust.triggers, now, promotion), last_evaluated=now)
     above = one_above(trust.current_level)
     if above is None or needs(trust, now, promotion):
         return trust, None
-    return promote(trust, above, now), Change(trust.rule_id, trust.current_level, above, "evidence")
+    return promote(trust, above, now), LevelChange(trust.rule_id, trust.current_level, above, "evidence")
 
 
 def needs(trust: Trust, now: float, promotion: PromotionSettings) -> list[str]:
@@ -192,7 +193,7 @@ def _needs_for_execute(trust: Trust, promotion: PromotionSettings) -> list[str]:
     return missing
 
 
-def evidence(trust: Trust, now: float, settings: HealingSettings) -> dict[str, Any]:
+def evidence(trust: Trust, now: float, settings: HealingSettings) -> JsonObject:
     return {
         "triggers_7d": len(_recent(trust.triggers, now, settings.promotion)),
         "executions": trust.executions,

@@ -15,7 +15,7 @@ from opsapp.lib.jsontypes import JsonObject
 from .case import AwaitingCase, CaseRecord, ClosedCase, PlanningCase
 from .guards import Lost
 from .moves import Measure, Wait
-from .planning import Choice
+from .planning import StepChoice
 from .timing import POLL_S, patience_of, settle_of
 from .world import SERVER, Reading, World
 
@@ -88,7 +88,7 @@ def in_line(case: Waiting, host: str, near: Neighbours, now: float) -> Wait | No
 
 
 def before_acting(
-    case: Waiting, choice: Choice, host: str, near: Neighbours, world: World
+    case: Waiting, choice: StepChoice, host: str, near: Neighbours, world: World
 ) -> Wait | Measure | Lost | None:
     """What stands between a case and its act; None: it goes."""
     waits = in_line(case, host, near, world.now)

@@ -127,7 +127,7 @@ def _move(context: TrustState, request: Request, move: Any, name: str) -> JsonOb
     before, now = context.trust.current_level, request.node.clock.now()
     try:
         moved = move(context.trust, request.valid_body["level"], now)
-    except governor.Refused as refusal:
+    except governor.LevelRefused as refusal:
         raise Conflict(str(refusal), code="level_refused") from None
     context.become(request.root, moved, cause=f"{name} by {request.caller.name}", now=now)
     request.audit(f"healing.trust.{name}", context.__name__, before=before, after=moved.current_level)

@@ -5,7 +5,7 @@ import pytest
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.stages import reported
 from opsapp.healing.stages import trust as governor
-from opsapp.healing.stages.reported import Begun, Terms
+from opsapp.healing.stages.reported import AgentOutcome, BelievedStep, Terms
 
 pytestmark = pytest.mark.attack
 AWAY = ((100.0, 200.0),)
@@ -13,7 +13,8 @@ TERMS = Terms(budget=2, window_s=3600.0)
 
 
 def outcome(at=150.0, step=0, **changes):
-    return {"created_at": at, "rule_id": "r", "target": "h/x", "escalation_step": step, **changes}
+    report = {"agent_id": "a", "outcome_id": "o", "rule_id": "r", "target": "h/x", "outcome": "verified"}
+    return AgentOutcome.read({**report, "created_at": at, "escalation_step": step, "verdict": None, **changes})
 
 
 def refusal(said, terms=TERMS, silences=AWAY, begun=()):
@@ -28,7 +29,7 @@ def test_only_what_was_done_while_the_host_was_not_heard(at, heard):
 
 
 def test_only_within_the_budget_that_it_was_given():
-    one, two = Begun(110.0, "q", "h/y", 0, False), Begun(120.0, "q", "h/z", 0, False)
+    one, two = BelievedStep(110.0, "q", "h/y", 0, False), BelievedStep(120.0, "q", "h/z", 0, False)
     assert refusal(outcome(), terms=None) == "the host had been given no policies"
     assert refusal(outcome(), begun=(one,)) is None
     assert refusal(outcome(), begun=(one, two)) == "2 of 2 heals within 3600 s"
@@ -36,7 +37,7 @@ def test_only_within_the_budget_that_it_was_given():
 
 
 def test_the_next_step_of_a_case_is_part_of_it():
-    first = Begun(140.0, "r", "h/x", 0, True)
+    first = BelievedStep(140.0, "r", "h/x", 0, True)
     full = Terms(1, 3600.0)
     assert refusal(outcome(step=1), full, begun=(first,)) is None
     assert refusal(outcome(step=1), full, begun=(first._replace(escalated=False),)) is not None
@@ -46,9 +47,9 @@ def test_the_next_step_of_a_case_is_part_of_it():
 
 
 def test_what_was_believed_is_remembered_for_a_while():
-    old, fresh = Begun(10.0, "r", "h/x", 0, False), Begun(140.0, "r", "h/x", 0, True)
+    old, fresh = BelievedStep(10.0, "r", "h/x", 0, False), BelievedStep(140.0, "r", "h/x", 0, True)
     found = reported.noted(outcome(step=1), (old, fresh), keep_s=100.0, most=5)
-    assert found == (fresh, Begun(150.0, "r", "h/x", 1, False))
+    assert found == (fresh, BelievedStep(150.0, "r", "h/x", 1, False))
     assert len(reported.noted(outcome(), found, keep_s=100.0, most=2)) == 2
 
 

@@ -10,7 +10,7 @@ from opsapp.healing.config import CusumSettings, HealingSettings, PromotionSetti
 from opsapp.healing.logic.levels import LEVELS, rank
 from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.attempt import Tried, comes_to
-from opsapp.healing.stages.trust import Refused
+from opsapp.healing.stages.trust import LevelRefused
 
 from .world import NOW, trust
 
@@ -33,10 +33,10 @@ def after(start, *outcomes, step=60.0, limits=LIMITS):
 def test_promotion_leads_upward_under_the_ceiling():
     up = governor.promote(trust("notify", "approve"), "approve", NOW)
     assert (up.current_level, up.promoted_at, up.promotion_count, up.since) == ("approve", NOW, 1, NOW)
-    with pytest.raises(Refused, match="above the ceiling approve"):
+    with pytest.raises(LevelRefused, match="above the ceiling approve"):
         governor.promote(up, "execute", NOW)
     for level in ("notify", "approve"):
-        with pytest.raises(Refused, match="not above"):
+        with pytest.raises(LevelRefused, match="not above"):
             governor.promote(up, level, NOW)
 
 
@@ -44,7 +44,7 @@ def test_demotion_leads_downward():
     down = governor.demote(trust("execute"), "notify", NOW)
     assert (down.current_level, down.demoted_at, down.demotion_count) == ("notify", NOW, 1)
     for level in ("notify", "approve"):
-        with pytest.raises(Refused, match="not below"):
+        with pytest.raises(LevelRefused, match="not below"):
             governor.demote(down, level, NOW)
 
 
@@ -96,7 +96,7 @@ def test_ten_triggers_within_seven_days_lead_from_notify_to_approve():
     assert governor.needs(state, NOW + 9, PROMOTION) == ["1 more trigger within 7 days"]
     state, change = governor.evaluate(governor.triggered(state, NOW + 9, PROMOTION), NOW + 10, PROMOTION)
     assert (state.current_level, state.promotion_count) == ("approve", 1)
-    assert change == governor.Change("nginx-down", "notify", "approve", "evidence")
+    assert change == governor.LevelChange("nginx-down", "notify", "approve", "evidence")
 
 
 def test_triggers_older_than_seven_days_do_not_count():
