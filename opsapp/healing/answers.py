@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opsapp.web.fields import Body, anything, choice, field, flag, list_of, map_of, number, scalar, text, whole
 
-from .schemas import LEVELS, SEVERITIES, SOURCES, Reading, RuleAction, RuleBody, RuleTargets
+from .schemas import LEVELS, SEVERITIES, SOURCES, ComparedValue, RuleAction, RuleBody, RuleTargets
 
 
 class RecordedAction(RuleAction):
@@ -170,7 +170,7 @@ class SimulatedEvent(Body):
     condition = text()
     target = text()
     severity = choice(*SEVERITIES)
-    metrics = map_of(Reading)
+    metrics = map_of(ComparedValue)
 
 
 class SimulatedCorrelation(Body):
