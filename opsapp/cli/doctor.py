@@ -22,8 +22,7 @@ from zc.lockfile import LockError, LockFile
 from opsapp import app
 from opsapp.agents.config import ExecutorSettings
 from opsapp.agents.engine import kept_apart
-from opsapp.healing.config import HealingSettings
-from opsapp.healing.engine.trace import trace
+from opsapp.healing.interfaces import HealingSettings, trace
 from opsapp.lib.problems import Problem
 from opsapp.runtime import backup, embedded, inspecting, sealing
 from opsapp.runtime.chainkey import chain_key

@@ -5,7 +5,11 @@ from __future__ import annotations
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.root import Root
 
+from .config import HealingSettings
+from .engine.trace import trace
 from .resources import healing_of
+
+__all__ = ["HealingSettings", "newest_heals", "trace"]
 
 
 def newest_heals(root: Root, most: int) -> tuple[int, list[JsonObject]]:
