@@ -24,15 +24,9 @@ from opsapp.web.schemas import Created
 
 from . import page
 
-UNREAD: dict[str, Any] = {
+UNREAD: JsonObject = {
+    **RULE_DEFAULTS,
     "condition": NAMELESS,
-    "severity": "warning",
-    "action": None,
-    "escalation_chain": [],
-    "targets": None,
-    "for": 0,
-    "settle_s": None,
-    "verify_timeout_s": None,
     "cooldown_s": 0,
     "trust_ceiling": "observation",
     "initial_level": "observation",
