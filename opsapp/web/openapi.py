@@ -130,7 +130,7 @@ def _responses(endpoint: Endpoint) -> dict[str, Any]:
     if isinstance(returns, str):
         well["content"] = {returns: {}}
     elif returns is not None:
-        well["content"] = {"application/json": {"schema": shape_of(returns)}}
+        well["content"] = {"application/json": {"schema": _unbounded(shape_of(returns))}}
     wrong = {"description": "It did not work; `code` says why.", "content": {"application/json": {"schema": ERROR}}}
     answers = {status: well, "default": wrong}
     if endpoint.method == "GET" and not isinstance(returns, str):
@@ -143,6 +143,15 @@ def shape_of(returns: Any) -> dict[str, Any]:
     if isinstance(returns, list):
         return {"type": "array", "items": shape_of(returns[0])}
     return json_schema(returns() if isinstance(returns, type) else returns)
+
+
+def _unbounded(schema: Any) -> Any:
+    """How long a text or a list may be is said of what a client sends. An answer is as long as what is stored."""
+    if isinstance(schema, list):
+        return [_unbounded(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {name: _unbounded(part) for name, part in schema.items() if name not in ("maxLength", "maxItems")}
 
 
 def json_schema(node: colander.SchemaNode) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """Every answer of the API has a type in the OpenAPI document. (`DocumentedApp` holds real answers against it.)"""
 
+import json
+
 from opsapp.web import openapi
 from tests.support.documented import misfits
 
@@ -112,3 +114,9 @@ def test_the_check_of_real_answers_sees_what_does_not_fit(service):
     assert misfits(registry, "GET", "/api/me", {"username": "vera", "role": "viewer"}) == []
     assert misfits(registry, "GET", "/api/me", {"username": "vera", "role": "queen", "more": 1})
     assert misfits(registry, "GET", "/api/me", {"username": "vera"})
+
+
+def test_bounds_are_said_of_what_is_sent_and_not_of_what_is_answered(service):
+    described = dict(operations(service))
+    assert '"maxLength"' in json.dumps(described["POST /api/automations"]["requestBody"])
+    assert '"maxLength"' not in json.dumps([operation["responses"] for operation in described.values()])

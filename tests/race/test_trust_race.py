@@ -32,7 +32,7 @@ def test_every_move_and_every_outcome_counts_once(tmp_path):
                 moved = governor.demote(state.trust, "notify", now)
             else:
                 moved, _ = governor.recorded(state.trust, "verified", now, HealingSettings())
-        except governor.Refused:
+        except governor.LevelRefused:
             return False
         state.become(root, moved, cause=what, now=now)
         return True
