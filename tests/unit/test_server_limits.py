@@ -63,3 +63,11 @@ def test_memory_is_given_back_once_after_each_wave():
         for count in range(599, -1, -1):
             water.fell(count)
     assert given == [1, 1]
+
+
+def test_the_ini_file_holds_where_the_yaml_file_says_nothing():
+    got = (
+        Limits().with_settings({"idle_timeout": "20", "head_timeout": "9"}).with_config(LimitSettings(head_timeout_s=2))
+    )
+    assert (got.idle_timeout, got.head_timeout) == (20, 2)
+    assert Limits().with_config(LimitSettings()) == Limits()

@@ -43,8 +43,11 @@ class Limits:
         return replace(self, **changed)
 
     def with_config(self, settings: LimitSettings) -> Limits:
-        """These limits with those of the YAML's `web.limits`, whose keys also say their unit."""
-        return self.with_settings({_UNIT.sub("", name): value for name, value in asdict(settings).items()})
+        """These limits with those of the YAML's `web.limits`, whose keys also say their unit. What has its default
+        there stays as it is, for the ini file may say it."""
+        default = asdict(LimitSettings())
+        changed = {name: value for name, value in asdict(settings).items() if value != default[name]}
+        return self.with_settings({_UNIT.sub("", name): value for name, value in changed.items()})
 
 
 _UNIT = re.compile("_(s|bytes)$")
