@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import colander
 
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.acl import Permission
 from opsapp.wire.version import VERSION
 
@@ -67,15 +68,15 @@ def endpoints(registry: Any) -> list[Endpoint]:
     return sorted(found, key=lambda endpoint: (endpoint.path, endpoint.method))
 
 
-def document(registry: Any) -> dict[str, Any]:
+def document(registry: Any) -> JsonObject:
     """The whole document. Made once: the views do not change while the service runs, and anybody may ask for it."""
     if DOCUMENT not in registry:
         registry[DOCUMENT] = _document(registry)
-    return cast("dict[str, Any]", registry[DOCUMENT])
+    return cast(JsonObject, registry[DOCUMENT])
 
 
-def _document(registry: Any) -> dict[str, Any]:
-    paths: dict[str, Any] = {}
+def _document(registry: Any) -> JsonObject:
+    paths: JsonObject = {}
     for endpoint in endpoints(registry):
         if endpoint.path.startswith(("/api", "/metrics")):
             paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint)
@@ -94,10 +95,10 @@ def _document(registry: Any) -> dict[str, Any]:
     }
 
 
-def _operation(endpoint: Endpoint) -> dict[str, Any]:
+def _operation(endpoint: Endpoint) -> JsonObject:
     said = inspect.getdoc(endpoint.function) or endpoint.function.__name__.replace("_", " ")
     text = " ".join(said.partition("\n\n")[0].split())
-    operation: dict[str, Any] = {
+    operation: JsonObject = {
         "operationId": f"{endpoint.method.lower()}_{re.sub(r'[^a-z0-9]+', '_', endpoint.path.lower()).strip('_')}",
         "summary": text,
         "tags": [[*endpoint.path.split("/"), "", ""][2] or "service"],
@@ -112,7 +113,7 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
     return operation
 
 
-def _request_body(endpoint: Endpoint, body: Any) -> dict[str, Any]:
+def _request_body(endpoint: Endpoint, body: Any) -> JsonObject:
     if isinstance(body, str):
         return {"required": True, "content": {body: {}}}
     shape = shape_of(body)
@@ -123,10 +124,10 @@ def _request_body(endpoint: Endpoint, body: Any) -> dict[str, Any]:
     return {"required": bool(shape.get("required")), "content": {"application/json": {"schema": shape}}}
 
 
-def _responses(endpoint: Endpoint) -> dict[str, Any]:
+def _responses(endpoint: Endpoint) -> JsonObject:
     returns = endpoint.options.get("returns")
     status = "201" if endpoint.options.get("creates") else "200"
-    well: dict[str, Any] = {"description": "Done."}
+    well: JsonObject = {"description": "Done."}
     if isinstance(returns, str):
         well["content"] = {returns: {}}
     elif returns is not None:
@@ -138,7 +139,7 @@ def _responses(endpoint: Endpoint) -> dict[str, Any]:
     return answers
 
 
-def shape_of(returns: Any) -> dict[str, Any]:
+def shape_of(returns: Any) -> JsonObject:
     """A schema class, or a list with one for an array of it."""
     if isinstance(returns, list):
         return {"type": "array", "items": shape_of(returns[0])}
@@ -154,7 +155,7 @@ def _unbounded(schema: Any) -> Any:
     return {name: _unbounded(part) for name, part in schema.items() if name not in ("maxLength", "maxItems")}
 
 
-def json_schema(node: colander.SchemaNode) -> dict[str, Any]:
+def json_schema(node: colander.SchemaNode) -> JsonObject:
     """A colander node of our types as JSON Schema."""
     shape = _type_schema(node.typ, node)
     if node.description:
@@ -162,7 +163,7 @@ def json_schema(node: colander.SchemaNode) -> dict[str, Any]:
     return shape
 
 
-def _type_schema(kind: Any, node: colander.SchemaNode | None) -> dict[str, Any]:
+def _type_schema(kind: Any, node: colander.SchemaNode | None) -> JsonObject:
     if isinstance(kind, Nullable):
         return {"anyOf": [_type_schema(kind.inner, node), {"type": "null"}]}
     if isinstance(kind, ListOf):
@@ -177,8 +178,8 @@ def _type_schema(kind: Any, node: colander.SchemaNode | None) -> dict[str, Any]:
     return dict(kind.openapi)
 
 
-def _object_schema(node: colander.SchemaNode) -> dict[str, Any]:
-    shape: dict[str, Any] = {
+def _object_schema(node: colander.SchemaNode) -> JsonObject:
+    shape: JsonObject = {
         "type": "object",
         "properties": {child.name: json_schema(child) for child in node.children},
         "additionalProperties": False,
@@ -187,14 +188,14 @@ def _object_schema(node: colander.SchemaNode) -> dict[str, Any]:
     return shape | ({"required": required} if required else {})
 
 
-def _path_parameters(path: str) -> list[dict[str, Any]]:
+def _path_parameters(path: str) -> list[JsonObject]:
     return [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
         for name in re.findall(r"{([a-z_]+)}", path)
     ]
 
 
-def _query_parameters(query: Any) -> list[dict[str, Any]]:
+def _query_parameters(query: Any) -> list[JsonObject]:
     if not query:
         return []
     return [
@@ -209,7 +210,7 @@ def _security(role: str) -> list[dict[str, list[str]]]:
     return [{"agent": []}] if role == "agent" else [{"bearer": []}, {"query": []}]
 
 
-def _error_schema() -> dict[str, Any]:
+def _error_schema() -> JsonObject:
     return {
         "type": "object",
         "required": ["error", "code"],
