@@ -163,8 +163,13 @@ def test_a_processor_hog_is_killed(ward):
     with favoured(ward.host):
         start(ward, "hog", HOG)
         began = time.monotonic()
-        until(lambda: ward.metrics()["cpu_percent"] > 90 or time.monotonic() - began > 8, 20, every=0.3)
-        share = ward.metrics()["cpu_percent"]
+
+        def cpu():
+            """What the last report says; the first one after a heal has no rates, for nothing from before it counts."""
+            return ward.metrics().get("cpu_percent", 0)
+
+        until(lambda: cpu() > 90 or time.monotonic() - began > 8, 20, every=0.3)
+        share = until(cpu, 20, every=0.3)
         if share <= 90:
             print(f"this machine is busy: the hog has {share} %, and the condition is drawn at 40 % of that")
             ward.api.put("/api/healing/rules/default-cpu", {"condition": f"cpu_percent > {share * 0.4:.1f}"})
@@ -314,6 +319,6 @@ def test_a_stale_backup_is_made_anew(ward):
         "default-backup",
         "home",
         lambda: ward.host.exec("touch", "-d", "2 days ago", "/var/backups/home/1.tar.gz"),
-        lambda: ward.metrics()["backup.home.age_hours"] < 1,
+        lambda: ward.metrics().get("backup.home.age_hours", 99) < 1,
     )
     assert taken == ["trigger_backup"]
