@@ -14,9 +14,11 @@ from functools import lru_cache
 from typing import Any
 
 from ZODB.broken import find_global
+from ZODB.MappingStorage import MappingStorage
 from ZODB.POSException import POSKeyError
 from ZODB.utils import get_pickle_metadata, u64
 
+from opsapp.lib.problems import Unavailable
 from opsapp.tree.damage import is_damage, load, reason_of
 from opsapp.tree.root import Root
 
@@ -112,9 +114,14 @@ def _store_again(node: NodeBase, classes: tuple[type, ...]) -> int:
 
 
 def _of_class(storage: Any, classes: tuple[type, ...]) -> Iterator[bytes]:
-    """Ids of the current records of these classes. Only a storage in memory, which is new, cannot be asked."""
+    """Ids of the current records of these classes. A storage in memory is new at each start; any other that cannot be
+    gone through is refused, for what it holds would keep the old key, or no seal."""
+    if isinstance(storage, MappingStorage):
+        return
+    if not hasattr(storage, "record_iternext"):
+        raise Unavailable("this kind of storage cannot be gone through: nothing was sealed", code="store_not_listed")
     position: Any = None
-    while hasattr(storage, "record_iternext"):
+    while True:
         oid, _, data, position = storage.record_iternext(position)
         if issubclass(_class_named(*get_pickle_metadata(data)), classes):
             yield oid

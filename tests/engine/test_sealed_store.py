@@ -9,8 +9,9 @@ from persistent import Persistent
 from opsapp.agents.resources import agents_of
 from opsapp.automations.engine import carrier
 from opsapp.healing.resources import healing_of
+from opsapp.lib.problems import Unavailable
 from opsapp.notify.engine import damage, routing
-from opsapp.runtime import backup, inspecting, packing, sealedstore
+from opsapp.runtime import backup, inspecting, packing, sealedstore, sealing
 from opsapp.runtime.sealedfields import CLASSES, SEALED, SealedFields, SealedParts
 from opsapp.runtime.sealing import Seal
 from opsapp.wire.probing import Outcome
@@ -274,3 +275,15 @@ def test_a_store_of_before_is_sealed_in_small_transactions(full, tmp_path, monke
     with opened(tmp_path, full.clock) as service:
         assert lots == []
         assert shown(service, full.ids) == before
+
+
+def test_a_storage_that_cannot_be_gone_through_is_refused_and_not_passed_over(full, monkeypatch):
+    """Else a new key would leave records behind that only the old one opens, and then the old one goes."""
+    with pytest.raises(Unavailable, match="cannot be gone through"):
+        list(sealedstore._of_class(object(), tuple(CLASSES)))
+    key_file = sealing.key_file(full.node.registry.settings)
+    old = sealing.read(key_file)
+    monkeypatch.setattr(sealedstore, "_of_class", lambda *_: (_ for _ in ()).throw(Unavailable("no")))
+    with pytest.raises(Unavailable):
+        sealedstore.rekey(full.node)
+    assert set(old) <= set(sealing.read(key_file))

@@ -49,7 +49,10 @@ from .context import PipelineContext
 
 def advance(context: PipelineContext, case: Case) -> None:
     """What follows; and what follows that, as long as it happens in the same transaction."""
-    then: Next | None = _following(context, case.record)
+    _carry_on(context, case, _following(context, case.record))
+
+
+def _carry_on(context: PipelineContext, case: Case, then: Next | None) -> None:
     while then is not None:
         then = apply(context, case, then)
 
@@ -238,6 +241,4 @@ def begin_manual_rollback(context: PipelineContext, ledger_id: int, request: str
     context.healing.answers[request] = record["id"]
     opened = case.record
     assert isinstance(opened, RollingBackCase)
-    then = _send(context, case, replace(opened, entry_id=record["id"]))
-    while then is not None:
-        then = apply(context, case, then)
+    _carry_on(context, case, _send(context, case, replace(opened, entry_id=record["id"])))
