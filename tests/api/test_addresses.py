@@ -9,6 +9,7 @@ from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import case_of
 from opsapp.ui.plan import PAGES
 from opsapp.web.openapi import endpoints
+from opsapp.wire.probing import Outcome
 from tests.support.monitoring import Lookout
 
 SECRET = "zq7hidden"
@@ -188,3 +189,14 @@ def test_a_viewer_sees_the_commands_of_a_host_without_it(full):
     told = full.vera.get(f"/api/agents/{agent_id}/commands")
     assert SEEN in told.text
     assert SECRET not in told.text
+
+
+def test_the_overview_hides_an_address_in_the_cause_of_an_incident(service):
+    lookout = Lookout(service)
+    monitor_id = lookout.add(**{**MONITOR, "retries": 0})
+    lookout.sees[monitor_id] = Outcome(False, None, f"{URL} does not answer")
+    lookout.run(2)
+    assert lookout.incidents()
+    page = service.vera.get("/").text
+    assert "does not answer" in page
+    assert SECRET not in page
