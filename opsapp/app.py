@@ -9,11 +9,10 @@ from typing import Any
 from pyramid.config import Configurator
 from pyramid.router import Router
 
-from .lib.problems import Conflict, Problem
-from .runtime import backup, chainkey, embedded, sealedstore, sealing
+from .lib.problems import Problem
+from .runtime import backup, chainkey, embedded, sealedstore, sealing, upgrading
 from .runtime.node import Node
-from .runtime.settings import make_data_directory, private_files, store_settings
-from .tree.evolve import evolve_next, newer, unknown
+from .runtime.settings import check_apart, make_data_directory, private_files, store_settings
 from .web import configfile
 from .web.scanning import without_source
 from .web.setup import reserve_view_names, settle_requests
@@ -29,6 +28,7 @@ INCLUDES = (
     "opsapp.agents",  # hosts and what runs on them
     "opsapp.approvals",  # what people decide
     "opsapp.monitoring",  # monitors, probes, incidents
+    "opsapp.statuspages",  # the public page: how it looks, who is told, the calendar
     "opsapp.automations",  # what is done when asked
     "opsapp.healing",  # rules, the six stages, the ledger, trust
     "opsapp.ui",  # pages
@@ -47,6 +47,7 @@ def configure(settings: Mapping[str, Any], *, new_history: bool = False) -> Conf
     """Every room included, the store open, nothing brought up to date yet. `new_history`: the file of what was measured
     may be missing."""
     settings = {**settings, **store_settings(settings)}
+    check_apart(settings)
     make_data_directory(settings)
     with private_files(), without_source():
         embedded.make_ready(backup.files_of(settings), sealing.file_beside(settings), new_history=new_history)
@@ -63,7 +64,7 @@ def prepare(config: Configurator, read_config: Callable[[Any], Any]) -> Node:
     """The store up to date, the configuration read, the rooms ready: the node, stopped again when any of it fails."""
     node: Node = config.registry["opsapp.node"]
     try:
-        bring_up_to_date(config, node)
+        bring_up_to_date(config, node, patient=True)
         read_config(config.registry)
         for room in config.registry.opsapp_preparations:
             room(node)
@@ -73,17 +74,12 @@ def prepare(config: Configurator, read_config: Callable[[Any], Any]) -> Node:
     return node
 
 
-def bring_up_to_date(config: Configurator, node: Node) -> None:
-    """Evolve the store, step by step; one that a newer version wrote is refused. Nodes that start together meet in
-    conflicts, and the step runs once. Then read the master key: what the configuration brings into the store may have
-    to be sealed."""
-    steps = config.registry.opsapp_evolve_steps
-    too_new = node.store.transact(unknown, (steps,), root_from=lambda connection: connection.root())
-    if too_new:
-        raise Conflict(newer(too_new))
+def bring_up_to_date(config: Configurator, node: Node, *, copy: bool = True, patient: bool = False) -> None:
+    """Evolve the store; one that a newer version wrote is refused. Then read the master key: what the configuration
+    brings into the store may have to be sealed. `copy`, `patient`: as `upgrading` has them."""
     with private_files():
-        while node.store.transact(evolve_next, (steps,), root_from=lambda connection: connection.root()):
-            pass
+        files = backup.files_of(config.registry.settings)
+        upgrading.bring_up_to_date(node, files, copy=copy, patient=patient)
         sealing.prepare(node)
         chainkey.prepare(node)
         sealedstore.seal_stored(node)

@@ -22,7 +22,7 @@ from .problems import Invalid
 HIDDEN = "***"
 WHOLE = ("headers", "body")  # fields of which every value is hidden
 JSON_TEXTS = ("action_params",)  # of the ledger: an object, written as text
-_LOOKED_INTO = {*WHOLE, *JSON_TEXTS, "env"}  # fields that may hide what is no address
+_LOOKED_INTO = {*WHOLE, "env"}  # fields that may hide what is no address
 _HIDING_NOTHING = {int, float, bool, type(None)}
 
 _SECRET_NAME = re.compile(r"(?i)authorization|cookie|token|secret|passw|api[-_]?key|credential")
@@ -85,8 +85,8 @@ def public(value: Any) -> Any:
     if isinstance(value, str):
         return public_text(value)
     if isinstance(value, Mapping):
-        return {name: _public_field(name, each) for name, each in value.items()}
-    return [public(each) for each in value] if isinstance(value, list | tuple) else value
+        return {name: _public_field(name, part) for name, part in value.items()}
+    return [public(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def _public_field(name: str, value: Any) -> Any:
@@ -95,13 +95,13 @@ def _public_field(name: str, value: Any) -> Any:
     if name in JSON_TEXTS and isinstance(value, str):
         return json.dumps(public(json.loads(value)), sort_keys=True)
     if name == "env" and isinstance(value, Mapping):
-        return {key: _hidden(each) if _SECRET_NAME.search(key) else public(each) for key, each in value.items()}
+        return {key: _hidden(part) if _SECRET_NAME.search(key) else public(part) for key, part in value.items()}
     return public(value)
 
 
 def _hidden_values(value: Any) -> Any:
     """The names of an object may be seen."""
-    return {name: _hidden(each) for name, each in value.items()} if isinstance(value, Mapping) else _hidden(value)
+    return {name: _hidden(part) for name, part in value.items()} if isinstance(value, Mapping) else _hidden(value)
 
 
 def _hidden(value: Any) -> Any:
@@ -119,12 +119,12 @@ def restored(given: Any, stored: Any, field: str) -> Any:
         return _restored_text(given, stored, field)
     if isinstance(given, Mapping):
         fields = stored if isinstance(stored, Mapping) else {}
-        return {name: restored(each, fields.get(name), f"{field}.{name}") for name, each in given.items()}
+        return {name: restored(part, fields.get(name), f"{field}.{name}") for name, part in given.items()}
     if isinstance(given, list | tuple):
         elements = stored if isinstance(stored, list | tuple) else ()
         return [
-            restored(each, _same(each, elements, n), f"{field}.{n}") if _hides(each) else each
-            for n, each in enumerate(given)
+            restored(part, _same(part, elements, n), f"{field}.{n}") if _hides(part) else part
+            for n, part in enumerate(given)
         ]
     return given
 
@@ -133,13 +133,13 @@ def _hides(value: Any) -> bool:
     if isinstance(value, str):
         return HIDDEN in value
     parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
-    return any(_hides(each) for each in parts)
+    return any(_hides(part) for part in parts)
 
 
 def _same(given: Any, stored: Any, place: int) -> Any:
     """The stored element that is shown as this one, wherever it has moved; else the one in its place."""
     known = stored[place] if place < len(stored) else None
-    return next((each for each in (known, *stored) if public(each) == given), known)
+    return next((element for element in (known, *stored) if public(element) == given), known)
 
 
 def _restored_text(given: str, stored: Any, field: str) -> Any:
@@ -157,8 +157,8 @@ def _restored_text(given: str, stored: Any, field: str) -> Any:
         if HIDDEN in spot:
             if not known[spot]:
                 raise _unknown(field)
-            found = known[spot].popleft()
-            text, end = text + given[end:start] + found, start + len(spot)
+            hidden = known[spot].popleft()
+            text, end = text + given[end:start] + hidden, start + len(spot)
     return text + given[end:]
 
 
@@ -183,8 +183,8 @@ def without_hidden(value: Any) -> Any:
     if isinstance(value, str):
         return _without_hidden_text(value)
     if isinstance(value, Mapping):
-        return {name: without_hidden(each) for name, each in value.items() if each != HIDDEN}
-    return [without_hidden(each) for each in value if each != HIDDEN] if isinstance(value, list) else value
+        return {name: without_hidden(part) for name, part in value.items() if part != HIDDEN}
+    return [without_hidden(part) for part in value if part != HIDDEN] if isinstance(value, list) else value
 
 
 def _without_hidden_text(text: str) -> str:
@@ -221,18 +221,24 @@ def _may_hide(value: Any) -> bool:
     if kind is str:
         return _may_hide_text(value)
     if kind is dict:
-        return any((each and name in _LOOKED_INTO) or _may_hide(each) for name, each in value.items())
+        return any(_may_hide_field(name, part) for name, part in value.items())
     if kind is list or kind is tuple:
         return any(map(_may_hide, value))
     return kind not in _HIDING_NOTHING
 
 
+def _may_hide_field(name: str, value: Any) -> bool:
+    if name in JSON_TEXTS and isinstance(value, str):
+        return value != "{}" and _may_hide(json.loads(value))
+    return (name in _LOOKED_INTO and bool(value)) or _may_hide(value)
+
+
 def _without(value: Any, shown: Any, path: list[str | int], hidden: list[tuple[list[str | int], Any]]) -> Any:
     if isinstance(value, Mapping) and isinstance(shown, Mapping):
-        return {name: _without(each, shown[name], [*path, name], hidden) for name, each in value.items()}
+        return {name: _without(part, shown[name], [*path, name], hidden) for name, part in value.items()}
     if isinstance(value, list | tuple) and isinstance(shown, list):
         elements = [
-            _without(each, seen, [*path, n], hidden) for n, (each, seen) in enumerate(zip(value, shown, strict=True))
+            _without(part, seen, [*path, n], hidden) for n, (part, seen) in enumerate(zip(value, shown, strict=True))
         ]
         return elements if isinstance(value, list) else tuple(elements)
     if value != shown:
@@ -243,8 +249,8 @@ def _without(value: Any, shown: Any, path: list[str | int], hidden: list[tuple[l
 def joined(parts: Parts) -> Any:
     """The value that was split into these."""
     value = parts.seen
-    for path, each in parts.hidden:
-        value = _put(value, path, each)
+    for path, part in parts.hidden:
+        value = _put(value, path, part)
     return value
 
 
@@ -258,12 +264,12 @@ def at_path(value: Any, path: list[str | int]) -> Any:
     return value
 
 
-def _put(value: Any, path: list[str | int], each: Any) -> Any:
+def _put(value: Any, path: list[str | int], part: Any) -> Any:
     if not path:
-        return each
+        return part
     place, *rest = path
     if isinstance(value, Mapping):
-        return {**value, place: _put(value[place], rest, each)}
+        return {**value, place: _put(value[place], rest, part)}
     elements = list(value)
-    elements[int(place)] = _put(elements[int(place)], rest, each)
+    elements[int(place)] = _put(elements[int(place)], rest, part)
     return elements if isinstance(value, list) else tuple(elements)

@@ -7,6 +7,8 @@ import sys
 
 FARTHEST = sys.float_info.max
 UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
+SPOKEN = {"d": "d", "h": "h", "m": "min", "s": "s"}
+WORD = re.compile(r"\s*([0-9]{1,9}(?:[.,][0-9]{1,3})?)\s*([a-z]*)\s*(?:,|and\b)?", re.IGNORECASE)
 FORM = re.compile("".join(f"(?:([0-9]{{1,6}}){unit})?" for unit in UNITS))
 
 
@@ -22,3 +24,54 @@ def seconds(span: float | str) -> float:
     if not span or match is None:
         raise ValueError(f"{span!r} is no duration: write 90s, 30m, 2h, 1h30m or 1d")
     return float(sum(int(count) * unit for count, unit in zip(match.groups("0"), UNITS.values(), strict=True)))
+
+
+def from_words(text: str) -> float:
+    """What a person writes in a form: `15 min`, `1 h 30 min`, `2 hours`, `90`; ValueError says how to write it."""
+    total, at = 0.0, 0
+    whole = text.strip()
+    while at < len(whole):
+        match = WORD.match(whole, at)
+        unit = match and _unit_of(match[2])
+        if match is None or unit is None:
+            raise ValueError(f"{text.strip()[:40]!r} is no length of time: write it like 30 s, 15 min, 2 h or 1 d")
+        total += float(match[1].replace(",", ".")) * unit
+        at = match.end()
+    return total
+
+
+def _unit_of(word: str) -> int | None:
+    """The seconds of a unit, by any beginning of its name; no word means seconds."""
+    word = word.lower()
+    if word in ("", "sec", "secs"):
+        return 1
+    if word in ("min", "mins"):
+        return 60
+    if word in ("hr", "hrs"):
+        return 3600
+    for letter, name in (("d", "days"), ("h", "hours"), ("m", "minutes"), ("s", "seconds")):
+        if word in (letter, name, name[:-1]):
+            return UNITS[letter]
+    return 604800 if word in ("w", "week", "weeks") else None
+
+
+def _parts(seconds: float) -> list[tuple[int, str]]:
+    """How many of each unit, the largest first; none of a unit is left out."""
+    left, parts = int(seconds), []
+    for unit, length in UNITS.items():
+        if left >= length:
+            parts.append((left // length, unit))
+        left %= length
+    return parts
+
+
+def in_words(seconds: float) -> str:
+    """As `from_words` takes it, and nothing lost: `1 h 30 min`. A part of a second stays as it is."""
+    if seconds != int(seconds):
+        return f"{seconds:g} s"
+    return " ".join(f"{count} {SPOKEN[unit]}" for count, unit in _parts(seconds)) or "0 s"
+
+
+def written(seconds: float) -> str:
+    """As `seconds` reads it: `1h30m`."""
+    return "".join(f"{count}{unit}" for count, unit in _parts(seconds)) or "0s"

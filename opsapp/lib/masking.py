@@ -13,9 +13,9 @@ LINE = 8  # a line of a secret of several lines, that is worth hiding by itself
 
 def hidden_parts(secrets: Iterable[str]) -> list[str]:
     """What must not be seen: each secret, and each longer line of one; longest first."""
-    found = {secret for secret in secrets if len(secret) >= SHORTEST}
-    found |= {line.strip() for secret in secrets for line in secret.splitlines() if len(line.strip()) >= LINE}
-    return sorted(found, key=len, reverse=True)
+    parts = {secret for secret in secrets if len(secret) >= SHORTEST}
+    parts |= {line.strip() for secret in secrets for line in secret.splitlines() if len(line.strip()) >= LINE}
+    return sorted(parts, key=len, reverse=True)
 
 
 class Masker:
@@ -50,8 +50,8 @@ def everywhere(value: Any, secrets: Iterable[str]) -> Any:
     if isinstance(value, str):
         return masked(value, secrets)
     if isinstance(value, dict):
-        return {name: everywhere(each, secrets) for name, each in value.items()}
-    return [everywhere(each, secrets) for each in value] if isinstance(value, list) else value
+        return {name: everywhere(part, secrets) for name, part in value.items()}
+    return [everywhere(part, secrets) for part in value] if isinstance(value, list) else value
 
 
 def _overlap(text: str, part: str) -> int:

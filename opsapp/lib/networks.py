@@ -15,6 +15,7 @@ __all__ = [
     "METADATA_NETWORKS",
     "AddressPolicy",
     "OutboundSettings",
+    "PublicPolicy",
     "client_address",
     "counted_address",
     "is_protected",
@@ -31,6 +32,21 @@ def network_problem(text: str) -> str | None:
     except ValueError:
         return "must be an address or a network like 10.0.0.0/8"
     return None
+
+
+class PublicPolicy(AddressPolicy):
+    """For addresses that strangers name: public ones, and those networks inside that are allowed by name."""
+
+    def __init__(self, inside: Iterable[str], deny: Iterable[str]):
+        self._inside = _networks(inside)
+        super().__init__((), deny)
+
+    def _judge(self, text: str) -> bool:
+        if not super()._judge(text):
+            return False
+        address = plain_address(text)
+        within = any(address in network for network in self._inside)
+        return within or (address.is_global and not address.is_multicast)
 
 
 Network = Annotated[str, Length(1, 64), CheckedBy(network_problem)]

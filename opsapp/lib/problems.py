@@ -48,13 +48,13 @@ class Invalid(Problem):
     def by_field(self) -> dict[str, str]:
         """What is wrong by the name of the field: an entry of a list is no field of its own, its number goes into the
         message."""
-        found: dict[str, str] = {}
+        messages: dict[str, str] = {}
         for path, message in self.fields.items():
             name = _ENTRY.sub("", path)
             if name != path:
                 message = f"entry {int(path[len(name) + 1 :].partition('.')[0]) + 1}: {message}"
-            found[name] = f"{found[name]}; {message}" if name in found else message
-        return found
+            messages[name] = f"{messages[name]}; {message}" if name in messages else message
+        return messages
 
 
 def _sayable(text: str) -> str:

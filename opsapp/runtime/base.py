@@ -11,6 +11,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from persistent import Persistent
@@ -18,6 +19,7 @@ from persistent import Persistent
 from opsapp.lib.problems import Invalid
 from opsapp.series import Series
 from opsapp.tree.damage import Damage
+from opsapp.tree.evolve import EvolveStep
 
 from .clock import Clock
 from .config import Configuration
@@ -26,6 +28,7 @@ from .store import Databases, Store
 from .supervisor import Supervisor
 
 ENGINE_THREADS = 2
+SHARED_THREADS = 4  # on a shared store some may wait in a commit for another node
 
 
 class NodeBase:
@@ -48,6 +51,8 @@ class NodeBase:
         self.clock = clock or Clock()
         self.config = config or Configuration()
         self.exclusive = exclusive  # the storage admits one process
+        self.tls: Path | None = None  # its certificates in the cluster
+        self.evolve_steps: list[EvolveStep] = []  # all that this version knows
         self.boot = secrets.token_hex(4)
         self.started_at = self.clock.now()
         self.store = Store(databases)
@@ -69,7 +74,8 @@ class NodeBase:
 
     def transact(self, fn: Callable[..., Any], *values: Any) -> Any:
         """`fn(root, *values)` in a short transaction of its own; a plain answer."""
-        return self.lead_lane("transact", ENGINE_THREADS).run(self.store.transact, fn, values)
+        threads = ENGINE_THREADS if self.exclusive else SHARED_THREADS
+        return self.lead_lane("transact", threads).run(self.store.transact, fn, values)
 
     def transact_at(self, at: int, fn: Callable[..., Any], *values: Any) -> Any:
         """`fn(root, *values)` over the tree as it was at the end of the second `at`; read-only, a plain answer. Gone

@@ -123,6 +123,14 @@ def _has_root(path: Path) -> bool:
     return path.exists() and path.stat().st_size > START
 
 
+def is_store(path: Path) -> bool:
+    """Whether the file begins as a FileStorage does."""
+    if not path.exists():
+        return False
+    with path.open("rb") as file:
+        return file.read(START) == packed_version
+
+
 def is_used(path: Path) -> bool:
     """Whether it has more than the one transaction that makes an empty database."""
     if not _has_root(path):

@@ -10,7 +10,8 @@ import json
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
 from typing import Any, NamedTuple
 
 from BTrees.LOBTree import LOBTree
@@ -29,6 +30,8 @@ log = logging.getLogger(__name__)
 Positions = Mapping[str, int]  # by writer: the key of the last batch that was read
 
 RING = 10_000
+RECENT = 1_000  # batches that a start reads at once; what is older is read a page at a time, while the node serves
+EARLIER = 200
 LOOK_S = 0.05  # for what other processes commit; of our own we are told
 LOOK_ALONE_S = 1.0
 KEEP_S = 3600
@@ -101,6 +104,28 @@ def read_since(root: Root, positions: Positions) -> tuple[Positions, list[Event]
     return after, sorted(found, key=lambda event: event.id)
 
 
+def latest(root: Root, most: int) -> Positions:
+    """From where a reader has the newest batches, `most` of all writers together, and no more."""
+    ends = {writer: (tree.minKey(), tree.maxKey()) for writer, tree in root.system["outbox"].items() if tree}
+    share = max(1, most // max(1, len(ends)))
+    return {writer: max(first - 1, last - share) for writer, (first, last) in ends.items()}
+
+
+def read_before(root: Root, positions: Positions, most: int) -> tuple[Positions, list[Event]]:
+    """What stands before `positions`, about `most` batches of it, and from where it was read."""
+    found: list[Event] = []
+    before: dict[str, int] = {}
+    for writer, last in positions.items():
+        tree = root.system["outbox"].get(writer)
+        first = last - max(1, most // len(positions))
+        batches = list(tree.items(first, last, excludemin=True)) if tree else []
+        for key, batch in batches:
+            found.extend(_told_by(writer, key, batch))
+        if tree and tree.minKey() <= first:
+            before[writer] = first
+    return before, sorted(found, key=lambda event: event.id)
+
+
 def _told_by(writer: str, key: int, batch: Batch) -> list[Event]:
     try:
         batch._p_activate()
@@ -127,7 +152,7 @@ def sweep(root: Root, before: float) -> bool:
     for tree in outbox.values():
         # The newest stays: its key is where the writer's numbers go on.
         old: list[int] = []
-        for key in list(tree.keys(None, tree.maxKey(), excludemax=True))[:SWEEP_PAGE] if tree else ():
+        for key in list(islice(tree.keys(None, tree.maxKey(), excludemax=True), SWEEP_PAGE)) if tree else ():
             at = _made_at(tree[key])
             old.append(key)
             if at is None:  # it cannot be read, and goes with the next that can
@@ -190,7 +215,8 @@ class Tail:
         self.node = node
         self.on_move: list[Callable[[Positions, Positions, list[Event]], None]] = []  # told where it has moved
         self._ring: deque[str] = deque(maxlen=RING)  # events as lines: ID KIND TIME DATA
-        self.positions: Positions = {}
+        self._earlier: Positions = {}  # what stands before is in the store and not yet in the ring
+        self.positions: Positions | None = None
         self.seen_transaction: Any = None
         self.listeners: list[Listener] = []
 
@@ -199,19 +225,28 @@ class Tail:
         last = self.node.last_transaction()
         if last == self.seen_transaction:
             self._hand_on([])
-            return False
-        before = self.positions
-        after, fresh = self.node.transact(_read_written, before)
-        self._ring.extend(
-            f"{event.id} {event.kind} {event.at!r} {event.text}"
-            for event in fresh
-            if not event.kind.startswith("_")  # those are for listeners, not for readers who come later
-        )
+            return self._recall()
+        before, after, fresh = self.node.transact(_read_written, self.positions)
+        if self.positions is None:
+            self._earlier = before
+        self._ring.extend(_lines(fresh))
         self.positions, self.seen_transaction = after, last
         for moved in self.on_move:
             moved(before, after, fresh)
         self._hand_on(fresh)
         return bool(fresh)
+
+    def _recall(self) -> bool:
+        """A page of what was told before the start, for readers who left off there. However much there is, nobody waits
+        for it."""
+        room = RING - len(self._ring)
+        if not self._earlier or room <= 0:
+            return False
+        self._earlier, found = self.node.transact(_read_told, self._earlier)
+        lines = sorted([*_lines(found)[-room:], *self._ring])
+        self._ring.clear()
+        self._ring.extend(lines)
+        return bool(self._earlier)
 
     def start(self) -> None:
         """Tail the outbox on every node; sweep it on one."""
@@ -241,6 +276,12 @@ class Tail:
         self.listeners.append(listener)
         return lambda: self.listeners.remove(listener)
 
+    def last_before(self, moment: float) -> str:
+        """The id of the last event that is remembered from before a moment. For one who reads the store now, and
+        listens a little later: everything from then on is told again."""
+        ids = (line.split(" ", 3) for line in reversed(tuple(self._ring)))
+        return next((event_id for event_id, _, at, _ in ids if float(at) < moment), "0")
+
     def since(self, event_id: str | None) -> list[Event]:
         """What came after `event_id`, as far as it is remembered; nothing without one."""
         if event_id is None:
@@ -249,10 +290,27 @@ class Tail:
         return [Event(id, kind, json.loads(data), float(at), data) for id, kind, at, data in rows]
 
 
-def _read_written(root: Root, positions: Positions) -> tuple[Positions, list[Event]]:
-    """Transaction function: `read_since` with the text of each. Here, and not on the hub, where others would wait."""
-    after, found = read_since(root, positions)
-    return after, [event._replace(text=_packed(event.data)) for event in found]
+def _lines(events: Iterable[Event]) -> list[str]:
+    """What the ring keeps. Kinds with a dash are for listeners, not for readers who come later."""
+    return [f"{event.id} {event.kind} {event.at!r} {event.text}" for event in events if not event.kind.startswith("_")]
+
+
+def _read_written(root: Root, positions: Positions | None) -> tuple[Positions, Positions, list[Event]]:
+    """Transaction function: from where was read, `read_since`, and the text of each event. Here, and not on the hub,
+    where others would wait."""
+    before = latest(root, RECENT) if positions is None else positions
+    after, found = read_since(root, before)
+    return before, after, _with_text(found)
+
+
+def _read_told(root: Root, positions: Positions) -> tuple[Positions, list[Event]]:
+    """Transaction function: a page of what was told before."""
+    before, found = read_before(root, positions, EARLIER)
+    return before, _with_text(found)
+
+
+def _with_text(found: list[Event]) -> list[Event]:
+    return [event._replace(text=_packed(event.data)) for event in found]
 
 
 def _packed(data: JsonObject) -> str:

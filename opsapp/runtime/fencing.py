@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import ZODB
-from ZODB.FileStorage.FileStorage import FileStorage, packed_version
+from ZODB.FileStorage.FileStorage import FileStorage
 
 from opsapp.tree.root import KEY, Root
+
+from .embedded import is_store
 
 log = logging.getLogger(__name__)
 
@@ -41,11 +43,8 @@ def next_token(last: int, now: float) -> int:
 
 def newest_token(main: Path) -> int:
     """The newest token that a store has given out; 0 when there is none, or the store cannot be read any more."""
-    if not main.exists():
+    if not is_store(main):
         return 0
-    with main.open("rb") as file:
-        if file.read(len(packed_version)) != packed_version:
-            return 0
     try:
         return _in_store(main, _newest, read_only=True)
     except Exception:  # it may be damaged in any way: that is often why a backup is restored

@@ -13,13 +13,12 @@ from typing import Any, NamedTuple
 
 from persistent import Persistent
 from ZODB.broken import Broken, find_global
-from ZODB.FileStorage import FileStorage
 from ZODB.utils import u64
 
 from opsapp.lib.problems import Unavailable
 from opsapp.tree.damage import is_damage, reason_of
 
-from .internals import PersistentUnpickler, record_ids
+from .internals import PersistentUnpickler, read_only_file, record_ids
 from .sealedfields import SEALED, opened
 from .sealing import Seal
 
@@ -40,7 +39,7 @@ class ObjectRecord(NamedTuple):
 
 def damaged(path: Path) -> list[str]:
     """What cannot be read of the store in this file, each by the name under which it is kept, and why."""
-    storage = FileStorage(str(path), read_only=True)
+    storage = read_only_file(path)
     try:
         broken = _broken(storage)
         names = _names(storage, broken.keys()) if broken else {}
@@ -51,7 +50,7 @@ def damaged(path: Path) -> list[str]:
 
 def unopened(path: Path, seal: Seal) -> list[str]:
     """The objects of the store in this file that have a sealed part which these keys do not open, each by its name."""
-    storage = FileStorage(str(path), read_only=True)
+    storage = read_only_file(path)
     try:
         shut = [oid for oid in record_ids(storage) if _is_shut(storage.load(oid)[0], oid, seal)]
         names = _names(storage, shut) if shut else {}

@@ -5,18 +5,27 @@ tests/unit/test_internals.py tries each with the library itself, so a version th
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from threading import Thread
 from typing import Any
 
+from ZEO.ClientStorage import ClientStorage
 from ZODB import DB
 from ZODB._compat import PersistentUnpickler
+from ZODB.FileStorage.FileStorage import FileStorage
 
 __all__ = [
     "PersistentUnpickler",
+    "break_client",
+    "break_connection",
+    "commits_at_once",
     "delivery_tracker",
     "has_changes",
+    "is_zeo",
     "limit_waiting",
+    "lock_watches",
     "opened_databases",
+    "read_only_file",
     "receive_now",
     "record_ids",
     "reserved_ids",
@@ -30,6 +39,19 @@ def record_ids(storage: Any) -> Collection[bytes]:
     return storage._index
 
 
+def read_only_file(path: Any) -> FileStorage:
+    """ZODB: a FileStorage that cannot be opened leaves its own files open."""
+    storage = FileStorage.__new__(FileStorage)
+    try:
+        FileStorage.__init__(storage, str(path), read_only=True)
+    except BaseException:
+        for name in ("_file", "_files"):
+            if name in vars(storage):
+                vars(storage)[name].close()
+        raise
+    return storage
+
+
 def save_index(storage: Any) -> None:
     """ZODB: write the index of a FileStorage now. A commit waits for it: a millisecond for 100,000 objects."""
     with storage._lock:
@@ -38,14 +60,46 @@ def save_index(storage: Any) -> None:
 
 def reserved_ids(storage: Any) -> list[bytes] | None:
     """ZEO: the ids for new objects that a client has got from its server and not used yet; None of other storages."""
-    return getattr(storage, "_oids", None)
+    return storage._oids if isinstance(storage, ClientStorage) else None
 
 
 def limit_waiting(storage: Any, seconds: float) -> None:
     """ZEO: from now on a call waits at most so long for a server that is away. Other storages do not wait."""
-    server = getattr(storage, "_server", None)
-    if server is not None:
-        server.timeout = min(server.timeout, seconds)
+    if isinstance(storage, ClientStorage):
+        storage._server.timeout = min(storage._server.timeout, seconds)
+
+
+def commits_at_once(storage: Any) -> int:
+    """ZEO: a client lets one thread commit at a time, and the others wait for it without an end. Other storages say it
+    of themselves; 0 where there is no bound."""
+    return 1 if isinstance(storage, ClientStorage) else getattr(storage, "commits_at_once", 0)
+
+
+def lock_watches(server: Any, watch: Callable[[], Thread]) -> None:
+    """ZEO's server: who is told of each commit's lock, for each storage one."""
+    for manager in server.lock_managers.values():
+        manager.timeout = watch()
+        manager.timeout.start()
+
+
+def break_connection(protocol: Any) -> None:
+    """ZEO's server: end a connection as if it had broken, on the thread of its loop. `close` would leave its lock."""
+    protocol.sm_protocol.transport.abort()
+
+
+def is_zeo(storage: Any) -> bool:
+    return isinstance(storage, ClientStorage)
+
+
+def break_client(storage: Any) -> None:
+    """ZEO: from any thread, end a client's connection as if it had broken. Who waits for an answer hears of it."""
+    client = storage._server.client
+
+    def abort() -> None:
+        if client.protocol is not None and client.protocol.sm_protocol is not None:
+            client.protocol.sm_protocol.transport.abort()
+
+    storage._server.loop.call_soon_threadsafe(abort)
 
 
 def has_changes(transaction: Any) -> bool:

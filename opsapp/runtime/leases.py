@@ -8,16 +8,24 @@ outside the store carry it.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
+from typing import Any
+
+import gevent
 from BTrees.OOBTree import OOBTree
 from persistent import Persistent
 
-from opsapp.lib.problems import Conflict
+from opsapp.lib.problems import Conflict, StoreAway
 from opsapp.tree.root import Root
 
+from . import events
 from .base import NodeBase, base_of
 from .fencing import next_token
 
-LEASE_S = 6.0
+LEASE_S = 5.0
+CLUSTER = "cluster"  # wakes who watches the other nodes
+FREE = "_cluster"  # told where a node gives something back: nobody has to wait until it is missed
+IDLE_LOOK_S = 0.05
 
 
 class Pulse(Persistent):
@@ -55,11 +63,12 @@ def beat(
     return {name: (leases[name].owner, leases[name].pulse.beat, leases[name].token) for name in wanted}
 
 
-def release(root: Root, owner: str) -> None:
-    """Give everything back, at a clean stop."""
-    for lease in root.system["leases"].values():
-        if lease.owner == owner:
+def release(root: Root, owner: str, names: Collection[str] | None = None) -> None:
+    """Give these back, or everything, at a clean stop; the others hear of it at once."""
+    for name, lease in root.system["leases"].items():
+        if lease.owner == owner and (names is None or name in names):
             lease.owner = ""
+    events.emit(root, FREE, {})
 
 
 def check(root: Root, name: str) -> int:
@@ -80,18 +89,29 @@ class LeaseKeeper:
         node.supervisor.holds = self.holds
         self.held: dict[str, int] = {}
         self.renewed_at = float("-inf")
+        self._leaving = False
+        self._uses: list[tuple[str, Callable[[], Any]]] = []
         self._watched: dict[str, tuple[int, float]] = {}
 
     def want(self, name: str) -> None:
         if name not in self.wanted:
             self.wanted.append(name)
 
+    def busy_while(self, name: str, under_way: Callable[[], Any]) -> None:
+        """A lease is given back at a stop only once what was begun under it has its outcome. What a step does itself
+        is known; this is for what it has begun and left to others."""
+        self._uses.append((name, under_way))
+
     def holds(self, name: str) -> bool:
-        """Ours, and renewed recently enough that nobody can have taken it."""
-        return name in self.held and self.node.clock.monotonic() - self.renewed_at < LEASE_S * 0.75
+        """Ours, renewed recently enough that nobody can have taken it, and not about to be given back."""
+        return (
+            not self._leaving and name in self.held and self.node.clock.monotonic() - self.renewed_at < LEASE_S * 0.75
+        )
 
     def step(self) -> bool:
         now = self.node.clock.monotonic()
+        if self._leaving:
+            return False
         if self.node.exclusive and self.held.keys() >= set(self.wanted):
             self.renewed_at = now  # nobody else can open this store: nothing to renew
             return False
@@ -110,11 +130,28 @@ class LeaseKeeper:
         return False
 
     def _beat(self, stale: dict[str, int]) -> dict[str, tuple[str, int, int]]:
-        found: dict[str, tuple[str, int, int]] = self.node.transact(
-            beat, self.node.owner, self.wanted, stale, self.node.clock.now()
-        )
+        try:
+            found: dict[str, tuple[str, int, int]] = self.node.transact(
+                beat, self.node.owner, self.wanted, stale, self.node.clock.now()
+            )
+        except StoreAway:
+            self._watched.clear()  # beats stand still while the store is away, and that says nothing of their owners
+            raise
         return found
 
     def start(self) -> None:
         self.step()
-        self.node.supervisor.add("leases", self.step, every=LEASE_S / 4)
+        self.node.supervisor.add("leases", self.step, every=LEASE_S / 4, wake=(CLUSTER,))
+
+    def leave(self) -> None:
+        """On the hub, at the beginning of a stop: no work under a lease begins any more, and each lease is given back
+        once nothing under it is under way. What is left at the end the node's goodbye gives back."""
+        self._leaving = True
+        while self.held:
+            busy = {name for name, under_way in self._uses if under_way()}
+            idle = self.held.keys() - busy - self.node.supervisor.busy_leases()
+            if idle:
+                self.node.transact(release, self.node.owner, idle)
+                self.held = {name: token for name, token in self.held.items() if name not in idle}
+            else:
+                gevent.sleep(IDLE_LOOK_S)

@@ -15,7 +15,7 @@ from opsapp.lib.problems import OutcomeUnknown, StoreAway
 
 from . import indexing, leases, measuring, memory, nodes, packing
 from .base import NodeBase, base_of
-from .events import Tail
+from .events import Event, Tail
 from .projection import Projections
 from .store import FRESHEN_S, Databases
 
@@ -41,6 +41,7 @@ class Node(NodeBase):
         """On the thread that will serve: from now on calls from it hop; the engines run if this node has the role."""
         self.hub.enter()
         self.events.start()
+        self.events.listen(self._on_event)
         self.projections.start()
         self.nodes.start()
         indexing.start(self)
@@ -55,6 +56,10 @@ class Node(NodeBase):
             self.leases.start()
         self.supervisor.start()
         log.info("node started name=%s boot=%s roles=%s", self.name, self.boot, ",".join(sorted(self.roles)))
+
+    def _on_event(self, event: Event) -> None:
+        if event.kind == leases.FREE:
+            self.wake(leases.CLUSTER)
 
     def _freshen(self) -> bool:
         """Connections that nobody uses let go of what they hold, and the process of what was freed."""
@@ -73,6 +78,16 @@ class Node(NodeBase):
             self._leaving = True
             for begin, _ in self._endings:
                 begin()
+            if self.hub.running and not self.exclusive:
+                self.supervisor.spawn(self._hand_over)
+
+    def _hand_over(self) -> None:
+        """The others take up our share while we answer the last requests."""
+        try:
+            self.nodes.leave()
+            self.leases.leave()
+        except StoreAway:
+            log.warning("nothing handed over: the store is away")
 
     def stop(self) -> None:
         """End what runs outside and the workers, commit what was observed, give leases back, close lanes and stores."""

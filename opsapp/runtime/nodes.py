@@ -3,6 +3,9 @@
 Clocks need not agree. Silence counts only while we look: a node that was held up itself, or slept together with the
 machine, must not find the others dead when it comes to. On a storage that admits one process there is nobody to watch,
 and nothing is written.
+
+Two bounds: who is quiet for a short while has its checks made by others, which does no harm if it lives; who is dead
+has lost what it had claimed, and that takes longer to say.
 """
 
 from __future__ import annotations
@@ -12,18 +15,28 @@ from typing import NamedTuple
 from BTrees.OOBTree import OOBTree
 from persistent import Persistent
 
+from opsapp.lib.problems import Conflict
+from opsapp.tree import evolve
+from opsapp.tree.evolve import EvolveStep
 from opsapp.tree.root import Root
+from opsapp.wire.version import VERSION
 
+from . import events
 from .base import NodeBase
+from .leases import CLUSTER, FREE
 
-BEAT_S = 2.0
+BEAT_S = 1.0
 LOOKED_FOR_S = 1.5 * BEAT_S  # as much of the time since our last look as counts
+QUIET_AFTER_S = 3.0
 DEAD_AFTER_S = 6.0
 FORGET_AFTER_S = 600.0
 
 
 class NodeRecord(Persistent):
-    """One process: its latest boot, what it does, where its own HTTP address is."""
+    """One process: its latest boot, what it does, where its own HTTP address is, of which version it is."""
+
+    version = ""  # older ones did not write it
+    leaving = False  # told to stop: it begins nothing new, and ends what it has claimed
 
     def __init__(self) -> None:
         self.boot = ""
@@ -39,6 +52,14 @@ class Beat(NamedTuple):
     number: int
     roles: tuple[str, ...]
     address: str
+    version: str = ""
+    leaving: bool = False
+
+
+class NewerStore(Conflict):
+    """A newer version has changed the store so that this one must not go on with it."""
+
+    code = "newer_store"
 
 
 def set_up(root: Root) -> None:
@@ -46,17 +67,41 @@ def set_up(root: Root) -> None:
     root.system["nodes"] = OOBTree()
 
 
-def beat(root: Root, name: str, boot: str, roles: tuple[str, ...], address: str, forget: list[str]) -> dict[str, Beat]:
-    """Write our beat, drop nodes long dead; every node's."""
+def beat(root: Root, name: str, mine: Beat, forget: list[str], steps: list[EvolveStep]) -> dict[str, Beat]:
+    """Write our beat, drop nodes long dead; every node's. NewerStore where another node has brought the store to a
+    version that is none of ours; a step that runs at the same time as our first beat is a conflict."""
+    said = evolve.refusal(evolve.foreign_in(root, steps)) if steps else None  # a node without rooms knows none
+    if said:
+        raise NewerStore(said)
     records = root.system["nodes"]
-    mine = records.get(name)
-    if mine is None:
-        mine = records[name] = NodeRecord()
-    mine.boot, mine.beat, mine.roles, mine.address = boot, mine.beat + 1, roles, address
+    evolve.read_current(root)
+    record = records.get(name)
+    if record is None:
+        record = records[name] = NodeRecord()
+    record.boot, record.beat, record.roles, record.address = mine.boot, record.beat + 1, mine.roles, mine.address
+    record.version = mine.version
+    if record.leaving != mine.leaving:
+        record.leaving = mine.leaving
+        events.emit(root, FREE, {})
     for gone in forget:
         if gone != name:
             records.pop(gone, None)
-    return {key: Beat(record.boot, record.beat, record.roles, record.address) for key, record in records.items()}
+    return beats(root)
+
+
+def beats(root: Root) -> dict[str, Beat]:
+    """What every node has written last."""
+    records = root.system.get("nodes", {})
+    return {
+        name: Beat(record.boot, record.beat, record.roles, record.address, record.version, record.leaving)
+        for name, record in records.items()
+    }
+
+
+def read_current(root: Root) -> None:
+    """Fail the commit if a node comes or goes meanwhile."""
+    if "nodes" in root.system:
+        root._p_jar.readCurrent(root.system["nodes"])
 
 
 def leave(root: Root, name: str, boot: str) -> None:
@@ -64,6 +109,7 @@ def leave(root: Root, name: str, boot: str) -> None:
     record = root.system["nodes"].get(name)
     if record is not None and record.boot == boot:
         del root.system["nodes"][name]
+        events.emit(root, FREE, {})
 
 
 class Nodes:
@@ -72,6 +118,7 @@ class Nodes:
     def __init__(self, node: NodeBase):
         self.node = node
         self.address = ""
+        self.leaving = False
         self._seen: dict[str, tuple[tuple[str, int], float]] = {}  # (boot, beat), and for how long it stood still
         self._looked_at = float("-inf")
         self._known: dict[str, Beat] = {}
@@ -79,16 +126,20 @@ class Nodes:
     def step(self) -> bool:
         now = self.node.clock.monotonic()
         long_dead = [name for name, (_, still) in self._seen.items() if still > FORGET_AFTER_S]
-        before = self.alive("engine")
-        roles = tuple(sorted(self.node.roles))
-        self._known = self.node.transact(beat, self.node.name, self.node.boot, roles, self.address, long_dead)
+        before = self.working("engine")
+        mine = Beat(self.node.boot, 0, tuple(sorted(self.node.roles)), self.address, VERSION, self.leaving)
+        try:
+            self._known = self.node.transact(beat, self.node.name, mine, long_dead, self.node.evolve_steps)
+        except NewerStore as newer:
+            self.node.supervisor.leave(str(newer))
+            return False
         for name, heard in self._known.items():
             known, still = self._seen.get(name, (None, 0.0))
             present = (heard.boot, heard.number)
             self._seen[name] = present, still + self._watched(now) if known == present else 0.0
         self._looked_at = now
         self._seen = {name: seen for name, seen in self._seen.items() if name in self._known}
-        if self.alive("engine") != before:
+        if self.working("engine") != before:
             self.node.wake("nodes")
         return False
 
@@ -98,13 +149,25 @@ class Nodes:
     def alive(self, role: str) -> tuple[str, ...]:
         """The names of the nodes with this role whose beat moves, ourselves included; sorted."""
         own = {self.node.name} if role in self.node.roles else set()
+        return tuple(sorted(own | self._others(role, DEAD_AFTER_S)))
+
+    def working(self, role: str) -> tuple[str, ...]:
+        """Those among whom new work is shared: heard of a moment ago, and not told to stop."""
+        own = {self.node.name} if role in self.node.roles and not self.leaving else set()
+        there = {name for name in self._others(role, QUIET_AFTER_S) if not self._known[name].leaving}
+        return tuple(sorted(own | there))
+
+    def _others(self, role: str, bound: float) -> set[str]:
+        """Whose beat has not stood still for so long."""
         now = self.node.clock.monotonic()
-        others = {
+        return {
             name
             for name, heard in self._known.items()
-            if role in heard.roles and name in self._seen and self._seen[name][1] + self._watched(now) < DEAD_AFTER_S
+            if name != self.node.name
+            and role in heard.roles
+            and name in self._seen
+            and self._seen[name][1] + self._watched(now) < bound
         }
-        return tuple(sorted(own | (others - {self.node.name})))
 
     def owners(self, role: str) -> list[str]:
         """ "name:boot" of the other nodes with this role whose beat moves: whose claims still stand."""
@@ -118,4 +181,9 @@ class Nodes:
     def start(self) -> None:
         if not self.node.exclusive:
             self.step()
-            self.node.supervisor.add("nodes", self.step, every=BEAT_S)
+            self.node.supervisor.add("nodes", self.step, every=BEAT_S, wake=(CLUSTER,))
+
+    def leave(self) -> None:
+        """On the hub, at the beginning of a stop: the others make our checks from now on."""
+        self.leaving = True
+        self.step()

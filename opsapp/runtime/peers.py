@@ -18,18 +18,21 @@ import json
 import secrets
 import select
 import socket
+import ssl
 import threading
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import gevent.socket
+import gevent.ssl
 import h11
 
 from opsapp.lib.problems import Unavailable
 
 from .node import Node
 from .sealing import REGISTRY_KEY
+from .tls import client_context
 
 HEADER = "X-Opsapp-Node"
 PURPOSE = "node to node"
@@ -137,6 +140,22 @@ def vouched(node: Node, method: str, target: str, value: str, request_id: str) -
     return Vouched(caller, digest) if nonces.accept(nonce, request_id, now) else None
 
 
+def _connected(node: Node, address: SplitResult) -> Any:
+    """A socket to that address, encrypted where it says https. Such a server shows a certificate of the cluster's
+    authority (`opsapp.tls`), and asks for ours."""
+    here = node.hub.is_here()
+    make: Any = gevent.socket if here else socket
+    if address.scheme != "https":
+        return make.create_connection((address.hostname, address.port or 80), CONNECT_S)
+    context = client_context(node.tls, gevent.ssl.SSLContext if here else ssl.SSLContext)
+    plain = make.create_connection((address.hostname, address.port or 443), CONNECT_S)
+    try:
+        return context.wrap_socket(plain, server_hostname=address.hostname)
+    except BaseException:
+        plain.close()
+        raise
+
+
 class PeerExchange:
     """One request and its answer."""
 
@@ -157,11 +176,10 @@ class PeerExchange:
         address = urlsplit(node.nodes.address_of(name) or "")
         if not address.hostname:
             raise NodeAway(name, "its address is not known")
-        make: Any = gevent.socket if node.hub.is_here() else socket
         try:
-            self._socket = make.create_connection((address.hostname, address.port or 80), CONNECT_S)
-        except OSError as problem:
-            raise NodeAway(name, problem.strerror or str(problem)) from None
+            self._socket = _connected(node, address)
+        except (OSError, ValueError) as problem:
+            raise NodeAway(name, getattr(problem, "strerror", None) or str(problem)) from None
         self._socket.settimeout(SILENCE_S)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         proof = credential(node, name, method, target, caller, digest)
@@ -198,6 +216,8 @@ class PeerExchange:
         self._socket.close()
 
     def _answers(self) -> bool:
+        if getattr(self._socket, "pending", int)():  # decrypted already
+            return True
         poll = select.poll()
         poll.register(self._socket.fileno(), select.POLLIN)
         return bool(poll.poll(0))

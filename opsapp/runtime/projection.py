@@ -175,7 +175,10 @@ class Projection(ABC, Generic[Item]):
 
     def _skip(self, before: Mapping[str, int], after: Mapping[str, int]) -> None:
         own = self._positions
-        if own is None or self.behind or any(own.get(writer, 0) < before.get(writer, 0) for writer in after):
+        if own is None or self.behind:
+            return
+        if any(own.get(writer, 0) < before.get(writer, 0) for writer in after):
+            self.behind = True  # nobody has looked at what lies between
             return
         self._positions = {**own, **{writer: max(key, own.get(writer, 0)) for writer, key in after.items()}}
         self._read_at = self._clock.monotonic()

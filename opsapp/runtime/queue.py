@@ -50,9 +50,12 @@ class Agenda:
         if (at, *item) in self.rows:
             self.rows.remove((at, *item))
 
+    def until(self, now: float) -> Iterator[tuple[Any, ...]]:
+        """What is due by now, read as it is asked for. Nothing that is due later is read."""
+        return iter(self.rows.keys(None, (now, LAST)))
+
     def due(self, now: float, most: int = PAGE) -> list[tuple[Any, ...]]:
-        """What is due by now. Nothing that is due later is read."""
-        return list(islice(self.rows.keys(None, (now, LAST)), max(0, most)))
+        return list(islice(self.until(now), max(0, most)))
 
     def take(self, now: float, most: int = PAGE) -> list[tuple[Any, ...]]:
         """The same, taken out."""
@@ -93,6 +96,9 @@ class Inbox:
     def __bool__(self) -> bool:
         """Whether there is anything to take, without reading any of it."""
         return any(tree and tree.maxKey() > self.taken.get(writer, 0) for writer, tree in self.trees.items())
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
     def __iter__(self) -> Iterator[Any]:
         """The rows that wait."""

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-FILE = "file://"
+FILE, POSTGRESQL = "file://", "postgresql://"
 Settings = Mapping[str, str]  # of the ini file and the command line
 
 
@@ -39,6 +39,13 @@ def _beside(main: str) -> str | None:
         return None
     path, _, options = main.partition("?")
     return path.rpartition("/")[0] + "/history.fs" + (f"?{options}" if options else "")
+
+
+def check_apart(settings: Settings) -> None:
+    """A database of PostgreSQL holds one store; of a file, or a ZEO server's storage, its own lock sees to it."""
+    main, history = (settings.get(name, "").partition("?")[0] for name in ("zodbconn.uri", "zodbconn.uri.history"))
+    if main == history and main.startswith(POSTGRESQL):
+        raise ValueError("the history store is the store itself: name another database, or leave it out")
 
 
 def make_data_directory(settings: Settings) -> None:

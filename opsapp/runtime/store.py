@@ -21,9 +21,11 @@ from opsapp.lib.problems import OutcomeUnknown, StoreAway, StoreFull
 from opsapp.tree.root import root_of
 
 from . import past
+from .commits import CommitGate
 from .internals import has_changes, limit_waiting, reserved_ids
 from .room import FULL, Room
 from .turns import Turns
+from .zeowatch import watches
 
 Databases = Mapping[str, DB]  # the first without a name, and the history
 ATTEMPTS = 8
@@ -77,9 +79,9 @@ class Manager(transaction.TransactionManager):
     """Explicit. abort() without a transaction is a no-op, because a database that closes aborts its connections. A
     transaction without changes commits without waiting for a turn, and on a full disk too."""
 
-    def __init__(self, turns: Turns, room: Room) -> None:
+    def __init__(self, turns: Turns, room: Room, gate: CommitGate) -> None:
         super().__init__(explicit=True)
-        self.turns, self.room = turns, room
+        self.turns, self.room, self.gate = turns, room, gate
         self.began = 0.0  # what was committed before that moment is seen
 
     def begin(self) -> Any:
@@ -94,7 +96,7 @@ class Manager(transaction.TransactionManager):
         if not has_changes(self.get()):
             super().commit()
             return
-        with self.turns.commit():
+        with self.turns.commit(), self.gate.passing():
             self.room.check()
             try:
                 super().commit()
@@ -123,9 +125,9 @@ class StoreConnection:
 
     __slots__ = ("connection", "manager", "used")
 
-    def __init__(self, db: Any, turns: Turns, room: Room):
+    def __init__(self, db: Any, turns: Turns, room: Room, gate: CommitGate):
         self.used = True  # since it was freshened last
-        self.manager = Manager(turns, room)
+        self.manager = Manager(turns, room, gate)
         self.connection = db.open(transaction_manager=self.manager)
 
     def freshen(self) -> None:
@@ -147,6 +149,8 @@ class Store:
         self._free: list[StoreConnection] = []  # a stack: the few on its top serve most, and cache what is asked for
         self.turns = Turns()
         self.room = Room(databases.values())
+        self.gate = CommitGate.of(db.storage for db in databases.values())
+        self._watches = watches([db.storage for db in databases.values()])
         for db in databases.values():
             forget_ids_when_away(db)
             give_up_soon_when_away(db)
@@ -171,7 +175,7 @@ class Store:
         try:
             place = self._free.pop()
         except IndexError:
-            return StoreConnection(self.db, self.turns, self.room)
+            return StoreConnection(self.db, self.turns, self.room, self.gate)
         place.used = True
         return place
 
@@ -187,6 +191,7 @@ class Store:
     def freshen(self) -> None:
         """From any thread, now and then: places that are free take in what was committed. A connection remembers the id
         of each object that others have changed until its next transaction, and some have none for days."""
+        self.check_connected()
         for place in reversed(tuple(self._free)):
             try:
                 self._free.remove(place)
@@ -194,6 +199,8 @@ class Store:
                 continue
             try:
                 place.freshen()
+            except AWAY as away:
+                raise StoreAway from away
             finally:
                 self._free.insert(0, place)  # from the top down, so they keep their order
 
@@ -235,5 +242,7 @@ class Store:
         return past.read_at(self.db, at, fn, values)
 
     def close(self) -> None:
+        for watch in self._watches:
+            watch.end()
         for db in self.databases.values():
             db.close()

@@ -44,6 +44,7 @@ class Worker:
         self._every = every
         self.lease = lease
         self.event = Event()
+        self.working = False
         self.last_step: float | None = None
         self.last_error: str | None = None
         self.errors = 0
@@ -72,8 +73,9 @@ class Worker:
         if not self._may_work():
             self.last_step = None  # another node does it: what this one did last says nothing about being late
             return min(self.every, 0.5)
+        self.working = True
         try:
-            while self.step():
+            while self.step() and self._may_work():
                 self._went_well()
                 gevent.sleep(0)
             self._went_well()
@@ -82,6 +84,8 @@ class Worker:
             return 0.5
         except Exception as problem:  # noqa: BLE001 - logged and counted by _went_wrong
             return self._went_wrong(problem)
+        finally:
+            self.working = False
         return self.every
 
     def _may_work(self) -> bool:
@@ -165,15 +169,23 @@ class Supervisor:
         for worker in self._woken.get(name, ()):
             worker.event.set()
 
+    def busy_leases(self) -> set[str]:
+        """Leases under which a step is under way."""
+        return {worker.lease for worker in self.workers.values() if worker.working and worker.lease is not None}
+
     def stop(self) -> None:
         self._running = False
         gevent.killall(self._greenlets, timeout=2.0)
         self._greenlets = []
 
     def give_up(self, name: str) -> None:
-        """A step that will not work again: say so and end the process (the server's `on_give_up` does it)."""
+        """A step that will not work again."""
         self.gave_up = name
-        log.critical("giving up: worker %s failed %d times in a row", name, GIVE_UP_AFTER)
+        self.leave(f"giving up: worker {name} failed {GIVE_UP_AFTER} times in a row")
+
+    def leave(self, why: str) -> None:
+        """Say so and end the process (the server's `on_give_up` does it)."""
+        log.critical("%s", why)
         if self.on_give_up is not None:
             self.on_give_up()
 

@@ -1,7 +1,8 @@
 """Named evolve steps: how a store made by an older version becomes one of this version.
 
 A step runs once, in a transaction of its own, in the order in which the features are included; its name is kept in the
-root. A step must be fit to run on an empty store too, which is how a new store is made.
+root, with the version that ran it. A step must be fit to run on an empty store too, which is how a new store is made.
+A version refuses a store with a step that it does not know, unless that step is reversible.
 """
 
 from __future__ import annotations
@@ -10,13 +11,31 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from persistent.list import PersistentList
+from persistent.mapping import PersistentMapping
+
+from opsapp.wire.version import VERSION
 
 from .root import KEY, Root
 
+EVOLVED, RAN_BY = "evolved", "evolved-by"
+
 
 class EvolveStep(NamedTuple):
+    """`reversible`: a version without this step may go on with the store, and what it writes meanwhile is fit for a
+    version with it, although the step does not run again."""
+
     name: str
     run: Callable[[Root], Any]
+    reversible: bool = False
+
+
+class ForeignStep(NamedTuple):
+    """A step that a store has seen and this version does not have. `version`: who ran it; empty where an older one did,
+    which did not write that down."""
+
+    name: str
+    version: str
+    reversible: bool
 
 
 def evolve_next(connection_root: Any, steps: list[EvolveStep]) -> str | None:
@@ -24,31 +43,55 @@ def evolve_next(connection_root: Any, steps: list[EvolveStep]) -> str | None:
     if KEY not in connection_root:
         connection_root[KEY] = Root()
     root = connection_root[KEY]
-    done = root.system.setdefault("evolved", PersistentList())
+    done = root.system.setdefault(EVOLVED, PersistentList())
     for step in steps:
         if step.name not in done:
             step.run(root)
             done.append(step.name)
+            root.system.setdefault(RAN_BY, PersistentMapping())[step.name] = VERSION, step.reversible
             return step.name
     return None
 
 
-def pending(connection_root: Any, steps: list[EvolveStep]) -> list[str]:
-    """The names of the steps that this store still lacks."""
-    done = connection_root[KEY].system.get("evolved", ()) if KEY in connection_root else ()
-    return [step.name for step in steps if step.name not in done]
+def has_evolved(connection_root: Any) -> bool:
+    """Whether it is a store that was used already."""
+    return KEY in connection_root and bool(connection_root[KEY].system.get(EVOLVED))
 
 
-def unknown(connection_root: Any, steps: list[EvolveStep]) -> list[str]:
-    """The names of the steps that this store has seen and this version does not have: a newer version wrote it."""
+def pending(connection_root: Any, steps: list[EvolveStep]) -> list[EvolveStep]:
+    """The steps that this store still lacks."""
+    done = connection_root[KEY].system.get(EVOLVED, ()) if KEY in connection_root else ()
+    return [step for step in steps if step.name not in done]
+
+
+def foreign(connection_root: Any, steps: list[EvolveStep]) -> list[ForeignStep]:
+    """The steps that this store has seen and this version does not have, in the order in which they ran."""
+    return [] if KEY not in connection_root else foreign_in(connection_root[KEY], steps)
+
+
+def foreign_in(root: Root, steps: list[EvolveStep]) -> list[ForeignStep]:
     names = {step.name for step in steps}
-    done = connection_root[KEY].system.get("evolved", ()) if KEY in connection_root else ()
-    return [name for name in done if name not in names]
+    ran_by = root.system.get(RAN_BY, {})
+    return [
+        ForeignStep(name, *ran_by.get(name, ("", False))) for name in root.system.get(EVOLVED, ()) if name not in names
+    ]
 
 
-def newer(names: list[str]) -> str:
-    """What to tell of a store with such steps."""
+def refusal(steps: list[ForeignStep]) -> str | None:
+    """Why this version may not use a store with such steps, and what to do; None when it may."""
+    barred = [step for step in steps if not step.reversible]
+    if not barred:
+        return None
+    named = ", ".join(f"{step.name} ({step.version})" if step.version else step.name for step in barred)
+    version = barred[-1].version
+    again = f"Install opsapp {version} or newer" if version else "Install that version"
     return (
-        f"The store was written by a newer version of opsapp: it has {', '.join(names)}, which this version does not "
-        f"know. Install that version again, or restore a backup that was made before it (`opsapp restore DIR`)."
+        f"The store was written by a newer version of opsapp: it has {named}, which this version ({VERSION}) does not "
+        f"know. {again} again, or restore a backup that was made before it (`opsapp restore DIR`)."
     )
+
+
+def read_current(root: Root) -> None:
+    """Fail the commit if a step runs meanwhile."""
+    if EVOLVED in root.system:
+        root._p_jar.readCurrent(root.system[EVOLVED])

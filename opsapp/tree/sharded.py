@@ -49,11 +49,11 @@ class ShardedTree(Persistent):
 
     def last(self, count: int) -> list[str]:
         """The greatest keys, in order."""
-        found: list[str] = []
+        newest: list[str] = []
         for part in self._parts:
             keys = part.keys()
-            found += keys[max(0, len(keys) - count) :]
-        return sorted(found)[-count:]
+            newest += keys[max(0, len(keys) - count) :]
+        return sorted(newest)[-count:]
 
     def items(self, low: str | None = None) -> Iterator[tuple[str, Any]]:
         return heapq.merge(*(part.items(low) for part in self._parts), key=lambda item: item[0])

@@ -1,13 +1,11 @@
 """Many decide at once: one decision, whoever wins, and the heal it stands for goes one way only."""
 
-import threading
-
 import pytest
 
 from opsapp.approvals import resources as approvals
 from opsapp.approvals.engine import IApprovalKind, Voter, decide, expire, lapse
-from opsapp.lib.problems import Conflict
 from tests.support.app import Service
+from tests.support.together import at_once
 
 
 class Kind:
@@ -17,6 +15,9 @@ class Kind:
         return None
 
     def own(self, root, approval, name):
+        return None
+
+    def record(self, root, approval):
         return None
 
     def decided(self, root, approval):
@@ -51,25 +52,6 @@ def asked(tmp_path):
     service.close()
 
 
-def together(*deeds):
-    """Run all at the same moment; what each came to."""
-    start, results = threading.Barrier(len(deeds)), [None] * len(deeds)
-
-    def run(at, deed):
-        start.wait()
-        try:
-            results[at] = deed()
-        except Conflict as refusal:
-            results[at] = refusal.code
-
-    threads = [threading.Thread(target=run, args=pair) for pair in enumerate(deeds)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    return results
-
-
 @pytest.mark.parametrize("attempt", range(3))
 def test_twenty_clicks_an_expiry_and_a_recovery_make_one_decision(asked, attempt):
     request_id, node, now = asked.ask(), asked.node, asked.clock.now()
@@ -83,7 +65,7 @@ def test_twenty_clicks_an_expiry_and_a_recovery_make_one_decision(asked, attempt
         lambda: node.transact(expire, now + 61) and None,
         lambda: node.transact(lapse, request_id, "withdrawn", "condition_gone", now),
     ]
-    results = together(*clicks, *others)
+    results = at_once([*clicks, *others])
     told = node.transact(lambda root: root.system["test-decided"])
     final = node.transact(lambda root: root["api"]["approvals"][request_id].status)
     assert told == (final,)
@@ -97,7 +79,7 @@ def test_a_quorum_is_met_once(asked):
         lambda n=n: node.transact(decide, request_id, Voter(f"user{n}", "operator"), "approve", None, now)["status"]
         for n in range(12)
     ]
-    results = together(*clicks)
+    results = at_once(clicks)
     assert results.count("pending") == 4
     assert results.count("approved") == 1
     assert results.count("already_decided") == 7

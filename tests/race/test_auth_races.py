@@ -1,32 +1,14 @@
 """What must hold when many ask at once: threads over the real application, invariants afterwards."""
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
-
 import pyotp
 
 from opsapp.audit.engine import SHELL
 from opsapp.auth import engine, resources
 from opsapp.auth.config import LoginSettings
 from opsapp.auth.engine import secondfactor
-from opsapp.lib.problems import Problem
+from tests.support.together import at_once
 
 THREADS = 20
-
-
-def at_once(calls):
-    """The answers (or problems) of all calls, begun together."""
-    barrier = threading.Barrier(len(calls))
-
-    def run(call):
-        barrier.wait(30)
-        try:
-            return call()
-        except Problem as problem:
-            return problem.code
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return list(pool.map(run, calls))
 
 
 def test_no_more_attempts_than_the_limit_go_through(service):

@@ -11,8 +11,8 @@ from opsapp.automations.engine.editing import Editor, update
 from opsapp.automations.engine.programs import AttemptEnd
 from opsapp.automations.resources import automations_of, board_of, runs_of
 from opsapp.lib.problems import Conflict
-from tests.race.test_approvals_race import together
 from tests.support.app import Service
+from tests.support.together import at_once
 
 EDITOR = Editor("ada", is_admin=True)
 
@@ -41,11 +41,8 @@ def test_twenty_clicks_an_expiry_and_an_edit_make_one_outcome(service, attempt):
     def edit(root):
         update(root, automations_of(root)[automation], {"timeout": 9}, lambda kind, params: params, EDITOR, now)
 
-    together(
-        *[lambda n=n: click(n) for n in range(20)],
-        lambda: node.transact(expire, now + 3601) and None,
-        lambda: node.transact(edit),
-    )
+    expiry = [lambda: node.transact(expire, now + 3601) and None, lambda: node.transact(edit)]
+    at_once([*[lambda n=n: click(n) for n in range(20)], *expiry])
     approval = service.vera.get(f"/api/approvals/{run['request_id']}").json
     record = service.vera.get(f"/api/automations/runs/{run['run_id']}").json
     edited_first = node.transact(
@@ -77,7 +74,7 @@ def test_nodes_that_take_up_at_once_never_take_the_same(service):
                     taken.append(job.run_id)
                 service.node.transact(finish, job.run_id, owner, job.attempt, "", AttemptEnd("done", 0, None))
 
-    together(*[lambda owner=f"node{n}:boot": hands(owner) for n in range(3)])
+    at_once([lambda owner=f"node{n}:boot": hands(owner) for n in range(3)])
     while True:
         jobs, _ = service.node.transact(take_up, "last:boot", frozenset(), 100)
         if not jobs:
@@ -97,7 +94,7 @@ def test_skip_lets_one_in(service):
     def ask(root):
         return request_run(root, now, automation, inputs={}, by="x", origin="manual")["status"]
 
-    results = together(*[lambda: service.node.transact(ask) for _ in range(10)])
+    results = at_once([lambda: service.node.transact(ask)] * 10)
     assert sorted(results) == ["already_running"] * 9 + ["running"]
 
 

@@ -1,13 +1,11 @@
 """Many switch one window at once: what is answered is what happened, in some order, and nothing is left half done."""
 
-import threading
-
 import pytest
 
-from opsapp.lib.problems import Conflict
 from opsapp.maintenance.engine import board_of, windows
 from opsapp.maintenance.resources import windows_of
 from tests.support.app import Service
+from tests.support.together import at_once
 
 WINDOW = {
     "name": "w",
@@ -30,28 +28,15 @@ def service(tmp_path, monkeypatch):
 
 def together(service, made, *deeds):
     """All at the same moment; how each went: done, a refusal's code, or gone."""
-    start, results = threading.Barrier(len(deeds)), [None] * len(deeds)
 
-    def one(root, deed):
+    def done(root, deed):
         window = windows_of(root).get(made)
         if window is None:
             return "gone"
         getattr(windows, deed)(root, window)
         return "done"
 
-    def run(at, deed):
-        start.wait()
-        try:
-            results[at] = service.transact(one, deed)
-        except Conflict as refusal:
-            results[at] = refusal.code
-
-    threads = [threading.Thread(target=run, args=pair) for pair in enumerate(deeds)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    return results
+    return at_once([lambda deed=deed: service.transact(done, deed) for deed in deeds])
 
 
 def is_active(service, made):

@@ -1,0 +1,73 @@
+"""Whether a ZEO server answers: asked four times a second, and cut where it does not.
+
+A server that is suspended keeps its connections, and whoever asks it waits for good. Once the connection is cut, ZEO's
+client says that it is away, and connects again when there is an answer. Must not: know what is stored.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import Any
+
+from ZEO.Exceptions import ClientDisconnected
+
+from .internals import break_client, is_zeo
+from .silence import Silence
+
+log = logging.getLogger(__name__)
+
+# Their sum is how long a server may stand still before it is away; two seconds are promised.
+EVERY_S = 0.25
+SILENT_S = 1.4
+GRACE_S = 0.1  # for an answer that is there, and a process that had no time to read it
+
+
+class ServerWatch:
+    """One thread asks and waits, another one looks at how long that takes."""
+
+    def __init__(self, storage: Any):
+        self._storage = storage
+        self._ended = threading.Event()
+        self._asks = threading.Event()
+        self._answered = threading.Event()
+        for work in (self._ask, self._look):
+            threading.Thread(target=work, name="zeo-watch", daemon=True).start()
+
+    def end(self) -> None:
+        self._ended.set()
+
+    def _ask(self) -> None:
+        while not self._ended.wait(EVERY_S):
+            if not self._storage.is_connected():
+                continue
+            self._answered.clear()
+            self._asks.set()
+            try:
+                self._storage.ping()
+            except ClientDisconnected:
+                log.debug("the store's server is away", exc_info=True)
+            finally:
+                self._answered.set()
+
+    def _look(self) -> None:
+        while not self._ended.is_set():
+            if not self._asks.wait(EVERY_S):
+                continue
+            self._asks.clear()
+            if self._is_silent() and not self._ended.is_set():
+                log.warning("the store's server does not answer: its connection is cut")
+                break_client(self._storage)
+
+    def _is_silent(self) -> bool:
+        """No answer to the question that was asked, for as long as we could have heard one."""
+        silence = Silence(SILENT_S)
+        while not silence.is_certain:
+            if silence.wait(self._answered.wait):
+                return False
+        return not self._answered.wait(GRACE_S)
+
+
+def watches(storages: list[Any]) -> list[ServerWatch]:
+    """Of those that are ZEO's."""
+    return [ServerWatch(storage) for storage in storages if is_zeo(storage)]
