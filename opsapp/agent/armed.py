@@ -85,9 +85,14 @@ class Armed:
         """What is armed, for the report."""
         with self._lock:
             return [
-                {"heal_id": name, "action_type": one["action_type"], "state": one["state"], "undo_at": one["undo_at"]}
-                for name, one in self._records.items()
-                if one["state"] in OPEN
+                {
+                    "heal_id": name,
+                    "action_type": record["action_type"],
+                    "state": record["state"],
+                    "undo_at": record["undo_at"],
+                }
+                for name, record in self._records.items()
+                if record["state"] in OPEN
             ]
 
     def unconfirmed(self, action_type: str, params: dict, heard_at: float) -> bool:
@@ -172,7 +177,7 @@ class Armed:
             self._time(record)
 
     def _forget(self) -> None:
-        over = [name for name, one in self._records.items() if one["state"] not in OPEN][:-KEEP_MOST]
+        over = [name for name, record in self._records.items() if record["state"] not in OPEN][:-KEEP_MOST]
         for name in over:
             del self._records[name]
             os.unlink(self._path(name))

@@ -70,10 +70,10 @@ def verify_backup(context: Context) -> Ran:
         return context.run([*restic(backup), "check"])
     if not backup.files:
         return failed(f"no_capable_handler: nothing says how the backup {backup.name!r} is verified")
-    found = [path for path in glob.glob(backup.files) if os.path.isfile(path)]
-    if not found:
+    paths = [path for path in glob.glob(backup.files) if os.path.isfile(path)]
+    if not paths:
         return failed(f"there is no backup at {backup.files}")
-    return _read_through(context, max(found, key=lambda path: os.stat(path).st_mtime))
+    return _read_through(context, max(paths, key=lambda path: os.stat(path).st_mtime))
 
 
 def _read_through(context: Context, path: str) -> Ran:

@@ -54,19 +54,19 @@ def base_chains() -> List[Chain]:
     chains = [row["chain"] for row in rows if "hook" in row.get("chain", {})]
     return [
         Chain(
-            each["family"],
-            each["table"],
-            each["name"],
-            each["hook"],
-            each.get("policy", "accept"),
+            chain["family"],
+            chain["table"],
+            chain["name"],
+            chain["hook"],
+            chain.get("policy", "accept"),
             [
                 rule
                 for rule in rules
-                if (rule["family"], rule["table"], rule["chain"]) == (each["family"], each["table"], each["name"])
+                if (rule["family"], rule["table"], rule["chain"]) == (chain["family"], chain["table"], chain["name"])
             ],
         )
-        for each in chains
-        if each.get("type") in ("filter", "route")
+        for chain in chains
+        if chain.get("type") in ("filter", "route")
     ]
 
 

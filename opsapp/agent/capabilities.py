@@ -159,7 +159,7 @@ class ToolManifest:
     def probe(self) -> dict:
         """Try every tool anew."""
         deadline = time.monotonic() + BUDGET_S
-        found = {name: try_tool(name, min(TRY_S, deadline - time.monotonic())) for name in TOOLS}
+        tools = {name: try_tool(name, min(TRY_S, deadline - time.monotonic())) for name in TOOLS}
         release = os_release()
         manifest = {
             "os": platform.system().lower(),
@@ -169,11 +169,11 @@ class ToolManifest:
             "init_system": init_system(),
             "is_wsl": "microsoft" in platform.release().lower(),
             "is_container": in_container(),
-            "capabilities": found,
+            "capabilities": tools,
             "probed_at": int(self._clock()),
         }
         with self._lock:
-            self._found = dict(found)
+            self._found = dict(tools)
             self.manifest = manifest
         return manifest
 

@@ -80,21 +80,25 @@ def service(task: CommandTask, capabilities: ToolManifest) -> CommandAnswer:
 
 
 def process_list(task: CommandTask) -> CommandAnswer:
-    keys = {"cpu": lambda each: -each["ticks"], "memory": lambda each: -each["rss"], "pid": lambda each: each["pid"]}
+    keys = {
+        "cpu": lambda process: -process["ticks"],
+        "memory": lambda process: -process["rss"],
+        "pid": lambda process: process["pid"],
+    }
     chosen = sorted(processes(), key=keys[task.params["sort"]])[: task.params["limit"]]
     rows = [
         {
-            "pid": each["pid"],
-            "ppid": each["ppid"],
-            "name": each["name"],
-            "state": each["state"],
-            "user": _user(each["pid"]),
-            "nice": each["nice"],
-            "rss_bytes": each["rss"],
-            "cpu_s": round(each["ticks"] / _TICKS, 2),
-            "command": _command_line(each["pid"]),
+            "pid": process["pid"],
+            "ppid": process["ppid"],
+            "name": process["name"],
+            "state": process["state"],
+            "user": _user(process["pid"]),
+            "nice": process["nice"],
+            "rss_bytes": process["rss"],
+            "cpu_s": round(process["ticks"] / _TICKS, 2),
+            "command": _command_line(process["pid"]),
         }
-        for each in chosen
+        for process in chosen
     ]
     lines = "".join(
         f"{row['pid']:>8} {row['user']:<12} {row['cpu_s']:>10} {row['rss_bytes'] // 1024:>10} "
@@ -135,10 +139,10 @@ def tail(file, lines: int) -> bytes:
     size = file.seek(0, os.SEEK_END)
     start = max(0, size - TAIL_MOST)
     file.seek(start)
-    found = file.read(TAIL_MOST).splitlines(keepends=True)
-    if start and found:
-        del found[0]
-    return b"".join(found[-lines:])
+    last = file.read(TAIL_MOST).splitlines(keepends=True)
+    if start and last:
+        del last[0]
+    return b"".join(last[-lines:])
 
 
 def _run(task: CommandTask, argv: List[str]) -> Ran:

@@ -31,7 +31,8 @@ SECRET_FILES = (
     "/proc/*/mem",
     "/proc/kcore",
 )
-PROTECTED = (
+# of the host itself: a container with an init of its own is no reason to leave it alone
+OF_THE_HOST = (
     "init",
     "systemd",
     "systemd-journal",
@@ -39,6 +40,10 @@ PROTECTED = (
     "systemd-udevd",
     "dbus-daemon",
     "dbus-broker",
+    "conmon",
+)
+PROTECTED = (
+    *OF_THE_HOST,
     "sshd",
     "postgres",
     "mysqld",
@@ -55,7 +60,6 @@ PROTECTED = (
     "pserve",
     "containerd",
     "dockerd",
-    "conmon",
 )
 _NAMES = listing(text(4096, low=1), 10000)
 _PATHS = listing(text(4096, also=lambda path: None if path[:1] in ("/", "*") else "must be an absolute path"), 10000)
@@ -162,7 +166,13 @@ def _from_file(path: str) -> JsonObject:
         raise ConfigError(f"{path} is not JSON: {error}") from None
     if not isinstance(given, dict):
         raise ConfigError(f"{path} must hold a JSON object")
-    known = {one.name for one in fields(AgentConfig)} - {"key", "once", "check", "guard", "key_from_environment"}
+    known = {setting.name for setting in fields(AgentConfig)} - {
+        "key",
+        "once",
+        "check",
+        "guard",
+        "key_from_environment",
+    }
     unknown = sorted(set(given) - known)
     if unknown:
         raise ConfigError(f"{path}: unknown keys: {', '.join(unknown)}")

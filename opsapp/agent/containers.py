@@ -75,16 +75,18 @@ class Containers:
                 log.warning("the containers of %s are unknown: %s", runtime, error)
                 self._due = min(self._due, began + RETRY_S)
                 continue
-            self._states[runtime] = {each.name: each.state for each in containers}
+            self._states[runtime] = {container.name: container.state for container in containers}
             self._known.note(runtime, containers, self._clock())
 
     def _list(self, runtime: str) -> List[Container]:
         """The containers of a runtime, each with whether it would be missed."""
-        found = []
-        for each in listed(runtime):
-            lasting = self._known.lasting(each.name) if each.lasting is None else each.lasting
-            found.append(each._replace(lasting=not ends_by_removal(runtime, each.name) if lasting is None else lasting))
-        return found
+        containers = []
+        for container in listed(runtime):
+            lasting = self._known.lasting(container.name) if container.lasting is None else container.lasting
+            containers.append(
+                container._replace(lasting=not ends_by_removal(runtime, container.name) if lasting is None else lasting)
+            )
+        return containers
 
 
 class KnownContainer(NamedTuple):
@@ -109,12 +111,12 @@ class KnownContainers:
         """What a runtime has now."""
         self._looked_at = now
         rows = {name: row for name, row in self._rows.items() if row.runtime != runtime}
-        for each in containers[:MOST_KNOWN]:
-            before = self._rows.get(each.name)
+        for container in containers[:MOST_KNOWN]:
+            before = self._rows.get(container.name)
             ran_at = before.ran_at if before else None
-            if each.state in RUNNING and (ran_at is None or not 0 <= now - ran_at < self._keep_s / 2):
+            if container.state in RUNNING and (ran_at is None or not 0 <= now - ran_at < self._keep_s / 2):
                 ran_at = now
-            rows[each.name] = KnownContainer(runtime, each.lasting, ran_at, None)
+            rows[container.name] = KnownContainer(runtime, container.lasting, ran_at, None)
         for name, row in self._rows.items():
             if row.runtime == runtime and name not in rows:
                 gone_at = now if row.gone_at is None or row.gone_at > now else row.gone_at
@@ -197,18 +199,18 @@ def ends_by_removal(runtime: str, name: str) -> bool:
 def parse(said: str) -> List[Container]:
     """podman writes one array, docker one object a line. OSError when it is neither."""
     try:
-        one = said.lstrip().startswith("[")
-        rows = json.loads(said) if one else [json.loads(line) for line in said.splitlines() if line]
+        is_list = said.lstrip().startswith("[")
+        rows = json.loads(said) if is_list else [json.loads(line) for line in said.splitlines() if line]
     except ValueError:
         raise OSError(f"the list of containers cannot be read: {said.strip()[:200]}") from None
-    found = []
+    containers = []
     for row in rows or ():
         names = row.get("Names") or []
         name = names[0] if isinstance(names, list) and names else names
         if isinstance(name, str) and name:
             state = str(row.get("State") or "unknown").lower()
-            found.append(Container(name.split(",")[0], state, _lasting(row)))
-    return found
+            containers.append(Container(name.split(",")[0], state, _lasting(row)))
+    return containers
 
 
 def _lasting(row: JsonObject) -> Optional[bool]:

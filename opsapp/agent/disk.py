@@ -139,9 +139,9 @@ class LineFile:
         end = size
         while end:
             start = max(0, end - 65536)
-            found = os.pread(self._handle, end - start, start).rfind(b"\n")
-            if found >= 0:
-                end = start + found + 1
+            newline = os.pread(self._handle, end - start, start).rfind(b"\n")
+            if newline >= 0:
+                end = start + newline + 1
                 break
             end = start
         if end != size:

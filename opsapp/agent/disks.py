@@ -114,7 +114,7 @@ class Asking:
 
 
 def _mounts() -> List[Mount]:
-    found: Dict[str, Mount] = {}
+    mounts: Dict[str, Mount] = {}
     for line in (maybe("/proc/self/mounts") or "").splitlines():
         parts = line.split()
         if len(parts) < 3 or parts[2] in _PSEUDO or parts[2] in _REMOTE:
@@ -124,5 +124,5 @@ def _mounts() -> List[Mount]:
             continue
         if place.startswith(("/proc/", "/sys/", "/dev/", "/run/")) or place in ("/dev", "/run"):
             continue
-        found[place] = Mount(parts[0], place, parts[2])
-    return list(found.values())
+        mounts[place] = Mount(parts[0], place, parts[2])
+    return list(mounts.values())

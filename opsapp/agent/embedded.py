@@ -100,9 +100,9 @@ class Programs:
         if refused:
             return CommandAnswer(Ran("failed", None, b"", refused))
 
-        def started(each: ProcessGroup) -> None:
-            group[:] = [each]
-            task.on_start(each)
+        def started(begun: ProcessGroup) -> None:
+            group[:] = [begun]
+            task.on_start(begun)
 
         try:
             directory = leftovers.make_directory(params["name"])

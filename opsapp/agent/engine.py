@@ -33,43 +33,45 @@ class _Socket(http.client.HTTPConnection):
         self.sock.connect(self._path)
 
 
-def described(found: JsonObject) -> JsonObject:
+def described(inspected: JsonObject) -> JsonObject:
     """What the engine wants to hear for a container like the inspected one."""
-    config, host = dict(found.get("Config") or {}), dict(found.get("HostConfig") or {})
-    if found["Id"].startswith(config.get("Hostname") or "-") or str(host.get("NetworkMode")).startswith("container:"):
+    config, host = dict(inspected.get("Config") or {}), dict(inspected.get("HostConfig") or {})
+    if inspected["Id"].startswith(config.get("Hostname") or "-") or str(host.get("NetworkMode")).startswith(
+        "container:"
+    ):
         config.pop("Hostname", None)  # nobody chose it
     config.pop("MacAddress", None)
     held = {mount.split(":")[1] for mount in host.get("Binds") or [] if ":" in mount}
     held |= {mount.get("Target") for mount in host.get("Mounts") or []}
     volumes = [
         f"{mount['Name']}:{mount['Destination']}"
-        for mount in found.get("Mounts") or []
+        for mount in inspected.get("Mounts") or []
         if mount.get("Type") == "volume" and mount["Destination"] not in held
     ]
     host["Binds"] = [*(host.get("Binds") or []), *volumes]  # volumes without a name hold data too
     body = {**config, "HostConfig": host}
     mode = str(host.get("NetworkMode") or "")
-    networks = networks_of(found)
+    networks = networks_of(inspected)
     if mode in networks:
         body["NetworkingConfig"] = {"EndpointsConfig": {mode: networks[mode]}}
     return body
 
 
-def networks_of(found: JsonObject) -> Dict[str, JsonObject]:
+def networks_of(inspected: JsonObject) -> Dict[str, JsonObject]:
     """The networks that somebody made, with what the container is called in them."""
     kept = {}
-    for name, about in ((found.get("NetworkSettings") or {}).get("Networks") or {}).items():
+    for name, about in ((inspected.get("NetworkSettings") or {}).get("Networks") or {}).items():
         if name not in OWN:
-            aliases = [alias for alias in about.get("Aliases") or [] if alias != found["Id"][:SHORT]]
+            aliases = [alias for alias in about.get("Aliases") or [] if alias != inspected["Id"][:SHORT]]
             kept[name] = {"Aliases": aliases, **{key: about[key] for key in KEPT if about.get(key)}}
     return kept
 
 
-def connecting(found: JsonObject, name: str) -> List[List[str]]:
+def connecting(inspected: JsonObject, name: str) -> List[List[str]]:
     """Commands that bring the new container into the networks beyond its first one."""
     commands = []
-    for network, about in networks_of(found).items():
-        if network != (found.get("HostConfig") or {}).get("NetworkMode"):
+    for network, about in networks_of(inspected).items():
+        if network != (inspected.get("HostConfig") or {}).get("NetworkMode"):
             flags = [word for alias in about["Aliases"] for word in ("--alias", alias)]
             address = (about.get("IPAMConfig") or {}).get("IPv4Address")
             commands.append(
@@ -78,7 +80,7 @@ def connecting(found: JsonObject, name: str) -> List[List[str]]:
     return commands
 
 
-def create(name: str, found: JsonObject) -> Tuple[bool, str]:
+def create(name: str, inspected: JsonObject) -> Tuple[bool, str]:
     """Make it, not started. (whether it is there, what the engine said)"""
     code, said = ask(["docker", "context", "inspect", "--format", "{{.Endpoints.docker.Host}}"])
     scheme, _, path = said.strip().partition("://")
@@ -89,7 +91,7 @@ def create(name: str, found: JsonObject) -> Tuple[bool, str]:
         link.request(
             "POST",
             "/containers/create?" + urllib.parse.urlencode({"name": name}),
-            json.dumps(described(found)),
+            json.dumps(described(inspected)),
             {"Content-Type": "application/json"},
         )
         answer = link.getresponse()

@@ -61,15 +61,15 @@ def _statx() -> Optional[_Statx]:
 
 def held_open() -> Set[Inode]:
     """Every file that some process has open or mapped, of the processes that may be looked at."""
-    found: Set[Inode] = set()
+    inodes: Set[Inode] = set()
     for pid in filter(str.isdigit, os.listdir("/proc")):
         for what in ("fd", "map_files"):
             try:
                 names = os.listdir(f"/proc/{pid}/{what}")
             except OSError:
                 continue  # it has ended, or is another user's
-            found.update(inode for inode in (_inode(f"/proc/{pid}/{what}/{name}") for name in names) if inode)
-    return found
+            inodes.update(inode for inode in (_inode(f"/proc/{pid}/{what}/{name}") for name in names) if inode)
+    return inodes
 
 
 def _inode(path: str) -> Optional[Inode]:

@@ -69,7 +69,7 @@ def add_nft_rule(context: Context) -> Ran:
             others = droppers(rule, base_chains())
         except OSError as error:
             return failed(str(error))
-        places += [(each.family, each.table, each.name) for each in others if (each.family, each.table) != TABLE]
+        places += [(other.family, other.table, other.name) for other in others if (other.family, other.table) != TABLE]
     # The newest decides: it comes before the rules that are there.
     words = [*nft_words(rule), "comment", f'"{mark}"']
     ran = _all(context, [["nft", "insert", "rule", *place, *words] for place in places])
@@ -148,10 +148,10 @@ def _has_ip6tables() -> bool:
 def iptables(rule: FirewallRule, mark: str, verb: str, both: bool) -> List[List[str]]:
     """For the family of the addresses; without any, for both."""
     named = rule.addresses
-    programs = ["ip6tables"] if any(":" in one for one in named) else ["iptables"]
+    programs = ["ip6tables"] if any(":" in address for address in named) else ["iptables"]
     if not named and both:
         programs.append("ip6tables")
-    found = []
+    argvs = []
     for program in programs:
         icmp = "ipv6-icmp" if program == "ip6tables" else "icmp"
         words = [] if rule.protocol == "any" else ["-p", icmp if rule.protocol == "icmp" else rule.protocol]
@@ -159,10 +159,10 @@ def iptables(rule: FirewallRule, mark: str, verb: str, both: bool) -> List[List[
         words += ["-d", rule.destination] if rule.destination else []
         words += ["--dport", str(rule.port)] if rule.port else []
         chain = "INPUT" if rule.direction == "in" else "OUTPUT"
-        found.append(
+        argvs.append(
             [program, "-w", verb, chain, *words, "-m", "comment", "--comment", mark, "-j", rule.action.upper()]
         )
-    return found
+    return argvs
 
 
 # ---- ufw and firewalld

@@ -28,12 +28,12 @@ def make_directory(run: str) -> str:
 
 def end_stragglers(runs: Set[str]) -> int:
     """KILL whatever still carries the mark of one of these runs, in whichever group it is now; how many there were."""
-    return _kill(pid for pid, found in _marked() if found.get(RUN) in runs)
+    return _kill(pid for pid, marks in _marked() if marks.get(RUN) in runs)
 
 
 def clear_after_the_dead() -> int:
     """End the programs of processes that are gone from this machine, and remove their directories; how many ended."""
-    ended = _kill(pid for pid, found in _marked() if _is_gone(found.get(OWNER, "")))
+    ended = _kill(pid for pid, marks in _marked() if _is_gone(marks.get(OWNER, "")))
     for path in Path(tempfile.gettempdir()).glob(f"{DIRECTORY}.*-*"):
         if _is_gone(path.name.split(".")[1]):
             shutil.rmtree(path, ignore_errors=True)
@@ -66,16 +66,16 @@ def _beginning(pid: int) -> str:
 
 
 def _kill(pids: Iterable[int]) -> int:
-    found = 0
+    killed = 0
     for pid in pids:
         if pid == os.getpid():
             continue
         try:
             os.kill(pid, signal.SIGKILL)
-            found += 1
+            killed += 1
         except (ProcessLookupError, PermissionError):  # gone meanwhile, or it has become another user's
             continue
-    return found
+    return killed
 
 
 def _marked() -> Iterator[Tuple[int, Dict[str, str]]]:
@@ -88,6 +88,6 @@ def _marked() -> Iterator[Tuple[int, Dict[str, str]]]:
         except OSError:
             continue
         pairs = (word.decode("ascii", "replace").partition("=") for word in words if word.startswith(b"OPSAPP_RUN_"))
-        found = {name: value for name, _, value in pairs}
-        if found:
-            yield int(entry.name), found
+        marks = {name: value for name, _, value in pairs}
+        if marks:
+            yield int(entry.name), marks

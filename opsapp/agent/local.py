@@ -94,21 +94,21 @@ _INSTANCE = {
 
 
 def read_backups(value: Any) -> Mapping[str, Backup]:
-    found = {name: Backup(name, **row) for name, row in _rows("backups", value, _BACKUP).items()}
-    for name, backup in found.items():
+    backups = {name: Backup(name, **row) for name, row in _rows("backups", value, _BACKUP).items()}
+    for name, backup in backups.items():
         if backup.restic and not (backup.password_file and backup.paths):
             raise Wrong(f"backups: {name}: restic needs password_file and paths")
         if not (backup.files or backup.newest or backup.restic):
             raise Wrong(f"backups: {name}: say how its age is known: files, newest or restic")
-    return found
+    return backups
 
 
 def read_certificates(value: Any) -> Mapping[str, Certificate]:
-    found = {name: Certificate(name, **row) for name, row in _rows("certificates", value, _CERTIFICATE).items()}
-    for name, certificate in found.items():
+    certificates = {name: Certificate(name, **row) for name, row in _rows("certificates", value, _CERTIFICATE).items()}
+    for name, certificate in certificates.items():
         if not certificate.run:
             raise Wrong(f"certificates: {name}: give the program (run) that renews it")
-    return found
+    return certificates
 
 
 def read_instances(value: Any) -> Mapping[str, Instance]:

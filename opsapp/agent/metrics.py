@@ -43,10 +43,10 @@ class Metrics:
             metrics["inode_percent"] = inodes["/"]
         metrics.update({f"inodes.{mount}.percent": value for mount, value in inodes.items()})
         if network:
-            metrics["rx_bytes_s"] = sum(each["rx_bytes"] for name, each in network.items() if name != "lo")
-            metrics["tx_bytes_s"] = sum(each["tx_bytes"] for name, each in network.items() if name != "lo")
+            metrics["rx_bytes_s"] = sum(link["rx_bytes"] for name, link in network.items() if name != "lo")
+            metrics["tx_bytes_s"] = sum(link["tx_bytes"] for name, link in network.items() if name != "lo")
         metrics["reboot_required"] = float(os.path.exists("/run/reboot-required"))
-        found = {
+        values = {
             "hostname": socket.gethostname(),
             "os": self.os,
             "kernel": self.kernel,
@@ -64,32 +64,32 @@ class Metrics:
             "temperatures": _temperatures(),
             "top_processes": top,
         }
-        return {name: value for name, value in found.items() if value is not None}
+        return {name: value for name, value in values.items() if value is not None}
 
     def _top(self) -> Tuple[List[dict], Dict[str, float]]:
         now, before = time.monotonic(), self._processes
         spent, known = now - self._processes_at, bool(before)
         seen = processes()
         if not known or spent >= SPAN_S:
-            self._processes = {(each["pid"], each["started"]): each["ticks"] for each in seen}
+            self._processes = {(process["pid"], process["started"]): process["ticks"] for process in seen}
             self._processes_at = now
         share = {}
-        for each in seen if known and spent >= SPAN_S else ():  # one that is new has begun meanwhile, from nothing
-            past = before.get((each["pid"], each["started"]), 0)
-            share[each["pid"]] = round(100 * (each["ticks"] - past) / _TICKS / spent, 1)
-        by_cpu = sorted(seen, key=lambda each: -share[each["pid"]])[:TOP] if share else []
-        by_memory = sorted(seen, key=lambda each: -each["rss"])[:TOP]
-        chosen = {each["pid"]: each for each in by_cpu + by_memory}
+        for process in seen if known and spent >= SPAN_S else ():  # one that is new has begun meanwhile, from nothing
+            past = before.get((process["pid"], process["started"]), 0)
+            share[process["pid"]] = round(100 * (process["ticks"] - past) / _TICKS / spent, 1)
+        by_cpu = sorted(seen, key=lambda process: -share[process["pid"]])[:TOP] if share else []
+        by_memory = sorted(seen, key=lambda process: -process["rss"])[:TOP]
+        chosen = {process["pid"]: process for process in by_cpu + by_memory}
         top = [
             {
-                "pid": each["pid"],
-                "name": each["name"],
-                "rss_bytes": each["rss"],
-                **({"cpu_percent": share[each["pid"]]} if share else {}),
+                "pid": process["pid"],
+                "name": process["name"],
+                "rss_bytes": process["rss"],
+                **({"cpu_percent": share[process["pid"]]} if share else {}),
             }
-            for each in chosen.values()
+            for process in chosen.values()
         ]
-        zombies = sum(each["state"] == "Z" for each in seen)
+        zombies = sum(process["state"] == "Z" for process in seen)
         return top, {"processes": float(len(seen)), "zombies": float(zombies)}
 
 
@@ -106,9 +106,9 @@ def os_release() -> Dict[str, str]:
 
 def machine_id() -> str:
     for path in ("/etc/machine-id", "/var/lib/dbus/machine-id"):
-        found = (maybe(path) or "").strip()
-        if found and found != "uninitialized":
-            return found[:64]
+        text = (maybe(path) or "").strip()
+        if text and text != "uninitialized":
+            return text[:64]
     return ""
 
 
@@ -137,22 +137,22 @@ def _load() -> Dict[str, float]:
 
 
 def _pressure() -> Dict[str, float]:
-    found = {}
+    values = {}
     for kind in ("cpu", "memory", "io"):
         for word in (maybe(f"/proc/pressure/{kind}") or "").partition("\n")[0].split():
             if word.startswith("avg10="):
-                found[f"pressure_{kind}"] = float(word[6:])
-    return found
+                values[f"pressure_{kind}"] = float(word[6:])
+    return values
 
 
 def _temperatures() -> Dict[str, float]:
-    found: Dict[str, float] = {}
+    temperatures: Dict[str, float] = {}
     base = "/sys/class/thermal"
     for zone in sorted(os.listdir(base)) if os.path.isdir(base) else []:
         if not zone.startswith("thermal_zone"):
             continue
         value, kind = maybe(f"{base}/{zone}/temp"), (maybe(f"{base}/{zone}/type") or zone).strip()
         if value and value.strip().lstrip("-").isdigit():
-            name = kind if kind not in found else f"{kind}-{zone[12:]}"
-            found[name] = round(int(value) / 1000, 1)
-    return found
+            name = kind if kind not in temperatures else f"{kind}-{zone[12:]}"
+            temperatures[name] = round(int(value) / 1000, 1)
+    return temperatures

@@ -65,63 +65,63 @@ def failed(reason: str, output: bytes = b"") -> Ran:
 def untouchable(protected: Set[str]) -> Callable[[dict], bool]:
     """Tells whether a process must be left alone."""
     own: Set[int] = set()
-    parents = {each["pid"]: each["ppid"] for each in processes()}
+    parents = {process["pid"]: process["ppid"] for process in processes()}
     pid = os.getpid()
     while pid and pid not in own:
         own.add(pid)
         pid = parents.get(pid, 0)
     below = {os.getpid()}
     while True:  # what the agent itself has started just now
-        found = {child for child, parent in parents.items() if parent in below} - below
-        if not found:
+        children = {child for child, parent in parents.items() if parent in below} - below
+        if not children:
             break
-        below |= found
+        below |= children
     own |= below
-    return lambda each: (
-        each["pid"] <= 2
-        or each["ppid"] == 2
-        or each["pid"] in own
-        or is_protected(each["pid"], each["name"], protected)
+    return lambda process: (
+        process["pid"] <= 2
+        or process["ppid"] == 2
+        or process["pid"] in own
+        or is_protected(process["pid"], process["name"], protected)
     )
 
 
 def top_process(by: str, protected: Set[str]) -> Optional[dict]:
     """The process that uses most CPU just now, or most memory, of those that may be touched."""
     spared = untouchable(protected)
-    before = {(each["pid"], each["started"]): each["ticks"] for each in processes()}
+    before = {(process["pid"], process["started"]): process["ticks"] for process in processes()}
     if by == "cpu":
         time.sleep(SAMPLE_S)
-    found = [each for each in processes() if not spared(each) and each["state"] != "Z"]
+    killable = [process for process in processes() if not spared(process) and process["state"] != "Z"]
     if by == "cpu":
-        key = lambda each: each["ticks"] - before.get((each["pid"], each["started"]), each["ticks"])  # noqa: E731
+        key = lambda process: process["ticks"] - before.get((process["pid"], process["started"]), process["ticks"])  # noqa: E731
     else:
-        key = lambda each: each["rss"]  # noqa: E731
-    best = max(found, key=key, default=None)
+        key = lambda process: process["rss"]  # noqa: E731
+    best = max(killable, key=key, default=None)
     return best if best and key(best) > 0 else None
 
 
 def _meant(context: Context) -> Any:
     """The process recorded before the action, if it is still that one and may be touched; else why not."""
     pid, started = context.state.get("pid"), context.state.get("started")
-    found = next((each for each in processes() if each["pid"] == pid), None)
-    if found is None or found["started"] != started:
+    process = next((candidate for candidate in processes() if candidate["pid"] == pid), None)
+    if process is None or process["started"] != started:
         return "the process is gone"
-    if untouchable(context.protected)(found):
-        return f"{found['name']} ({pid}) is protected"
-    return found
+    if untouchable(context.protected)(process):
+        return f"{process['name']} ({pid}) is protected"
+    return process
 
 
 @step
 def kill_process(context: Context) -> Ran:
-    found = _meant(context)
-    if isinstance(found, str):
-        return failed(found)
-    pid, name = found["pid"], found["name"]
+    process = _meant(context)
+    if isinstance(process, str):
+        return failed(process)
+    pid, name = process["pid"], process["name"]
     try:
         os.kill(pid, signal.SIGTERM)
         until = min(time.monotonic() + TERM_WAIT_S, context.deadline)
         while time.monotonic() < until:
-            if _ended(pid, found["started"]):
+            if _ended(pid, process["started"]):
                 return done(f"{name} ({pid}) ended after TERM")
             if context.cancel.wait(0.05):
                 return Ran("cancelled", None, b"", context.cancel.why)
@@ -140,36 +140,36 @@ def _ended(pid: int, started: int) -> bool:
 
 def threads(pid: int) -> Dict[str, Dict[str, int]]:
     """The threads of a process, by number: when each started, and its priority."""
-    found = {}
+    threads_by_number = {}
     for task in os.listdir(f"/proc/{pid}/task"):
         parts = (maybe(f"/proc/{pid}/task/{task}/stat") or "").rpartition(")")[2].split()
         if len(parts) > 19:  # else it has just ended
-            found[task] = {"started": int(parts[19]), "nice": int(parts[16])}
-    return found
+            threads_by_number[task] = {"started": int(parts[19]), "nice": int(parts[16])}
+    return threads_by_number
 
 
 @step
 def renice(context: Context) -> Ran:
     """All threads: Linux keeps a priority for each, and one that begins meanwhile has that of the one that began it."""
-    found = _meant(context)
-    if isinstance(found, str):
-        return failed(found)
-    return set_priorities(found["pid"], found["name"], lambda _thread, _started: context.params["priority"])
+    process = _meant(context)
+    if isinstance(process, str):
+        return failed(process)
+    return set_priorities(process["pid"], process["name"], lambda _thread, _started: context.params["priority"])
 
 
 @step
 def restore_priority(context: Context) -> Ran:
     """Each thread as it was; those that are newer as the process was."""
-    found = _meant(context)
-    if isinstance(found, str):
-        return failed(found)
+    process = _meant(context)
+    if isinstance(process, str):
+        return failed(process)
     before = context.state.get("threads", {})
 
     def wanted(thread: str, started: int) -> int:
         known = before.get(thread)
         return known["nice"] if known and known["started"] == started else context.state["nice"]
 
-    return set_priorities(found["pid"], found["name"], wanted)
+    return set_priorities(process["pid"], process["name"], wanted)
 
 
 def set_priorities(pid: int, name: str, wanted: Callable[[str, int], int]) -> Ran:

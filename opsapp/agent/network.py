@@ -37,21 +37,21 @@ def take_link(params: JsonObject, _host: Any) -> dict:
         raise Unseen(f"ip address show {nic}: {said.strip()[:200]}")
     about = json.loads(said)[0]
     addresses = [
-        f"{one['local']}/{one['prefixlen']}"
-        for one in about.get("addr_info", [])
-        if one.get("scope") != "link" and "local" in one
+        f"{address['local']}/{address['prefixlen']}"
+        for address in about.get("addr_info", [])
+        if address.get("scope") != "link" and "local" in address
     ]
     return {"nic": nic, "up": "UP" in about.get("flags", []), "addresses": addresses, "routes": _routes(nic)}
 
 
 def _routes(nic: str) -> List[str]:
-    found = []
+    routes = []
     for family in ("-4", "-6"):
         code, said = ask(["ip", family, "route", "show", "dev", nic])
         lines = said.splitlines() if code == 0 else []
         kept = [[word for word in line.split() if word not in _FLAGS] for line in lines]
-        found += [" ".join([family, *words]) for words in kept if words and not words[0].startswith("fe80")]
-    return found
+        routes += [" ".join([family, *words]) for words in kept if words and not words[0].startswith("fe80")]
+    return routes
 
 
 def link_is_back(before: dict, now: dict) -> bool:
@@ -60,7 +60,7 @@ def link_is_back(before: dict, now: dict) -> bool:
         and set(before["addresses"]) <= set(now["addresses"])
         and (
             not before["up"]
-            or {_route_key(one) for one in before["routes"]} <= {_route_key(one) for one in now["routes"]}
+            or {_route_key(route) for route in before["routes"]} <= {_route_key(route) for route in now["routes"]}
         )
     )
 
@@ -199,7 +199,7 @@ def failover_resolved(context: Context) -> Ran:
         return failed(refusal)
     output = b""
     for name, servers in links.items():
-        after = list(dict.fromkeys(secondary if one == primary else one for one in servers))
+        after = list(dict.fromkeys(secondary if server == primary else server for server in servers))
         ran = context.run(["resolvectl", "dns", name, *after])
         output += ran.output
         if ran.status != "done":

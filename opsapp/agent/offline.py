@@ -48,12 +48,12 @@ class LocalTask:
 
 def readings(report: dict, ran: Set[str]) -> Dict[str, Any]:
     """A report by the names that conditions use. `ran`: services that have been seen running."""
-    found = of_report(report)
+    values = of_report(report)
     starts, counted_s = report.get("starts") or {}, report.get(STARTS_COUNTED)
     for name, state in (report.get("services") or {}).items():
         lately = of_service(state, ran=name in ran, starts=starts.get(name), counted_s=counted_s)
-        found.update((key_of("service", name, attribute), value) for attribute, value in lately.items())
-    return found
+        values.update((key_of("service", name, attribute), value) for attribute, value in lately.items())
+    return values
 
 
 class Offline:
@@ -260,13 +260,13 @@ class Offline:
             if verdict is None
             else {"reason": "the condition still holds"}
         )
-        found = {"action_success": 1, "metrics_after": seen, **known}
+        ending = {"action_success": 1, "metrics_after": seen, **known}
         if action.reversible:
             back = self._phase("rollback", outcome, params)
             if back.ran and back.ran.status == "done" and (back.data or {}).get("restored"):
-                return {**found, "outcome": "rolled_back", "verdict": known.get("outcome")}
-            found["reason"] = f"{found['reason']}, and the rollback failed"
-        return found
+                return {**ending, "outcome": "rolled_back", "verdict": known.get("outcome")}
+            ending["reason"] = f"{ending['reason']}, and the rollback failed"
+        return ending
 
     def _phase(self, phase: str, outcome: dict, params: dict) -> CommandAnswer:
         task = LocalTask(

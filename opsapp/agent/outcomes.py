@@ -69,13 +69,13 @@ class Outcomes:
 
     def waiting(self, most: int = 50) -> List[dict]:
         """The oldest that are done; an open one holds up those behind it, so that the order stays."""
-        found: List[dict] = []
+        outcomes: List[dict] = []
         with self._lock:
             for name, outcome in self._kept.items():
-                if self._state[name] != DONE or len(found) >= most:
+                if self._state[name] != DONE or len(outcomes) >= most:
                     break
-                found.append(outcome)
-        return found
+                outcomes.append(outcome)
+        return outcomes
 
     def since(self, at: float) -> int:
         """How many heals began after `at`, whatever the server has been told meanwhile."""
@@ -86,7 +86,8 @@ class Outcomes:
         """When a heal by this rule of this thing began last."""
         with self._lock:
             return max(
-                (one.at for one in self._begun if (one.rule_id, one.name) == (rule_id, name)), default=float("-inf")
+                (start.at for start in self._begun if (start.rule_id, start.name) == (rule_id, name)),
+                default=float("-inf"),
             )
 
     def close(self) -> None:
@@ -102,7 +103,7 @@ class Outcomes:
             self._groups[said["id"]] = ProcessGroup(*said["group"])
             return
         if said["did"] == PAST:
-            self._begun = [HealStart(*one) for one in said["begun"]]
+            self._begun = [HealStart(*start) for start in said["begun"]]
             return
         if said["did"] == BEGUN:
             about = said["outcome"]
@@ -117,8 +118,8 @@ class Outcomes:
             self._state[said["id"]] = said["did"]
 
     def _forget_old(self) -> None:
-        newest = max((one.at for one in self._begun), default=0.0)
-        self._begun = [one for one in self._begun[-MOST_PAST:] if newest - one.at < PAST_S]
+        newest = max((start.at for start in self._begun), default=0.0)
+        self._begun = [start for start in self._begun[-MOST_PAST:] if newest - start.at < PAST_S]
 
     def _lose_open(self) -> None:
         """After a kill: nobody knows what became of a heal that had begun."""

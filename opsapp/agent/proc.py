@@ -25,7 +25,7 @@ def maybe(path: str) -> Optional[str]:
 
 def processes() -> List[dict]:
     """Every process: pid, name, state, CPU ticks, memory, start time."""
-    found = []
+    running = []
     for name in os.listdir("/proc"):
         if not name.isdigit():
             continue
@@ -36,7 +36,7 @@ def processes() -> List[dict]:
         parts = tail.split()
         if len(parts) < 22:
             continue
-        found.append(
+        running.append(
             {
                 "pid": int(name),
                 "name": head.partition("(")[2],
@@ -48,4 +48,4 @@ def processes() -> List[dict]:
                 "rss": int(parts[21]) * _PAGE,
             }
         )
-    return found
+    return running

@@ -323,7 +323,7 @@ def _pidfd(pid: int) -> int:
 
 def end_marked(name: str, value: str) -> int:
     """KILL to every process that carries this mark in its environment; how many there were."""
-    wanted, found = f"{name}={value}".encode(), 0
+    wanted, ended = f"{name}={value}".encode(), 0
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{pid}/environ", "rb") as file:
@@ -332,5 +332,5 @@ def end_marked(name: str, value: str) -> int:
             os.kill(int(pid), signal.SIGKILL)
         except OSError:  # gone meanwhile, or another user's, which is none of ours
             continue
-        found += 1
-    return found
+        ended += 1
+    return ended

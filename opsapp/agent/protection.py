@@ -11,6 +11,7 @@ from typing import Optional, Set
 
 from opsapp.wire.fields import JsonObject
 
+from .config import OF_THE_HOST
 from .containers import inspect
 from .proc import maybe
 from .services import ask
@@ -30,19 +31,6 @@ ALIASES = {
     "clickhouse-serv": {"clickhouse-server", "clickhouse"},
     "systemd-journal": {"systemd-journald"},
     "dockerd": {"docker"},
-}
-
-
-# of the host itself: a container with an init of its own is no reason to leave it alone
-OF_THE_HOST = {
-    "init",
-    "systemd",
-    "systemd-journal",
-    "systemd-logind",
-    "systemd-udevd",
-    "dbus-daemon",
-    "dbus-broker",
-    "conmon",
 }
 
 
@@ -78,9 +66,9 @@ def _service(service: str, protected: Set[str]) -> Optional[str]:
 def _container(container: str, protected: Set[str]) -> Optional[str]:
     if is_named(container, protected):
         return f"protected: the container {container}"
-    found = inspect(container) or {}
-    pid = (found.get("State") or {}).get("Pid") or 0
-    return _process(pid, f"the container {container}", protected - OF_THE_HOST)
+    inspected = inspect(container) or {}
+    pid = (inspected.get("State") or {}).get("Pid") or 0
+    return _process(pid, f"the container {container}", protected - set(OF_THE_HOST))
 
 
 def _process(pid: int, what: str, protected: Set[str]) -> Optional[str]:

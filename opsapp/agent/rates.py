@@ -86,10 +86,10 @@ def _cpu_times() -> Optional[Tuple[float, float]]:
 
 
 def _net_counters() -> Dict[str, Tuple[float, float]]:
-    found = {}
+    counters = {}
     for line in (maybe("/proc/net/dev") or "").splitlines()[2:]:
         name, _, rest = line.partition(":")
         parts = rest.split()
         if len(parts) >= 9:
-            found[name.strip()] = (float(parts[0]), float(parts[8]))
-    return dict(sorted(found.items())[:200])
+            counters[name.strip()] = (float(parts[0]), float(parts[8]))
+    return dict(sorted(counters.items())[:200])

@@ -21,22 +21,22 @@ _NO_LIMIT = 2**60
 
 def limits(pid: int) -> Dict[str, Optional[float]]:
     """Memory (bytes) and CPU (cores) limits of a process as its cgroup has them: only there is the truth."""
-    found: Dict[str, Optional[float]] = {"memory": None, "cpus": None}
+    limits_known: Dict[str, Optional[float]] = {"memory": None, "cpus": None}
     for line in (maybe(f"/proc/{pid}/cgroup") or "").splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers == "":
-            found["memory"] = found["memory"] or _number(f"/sys/fs/cgroup{path}/memory.max")
+            limits_known["memory"] = limits_known["memory"] or _number(f"/sys/fs/cgroup{path}/memory.max")
             quota = (maybe(f"/sys/fs/cgroup{path}/cpu.max") or "").split()
             if len(quota) == 2 and quota[0].isdigit():
-                found["cpus"] = round(int(quota[0]) / int(quota[1]), 3)
+                limits_known["cpus"] = round(int(quota[0]) / int(quota[1]), 3)
         elif "memory" in controllers.split(","):
-            found["memory"] = _number(f"/sys/fs/cgroup/memory{path}/memory.limit_in_bytes")
+            limits_known["memory"] = _number(f"/sys/fs/cgroup/memory{path}/memory.limit_in_bytes")
         elif "cpu" in controllers.split(","):
             base = f"/sys/fs/cgroup/{controllers}{path}"
             had, period = _number(f"{base}/cpu.cfs_quota_us"), _number(f"{base}/cpu.cfs_period_us")
             if had and period:
-                found["cpus"] = round(had / period, 3)
-    return found
+                limits_known["cpus"] = round(had / period, 3)
+    return limits_known
 
 
 def _number(path: str) -> Optional[float]:
@@ -66,26 +66,26 @@ def _update(context: Context, wanted: JsonObject) -> Ran:
 
 @step
 def pull_image(context: Context) -> Ran:
-    found = inspect(context.params["container"])
-    if found is None:
+    inspected = inspect(context.params["container"])
+    if inspected is None:
         return failed(f"no container {context.params['container']} was found")
-    image = str(found.get("ImageName") or (found.get("Config") or {}).get("Image"))
-    return context.run([found["runtime"], "pull", "--", image])
+    image = str(inspected.get("ImageName") or (inspected.get("Config") or {}).get("Image"))
+    return context.run([inspected["runtime"], "pull", "--", image])
 
 
 @step
 def recreate(context: Context) -> Ran:
     """Stop, set aside under another name, make anew as it was made; the old one comes back if that fails."""
     name = context.params["container"]
-    found = inspect(name)
-    if found is None:
+    inspected = inspect(name)
+    if inspected is None:
         return failed(f"no container {name} was found")
-    command = (found.get("Config") or {}).get("CreateCommand")
-    if not command and found["runtime"] != "docker":
-        return failed(f"{found['runtime']} does not tell how {name} was made")
-    if (found.get("HostConfig") or {}).get("AutoRemove"):
+    command = (inspected.get("Config") or {}).get("CreateCommand")
+    if not command and inspected["runtime"] != "docker":
+        return failed(f"{inspected['runtime']} does not tell how {name} was made")
+    if (inspected.get("HostConfig") or {}).get("AutoRemove"):
         return failed(f"{name} is gone once it stops: it cannot be set aside")
-    runtime, aside = found["runtime"], f"{name}-before"
+    runtime, aside = inspected["runtime"], f"{name}-before"
     output = b""
     for argv in ([runtime, "stop", "-t", "10", "--", name], [runtime, "rename", name, aside]):
         ran = context.run(argv)
@@ -93,7 +93,7 @@ def recreate(context: Context) -> Ran:
         if ran.status != "done":
             _bring_back(runtime, name, None)
             return ran._replace(output=output)
-    ran = context.run(_detached(command)) if command else _create(context, name, found)
+    ran = context.run(_detached(command)) if command else _create(context, name, inspected)
     output += ran.output
     now = inspect(name)
     if ran.status != "done" or now is None or (now.get("State") or {}).get("Status") not in ("running", "exited"):
@@ -103,13 +103,13 @@ def recreate(context: Context) -> Ran:
     return Ran("done", 0, output + done(f"{name} was made anew").output)
 
 
-def _create(context: Context, name: str, found: JsonObject) -> Ran:
+def _create(context: Context, name: str, inspected: JsonObject) -> Ran:
     """By docker's engine, then into its networks, then started."""
-    made, said = engine.create(name, found)
+    made, said = engine.create(name, inspected)
     if not made:
         return failed("the engine did not make it", (said + "\n").encode("utf-8", "replace"))
     ran = Ran("done", 0, b"")
-    for argv in [*engine.connecting(found, name), ["docker", "start", "--", name]]:
+    for argv in [*engine.connecting(inspected, name), ["docker", "start", "--", name]]:
         ran = context.run(argv)
         if ran.status != "done":
             break

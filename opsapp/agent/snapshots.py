@@ -112,10 +112,10 @@ def take_unit(params: JsonObject, host: LocalHost) -> dict:
 
 
 def take_container(params: JsonObject, _host: LocalHost) -> dict:
-    found = inspect(params["container"])
-    if found is None:
+    inspected = inspect(params["container"])
+    if inspected is None:
         raise Unknown(f"no container {params['container']} was found")
-    return {"runtime": found["runtime"], **_container(found, params["container"])}
+    return {"runtime": inspected["runtime"], **_container(inspected, params["container"])}
 
 
 def take_limits(params: JsonObject, host: LocalHost) -> dict:
@@ -123,12 +123,12 @@ def take_limits(params: JsonObject, host: LocalHost) -> dict:
     return {**state, "limits": limits(state["pid"]) if state["pid"] else {"memory": None, "cpus": None}}
 
 
-def _container(found: dict, name: str) -> dict:
-    state, host, config = (found.get(part) or {} for part in ("State", "HostConfig", "Config"))
+def _container(inspected: dict, name: str) -> dict:
+    state, host, config = (inspected.get(part) or {} for part in ("State", "HostConfig", "Config"))
     return {
         "container": name,
-        "id": found.get("Id"),
-        "image": found.get("ImageName") or config.get("Image"),
+        "id": inspected.get("Id"),
+        "image": inspected.get("ImageName") or config.get("Image"),
         "status": str(state.get("Status") or "").lower(),
         "pid": state.get("Pid"),
         "restart_policy": (host.get("RestartPolicy") or {}).get("Name"),
@@ -148,17 +148,17 @@ def restore_container(state: dict) -> List[List[str]]:
 def take_process(params: JsonObject, host: LocalHost) -> dict:
     """The process that is meant: by number, or the one on top just now. The action then concerns this one only."""
     if params.get("top"):
-        found = top_process(params["top"], host.protected)
+        process = top_process(params["top"], host.protected)
     else:
-        found = next((each for each in processes() if each["pid"] == params["pid"]), None)
-    if found is None:
+        process = next((candidate for candidate in processes() if candidate["pid"] == params["pid"]), None)
+    if process is None:
         raise Unknown("there is no such process")
     return {
-        "pid": found["pid"],
-        "name": found["name"],
-        "nice": found["nice"],
-        "started": found["started"],
-        "threads": threads(found["pid"]),
+        "pid": process["pid"],
+        "name": process["name"],
+        "nice": process["nice"],
+        "started": process["started"],
+        "threads": threads(process["pid"]),
     }
 
 

@@ -48,15 +48,15 @@ class Starts:
 
     def counts(self) -> Dict[str, int]:
         """The units that have started within the window, and how often."""
-        oldest, found = self._monotonic() - WINDOW_S, {}
+        oldest, counts = self._monotonic() - WINDOW_S, {}
         for name, looks in list(self._recent.items()):
             while looks and looks[0][0] < oldest:
                 looks.popleft()
             if looks:
-                found[name] = sum(starts for _, starts in looks)
+                counts[name] = sum(starts for _, starts in looks)
             else:
                 del self._recent[name]
-        return found
+        return counts
 
     def counted_s(self) -> float:
         """For how long starts have been counted, at most the window."""

@@ -114,7 +114,7 @@ def restart_project(context: Context) -> Ran:
 def take_project(params: JsonObject, host: Any) -> dict:
     for tool in ("podman", "docker"):
         if host.capabilities.usable(tool):
-            found: Dict[str, str] = {}
+            states: Dict[str, str] = {}
             for label in _LABELS:
                 code, said = ask(
                     [
@@ -127,8 +127,8 @@ def take_project(params: JsonObject, host: Any) -> dict:
                         "{{json .}}" if tool == "docker" else "json",
                     ]
                 )
-                found.update((each.name, each.state) for each in (parse(said) if code == 0 else ()))
-            return {"project": params["project"], "containers": found}
+                states.update((container.name, container.state) for container in (parse(said) if code == 0 else ()))
+            return {"project": params["project"], "containers": states}
     raise OSError("no container runtime works here")
 
 

@@ -36,12 +36,18 @@ log = logging.getLogger("update")
 FILE_MOST = 16 * 2**20
 TELL_S = 20.0
 IDLE_S = 60.0
+PACKAGED = "packaged"  # a file beside the program
 
 
 def program() -> Optional[str]:
     """The zipapp that runs; None when this is a source tree, which cannot be replaced as one file."""
     path = os.path.realpath(sys.argv[0])
     return path if zipfile.is_zipfile(path) else None
+
+
+def packaged(path: str) -> bool:
+    """Whether the system's packages brought this file: they would not know what replaced it, and put theirs back."""
+    return os.path.exists(os.path.join(os.path.dirname(path), PACKAGED))
 
 
 def own_sha256() -> str:
@@ -72,6 +78,8 @@ class Updater:
         path = program()
         if path is None:
             return _failed("this agent does not run from a single file")
+        if packaged(path):
+            return _failed("packaged: install the new opsapp-agent package on this host")
         if not self._one.acquire(blocking=False):
             return _failed("busy: another update is under way")
         try:

@@ -50,22 +50,22 @@ def tunnels(said: str) -> Set[str]:
         links = json.loads(said)
     except ValueError:
         return set()
-    found = set()
+    devices = set()
     for link in links:
         about = link.get("linkinfo") or {}
         kind = about.get("info_kind")
         if kind == "wireguard" or (kind == "tun" and (about.get("info_data") or {}).get("type", "tun") == "tun"):
-            found.add(link["ifname"])
-    return found
+            devices.add(link["ifname"])
+    return devices
 
 
 def _of_sysfs() -> Set[str]:
-    found = set()
+    devices = set()
     for name in names():
         flags = (maybe(f"{NET}/{name}/tun_flags") or "").strip()
         if "DEVTYPE=wireguard" in (maybe(f"{NET}/{name}/uevent") or "") or (flags and int(flags, 16) & 0x3 == _IFF_TUN):
-            found.add(name)
-    return found
+            devices.add(name)
+    return devices
 
 
 def names() -> Set[str]:
@@ -89,16 +89,16 @@ def running(name: str) -> bool:
 
 def enabled() -> Set[str]:
     """The interfaces that enabled units bring up."""
-    found = set()
+    names = set()
     for path in glob.glob(f"{WANTS}/*.service"):
         match = re.fullmatch(r"(wg-quick|openvpn|openvpn-client|openvpn-server)@(.+)\.service", os.path.basename(path))
         if match and match.group(1) == "wg-quick":
-            found.add(match.group(2))
+            names.add(match.group(2))
         elif match:
             device = openvpn_device(match.group(2))
             if device:
-                found.add(device)
-    return found
+                names.add(device)
+    return names
 
 
 def openvpn_device(name: str) -> Optional[str]:
@@ -112,7 +112,7 @@ def openvpn_device(name: str) -> Optional[str]:
 
 def openvpn_units(interface: str) -> List[str]:
     """The units whose configuration is called so or makes this interface."""
-    found = []
+    units = []
     for unit, pattern in (
         ("openvpn-client", "/etc/openvpn/client/*.conf"),
         ("openvpn", "/etc/openvpn/*.conf"),
@@ -121,8 +121,8 @@ def openvpn_units(interface: str) -> List[str]:
         for path in sorted(glob.glob(pattern)):
             name = os.path.basename(path)[: -len(".conf")]
             if interface in (name, openvpn_device(name)):
-                found.append(f"{unit}@{name}.service")
-    return found
+                units.append(f"{unit}@{name}.service")
+    return units
 
 
 def up(name: str) -> bool:

@@ -27,6 +27,7 @@ FORWARDABLE = (
 
 def includeme(config):
     from opsapp.maintenance.interfaces import IScopeKind
+    from opsapp.runtime.findings import IFinder
 
     from .config import AgentSettings, ExecutorSettings
     from .engine import directory, executor, outputs, relay
@@ -37,6 +38,7 @@ def includeme(config):
     from .views.credential import read_agent_key
 
     config.registry.registerUtility(AgentScope(), IScopeKind, "agent")
+    config.registry.registerUtility(executor.standing, IFinder, "executor")
     config.add_evolve_step("agents-1", "opsapp.agents.resources.set_up")
     config.add_section("agents", AgentSettings)
     config.add_section("executor", ExecutorSettings)

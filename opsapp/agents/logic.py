@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, TypedDict, cast
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.visible import visible
@@ -12,9 +12,11 @@ from opsapp.wire.commands import FINAL_STATES
 from opsapp.wire.readings import NUMBERS, STARTS_COUNTED
 
 STATUSES = ("pending", "online", "offline", "dead")
+WORST_FIRST = ("offline", "dead", "pending", "online")
 ONLINE_INTERVALS = 2
 DEAD_INTERVALS = 20
 KEPT = ("cpu_percent", "mem_percent", "disk_percent", "swap_percent", "load1", "load5", "load15")
+KEPT_METRICS = ("rx_bytes_s", "tx_bytes_s")  # what all links but the loopback carry
 PRIVATE_LOGS = ("opsapp*", "ssh*", "sudo", "auth", "!*.service")
 UNIT_TYPES = ("service", "socket", "device", "mount", "automount", "swap", "target", "path", "timer", "slice", "scope")
 MOST_DISKS = 32
@@ -27,6 +29,95 @@ FOLLOWING = {
     "delivered": ("running", "done", "failed", "timeout", "cancelled", "lost"),
     "running": ("done", "failed", "timeout", "cancelled", "lost"),
 }
+
+
+class CommandResult(TypedDict, total=False):
+    """How a command ended, as `wire.commands.RESULT`; the service's own word on it has a status and a reason."""
+
+    command_id: str
+    status: str
+    exit_code: int | None
+    output: str
+    truncated: bool
+    reason: str | None
+    started_at: float | None
+    finished_at: float | None
+    data: JsonObject | None
+
+
+class HeldCommand(TypedDict):
+    """A command that an agent still has."""
+
+    command_id: str
+    state: str  # running, finished
+
+
+class LocalOutcome(TypedDict):
+    """A heal that an agent did alone, as `wire.messages.OUTCOME`."""
+
+    outcome_id: str
+    case_id: str | None
+    rule_id: str
+    condition: str
+    target: str
+    action_type: str | None
+    action_params: JsonObject
+    escalation_step: int
+    escalated: bool
+    action_success: int
+    verified: int
+    outcome: str
+    verdict: str | None
+    reason: str | None
+    duration_s: float
+    created_at: float
+    policy_version: int
+    metrics_before: JsonObject
+    metrics_after: JsonObject
+
+
+class HostProfile(TypedDict, total=False):
+    """Who a host says it is, in a report and in the hello of a session."""
+
+    hostname: str
+    os: str
+    version: str | None
+    ip: str | None
+    kernel: str | None
+    arch: str | None
+    machine_id: str | None
+    boot_id: str | None
+
+
+class HostReport(HostProfile, total=False):
+    """What an agent says of its host, as `wire.messages.REPORT`. A number that is None, or missing, is unknown."""
+
+    cpu_percent: float | None
+    mem_percent: float | None
+    disk_percent: float | None
+    swap_percent: float | None
+    uptime_s: int | None
+    load1: float | None
+    load5: float | None
+    load15: float | None
+    time: float | None
+    reason: str | None
+    metrics: dict[str, float]
+    services: dict[str, str]
+    starts: dict[str, int]
+    starts_counted_s: float | None
+    failed_units: list[str]
+    containers: dict[str, str]
+    disks: dict[str, float]
+    temperatures: dict[str, float]
+    network: dict[str, dict[str, float]]
+    top_processes: list[JsonObject]
+    results: list[CommandResult]
+    outcomes: list[LocalOutcome]
+    held: list[HeldCommand] | None
+    capabilities: JsonObject | None
+    policy_version: int | None
+    features: list[str]
 
 
 def may_follow(state: str, following: str) -> bool:
@@ -49,20 +140,28 @@ def status_of(last_seen: float | None, connected: bool, now: float, interval: fl
     return "offline" if silent <= DEAD_INTERVALS * interval else "dead"
 
 
-def kept_values(report: JsonObject) -> dict[str, float]:
+def kept_values(report: HostReport) -> dict[str, float]:
     """The numbers that become history."""
-    found = {name: float(report[name]) for name in KEPT if report.get(name) is not None}
+    said = cast(JsonObject, report)
+    values = {name: float(said[name]) for name in KEPT if said.get(name) is not None}
+    measured = report.get("metrics") or {}
+    values |= {name: float(measured[name]) for name in KEPT_METRICS if _is_number(measured.get(name))}
     disks = sorted(report.get("disks", {}).items())[:MOST_DISKS]
-    return found | {f"disk.{mount}.percent": float(value) for mount, value in disks}
+    return values | {f"disk.{mount}.percent": float(value) for mount, value in disks}
 
 
-def snapshot(report: JsonObject) -> JsonObject:
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def snapshot(report: HostReport) -> JsonObject:
     """The latest report as the detail and the metrics stream show it: unknown numbers are left out."""
-    shown = {name: report[name] for name in NUMBERS if report.get(name) is not None}
+    said = cast(JsonObject, report)
+    shown = {name: said[name] for name in NUMBERS if said.get(name) is not None}
     for key in ("disks", "services", "starts", "containers", "metrics", "network", "temperatures"):
-        shown[key] = dict(report.get(key) or {})
+        shown[key] = dict(said.get(key) or {})
     for key in ("failed_units", "top_processes"):
-        shown[key] = list(report.get(key) or ())
+        shown[key] = list(said.get(key) or ())
     return shown
 
 
@@ -83,17 +182,23 @@ def snapshot_of_values(values: Mapping[str, tuple[Any, float]]) -> JsonObject:
                 report["starts"][rest.removesuffix(".starts")] = value
         elif name != STARTS_COUNTED:
             report["metrics"][name] = value
-    return snapshot(report)
+    return snapshot(cast(HostReport, report))
 
 
-def changed_profile(known: JsonObject, report: JsonObject) -> JsonObject:
+def changed_profile(known: JsonObject, report: HostProfile) -> JsonObject:
     """What a report says about the host that is not what the record says."""
-    said = {name: _shown(report[name]) for name in PROFILE if report.get(name)}
+    values = cast(JsonObject, report)
+    said = {name: _shown(values[name]) for name in PROFILE if values.get(name)}
     return {name: value for name, value in said.items() if known.get(name) != value}
 
 
 def _shown(value: Any) -> Any:
     return visible(value) if isinstance(value, str) else value
+
+
+def is_outdated(version: str, served: str) -> bool:
+    """Whether an agent is of another version than this server hands out. One never heard has none."""
+    return bool(version) and version != served
 
 
 def usable_tools(manifest: JsonObject | None) -> frozenset[str] | None:
@@ -116,15 +221,15 @@ def matches(row: JsonObject, q: str | None, status: str | None, tag: str | None)
 
 def with_silence(known: Sequence[tuple[float, float]], since: float, until: float) -> tuple[tuple[float, float], ...]:
     """The times of silence with one that has just ended. An agent that is back is noticed more than once."""
-    before = [one for one in known if one[0] != since]
+    before = [silence for silence in known if silence[0] != since]
     return (*before, (since, until))[-KEPT_SILENCES:]
 
 
 def skew_of(seen: Iterable[float]) -> float | None:
     """By how much a host's clock is ahead of ours, from differences (its time at the beginning of a message, less ours
     at its arrival). Each is too small by the time that the message took."""
-    found = list(seen)
-    return max(found) if found else None
+    skews = list(seen)
+    return max(skews) if skews else None
 
 
 def by_our_clock(at: float, skew: float | None, now: float) -> float:

@@ -16,6 +16,7 @@ from opsapp.web.fields import (
     map_of,
     name_text,
     number,
+    order,
     scalar,
     text,
     whole,
@@ -119,6 +120,13 @@ class AgentList(Paging):
     tag = text(1, 64, default=None)
 
 
+MEASURED = ("cpu_percent", "mem_percent", "disk_percent")
+
+
+class FleetList(AgentList):
+    sort = order("status", "label", "last_seen", "os", "version", *MEASURED)
+
+
 REPORTED = {"string": text(), "integer": whole(), "number": number(), "boolean": flag(), "array": list_of(anything())}
 # What an agent says of its host, as the wire checks it; what nobody here knows is ignored.
 Report = type(
@@ -192,6 +200,7 @@ class CommandRecord(Body):
 class MetricsRange(Paging):
     range_h = whole(1, 24 * 730, default=24)
     resolution = whole(60, 86400, default=60)
+    until = whole(0, 10**11, default=None)
 
 
 class HistoryPoint(Body):
@@ -203,7 +212,25 @@ class HistoryPoint(Body):
     load1 = number(default=None)
     load5 = number(default=None)
     load15 = number(default=None)
+    rx_bytes_s = number(default=None)
+    tx_bytes_s = number(default=None)
     disks = map_of(number())
+
+
+class FleetRow(AgentRow):
+    """An agent with what it measured last and in the last hours: a list's row needs no request of its own."""
+
+    cpu_percent = number(null=True)
+    mem_percent = number(null=True)
+    disk_percent = number(null=True)
+    uptime_s = number(null=True)
+    metrics_at = whole(0, null=True)
+    outdated = flag()
+    failed_units = whole(0)
+    since = whole(0)
+    step_s = whole(1)
+    cpu = list_of(number(null=True))
+    mem = list_of(number(null=True))
 
 
 class Logs(Query):

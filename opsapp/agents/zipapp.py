@@ -66,8 +66,8 @@ def _sources(name: str) -> dict[str, bytes]:
         raise FileNotFoundError(f"the package {name} is not installed")
     root = pathlib.Path(next(iter(spec.submodule_search_locations)))
     place = name.replace(".", "/")
-    found = (path for path in root.rglob("*.py") if "tests" not in path.relative_to(root).parts)
-    return {f"{place}/{path.relative_to(root).as_posix()}": path.read_bytes() for path in found}
+    paths = (path for path in root.rglob("*.py") if "tests" not in path.relative_to(root).parts)
+    return {f"{place}/{path.relative_to(root).as_posix()}": path.read_bytes() for path in paths}
 
 
 def _licences(name: str) -> dict[str, bytes]:

@@ -33,7 +33,6 @@ ID = text(64, low=1, pattern=r"[A-Za-z0-9_.:-]+")
 SERVICE_NAME = text(255, low=1, pattern=r"[A-Za-z0-9_@.:\\][A-Za-z0-9_@.:\\-]*")
 ABSOLUTE_PATH = text(4096, low=1, pattern=r"/[^\0]*")
 
-OPEN_STATES = ("queued", "delivered", "running")
 FINAL_STATES = ("done", "failed", "timeout", "expired", "lost", "cancelled")
 RESULT_STATES = ("done", "failed", "timeout", "cancelled", "lost")  # what an agent may say
 HEAL_PHASES = ("snapshot", "execute", "rollback", "confirm", "measure")

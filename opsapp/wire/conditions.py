@@ -158,8 +158,8 @@ class Condition:
         if self.family is not None:
             return None
         parts = map(split, self.names)
-        found = {Subject(family, middle) for family, middle, _ in parts if family in FAMILIES and middle}
-        return found.pop() if len(found) == 1 else None
+        subjects = {Subject(family, middle) for family, middle, _ in parts if family in FAMILIES and middle}
+        return subjects.pop() if len(subjects) == 1 else None
 
     def __str__(self) -> str:
         return self.text
@@ -189,16 +189,16 @@ def parse(text: str) -> Condition:
 
 
 def _tokens(text: str) -> list[Token]:
-    found, position = [], 0
+    tokens, position = [], 0
     while position < len(text):
         match = TOKEN.match(text, position)
         if match is None:
             raise ConditionError(_explain(text, position), position)
         if match.lastgroup != "space":
-            found.append(Token(str(match.lastgroup), match.group(), position))
+            tokens.append(Token(str(match.lastgroup), match.group(), position))
         position = match.end()
-    found.append(Token("end", "", len(text)))
-    return found
+    tokens.append(Token("end", "", len(text)))
+    return tokens
 
 
 def _explain(text: str, position: int) -> str:
@@ -359,10 +359,10 @@ def _compile(tree: Any) -> Callable[[Lookup], Verdict]:
     def several(get: Lookup) -> Verdict:
         verdict: Verdict = not settles
         for part in parts:
-            found = part(get)
-            if found is settles:
+            value = part(get)
+            if value is settles:
                 return settles
-            if found is None:
+            if value is None:
                 verdict = None
         return verdict
 

@@ -27,7 +27,6 @@ CLOSE_BAD_KEY = 4401  # wrong, rotated or revoked key
 CLOSE_CLONE = 4409  # another live session of this key from another machine
 CLOSE_TAKEN_OVER = 4410  # a newer session of the same machine took over
 CLOSE_TOO_FAST = 4429
-CLOSE_GOING_AWAY = 1001  # this node stops: come back, perhaps to another one
 
 LENGTH = struct.Struct(">I")  # before each message between the service and its own executor
 _HEADER = struct.Struct(">BBHIQ")

@@ -55,10 +55,10 @@ def shown(value: Any, longest: int = 80) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def same_value(found: Any, expected: Any) -> bool:
+def same_value(value: Any, expected: Any) -> bool:
     """JSON equality, in which true is not 1; an expected text also matches a number or boolean that is written so."""
-    if isinstance(found, bool) != isinstance(expected, bool):
-        return isinstance(expected, str) and json.dumps(found) == expected
-    if found == expected:
+    if isinstance(value, bool) != isinstance(expected, bool):
+        return isinstance(expected, str) and json.dumps(value) == expected
+    if value == expected:
         return True
-    return isinstance(expected, str) and isinstance(found, (bool, int, float)) and json.dumps(found) == expected
+    return isinstance(expected, str) and isinstance(value, (bool, int, float)) and json.dumps(value) == expected

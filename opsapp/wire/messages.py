@@ -144,9 +144,6 @@ REPORT: Dict[str, WireField] = {
     "features": _FEATURES,
 }
 
-# A unit that ought to run (enabled, or active before) and does not is "failed", however politely it was stopped.
-SERVICE_STATES = ("active", "failed", "inactive", "activating", "deactivating", "reloading", "unknown")
-
 # policies.check_bundle looks into it, with the secret made from the agent's key.
 SIGNED_POLICIES: Dict[str, WireField] = {"bundle": need(json_object(400000)), "signature": need(_SHA256)}
 
@@ -171,7 +168,7 @@ class MessageKind(NamedTuple):
 def check_report(value: Any) -> JsonObject:
     """A report body: unknown fields ignored, a missing number is None (unknown), every wrong field named."""
     clean = record(value, REPORT, what="report")
-    clean["results"] = [check_result(one) for one in clean["results"]]
+    clean["results"] = [check_result(result) for result in clean["results"]]
     return clean
 
 

@@ -40,6 +40,7 @@ class Setting(NamedTuple):
 
 class MonitorType(NamedTuple):
     name: str
+    about: str  # what it does, for the form
     address: str  # what its `url` looks like; empty: it has none
     schemes: Tuple[str, ...] = ()
     needs_port: bool = False
@@ -110,20 +111,26 @@ _VALUE = Setting(
     "expected_value", "Expected value", "json", hint='For example 200, true or "ok"', problem=_size_problem
 )
 _DECLARED = (
-    MonitorType("http", "https://host/path", WEB_SCHEMES),
-    MonitorType("tcp", "tcp://host:port", ("tcp",), needs_port=True, probe=probing.tcp),
-    MonitorType("ping", "ping://host", ("ping",), probe=probing.ping),
+    MonitorType("http", "Asks for a web page, and looks at its status.", "https://host/path", WEB_SCHEMES),
+    MonitorType(
+        "tcp", "Opens a connection to a port.", "tcp://host:port", ("tcp",), needs_port=True, probe=probing.tcp
+    ),
+    MonitorType("ping", "Sends an echo request to a host.", "ping://host", ("ping",), probe=probing.ping),
     MonitorType(
         "dns",
+        "Asks a name server for a name.",
         "dns://resolver/name?type=A",
         ("dns",),
         address_problem=dns.address_problem,
         settings=(_VALUE,),
         probe=dns.probe,
     ),
-    MonitorType("tls", "tls://host:port", ("tls",), needs_port=True, probe=probing.tls),
+    MonitorType(
+        "tls", "Looks at the certificate of a port.", "tls://host:port", ("tls",), needs_port=True, probe=probing.tls
+    ),
     MonitorType(
         "keyword",
+        "Asks for a web page, and looks for a word in it.",
         "https://host/path",
         WEB_SCHEMES,
         settings=(
@@ -134,24 +141,27 @@ _DECLARED = (
     ),
     MonitorType(
         "json",
+        "Asks for JSON, and looks at a value in it.",
         "https://host/path",
         WEB_SCHEMES,
         settings=(_PATH, _VALUE._replace(required=True)),
         body=webchecks.json_problem,
     ),
-    MonitorType("push", ""),
-    MonitorType("agent", "agent://AGENT_ID", ("agent",), address_problem=_agent_problem),
+    MonitorType("push", "Waits to be called: by a backup job, by cron.", ""),
+    MonitorType(
+        "agent", "Looks whether a host still reports.", "agent://AGENT_ID", ("agent",), address_problem=_agent_problem
+    ),
 )
 TYPES: Dict[str, MonitorType] = {declared.name: declared for declared in _DECLARED}
 
 
 def settings_by_types() -> List[Tuple[Setting, List[str]]]:
     """Each setting that only some types have, and the types that have it."""
-    found: Dict[str, Tuple[Setting, List[str]]] = {}
+    settings: Dict[str, Tuple[Setting, List[str]]] = {}
     for declared in TYPES.values():
         for setting in declared.settings:
-            found.setdefault(setting.name, (setting, []))[1].append(declared.name)
-    return list(found.values())
+            settings.setdefault(setting.name, (setting, []))[1].append(declared.name)
+    return list(settings.values())
 
 
 def message_fields() -> Dict[str, WireField]:
@@ -161,8 +171,3 @@ def message_fields() -> Dict[str, WireField]:
 
 def defaults() -> Dict[str, Any]:
     return {setting.name: setting.default for setting, _ in settings_by_types()}
-
-
-def addresses() -> List[str]:
-    """What the addresses of the types look like."""
-    return list(dict.fromkeys(declared.address for declared in TYPES.values() if declared.address))

@@ -48,7 +48,9 @@ def _condition(value: Any) -> str:
 
 STEP: Dict[str, WireField] = {
     # What needs an approval, or the server itself, is never done alone.
-    "action": need(choice(*sorted(name for name, one in ACTIONS.items() if one.risk != HIGH and one.where == "host"))),
+    "action": need(
+        choice(*sorted(name for name, action in ACTIONS.items() if action.risk != HIGH and action.where == "host"))
+    ),
     "params": may(json_object(65536), {}),
 }
 POLICY: Dict[str, WireField] = {

@@ -49,15 +49,15 @@ def fresh(samples: Mapping[str, tuple[Any, float]], now: float, interval: float)
 
 def of_report(report: Mapping[str, Any]) -> Dict[str, Any]:
     """What a report says, by the names that conditions use. What is missing is missing: unknown."""
-    found: Dict[str, Any] = dict(report.get("metrics") or {})
-    found.update((name, report[name]) for name in NUMBERS if report.get(name) is not None)
+    values: Dict[str, Any] = dict(report.get("metrics") or {})
+    values.update((name, report[name]) for name in NUMBERS if report.get(name) is not None)
     for kind, key in (("service", "services"), ("container", "containers")):
-        found.update((f"{kind}.{name}.state", state) for name, state in (report.get(key) or {}).items())
-    found.update((f"disk.{mount}.percent", value) for mount, value in (report.get("disks") or {}).items())
+        values.update((f"{kind}.{name}.state", state) for name, state in (report.get(key) or {}).items())
+    values.update((f"disk.{mount}.percent", value) for mount, value in (report.get("disks") or {}).items())
     if report.get(STARTS_COUNTED) is not None:  # what has not started is not named: it would be most units
-        found[STARTS_COUNTED] = report[STARTS_COUNTED]
-        found.update((f"service.{name}.starts", count) for name, count in (report.get("starts") or {}).items())
-    return found
+        values[STARTS_COUNTED] = report[STARTS_COUNTED]
+        values.update((f"service.{name}.starts", count) for name, count in (report.get("starts") or {}).items())
+    return values
 
 
 def of_service(state: Any, *, ran: bool, starts: Optional[int], counted_s: Optional[float]) -> Dict[str, int]:
@@ -66,5 +66,5 @@ def of_service(state: Any, *, ran: bool, starts: Optional[int], counted_s: Optio
     way. `starts` within the time for which they were counted."""
     count = restarts(starts, counted_s)
     failed = None if state in MOVES else int(state not in RUNS and (state == "failed" or ran))
-    found = {"failed": failed, "restarts_5m": count, "crash_looping": crash_looping(state, count)}
-    return {attribute: value for attribute, value in found.items() if value is not None}
+    values = {"failed": failed, "restarts_5m": count, "crash_looping": crash_looping(state, count)}
+    return {attribute: value for attribute, value in values.items() if value is not None}

@@ -1,15 +1,15 @@
 """What agents do, and what other rooms call: commands, hosts, reports.
 
-Inside a transaction: `send_command`, `cancel_command`, `recall_command`, `command_of`, `answer_of`, `hosts`,
-`take_outcomes`, `give_policies`, `policies_of`, `terms_of`, `silences_of`.
+Inside a transaction: `send_command`, `cancel_command`, `recall_command`, `changed_since`, `command_of`, `answer_of`,
+`hosts`, `take_outcomes`, `give_policies`, `policies_of`, `terms_of`, `silences_of`.
 On the hub: `request_report`, `request_probe`, `presence`, `outputs_of(node).watch`, `executor_of(node).run`.
 A result that is committed wakes the queue `command-results`; a heal that an agent did alone `agent-outcomes`.
 """
 
 from opsapp.agents.resources import take_outcomes
 
-from .commands import answer_of, cancel_command, command_of, recall_command, send_command
-from .executor import ExecutorProcess, Result, executor_of, kept_apart, require_author
+from .commands import answer_of, cancel_command, changed_since, command_of, recall_command, send_command
+from .executor import ExecutorProcess, Result, executor_of, require_author
 from .memory import subject
 from .outputs import outputs_of
 from .policies import give_policies, policies_of, terms_of
@@ -23,11 +23,11 @@ __all__ = [
     "Result",
     "answer_of",
     "cancel_command",
+    "changed_since",
     "command_of",
     "executor_of",
     "give_policies",
     "hosts",
-    "kept_apart",
     "outputs_of",
     "policies_of",
     "presence",

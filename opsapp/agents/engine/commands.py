@@ -9,9 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from opsapp.agents.config import AgentSettings
-from opsapp.agents.resources import Agent, agents_of, find_agent, keep_index, with_open_commands
+from opsapp.agents.logic import CommandResult
+from opsapp.agents.resources import Agent, Command, agents_of, find_agent, keep_index, with_open_commands
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
+from opsapp.runtime.events import emit
 from opsapp.runtime.fencing import store_id
 from opsapp.runtime.node import node_of
 from opsapp.runtime.sealing import seal_of
@@ -21,6 +23,7 @@ from opsapp.wire.commands import check_params
 from opsapp.wire.fields import WireError, dumps
 
 QUEUE, RESULTS = "agent-commands", "command-results"
+EVENT = "command"
 MOST_AT_ONCE = 50
 Step = tuple[Callable[..., Any], tuple[Any, ...]]
 MOST_BYTES_AT_ONCE = 1_500_000
@@ -69,6 +72,22 @@ def checked(kind: str, params: JsonObject) -> JsonObject:
         ) from None
 
 
+def changed_since(root: Root, agent_id: str, since: float, without: str) -> float | None:
+    """When somebody has first asked this agent, from then on, for something that may change its host; None: nobody
+    has. What `without` asks for is its own, but for what it undoes, which a person may have wanted."""
+    agent = agents_of(root).get(agent_id)
+    commands = () if agent is None else agent.commands.since(since)
+    return next((command.created_at for command in commands if _changes(command, without)), None)
+
+
+def _changes(command: Command, without: str) -> bool:
+    if command.type == "heal":
+        return command.requested_by != without or command.params.get("phase") == "rollback"
+    if command.type == "service":
+        return bool(command.params.get("action") != "status")
+    return command.type == "shell" and command.requested_by != without
+
+
 def command_of(root: Root, agent_id: str, command_id: str) -> JsonObject | None:
     """A command's record as it stands, or None."""
     agent = agents_of(root).get(agent_id)
@@ -90,7 +109,7 @@ def cancel_command(root: Root, agent_id: str, command_id: str) -> str:
     agent = find_agent(root, agent_id)
     command = agent.commands[command_id]
     agent.commands.cancel(command, node_of(root).clock.now())
-    settle(root, agent, ended=command.final)
+    settle(root, agent, ended=[command_id] if command.final else [])
     wake_after_commit(root, QUEUE)
     return command.status
 
@@ -104,24 +123,30 @@ def recall_command(root: Root, agent_id: str, command_id: str) -> bool:
     return cancel_command(root, agent_id, command_id) == "cancelled"
 
 
-def settle(root: Root, agent: Agent, *, ended: bool) -> None:
+def settle(root: Root, agent: Agent, *, ended: Sequence[str]) -> None:
     """After a change of an agent's commands: the index, and whoever waits for results."""
     keep_index(root, agent)
     if ended:
         wake_after_commit(root, RESULTS)
+        tell(root, agent, ended)
+
+
+def tell(root: Root, agent: Agent, ended: Sequence[str] = ()) -> None:
+    """The event of /api/stream: a command of this agent has begun, or these are over."""
+    emit(root, EVENT, {"agent_id": agent.id, "label": agent.label, "ended": list(ended)})
 
 
 def claim(root: Root, sessions: Mapping[str, str]) -> dict[str, tuple[list[JsonObject], list[str]]]:
     """What has to go out on these sessions ({agent: session id}) now. It is marked as offered by the commit, before
     it is sent: from then on only the agent knows."""
-    now, found = node_of(root).clock.now(), {}
+    now, offers = node_of(root).clock.now(), {}
     for agent_id in with_open_commands(root):
         if agent_id in sessions and agent_id in agents_of(root):
             agent, told = agents_of(root)[agent_id], {"again": False, "store": store_id(root)}
             offered = agent.commands.offer(sessions[agent_id], now, **told, machine=agent.state.machine_id)
             if offered[0] or offered[1]:
-                found[agent_id] = offered
-    return found
+                offers[agent_id] = offered
+    return offers
 
 
 def fitting(commands: list[JsonObject]) -> list[JsonObject]:
@@ -146,16 +171,17 @@ def started(root: Root, agent_id: str, command_id: str, at: float) -> None:
     agent = agents_of(root).get(agent_id)
     if agent is not None:
         agent.commands.start(command_id, at, node_of(root).clock.now())
+        tell(root, agent)
 
 
-def take_result(root: Root, agent_id: str, result: JsonObject, session: str) -> None:
+def take_result(root: Root, agent_id: str, result: CommandResult, session: str) -> None:
     """A result, once: what comes again, or for a command that is over or unknown, changes nothing; nor does what a
     session says that is no longer the agent's, or of another machine than the one that has the command."""
     agent = agents_of(root).get(agent_id)
     if agent is not None and agent.state.session == session:
         now, machine = node_of(root).clock.now(), agent.state.machine_id
         ended = agent.commands.finish(result["command_id"], now, result, machine)
-        settle(root, agent, ended=ended)
+        settle(root, agent, ended=[result["command_id"]] if ended else [])
 
 
 def take_steps(root: Root, steps: list[Step]) -> None:

@@ -82,13 +82,13 @@ class NamedKeyPolicy(paramiko.MissingHostKeyPolicy):
         self.accepted: paramiko.PKey | None = None
 
     def missing_host_key(self, client: paramiko.SSHClient, hostname: str, key: paramiko.PKey) -> None:
-        found = fingerprint(key)
+        shown = fingerprint(key)
         if self.given is None:
-            message = f"The host's key is not known: {found}. Send it as host_key if it is the right one."
-            raise Conflict(message, code="host_key_unknown", extra={"fingerprint": found})
+            message = f"The host's key is not known: {shown}. Send it as host_key if it is the right one."
+            raise Conflict(message, code="host_key_unknown", extra={"fingerprint": shown})
         if not names(self.given, key):
             raise Conflict(
-                f"The host shows another key: {found}.", code="host_key_mismatch", extra={"fingerprint": found}
+                f"The host shows another key: {shown}.", code="host_key_mismatch", extra={"fingerprint": shown}
             )
         self.accepted = key
 
@@ -185,9 +185,9 @@ def open_connection(connection: Any, target: Target) -> None:
     except Problem:
         raise
     except paramiko.BadHostKeyException as problem:
-        found = fingerprint(problem.key)
-        message = f"The host shows another key than the known one: {found}."
-        raise Conflict(message, code="host_key_changed", extra={"fingerprint": found}) from None
+        shown = fingerprint(problem.key)
+        message = f"The host shows another key than the known one: {shown}."
+        raise Conflict(message, code="host_key_changed", extra={"fingerprint": shown}) from None
     except paramiko.AuthenticationException:
         raise failed("authenticate", f"the host does not take this key for {target.user}") from None
     except (OSError, EOFError, paramiko.SSHException) as problem:
@@ -213,7 +213,7 @@ def identify(target: Target) -> Machine:
     with connected(target) as host:
         host.become_root()
         said = [line.strip() for line in host.run("login", MACHINE).splitlines()]
-    ids = [each for each in said[:2] if each and each != "uninitialized"]
+    ids = [machine_id for machine_id in said[:2] if machine_id and machine_id != "uninitialized"]
     return Machine(ids[0][:64] if ids else "", said[2] if len(said) > 2 else "")
 
 

@@ -22,6 +22,8 @@ from gevent.queue import SimpleQueue
 from opsapp.agents.config import ExecutorSettings
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Forbidden
+from opsapp.runtime.config import Configuration
+from opsapp.runtime.findings import OK, WARN, Finding
 from opsapp.wire import messages
 from opsapp.wire.commands import check_params
 from opsapp.wire.fields import WireError
@@ -292,14 +294,18 @@ def _result(status: str, reason: str | None) -> Result:
     return {"status": status, "exit_code": None, "output": "", "reason": reason, "data": None}
 
 
-def kept_apart(settings: ExecutorSettings) -> tuple[bool, str]:
+def standing(config: Configuration) -> Finding:
     """For `opsapp doctor`: whether the executor has a user of its own, and what that means."""
-    who = executor_launch.whose(settings)
+    who = executor_launch.whose(config[ExecutorSettings])
     if who.shared:
-        return False, (
+        return Finding(
+            WARN,
+            "executor",
             f"runs as the service's own user ({who.name}): its programs could read the master key, so only admins may "
-            "write automations and rules that run on this machine. Set executor.user"
+            "write automations and rules that run on this machine. Set executor.user",
         )
     if who.socket is None and os.geteuid() != 0:
-        return False, f"cannot be started as {who.name} by {executor_launch.user_name(os.geteuid())}: that needs root"
-    return True, f"runs as {who.name}, who is not the service's user: operators may write what runs there"
+        said = f"cannot be started as {who.name} by {executor_launch.user_name(os.geteuid())}: that needs root"
+        return Finding(WARN, "executor", said)
+    said = f"runs as {who.name}, who is not the service's user: operators may write what runs there"
+    return Finding(OK, "executor", said)

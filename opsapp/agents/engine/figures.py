@@ -20,9 +20,9 @@ from .sessions import sessions_of
 
 def figures(node: Node) -> Iterable[Any]:
     agents = GaugeMetricFamily("opsapp_agents", "Agents by status, as this node sees them.", labels=["status"])
-    found = Counter(status(node, facts) for facts in directory_of(node).all_known())
+    by_status = Counter(status(node, facts) for facts in directory_of(node).all_known())
     for name in STATUSES:
-        agents.add_metric([name], found[name])
+        agents.add_metric([name], by_status[name])
     yield agents
     sessions = sessions_of(node)
     live = list(sessions.live.values())

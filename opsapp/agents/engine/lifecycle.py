@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from opsapp.agents import resources
+from opsapp.agents.logic import HostProfile
 from opsapp.agents.resources import Agent, add_agent, agents_on, remove_agent, replace_key
 from opsapp.runtime.events import emit
 from opsapp.runtime.node import node_of
@@ -20,8 +21,11 @@ from .memory import memory_of
 
 def create(root: Root, label: str, tags: list[str]) -> tuple[str, str]:
     """A new agent's id and its key."""
-    agent_id, key = add_agent(root, label, tags, node_of(root).clock.now())
+    now = node_of(root).clock.now()
+    agent_id, key = add_agent(root, label, tags, now)
     touched(root, agent_id)
+    told = {"agent_id": agent_id, "label": label, "hostname": "", "status": "pending", "previous": None}
+    emit(root, "agent", {**told, "at": int(now)})
     return agent_id, key
 
 
@@ -41,13 +45,13 @@ def enrol(root: Root, label: str | None, host: str, machine_id: str, hostname: s
     present = sorted(agents_on(root, machine_id, hostname), key=lambda agent: agent.state.last_seen or 0.0)
     if not present:
         agent_id, key = create(root, label or host, [])
-        said = {name: value for name, value in (("machine_id", machine_id), ("hostname", hostname)) if value}
+        said = HostProfile(machine_id=machine_id, hostname=hostname)  # what is empty says nothing
         reports.note_host(root, resources.find_agent(root, agent_id), said, "")
         return Enrolled(agent_id, key, None, ())
     agent = present[-1]
     before = (agent.label, agent.key_digest)
     agent.label = label or agent.label
-    return Enrolled(agent.id, rotate_key(root, agent), before, tuple(one.id for one in present[:-1]))
+    return Enrolled(agent.id, rotate_key(root, agent), before, tuple(other.id for other in present[:-1]))
 
 
 def give_up(root: Root, enrolled: Enrolled) -> None:

@@ -9,10 +9,10 @@ import logging
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from opsapp.agents.config import AgentSettings, ProtectedSettings
-from opsapp.agents.logic import by_our_clock, changed_profile, kept_values, skew_of
+from opsapp.agents.logic import HostReport, by_our_clock, changed_profile, kept_values, skew_of
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.node import Node
 from opsapp.wire import readings
@@ -34,7 +34,7 @@ MOST_LATE_S = 60.0  # a live message does not take longer: agents keep older one
 OLD_NAME_S = 3600.0
 WATCHED_FOR_S = 60.0  # what another node said of its readers counts so long
 
-Watcher = Callable[[JsonObject, float], None]
+Watcher = Callable[[HostReport, float], None]
 
 
 @dataclass(slots=True)
@@ -42,7 +42,7 @@ class Heard:
     """One agent, as this node last heard it."""
 
     at: float
-    report: JsonObject | None = None
+    report: HostReport | None = None
     profile: JsonObject = field(default_factory=dict)
     ip: str = ""
     stored_at: float = 0.0
@@ -66,13 +66,14 @@ class Words:
         word = self.word
         return {word(name): word(value) for name, value in values.items()}
 
-    def slim(self, report: JsonObject) -> JsonObject:
+    def slim(self, report: HostReport) -> HostReport:
         """What is remembered of a report: what it says, without what was stored elsewhere."""
-        said = {name: value for name, value in report.items() if name not in STORED and value not in (None, {}, [])}
+        values = cast(JsonObject, report)
+        said = {name: value for name, value in values.items() if name not in STORED and value not in (None, {}, [])}
         for name in MAPPINGS:
             if name in said:
                 said[name] = self.shared(said[name])
-        return said
+        return cast(HostReport, said)
 
 
 class Memory:
@@ -83,7 +84,7 @@ class Memory:
         self.heard: dict[str, Heard] = {}
         self.series: dict[str, dict[str, int]] = {}
         self.connected: set[str] = set()
-        self.on_heard: Callable[[str, JsonObject], None] = lambda agent_id, report: None
+        self.on_heard: Callable[[str, HostReport], None] = lambda agent_id, report: None
         self.on_watching: Callable[[], None] = lambda: None
         self._watchers: dict[str, list[Watcher]] = {}
         self.taken = {"live": 0, "spooled": 0}
@@ -134,7 +135,7 @@ class Memory:
         heard.profile, heard.ip, heard.stored_at = dict(profile), ip, at
         heard.at = max(heard.at, at)
 
-    def tells_news(self, agent_id: str, report: JsonObject, ip: str) -> bool:
+    def tells_news(self, agent_id: str, report: HostReport, ip: str) -> bool:
         """Whether the store has to hear of this report."""
         heard, now = self.heard.get(agent_id), self.node.clock.now()
         if heard is None or heard.ip != (report.get("ip") or ip) or changed_profile(heard.profile, report):
@@ -145,7 +146,7 @@ class Memory:
             return True
         return not kept_values(report).keys() <= self.series.get(agent_id, {}).keys()
 
-    def observe(self, agent_id: str, report: JsonObject, at: float) -> None:
+    def observe(self, agent_id: str, report: HostReport, at: float) -> None:
         """A report: live values, history, whoever watches. A spooled one is history alone."""
         spooled = report.get("reason") == "spooled"
         self.taken["spooled" if spooled else "live"] += 1
@@ -159,7 +160,7 @@ class Memory:
         self.hear(agent_id, report, at)
         self.on_heard(agent_id, report)
 
-    def hear(self, agent_id: str, report: JsonObject, at: float) -> None:
+    def hear(self, agent_id: str, report: HostReport, at: float) -> None:
         """A live report, to this node or to another: what conditions see, and whoever watches. No history."""
         heard = self.heard.setdefault(agent_id, Heard(at))
         report = self._words.slim(report)
@@ -188,7 +189,7 @@ class Memory:
         heard = self.heard.get(agent_id)
         return None if heard is None else skew_of(heard.ahead)
 
-    def skew_with(self, agent_id: str, report: JsonObject, at: float) -> float | None:
+    def skew_with(self, agent_id: str, report: HostReport, at: float) -> float | None:
         """The same, with a report that has just come."""
         heard, said = self.heard.get(agent_id), report.get("time")
         fresh = [] if said is None or report.get("reason") == "spooled" else [said - at]
@@ -203,7 +204,7 @@ class Memory:
         elif known > 2 * now_said + FEW_NAMES:
             live.forget(word, at - max(OLD_NAME_S, 20 * self.interval))
 
-    def _keep(self, agent_id: str, report: JsonObject, at: float) -> None:
+    def _keep(self, agent_id: str, report: HostReport, at: float) -> None:
         numbers = self.series.get(agent_id, {})
         for name, value in kept_values(report).items():
             if name in numbers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from opsapp.agents import logic
@@ -10,10 +11,12 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.node import Node, node_of
 from opsapp.tree.damage import NAMELESS
 from opsapp.tree.root import Root
+from opsapp.wire.version import VERSION
 
 from .directory import AgentFacts, directory_of, facts_of, lives_elsewhere
 from .memory import memory_of, subject
 
+FLEET_STEP, FLEET_STEPS = 900_000, 24  # ms; six hours, for a line in a row
 UNREAD: JsonObject = {
     "label": NAMELESS,
     "hostname": "",
@@ -110,12 +113,12 @@ def rows(root: Root) -> list[JsonObject]:
     """The list, from memory; by label."""
     node = node_of(root)
     directory = directory_of(node)
-    found = sorted(directory.all(root), key=lambda facts: (facts.label, facts.id))
-    rows = [row(node, facts, directory.shares_name(facts)) for facts in found]
-    lost = {each: damage.reason for each, damage in directory.damaged.items()}
-    known = {facts.id for facts in found}
-    unread = [{**UNREAD, "id": each, "unreadable": why} for each, why in lost.items() if each not in known]
-    return unread + [each | {"unreadable": lost[each["id"]]} if each["id"] in lost else each for each in rows]
+    listed = sorted(directory.all(root), key=lambda facts: (facts.label, facts.id))
+    rows = [row(node, facts, directory.shares_name(facts)) for facts in listed]
+    lost = {agent_id: damage.reason for agent_id, damage in directory.damaged.items()}
+    known = {facts.id for facts in listed}
+    unread = [{**UNREAD, "id": agent_id, "unreadable": why} for agent_id, why in lost.items() if agent_id not in known]
+    return unread + [shown | {"unreadable": lost[shown["id"]]} if shown["id"] in lost else shown for shown in rows]
 
 
 def row(node: Node, facts: AgentFacts, shares_name: bool) -> JsonObject:
@@ -162,14 +165,58 @@ def metrics_of(node: Node, agent_id: str) -> tuple[JsonObject, float | None]:
     return logic.snapshot_of_values(values), max((at for _, at in values.values()), default=None)
 
 
-def history(root: Root, agent: Agent, *, range_h: int, resolution: int) -> list[JsonObject]:
-    """Means per bucket of everything that is kept; a bucket without a report is left out."""
+def fleet(root: Root, rows: Iterable[JsonObject]) -> list[JsonObject]:
+    """Rows of the list with their newest figures, and CPU and memory of the last hours as means."""
+    node, agents = node_of(root), agents_of(root)
+    reading = node.series.reading(root)
+    end = int(node.clock.now() * 1000) // FLEET_STEP * FLEET_STEP + FLEET_STEP
+    since = end - FLEET_STEPS * FLEET_STEP
+
+    def line(row: JsonObject, name: str) -> list[float | None]:
+        agent = None if "unreadable" in row else agents.get(row["id"])
+        number = agent.series.get(name) if agent is not None else None
+        means: dict[int, float | None] = {}
+        if number is not None:
+            buckets = reading.buckets(number, since, end, FLEET_STEP)
+            means = {bucket.start: None if bucket.mean is None else round(bucket.mean, 1) for bucket in buckets}
+        return [means.get(start) for start in range(since, end, FLEET_STEP)]
+
+    return [
+        {
+            **row,
+            **_newest(node, row["id"]),
+            "outdated": logic.is_outdated(row["version"], VERSION),
+            "since": since // 1000,
+            "step_s": FLEET_STEP // 1000,
+            "cpu": line(row, "cpu_percent"),
+            "mem": line(row, "mem_percent"),
+        }
+        for row in rows
+    ]
+
+
+def measured(node: Node, rows: Iterable[JsonObject]) -> list[JsonObject]:
+    """Rows of the list with their newest figures."""
+    return [row | _newest(node, row["id"]) for row in rows]
+
+
+def _newest(node: Node, agent_id: str) -> JsonObject:
+    metrics, at = metrics_of(node, agent_id)
+    shown = {name: metrics.get(name) for name in ("cpu_percent", "mem_percent", "disk_percent", "uptime_s")}
+    return {**shown, "metrics_at": whole(at), "failed_units": len(metrics["failed_units"])}
+
+
+def history(root: Root, agent: Agent, *, range_h: int, resolution: int, until: int | None = None) -> list[JsonObject]:
+    """Means per bucket of everything that is kept, of the last `range_h` hours or those before `until`.
+
+    A bucket without a report is left out."""
     node = node_of(root)
     now, width = int(node.clock.now() * 1000), resolution * 1000
+    end = now if until is None else min(now, until * 1000)
     reading = node.series.reading(root)
     points: dict[int, JsonObject] = {}
     for name, number in sorted(agent.series.items()):
-        for bucket in reading.buckets(number, now - range_h * 3_600_000, now + 1, width):
+        for bucket in reading.buckets(number, max(0, end - range_h * 3_600_000), end + 1, width):
             if bucket.mean is None:
                 continue
             point = points.setdefault(bucket.start, {"time": bucket.start // 1000, "disks": {}})

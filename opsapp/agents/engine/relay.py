@@ -13,6 +13,7 @@ from collections import deque
 
 import gevent
 
+from opsapp.agents.logic import HostReport
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Unavailable
 from opsapp.runtime import peers
@@ -28,7 +29,6 @@ PATH = "/node-heard"
 SOON_S = 0.05
 MOST_BYTES = 4 * 1024 * 1024
 MOST_OUTPUTS = 5_000
-WATCHING_EVERY_S = 10.0
 
 
 class RelayPeer:
@@ -36,7 +36,7 @@ class RelayPeer:
 
     def __init__(self, node: Node, name: str):
         self.name = name
-        self.reports: dict[str, JsonObject] = {}
+        self.reports: dict[str, HostReport] = {}
         self.outputs: deque[tuple[str, int, str]] = deque(maxlen=MOST_OUTPUTS)
         self.news = False
         self.failed = 0
@@ -89,7 +89,7 @@ class Relay:
         self._looked_at = float("-inf")
         self._names: list[str] = []
 
-    def report(self, agent_id: str, report: JsonObject) -> None:
+    def report(self, agent_id: str, report: HostReport) -> None:
         """Heard here."""
         for peer in self._others():
             peer.reports.pop(agent_id, None)

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from opsapp.agents.logic import by_our_clock, changed_profile, kept_values, with_silence
+from opsapp.agents.logic import (
+    HostProfile,
+    HostReport,
+    LocalOutcome,
+    by_our_clock,
+    changed_profile,
+    kept_values,
+    with_silence,
+)
 from opsapp.agents.resources import POLL, Agent, Manifest, agents_of, keep_index, keep_outcome, rename_host
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
@@ -29,7 +37,7 @@ class Clone(Conflict):
     code = "clone"
 
 
-def take_report(root: Root, agent: Agent, report: JsonObject, *, ip: str, session: str | None = "") -> None:
+def take_report(root: Root, agent: Agent, report: HostReport, *, ip: str, session: str | None = "") -> None:
     """Everything but results and commands. Writes what differs and nothing else."""
     node = node_of(root)
     now = node.clock.now()
@@ -43,7 +51,7 @@ def take_report(root: Root, agent: Agent, report: JsonObject, *, ip: str, sessio
     after_commit(root, node.post, memory_of(node).know, agent.id, dict(agent.profile), agent.ip, now)
 
 
-def take_outcome(root: Root, agent_id: str, outcome: JsonObject, skew: float | None) -> None:
+def take_outcome(root: Root, agent_id: str, outcome: LocalOutcome, skew: float | None) -> None:
     """A heal that the agent did alone waits for healing, with its time by our clock."""
     at = by_our_clock(outcome["created_at"], skew, node_of(root).clock.now())
     keep_outcome(root, agent_id, {**outcome, "created_at": at})
@@ -65,7 +73,7 @@ def silences_of(root: Root, agent_id: str) -> tuple[tuple[float, float], ...]:
     return () if agent is None else agent.state.silences
 
 
-def note_host(root: Root, agent: Agent, said: JsonObject, ip: str) -> None:
+def note_host(root: Root, agent: Agent, said: HostProfile, ip: str) -> None:
     """Who the host says it is."""
     changed = changed_profile(agent.profile, said)
     if "hostname" in changed:
@@ -79,7 +87,7 @@ def note_host(root: Root, agent: Agent, said: JsonObject, ip: str) -> None:
         touched(root, agent.id)
 
 
-def note_series(root: Root, agent: Agent, report: JsonObject) -> None:
+def note_series(root: Root, agent: Agent, report: HostReport) -> None:
     """Numbers for what is reported for the first time; every node learns them."""
     new = sorted(kept_values(report).keys() - agent.series.keys())
     if not new:
@@ -175,7 +183,7 @@ def owner(node: Node) -> str:
     return f"{node.name}:{node.boot}"
 
 
-def take_poll(root: Root, agent: Agent, report: JsonObject, *, key: policies.ShownKey, ip: str) -> JsonObject:
+def take_poll(root: Root, agent: Agent, report: HostReport, *, key: policies.ShownKey, ip: str) -> JsonObject:
     """A report by polling: all that is in it, and the answer with what waits for the agent. While a session is open,
     on whichever node, that one has the commands, and another machine is a clone."""
     node, queue = node_of(root), agent.commands
@@ -225,7 +233,7 @@ def answer(node: Node, agent: Agent, sent: list[JsonObject], cancels: list[str])
     }
 
 
-def further(node: Node, agent: Agent, report: JsonObject, key: policies.ShownKey) -> JsonObject:
+def further(node: Node, agent: Agent, report: HostReport, key: policies.ShownKey) -> JsonObject:
     """What the answer has beside that for an agent that says which policies it holds."""
     newer = policies.newer_than(agent, report["policy_version"], key.secret_for(report["features"]))
     said = {"time": node.clock.now(), "protected_processes": memory_of(node).protected, "policies": newer}

@@ -13,8 +13,8 @@ from .directory import directory_of
 
 
 class AgentScope:
-    def exists(self, root: Root, each: str) -> bool:
-        return each in agents_of(root)
+    def exists(self, root: Root, item_id: str) -> bool:
+        return item_id in agents_of(root)
 
     def named(self, root: Root, name: str) -> set[str]:
         """By id, hostname or label; from memory."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import cast
+
+from opsapp.agents.logic import HostProfile, HostReport, LocalOutcome
 from opsapp.agents.resources import agents_of, find_agent
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Unauthenticated
@@ -31,7 +34,7 @@ def open_session(root: Root, agent_id: str, key: policies.ShownKey, session: str
     now = node.clock.now()
     if lives_elsewhere(node, state) and state.machine_id != hello["machine_id"]:
         raise Clone("Another machine is connected with this key.")
-    reports.note_host(root, agent, hello, ip)
+    reports.note_host(root, agent, cast(HostProfile, hello), ip)
     reports.note_manifest(root, agent, hello.get("capabilities"))
     state.machine_id = hello["machine_id"]
     state.session_number += 1
@@ -39,7 +42,7 @@ def open_session(root: Root, agent_id: str, key: policies.ShownKey, session: str
     reports.become(root, agent, "online", session=session)
     ended = agent.commands.reconcile(hello["held"], now, delivered_before=now, machine=hello["machine_id"])
     offered = agent.commands.offer(session, now, again=True, store=store_id(root), machine=state.machine_id)
-    commands.settle(root, agent, ended=bool(ended))
+    commands.settle(root, agent, ended=ended)
     policies.catch_up(root, agent, hello["policy_version"])
     secret = key.secret_for(hello["features"])
     return state.session_number, offered, policies.newer_than(agent, hello["policy_version"], secret)
@@ -75,7 +78,7 @@ def flag_clone(root: Root, agent_id: str) -> None:
         )
 
 
-def store_report(root: Root, agent_id: str, report: JsonObject, ip: str, session: str) -> None:
+def store_report(root: Root, agent_id: str, report: HostReport, ip: str, session: str) -> None:
     """A session's report, when it says something that the store does not know."""
     agent = find_agent(root, agent_id)
     if agent.state.session == session:
@@ -84,6 +87,6 @@ def store_report(root: Root, agent_id: str, report: JsonObject, ip: str, session
             commands.take_result(root, agent_id, result, session)
 
 
-def store_outcome(root: Root, agent_id: str, outcome: JsonObject, skew: float | None) -> None:
+def store_outcome(root: Root, agent_id: str, outcome: LocalOutcome, skew: float | None) -> None:
     """A heal that the agent did alone waits for healing."""
     reports.take_outcome(root, agent_id, outcome, skew)

@@ -86,14 +86,14 @@ class Sessions:
             session = self.live.get(agent_id)
             if session is not None and session.number and not session.ended:
                 ready[agent_id] = session.id
-        found = self.node.transact(commands.claim, ready) if ready else {}
+        offers = self.node.transact(commands.claim, ready) if ready else {}
         self._seen_transaction = last
-        for agent_id, (sent, cancels) in found.items():
+        for agent_id, (sent, cancels) in offers.items():
             session = self.live.get(agent_id)
             if session is not None and session.id == ready[agent_id]:
                 session.offer(sent, cancels)
                 self.sent += len(sent)
-        return bool(found)
+        return bool(offers)
 
     def settings(self) -> JsonObject:
         """What the configuration says to agents."""

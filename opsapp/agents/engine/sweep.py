@@ -64,4 +64,4 @@ def _expire(root: Root) -> None:
         ended = agent.commands.expire(node.clock.now(), seen)
         if ended:
             leases.check(root, LEASE)
-            commands.settle(root, agent, ended=True)
+            commands.settle(root, agent, ended=ended)

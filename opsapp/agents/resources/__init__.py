@@ -6,6 +6,7 @@ from typing import Any
 
 from BTrees.OOBTree import OOBTree
 
+from opsapp.agents.logic import LocalOutcome
 from opsapp.lib.ids import digest, new_id, new_token
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, NotFound
@@ -87,11 +88,11 @@ def agent_named(root: Root, name: str) -> Agent:
     agents = agents_of(root)
     if name in agents:
         return agents[name]
-    found = list(root.system[HOSTNAMES].get(name, ()))
-    found = found or [agent_id for agent_id, agent in readable(agents, "agent") if agent.label == name]
-    if len(found) > 1:
+    agent_ids = list(root.system[HOSTNAMES].get(name, ()))
+    agent_ids = agent_ids or [agent_id for agent_id, agent in readable(agents, "agent") if agent.label == name]
+    if len(agent_ids) > 1:
         raise Conflict(f"Several agents are called {name}: use the id.", code="ambiguous_host")
-    return find_agent(root, found[0] if found else name)
+    return find_agent(root, agent_ids[0] if agent_ids else name)
 
 
 def add_agent(root: Root, label: str, tags: list[str], now: float) -> tuple[str, str]:
@@ -146,7 +147,7 @@ def rename_host(root: Root, agent: Agent, hostname: str) -> None:
     """Keep the index of hostnames; `profile` is the caller's."""
     names = root.system[HOSTNAMES]
     if agent.hostname:
-        left = tuple(each for each in names.get(agent.hostname, ()) if each != agent.id)
+        left = tuple(agent_id for agent_id in names.get(agent.hostname, ()) if agent_id != agent.id)
         if left:
             names[agent.hostname] = left
         else:
@@ -174,7 +175,7 @@ def with_open_commands(root: Root) -> list[str]:
     return list(root.system[OPEN])
 
 
-def keep_outcome(root: Root, agent_id: str, outcome: JsonObject) -> None:
+def keep_outcome(root: Root, agent_id: str, outcome: LocalOutcome) -> None:
     """What an agent healed alone waits here for healing, once however often it is sent."""
     root.system[OUTCOMES].setdefault(f"{agent_id}:{outcome['outcome_id']}", {**outcome, "agent_id": agent_id})
 
@@ -188,4 +189,4 @@ def take_outcomes(root: Root, most: int = 100) -> list[JsonObject]:
     """Some of them, which are then the caller's, in its transaction."""
     waiting = root.system[OUTCOMES]
     names = list(waiting)[:most]
-    return sorted((waiting.pop(name) for name in names), key=lambda one: one["created_at"])
+    return sorted((waiting.pop(name) for name in names), key=lambda outcome: outcome["created_at"])

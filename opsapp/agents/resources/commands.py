@@ -13,7 +13,7 @@ from typing import Any
 
 from BTrees.OOBTree import OOTreeSet
 
-from opsapp.agents.logic import is_final, may_follow
+from opsapp.agents.logic import CommandResult, HeldCommand, is_final, may_follow
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.masking import everywhere, masked
 from opsapp.runtime.sealedfields import SealedFields
@@ -66,13 +66,14 @@ class Command(SealedFields, Record):
         params, hide = json.loads(seal_of(self).open(self.sealed, PURPOSE))
         return params, hide
 
-    def take(self, result: JsonObject) -> None:
+    def take(self, result: CommandResult) -> None:
         """What the agent says of its end; a secret goes with it."""
         hide = self._concealed()[1]
         self.exit_code = result.get("exit_code")
         self.output = masked(result.get("output") or "", hide)
         self.truncated = bool(result.get("truncated"))
-        self.reason = None if result.get("reason") is None else masked(result["reason"], hide)
+        reason = result.get("reason")
+        self.reason = None if reason is None else masked(reason, hide)
         self.data = everywhere(result.get("data"), hide)
         if self.sealed is not None:
             self.sealed = None
@@ -160,6 +161,11 @@ class Commands(Folder):
         names = list(self._children.keys())[-count:]
         return [self._children[name] for name in reversed(names)]
 
+    def since(self, at: float) -> Iterator[Command]:
+        """Those asked for from then on, oldest first."""
+        for name in list(self._children.keys(f"{int(at * 1000) << 20:016x}")):
+            yield self._children[name]
+
     def unfinished(self) -> Iterator[Command]:
         for name in list(self.open):
             yield self._children[name]
@@ -199,7 +205,7 @@ class Commands(Folder):
         if command is not None and command.become("running", now):
             command.began(started_at, now)
 
-    def finish(self, name: str, now: float, result: JsonObject, machine: str | None = None) -> bool:
+    def finish(self, name: str, now: float, result: CommandResult, machine: str | None = None) -> bool:
         """A result. False when it changes nothing: an unknown command, one that is over already, or one that another
         machine has."""
         command = self.get(name)
@@ -218,14 +224,14 @@ class Commands(Folder):
         return self.finish(command.__name__, now, {"status": status, "reason": reason})
 
     def reconcile(
-        self, held: Iterable[JsonObject], now: float, *, delivered_before: float, machine: str | None = None
+        self, held: Iterable[HeldCommand], now: float, *, delivered_before: float, machine: str | None = None
     ) -> list[str]:
         """What the agent still holds, against what it should. The ids of those that ended here.
 
         One that it acknowledged (before that time) and does not hold is lost; one never acknowledged is sent again,
         unless somebody wanted it cancelled: then it is certain now that it did not run.
         """
-        states = {one["command_id"]: one["state"] for one in held}
+        states = {command["command_id"]: command["state"] for command in held}
         ended = []
         for command in self.unfinished():
             name = command.__name__

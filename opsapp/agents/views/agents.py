@@ -11,6 +11,7 @@ from opsapp.agents.engine import lifecycle, records
 from opsapp.agents.engine.directory import touched
 from opsapp.agents.resources import Agent, Agents
 from opsapp.web import api
+from opsapp.web.paging import in_order
 from opsapp.web.schemas import Deleted, Updated
 
 from . import page
@@ -22,6 +23,18 @@ def agents(context: Agents, request: Request) -> Any:
     query = request.valid_query
     rows = records.rows(request.root)
     return page(request, [row for row in rows if logic.matches(row, query["q"], query["status"], query["tag"])])
+
+
+@api.get(Agents, "figures", query=schemas.FleetList, returns=[schemas.FleetRow])
+def figures(context: Agents, request: Request) -> Any:
+    """The same list with each one's newest figures and six hours of CPU and memory. `sort`: the silent ones first
+    (`status`), or by a field; with "-" the other way round, and what is not known last."""
+    query = request.valid_query
+    rows = records.rows(request.root)
+    matching = [row for row in rows if logic.matches(row, query["q"], query["status"], query["tag"])]
+    sort = query["sort"] or "status"
+    known = records.measured(request.node, matching) if sort.removeprefix("-") in schemas.MEASURED else matching
+    return records.fleet(request.root, page(request, in_order(known, sort, {"status": logic.WORST_FIRST})))
 
 
 @api.create(Agents, role="admin", body=schemas.NewAgent, returns=schemas.AgentKey)
@@ -76,7 +89,8 @@ def revoke_key(context: Agent, request: Request) -> Any:
 
 @api.get(Agent, "metrics", query=schemas.MetricsRange, returns=[schemas.HistoryPoint])
 def metrics(context: Agent, request: Request) -> Any:
-    """What was reported, as means per bucket."""
+    """What was reported, as means per bucket, until now or until a moment."""
     query = request.valid_query
-    points = records.history(request.root, context, range_h=query["range_h"], resolution=query["resolution"])
+    span = {name: query[name] for name in ("range_h", "resolution", "until")}
+    points = records.history(request.root, context, **span)
     return page(request, points)

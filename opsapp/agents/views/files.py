@@ -23,7 +23,7 @@ from opsapp.runtime.node import Node
 from opsapp.web import api, peers
 from opsapp.web.answers import Head, Sink
 from opsapp.web.answers import Stream as StreamAnswer
-from opsapp.web.derivers import RAW
+from opsapp.web.bodies import RAW
 from opsapp.web.uploads import receive_form
 from opsapp.wire.frames import CHUNK
 
@@ -42,10 +42,10 @@ class Range(NamedTuple):
 
 def range_of(header: str | None) -> Range | None:
     """One range of bytes. Several, or what is none, count as no range at all, as RFC 9110 wants it."""
-    found = re.fullmatch(r"bytes=([0-9]{0,40})-([0-9]{0,40})", (header or "").strip())
-    if found is None or found.groups() == ("", ""):
+    match = re.fullmatch(r"bytes=([0-9]{0,40})-([0-9]{0,40})", (header or "").strip())
+    if match is None or match.groups() == ("", ""):
         return None
-    first, last = (int(text) if text else None for text in found.groups())
+    first, last = (int(text) if text else None for text in match.groups())
     return None if first is not None and last is not None and last < first else Range(first, last)
 
 

@@ -11,7 +11,7 @@ from opsapp.agents.engine.sessions import MEASURE, PROBE, measured_here, probed_
 from opsapp.tree.root import Root
 from opsapp.web import api
 from opsapp.web.answers import Deferred
-from opsapp.web.derivers import RAW
+from opsapp.web.bodies import RAW
 from opsapp.web.jsontext import loads
 
 

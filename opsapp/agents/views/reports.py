@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from pyramid.request import Request
 
@@ -10,11 +10,12 @@ from opsapp.agents import schemas
 from opsapp.agents.engine import reports, session_store
 from opsapp.agents.engine.memory import memory_of
 from opsapp.agents.engine.policies import shown_key
+from opsapp.agents.logic import HostReport
 from opsapp.agents.resources import Agent
 from opsapp.lib.problems import Invalid
 from opsapp.runtime.wakes import after_commit
 from opsapp.web import api
-from opsapp.web.derivers import RAW, read_object
+from opsapp.web.bodies import RAW, read_object
 from opsapp.wire.fields import WireError
 from opsapp.wire.messages import check_report
 
@@ -23,7 +24,7 @@ from opsapp.wire.messages import check_report
 def report(context: Agent, request: Request) -> Any:
     """An agent's report. Fields that nobody here knows are ignored; a missing number is unknown."""
     try:
-        said = check_report(read_object(request, optional=False))
+        said = cast(HostReport, check_report(read_object(request, optional=False)))
     except WireError as wrong:
         raise Invalid(wrong.fields or {"report": str(wrong)}) from None
     node, key = request.node, shown_key(request.headers["X-Agent-Key"])

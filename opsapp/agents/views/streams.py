@@ -83,7 +83,7 @@ class LogSource:
                 yield sse.COMMENT
             elif isinstance(item, dict) and item["type"] == "lines":
                 fresh = [line for line in item["lines"] if line["time"] is None or line["time"] > self._since]
-                yield b"".join(event_of(one, number + n) for n, one in enumerate(fresh, 1))
+                yield b"".join(event_of(fresh_line, number + n) for n, fresh_line in enumerate(fresh, 1))
                 number += len(fresh)
                 self._stream.used(sum(len(line["line"]) + 1 for line in item["lines"]))
 
