@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from opsapp.web.fields import Body, anything, choice, field, flag, list_of, map_of, number, scalar, text, whole
 
-from .schemas import LEVELS, SEVERITIES, SOURCES, ComparedValue, RuleAction, RuleBody, RuleTargets
+from .logic.gates import RESULTS, STAGES
+from .logic.lift import VERDICTS
+from .schemas import LEVELS, PROBLEM_STATES, RuleAction, RuleBody, RuleHoldout, RuleTargets
 
 
 class RecordedAction(RuleAction):
@@ -18,6 +20,8 @@ class RuleRecord(RuleBody):
     updated_at = whole()
     action = field(RecordedAction, null=True)
     targets = field(RuleTargets, null=True)
+    wait = choice("learned", null=True)
+    holdout = field(RuleHoldout, null=True)
     settle_s = number(null=True)
     verify_timeout_s = number(null=True)
     unreadable = text(optional=True)
@@ -30,6 +34,7 @@ class Status(Body):
 class LedgerRecord(Body):
     id = whole()
     case_id = text(null=True)
+    has_case = flag()
     correlation_key = text()
     rule_id = text()
     condition = text()
@@ -57,13 +62,6 @@ class LedgerRecord(Body):
     finished_at = whole(null=True)
     prev_hash = text(null=True)
     hash = text(null=True)
-
-
-class ChainVerdict(Body):
-    valid = flag()
-    entries = whole()
-    first_bad = whole(null=True)
-    reason = text(optional=True)
 
 
 class Effectiveness(Body):
@@ -101,6 +99,71 @@ class SuggestionRecord(Body):
     about = field(SuggestionAbout, optional=True)
 
 
+class LiftArm(Body):
+    n = whole(0)
+    recovered = whole(0)
+
+
+class LiftAnswer(Body):
+    """`lift`, `low` and `high` are differences of shares: 0.5 is "half of all cases more"."""
+
+    treated = LiftArm()
+    control = LiftArm()
+    lift = number(null=True)
+    low = number()
+    high = number()
+    saved_minutes = number(null=True)
+    verdict = choice(*VERDICTS)
+
+
+class StillBroken(Body):
+    seconds = number()
+    share = number()
+
+
+class ExpectedDowntime(Body):
+    wait_s = number()
+    downtime_s = number()
+
+
+class WaitAnswer(Body):
+    """`wait_s` is None while too little is known."""
+
+    rule_id = text()
+    cases = whole(0)
+    recovered = whole(0)
+    heals = whole(0)
+    heal_s = number(null=True)
+    wait_s = number(null=True)
+    downtime_s = number(null=True)
+    saves_s = number(null=True)
+    curve = list_of(StillBroken)
+    expected = list_of(ExpectedDowntime)
+
+
+class ProblemRecord(Body):
+    """`heals` within `window_s` up to now, or up to when it was closed. `due_day` is `due`
+    by the service's clock. `last_at`: when the rule found the target last; `quiet_until`: when it closes by itself if
+    that stays so."""
+
+    id = text()
+    rule_id = text()
+    target = text()
+    heals = whole(0)
+    window_s = number()
+    opened_at = whole()
+    due = whole(null=True)
+    due_day = text(null=True)
+    overdue = flag()
+    owner = text(null=True)
+    state = choice(*PROBLEM_STATES)
+    note = text()
+    last_at = whole(null=True)
+    quiet_until = whole(null=True)
+    closed_at = whole(null=True)
+    unreadable = text(optional=True)
+
+
 class Success(Body):
     success = flag()
 
@@ -113,6 +176,7 @@ class TrustEvidence(Body):
     sequential_bound = number()
     cusum = number()
     cusum_threshold = number()
+    lift_low = number()
 
 
 class TrustRecord(Body):
@@ -141,6 +205,8 @@ class DependencyNode(Body):
     depends_on = list_of(text())
     status = choice("failed", "ok", "unknown")
     source = text()
+    suppressed_by = text(null=True)
+    why = text(null=True)
 
 
 class DependencyEdge(Body):
@@ -148,9 +214,17 @@ class DependencyEdge(Body):
     parent = text(name="to")
 
 
+class DependencyEvidence(DependencyEdge):  # what heals of the parent have shown
+    confidence = number(0, 1, null=True)
+    came_back = whole(0)
+    stayed = whole(0)
+    learned = flag()
+
+
 class DependencyGraph(Body):
     nodes = list_of(DependencyNode, 10_000)
     edges = list_of(DependencyEdge, 100_000)
+    evidence = list_of(DependencyEvidence, 100_000)
     root_causes = list_of(text(), 10_000)
 
 
@@ -162,84 +236,6 @@ class DependencyMistake(Body):
 class Validation(Body):
     valid = flag()
     errors = list_of(DependencyMistake, 10_000)
-
-
-class SimulatedEvent(Body):
-    source = choice(*SOURCES)
-    rule_id = text()
-    condition = text()
-    target = text()
-    severity = choice(*SEVERITIES)
-    metrics = map_of(ComparedValue)
-
-
-class SimulatedCorrelation(Body):
-    kind = text()
-    case_id = text(null=True)
-    reason = text()
-
-
-class SimulatedDependency(Body):
-    root_cause = text()
-    suppressed = flag()
-    depends_on = list_of(text())
-    site = text(null=True)
-
-
-class SimulatedWindow(Body):
-    effect = text(null=True)
-    cap = text(null=True)
-    reasons = list_of(text())
-
-
-class SimulatedTrust(Body):
-    level = choice(*LEVELS)
-    effective_level = choice(*LEVELS)
-    reasons = list_of(text())
-
-
-class SkippedStep(Body):
-    step = whole()
-    action = text()
-    reason = text()
-
-
-class SelectedAction(Body):
-    action_type = text()
-    action_params = map_of(anything())
-    step = whole()
-    risk = text()
-    skipped = list_of(SkippedStep)
-
-
-class PreflightCheck(Body):
-    check = text()
-    passed = flag()
-    detail = text()
-
-
-class Preflight(Body):
-    passed = flag()
-    checks = list_of(PreflightCheck)
-
-
-class RollbackPlan(Body):
-    reversible = flag()
-    how = text()
-    snapshot = flag(optional=True)
-
-
-class Simulated(Body):
-    event = SimulatedEvent()
-    correlation = SimulatedCorrelation()
-    dependency = SimulatedDependency()
-    window = SimulatedWindow()
-    trust = SimulatedTrust()
-    action_selection = field(SelectedAction, null=True)
-    pre_flight = Preflight()
-    rollback_plan = RollbackPlan()
-    would = choice("execute", "request_approval", "notify", "simulate", "observe", "suppress", "absorb", "nothing")
-    why = list_of(text())
 
 
 class WorkerState(Body):
@@ -282,7 +278,21 @@ class ChaosResult(Body):
     notes = list_of(text())
 
 
+class FanPoint(Body):
+    """What is expected at a time: 95 of 100 outcomes between `low` and `high`, half of them between the inner two."""
+
+    at = number()
+    expected = number()
+    low = number()
+    half_low = number()
+    half_high = number()
+    high = number()
+
+
 class ForecastRecord(Body):
+    """`coverage`: how often the interval held the truth in back-tests; `false_alarms` of them in 1,000 days; both null
+    where it could not be tried. `sudden`: by a rise as the metric never had."""
+
     agent_id = text()
     metric = text()
     mount = text(null=True)
@@ -291,23 +301,33 @@ class ForecastRecord(Body):
     hits_at = whole(null=True)
     low = whole(null=True)
     high = whole(null=True)
-    coverage = number(0, 1)
+    coverage = number(0, 1, null=True)
+    false_alarms = number(0, null=True)
+    sudden = flag()
+    fan = list_of(FanPoint)
 
 
-class ReplayDifference(Body):
-    event = map_of(anything())
-    then = text()
-    then_action = text(null=True)
-    would = text()
-    would_action = text(null=True)
-    ledger_id = whole()
-    events = whole()
+class CaseGate(Body):
+    """One gate that a case met, as `detail` has its figure or reason."""
+
+    stage = choice(*STAGES)
+    gate = text()
+    result = choice(*RESULTS)
+    subject = text()
+    detail = text()
+    step = whole(null=True)
+    command_id = text(null=True)
 
 
-class Replayed(Body):
-    events = whole()
-    same = whole()
-    differences = list_of(ReplayDifference, 100_000)
+class CaseAct(Body):
+    host = text()
+    action = text()
+    params = map_of(anything())
+    began_at = whole()
+    acted_at = whole(null=True)
+    armed = flag()
+    snapshot = text(null=True)
+    command_id = text(null=True)
 
 
 class CaseRecord(Body):
@@ -320,7 +340,22 @@ class CaseRecord(Body):
     events = map_of(whole())
     opened_at = whole()
     closed_at = whole(null=True)
+    recovered_at = whole(null=True)
     why = list_of(text())
+    condition = text()
+    severity = text()
+    source = text()
+    agent_id = text(null=True)
+    subject = text(null=True)
+    monitor_id = text(null=True)
+    level = text()
+    stage = choice(*STAGES)
+    due = whole(null=True)
+    deadline = whole(null=True)
+    gates = list_of(CaseGate)
+    act = field(CaseAct, null=True)
+    entries = list_of(LedgerRecord)
+    records = list_of(Effectiveness)
 
 
 class RolledBack(Body):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from opsapp.agents.config import ProtectedSettings
 from opsapp.lib.jsontypes import JsonObject
@@ -88,6 +88,35 @@ class RecurrenceSettings:
 
 
 @dataclass(frozen=True)
+class ProblemSettings:
+    """So many verified heals of one target by one rule within `window_s` open a problem. It closes after `quiet_s` in
+    which the rule does not find the target. `due_s`: its date, where nobody sets one; None: it has none."""
+
+    heals: Annotated[int, Between(2, 100)] = 5
+    window_s: Annotated[float, Between(1, 366 * DAY)] = 7 * DAY
+    quiet_s: Annotated[float, Between(1, 366 * DAY)] = 14 * DAY
+    due_s: Annotated[float | None, Between(1, 366 * DAY)] = None
+
+
+@dataclass(frozen=True)
+class EdgeSettings:
+    """What heals of a parent say of a dependency: within `window_s` its child comes back. Below `least` a learned one
+    falls out; what was seen has half its weight after `half_life_s`."""
+
+    window_s: Annotated[float, Between(1, 3600)] = 120
+    half_life_s: Annotated[float, Between(1, 3660 * DAY)] = 90 * DAY
+    least: Annotated[float, Between(0, 0.49)] = 0.2
+
+
+@dataclass(frozen=True)
+class HoldoutSettings:
+    """So many cases are left alone for a while, to see what recovers by itself. `risk`: of actions up to this one."""
+
+    share: Annotated[float, Between(0, 0.5)] = 0.1
+    risk: Literal["low", "medium"] = "low"
+
+
+@dataclass(frozen=True)
 class AnchorSettings:
     """Where the ends of the ledger and of the audit record are noted."""
 
@@ -128,6 +157,7 @@ class PredictionSettings:
     warn_h: Annotated[float, Between(0, 8760)] = 24
     suggest_h: Annotated[float, Between(0, 8760)] = 72
     thresholds: UsualThresholds = UsualThresholds()
+    metrics: Annotated[tuple[Name, ...], Most(100)] = ()  # others to look for anomalies in; * stands for any
 
 
 @dataclass(frozen=True)
@@ -161,6 +191,9 @@ class HealingSettings:
     cusum: CusumSettings = CusumSettings()
     skip: SkipSettings = SkipSettings()
     recurrence: RecurrenceSettings = RecurrenceSettings()
+    problems: ProblemSettings = ProblemSettings()
+    edges: EdgeSettings = EdgeSettings()
+    holdout: HoldoutSettings = HoldoutSettings()
     absorption_window_s: Annotated[float, Between(0, 3600)] = 60
     hold_s: Annotated[float, Between(0, 600)] = 5
     cause_wait_s: Annotated[float, Between(0, 600)] = 15

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import date
+
+from opsapp.healing.logic.problems import STATES as PROBLEM_STATES
 from opsapp.healing.logic.soundness import incomplete, wrong_params
 from opsapp.lib.durations import seconds
 from opsapp.web.fields import (
     AsOf,
     Body,
+    Number,
     Paging,
     Query,
+    Strict,
+    Text,
+    Whole,
     anything,
     choice,
     field,
@@ -16,15 +23,19 @@ from opsapp.web.fields import (
     list_of,
     map_of,
     number,
+    order,
     text,
     whole,
 )
-from opsapp.web.strict import Number, Strict, Text
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.conditions import MAX_LENGTH, ConditionError, parse
 
 LEVELS = ("observation", "dry-run", "notify", "approve", "execute")  # as in `logic`; a test holds all of these equal
 SEVERITIES = ("info", "warning", "error", "critical")
+OUTCOMES = (
+    "verified", "failed", "inconclusive", "rolled_back", "notified", "suppressed", "absorbed", "observed", "simulated",
+    "rejected", "expired", "withdrawn", "skipped", "lost",
+)  # fmt: skip
 SOURCES = ("alert", "prediction", "anomaly", "agent", "chaos", "test")
 LONGEST_S = 30 * 86400
 
@@ -40,6 +51,21 @@ class Duration(Strict):
         except ValueError as problem:
             return str(problem)
         return None if 0 <= span <= LONGEST_S else "must be 0 to 30 days"
+
+
+class Date(Strict):
+    """A moment in epoch seconds, or a day: the end of it, by the service's clock."""
+
+    openapi = {"oneOf": [{"type": "integer", "minimum": 0, "maximum": 10**10}, {"type": "string", "format": "date"}]}
+
+    def problem(self, cstruct):
+        if not isinstance(cstruct, str):
+            return Whole(0, 10**10).problem(cstruct)
+        try:
+            date.fromisoformat(cstruct)
+        except ValueError:
+            return "must be a day like 2026-11-30, or epoch seconds"
+        return None
 
 
 def _readable(text: str) -> str | None:
@@ -86,6 +112,10 @@ class RuleTargets(Body):
     monitors = list_of(text(1, 255), unique=True, default=[])
 
 
+class RuleHoldout(Body):
+    share = number(0, 0.5)
+
+
 class RuleBody(Body):
     condition = text(1, MAX_LENGTH, check=_readable)
     severity = choice(*SEVERITIES, default="warning")
@@ -96,6 +126,8 @@ class RuleBody(Body):
     settle_s = number(0, 3600, default=None)
     verify_timeout_s = number(1, 3600, default=None)
     cooldown_s = number(0, 30 * 86400, default=300)
+    wait = choice("learned", default=None)
+    holdout = field(RuleHoldout, default=None)
     trust_ceiling = choice(*LEVELS, default="execute")
     initial_level = choice(*LEVELS[:3], default="observation")
     enabled = flag(default=True)
@@ -117,10 +149,42 @@ class PastPage(AsOf, Paging):
     """A page of a list, as it is or as it was."""
 
 
+class RuleList(PastPage):
+    q = text(0, 200, default=None)
+    sort = order("id", "severity", "updated_at")
+
+
+class ForecastQuery(Paging):
+    agent_id = text(1, 64, default=None)
+
+
 class LedgerQuery(Paging):
     limit = whole(1, 1000, default=50)
     rule_id = text(1, 64, default=None)
     target = text(1, 1000, default=None)
+    outcome = choice(*OUTCOMES, default=None)
+    action_type = text(1, 64, default=None)
+    since = whole(0, default=None)
+    until = whole(0, default=None)
+    within = field(Duration, default=None)
+
+
+class ProblemQuery(Paging):
+    state = choice(*PROBLEM_STATES, default=None)
+    owner = text(1, 64, default=None)
+    rule_id = text(1, 64, default=None)
+    target = text(1, 1000, default=None)
+
+
+class ProblemChange(Body):
+    owner = text(1, 64, null=True)
+    due = field(Date, null=True)
+    note = text(0, 5000)
+    state = choice(*PROBLEM_STATES)
+
+
+class OfRule(Query):
+    rule_id = text(1, 64)
 
 
 class EffectivenessQuery(Query):
@@ -144,6 +208,11 @@ class DependencyEntry(Body):
     depends_on = list_of(text(1, 1000), unique=True, default=[])
 
 
+class OneDependency(Body):
+    target = text(1, 1000)
+    depends_on = text(1, 1000)
+
+
 class DependencyList(Body):
     dependencies = list_of(DependencyEntry, 5000)
 
@@ -158,7 +227,15 @@ class HealEvent(Body):
 
 
 class DryRun(Body):
+    """With `rule`, a draft stands in the place of the saved rule of its id."""
+
     event = HealEvent()
+    rule = field(DeclaredRule, default=None)
+
+
+class ConditionNow(Body):
+    condition = text(1, MAX_LENGTH, check=_readable)
+    targets = field(RuleTargets, default=None)
 
 
 class ChaosRun(Body):

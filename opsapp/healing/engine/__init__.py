@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from opsapp.approvals.engine import IApprovalKind
-from opsapp.audit.interfaces import IAnchored
+from opsapp.audit.engine import IAnchored
 from opsapp.automations.interfaces import IAutomationEdited
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.resources.rules import automation_edited
@@ -19,6 +19,7 @@ from .chaos import faults
 from .chaos.faults import revert_due
 from .fleet import Fleet
 from .fleet_access import IFleetAccess
+from .foresight import Foresight
 from .pipeline import HealingEngine, IHealingEngine
 from .server_actions import ServerActionRunner
 from .world import IWindowSource
@@ -59,6 +60,7 @@ def start(node: Node) -> None:
     )
     hands = ServerActionRunner(node)
     node.at_stop(hands.begin_stop, hands.finish_stop)
+    node.leases.busy_while("healing", lambda: hands.under_way)
     node.supervisor.add("healing-deeds", hands.step, every=1.0, wake=(server_actions.QUEUE,), lease="healing")
     node.supervisor.add(
         "healing-chaos", lambda: node.transact(revert_due), every=5.0, wake=(faults.QUEUE,), lease="healing"
@@ -67,7 +69,8 @@ def start(node: Node) -> None:
     every = node.config[HealingSettings].discovery.every_s
     node.supervisor.add("healing-discovery", lambda: discovery.step(node), every=every, lease="healing")
     every = node.config[HealingSettings].prediction.every_s
-    node.supervisor.add("healing-prediction", lambda: forecasts.step(node), every=every, lease="healing")
+    foresight = Foresight()
+    node.supervisor.add("healing-prediction", lambda: forecasts.step(node, foresight), every=every, lease="healing")
     anchors.start(node)
     node.supervisor.add("healing-governor", engine.govern, every=60.0, lease="healing")
     node.supervisor.add("healing-purge", engine.purge, every=3600.0, lease="housekeeping")

@@ -214,8 +214,16 @@ class Alerts:
         else:
             due = (watch.fired_at or now) + cooldown if watch.announced else (watch.true_since or now) + hold
             self.watching.keep(key, watch, target, max(due, now + RETRY_S))
-        if again and not watch.announced and member.is_agent and past is not None and past.outcome != "verified":
-            return {"kind": OVER, "rule_id": rule.rule_id, "condition": str(condition), "target": target, "at": now}
+        if again and not watch.announced and past is not None and past.outcome != "verified":
+            return {
+                "kind": OVER,
+                "rule_id": rule.rule_id,
+                "condition": str(condition),
+                "target": target,
+                "at": now,
+                "measured_at": reading.measured_at,
+                "tells": member.is_agent,  # of a monitor its incident tells the end
+            }
         if not fires:
             return None
         return {

@@ -10,7 +10,7 @@ from opsapp.healing.stages import correlation
 from opsapp.healing.stages.case import CaseRecord, ClosedCase, RuleEvent, opened
 from opsapp.lib.jsontypes import JsonObject
 
-from . import entries, evidence, notifications, steps
+from . import entries, evidence, notifications, problems, steps, trials
 from .alerts import OVER, Past
 from .context import PipelineContext
 
@@ -22,6 +22,10 @@ def receive(context: PipelineContext, message: JsonObject) -> None:
         return
     if message.get("kind") == OVER:
         rule_id, target = message["rule_id"], message["target"]
+        trials.recovered(context, rule_id, target, message.get("measured_at") or message["at"])
+        context.book.hasten(target, rule_id, context.now)
+        if not message.get("tells", True):
+            return
         cases = [case.record for case in context.book.open_cases(target)]
         if correlation.is_resolved_by_itself(cases, rule_id):
             notifications.over(context, rule_id, message["condition"], target)
@@ -30,6 +34,7 @@ def receive(context: PipelineContext, message: JsonObject) -> None:
     if event.early and is_suppressed(context, event):
         return  # as its last one was, and its cooldown is not over: no alert yet
     context.book.last_event_at = int(event.at)
+    problems.seen(context, event.rule_id, event.about.target)
     received = _correlated(context, event)
     known = context.book.cases[received.case_id].record.events if received.kind == "absorb" else ()
     # Once a case; and a guess is no evidence that the rule sees well.
@@ -38,6 +43,7 @@ def receive(context: PipelineContext, message: JsonObject) -> None:
     if received.kind == "open":
         held = f"event of rule {event.rule_id}: held until {received.due - context.now:.1f} s from now"
         case = context.book.open(opened(event).saying(held), received.due)
+        trials.begin(context, case.record)
         _remember(context, case.record, event.rule_id)
         context.measure_above(received.ask)
     elif received.kind == "absorb":

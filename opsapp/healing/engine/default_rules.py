@@ -14,6 +14,8 @@ RULE_DEFAULTS: JsonObject = {
     "settle_s": None,
     "verify_timeout_s": None,
     "cooldown_s": 300,
+    "wait": None,
+    "holdout": None,
     "trust_ceiling": "execute",
     "initial_level": "observation",
     "enabled": True,

@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
+from opsapp.healing.logic.edges import confidence
 from opsapp.healing.logic.graph import BAD_TYPE, Graph, GraphMistake, mistakes
 from opsapp.healing.logic.rules import names_of
 from opsapp.healing.resources import healing_of
+from opsapp.healing.resources.edges import Edge
+from opsapp.healing.stages.world import World
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.lib.problems import Invalid
+from opsapp.lib.problems import Conflict, Invalid, NotFound
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 
 from .fleet_access import fleet_access
 from .pipeline import world_now
 
+UNTRIED: JsonObject = {"confidence": None, "came_back": 0, "stayed": 0, "learned": False}
 WELL = ("up", "degraded")  # of a monitor
 
 
 def graph_of(root: Root) -> JsonObject:
     world = world_now(root)
-    return graph_shown(world.graph, world.failing, watched(root))
+    return graph_shown(world.graph, world.failing, watched(root), lambda edge: _sure(root, edge, world))
+
+
+def _sure(root: Root, edge: Edge, world: World) -> JsonObject:
+    """How sure a dependency is. One of which no heal has said anything has no figure."""
+    book, half_life_s = healing_of(root).edges, world.settings.edges.half_life_s
+    belief, learned = book.beliefs.get(edge), edge in book.learned
+    if belief is None:
+        return {**UNTRIED, "learned": learned}
+    sure = round(confidence(belief, world.now, half_life_s), 4)
+    return {"confidence": sure, "came_back": belief.came_back, "stayed": belief.stayed, "learned": learned}
 
 
 def watched(root: Root) -> set[str]:
@@ -34,13 +48,22 @@ def watched(root: Root) -> set[str]:
     return names
 
 
-def graph_shown(graph: Graph, failing: Collection[str], seen: Collection[str] = ()) -> JsonObject:
+def graph_shown(
+    graph: Graph,
+    failing: Collection[str],
+    seen: Collection[str] = (),
+    sure: Callable[[Edge], JsonObject] = lambda _: UNTRIED,
+) -> JsonObject:
     """`status` is `failed`, `ok`, or `unknown`: a target that nothing measures is never `ok`."""
 
     def status(target: str) -> str:
         if target in failing:
             return "failed"
         return "unknown" if not any(name in seen for name in names_of(target)) else "ok"
+
+    def held_down(target: str) -> tuple[str | None, str | None]:
+        """By what else that has failed, and why it counts as that one's."""
+        return (graph.suppressor(target, failing) if target in failing else None) or (None, None)
 
     nodes = [
         {
@@ -50,11 +73,13 @@ def graph_shown(graph: Graph, failing: Collection[str], seen: Collection[str] = 
             "depends_on": list(node.depends_on),
             "status": status(node.target),
             "source": node.source,
+            **dict(zip(("suppressed_by", "why"), held_down(node.target), strict=True)),
         }
         for node in graph.nodes.values()
     ]
     edges = [{"from": node.target, "to": parent} for node in graph.nodes.values() for parent in node.depends_on]
-    return {"nodes": nodes, "edges": edges, "root_causes": graph.root_causes(failing)}
+    evidence = [{**edge, **sure((edge["from"], edge["to"]))} for edge in edges]
+    return {"nodes": nodes, "edges": edges, "evidence": evidence, "root_causes": graph.root_causes(failing)}
 
 
 def known_targets(root: Root) -> set[str]:
@@ -68,6 +93,52 @@ def refuse_mistakes(root: Root, entries: Iterable[JsonObject]) -> None:
     wrong = mistakes(entries, known_targets(root))
     if wrong:
         raise Invalid({mistake.target: mistake.error for mistake in wrong})
+
+
+def add_edge(root: Root, target: str, parent: str) -> None:
+    """One more dependency. Unknown targets, and one that would close a cycle, are refused."""
+    dependencies = healing_of(root)["dependencies"]
+    graph = dependencies.graph()
+    known = known_targets(root) | set(graph.nodes)
+    wrong = {
+        field: f"there is no {name}: no host, no monitor, nothing declared has this name"
+        for field, name in (("target", target), ("depends_on", parent))
+        if known.isdisjoint((name, name.partition("/")[0]))
+    }
+    if wrong:
+        raise Invalid(wrong)
+    if target == parent:
+        raise Conflict(f"{target} cannot depend on itself.", code="cycle")
+    path = graph.ancestors(parent).get(target)
+    if path is not None:
+        raise Conflict(f"That would close a circle: {' → '.join((target, *path))}.", code="cycle")
+    if parent in graph.parents(target):
+        raise Conflict(f"{target} depends on {parent} already.", code="known_edge")
+    dependencies.add_edge(target, parent)
+
+
+def learn_edge(root: Root, target: str, parent: str) -> None:
+    """A dependency that was suggested from what failed together. What heals say against it takes it out again."""
+    healing = healing_of(root)
+    dependencies = healing["dependencies"]
+    if target in dependencies.graph().ancestors(parent):
+        raise Conflict("That edge would close a cycle.", code="cycle")
+    if parent not in dependencies.graph().parents(target):
+        healing.edges.learned.insert((target, parent))
+    dependencies.add_edge(target, parent)
+
+
+def remove_edge(root: Root, target: str, parent: str) -> None:
+    """One dependency less. What the configuration file declares can only be taken out there."""
+    dependencies = healing_of(root)["dependencies"]
+    graph = dependencies.graph()
+    node = graph.nodes.get(target)
+    if node is None or parent not in node.depends_on:
+        raise NotFound(f"{target} does not depend on {parent}.")
+    if not dependencies.remove_edge(target, parent):
+        said = f"The configuration file says that {target} depends on {parent}: take it out there."
+        raise Conflict(said, code="declared_in_file")
+    healing_of(root).edges.forget((target, parent))
 
 
 def mistakes_in(root: Root, entries: list[Any]) -> list[GraphMistake]:

@@ -6,16 +6,21 @@ from dataclasses import replace
 from typing import Any
 
 from opsapp.healing.logic import windows
+from opsapp.healing.logic.levels import lowest
 from opsapp.healing.logic.rules import names_of
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import case_of
+from opsapp.healing.resources.rules import definition_of
 from opsapp.healing.stages import correlation, execution, planning
 from opsapp.healing.stages.case import About, RuleEvent
+from opsapp.healing.stages.trust import Trust, redefine
 from opsapp.healing.stages.world import Reading, World
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.tree.root import Root
 from opsapp.wire.conditions import parse
 
+from .default_rules import complete
 from .fleet_access import fleet_access
 from .inventory import Member
 from .pipeline import world_now
@@ -23,9 +28,12 @@ from .pipeline import world_now
 WOULD = {"suppressed": "suppress", "observed": "observe", "absorbed": "absorb"}
 
 
-def dry_run(root: Root, given: dict[str, Any]) -> dict[str, Any]:
-    """What would become of this event now. Reads only; the caller's transaction is aborted all the same."""
+def dry_run(root: Root, given: dict[str, Any], draft: JsonObject | None = None) -> dict[str, Any]:
+    """What would become of this event now, under a draft where one is given. Reads only; the caller's transaction is
+    aborted all the same."""
     world = world_now(root)
+    if draft is not None:
+        _try(root, draft, world)
     rule = world.rules.get(given["rule_id"])
     if rule is None:
         raise Invalid({"event.rule_id": "there is no such rule"})
@@ -67,6 +75,19 @@ def dry_run(root: Root, given: dict[str, Any]) -> dict[str, Any]:
         "would": would,
         "why": why,
     }
+
+
+def _try(root: Root, draft: JsonObject, world: World) -> None:
+    """The world with the draft in it, and the trust that it would have once it is saved."""
+    rule_id, fields = draft["id"], complete(draft)
+    ceiling, definition = fields["trust_ceiling"], definition_of(root, fields)
+    trust = world.trust.get(rule_id)
+    if trust is None:
+        trust = Trust(rule_id, lowest(fields["initial_level"], ceiling), ceiling, definition, world.now)
+    else:
+        trust = redefine(trust, definition, ceiling, world.now)
+    world.rules = {**world.rules, rule_id: {"id": rule_id, **fields}}
+    world.trust = {**world.trust, rule_id: trust}
 
 
 def _known(*_: Any) -> bool:

@@ -15,7 +15,7 @@ from opsapp.healing.stages.timing import settle_of
 from opsapp.healing.stages.world import World
 from opsapp.wire.actions import ACTIONS
 
-from . import evidence, notifications, suggestions
+from . import evidence, notifications, suggestions, trials
 from .alerts import Past
 from .context import PipelineContext
 
@@ -78,11 +78,14 @@ def end_case(context: PipelineContext, case: Case, ended: EndCase) -> None:
     record, entry = finish(context, ended)
     outcome, reason = ended.outcome, ended.reason
     evidence.count_case(context, record.tried, entry)
+    trials.ends(context, record, outcome, reason)
     if ending.tells(outcome, reason) and not record.manual:
         notifications.unresolved(context, record.rule_id, record.about, outcome, reason)
     end_others(context, record)
     unsure_until = _unsure_until(record, outcome, context.world)
-    closed = record.becomes(ClosedCase, outcome=outcome, closed_at=context.now)
+    is_well = outcome == "verified" or reason.startswith("condition_gone")
+    recovered_at = record.recovered_at or (context.now if is_well else None)
+    closed = record.becomes(ClosedCase, outcome=outcome, closed_at=context.now, recovered_at=recovered_at)
     context.book.close(case, closed, reason, unsure_until)
     if outcome == "verified":  # that was a heal, which tells what came of it itself
         context.book.forget_told(record.rule_id, record.target)

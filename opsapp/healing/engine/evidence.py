@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from opsapp.healing.stages import trials
 from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.attempt import Tried, comes_to
 
-from . import notifications, suggestions
+from . import edges, notifications, problems, suggestions
 from .context import PipelineContext
 
 
@@ -24,6 +25,9 @@ def count_case(
 ) -> None:
     """One case is one heal attempt, whatever its chain's length. `last` is the entry that it ended with.
     `alone_at`: when it ended, where an agent reports it of healing alone."""
+    if last["outcome"] == "verified":
+        problems.healed(context, last["rule_id"], last["target"])
+        edges.healed(context, last["target"])
     state = context.healing["trust"].get(last["rule_id"])
     result = state and comes_to(tried, last["outcome"], state.trust.definition)
     if state is None or result is None:
@@ -40,10 +44,23 @@ def count_case(
     _evaluate(context, state, trust)
 
 
+def count_trial(context: PipelineContext, rule_id: str, arm: str, recovered: bool) -> None:
+    """A case that was left alone, or treated, has shown whether it recovers."""
+    state = context.healing["trust"].get(rule_id)
+    if state is None:
+        return
+    trust, change = governor.judged(trials.counted(state.trust, arm, recovered), context.now, context.world.settings)
+    if change is not None:
+        state.become(context.root, trust, cause=change.cause, now=context.now)
+        suggestions.useless(context.healing["suggestions"], change, trust, context.now)
+        notifications.useless(context, change, trust)
+    _evaluate(context, state, trust)
+
+
 def _evaluate(context: PipelineContext, state: Any, trust: governor.Trust) -> None:
-    """After every trigger and case."""
+    """After every trigger, case and trial."""
     settings = context.world.settings
-    trust, change = governor.evaluate(trust, context.now, settings.promotion)
+    trust, change = governor.evaluate(trust, context.now, settings)
     state.become(context.root, trust, cause=change.cause if change else "edit", now=context.now)
     context.world.trust = {**context.world.trust, trust.rule_id: trust}
     suggestions.after_trigger(context.healing["suggestions"], trust, settings.promotion, context.now)

@@ -6,17 +6,27 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from opsapp.agents.engine import HostFacts, answer_of, hosts, recall_command, request_report, send_command, subject
+from opsapp.agents.engine import (
+    HostFacts,
+    answer_of,
+    changed_since,
+    hosts,
+    recall_command,
+    request_report,
+    send_command,
+    subject,
+)
 from opsapp.agents.resources import agents_of
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Problem
-from opsapp.monitoring.engine import Entry, register_of, request_check
+from opsapp.monitoring.engine import Entry, register_of, request_check, taken_since
 from opsapp.monitoring.resources import monitors_of
 from opsapp.runtime.node import Node, node_of
 from opsapp.tree.root import Root
 
 from .inventory import Inventory, Member
 
+HEALING = "healing"  # as who healing asks agents for something
 log = logging.getLogger(__name__)
 
 
@@ -45,6 +55,12 @@ class Fleet:
 
     def answer(self, root: Root, agent_id: str, command_id: str) -> JsonObject | None:
         return answer_of(root, agent_id, command_id)
+
+    def intervened(self, root: Root, subject: str, agent_id: str | None, since: float) -> float | None:
+        changed = None if agent_id is None else changed_since(root, agent_id, since, without=HEALING)
+        kind, _, name = subject.partition(":")
+        taken = taken_since(root, name, since) if kind == "monitor" else None
+        return min((at for at in (changed, taken) if at is not None), default=None)
 
     def knows(self, root: Root, subject: str) -> bool:
         kind, _, name = subject.partition(":")

@@ -39,6 +39,10 @@ class FleetAccess(Protocol):
     def answer(self, root: Root, agent_id: str, command_id: str) -> JsonObject | None:
         """The command's final {status, exit_code, output, reason, data}, or None while it is open."""
 
+    def intervened(self, root: Root, subject: str, agent_id: str | None, since: float) -> float | None:
+        """When a person or a run has first done something there, or has taken care of it, from then on; None: nobody
+        has, as far as the service knows."""
+
     def knows(self, root: Root, subject: str) -> bool:
         """Whether the agent or monitor exists (still)."""
 

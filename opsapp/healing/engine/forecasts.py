@@ -1,62 +1,50 @@
-"""Forecasts, at regular intervals: where the metrics of the agents are heading, and what follows from it.
+"""Forecasts and anomalies, at regular intervals: where the metrics of the agents are heading, what does not fit their
+past, and what follows from it.
 
-The series are read in short transactions, agent by agent; the figures are made outside of any. What comes within a day
-is a warning event for the rules about that metric, what comes within three days a suggestion. Must not: act, or decide
-what an event leads to; the pipeline does, one level below the rule's own.
+A look reads what is new in short transactions, some agents at a time; the figures are made outside of any, from what
+`foresight` keeps. What comes within a day is a warning event for the rules about that metric, what comes within three
+days a suggestion. Must not: act, or decide what an event leads to; the pipeline does, one level below the rule's own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from opsapp.agents.resources import agents_of
 from opsapp.healing.config import HealingSettings, PredictionSettings
-from opsapp.healing.logic import forecast as figures
 from opsapp.healing.logic import rules as logic
-from opsapp.healing.logic.forecast import DAY, Forecast, Point
+from opsapp.healing.logic.anomalies import Judgement
+from opsapp.healing.logic.forecast import FanPoint, Forecast
 from opsapp.healing.resources import healing_of
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime import leases
-from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
-from opsapp.wire.conditions import Comparison, Literal, Name
 from opsapp.wire.readings import split
 
 from .alerts import WatchedRule, watched_rules
 from .fleet_access import fleet_access
+from .foresight import Foresight, MetricNews, Point, RuleThreshold, is_about, limits_of, read, threshold_of
 from .inventory import Member
 
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node
 
 LANE = "forecasts"
-LOOK_BACK_S = 7 * DAY
-RECENT_S = DAY
-BUCKET_MS, FINE_MS = 3_600_000, 60_000
-NEWEST_S = 300.0
-AGAIN_S = DAY  # the same forecast is an event once in so long
-WEEK = 7 * DAY
-HOUR = 3600.0
-ABOVE = (">", ">=")
+AGENTS = 10  # in one transaction
+AGAIN_S = 86400.0  # the same forecast is an event once in so long
+HOUR, DAY, WEEK = 3600.0, 86400.0, 7 * 86400.0
+SILENT_S, SILENT_INTERVALS = 900.0, 3  # who has said nothing for so long raises nothing
+LATE_S = 900.0  # an anomaly that is older than a look and so long is not told any more
+FAN_S = 1.25  # the fan reaches so far beyond the time at which the threshold is met
+FAN_HOURS = (1, 3, 6, 12, 24, 36, 48, 72)
 
 
-class RuleThreshold(NamedTuple):
-    """A rule with the condition `metric > number`."""
+class Odd(NamedTuple):
+    """A point that does not fit its metric's past."""
 
-    rule: WatchedRule
-    metric: str
-    threshold: float
-
-
-class MetricHistory(NamedTuple):
-    """A metric of one agent, and its past."""
-
-    member: Member
-    metric: str
-    points: list[Point]
-    newest: list[Point]
+    point: Point
+    verdict: Judgement
 
 
 class ForeseenEvent(NamedTuple):
@@ -80,35 +68,32 @@ class ForeseenNeed(NamedTuple):
 News = ForeseenEvent | ForeseenNeed
 
 
-def limits_of(rules: Iterable[WatchedRule]) -> list[RuleThreshold]:
-    """The rules whose condition is `metric > number`."""
-    limits = []
-    for rule in rules:
-        tree = rule.condition.tree
-        if not isinstance(tree, Comparison) or tree.symbol not in ABOVE:
-            continue
-        left, right = tree.left, tree.right
-        if isinstance(left, Name) and isinstance(right, Literal) and isinstance(right.value, (int, float)):
-            limits.append(RuleThreshold(rule, left.key, float(right.value)))
-    return limits
+class AgentOutlook(NamedTuple):
+    """What a look at one agent came to."""
+
+    rows: list[JsonObject]
+    news: list[News]
 
 
 # -- the step ----------------------------------------------------------------------------------------------------------
 
 
-def step(node: Node) -> bool:
-    """Examine every agent, then store the results."""
+def step(node: Node, foresight: Foresight) -> bool:
+    """Examine every agent, some at a time, and store the results."""
     section, now = node.config[HealingSettings].prediction, node.clock.now()
     inventory, rules = node.transact(subjects)
     limits = limits_of(rules)
-    rows: list[JsonObject] = []
-    news: list[News] = []
-    for member in inventory:
-        histories = node.transact(read, member, now)
-        of_member, news_of_member = node.lane(LANE, 1).run(examine, histories, limits, section, now)
-        rows += of_member
-        news += news_of_member
-    node.transact(keep, rows, news, now)
+    foresight.begin()
+    coming: list[JsonObject] = []
+    for first in range(0, len(inventory), AGENTS):
+        part = inventory[first : first + AGENTS]
+        room = foresight.room()
+        measured = node.transact(read, part, limits, section, dict(foresight.read_until), room, now)
+        seen = node.lane(LANE, 1).run(examine, foresight, measured, limits, section, now)
+        node.transact(keep, seen, now)
+        coming += [row for one in seen.values() for row in one.rows if row["hits_at"] is not None]
+    node.transact(close, [str(member.agent_id) for member in inventory], coming, now)
+    foresight.end()
     return False
 
 
@@ -117,81 +102,84 @@ def subjects(root: Root) -> tuple[list[Member], list[WatchedRule]]:
     return [member for member in fleet_access(root).inventory(root) if member.is_agent], rules
 
 
-def read(root: Root, member: Member, now: float) -> list[MetricHistory]:
-    """The history of each metric of an agent: by the hour if there are enough hours, else by the minute."""
-    agent = agents_of(root).get(str(member.agent_id))
-    if agent is None:
-        return []
-    reading, end = node_of(root).series.reading(root), int(now * 1000) + 1
-    histories = []
-    for metric, number in sorted(agent.series.items()):
-        points = _means(reading, number, end, LOOK_BACK_S, BUCKET_MS)
-        fine = _means(reading, number, end, RECENT_S, FINE_MS)
-        if not figures.enough(points):
-            points = fine
-        newest = [point for point in fine if point[0] >= now - NEWEST_S]
-        histories.append(MetricHistory(member, metric, points, newest))
-    return histories
-
-
-def _means(reading: Any, number: int, end: int, seconds: float, width: int) -> list[Point]:
-    buckets = reading.buckets(number, end - int(seconds * 1000), end, width)
-    return [(bucket.start / 1000, bucket.mean) for bucket in buckets if bucket.mean is not None]
-
-
 def examine(
-    histories: list[MetricHistory], limits: list[RuleThreshold], section: PredictionSettings, now: float
-) -> tuple[list[JsonObject], list[News]]:
-    """In a thread: (forecasts as the API gives them, what deserves an event or a suggestion)."""
-    rows: list[JsonObject] = []
-    news: list[News] = []
-    for history in histories:
-        matching = [limit for limit in limits if _is_about(limit, history)]
-        threshold = min((limit.threshold for limit in matching), default=_usual_threshold(history.metric, section))
+    foresight: Foresight,
+    measured: Sequence[MetricNews],
+    limits: Sequence[RuleThreshold],
+    section: PredictionSettings,
+    now: float,
+) -> dict[str, AgentOutlook]:
+    """In a thread: by agent, the forecasts as the API gives them, and what deserves an event or a suggestion."""
+    seen: dict[str, AgentOutlook] = {}
+    for news in measured:
+        of_agent = seen.setdefault(str(news.member.agent_id), AgentOutlook([], []))
+        matching = [limit for limit in limits if is_about(limit, news.member, news.metric)]
+        odd = _fed(foresight, news, section, now)
+        last = foresight.follow(news).last
+        if last is None or _is_silent(news.member, last, now):
+            continue
+        if odd is not None:
+            of_agent.news.append(_anomaly(news, odd, matching, now))
+        threshold = threshold_of(matching, news.metric, section)
         if threshold is None:
             continue
-        forecast = figures.forecast(history.points, threshold, now)
+        forecast = foresight.follow(news).outlook.look(threshold, last.mean)
         if forecast is not None:
-            rows.append(_row(history, forecast))
-            news += _news_of(history, forecast, matching, section, now)
-        deviation = figures.strange(history.points, history.newest)
-        if deviation is not None:
-            news.append(_anomaly(history, deviation, matching, now))
-    return rows, news
+            of_agent.rows.append(_row(news, forecast, now))
+            of_agent.news.extend(_news_of(news, forecast, [limit for limit in matching if limit.above], section, now))
+    return seen
 
 
-def _is_about(limit: RuleThreshold, history: MetricHistory) -> bool:
-    if not limit.rule.applies(history.member):
-        return False
-    family = limit.rule.condition.family
-    if family is None:
-        return limit.metric == history.metric
-    return bool(limit.rule.condition.bindings([history.metric]))
+def _fed(foresight: Foresight, news: MetricNews, section: PredictionSettings, now: float) -> Odd | None:
+    """Take what is new into memory; the newest anomaly among it that is still to be told."""
+    followed, odd = foresight.follow(news), None
+    for point in news.hours:
+        followed.outlook.past.take(*point)
+    for point in news.points:
+        verdict = followed.outlook.take(*point)
+        if verdict.strange and point.at >= now - section.every_s - LATE_S:
+            odd = Odd(point, verdict)
+    followed.last = news.last or followed.last
+    foresight.read_until[news.number] = int(now * 1000) // 300_000 * 300_000
+    return odd
 
 
-def _usual_threshold(metric: str, section: PredictionSettings) -> float | None:
-    """The threshold of a metric that no rule is about."""
-    name = "disk_percent" if metric.startswith("disk.") else metric
-    return getattr(section.thresholds, name, None)
+def _is_silent(member: Member, last: Point, now: float) -> bool:
+    return now - last.at > max(SILENT_S, SILENT_INTERVALS * member.interval)
 
 
 def _mount(metric: str) -> str | None:
     return split(metric)[1] if metric.startswith("disk.") else None
 
 
-def _row(history: MetricHistory, forecast: Forecast) -> JsonObject:
-    mount = _mount(history.metric)
+def _row(news: MetricNews, forecast: Forecast, now: float) -> JsonObject:
+    mount = _mount(news.metric)
     return {
-        "agent_id": history.member.agent_id,
-        "metric": "disk_percent" if mount else history.metric,
+        "agent_id": news.member.agent_id,
+        "metric": "disk_percent" if mount else news.metric,
         "mount": mount,
-        "now": forecast.now,
+        "now": round(forecast.now, 3),
         "threshold": forecast.threshold,
         "hits_at": _whole(forecast.hits_at),
         "low": _whole(forecast.low),
         "high": _whole(forecast.high),
-        "coverage": forecast.coverage,
+        "coverage": None if forecast.coverage is None else round(forecast.coverage, 3),
+        "false_alarms": None if forecast.alarms is None else round(forecast.alarms, 1),
+        "sudden": forecast.sudden,
+        "fan": [_spoke(point) for point in _shown(forecast, now)],
     }
+
+
+def _shown(forecast: Forecast, now: float) -> list[FanPoint]:
+    """Some points of the fan, up to somewhat beyond the time at which the threshold is met."""
+    until = max(now + DAY, now + FAN_S * (forecast.hits_at - now) if forecast.hits_at is not None else now + 3 * DAY)
+    hours = len(forecast.fan)
+    wanted = [forecast.fan[hour - 1] for hour in FAN_HOURS] + list(forecast.fan[FAN_HOURS[-1] : hours])
+    return [point for point in wanted if now < point.at <= until]
+
+
+def _spoke(point: FanPoint) -> JsonObject:
+    return {name: round(value, 0 if name == "at" else 3) for name, value in point._asdict().items()}
 
 
 def _whole(time: float | None) -> int | None:
@@ -199,49 +187,51 @@ def _whole(time: float | None) -> int | None:
 
 
 def _news_of(
-    history: MetricHistory, forecast: Forecast, matching: list[RuleThreshold], section: PredictionSettings, now: float
+    news: MetricNews, forecast: Forecast, matching: list[RuleThreshold], section: PredictionSettings, now: float
 ) -> Iterator[News]:
     """A suggestion, and if the time is near a warning event for every rule about the metric. Nothing if the threshold
     is reached already."""
-    if forecast.now >= forecast.threshold or forecast.hits_at is None:
+    if forecast.hits_at is None:
         return
     hours = (forecast.hits_at - now) / HOUR
-    name, metric = history.member.name, history.metric
-    message = f"{name}: {metric} reaches {forecast.threshold:g} in about {hours:.0f} h, now {forecast.now:g}."
+    name, metric = news.member.name, news.metric
+    sudden = ", with a rise as it never had" if forecast.sudden else ""
+    message = f"{name}: {metric} reaches {forecast.threshold:g} in about {hours:.0f} h, now {forecast.now:g}{sudden}."
     if forecast.within(section.warn_h * HOUR, now):
         for limit in matching:
-            yield _event("prediction", history, limit, forecast.now - 3 * forecast.spread, now, message)
+            yield _event("prediction", news, limit, forecast.now - 1.5 * forecast.spread, forecast.now, now, message)
     if forecast.within(max(section.warn_h, section.suggest_h) * HOUR, now):
-        yield _suggestion("capacity_forecast", history, matching, message, f"{int(forecast.hits_at // WEEK)}")
+        yield _suggestion("capacity_forecast", news, matching, message, f"{int(forecast.hits_at // WEEK)}")
 
 
-def _anomaly(history: MetricHistory, deviation: tuple[float, float], matching: list[RuleThreshold], now: float) -> News:
-    usual, margin = deviation
-    name, metric = history.member.name, history.metric
-    message = f"{name}: {metric} is at {history.newest[-1][1]:g}, usually about {usual:g}."
-    if matching:
-        return _event("anomaly", history, matching[0], usual + margin, now, message)
-    return _suggestion("anomaly", history, matching, message, f"{int(now // DAY)}")
+def _anomaly(news: MetricNews, odd: Odd, matching: list[RuleThreshold], now: float) -> News:
+    """An event for a rule that looks to the same side; else a suggestion."""
+    verdict, value = odd.verdict, odd.point.mean
+    message = f"{news.member.name}: {news.metric} is at {value:.4g}, usually about {verdict.usual:.4g} at this hour."
+    side = [limit for limit in matching if limit.above is verdict.above]
+    if side:
+        return _event("anomaly", news, side[0], (verdict.usual + value) / 2, value, now, message)
+    return _suggestion("anomaly", news, matching, message, f"{int(now // DAY)}")
 
 
 def _event(
-    source: str, history: MetricHistory, limit: RuleThreshold, above: float, now: float, note: str
+    source: str, news: MetricNews, limit: RuleThreshold, bound: float, value: float, now: float, note: str
 ) -> ForeseenEvent:
-    """The heal is asked to bring the metric below its present value: the rule's own condition is not true yet."""
+    """The heal is asked to bring the metric back behind a bound: the rule's own condition is not true yet."""
     family = limit.rule.condition.family
-    condition = limit.rule.condition.bind(split(history.metric)[1]) if family else limit.rule.condition
+    condition = limit.rule.condition.bind(split(news.metric)[1]) if family else limit.rule.condition
     name = condition.tree.left
-    target = logic.target_of(history.member.name, condition)
+    target = logic.target_of(news.member.name, condition)
     event = {
         "source": source,
         "rule_id": limit.rule.rule_id,
-        "condition": f"{name} >= {round(above, 2):g}",
+        "condition": f"{name} {'>=' if limit.above else '<='} {round(bound, 2):g}",
         "target": target,
         "severity": "warning",
-        "metrics": {history.metric: history.points[-1][1]},
-        "agent_id": history.member.agent_id,
-        "subject": history.member.subject,
-        "names": history.member.names,
+        "metrics": {news.metric: value},
+        "agent_id": news.member.agent_id,
+        "subject": news.member.subject,
+        "names": news.member.names,
         "note": note,
         "at": now,
     }
@@ -249,31 +239,43 @@ def _event(
 
 
 def _suggestion(
-    category: str, history: MetricHistory, matching: list[RuleThreshold], message: str, when: str
+    category: str, news: MetricNews, matching: list[RuleThreshold], message: str, when: str
 ) -> ForeseenNeed:
     rule_id = matching[0].rule.rule_id if matching else ""
-    return ForeseenNeed(category, message, rule_id, history.member.agent_id, history.metric, when)
+    return ForeseenNeed(category, message, rule_id, news.member.agent_id, news.metric, when)
 
 
-def keep(root: Root, rows: list[JsonObject], news: list[News], now: float) -> None:
-    """Under the lease: store the present forecasts, and each event and suggestion once."""
+# -- in the store ------------------------------------------------------------------------------------------------------
+
+
+def keep(root: Root, seen: dict[str, AgentOutlook], now: float) -> None:
+    """Under the lease: store the present forecasts of some agents, and each event and suggestion once."""
     leases.check(root, "healing")
     healing = healing_of(root)
-    healing.forecasts = tuple(rows)
-    told = {key: at for key, at in healing.foretold.items() if now - at < AGAIN_S}
-    for item in news:
-        if isinstance(item, ForeseenNeed):
-            healing["suggestions"].suggest(
-                item.category,
-                "info",
-                item.message,
-                rule_id=item.rule_id,
-                evidence=f"{item.agent_id}:{item.metric}:{item.when}",
-                now=now,
-                about={"agent_id": item.agent_id, "metric": item.metric},
-            )
-        elif item.key not in told:
-            told[item.key] = now
-            healing.book.submit(root, item.event)
-    if told != healing.foretold:
-        healing.foretold = told
+    told = dict(healing.foresight.told)
+    for agent_id, (rows, news) in seen.items():
+        healing.foresight.keep(agent_id, rows)
+        for item in news:
+            if isinstance(item, ForeseenNeed):
+                healing["suggestions"].suggest(
+                    item.category,
+                    "info",
+                    item.message,
+                    rule_id=item.rule_id,
+                    evidence=f"{item.agent_id}:{item.metric}:{item.when}",
+                    now=now,
+                    about={"agent_id": item.agent_id, "metric": item.metric},
+                )
+            elif now - told.get(item.key, -AGAIN_S) >= AGAIN_S:
+                told[item.key] = now
+                healing.book.submit(root, item.event)
+    if told != healing.foresight.told:
+        healing.foresight.told = told
+
+
+def close(root: Root, agents: list[str], coming: list[JsonObject], now: float) -> None:
+    """The end of a look."""
+    leases.check(root, "healing")
+    foresight = healing_of(root).foresight
+    foresight.close(agents, coming)
+    foresight.told = {key: at for key, at in foresight.told.items() if now - at < AGAIN_S}

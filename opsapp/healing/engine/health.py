@@ -32,7 +32,7 @@ def health_of(root: Root) -> JsonObject:
         "status": "Paused" if paused else "Degraded" if sick else "Active",
         "reasons": paused + sick,
         "components": [worker._asdict() for worker in components],
-        "queue_depth": len(states) + sum(len(tree) for tree in healing.book.inbox.values()),
+        "queue_depth": len(states) + len(healing.book.messages),
         "active_heals": sum(1 for state in states if state in ACTIVE),
         "last_event_at": healing.book.last_event_at,
     }

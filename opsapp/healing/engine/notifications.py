@@ -10,7 +10,7 @@ from opsapp.healing.stages import ending
 from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.case import About, CaseRecord
 from opsapp.healing.stages.planning import Plan
-from opsapp.healing.stages.trust import LevelChange
+from opsapp.healing.stages.trust import LevelChange, Trust
 from opsapp.notify.engine import tell
 
 from .context import PipelineContext
@@ -73,6 +73,13 @@ def demoted(context: PipelineContext, change: LevelChange, entry_id: int) -> Non
     text = f"{why} See ledger entry {entry_id}. Find the cause; then the rule can be promoted again."
     rule_id = change.rule_id
     _call_somebody(context, f"breaker:{rule_id}", "heal.breaker", f"Rule {rule_id} {title}", text)
+
+
+def useless(context: PipelineContext, change: LevelChange, trust: Trust) -> None:
+    """A rule that acted by itself is known to help hardly anything."""
+    text = f"It asks for approval from now on: {governor.said_of_lift(trust)}."
+    rule_id = change.rule_id
+    _call_somebody(context, f"breaker:{rule_id}", "heal.breaker", f"Rule {rule_id} hardly helps", text)
 
 
 def braked(context: PipelineContext, said: str) -> None:

@@ -25,7 +25,7 @@ from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
 
-from . import arrivals, commands, entries, offline_policies, steps, suggestions, world
+from . import arrivals, commands, edges, entries, offline_policies, problems, steps, suggestions, trials, world
 from .agent_reports import report_local
 from .alerts import OVER, Alerts, Past, watched_rules
 from .context import PipelineContext, Worked
@@ -190,6 +190,7 @@ class HealingEngine:
 
     def govern(self) -> bool:
         self.node.transact(govern, self.node.clock.now())
+        self.node.transact(problems.close_quiet, self.node.clock.now())
         return False
 
     def give_policies(self) -> bool:
@@ -200,6 +201,7 @@ class HealingEngine:
         before, after = self.node.clock.now() - KEEP_CASES_S, ""
         while after is not None:
             after = self.node.transact(purge_reported, before, after)
+        problems.purge(self.node, before)
         return self.node.transact(purge, before)
 
 
@@ -241,8 +243,10 @@ def _past(opened_at: float, outcome: str, reason: str, unsure_until: float = 0.0
 
 def anything(root: Root, now: float) -> bool:
     """A cheap look before the world is built."""
-    book = healing_of(root).book
-    if book.ready(now, 1) or any(bool(tree) for tree in book.inbox.values()) or outcomes_wait(root):
+    healing, book = healing_of(root), healing_of(root).book
+    if book.ready(now, 1) or healing.trials.ready(now, 1) or healing.edges.ready(now, 1):
+        return True
+    if book.messages or outcomes_wait(root):
         return True
     return bool(answered(root))
 
@@ -266,9 +270,11 @@ def work(
     context = _context(root, now, inventory, failing)
     for outcome in take_outcomes(root, events):
         report_local(context, outcome)
-    received = context.book.take(events)
+    received = context.book.messages.take(events)
     for event in received:
         arrivals.receive(context, event)
+    trials.look(context)
+    edges.look(context)
     for case in answered(root):
         context.book.schedule(case, now)
     ready = (
@@ -288,14 +294,13 @@ def _context(root: Root, now: float, inventory: Inventory, failing: Mapping[str,
 def due_now(root: Root, now: float) -> tuple[int, tuple[str, ...]]:
     """How many events wait, and which cases are due."""
     book = healing_of(root).book
-    waiting = sum(len(tree) for tree in book.inbox.values())
-    return waiting, tuple(case.record.id for case in [*book.ready(now, CASES_AT_ONCE), *answered(root)])
+    return len(book.messages), tuple(case.record.id for case in [*book.ready(now, CASES_AT_ONCE), *answered(root)])
 
 
 def drop_event(root: Root, now: float, inventory: Inventory, failing: Mapping[str, Any], why: str) -> None:
     """An event that cannot be worked still has its outcome."""
     context = _context(root, now, inventory, failing)
-    for event in context.book.take(1):
+    for event in context.book.messages.take(1):
         if event.get("kind") == "rollback":
             context.healing.answers[event["request"]] = None
         elif event.get("kind") != OVER:
@@ -315,12 +320,12 @@ def drop_case(root: Root, now: float, inventory: Inventory, failing: Mapping[str
 
 def govern(root: Root, now: float) -> None:
     """Trust, each minute: triggers grow old, ceilings and evidence may have changed."""
-    healing, promotion = healing_of(root), node_of(root).config[HealingSettings].promotion
+    healing, settings = healing_of(root), node_of(root).config[HealingSettings]
     for _, state in readable(healing["trust"], TRUST):
-        trust, change = governor.evaluate(state.trust, now, promotion)
+        trust, change = governor.evaluate(state.trust, now, settings)
         if change is not None or now - state.trust.last_evaluated >= 30:
             state.become(root, trust, cause=change.cause if change else "edit", now=now)
-            suggestions.after_trigger(healing["suggestions"], trust, promotion, now)
+            suggestions.after_trigger(healing["suggestions"], trust, settings.promotion, now)
 
 
 def purge_reported(root: Root, before: float, after: str) -> str | None:

@@ -79,6 +79,17 @@ class LedTo(NamedTuple):
 NOTHING = LedTo("nothing")
 
 
+class RuleCount(NamedTuple):
+    """Of a changed rule: how many events were recorded, and how many of them would have come under the change."""
+
+    rule_id: str
+    recorded: int = 0
+    would: int = 0
+
+    def counted(self, events: int, came: bool) -> RuleCount:
+        return self._replace(recorded=self.recorded + events, would=self.would + events * came)
+
+
 def change_of(
     root: Root, rules: Sequence[JsonObject] | None, dependencies: Sequence[JsonObject] | None
 ) -> PolicyChange:
@@ -131,6 +142,7 @@ def compare(entries: list[JsonObject], world: World, inventory: list[Member], ch
     changed = replace(world, rules={**world.rules, **change.rules}, graph=graph)
     gone = _not_fired(entries, world, change)
     differences, events = [], 0
+    counts = {rule_id: RuleCount(rule_id) for rule_id in change.rules}
     first = 0
     for entry in entries:
         events += entry["events"]
@@ -140,6 +152,8 @@ def compare(entries: list[JsonObject], world: World, inventory: list[Member], ch
         failing = _failing(entries, first, at + world.settings.hold_s)
         now = _led_to(entry, world, inventory, failing)
         then = NOTHING if entry["id"] in gone else _led_to(entry, changed, inventory, failing)
+        if entry["rule_id"] in counts:
+            counts[entry["rule_id"]] = counts[entry["rule_id"]].counted(entry["events"], then != NOTHING)
         if now != then:
             differences.append(
                 {
@@ -154,7 +168,9 @@ def compare(entries: list[JsonObject], world: World, inventory: list[Member], ch
                     "events": entry["events"],
                 }
             )
-    return {"events": events, "same": events - sum(one["events"] for one in differences), "differences": differences}
+    same = events - sum(one["events"] for one in differences)
+    rules = [count._asdict() for count in counts.values()]
+    return {"events": events, "same": same, "differences": differences, "rules": rules}
 
 
 def _not_fired(entries: list[JsonObject], world: World, change: PolicyChange) -> set[int]:

@@ -43,7 +43,7 @@ from opsapp.healing.stages.turns import Neighbours
 from opsapp.healing.stages.world import SERVER
 from opsapp.lib.problems import Conflict, Invalid, NotFound
 
-from . import approvals, commands, entries, notifications
+from . import approvals, commands, edges, entries, notifications, trials
 from .context import PipelineContext
 
 
@@ -141,6 +141,8 @@ def _begin(then: BeginHeal, context: PipelineContext, case: Case) -> Next | None
     else:
         entry_id = record.entry_id
         context.ledger.update(context.root, entry_id, state="executing", outcome=None)
+    trials.acts(context, record)
+    edges.acts(context, record.target)
     context.book.line[record.heal.host] = record.id
     site = context.world.graph.site(record.target)
     context.healing.begin(context.now, at=context.now, rule_id=record.rule_id, site=site, target=record.target)

@@ -30,6 +30,18 @@ def demoted(suggestions: Suggestions, change: LevelChange, entry_id: int, now: f
     )
 
 
+def useless(suggestions: Suggestions, change: LevelChange, trust: Trust, now: float) -> None:
+    """What was left alone recovers about as often as what the rule healed."""
+    suggestions.suggest(
+        "circuit_breaker",
+        "warning",
+        f"Rule {change.rule_id} hardly helps and asks for approval now: {governor.said_of_lift(trust)}.",
+        rule_id=change.rule_id,
+        evidence=f"lift:{trust.since:.0f}",
+        now=now,
+    )
+
+
 def after_trigger(suggestions: Suggestions, trust: Trust, promotion: PromotionSettings, now: float) -> None:
     """A rule that only observes and would have fired often could do more, but only a person may allow it."""
     triggers = governor.triggers_at_level(trust, now, promotion)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from opsapp.healing.resources import healing_of
+from opsapp.healing.stages.correlation import ROOT_CAUSE
 from opsapp.healing.stages.ledger import effectiveness
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.resources import monitors_of
@@ -16,6 +17,8 @@ from .root_causes import causes_of
 
 MOST = 50
 BEFORE_S = 3600
+DOUBT_S = 300  # what ended so shortly before a check that failed may have to do with it
+NEWEST_BELOW = 5
 SUPPRESSED = ("suppressed", "absorbed")
 REFUSED = ("rejected", "expired", "withdrawn")
 MEASURED = ("verified", "failed", "inconclusive", "rolled_back")
@@ -26,14 +29,31 @@ def section(root: Root, incident: JsonObject, now: float) -> dict[str, list[Any]
     healing, names = healing_of(root), _names(root, incident)
     ledger = healing["ledger"]
     rows = {row["id"]: row for name in names for row in ledger.page(None, name, MOST, 0)[1]}
-    since, until = incident["started"] - BEFORE_S, incident.get("resolved") or now
-    heals = sorted((row for row in rows.values() if since <= row["created_at"] <= until), key=lambda row: row["id"])
+    heals = [row for row in rows.values() if _belongs(row, incident, now)]
+    heals = sorted([*heals, *_held_down(healing, names, incident, now)], key=lambda row: row["id"])
     return {
         "heals": heals,
         "events": _events(heals),
         "dependencies": _dependencies(healing, names, causes_of(root, names, now)),
         "suggested_automations": _helped(ledger, rows.values(), incident["monitor_name"]),
     }
+
+
+def _belongs(row: JsonObject, incident: JsonObject, now: float) -> bool:
+    """Whether an entry is of this incident and of no earlier one: it began shortly before it or in it, and was not over
+    before it."""
+    since, until = incident["started"] - BEFORE_S, incident.get("resolved") or now
+    return since <= row["created_at"] <= until and (row["finished_at"] or now) >= incident["started"] - DOUBT_S
+
+
+def _held_down(healing: Any, names: list[str], incident: JsonObject, now: float) -> list[JsonObject]:
+    """Entries of what hangs on the incident's monitor and host, and was left alone for their sake."""
+    graph, ledger = healing["dependencies"].graph(), healing["ledger"]
+    below = [target for target in graph.nodes if not graph.ancestors(target).keys().isdisjoint(names)]
+    begins = tuple(f"{ROOT_CAUSE} {name}:" for name in names)
+    rows = [row for target in below[:MOST] for row in ledger.page(None, target, NEWEST_BELOW, 0)[1]]
+    found = [row for row in rows if row["reason"].startswith(begins) and _belongs(row, incident, now)]
+    return [row for row in found if row["target"] not in names]
 
 
 def _names(root: Root, incident: JsonObject) -> list[str]:

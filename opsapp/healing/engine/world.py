@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from opsapp.healing.resources.rules import TRUST
 from opsapp.healing.stages.case import About, ClosedCase
 from opsapp.healing.stages.world import SERVER, Host, Reading, World
 from opsapp.monitoring.resources import incidents_of
+from opsapp.runtime.chainkey import chain_key
 from opsapp.runtime.config import Configuration
 from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import readable
@@ -69,8 +71,17 @@ def build(root: Root, now: float, inventory: Inventory, failing: Holding) -> Wor
         doubtful=lambda target: _doubtful(node, inventory.monitors.get(target)),
         unmeasured=_nothing if knowledge is None else knowledge.unmeasured,
         well=_nothing if knowledge is None else knowledge.well,
+        coin=lambda case_id: _coin(root, case_id),
+        learned_wait=healing.trials.learned_wait,
+        overdue=healing["problems"].overdue(now),
         known=lambda about: not about.subject or fleet_access(root).knows(root, about.subject),
     )
+
+
+def _coin(root: Root, case_id: str) -> float:
+    """Between 0 and 1, the same each time, and known to nobody without the store's key."""
+    drawn = hmac.digest(chain_key(root), f"holdout {case_id}".encode(), "sha256")
+    return int.from_bytes(drawn[:7], "big") / 2**56
 
 
 def _own_tools(config: Configuration) -> frozenset[str]:

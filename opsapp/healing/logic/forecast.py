@@ -1,133 +1,153 @@
-"""Where a metric is heading: a robust line through its past with an interval, and what does not fit its past at all.
+"""Where a metric is heading: what is expected of each hour to come, how sure that is, when a threshold is met. Pure.
 
-Pure figures. The line is Theil's and Sen's (the median of all slopes), the interval of its slope is Sen's, from the
-distribution of Kendall's tau; neither is moved by outliers. How far to trust it is tried on the past itself: the line
-through the older part has to foretell the newer.
+The ways to continue a series are in candidates.py, which of them to believe is in backtest.py, and what no past can
+teach is in runaway.py. Here they come together.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from statistics import median
 from typing import NamedTuple
 
-DAY = 86400.0
-MOST_POINTS = 72  # of which every pair is looked at
-FEWEST_POINTS, SHORTEST_S = 200, 3 * DAY  # either is enough
-Z95 = 1.959963984540054
-HELD_OUT = 0.25
-TRUSTED_COVERAGE = 0.5  # below it the past was not foretold, so the future is not either
-STRANGE = 6.0  # robust standard deviations from its median
-STRANGE_LEAST = 10.0  # and so many units, for a metric that hardly ever moves
+from .backtest import AHEAD, Card, band_of, mixed
+from .candidates import DAY_H, Origin, since_step
+from .metricpast import HOUR
+from .runaway import Runaway, runaway, usual
 
-Point = tuple[float, float]  # (time, value)
+LONGEST_H = 30 * DAY_H
+TRUSTED_COVERAGE = 0.8
+HOURS_AHEAD = range(1, AHEAD[-1] + 1)
+TREND_SEEN = 0.5  # of the interval's half width: a smaller trend is not told beyond what was tried
+DAYS_BEYOND = (4, 5, 6, 8, 10, 12, 15, 18, 22, 26, 30)
 
 
-class TrendLine(NamedTuple):
-    """`value(t) = level + slope * (t - at)`; the slope's interval; how far values usually are from the line."""
+class FanPoint(NamedTuple):
+    """What is expected at a time; 95 of 100 outcomes between `low` and `high`, half of them between the inner two."""
 
     at: float
-    level: float
-    slope: float
+    expected: float
     low: float
+    half_low: float
+    half_high: float
     high: float
-    spread: float
-
-    def value(self, time: float, slope: float | None = None) -> float:
-        return self.level + (self.slope if slope is None else slope) * (time - self.at)
 
 
 class Forecast(NamedTuple):
-    """`hits_at` is None when the line does not lead there; `low` and `high` are the interval's ends, None: never."""
+    """`hits_at`: when the threshold is met, None if it is not heading there; `low` and `high`: 95 of 100 times between
+    them, `high` None: perhaps never. `sudden`: by a rise as there was none before."""
 
     now: float
     threshold: float
     hits_at: float | None
     low: float | None
     high: float | None
-    coverage: float
-    spread: float
+    coverage: float | None
+    alarms: float | None  # false ones in 1,000 days, in back-tests
+    spread: float  # 95 of 100 readings of the next hour lie within it
+    sudden: bool
+    usual_high: bool  # it was beyond the threshold within the last week too: that is no news
+    fan: tuple[FanPoint, ...]
 
     def within(self, seconds: float, now: float) -> bool:
-        """Whether it is known well enough that the threshold is met so soon: the interval is no wider than that."""
-        if self.hits_at is None or self.low is None or self.high is None or self.coverage < TRUSTED_COVERAGE:
+        """Whether it is known well enough that the threshold is met so soon."""
+        if self.hits_at is None or self.hits_at - now > seconds or self.now >= self.threshold:
             return False
-        return self.hits_at - now <= seconds and self.high - self.low <= seconds
+        if self.high is None or self.high - now > 3 * seconds:
+            return False
+        return self.sudden or (not self.usual_high and (self.coverage or 0.0) >= TRUSTED_COVERAGE)
 
 
-def enough(points: Sequence[Point]) -> bool:
-    return len(points) >= FEWEST_POINTS or (len(points) > 9 and points[-1][0] - points[0][0] >= SHORTEST_S)
+def forecast(past: Sequence[float], card: Card, threshold: float, now: float, end: float) -> Forecast:
+    """`past` by the hour without gaps, up to `end`; `now` is the last reading."""
+    found = runaway(past, card.steepest)
+    if found is not None and past[-1] < threshold:
+        fan = _straight(past, card, found, end)
+    else:
+        found, fan = None, _usual(list(past), card, now, end)
+    hits_at = _meets(fan, threshold, now, "expected")
+    low = high = None
+    if hits_at is not None:
+        low = _meets(fan, threshold, now, "high")
+        high = _meets(fan, threshold, now, "low")
+    usual_high = max(past[-7 * DAY_H :]) >= threshold
+    return Forecast(
+        now, threshold, hits_at, low, high, card.coverage, card.alarms, card.sure[0], found is not None, usual_high, fan
+    )
 
 
-def thin(points: Sequence[Point], most: int = MOST_POINTS) -> list[Point]:
-    """At most so many points: the medians of as many equal parts."""
-    if len(points) <= most:
-        return list(points)
-    cuts = [round(at * len(points) / most) for at in range(most + 1)]
-    parts = [points[a:b] for a, b in pairwise(cuts)]
-    return [(median(time for time, _ in part), median(value for _, value in part)) for part in parts]
+def _straight(past: Sequence[float], card: Card, found: Runaway, end: float) -> tuple[FanPoint, ...]:
+    """On with the line. How far off it may be grows with the hours; and what was never sure is none the surer."""
+
+    def at(hours: int) -> FanPoint:
+        base = usual(past, len(past) + hours - 1, found.period)
+        expected = base + found.level + found.slope * hours
+        noise = at_hour(card.sure, hours)
+        low, high = (math.hypot((found.slope - end) * hours, noise) for end in (found.low, found.high))
+        return FanPoint(
+            end + (hours - 0.5) * HOUR,
+            expected,
+            expected - low,
+            expected - low / 3,
+            expected + high / 3,
+            expected + high,
+        )
+
+    return tuple(at(hours) for hours in (*HOURS_AHEAD, *(day * DAY_H for day in DAYS_BEYOND)))
 
 
-def line_through(points: Sequence[Point]) -> TrendLine | None:
-    """None when all were measured at one moment."""
-    slopes = sorted((b[1] - a[1]) / (b[0] - a[0]) for n, a in enumerate(points) for b in points[n + 1 :] if b[0] > a[0])
-    if not slopes:
-        return None
-    count, at = len(points), points[-1][0]
-    slope = median(slopes)
-    spread_of_tau = Z95 * math.sqrt(count * (count - 1) * (2 * count + 5) / 18)
-    low = slopes[max(0, int((len(slopes) - spread_of_tau) / 2))]
-    high = slopes[min(len(slopes) - 1, math.ceil((len(slopes) + spread_of_tau) / 2))]
-    level = median(value - slope * (time - at) for time, value in points)
-    spread = 1.4826 * median(abs(value - level - slope * (time - at)) for time, value in points)
-    return TrendLine(at, level, slope, low, high, spread)
+def at_hour(widths: Sequence[float], hours: int) -> float:
+    """Between the hours that were tried; beyond, as much wider as a random walk's."""
+    if hours >= AHEAD[-1]:
+        return widths[-1] * math.sqrt(hours / AHEAD[-1])
+    place = bisect_right(AHEAD, hours) - 1
+    left, right = AHEAD[place], AHEAD[place + 1]
+    return widths[place] + (widths[place + 1] - widths[place]) * (hours - left) / (right - left)
 
 
-def coverage(points: Sequence[Point]) -> float:
-    """How much of the newer part the line through the older part would have foretold, within its interval."""
-    cut = len(points) - max(2, round(HELD_OUT * len(points)))
-    line = line_through(points[:cut]) if cut > 2 else None
-    if line is None:
-        return 0.0
-    held = points[cut:]
-    margin = 3 * line.spread + 1e-9
-    ends = [sorted((line.value(time, line.low), line.value(time, line.high))) for time, _ in held]
-    inside = sum(low - margin <= value <= high + margin for (low, high), (_, value) in zip(ends, held, strict=True))
-    return inside / len(held)
+def _usual(past: list[float], card: Card, now: float, end: float) -> tuple[FanPoint, ...]:
+    origin = Origin(since_step(past))
+    expected = [mixed(card.weights[band_of(hour)], origin.ahead(hour)) for hour in HOURS_AHEAD]
+    off, extra = now - expected[0], 0.0
+    if abs(off) > card.sure[0]:  # the newest reading lies where nobody expected it: on from there
+        expected = [value + off for value in expected]
+        extra = abs(off) / 2
+    fan = [
+        _point(
+            end + (hour - 0.5) * HOUR, value, at_hour(card.sure, hour) + extra, at_hour(card.likely, hour) + extra / 3
+        )
+        for hour, value in zip(HOURS_AHEAD, expected, strict=True)
+    ]
+    return (*fan, *_beyond(fan))
 
 
-def forecast(points: Sequence[Point], threshold: float, now: float) -> Forecast | None:
-    """None when too little is known to say anything."""
-    if not enough(points):
-        return None
-    thinned = thin(points)
-    line = line_through(thinned)
-    if line is None:
-        return None
-    here = line.value(now)
-    central = _meets(here, threshold, line.slope, now)
-    margin = 2 * Z95 * line.spread / math.sqrt(len(thinned))  # at its end a line is known half as well as in the middle
-    soonest = _meets(here + margin, threshold, line.high, now)
-    latest = _meets(here - margin, threshold, line.low, now)
-    if central is None:
-        soonest = latest = None
-    tried = round(coverage(thinned), 3)
-    return Forecast(round(here, 3), threshold, central, soonest, latest, tried, line.spread)
+def _point(at: float, expected: float, sure: float, likely: float) -> FanPoint:
+    return FanPoint(at, expected, expected - sure, expected - likely, expected + likely, expected + sure)
 
 
-def _meets(here: float, threshold: float, slope: float, now: float) -> float | None:
-    if here >= threshold:
-        return now
-    return None if slope <= 0 else min(now + (threshold - here) / slope, now + 3650 * DAY)
+def _beyond(fan: list[FanPoint]) -> Iterator[FanPoint]:
+    """On with the trend of the last day that was tried, where it is one."""
+    day_before, last = fan[-1 - DAY_H], fan[-1]
+    slope = (last.expected - day_before.expected) / DAY_H
+    sure, likely = last.high - last.expected, last.half_high - last.expected
+    if abs(slope) * AHEAD[-1] < TREND_SEEN * sure:
+        return
+    for day in DAYS_BEYOND:
+        hours = day * DAY_H - AHEAD[-1]
+        wider = math.sqrt(day * DAY_H / AHEAD[-1])
+        yield _point(last.at + hours * HOUR, last.expected + slope * hours, sure * wider, likely * wider)
 
 
-def strange(points: Sequence[Point], newest: Sequence[Point]) -> tuple[float, float] | None:
-    """(the usual value, the deviation that would still be usual) when all of the newest lie far above it."""
-    if not enough(points) or not newest:
-        return None
-    values = [value for _, value in thin(points, 500)]
-    usual = median(values)
-    margin = max(STRANGE * 1.4826 * median(abs(value - usual) for value in values), STRANGE_LEAST)
-    return (usual, margin) if min(value for _, value in newest) > usual + margin else None
+def _meets(fan: Sequence[FanPoint], threshold: float, now: float, edge: str) -> float | None:
+    """When this edge of the fan reaches the threshold first."""
+    first = fan[0]
+    if getattr(first, edge) >= threshold:
+        return first.at
+    for left, right in pairwise(fan):
+        before, after = getattr(left, edge), getattr(right, edge)
+        if after >= threshold:
+            share = (threshold - before) / (after - before)
+            return left.at + share * (right.at - left.at)
+    return None

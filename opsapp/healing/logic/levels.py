@@ -20,6 +20,10 @@ def rank(level: str) -> int:
     return LEVELS.index(level)
 
 
+def rank_of_risk(risk: str) -> int:
+    return RISKS.index(risk)
+
+
 def lowest(*levels: str) -> str:
     return min(levels, key=rank)
 

@@ -12,18 +12,21 @@ from BTrees.IOBTree import IOBTree
 from BTrees.OOBTree import OOBTree, OOTreeSet
 
 from opsapp.healing.logic.brake import HOUR
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.maintenance.resources import HealingWindows
 from opsapp.tree.folder import Facet, Folder, add_facet
 from opsapp.tree.root import Root
 
 from .cases import CaseBook
 from .dependencies import Dependencies
+from .edges import EdgeBook
+from .foresight import ForesightBook
 from .injections import Injections
 from .ledger import Ledger
+from .problems import Problems
 from .rules import Rules, TrustBook
 from .server_actions import ServerActions
 from .suggestions import Suggestions
+from .trials import TrialBook
 
 
 class RecentHeal(NamedTuple):
@@ -40,8 +43,6 @@ class Healing(Folder):
     """/api/healing. `book` holds the cases; `paused` is the kill switch."""
 
     url = "/api/healing"
-    forecasts: tuple[JsonObject, ...] = ()  # where metrics were heading when they were last looked at
-    foretold: dict[tuple[str, str, str], float] = {}
     brake_told_at = 0.0  # when people were told last that the brake is on
 
     def __init__(self) -> None:
@@ -51,6 +52,7 @@ class Healing(Folder):
         self["ledger"] = Ledger()
         self["suggestions"] = Suggestions()
         self["dependencies"] = Dependencies()
+        self["problems"] = Problems()
         self.book = CaseBook()
         self.switch: dict[str, object] = {"paused": False, "by": None, "at": None}
         self.snapshots = IOBTree()  # ledger id -> what the host looked like before, for a rollback
@@ -60,6 +62,9 @@ class Healing(Folder):
         self.injections = Injections()
         self.alone = OOBTree()  # agent -> the steps that it has taken alone, against its budget
         self.given = OOBTree()  # agent -> the rules that it was ever given to heal alone
+        self.edges = EdgeBook()  # how sure dependencies are
+        self.foresight = ForesightBook()
+        self.trials = TrialBook()  # what is learned of how cases end by themselves
         self.begun: tuple[RecentHeal, ...] = ()  # heals of the last hour
 
     def recent(self, now: float) -> tuple[RecentHeal, ...]:
@@ -109,18 +114,6 @@ class CaseView(Facet):
 
     url = "/api/healing/cases/{case_id}"
 
-    SHOWN = ("id", "target", "rule_id", "state", "outcome", "step", "events")
-
-    def plain(self) -> JsonObject:
-        case = self.__parent__.__parent__.book.cases[self.__name__].plain()
-        closed = case["closed_at"]
-        return {
-            **{name: case[name] for name in self.SHOWN},
-            "opened_at": int(case["opened_at"]),
-            "closed_at": None if closed is None else int(closed),
-            "why": list(case["why"]),
-        }
-
 
 class Chaos(Facet):
     """/api/healing/chaos: below it, scenarios and run."""
@@ -167,6 +160,28 @@ add_deeds = _adds("deeds", ServerActions)
 add_injections = _adds("injections", Injections)
 add_given = _adds("given", OOBTree)
 add_alone = _adds("alone", OOBTree)
+add_trials = _adds("trials", TrialBook)
+add_edges = _adds("edges", EdgeBook)
+
+
+def add_problems(root: Root) -> None:
+    """Evolve step: heals are counted from now on."""
+    healing = healing_of(root)
+    if "problems" not in healing:
+        healing["problems"] = Problems()
+
+
+def add_foresight(root: Root) -> None:
+    """Evolve step: forecasts are kept by agent. The old ones say too little; the next look makes new ones. What people
+    were told of is remembered."""
+    healing = healing_of(root)
+    if "foresight" in vars(healing):
+        return
+    healing.foresight = ForesightBook()
+    healing.foresight.told = dict(vars(healing).get("foretold", {}))
+    for old in ("forecasts", "foretold"):
+        if old in vars(healing):
+            delattr(healing, old)
 
 
 def add_line(root: Root) -> None:
@@ -195,6 +210,15 @@ def index_closed(root: Root) -> None:
     if "closed" not in book.__dict__:
         ends = ((case_id, case.plain()["closed_at"]) for case_id, case in book.cases.items())
         book.closed = OOTreeSet((closed_at, case_id) for case_id, closed_at in ends if closed_at is not None)
+
+
+def index_queues(root: Root) -> None:
+    """Evolve step: events and faults wait in the queues of `runtime.queue`, as everything else that has to be done."""
+    healing = healing_of(root)
+    if "taken" not in vars(healing.book):
+        healing.book.taken = OOBTree()
+    if "open" not in vars(healing.injections):
+        healing.injections.index()
 
 
 def withdraw_unsure(root: Root) -> None:

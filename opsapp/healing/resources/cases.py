@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from BTrees.LOBTree import LOBTree
 from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
@@ -15,6 +14,7 @@ from opsapp.healing.stages.case import CaseRecord, ClosedCase, RuleEvent, opened
 from opsapp.lib.ids import new_id
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.node import node_of
+from opsapp.runtime.queue import Agenda, Inbox
 from opsapp.runtime.sealedfields import SealedFields
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
@@ -63,6 +63,7 @@ class CaseBook(Persistent):
         self.last_on = OOBTree()  # target -> id of the case closed last
         self.last_of = OOBTree()  # (rule, target) -> (opened at, outcome, reason, unsure until) of its last case
         self.inbox = OOBTree()  # a tree per writer: events that wait to be received
+        self.taken = OOBTree()
         self.waiting_for = OOBTree()  # command or approval id -> case id
         self.acting = OOTreeSet()  # ids of cases that wait for a command's answer
         self.last_event_at: int | None = None
@@ -74,27 +75,19 @@ class CaseBook(Persistent):
 
     # -- the inbox
 
+    @property
+    def messages(self) -> Inbox:
+        """What waits to be received: events, what is over, what a person asked for."""
+        return Inbox(self.inbox, self.taken)
+
     def submit(self, root: Root, event: JsonObject) -> None:
         """Commit an event with what made it; the pipeline receives it once."""
-        writer = node_of(root).writer()
-        tree = self.inbox.get(writer)
-        if tree is None:
-            tree = self.inbox[writer] = LOBTree()
-        tree[tree.maxKey() + 1 if tree else 1] = event
+        self.messages.put(node_of(root).writer(), event)
         wake_after_commit(root, QUEUE)
-
-    def take(self, limit: int) -> list[JsonObject]:
-        """Events in the order of each writer, taken out."""
-        taken: list[JsonObject] = []
-        for tree in self.inbox.values():
-            for key in list(tree.keys())[: limit - len(taken)]:
-                taken.append(tree.pop(key))
-        return taken
 
     def events(self) -> Iterator[JsonObject]:
         """Alerts that wait to be received: neither what a person asked for nor what is over."""
-        for tree in self.inbox.values():
-            yield from (event for event in tree.values() if not event.get("kind"))
+        return (event for event in self.messages if not event.get("kind"))
 
     # -- the queue
 
@@ -104,7 +97,7 @@ class CaseBook(Persistent):
         case_id = case.record.id
         self.cases[case_id] = case
         self.open_on[target] = case_id
-        self.due.insert((due, case_id))
+        Agenda(self.due).add(due, case_id)
         return case
 
     def hold_back(self, record: CaseRecord) -> None:
@@ -130,16 +123,22 @@ class CaseBook(Persistent):
         """Replace what is known of a case, and look at it again at `due`."""
         before = case.record
         if before.due != due:
-            self.due.discard((before.due, before.id))
-            self.due.insert((due, before.id))
+            Agenda(self.due).discard(before.due, before.id)
+            Agenda(self.due).add(due, before.id)
         case.record = replace(record, due=due)
+
+    def hasten(self, target: str, rule_id: str, now: float) -> None:
+        """A case of this rule that is left alone need not be any longer: its condition is gone."""
+        for case in self.open_cases(target):
+            if case.record.rule_id == rule_id and case.record.left_until is not None and case.record.due > now:
+                self.schedule(case, now)
 
     def schedule(self, case: Case, due: float) -> None:
         self.keep(case, case.record, due)
 
     def ready(self, now: float, limit: int) -> list[Case]:
         """What has a sealed part that this node cannot open waits for a node that can."""
-        due = (self.cases[case_id] for _, case_id in self.due.keys(None, (now, "~")))
+        due = (self.cases[case_id] for _, case_id in Agenda(self.due).until(now))
         return list(islice((case for case in due if case.unopened is None), limit))
 
     def wait_for(self, case_id: str, answer_id: str) -> None:
@@ -154,12 +153,13 @@ class CaseBook(Persistent):
 
     def rest(self, case: Case, record: CaseRecord) -> None:
         """Nothing is due of it any more."""
-        self.due.discard((case.record.due, record.id))
+        Agenda(self.due).discard(case.record.due, record.id)
         case.record = replace(record, due=NEVER)
 
     def close(self, case: Case, closed: ClosedCase, reason: str, unsure_until: float) -> None:
         self.rest(case, closed)
-        self.closed.insert((closed.closed_at, closed.id))
+        if closed.closed_at is not None:
+            Agenda(self.closed).add(closed.closed_at, closed.id)
         target = closed.target
         if self.open_on.get(target) == closed.id:
             del self.open_on[target]
@@ -225,9 +225,8 @@ class CaseBook(Persistent):
 
     def purge(self, before: float, limit: int = 500) -> bool:
         """Forget cases closed long ago; their story is in the ledger. Whether there may be more."""
-        old = list(islice(self.closed.keys(None, (before, "")), limit))
-        for closed_at, case_id in old:
-            self.closed.remove((closed_at, case_id))
+        old = Agenda(self.closed).take(before, limit)
+        for _, case_id in old:
             record = self.cases.pop(case_id).record
             if self.last_on.get(record.target) == case_id:
                 del self.last_on[record.target]

@@ -26,6 +26,18 @@ class Dependencies(Folder):
     def add_edge(self, target: str, parent: str) -> None:
         self.confirmed = tuple(dict.fromkeys((*self.confirmed, (target, parent))))
 
+    def remove_edge(self, target: str, parent: str) -> bool:
+        """Whether it is gone: what a configuration file declares stays."""
+        entry = self.entries.get(target)
+        declared = entry is not None and parent in (entry.get("depends_on") or ())
+        if entry is not None and declared:
+            if entry["source"] != "api":
+                return False
+            parents = [name for name in entry["depends_on"] if name != parent]
+            self.entries = {**self.entries, target: {**entry, "depends_on": parents}}
+        self.confirmed = tuple(edge for edge in self.confirmed if edge != (target, parent))
+        return True
+
     def graph(self) -> Graph:
         """The graph of the present entries; made once per process and change: a large one takes its time."""
         if self._p_jar is None or self._p_changed:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from BTrees.OOBTree import OOBTree
+from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
 from opsapp.lib.ids import new_id
+from opsapp.runtime.queue import Agenda
 
 
 class Injection(NamedTuple):
@@ -28,31 +29,47 @@ class Injection(NamedTuple):
 
 
 class Injections(Persistent):
-    """Rows by id."""
+    """Rows by id. `open`: those that have not ended, by when something is due; `over`: the others, by their end."""
 
     def __init__(self) -> None:
         self.rows = OOBTree()
+        self.open = OOTreeSet()
+        self.over = OOTreeSet()
 
     def add(self, injection: Injection) -> str:
         name = new_id()
         self.rows[name] = injection._asdict()
+        self._line(injection).add(_when(injection), name)
         return name
 
     def get(self, name: str) -> Injection | None:
         row = self.rows.get(name)
         return None if row is None else Injection(**row)
 
-    def all(self) -> list[tuple[str, Injection]]:
-        return [(name, Injection(**row)) for name, row in self.rows.items()]
-
     def due(self, now: float) -> list[tuple[str, Injection]]:
-        return [(name, injection) for name, injection in self.all() if injection.ended is None and injection.due <= now]
+        return [(name, Injection(**self.rows[name])) for _, name in Agenda(self.open).due(now)]
 
     def set(self, name: str, **fields: Any) -> None:
-        self.rows[name] = Injection(**self.rows[name])._replace(**fields)._asdict()
+        before = Injection(**self.rows[name])
+        after = before._replace(**fields)
+        self.rows[name] = after._asdict()
+        self._line(before).discard(_when(before), name)
+        self._line(after).add(_when(after), name)
 
     def forget(self, before: float) -> None:
-        """Those that ended before then."""
-        for name, injection in self.all():
-            if injection.ended is not None and injection.ended < before:
-                del self.rows[name]
+        """Those that ended before then, a page at a time."""
+        for _, name in Agenda(self.over).take(before):
+            del self.rows[name]
+
+    def index(self) -> None:
+        """Of rows of an older version."""
+        self.open, self.over = OOTreeSet(), OOTreeSet()
+        for name, row in self.rows.items():
+            self._line(Injection(**row)).add(_when(Injection(**row)), name)
+
+    def _line(self, injection: Injection) -> Agenda:
+        return Agenda(self.open if injection.ended is None else self.over)
+
+
+def _when(injection: Injection) -> float:
+    return injection.due if injection.ended is None else injection.ended

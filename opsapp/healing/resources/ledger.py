@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from BTrees.IIBTree import IITreeSet
 from BTrees.IOBTree import IOBTree
@@ -28,6 +28,26 @@ from opsapp.runtime.node import node_of
 from opsapp.runtime.sealedfields import SealedFields
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
+
+
+class LedgerFilter(NamedTuple):
+    """What else an entry must be, beside its rule and target."""
+
+    outcome: str | None = None
+    action_type: str | None = None
+    since: int | None = None
+    until: int | None = None
+
+    def fits(self, fields: JsonObject) -> bool:
+        wanted = (("outcome", self.outcome), ("action_type", self.action_type))
+        if any(value is not None and fields[name] != value for name, value in wanted):
+            return False
+        at = fields["created_at"]
+        return (self.since is None or at >= self.since) and (self.until is None or at <= self.until)
+
+
+NO_FILTER = LedgerFilter()
+LOOKED_AT = 5000  # entries that are gone through for a filter without an index
 
 
 class LedgerEntry(SealedFields, Record):
@@ -216,16 +236,20 @@ class Ledger(Folder):
         return None if entry is None else self.shown(entry.fields)
 
     def shown(self, record: JsonObject) -> JsonObject:
-        """An entry as the API gives it. `rollback_status` comes from the later entry that rolled it back."""
+        """An entry as the API gives it. `rollback_status` comes from the later entry that rolled it back; `has_case`:
+        whether its case is kept still."""
         later = self.rollbacks.get(record["id"])
         status = record["rollback_status"] if later is None else self.entries[later].fields["outcome"]
-        shown = {**record, "rollback_status": status}
+        has_case = record["case_id"] in self.__parent__.book.cases if record["case_id"] else False
+        shown = {**record, "rollback_status": status, "has_case": has_case}
         del shown["executed"]
         shown.pop("verdict", None)
         return shown
 
-    def page(self, rule_id: str | None, target: str | None, limit: int, offset: int) -> tuple[int, list[JsonObject]]:
-        """(The number of entries, a page of them, newest first)."""
+    def page(
+        self, rule_id: str | None, target: str | None, limit: int, offset: int, only: LedgerFilter = NO_FILTER
+    ) -> tuple[int, list[JsonObject]]:
+        """(The number of entries, a page of them, newest first). What has no index is looked for among the newest."""
         if rule_id is not None and target is not None:
             index = held(self.by_both, (rule_id, target))
         elif rule_id is not None:
@@ -234,7 +258,11 @@ class Ledger(Folder):
             index = self.all if target is None else held(self.by_target, target)
         if index is None:
             return 0, []
-        return index.count, [self.shown(self.entries[entry_id].fields) for entry_id in index.newest(offset, limit)]
+        if only == NO_FILTER:
+            return index.count, [self.shown(self.entries[entry_id].fields) for entry_id in index.newest(offset, limit)]
+        newest = (self.entries[entry_id].fields for entry_id in index.newest(0, LOOKED_AT))
+        fitting = [fields for fields in newest if only.fits(fields)]
+        return len(fitting), [self.shown(fields) for fields in fitting[offset : offset + limit]]
 
     def chained(self) -> Iterator[JsonObject]:
         """The final entries in the order of the chain. A missing entry is replaced by a link that fits nowhere."""

@@ -29,6 +29,8 @@ FIELDS = (
     "settle_s",
     "verify_timeout_s",
     "cooldown_s",
+    "wait",
+    "holdout",
     "trust_ceiling",
     "initial_level",
     "enabled",
@@ -71,6 +73,8 @@ class Rule(SealedFields, Record):
     def plain(self) -> JsonObject:
         return {
             "id": self.__name__,
+            "wait": None,  # rules of older versions have neither
+            "holdout": None,
             **self.fields,
             "source": self.source,
             "created_at": int(self.created_at),
@@ -104,7 +108,7 @@ class TrustState(Record):
             "demotion_count": trust.demotion_count,
             "last_evaluated": int(trust.last_evaluated),
             "evidence": evidence(trust, now, settings),
-            "needs": needs(trust, now, settings.promotion),
+            "needs": needs(trust, now, settings),
         }
 
     def become(self, root: Root, trust: Trust, *, cause: str, now: float) -> None:

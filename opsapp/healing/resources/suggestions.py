@@ -11,6 +11,7 @@ CATEGORIES = (
     "recurring_issue",
     "low_effectiveness",
     "dependency_candidate",
+    "dependency_doubt",
     "trust_promotion",
     "circuit_breaker",
     "capacity_forecast",

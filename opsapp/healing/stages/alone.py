@@ -21,16 +21,18 @@ MOST_STEPS, MOST_POLICIES = 10, 500
 
 
 def policies(host: Host, names: tuple[str, ...], tags: tuple[str, ...], world: World) -> list[JsonObject]:
-    """As `wire.policies.POLICY` has them. None while healing is paused, held back by a window, or braked."""
+    """As `wire.policies.POLICY` has them. None while healing is paused, held back by a window, or braked; none of a
+    rule that would ask people first about anything on this host."""
     window = windows.permitted(world.windows, names)
     if world.paused or host.ambiguous or window.effect or not set(names).isdisjoint(world.settings.protected.targets):
         return []
     if brake.pulled(world.load("", host.hostname)._replace(rule=0, target=0), world.settings.brake):
         return []
+    overdue = {rule_id for rule_id, target in world.overdue if rules.names_of(target)[-1] in names}
     found = []
     for rule_id, rule in sorted(world.rules.items()):
         trust = world.trust.get(rule_id)
-        if trust is None or not rule["enabled"] or not _is_about(rule, host, names, tags):
+        if trust is None or not rule["enabled"] or rule_id in overdue or not _is_about(rule, host, names, tags):
             continue
         level = effective(trust, source="agent", caps=[(window.cap, "window")]).level
         steps = _steps(rule, level, host, world)

@@ -102,6 +102,8 @@ class CaseRecord:
     waits_since: float | None = None  # for a host that is away
     waits_from: float | None = None  # for anything
     looks_from: float | None = None  # when it was measured again before it acts
+    left_until: float | None = None  # it was left alone until then, to see whether it recovers by itself
+    recovered_at: float | None = None  # when its condition was known false, whatever was done
 
     @property
     def target(self) -> str:

@@ -15,7 +15,7 @@ from opsapp.wire.actions import ACTIONS
 
 from .case import AwaitingCase, CaseRecord, CommandedCase, PlanningCase
 from .moves import EndCase
-from .planning import ENDS
+from .planning import ENDS, overdue
 from .trust import effective
 from .world import World
 
@@ -58,7 +58,7 @@ def act_lost(case: CommandedCase, world: World) -> Lost | None:
     if found is not None:
         return found
     window = windows.permitted(world.windows, case.about.called)
-    caps = [(window.cap, "; ".join(window.reasons))]
+    caps = [(window.cap, "; ".join(window.reasons)), *overdue(case, world)]
     level = effective(world.trust[case.rule_id], source=case.about.source, caps=caps).level
     does = behaviour(level, ACTIONS[case.heal.action].risk)
     if does == "execute" or (does == "request_approval" and case.approval_id is not None):

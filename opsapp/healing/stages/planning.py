@@ -15,6 +15,7 @@ from .trust import Effective, Trust, effective
 from .world import SERVER, Host, World
 
 BRAKE = "brake: "
+OVERDUE = "problem_overdue"
 ENDS = {"observe": "observed", "simulate": "simulated", "notify": "notified"}
 
 
@@ -126,10 +127,16 @@ def _caps(case: CaseRecord, no_host: str, world: World) -> list[tuple[str, str]]
         caps.append(("notify", "external"))
     if no_host in ("no_host", "ambiguous_host"):
         caps.append(("notify", no_host))
+    caps += overdue(case, world)
     pulled = brake.pulled(world.load(case.rule_id, case.target), world.settings.brake)
     if pulled:
         caps.append(("notify", f"{BRAKE}{pulled}"))
     return caps
+
+
+def overdue(case: CaseRecord, world: World) -> list[tuple[str, str]]:
+    """What is healed again and again, and was to be looked into by now, is healed no more without a person."""
+    return [("approve", OVERDUE)] if (case.rule_id, case.target) in world.overdue else []
 
 
 def choose(case: CaseRecord, rule: JsonObject, world: World) -> tuple[StepChoice | None, list[Skipped]]:

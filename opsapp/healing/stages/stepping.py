@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from opsapp.healing.logic.rules import steps
 
-from . import approval, correlation, execution, guards, planning, turns, verification
+from . import approval, correlation, execution, guards, holdout, planning, turns, verification
 from .approval import EXPIRED, Hashed, Request
 from .case import (
     AwaitingCase,
@@ -65,6 +65,9 @@ def planned(case: PlanningCase, world: World, near: Neighbours) -> Next:
     if waits is not None:
         return waits
     case = replace(case, waits_since=None)
+    left = holdout.put_off(case, plan, world) if plan.outcome is None else None
+    if left is not None:
+        return left
     goes = plan.outcome is None and plan.choice is not None and plan.host is not None
     if goes and plan.would == "execute":
         assert plan.choice is not None

@@ -6,19 +6,20 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from opsapp.healing.config import BreakerSettings, HealingSettings, PromotionSettings
-from opsapp.healing.logic import bounds, cusum
+from opsapp.healing.logic import bounds, cusum, lift
 from opsapp.healing.logic.levels import PREDICTIVE_SOURCES, lowest, one_above, one_below, rank
+from opsapp.healing.logic.lift import Arm
 from opsapp.lib.jsontypes import JsonObject
 
 KEPT_TRIGGERS = 1000
 KEPT_ALONE = 100
-BREAKER, CUSUM = "circuit_breaker", "cusum"  # causes of a demotion
+BREAKER, CUSUM, NO_LIFT = "circuit_breaker", "cusum", "no_lift"  # causes of a demotion
 
 
 class Trust(NamedTuple):
     """A rule's trust and the evidence gathered at its level since it entered it (`since`). `executions`, `verified` and
     `failed` count cases, not steps. Triggers are kept for the window of promotion whatever the level; only those since
-    then lead on from `notify`."""
+    then lead on from `notify`. `treated` and `control` are about what the rule does, whatever the level."""
 
     rule_id: str
     current_level: str
@@ -37,6 +38,8 @@ class Trust(NamedTuple):
     streak: tuple[float, ...] = ()  # when the cases that failed since the last success ended
     cusum: float = 0.0
     alone: tuple[str, ...] = ()  # results that agents report of healing alone, which wait for one of the service's own
+    treated: Arm = Arm()
+    control: Arm = Arm()
 
 
 class LevelChange(NamedTuple):
@@ -73,7 +76,7 @@ def redefine(trust: Trust, definition: str, ceiling: str, now: float) -> Trust:
     """After an edit: the ceiling holds at once, and other deeds have to be trusted anew."""
     allowed = ceiling if definition == trust.definition else lowest(ceiling, "notify")
     if definition != trust.definition:
-        trust = _enter(trust, trust.current_level, now)._replace(triggers=())
+        trust = _enter(trust, trust.current_level, now)._replace(triggers=(), treated=Arm(), control=Arm())
     trust = trust._replace(definition=definition, ceiling=ceiling)
     return demote(trust, allowed, now) if rank(trust.current_level) > rank(allowed) else trust
 
@@ -148,16 +151,16 @@ def tripped(streak: tuple[float, ...], breaker: BreakerSettings) -> bool:
     return len(last) == breaker.failures and max(last) - min(last) <= breaker.window_s
 
 
-def evaluate(trust: Trust, now: float, promotion: PromotionSettings) -> tuple[Trust, LevelChange | None]:
+def evaluate(trust: Trust, now: float, settings: HealingSettings) -> tuple[Trust, LevelChange | None]:
     """Promote when nothing is missing any more."""
-    trust = trust._replace(triggers=_recent(trust.triggers, now, promotion), last_evaluated=now)
+    trust = trust._replace(triggers=_recent(trust.triggers, now, settings.promotion), last_evaluated=now)
     above = one_above(trust.current_level)
-    if above is None or needs(trust, now, promotion):
+    if above is None or needs(trust, now, settings):
         return trust, None
     return promote(trust, above, now), LevelChange(trust.rule_id, trust.current_level, above, "evidence")
 
 
-def needs(trust: Trust, now: float, promotion: PromotionSettings) -> list[str]:
+def needs(trust: Trust, now: float, settings: HealingSettings) -> list[str]:
     """What is missing for the next level, in words; nothing at the top level or when nothing is missing."""
     above = one_above(trust.current_level)
     if above is None:
@@ -166,10 +169,11 @@ def needs(trust: Trust, now: float, promotion: PromotionSettings) -> list[str]:
         return [f"a ceiling above {trust.ceiling}"]
     if trust.current_level in ("observation", "dry-run"):
         return ["promotion by an admin"]
+    promotion = settings.promotion
     if trust.current_level == "notify":
         missing = promotion.triggers - triggers_at_level(trust, now, promotion)
         return [f"{missing} more trigger{'s' * (missing > 1)} within {in_days(promotion)}"] if missing > 0 else []
-    return _needs_for_execute(trust, promotion)
+    return _needs_for_execute(trust, promotion) + _needs_of_lift(trust, settings)
 
 
 def in_days(promotion: PromotionSettings) -> str:
@@ -178,7 +182,10 @@ def in_days(promotion: PromotionSettings) -> str:
 
 def triggers_at_level(trust: Trust, now: float, promotion: PromotionSettings) -> int:
     """Those within the window that came since the level was entered."""
-    return sum(time >= trust.since for time in _recent(trust.triggers, now, promotion))
+    triggers = _recent(trust.triggers, now, promotion)
+    if not triggers or trust.since <= min(triggers):
+        return len(triggers)
+    return sum(time >= trust.since for time in triggers)
 
 
 def _needs_for_execute(trust: Trust, promotion: PromotionSettings) -> list[str]:
@@ -193,6 +200,28 @@ def _needs_for_execute(trust: Trust, promotion: PromotionSettings) -> list[str]:
     return missing
 
 
+def judged(trust: Trust, now: float, settings: HealingSettings) -> tuple[Trust, LevelChange | None]:
+    """After a trial: people are asked again about a rule that is known to help hardly anything."""
+    if trust.current_level != "execute" or not settings.holdout.share:
+        return trust, None
+    if lift.lift_of(trust.treated, trust.control).high >= lift.NO_EFFECT:
+        return trust, None
+    return demote(trust, "approve", now), LevelChange(trust.rule_id, "execute", "approve", NO_LIFT)
+
+
+def _needs_of_lift(trust: Trust, settings: HealingSettings) -> list[str]:
+    """That it helps at all, compared with what recovers by itself. Without controls nobody can know."""
+    if not settings.holdout.share or lift.is_better(trust.treated, trust.control):
+        return []
+    return [f"proof that it helps: {said_of_lift(trust)}"]
+
+
+def said_of_lift(trust: Trust) -> str:
+    treated, control = trust.treated, trust.control
+    healed, alone = f"{treated.recovered} of {treated.n}", f"{control.recovered} of {control.n}"
+    return f"{healed} recovered with the heal, {alone} by themselves"
+
+
 def evidence(trust: Trust, now: float, settings: HealingSettings) -> JsonObject:
     return {
         "triggers_7d": len(_recent(trust.triggers, now, settings.promotion)),
@@ -202,6 +231,7 @@ def evidence(trust: Trust, now: float, settings: HealingSettings) -> JsonObject:
         "sequential_bound": round(100 * bounds.sequential(trust.verified, trust.failed), 2),
         "cusum": round(trust.cusum, 2),
         "cusum_threshold": settings.cusum.threshold,
+        "lift_low": round(lift.lift_of(trust.treated, trust.control).low, 4),
     }
 
 

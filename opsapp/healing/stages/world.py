@@ -76,6 +76,9 @@ class World:
     # target has not done so since; and whether it has, and everything that it knows of the target is well.
     unmeasured: Callable[[str, float, str | None], bool] = lambda *_: False
     well: Callable[[str, float, str | None], bool] = lambda *_: False
+    coin: Callable[[str], float] = lambda _: 1.0  # of a case: between 0 and 1, and nobody can foresee it
+    learned_wait: Callable[[str], float] = lambda _: 0.0  # how long acting for this rule is best put off
+    overdue: Collection[tuple[str, str]] = frozenset()  # (rule, target) of problems whose date has passed
     known: Callable[[About], bool] = lambda *_: True  # whether what a case is about is there still
 
     def find_hosts(self, name: str) -> list[Host]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from pyramid.request import Request
 
 
-def page(request: Request, rows: list[Any]) -> list[Any]:
+def page(request: Request, rows: Sequence[Any]) -> list[Any]:
     """The part of a list that the query asks for, and how many there are."""
     query = request.valid_query
     request.response.headers["X-Total-Count"] = str(len(rows))
     stop = None if query["limit"] is None else query["offset"] + query["limit"]
-    return rows[query["offset"] : stop]
+    return list(rows[query["offset"] : stop])

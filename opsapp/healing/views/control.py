@@ -6,7 +6,8 @@ from typing import Any
 
 from pyramid.request import Request
 
-from opsapp.healing import answers, schemas
+from opsapp.healing import answers, schemas, whatif
+from opsapp.healing.engine import looking
 from opsapp.healing.engine import replay as replaying
 from opsapp.healing.engine.dryrun import dry_run
 from opsapp.healing.engine.health import health_of
@@ -45,15 +46,27 @@ def _switch(context: Healing, request: Request, paused: bool) -> JsonObject:
     return {"status": "Paused" if paused else "Active"}
 
 
-@api.act(Healing, "dry-run", body=schemas.DryRun, returns=answers.Simulated, audit=False)
+@api.act(Healing, "dry-run", body=schemas.DryRun, returns=whatif.Simulated, audit=False)
 def simulate(context: Healing, request: Request) -> Any:
     """What the pipeline would do with an event; nothing is changed or done."""
-    answer = dry_run(request.root, request.valid_body["event"])
+    answer = dry_run(request.root, request.valid_body["event"], request.valid_body["rule"])
     request.tm.doom()
     return answer
 
 
-@api.act(Healing, "replay", body=schemas.Replay, returns=answers.Replayed, audit=False)
+@api.act(Healing, "evaluate", body=schemas.ConditionNow, returns=whatif.Compared, audit=False)
+def evaluate(context: Healing, request: Request) -> Any:
+    """What a condition says of every host and monitor now; nothing is changed or done."""
+    return looking.compare(request.root, request.valid_body["condition"], request.valid_body["targets"])
+
+
+@api.get(Healing, "readings", query=Paging, returns=[whatif.ReadingRecord])
+def readings(context: Healing, request: Request) -> Any:
+    """The names that conditions can read now, and one value of each."""
+    return page(request, looking.names(request.root))
+
+
+@api.act(Healing, "replay", body=schemas.Replay, returns=whatif.Replayed, audit=False)
 def replay(context: Healing, request: Request) -> Any:
     """What recorded events would have led to under another policy."""
     node, body = request.node, request.valid_body
@@ -61,10 +74,11 @@ def replay(context: Healing, request: Request) -> Any:
     return Deferred(lambda: (200, {}, replaying.replay(node, body["days"], change)))
 
 
-@api.get(Healing, "forecasts", query=Paging, returns=[answers.ForecastRecord])
+@api.get(Healing, "forecasts", query=schemas.ForecastQuery, returns=[answers.ForecastRecord])
 def forecasts(context: Healing, request: Request) -> Any:
     """When metrics are going to meet their thresholds."""
-    return page(request, [dict(row) for row in context.forecasts])
+    agent_id = request.valid_query["agent_id"]
+    return page(request, list(context.foresight.rows()) if agent_id is None else context.foresight.of(agent_id))
 
 
 @api.get(Healing, "actions", query=Paging, returns=[answers.ActionRecord])

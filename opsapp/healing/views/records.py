@@ -8,15 +8,19 @@ from pyramid.request import Request
 
 from opsapp.healing import answers, schemas
 from opsapp.healing.engine import anchors, rollback
+from opsapp.healing.engine.casestory import story
+from opsapp.healing.engine.dependencies import learn_edge, remove_edge
 from opsapp.healing.resources import CaseView, Healing, RollbackOf
-from opsapp.healing.resources.ledger import Ledger
+from opsapp.healing.resources.ledger import Ledger, LedgerFilter
 from opsapp.healing.resources.suggestions import Suggestion, Suggestions
 from opsapp.healing.stages.ledger import effectiveness as figures
+from opsapp.lib.durations import seconds
 from opsapp.lib.problems import Conflict
 from opsapp.runtime.chainkey import chain_key
 from opsapp.web import api
 from opsapp.web.answers import Deferred
 from opsapp.web.fields import Paging
+from opsapp.web.schemas import ChainAnswer
 
 from . import page
 
@@ -25,12 +29,15 @@ from . import page
 def ledger(context: Ledger, request: Request) -> Any:
     """Every outcome, newest first."""
     query = request.valid_query
-    total, rows = context.page(query["rule_id"], query["target"], query["limit"], query["offset"])
+    only = LedgerFilter(*(query[name] for name in LedgerFilter._fields))
+    if query["within"] is not None:
+        only = only._replace(since=int(request.node.clock.now() - seconds(query["within"])))
+    total, rows = context.page(query["rule_id"], query["target"], query["limit"], query["offset"], only)
     request.response.headers["X-Total-Count"] = str(total)
     return request.shown(rows)
 
 
-@api.get(Ledger, "verify", returns=answers.ChainVerdict)
+@api.get(Ledger, "verify", returns=ChainAnswer)
 def verify(context: Ledger, request: Request) -> Any:
     """Whether the chain of final entries is whole, and what is kept beside them is what they say."""
     verdict = anchors.checked(request.node, context, context.verdict(chain_key(request.root)))
@@ -60,16 +67,16 @@ def dismiss(context: Suggestion, request: Request) -> Any:
 
 @api.act(Suggestion, "confirm", returns=answers.Success)
 def confirm(context: Suggestion, request: Request) -> Any:
-    """Declares the dependency that it suggests."""
-    about = context.fields.get("about")
-    if context.fields["category"] != "dependency_candidate" or not about:
+    """Declares the dependency that it suggests, or takes out the one that it doubts."""
+    about, category = context.fields.get("about"), context.fields["category"]
+    if category not in ("dependency_candidate", "dependency_doubt") or not about:
         raise Conflict("Only a dependency candidate can be confirmed.", code="not_a_candidate")
     if context.fields["dismissed"]:
         raise Conflict("This suggestion is dismissed or confirmed already.", code="already_dismissed")
-    dependencies = context.__parent__.__parent__["dependencies"]
-    if about["target"] in dependencies.graph().ancestors(about["depends_on"]):
-        raise Conflict("That edge would close a cycle.", code="cycle")
-    dependencies.add_edge(about["target"], about["depends_on"])
+    if category == "dependency_doubt":
+        remove_edge(request.root, about["target"], about["depends_on"])
+    else:
+        learn_edge(request.root, about["target"], about["depends_on"])
     context.dismiss()
     request.audit("healing.suggestion.confirm", context.__name__, after=about)
     return {"success": True}
@@ -78,7 +85,7 @@ def confirm(context: Suggestion, request: Request) -> Any:
 @api.get(CaseView, returns=answers.CaseRecord)
 def case(context: CaseView, request: Request) -> Any:
     """One case: what it took in, its plan, and why it went as it did."""
-    return request.shown(context.plain())
+    return request.shown(story(context.__parent__.__parent__, context.__name__))
 
 
 @api.act(RollbackOf, role="admin", idempotent=True, returns=answers.RolledBack)

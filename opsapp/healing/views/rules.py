@@ -20,10 +20,12 @@ from opsapp.runtime.projection import readable
 from opsapp.tree.damage import NAMELESS, Damage
 from opsapp.web import api
 from opsapp.web.fields import AsOf
+from opsapp.web.paging import in_order
 from opsapp.web.schemas import Created
 
 from . import page
 
+WORST_FIRST = ("critical", "error", "warning", "info")
 UNREAD: JsonObject = {
     **RULE_DEFAULTS,
     "condition": NAMELESS,
@@ -37,16 +39,24 @@ UNREAD: JsonObject = {
 }
 
 
-@api.get(Rules, query=schemas.PastPage, returns=[answers.RuleRecord])
+@api.get(Rules, query=schemas.RuleList, returns=[answers.RuleRecord])
 def rules(context: Rules, request: Request) -> Any:
-    """All rules."""
-    at = request.valid_query["as_of"]
-    if at is not None:
-        return request.shown(page(request, request.node.transact_at(at, as_of.rules)))
+    """All rules, or those with these words in their name, description or condition."""
+    query = request.valid_query
+    rows = _all_rules(context) if query["as_of"] is None else request.node.transact_at(query["as_of"], as_of.rules)
+    matching = [row for row in rows if has_words(row, query["q"])]
+    return request.shown(page(request, in_order(matching, query["sort"], {"severity": WORST_FIRST})))
+
+
+def _all_rules(context: Rules) -> list[JsonObject]:
     damaged: list[Damage] = []
     rows = [rule.plain() for _, rule in readable(context, "rule", damaged)]
-    unread = [{**UNREAD, "id": damage.id, "unreadable": damage.reason} for damage in damaged if damage.id]
-    return request.shown(page(request, unread + rows))
+    return [{**UNREAD, "id": damage.id, "unreadable": damage.reason} for damage in damaged if damage.id] + rows
+
+
+def has_words(row: JsonObject, words: str | None) -> bool:
+    text = f"{row['id']} {row['description']} {row['condition']}".casefold()
+    return all(word in text for word in (words or "").casefold().split())
 
 
 @api.create(Rules, role="admin", body=schemas.NewRule, returns=Created)

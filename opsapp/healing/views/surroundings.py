@@ -9,11 +9,11 @@ from pyramid.request import Request
 from opsapp.healing import answers, schemas
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine import as_of
-from opsapp.healing.engine.dependencies import graph_of, mistakes_in, refuse_mistakes
+from opsapp.healing.engine.dependencies import add_edge, graph_of, mistakes_in, refuse_mistakes, remove_edge
 from opsapp.healing.resources.dependencies import Dependencies
 from opsapp.lib.problems import Invalid, Malformed
 from opsapp.web import api
-from opsapp.web.derivers import RAW, require_plain_json
+from opsapp.web.bodies import RAW, require_plain_json
 from opsapp.web.fields import AsOf
 from opsapp.web.jsontext import loads
 
@@ -35,6 +35,24 @@ def declare(context: Dependencies, request: Request) -> Any:
     refuse_mistakes(request.root, entries)
     context.declare(entries, "api")
     request.audit("healing.dependencies", "dependencies", after=entries)
+    return {"status": "updated"}
+
+
+@api.act(Dependencies, "edges", role="admin", body=schemas.OneDependency, returns=answers.Status)
+def connect(context: Dependencies, request: Request) -> Any:
+    """One dependency more, beside what is declared: no later list of all drops it."""
+    body = request.valid_body
+    add_edge(request.root, body["target"], body["depends_on"])
+    request.audit("healing.dependencies.add", "dependencies", after=dict(body))
+    return {"status": "updated"}
+
+
+@api.delete(Dependencies, "edges", role="admin", body=schemas.OneDependency, returns=answers.Status)
+def disconnect(context: Dependencies, request: Request) -> Any:
+    """One dependency less."""
+    body = request.valid_body
+    remove_edge(request.root, body["target"], body["depends_on"])
+    request.audit("healing.dependencies.remove", "dependencies", before=dict(body))
     return {"status": "updated"}
 
 

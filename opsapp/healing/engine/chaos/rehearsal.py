@@ -118,6 +118,9 @@ class SimulatedFleet:
     def answer(self, root: Root, agent_id: str, command_id: str) -> JsonObject | None:
         return self.answers.get(command_id)
 
+    def intervened(self, root: Root, subject: str, agent_id: str | None, since: float) -> float | None:
+        return None
+
     def knows(self, root: Root, subject: str) -> bool:
         return any(host.subject == subject for host in self.hosts.values())
 
@@ -289,8 +292,7 @@ def _entries(root: Root) -> list[JsonObject]:
 
 def _under_way(root: Root) -> bool:
     healing = healing_of(root)
-    waiting = any(bool(tree) for tree in healing.book.inbox.values())
-    return waiting or bool(healing.book.open_on) or bool(healing["ledger"].open)
+    return bool(healing.book.messages) or bool(healing.book.open_on) or bool(healing["ledger"].open)
 
 
 def _verdict(root: Root) -> bool:

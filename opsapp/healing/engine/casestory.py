@@ -1,0 +1,100 @@
+"""A case with all that is known of it, for who asks why: its gates, what was done, its entries, how often that helped.
+
+Must not: change anything, decide anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from opsapp.healing.logic.gates import STAGES, CaseGate, gates
+from opsapp.healing.resources import Healing
+from opsapp.healing.resources.cases import NEVER
+from opsapp.healing.resources.ledger import Ledger, held
+from opsapp.healing.stages.case import CaseRecord, ClosedCase, Heal, VerifyingCase
+from opsapp.healing.stages.ledger import effectiveness
+from opsapp.lib.jsontypes import JsonObject
+
+LOOKED_AT = 500  # entries of a rule and target among which a case's are looked for
+STAGE_OF = {
+    "correlating": "correlation",
+    "planning": "planning",
+    "awaiting_approval": "execution",
+    "executing": "execution",
+    "settling": "execution",
+    "verifying": "verification",
+    "closed": "trust",
+}
+
+
+def story(healing: Healing, case_id: str) -> JsonObject:
+    case = healing.book.cases[case_id].record
+    entries = entries_of(healing["ledger"], case)
+    met = gates(case.why)
+    acted = sorted({entry["action_type"] for entry in entries if entry["action_type"] not in ("", "rollback")})
+    return {
+        "id": case.id,
+        "target": case.target,
+        "rule_id": case.rule_id,
+        "state": case.state,
+        "outcome": case.outcome if isinstance(case, ClosedCase) else None,
+        "step": case.step,
+        "events": dict(case.events),
+        "opened_at": int(case.opened_at),
+        "closed_at": int(case.closed_at) if isinstance(case, ClosedCase) and case.closed_at is not None else None,
+        "recovered_at": None if case.recovered_at is None else int(case.recovered_at),
+        "why": list(case.why),
+        "condition": case.about.condition,
+        "severity": case.about.severity,
+        "source": case.about.source,
+        "agent_id": case.about.agent_id,
+        "subject": case.about.subject,
+        "monitor_id": _monitor_id(case.about.subject),
+        "level": case.level,
+        "stage": STAGE_OF.get(case.state, STAGES[0]),
+        "due": None if case.due == NEVER else int(case.due),
+        "deadline": int(case.deadline) if isinstance(case, VerifyingCase) else None,
+        "gates": [gate._asdict() for gate in met],
+        "act": None if case.heal is None else _act(case.heal, met),
+        "entries": entries,
+        "records": [
+            effectiveness(action, case.about.condition, *healing["ledger"].statistics(action, case.about.condition))
+            for action in acted
+        ],
+    }
+
+
+def _monitor_id(subject: str | None) -> str | None:
+    """The monitor whose readings the case is about, where they are a monitor's."""
+    kind, _, name = (subject or "").partition(":")
+    return name if kind == "monitor" else None
+
+
+def entries_of(ledger: Ledger, case: CaseRecord) -> list[JsonObject]:
+    """The ledger's entries of a case, oldest first."""
+    found = {}
+    for rule_id in {case.rule_id, *case.events}:
+        index = held(ledger.by_both, (rule_id, case.target))
+        for entry_id in index.newest(0, LOOKED_AT) if index else ():
+            entry = ledger.record(entry_id)
+            if entry is None or entry["created_at"] < int(case.opened_at):
+                break
+            if entry["case_id"] == case.id:
+                found[entry_id] = entry
+    return [found[entry_id] for entry_id in sorted(found)]
+
+
+def _act(heal: Heal, met: Iterable[CaseGate]) -> JsonObject:
+    """What is done, as far as people may see it: a snapshot is the host's, of which only its kind is said."""
+    snapshot = heal.snapshot
+    commands = [gate.command_id for gate in met if gate.gate == "execute"]
+    return {
+        "command_id": commands[-1] if commands else None,
+        "host": heal.host,
+        "action": heal.action,
+        "params": dict(heal.params),
+        "began_at": int(heal.began_at),
+        "acted_at": None if heal.acted_at is None else int(heal.acted_at),
+        "armed": heal.armed,
+        "snapshot": None if snapshot is None else str(snapshot.get("kind") or "state"),
+    }

@@ -1,0 +1,197 @@
+"""What is kept of each metric between two looks, in memory and of bounded size, and how it is fed from the series.
+
+A look reads what is new since the last one. What is not in memory (after a restart, or on a node that has just taken
+over) comes back from the series: 28 days by the hour, the newest three by five minutes; so many metrics a look at most.
+Must not: judge; `logic` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
+
+from opsapp.agents.resources import agents_of
+from opsapp.healing.config import PredictionSettings
+from opsapp.healing.logic.outlook import MetricOutlook
+from opsapp.runtime.node import node_of
+from opsapp.series import FINE, HOUR
+from opsapp.tree.root import Root
+from opsapp.wire.conditions import Comparison, Literal, Name
+
+from .alerts import WatchedRule
+from .inventory import Member
+
+ABOVE, BELOW = (">", ">="), ("<", "<=")
+LONG_MS, NEAR_MS = 28 * 24 * HOUR, 3 * 24 * HOUR
+LAST_MS = 12 * HOUR  # so far back the last reading is looked for
+RESTORED = 400  # metrics a look
+LEAST_PERCENT = 0.5  # percentages that differ by less do not
+
+
+class RuleThreshold(NamedTuple):
+    """A rule with the condition `metric > number`, or `metric < number`."""
+
+    rule: WatchedRule
+    metric: str
+    threshold: float
+    above: bool = True
+
+
+class Point(NamedTuple):
+    """What was measured around a time, which is the middle of its bucket."""
+
+    at: float
+    mean: float
+    readings: int
+
+
+class MetricNews(NamedTuple):
+    """What is new of a metric of an agent. `hours` of one that is not known yet; `last`: the newest reading."""
+
+    member: Member
+    metric: str
+    number: int
+    hours: tuple[Point, ...]
+    points: tuple[Point, ...]
+    last: Point | None
+
+
+class Followed:
+    """A metric in memory."""
+
+    def __init__(self, outlook: MetricOutlook) -> None:
+        self.outlook = outlook
+        self.last: Point | None = None
+
+
+class Foresight:
+    """What this node keeps of every metric. Only the step of the forecasts touches it."""
+
+    def __init__(self) -> None:
+        self._followed: dict[int, Followed] = {}
+        self.read_until: dict[int, int] = {}  # series -> ms
+        self._seen: set[int] = set()
+        self._restored = 0
+
+    def room(self) -> int:
+        """How many more metrics may come back from the series in this look."""
+        return RESTORED - self._restored
+
+    def begin(self) -> None:
+        self._seen, self._restored = set(), 0
+
+    def follow(self, news: MetricNews) -> Followed:
+        """The metric, in memory from now on."""
+        self._seen.add(news.number)
+        followed = self._followed.get(news.number)
+        if followed is None:
+            least = LEAST_PERCENT if news.metric.endswith("percent") else 0.0
+            followed = self._followed[news.number] = Followed(MetricOutlook(least, news.number))
+            self._restored += 1
+        return followed
+
+    def end(self) -> None:
+        """Metrics that are gone, or watched no more, are forgotten."""
+        self._followed = {number: followed for number, followed in self._followed.items() if number in self._seen}
+        self.read_until = {number: until for number, until in self.read_until.items() if number in self._seen}
+
+
+def limits_of(rules: Iterable[WatchedRule]) -> list[RuleThreshold]:
+    """The rules whose condition is `metric > number`, or `<`."""
+    limits = []
+    for rule in rules:
+        tree = rule.condition.tree
+        if not isinstance(tree, Comparison) or tree.symbol not in ABOVE + BELOW:
+            continue
+        left, right = tree.left, tree.right
+        if isinstance(left, Name) and isinstance(right, Literal) and isinstance(right.value, (int, float)):
+            limits.append(RuleThreshold(rule, left.key, float(right.value), tree.symbol in ABOVE))
+    return limits
+
+
+def is_about(limit: RuleThreshold, member: Member, metric: str) -> bool:
+    if not limit.rule.applies(member):
+        return False
+    if limit.rule.condition.family is None:
+        return limit.metric == metric
+    return bool(limit.rule.condition.bindings([metric]))
+
+
+def threshold_of(limits: Sequence[RuleThreshold], metric: str, section: PredictionSettings) -> float | None:
+    """The lowest of the rules about a metric, else the usual one of its kind."""
+    above = [limit.threshold for limit in limits if limit.above]
+    name = "disk_percent" if metric.startswith("disk.") else metric
+    return min(above, default=getattr(section.thresholds, name, None))
+
+
+def is_watched(limits: Sequence[RuleThreshold], member: Member, metric: str, section: PredictionSettings) -> bool:
+    if any(fnmatchcase(metric, pattern) for pattern in section.metrics):
+        return True
+    about = [limit for limit in limits if is_about(limit, member, metric)]
+    return bool(about) or threshold_of(about, metric, section) is not None
+
+
+def read(
+    root: Root,
+    members: Sequence[Member],
+    limits: Sequence[RuleThreshold],
+    section: PredictionSettings,
+    until: Mapping[int, int],
+    room: int,
+    now: float,
+) -> list[MetricNews]:
+    """What is new of the agents' metrics. A metric that is not known yet waits for its turn where there is no room."""
+    reading, now_ms, found = node_of(root).series.reading(root), int(now * 1000), []
+    for member, metric, number in _metrics(root, members, limits, section):
+        since = until.get(number)
+        if since is None or since < now_ms - NEAR_MS:
+            if room <= 0:
+                continue
+            room -= 1
+            found.append(_restored(reading, member, metric, number, now_ms))
+        else:
+            rows = reading.rows(number, since, now_ms + 1)
+            found.append(MetricNews(member, metric, number, (), _slots(rows, now_ms), _last(rows)))
+    return found
+
+
+def _metrics(
+    root: Root, members: Sequence[Member], limits: Sequence[RuleThreshold], section: PredictionSettings
+) -> Iterator[tuple[Member, str, int]]:
+    for member in members:
+        agent = agents_of(root).get(str(member.agent_id))
+        for metric, number in sorted(agent.series.items()) if agent is not None else ():
+            if is_watched(limits, member, metric, section):
+                yield member, metric, number
+
+
+def _restored(reading: Any, member: Member, metric: str, number: int, now_ms: int) -> MetricNews:
+    near = now_ms - now_ms % HOUR - NEAR_MS
+    hours = _points(reading.buckets(number, now_ms - LONG_MS, near, HOUR), HOUR)
+    points = _points(reading.buckets(number, near, now_ms - now_ms % FINE, FINE), FINE)
+    return MetricNews(member, metric, number, hours, points, _last(reading.rows(number, now_ms - LAST_MS, now_ms + 1)))
+
+
+def _points(buckets: Iterable[Any], width: int) -> tuple[Point, ...]:
+    return tuple(
+        Point((bucket.start + width / 2) / 1000, bucket.mean, bucket.valued)
+        for bucket in buckets
+        if bucket.mean is not None
+    )
+
+
+def _slots(rows: Iterable[Any], now_ms: int) -> tuple[Point, ...]:
+    """Rows by five minutes; the slot that is under way waits for the next look."""
+    slots: dict[int, list[float]] = {}
+    for row in rows:
+        if row.value is not None and row.time < now_ms - now_ms % FINE:
+            slots.setdefault(row.time // FINE, []).append(row.value)
+    return tuple(
+        Point((slot + 0.5) * FINE / 1000, sum(values) / len(values), len(values)) for slot, values in slots.items()
+    )
+
+
+def _last(rows: Iterable[Any]) -> Point | None:
+    last = max((row for row in rows if row.value is not None), default=None)
+    return None if last is None else Point(last.time / 1000, last.value, 1)

@@ -1,0 +1,83 @@
+"""What is known of a rule's worth: its lift, the downtime that it has saved, and how long it pays to wait."""
+
+from __future__ import annotations
+
+from opsapp.healing.logic import survival
+from opsapp.healing.logic.lift import lift_of
+from opsapp.healing.logic.survival import Duration
+from opsapp.healing.resources import Healing, healing_of
+from opsapp.healing.resources.rules import TrustState
+from opsapp.healing.stages import trials
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.problems import NotFound
+from opsapp.tree.root import Root
+
+from .pipeline import world_now
+
+SHOWN = 100  # points of a curve
+
+
+def lift(root: Root, rule_id: str) -> JsonObject:
+    trust = _of(healing_of(root), rule_id).trust
+    known = lift_of(trust.treated, trust.control)
+    return {
+        "treated": trust.treated._asdict(),
+        "control": trust.control._asdict(),
+        "lift": None if known.lift is None else round(known.lift, 4),
+        "low": round(known.low, 4),
+        "high": round(known.high, 4),
+        "saved_minutes": _saved_minutes(root, rule_id),
+        "verdict": known.verdict,
+    }
+
+
+def _saved_minutes(root: Root, rule_id: str) -> float | None:
+    """Within the action's window alone: how much shorter the healed cases were than those that were left alone are
+    expected to be up to its end. What would have come after the window nobody has seen."""
+    book = healing_of(root).trials
+    durations = book.durations.get(rule_id)
+    if durations is None or not durations.healed or len(durations.alone) < survival.ENOUGH:
+        return None
+    window_s = trials.window_of(rule_id, world_now(root))
+    alone_s = survival.area(survival.curve(durations.alone), window_s)
+    saved_s = sum(alone_s - min(healed.seconds, window_s) for healed in durations.healed)
+    return round(saved_s / 60, 1)
+
+
+def wait(root: Root, rule_id: str, now: float) -> JsonObject:
+    healing = healing_of(root)
+    _of(healing, rule_id)
+    alone, durations = healing.trials.alone(rule_id, now), healing.trials.durations.get(rule_id)
+    healed = () if durations is None else durations.healed
+    heal_s = sum(case.heal_s for case in healed) / len(healed) if healed else None
+    best = None if heal_s is None else survival.best_wait(alone, heal_s)
+    return {
+        "rule_id": rule_id,
+        "cases": len(alone),
+        "recovered": sum(duration.recovered for duration in alone),
+        "heals": len(healed),
+        "heal_s": heal_s and round(heal_s, 1),
+        "wait_s": best and round(best.wait_s, 1),
+        "downtime_s": best and round(best.downtime_s, 1),
+        "saves_s": best and round(best.saves_s, 1),
+        **_curves(alone, heal_s),
+    }
+
+
+def _curves(alone: list[Duration], heal_s: float | None) -> JsonObject:
+    points = survival.curve(alone) if alone else []
+    shown = points[:: max(1, -(-len(points) // SHOWN))]
+    waits = []
+    if heal_s is not None:
+        waits = [(point.seconds, survival.downtime(points, point.seconds, heal_s)) for point in shown]
+    return {
+        "curve": [{"seconds": round(point.seconds, 1), "share": round(point.share, 4)} for point in shown],
+        "expected": [{"wait_s": round(wait_s, 1), "downtime_s": round(down_s, 1)} for wait_s, down_s in waits],
+    }
+
+
+def _of(healing: Healing, rule_id: str) -> TrustState:
+    state = healing["trust"].get(rule_id)
+    if state is None:
+        raise NotFound(f"There is no rule {rule_id!r}.")
+    return state

@@ -1,0 +1,214 @@
+"""What is wrong now, what it comes from, and what healing is about, in one answer for the first page that people see.
+
+Read-only, in the caller's transaction. It costs the same with ten incidents and with a thousand: lists are cut, and a
+list says how many it was cut from. Must not: say what people should do.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+
+from opsapp.agents.engine import HostFacts, hosts, presence
+from opsapp.agents.resources import agents_of
+from opsapp.healing.logic.rules import RuleStep, names_of, steps
+from opsapp.healing.resources import Healing, healing_of
+from opsapp.healing.stages.case import CaseRecord
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.problems import Unopened, Unreadable
+from opsapp.monitoring.engine import (
+    MonitorsStanding,
+    TroubledMonitor,
+    ending_certificates,
+    last_day,
+    register_of,
+    standing_of_all,
+)
+from opsapp.runtime.node import Node, node_of
+from opsapp.runtime.projection import readable
+from opsapp.tree.root import Root
+
+from .root_causes import causes_of
+
+MOST_TROUBLES, MOST_CASES, MOST_DAYS = 60, 12, 16
+NEWEST_ENTRIES = 40
+FORESEEN = ("agent_id", "metric", "mount", "now", "threshold", "hits_at", "low", "high", "coverage")
+STAGES = {"correlating": 0, "planning": 1, "awaiting_approval": 1, "executing": 2, "settling": 2, "verifying": 3}
+WORST = ("down", "degraded", "unknown")
+TOLD = {"critical": "down", "error": "down", "warning": "degraded", "info": "degraded"}  # as bad as that
+
+
+def overview(root: Root, now: float) -> JsonObject:
+    node, healing = node_of(root), healing_of(root)
+    monitors, fleet = standing_of_all(node, root, now), hosts(root)
+    troubles = _troubles(root, healing, monitors, fleet, now)
+    cases = [case.record for case in healing.book.all_open()]
+    cases.sort(key=lambda case: (not case.acts, case.opened_at))
+    shown = [_under_way(healing, case, fleet) for case in cases[:MOST_CASES]]
+    agents = len(list(agents_of(root)))
+    named = {name for entry in _newest(healing) for name in names_of(entry["target"])}
+    named |= {name for each in (*troubles, *shown) for name in names_of(str(each.get("target") or each.get("name")))}
+    named |= {trouble["root_cause"] for trouble in troubles if trouble["root_cause"]}
+    return {
+        "at": int(now),
+        "monitors": {**monitors.counts, "total": sum(monitors.counts.values())},
+        "agents": {
+            "total": agents,
+            "reporting": sum(1 for host in fleet if host.online),
+            "waiting": agents - len(fleet),
+        },
+        "troubles": _with_days(node, root, troubles[:MOST_TROUBLES], monitors.troubled, now),
+        "wrong": _counted(troubles),
+        "troubles_total": len(troubles),
+        "cases": shown,
+        "cases_total": len(cases),
+        "certificates": [certificate._asdict() for certificate in ending_certificates(node, root)],
+        "next": _next_break(healing, fleet),
+        "monitor_ids": {entry.name: entry.id for entry in register_of(node).entries.values() if entry.name in named},
+        "agent_ids": {name: host.agent_id for host in fleet for name in (host.hostname, host.label) if name in named},
+    }
+
+
+def _counted(troubles: list[JsonObject]) -> JsonObject:
+    known = {trouble["name"] for trouble in troubles}
+    statuses = [trouble["status"] for trouble in troubles if trouble["kind"] != "alert"]
+    down = [each for each in troubles if each["kind"] != "alert" and each["status"] == "down"]
+    causes = {each["root_cause"] if each["root_cause"] in known else each["name"] for each in down}
+    counts = {status: statuses.count(status) for status in WORST}
+    return {**counts, "causes": len(causes), "alerts": len(troubles) - len(statuses)}
+
+
+def _next_break(healing: Healing, fleet: list[HostFacts]) -> JsonObject | None:
+    names = {host.agent_id: host.hostname for host in fleet}
+    foreseen = [row for row in healing.foresight.soonest if row["agent_id"] in names]
+    first = min(foreseen, key=lambda row: row["hits_at"], default=None)
+    return None if first is None else {**{name: first[name] for name in FORESEEN}, "hostname": names[first["agent_id"]]}
+
+
+def _newest(healing: Healing) -> list[JsonObject]:
+    return list(healing["ledger"].page(None, None, NEWEST_ENTRIES, 0)[1])
+
+
+def _troubles(
+    root: Root, healing: Healing, monitors: MonitorsStanding, fleet: list[HostFacts], now: float
+) -> list[JsonObject]:
+    """Root causes before what hangs on them, down before slow before unknown, of alike ones the oldest first."""
+    found = [_of_host(node_of(root), host) for host in fleet if not host.online]
+    found += [_of_monitor(monitor) for monitor in monitors.troubled]
+    found += _told(healing, {trouble["name"] for trouble in found})
+    causes = causes_of(root, {trouble["name"] for trouble in found}, now)
+    for trouble in found:
+        trouble["root_cause"] = causes.get(trouble["name"])
+        trouble["case_id"] = healing.book.open_on.get(trouble["name"]) or healing.book.last_on.get(trouble["name"])
+    known = {trouble["name"] for trouble in found}
+    found.sort(key=lambda each: (each["root_cause"] in known, WORST.index(each["status"]), each["since"] or now))
+    return found
+
+
+def _of_monitor(monitor: TroubledMonitor) -> JsonObject:
+    known = {name: getattr(monitor, name) for name in ("id", "name", "status", "since", "cause")}
+    about = {"incident_id": monitor.incident_id, "acknowledged_by": monitor.acknowledged_by, "rule_id": None}
+    return {"kind": "monitor", **known, **about, "last_day": []}
+
+
+def _of_host(node: Node, host: HostFacts) -> JsonObject:
+    seen = presence(node, host.agent_id).last_seen
+    return {
+        "kind": "host",
+        "id": host.agent_id,
+        "name": host.hostname,
+        "status": "down",
+        "since": None if seen is None else int(seen),
+        "cause": "",
+        "incident_id": None,
+        "acknowledged_by": None,
+        "rule_id": None,
+        "last_day": [],
+    }
+
+
+def _told(healing: Healing, known: Iterable[str]) -> list[JsonObject]:
+    """Conditions on hosts that people were told of, and not that they are over."""
+    told: Mapping[tuple[str, str], str] = healing.book.told or {}
+    found: list[JsonObject] = []
+    conditions = (
+        {rule_id: rule.fields["condition"] for rule_id, rule in readable(healing["rules"], "rule")} if told else {}
+    )
+    for (rule_id, target), severity in told.items():
+        if target in known or rule_id not in healing["rules"]:
+            continue
+        since = _since(healing, rule_id, target)
+        found.append(
+            {
+                "kind": "alert",
+                "id": None,
+                "name": target,
+                "status": TOLD.get(severity, "degraded"),
+                "since": since,
+                "cause": str(conditions.get(rule_id, "")),
+                "incident_id": None,
+                "acknowledged_by": None,
+                "rule_id": rule_id,
+                "last_day": [],
+            }
+        )
+    return found
+
+
+def _since(healing: Healing, rule_id: str, target: str) -> int | None:
+    """When the case began that people were told of: the open one, else the last one of the rule and target."""
+    for case in healing.book.open_cases(target):
+        return int(case.record.opened_at)
+    last = healing.book.last_of.get((rule_id, target))
+    return None if last is None else int(last[0])
+
+
+def _with_days(
+    node: Node, root: Root, troubles: list[JsonObject], monitors: list[TroubledMonitor], now: float
+) -> list[JsonObject]:
+    """The first ones with how they stood in the last 24 hours: reading that is most of the cost."""
+    series = {monitor.id: monitor.series for monitor in monitors}
+    for trouble in [each for each in troubles if each["kind"] == "monitor" and not each["root_cause"]][:MOST_DAYS]:
+        trouble["last_day"] = last_day(node, root, series[trouble["id"]], now)
+    return troubles
+
+
+def _under_way(healing: Healing, case: CaseRecord, fleet: list[HostFacts]) -> JsonObject:
+    chain, heal = _chain_of(healing, case.rule_id), case.heal
+    host = None if heal is None else next((each for each in fleet if each.agent_id == heal.host), None)
+    return {
+        "id": case.id,
+        "target": case.target,
+        "rule_id": case.rule_id,
+        "condition": case.about.condition,
+        "state": case.state,
+        "stage": STAGES.get(case.state, 0),
+        "step": case.step,
+        "steps": len(chain),
+        "action": None if heal is None else heal.action,
+        "params": "" if heal is None else _told_params(heal.params),
+        "hostname": None if host is None else host.hostname,
+        "agent_id": None if heal is None else heal.host,
+        "opened_at": int(case.opened_at),
+        "due": int(case.due) if 0 < case.due < 1e11 else None,
+        "approval_id": case.approval_id if case.state == "awaiting_approval" else None,
+        "waits": case.queued or case.waits_since is not None,
+        "then": [_next(step) for step in chain[case.step + 1 :]],
+    }
+
+
+def _chain_of(healing: Healing, rule_id: str) -> list[RuleStep]:
+    """None is known of a rule that is gone, damaged, or sealed with another key; what reads all rules says so."""
+    try:
+        return steps(healing["rules"][rule_id].fields)
+    except (KeyError, Unreadable, Unopened):
+        return []
+
+
+def _next(step: RuleStep) -> JsonObject:
+    return {"action": step.action, "params": _told_params(step.params)}
+
+
+def _told_params(params: Mapping[str, object]) -> str:
+    """Parameters as one would type them after the action."""
+    return " ".join(value if isinstance(value, str) else json.dumps(value) for value in params.values() if value)

@@ -1,0 +1,197 @@
+"""Problems at work: counted with every verified heal, opened with the last one that it takes, closed by a person or by
+quiet. Opening and closing tell people, and are in the audit record.
+
+Must not: hold a rule back; the stages do that by what the world says is overdue.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime, time
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from opsapp.audit.engine import Actor, note
+from opsapp.auth.resources import find_enabled
+from opsapp.healing.config import HealingSettings, ProblemSettings
+from opsapp.healing.logic.problems import ProblemFacts
+from opsapp.healing.logic.rules import names_of
+from opsapp.healing.resources import healing_of
+from opsapp.healing.resources.problems import PROBLEM, Problems, RecurringProblem
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.problems import Conflict, Invalid
+from opsapp.notify.engine import tell
+from opsapp.runtime import leases
+from opsapp.runtime.node import node_of
+from opsapp.runtime.projection import readable
+from opsapp.tree.damage import Damage
+from opsapp.tree.root import Root
+
+from .context import PipelineContext
+
+if TYPE_CHECKING:
+    from opsapp.runtime.node import Node
+
+THE_SERVICE = Actor(None, None)
+DAY = 86400.0
+AT_ONCE = 500
+
+
+def seen(context: PipelineContext, rule_id: str, target: str) -> None:
+    """A rule has found a target. What comes back is not quiet, whatever is done about it."""
+    context.healing["problems"].seen(rule_id, target, context.now)
+
+
+def healed(context: PipelineContext, rule_id: str, target: str) -> None:
+    """A case ended verified: one heal more."""
+    problems: Problems = context.healing["problems"]
+    settings = context.world.settings.problems
+    recurrence = problems.healed(rule_id, target, context.now)
+    heals = recurrence.since(context.now - settings.window_s)
+    if heals < settings.heals or (rule_id, target) in problems.open_on:
+        return
+    due = None if settings.due_s is None else context.now + settings.due_s
+    problem = problems.open(ProblemFacts(rule_id, target, context.now, due=due))
+    _opened(context.root, problem, heals, settings, context.now)
+
+
+def _opened(root: Root, problem: RecurringProblem, heals: int, settings: ProblemSettings, now: float) -> None:
+    facts = problem.facts
+    text = f"{_healed(facts, heals, settings)} A heal does not take the cause away: somebody has to look for it."
+    _tell(root, problem, "heal.problem", "warning", f"{facts.target}: healed again and again", text, now)
+    note(root, THE_SERVICE, "healing.problem.open", problem.__name__, after=_noted(problem))
+
+
+def _close(root: Root, problem: RecurringProblem, facts: ProblemFacts, why: str, now: float) -> None:
+    """With the heals that it had at last: they are not counted again."""
+    problems: Problems = healing_of(root)["problems"]
+    problems.keep(problem, facts._replace(heals=_heals(root, facts, now)))
+    title = f"{facts.target}: the problem is closed"
+    _tell(root, problem, "heal.problem_closed", "info", title, f"Rule {facts.rule_id} on {facts.target}: {why}.", now)
+
+
+def _healed(facts: ProblemFacts, heals: int, settings: ProblemSettings) -> str:
+    return f"Rule {facts.rule_id} healed {facts.target} {heals} times within {settings.window_s / DAY:g} days."
+
+
+def _tell(root: Root, problem: RecurringProblem, kind: str, severity: str, title: str, text: str, now: float) -> None:
+    key = f"problem:{problem.__name__}"
+    tell(root, now, key=key, kind=kind, severity=severity, title=title, text=text, tags=("healing",))
+
+
+def _noted(problem: RecurringProblem) -> JsonObject:
+    facts = problem.facts
+    known: JsonObject = {name: getattr(facts, name) for name in ("rule_id", "target", "state", "due", "owner", "note")}
+    return {"title": f"{facts.rule_id} on {facts.target}", **known}
+
+
+def close_quiet(root: Root, now: float) -> None:
+    """What no rule has found for long enough is over."""
+    leases.check(root, "healing")
+    problems: Problems = healing_of(root)["problems"]
+    settings = node_of(root).config[HealingSettings].problems
+    quiet = set(problems.quiet(now - settings.quiet_s))
+    if not quiet:
+        return
+    for problem_id, problem in readable(problems, PROBLEM):
+        if problem_id in quiet:
+            before = _noted(problem)
+            why = f"it was quiet for {settings.quiet_s / DAY:g} days"
+            _close(root, problem, problem.facts.becomes("closed", now), why, now)
+            note(root, THE_SERVICE, "healing.problem.close", problem_id, before=before, after=_noted(problem))
+
+
+def purge(node: Node, before: float) -> None:
+    """Forget problems that were closed before then, and heals that are too old for one; page by page."""
+    while node.transact(_purge_closed, before):
+        pass
+    after = node.transact(_purge_heals, None)
+    while after is not None:
+        after = node.transact(_purge_heals, after)
+
+
+def _purge_closed(root: Root, before: float) -> bool:
+    return healing_of(root)["problems"].purge(before, AT_ONCE)
+
+
+def _purge_heals(root: Root, after: tuple[str, str] | None) -> tuple[str, str] | None:
+    node = node_of(root)
+    before = node.clock.now() - node.config[HealingSettings].problems.window_s
+    return healing_of(root)["problems"].forget(before, after, AT_ONCE)
+
+
+def change(
+    root: Root, problem: RecurringProblem, values: JsonObject, by: str, now: float
+) -> tuple[JsonObject, JsonObject]:
+    """Set owner, date, note or state. What it was and what it is, for the audit record."""
+    if isinstance(values.get("due"), str):
+        values = {**values, "due": _end_of(values["due"], node_of(root).config.timezone)}
+    problems: Problems = healing_of(root)["problems"]
+    before, known = problem.facts, _noted(problem)
+    after = before._replace(**{name: value for name, value in values.items() if name != "state"})
+    after = after.becomes(values.get("state", before.state), now)
+    if after.owner != before.owner and after.owner is not None and find_enabled(root, after.owner) is None:
+        raise Invalid({"owner": "there is no such user"})
+    if problems.open_on.get((after.rule_id, after.target), problem.__name__) != problem.__name__ and after.is_open:
+        raise Conflict("There is a newer problem of this rule and target.", code="newer_problem")
+    if before.is_open and not after.is_open:
+        _close(root, problem, after, f"{by} closed it", now)
+        return known, _noted(problem)
+    problems.keep(problem, after)
+    if after.is_open and not before.is_open:
+        problems.seen(after.rule_id, after.target, now)
+        title = f"{after.target}: the problem is open again"
+        _tell(root, problem, "heal.problem", "warning", title, f"Rule {after.rule_id}: {by} opened it again.", now)
+    return known, _noted(problem)
+
+
+def _heals(root: Root, facts: ProblemFacts, now: float) -> int:
+    """Within the window up to now; those within it when it was closed."""
+    problems: Problems = healing_of(root)["problems"]
+    if (facts.rule_id, facts.target) not in problems.open_on:
+        return facts.heals
+    window_s = node_of(root).config[HealingSettings].problems.window_s
+    return problems.recurrence(facts.rule_id, facts.target).since(now - window_s)
+
+
+def listing(root: Root, only: JsonObject, damaged: list[Damage]) -> list[RecurringProblem]:
+    """Those that fit, open ones first, then the newest first."""
+    every = readable(healing_of(root)["problems"], PROBLEM, damaged)
+    fitting = [problem for _, problem in every if _fits(problem.facts, only)]
+    return sorted(fitting, key=lambda problem: (not problem.facts.is_open, -problem.facts.opened_at, problem.__name__))
+
+
+def _fits(facts: ProblemFacts, only: JsonObject) -> bool:
+    target = only["target"]
+    if target is not None and target not in names_of(facts.target):
+        return False
+    return all(only[name] in (None, getattr(facts, name)) for name in ("state", "owner", "rule_id"))
+
+
+def _end_of(day: str, zone: str) -> float:
+    return datetime.combine(date.fromisoformat(day), time(23, 59, 59), ZoneInfo(zone)).timestamp()
+
+
+def _day(at: float, zone: str) -> str:
+    return datetime.fromtimestamp(at, ZoneInfo(zone)).date().isoformat()
+
+
+def plain(root: Root, problem: RecurringProblem, now: float) -> JsonObject:
+    facts, settings = problem.facts, node_of(root).config[HealingSettings].problems
+    seen_at = healing_of(root)["problems"].recurrence(facts.rule_id, facts.target).seen_at
+    return {
+        "id": problem.__name__,
+        "rule_id": facts.rule_id,
+        "target": facts.target,
+        "heals": facts.heals if not facts.is_open else _heals(root, facts, now),
+        "window_s": settings.window_s,
+        "opened_at": int(facts.opened_at),
+        "due": None if facts.due is None else int(facts.due),
+        "due_day": None if facts.due is None else _day(facts.due, node_of(root).config.timezone),
+        "overdue": facts.is_overdue(now),
+        "owner": facts.owner,
+        "state": facts.state,
+        "note": facts.note,
+        "last_at": int(seen_at) if facts.is_open else None,
+        "quiet_until": int(seen_at + settings.quiet_s) if facts.is_open else None,
+        "closed_at": None if facts.closed_at is None else int(facts.closed_at),
+    }

@@ -1,0 +1,179 @@
+"""What does not fit a metric's past, at this hour of the day and of the week: above or below, at once or for a while.
+
+Pure and streaming: a point at a time, in state of fixed size. Each way of deviating has its own tail, so a metric that
+jumps all day needs a larger jump than one that never does.
+"""
+
+from __future__ import annotations
+
+import math
+from math import isnan
+from statistics import median
+from typing import NamedTuple
+
+from .metricpast import DAY_H, HOUR, NAN, WEEK_H, MetricPast
+from .tails import MOST, RarityTail
+
+STRANGE = 6.0  # one in 10^6
+QUIET_S = 86400.0  # one anomaly is told once
+KNOWN_S = 2 * QUIET_S  # before that nothing is told
+NEAR = 3  # the newest points that a jump is measured from
+LASTS = 1 / 24  # how fast a lasting deviation is seen, by points
+LEVEL = 1 / 288
+LEARN = 1 / 576  # how fast the errors of the expectations are forgotten
+JUDGED = 12  # points
+COMMON = 1.5  # what is no rarer is no evidence
+DAYS, WEEKS = 7, 4
+NEVER = -(10**9)
+
+
+class Judgement(NamedTuple):
+    """`score` from 0 to 1; `usual` is what was expected, NaN where nothing was. `strange`: people are to be told."""
+
+    score: float
+    usual: float
+    strange: bool
+    above: bool
+
+
+class Expected(NamedTuple):
+    """What one way of expecting says: a value, and the range around it within which nothing deviates."""
+
+    value: float
+    low: float
+    high: float
+
+    def beyond(self, value: float) -> float:
+        """How far outside of the range a value is, below it negative."""
+        return value - self.high if value > self.high else min(0.0, value - self.low)
+
+
+class Experts:
+    """Which expectation was the best one lately: the level, the same hour of the day, or that of the week."""
+
+    __slots__ = ("errors", "judged")
+
+    def __init__(self) -> None:
+        self.errors = [0.0, 0.0, 0.0]
+        self.judged = [0, 0, 0]
+
+    def judge(self, value: float, expected: tuple[Expected | None, ...]) -> None:
+        for at, told in enumerate(expected):
+            if told is not None:
+                error, known = abs(value - told.value), self.errors[at]
+                self.judged[at] += 1
+                self.errors[at] = known + max(LEARN, 1 / self.judged[at]) * (error - known)
+
+    def best(self, expected: tuple[Expected | None, ...]) -> Expected | None:
+        """What was not judged for long comes last."""
+        told = [
+            (judged < JUDGED, error, one)
+            for judged, error, one in zip(self.judged, self.errors, expected, strict=True)
+            if one is not None
+        ]
+        return min(told)[2] if told else None
+
+
+class Detector:
+    """Of one metric. `least`: smaller deviations do not matter."""
+
+    __slots__ = (
+        "begun",
+        "evidence",
+        "experts",
+        "hour",
+        "jump",
+        "lasting",
+        "lasts",
+        "least",
+        "level",
+        "near",
+        "peak",
+        "profiles",
+        "quiet_until",
+        "season",
+        "together",
+    )  # fmt: skip
+
+    def __init__(self, least: float = 0.0) -> None:
+        self.least = least
+        self.experts = Experts()
+        self.hour = NEVER
+        self.profiles: tuple[tuple[float, ...], ...] = ()
+        self.near: tuple[float, ...] = ()
+        self.level = NAN
+        self.lasts = self.evidence = 0.0
+        self.quiet_until, self.begun = -math.inf, math.inf
+        self.peak = (0.0, -math.inf)
+        self.season, self.lasting, self.jump, self.together = (Sides() for _ in range(4))
+
+    def watch(self, past: MetricPast, at: float, value: float) -> Judgement:
+        """Judge a point before the past takes it."""
+        expected = self._expected(past, at)
+        best = self.experts.best(expected)
+        self.experts.judge(value, expected)
+        score, above = self._rarest(value, best) if best is not None else (0.0, True)
+        self.evidence = max(0.0, self.evidence + score - COMMON)
+        score = max(score, self.together.take(self.evidence, 1.0))
+        self.near = (*self.near[1 - NEAR :], value)
+        self.level = value if isnan(self.level) else self.level + LEVEL * (value - self.level)
+        self.begun = min(self.begun, at)
+        strange = score >= STRANGE and at >= max(self.quiet_until, self.begun + KNOWN_S)
+        if strange:
+            self.quiet_until = at + QUIET_S
+        return Judgement(self._fresh(score, at) / MOST, best.value if best else NAN, strange, above)
+
+    def _rarest(self, value: float, best: Expected) -> tuple[float, bool]:
+        """How rare it is in the rarest respect, and to which side."""
+        self.lasts += LASTS * (value - best.value - self.lasts)
+        ways = [(self.season, best.beyond(value)), (self.lasting, self.lasts)]
+        if self.near:
+            here = median(self.near)
+            around = Expected(here, min(here, best.low), max(here, best.high))
+            ways.append((self.jump, around.beyond(value)))
+        return max((sides.take(deviation, self.least), deviation >= 0) for sides, deviation in ways)
+
+    def _fresh(self, score: float, at: float) -> float:
+        """Half of it where something as rare was there a short time ago: that is the same once more."""
+        height, since = self.peak
+        if score < height * max(0.0, 1 - (at - since) / QUIET_S):
+            return score / 2
+        self.peak = (score, at)
+        return score
+
+    def _expected(self, past: MetricPast, at: float) -> tuple[Expected | None, ...]:
+        hour = int((at - HOUR / 2) // HOUR)  # the one whose middle is before
+        if hour != self.hour:
+            self.hour = hour
+            ways = ((DAY_H, DAYS), (WEEK_H, WEEKS))
+            self.profiles = tuple(
+                tuple(past.usual(hour + near, period, most) for near in (-1, 0, 1, 2)) for period, most in ways
+            )
+        share = (at - HOUR / 2) / HOUR - hour
+        level = None if isnan(self.level) else Expected(self.level, self.level, self.level)
+        return (level, *(_between(profile, share) for profile in self.profiles))
+
+
+class Sides:
+    """The tails of a deviation upwards and downwards."""
+
+    __slots__ = ("down", "up")
+
+    def __init__(self) -> None:
+        self.up, self.down = RarityTail(), RarityTail()
+
+    def take(self, deviation: float, least: float) -> float:
+        """How rare it was until now."""
+        rarity = (self.up if deviation >= 0 else self.down).rarity(abs(deviation), least)
+        self.up.take(max(0.0, deviation))
+        self.down.take(max(0.0, -deviation))
+        return rarity
+
+
+def _between(profile: tuple[float, ...], share: float) -> Expected | None:
+    """Between the middles of two hours; the hours around them say how far it may come early or late."""
+    before, after = profile[1], profile[2]
+    if isnan(before) or isnan(after):
+        return None
+    known = [value for value in (profile[:3] if share < 0.5 else profile[1:]) if not isnan(value)]
+    return Expected(before + share * (after - before), min(known), max(known))

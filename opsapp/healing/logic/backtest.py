@@ -1,0 +1,216 @@
+"""Which way of continuing a series was right on its own past, and how far off it was. Pure.
+
+At times of the past (origins) every way says what comes next, from what was known then. The ways are weighted by their
+errors. How far the weighted forecast was off gives the intervals; and whether such an interval, made of earlier origins
+only, held what came later, is the coverage that is told.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from itertools import accumulate
+from math import isnan
+from statistics import median
+from typing import NamedTuple
+
+from .candidates import DAY_H, NAMES, WEEK_H, Origin, filled, since_step
+from .runaway import Rises, Steepest, runaway
+
+AHEAD = (1, 2, 3, 4, 6, 9, 12, 18, 24, 30, 36, 48, 60, 72)
+BANDS = (0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 2)  # of AHEAD: weighted together
+MOST_ORIGINS = 28
+LEAST_PAST_H = DAY_H  # a day has to be known before anything is tried
+EVERY_H = (2, 4, 8, 12)
+FEWEST_ORIGINS = 3
+FEWEST_MISSES, FEWEST_TRIED = 6, 8  # to say how often an interval held
+HALF_LIFE = 8.0  # origins
+SURE, LIKELY = 0.95, 0.5
+GROWING = 0.12  # what gets wider the farther ahead is wider still than so few origins show
+WORSE = 4.0  # a way whose squared error is so many times the best one's has no say
+
+
+class Miss(NamedTuple):
+    """How far a forecast was off, so many origins ago."""
+
+    age: int
+    off: float
+
+
+class Card(NamedTuple):
+    """What the past says of each way. `sure` and `likely` belong to AHEAD: how far off 95 and 50 of 100 are."""
+
+    weights: tuple[tuple[float, ...], ...]  # by band
+    sure: tuple[float, ...]
+    likely: tuple[float, ...]
+    coverage: float | None  # None: not tried often enough
+    alarms: float | None  # false ones in 1,000 days, of those about the threshold
+    steepest: Steepest | None
+
+
+def origins(hours: int) -> list[int]:
+    """After how many hours of the past it is tried, the newest first."""
+    most = hours - LEAST_PAST_H
+    every = next((every for every in EVERY_H if most / every <= MOST_ORIGINS), EVERY_H[-1])
+    return [hours - back for back in range(1, hours - LEAST_PAST_H + 1, every)][:MOST_ORIGINS]
+
+
+def card(hours: Sequence[float], threshold: float | None = None) -> Card | None:
+    """None where too little is known. Gaps (NaN) are not judged. `threshold`: with how many false alarms about it."""
+    past = filled(hours)
+    cuts = origins(len(past))
+    if len(cuts) < FEWEST_ORIGINS:
+        return None
+    told = [_told(past, cut) for cut in cuts]
+    weights = _weights(hours, cuts, told)
+    misses = [_misses(hours, cuts, told, weights, place) for place in range(len(AHEAD))]
+    floor = 1e-6 + 1e-4 * (max(past) - min(past))
+    sure = _widths(misses, SURE, floor)
+    rises = Rises(past)
+    alarms = None if threshold is None else _alarms(past, cuts, told, weights, rises, threshold)
+    likely, covered = _widths(misses, LIKELY, floor / 4), _coverage(misses, floor)
+    return Card(weights, sure, likely, covered, alarms, rises.before(len(past)))
+
+
+def band_of(ahead: int) -> int:
+    return BANDS[min(bisect_left(AHEAD, ahead), len(BANDS) - 1)]
+
+
+def mixed(weights: Sequence[float], told: Sequence[float | None]) -> float:
+    """The weighted forecast, of those ways that say anything."""
+    known = [(weight, value) for weight, value in zip(weights, told, strict=True) if value is not None]
+    whole = sum(weight for weight, _ in known)
+    if not whole:  # what is believed could not say anything so early
+        return median(value for _, value in known)
+    return sum(weight * value for weight, value in known) / whole
+
+
+def _told(past: list[float], cut: int) -> list[tuple[float | None, ...]]:
+    origin = Origin(since_step(past[:cut]))
+    return [origin.ahead(hour) if cut + hour <= len(past) else () for hour in AHEAD]
+
+
+def _truth(hours: Sequence[float], cut: int, ahead: int) -> float | None:
+    at = cut + ahead - 1
+    return hours[at] if at < len(hours) and not isnan(hours[at]) else None
+
+
+def _weights(
+    hours: Sequence[float], cuts: list[int], told: list[list[tuple[float | None, ...]]]
+) -> tuple[tuple[float, ...], ...]:
+    """By the inverse square of the mean squared error; a way that could not be tried has no say."""
+    found: list[tuple[float, ...]] = []
+    for band in range(max(BANDS) + 1):
+        squares, counts = [0.0] * len(NAMES), [0.0] * len(NAMES)
+        for age, cut in enumerate(cuts):
+            fading = 0.5 ** (age / HALF_LIFE)
+            for place, ahead in enumerate(AHEAD):
+                truth = _truth(hours, cut, ahead) if BANDS[place] == band else None
+                if truth is None:
+                    continue
+                for way, value in enumerate(told[age][place]):
+                    if value is not None:
+                        squares[way] += fading * (value - truth) ** 2
+                        counts[way] += fading
+        found.append(_shares(squares, counts, found[-1] if found else None))
+    return tuple(found)
+
+
+def _shares(squares: list[float], counts: list[float], before: tuple[float, ...] | None) -> tuple[float, ...]:
+    most = max(counts)
+    if not most:
+        return before or (1.0,) + (0.0,) * (len(NAMES) - 1)
+    errors = [square / count if count > most / 3 else None for square, count in zip(squares, counts, strict=True)]
+    least = min(error for error in errors if error is not None)
+    floor = least + 1e-12
+    return tuple(0.0 if error is None or error > WORSE * floor else (floor / (error + 1e-12)) ** 2 for error in errors)
+
+
+def _misses(
+    hours: Sequence[float],
+    cuts: list[int],
+    told: list[list[tuple[float | None, ...]]],
+    weights: tuple[tuple[float, ...], ...],
+    place: int,
+) -> list[Miss]:
+    found = []
+    for age, cut in enumerate(cuts):
+        truth = _truth(hours, cut, AHEAD[place])
+        if truth is not None:
+            found.append(Miss(age, abs(truth - mixed(weights[BANDS[place]], told[age][place]))))
+    return found
+
+
+def _widths(misses: list[list[Miss]], share: float, floor: float) -> tuple[float, ...]:
+    """For each of AHEAD: pooled with its neighbours, never narrower than nearer ones; where nothing was tried yet, as
+    much wider as a random walk's."""
+    found: list[float] = []
+    for place, ahead in enumerate(AHEAD):
+        pooled = [miss for near in misses[max(0, place - 1) : place + 2] for miss in near]
+        width = quantile(pooled, share)
+        if width is None:
+            width = found[-1] * (ahead / AHEAD[place - 1]) ** 0.5 if found else 0.0
+        found.append(max(width, floor, found[-1] if found else 0.0))
+    return tuple(width * (1 + GROWING * min(3.0, width / found[0] - 1)) for width in found)
+
+
+def quantile(misses: list[Miss], share: float) -> float | None:
+    """Weighted by age. None of fewer than three."""
+    if len(misses) < 3:
+        return None
+    ordered = sorted((miss.off, 0.5 ** (miss.age / HALF_LIFE)) for miss in misses)
+    left = share * sum(weight for _, weight in ordered)
+    reached = list(accumulate(weight for _, weight in ordered))
+    return ordered[min(bisect_left(reached, left), len(ordered) - 1)][0]
+
+
+def _coverage(misses: list[list[Miss]], floor: float) -> float | None:
+    """How many of the newer truths lay within an interval that was made of older origins alone."""
+    held = tried = 0
+    for place in range(len(AHEAD)):
+        near = [miss for part in misses[max(0, place - 1) : place + 2] for miss in part]
+        for age, off in misses[place]:
+            known = [miss for miss in near if miss.age > age]
+            if len(known) < FEWEST_MISSES:
+                continue
+            width = quantile(known, SURE)
+            tried += 1
+            held += off <= max(width or 0.0, floor)
+    return held / tried if tried >= FEWEST_TRIED else None
+
+
+def _alarms(
+    past: list[float],
+    cuts: list[int],
+    told: list[list[tuple[float | None, ...]]],
+    weights: tuple[tuple[float, ...], ...],
+    rises: Rises,
+    threshold: float,
+) -> float | None:
+    """In 1,000 days, how often it would have been told that the threshold is met within a day, where it was not within
+    a day and a half. None: not tried for a day."""
+    false, last_told = 0, len(past) + DAY_H
+    tried = [(age, cut) for age, cut in enumerate(cuts) if cut + DAY_H * 3 // 2 <= len(past)]
+    days = (tried[0][1] - tried[-1][1]) / DAY_H if tried else 0.0
+    for age, cut in tried:
+        if last_told - cut < DAY_H or past[cut - 1] >= threshold:
+            continue
+        if _would_tell(past[:cut], told[age], weights, rises, threshold):
+            last_told = cut
+            false += max(past[cut : cut + DAY_H * 3 // 2]) < threshold
+    return 1000 * false / days if days >= 1 else None
+
+
+def _would_tell(
+    past: list[float],
+    told: list[tuple[float | None, ...]],
+    weights: tuple[tuple[float, ...], ...],
+    rises: Rises,
+    threshold: float,
+) -> bool:
+    found = runaway(past, rises.before(len(past)))
+    if found is not None and past[-1] + found.slope * DAY_H >= threshold:
+        return True
+    within = range(AHEAD.index(DAY_H) + 1)
+    expected = max(mixed(weights[BANDS[place]], told[place]) for place in within)
+    return expected >= threshold > max(past[-WEEK_H:])

@@ -1,0 +1,140 @@
+"""What a case met on its way, typed: each line that the stages wrote about it is a gate of one of the six stages.
+
+The stages write lines, and every version has stored them; so a case of an older version is read here too. Must not:
+decide anything, read the store.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+STAGES = ("correlation", "planning", "execution", "verification", "ledger", "trust")
+RESULTS = ("passed", "stopped", "lowered", "waits", "noted")
+# How a step that was acted upon ends: what verification says. Other ends are said where the case stood.
+VERIFIED = {"verified": "passed", "failed": "stopped", "inconclusive": "stopped", "rolled_back": "stopped"}
+WOULD_ACT = ("execute", "request_approval")
+
+
+class CaseGate(NamedTuple):
+    """One gate. `gate` is a stable word; `subject` is the action, phase or person that it is about; `detail` is its
+    figure or reason as the stage said it. `command_id` leads to what a host was asked."""
+
+    stage: str
+    gate: str
+    result: str
+    subject: str = ""
+    detail: str = ""
+    step: int | None = None
+    command_id: str | None = None
+
+
+Reader = Callable[[re.Match[str]], CaseGate]
+
+
+def gates(why: Iterable[str]) -> list[CaseGate]:
+    """The gates in the order in which the case met them."""
+    found: list[CaseGate] = []
+    for line in why:
+        stage = found[-1].stage if found else "correlation"
+        found.append(_read(line, stage, acted=any(gate.gate == "execute" for gate in found)))
+    return found
+
+
+def _read(line: str, stage: str, *, acted: bool) -> CaseGate:
+    for pattern, reader in LINES:
+        matched = pattern.fullmatch(line)
+        if matched is not None:
+            gate = reader(matched)
+            if gate.gate == "outcome" and not (acted and gate.subject in VERIFIED):
+                return gate._replace(stage=stage)
+            return gate
+    return CaseGate(stage, "said", "noted", detail=line)
+
+
+def _correlated(found: re.Match[str]) -> CaseGate:
+    result = {"plan": "passed", "end": "stopped"}.get(found["kind"], "waits")
+    return CaseGate("correlation", "root_cause", result, detail=found["more"] or "")
+
+
+def _level(found: re.Match[str]) -> CaseGate:
+    result = "passed" if found["level"] == found["effective"] else "lowered"
+    return CaseGate("planning", "level", result, found["level"], found["effective"])
+
+
+def _capped(found: re.Match[str]) -> CaseGate:
+    return CaseGate("planning", "cap", "lowered", found["cap"], found["why"])
+
+
+def _skipped(found: re.Match[str]) -> CaseGate:
+    return CaseGate("planning", "step", "stopped", found["action"], found["why"], int(found["step"]))
+
+
+def _checked(found: re.Match[str]) -> CaseGate:
+    result = "passed" if found["result"] == "passed" else "stopped"
+    return CaseGate("planning", "pre_flight", result, found["check"], found["detail"] or "")
+
+
+def _would(found: re.Match[str]) -> CaseGate:
+    result = "passed" if found["would"] in WOULD_ACT else "stopped"
+    return CaseGate("planning", "plan", result, found["would"], found["why"] or "")
+
+
+def _approval(found: re.Match[str]) -> CaseGate:
+    result = {"requested": "waits", "approved": "passed"}.get(found["status"], "stopped")
+    return CaseGate("execution", "approval", result, found["by"] or "", found["status"])
+
+
+def _sent(found: re.Match[str]) -> CaseGate:
+    stage = "verification" if found["phase"] in ("confirm", "rollback") else "execution"
+    return CaseGate(stage, found["phase"], "passed", found["action"], found["host"], command_id=found["command"])
+
+
+def _no_snapshot(found: re.Match[str]) -> CaseGate:
+    return CaseGate("execution", "no_snapshot", "stopped", "", found["why"])
+
+
+def _not_begun(found: re.Match[str]) -> CaseGate:
+    return CaseGate("execution", "not_begun", "stopped", "", found["why"])
+
+
+def _ended(found: re.Match[str]) -> CaseGate:
+    result = VERIFIED.get(found["outcome"], "stopped")
+    return CaseGate("verification", "outcome", result, found["outcome"], found["why"] or "", int(found["step"]))
+
+
+LINES: tuple[tuple[re.Pattern[str], Reader], ...] = tuple(
+    (re.compile(pattern, re.DOTALL), reader)
+    for pattern, reader in (
+        (
+            r"event of rule (?P<rule>\S+): held until (?P<for>\S+ s) from now",
+            lambda found: CaseGate("correlation", "held", "passed", found["rule"], found["for"]),
+        ),
+        (r"correlated: (?P<kind>plan|end|wait|hold)(, (?P<more>.*))?", _correlated),
+        (r"level (?P<level>\S+), effective (?P<effective>\S+)", _level),
+        (r"(?P<why>.*): at most (?P<cap>\S+)", _capped),
+        (r"(?P<why>source \S+): (?P<cap>one level below)", _capped),
+        (r"(?P<why>ceiling) (?P<cap>\S+)", _capped),
+        (r"step (?P<step>\d+) (?P<action>\S+) skipped: (?P<why>.*)", _skipped),
+        (r"pre-flight (?P<check>\S+): (?P<result>passed|failed)( (?P<detail>.*))?", _checked),
+        (r"would (?P<would>\S+?)(: (?P<why>.*))?", _would),
+        (r"approval (\S+ )?(?P<status>requested|approved|rejected|expired|withdrawn)( by (?P<by>.*))?", _approval),
+        (
+            r"(?P<phase>snapshot|execute|confirm|rollback) of (?P<action>\S+) sent to (?P<host>\S+): "
+            r"command (?P<command>\S+)",
+            _sent,
+        ),
+        (r"snapshot missing: (?P<why>.*)", _no_snapshot),
+        (r"not begun: (?P<why>.*)", _not_begun),
+        (
+            r"(?P<verdict>failed|inconclusive|lost), (?P<why>.*); rolling back",
+            lambda found: CaseGate("verification", "verdict", "stopped", found["verdict"], found["why"]),
+        ),
+        (
+            r"verified; (?P<why>confirming .*)",
+            lambda found: CaseGate("verification", "verdict", "passed", "verified", found["why"]),
+        ),
+        (r"step (?P<step>\d+): (?P<outcome>\w+)(, (?P<why>.*))?", _ended),
+    )
+)

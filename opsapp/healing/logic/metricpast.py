@@ -1,0 +1,63 @@
+"""What is remembered of one metric of one host: 28 days by the hour, in under three kilobytes.
+
+Pure, and of fixed size whatever comes in. Here is only what was; seasons, forecasts and anomalies are read from it by
+others. An hour's time is its middle.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from math import isnan
+from statistics import median
+
+HOUR = 3600.0
+DAY_H, WEEK_H = 24, 168
+HOURS = 28 * DAY_H
+NAN = math.nan
+
+
+class MetricPast:
+    """`hour` is the number of the newest hour, counted from the epoch. It is under way: its mean is that of what came
+    so far. Hours in which nothing came are NaN."""
+
+    __slots__ = ("count", "first", "hour", "means")
+
+    def __init__(self) -> None:
+        self.means = array("f", [NAN]) * HOURS
+        self.hour = self.first = -1  # the newest and the oldest that are known
+        self.count = 0  # readings in the newest
+
+    def take(self, at: float, mean: float, readings: int = 1) -> None:
+        """What was measured around `at`. What belongs to an hour that is over comes too late."""
+        hour = int(at // HOUR)
+        if hour < self.hour:
+            return
+        if hour > self.hour:
+            self._open(hour)
+        place, known = hour % HOURS, self.count
+        before = self.means[place] * known if known else 0.0
+        self.count += readings
+        self.means[place] = (before + mean * readings) / self.count
+
+    def mean(self, hour: int) -> float:
+        """NaN of an hour that is not known."""
+        return self.means[hour % HOURS] if self.hour - HOURS < hour <= self.hour else NAN
+
+    def hours(self) -> list[float]:
+        """The means of all hours that are over, from the oldest known to the one before the newest."""
+        return [self.means[hour % HOURS] for hour in range(self.first, self.hour)]
+
+    def usual(self, hour: int, period: int, most: int) -> float:
+        """The median of the same hour of so many periods before; NaN if none is known."""
+        before = (self.mean(hour - at * period) for at in range(1, most + 1))
+        known = [value for value in before if not isnan(value)]
+        return median(known) if known else NAN
+
+    def _open(self, hour: int) -> None:
+        if self.hour < 0 or hour - self.hour >= HOURS:
+            self.first = hour
+        for skipped in range(max(self.hour + 1, hour - HOURS + 1), hour + 1):
+            self.means[skipped % HOURS] = NAN
+        self.hour, self.count = hour, 0
+        self.first = max(self.first, hour - HOURS + 1)

@@ -1,0 +1,165 @@
+"""A rise as there was none before, and where it leads: what no past can teach. Pure.
+
+It is looked for in the newest 3 to 24 hours of a series by the hour, in what is left of it without its day or its week
+(its calmest `Baseline`). It has to be steeper than every slope before, to be no step, to show however one takes the day
+and the week out, and to lie close to a line.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+from statistics import fmean, median
+from typing import NamedTuple
+
+from .candidates import DAY_H, WEEK_H
+
+WINDOWS = (3, 4, 6, 8, 12, 18, 24)
+T95 = 2.2  # errors for 95 of 100
+RECENT_H = 48  # so new a rise is not compared with: it may be this one
+STEEPER = 1.2
+OFTEN, RARER = 0.97, 2.0  # rises that are twice as large as all but three in a hundred
+STEP_SHARE = (0.6, 0.55, 0.5, 0.5, 0.5, 0.5, 0.5)  # of the rise in a single hour, it is a step
+OWN = 0.6  # of the rise are not that of the day or the week
+CERTAIN = 4.0  # standard errors
+LINEAR = (0.9, 0.9, 0.88, 0.85, 0.8, 0.75, 0.7)  # of its variance, by window
+OUTLIER = 6.0  # robust standard deviations: a step
+MEMORY = 1.6  # errors of hours in a row are alike, so the slope is known less well
+ROUGH = 0.03  # and no slope better than that
+MOST_DAYS, MOST_WEEKS = 7, 3
+PERIODS = (0, DAY_H, WEEK_H)
+
+
+class Runaway(NamedTuple):
+    """`level` at the middle of the newest hour, above what is usual; `slope` by the hour, between `low` and `high` in
+    95 of 100. `period`: what is usual is that of the day, of the week, or (0) nothing."""
+
+    level: float
+    slope: float
+    low: float
+    high: float
+    period: int
+
+
+class Steepest(NamedTuple):
+    """`rises`: how much it rose at most within each window, in what is left without the period; `noise`: how far apart
+    its hours are, as a standard deviation."""
+
+    period: int
+    rises: tuple[float, ...]
+    noise: float
+
+
+def usual(past: Sequence[float], at: int, period: int) -> float:
+    """What hour `at` of the past (or soon after it) would be, by the periods before."""
+    if not period:
+        return 0.0
+    at -= period * max(1, math.ceil((at - len(past) + 1) / period))
+    most = MOST_DAYS if period == DAY_H else MOST_WEEKS
+    return median(past[max(at % period, at - (most - 1) * period) : at + 1 : period])
+
+
+def without(past: Sequence[float], period: int, begin: int) -> list[float]:
+    """What is left of it from hour `begin` on."""
+    return [past[at] - usual(past, at, period) for at in range(begin, len(past))]
+
+
+def calmest(past: Sequence[float]) -> int:
+    """The period without which it moves least."""
+    known = [period for period in PERIODS if len(past) >= 2 * period + DAY_H]
+    return min(known, key=lambda period: _unrest(past, period))
+
+
+def _unrest(past: Sequence[float], period: int) -> float:
+    left = [now - before for before, now in zip(past, past[period:], strict=False)] if period else past
+    return fmean(abs(later - earlier) for earlier, later in zip(left, left[3:], strict=False)) / (1.4 if period else 1)
+
+
+class Rises:
+    """For each window, what a rise within it has to exceed, up to each hour of the past: the steepest slope so far (no
+    step), and twice what it hardly ever rises, apart from steps."""
+
+    def __init__(self, past: Sequence[float]) -> None:
+        self.period = calmest(past)
+        left = [0.0] * self.period + without(past, self.period, self.period)
+        steps = [later - earlier for earlier, later in pairwise(left)]
+        usual_step = 1.4826 * median(map(abs, steps))
+        self.noise = usual_step / math.sqrt(2)
+        most = OUTLIER * usual_step + 1e-9
+        without_steps = list(accumulate((step if abs(step) <= most else 0.0 for step in steps), initial=0.0))
+        calm = without_steps[: -min(RECENT_H, len(left) // 3)]
+        self.found = []
+        for window, share in zip(WINDOWS, STEP_SHARE, strict=True):
+            rises = [later - earlier for earlier, later in zip(left, left[window:], strict=False)]
+            slopes = (
+                rise * STEEPER if rise > 0 and max(steps[at : at + window]) <= share * rise else 0.0
+                for at, rise in enumerate(rises)
+            )
+            ordered = sorted(abs(later - earlier) for earlier, later in zip(calm, calm[window:], strict=False))
+            often = ordered[int(OFTEN * (len(ordered) - 1))] * RARER if ordered else math.inf
+            self.found.append(list(accumulate(slopes, max, initial=often)))
+
+    def before(self, hours: int) -> Steepest | None:
+        """As it was known when the past was so long, without the newest; None if that was too little."""
+        if hours < RECENT_H + DAY_H + self.period:
+            return None
+        rises = (known[max(0, hours - RECENT_H - window)] for window, known in zip(WINDOWS, self.found, strict=True))
+        return Steepest(self.period, tuple(rises), self.noise)
+
+
+def runaway(past: Sequence[float], before: Steepest | None) -> Runaway | None:
+    """Seen an hour ago too: chance does not last."""
+    if before is None:
+        return None
+    left = without(past, before.period, len(past) - WINDOWS[-1] - 2)
+    found = _rising(past, left, before)
+    return found if found is not None and _rising(past[:-1], left[:-1], before) is not None else None
+
+
+def _rising(past: Sequence[float], left: Sequence[float], before: Steepest) -> Runaway | None:
+    best, certain = None, CERTAIN
+    for window, most, share, linear in zip(WINDOWS, before.rises, STEP_SHARE, LINEAR, strict=True):
+        rise = left[-1] - left[-1 - window]
+        if rise <= most or rise <= 0:
+            continue
+        newest = left[-1 - window :]
+        if max(later - earlier for earlier, later in pairwise(newest)) > share * rise:
+            continue
+        line = _line(newest, before.noise)
+        if line.fit >= linear and line.slope > certain * line.error and _is_own(past, window, rise):
+            certain = line.slope / max(line.error, 1e-12)
+            far = max(MEMORY * T95 * line.error, ROUGH * line.slope)
+            low, high = max(0.0, line.slope - far), line.slope + far
+            best = Runaway(line.end, line.slope, low, high, before.period)
+    return best
+
+
+def _is_own(past: Sequence[float], window: int, rise: float) -> bool:
+    """Not that of the same hours a day or a week ago; where no week is known yet, it has to rise by itself."""
+    for period in (DAY_H, WEEK_H):
+        if len(past) > period + window:
+            end = len(past) - 1
+            theirs = usual(past, end, period) - usual(past, end - window, period)
+            if past[-1] - past[-1 - window] - theirs < OWN * rise:
+                return False
+    return len(past) > WEEK_H + window or past[-1] - past[-1 - window] >= OWN * rise
+
+
+class _Line(NamedTuple):
+    slope: float
+    end: float
+    error: float  # the slope's standard error; what is usual between hours counts, however straight these few are
+    fit: float  # the part of the variance that it explains
+
+
+def _line(values: Sequence[float], noise: float) -> _Line:
+    count = len(values)
+    middle, centre = (count - 1) / 2, fmean(values)
+    squares = count * (count * count - 1) / 12
+    slope = sum((at - middle) * value for at, value in enumerate(values)) / squares
+    whole = sum((value - centre) ** 2 for value in values)
+    left = max(0.0, whole - slope * slope * squares)
+    spread = math.sqrt(left / (count - 2))
+    fit = 1 - left / whole if whole else 0.0
+    return _Line(slope, centre + slope * middle, max(spread, noise) / math.sqrt(squares), fit)

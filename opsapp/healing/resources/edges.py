@@ -1,0 +1,62 @@
+"""What is known of each dependency by intervention, and which heals of a parent are followed now."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import NamedTuple
+
+from BTrees.OOBTree import OOBTree, OOTreeSet
+from persistent import Persistent
+
+from opsapp.healing.logic.edges import EdgeBelief, fresh
+
+Edge = tuple[str, str]  # child, parent
+
+
+class EdgeTrial(NamedTuple):
+    """A parent was healed while its child was down: whether the child comes back is seen until `ends_at`."""
+
+    child: str
+    parent: str
+    healed_at: float
+    ends_at: float
+
+
+class EdgeBook(Persistent):
+    """Beside the dependencies, whose graph need not be made anew for each heal."""
+
+    def __init__(self) -> None:
+        self.learned = OOTreeSet()  # edges that came from a suggestion; people have written all others
+        self.beliefs = OOBTree()  # edge -> EdgeBelief
+        self.trials = OOBTree()  # edge -> EdgeTrial
+        self.due = OOTreeSet()  # (when it is looked at next, edge)
+        self.due_of = OOBTree()  # edge -> when
+
+    def belief(self, edge: Edge, now: float) -> EdgeBelief:
+        return self.beliefs.get(edge) or fresh(edge in self.learned, now)
+
+    def follow(self, trial: EdgeTrial, due: float) -> None:
+        edge = (trial.child, trial.parent)
+        self.drop(edge)
+        self.trials[edge], self.due_of[edge] = trial, due
+        self.due.insert((due, edge))
+
+    def drop(self, edge: Edge) -> None:
+        """It is followed no more."""
+        due = self.due_of.pop(edge, None)
+        if due is not None:
+            self.due.remove((due, edge))
+            del self.trials[edge]
+
+    def ready(self, now: float, limit: int) -> list[EdgeTrial]:
+        return [self.trials[edge] for _, edge in islice(self.due.keys(None, (now, ("~",))), limit)]
+
+    def of_child(self, child: str) -> list[EdgeTrial]:
+        return list(self.trials.values((child, ""), (child, "\U0010ffff")))
+
+    def forget(self, edge: Edge) -> None:
+        """There is no such dependency any more."""
+        self.drop(edge)
+        self.beliefs.pop(edge, None)
+        if edge in self.learned:
+            self.learned.remove(edge)

@@ -1,0 +1,44 @@
+"""What was foreseen when the engine looked last: forecasts by agent, packed, and which events people were told of."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable, Iterator
+
+from BTrees.OOBTree import OOBTree
+from persistent import Persistent
+
+from opsapp.lib.jsontypes import JsonObject
+
+SOONEST = 50
+
+
+class ForesightBook(Persistent):
+    """The forecasts of an agent are one packed value, since all of them are new with every look."""
+
+    def __init__(self) -> None:
+        self.packed = OOBTree()  # agent id -> bytes
+        self.soonest: tuple[JsonObject, ...] = ()  # those that come true first, without their fans
+        self.told: dict[tuple[str, str, str], float] = {}  # (source, rule, target) -> when
+
+    def keep(self, agent_id: str, rows: list[JsonObject]) -> None:
+        if rows:
+            self.packed[agent_id] = zlib.compress(json.dumps(rows, separators=(",", ":")).encode())
+        else:
+            self.packed.pop(agent_id, None)
+
+    def of(self, agent_id: str) -> list[JsonObject]:
+        packed = self.packed.get(agent_id)
+        return [] if packed is None else json.loads(zlib.decompress(packed))
+
+    def rows(self) -> Iterator[JsonObject]:
+        for agent_id in self.packed:
+            yield from self.of(agent_id)
+
+    def close(self, agents: Iterable[str], coming: Iterable[JsonObject]) -> None:
+        """The end of a look: agents that are gone have no forecasts any more."""
+        for gone in set(self.packed) - set(agents):
+            del self.packed[gone]
+        first = sorted(coming, key=lambda row: row["hits_at"])[:SOONEST]
+        self.soonest = tuple({name: value for name, value in row.items() if name != "fan"} for row in first)
