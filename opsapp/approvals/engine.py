@@ -38,6 +38,9 @@ class ApprovalKind(Protocol):
     def decided(self, root: Root, approval: Approval) -> None:
         """It is decided: go on, or give up."""
 
+    def record(self, root: Root, approval: Approval) -> TrackRecord | None:
+        """How often this has been done before, and how often it helped; None where nobody counts."""
+
 
 class Lapsed(Conflict):
     """The request can be decided no more; `status` is what it becomes, which `lapse` keeps after the refusal."""
@@ -48,6 +51,13 @@ class Lapsed(Conflict):
         super().__init__(f"This request is {status}: {why}", code=status)
         self.status = status
         self.why = why
+
+
+class TrackRecord(NamedTuple):
+    """How often something was done, and how often that helped."""
+
+    total: int
+    helped: int
 
 
 class Voter(NamedTuple):
@@ -66,6 +76,33 @@ def own_of(root: Root, approval: Approval, name: str) -> str | None:
     if name == approval.requested_by:
         return "Nobody approves a request of their own."
     return kind_of(root, approval).own(root, approval, name)
+
+
+def refusal(root: Root, approval: Approval, voter: Voter) -> str | None:
+    """Why this person's approval would not be taken, or None; only what is known before the click."""
+    if approval.status != "pending":
+        return None
+    if any(given.username == voter.name for given in approval.ballots()):
+        return "You have voted already."
+    return logic.may_decide(
+        voter.name,
+        voter.role,
+        approvers=approval.approvers,
+        own=own_of(root, approval, voter.name),
+        approving=True,
+        strict=node_of(root).config[ApprovalSettings].strict,
+    )
+
+
+def shown(root: Root, approval: Approval, voter: Voter) -> JsonObject:
+    """A request as one person sees it."""
+    record = kind_of(root, approval).record(root, approval) if approval.status == "pending" else None
+    return {
+        **approval.plain(),
+        "digest": approval.plan_hash,
+        "refusal": refusal(root, approval, voter),
+        "record": None if record is None else record._asdict(),
+    }
 
 
 def decide(root: Root, request_id: str, voter: Voter, vote: str, comment: str | None, now: float) -> JsonObject:

@@ -72,7 +72,9 @@ class Approvals(Folder):
         self.ordered.add((status, approval.requested_at, approval.__name__))
 
     def of_status(self, status: str) -> list[str]:
-        """Ids of the requests of a status (or `all`), oldest first. No request itself is read."""
+        """Ids of the requests of a status (or `all`, or `decided`), oldest first. No request itself is read."""
+        if status == "decided":
+            return [request_id for _, request_id in self.decided]
         wanted = ANY if status == "all" else status
         return [request_id for _, _, request_id in self.ordered.keys((wanted,), (wanted, LAST))]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opsapp.web.fields import Body, Paging, anything, choice, list_of, map_of, text, whole
+from opsapp.web.fields import Body, Paging, anything, choice, field, list_of, map_of, text, whole
 
 STATUSES = ("pending", "approved", "rejected", "expired", "withdrawn")
 
@@ -12,7 +12,8 @@ class Decision(Body):
 
 
 class ApprovalQuery(Paging):
-    status = choice(*STATUSES, "all", default="pending")
+    status = choice(*STATUSES, "decided", "all", default="pending")
+    order = choice("oldest", "newest", default="oldest")
 
 
 class Decided(Body):
@@ -27,6 +28,13 @@ class Vote(Body):
     vote = choice("approve", "reject")
     at = whole()
     comment = text(0, 2000, null=True)
+
+
+class TrackRecord(Body):
+    """How often what is asked for has been done before, and how often it helped."""
+
+    total = whole(0)
+    helped = whole(0)
 
 
 class ApprovalRecord(Body):
@@ -50,4 +58,7 @@ class ApprovalRecord(Body):
     automation_id = text(optional=True)
     ledger_id = whole(optional=True)
     case_id = text(optional=True)
+    digest = text(optional=True)
+    refusal = text(null=True, optional=True)
+    record = field(TrackRecord, null=True, optional=True)
     unreadable = text(optional=True)

@@ -38,19 +38,23 @@ UNREAD: JsonObject = {  # in the place of what cannot be read
 def listing(context: Approvals, request: Request) -> Any:
     """What waits for a decision; with `status`, what was decided."""
     status = request.valid_query["status"]
-    ids = page_of(request, context.of_status(status))
+    ids = context.of_status(status)
+    ids = page_of(request, ids if request.valid_query["order"] == "oldest" else ids[::-1])
+    voter = voter_of(request)
 
     def unread(damage: Damage) -> JsonObject:
         known = {"status": status} if status in schemas.STATUSES else {}
         return {**UNREAD, **known, "request_id": damage.id}
 
-    return request.shown(page_rows(context, "approval", ids, Approval.plain, unread))
+    return request.shown(
+        page_rows(context, "approval", ids, lambda approval: engine.shown(request.root, approval, voter), unread)
+    )
 
 
 @api.get(Approval, returns=schemas.ApprovalRecord)
 def show(context: Approval, request: Request) -> Any:
     """One request, with its plan and its votes."""
-    return request.shown(context.plain())
+    return request.shown(engine.shown(request.root, context, voter_of(request)))
 
 
 @api.act(Approval, "approve", body=schemas.Decision, returns=schemas.Decided, audit="approval.approve")
@@ -65,9 +69,13 @@ def reject(context: Approval, request: Request) -> Any:
     return _decide(context, request, "reject")
 
 
+def voter_of(request: Request) -> engine.Voter:
+    return engine.Voter(request.caller.name, request.caller.role)
+
+
 def _decide(context: Approval, request: Request, vote: str) -> Any:
     name, now = context.__name__, request.node.clock.now()
-    voter = engine.Voter(request.caller.name, request.caller.role)
+    voter = voter_of(request)
     own = engine.own_of(request.root, context, voter.name) is not None
     try:
         answer = engine.decide(request.root, name, voter, vote, request.valid_body["comment"], now)

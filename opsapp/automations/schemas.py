@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import colander
 
 from opsapp.automations.logic import filling
 from opsapp.automations.logic import inputs as given_inputs
 from opsapp.automations.logic.runs import STATUSES
-from opsapp.automations.logic.settings import CONCURRENCY, INPUT_TYPES, METHODS, SERVICE_ACTIONS, SEVERITIES, TYPES
+from opsapp.automations.logic.settings import (
+    CONCURRENCY,
+    IN_A_ROW,
+    INPUT_TYPES,
+    METHODS,
+    SERVICE_ACTIONS,
+    SEVERITIES,
+    TYPES,
+    InputDeclaration,
+)
 from opsapp.lib import cron
 from opsapp.lib.zones import zone_problem
 from opsapp.web.fields import (
@@ -18,16 +27,18 @@ from opsapp.web.fields import (
     anything,
     choice,
     field,
+    fields_of,
     flag,
     list_of,
     map_of,
     name_text,
+    order,
     scalar,
     text,
     whole,
+    with_settings,
 )
 from opsapp.web.schemas import Created
-from opsapp.web.strict import fields_of
 from opsapp.wire.urls import text_problem, web_problem
 
 ID = text(1, 64)
@@ -129,13 +140,13 @@ class Input(Body):
     description = text(0, 1000, default="")
 
     def validator(self, node: colander.SchemaNode, value: dict[str, Any]) -> None:
-        said = given_inputs.declaration_problem(value)
+        said = given_inputs.declaration_problem(cast(InputDeclaration, value))
         if said:
             raise colander.Invalid(node, said)
 
 
 def _inputs_problem(value: Any) -> str | None:
-    names = [each["name"] for each in value]
+    names = [declaration["name"] for declaration in value]
     return "two inputs have the same name" if len(set(names)) != len(names) else None
 
 
@@ -177,31 +188,18 @@ class AutomationEntry(AutomationSettings):
         value["params"] = PARAMS[value["type"]]().deserialize(value["params"])
 
 
+@with_settings(AutomationSettings, *IN_A_ROW)
 class AutomationRow(Body):
     id = text()
-    name = text()
-    type = choice(*TYPES)
-    icon = text()
-    schedule = text(null=True)
-    enabled = flag()
+    icon = text()  # each type has one
     last_run = whole(null=True)
     last_status = choice(*STATUSES, null=True)
     next_run = whole(null=True)
     unreadable = text(optional=True)
 
 
+@with_settings(AutomationSettings)
 class AutomationRecord(AutomationRow):
-    description = text()
-    params = map_of(anything())
-    timezone = text(null=True)
-    catch_up = flag()
-    timeout = whole()
-    concurrency = choice(*CONCURRENCY)
-    retries = whole()
-    requires_approval = flag()
-    approvers = list_of(text())
-    quorum = whole()
-    inputs = list_of(Input)
     created_at = whole()
     created_by = text()
     updated_at = whole()
@@ -211,6 +209,7 @@ class AutomationRecord(AutomationRow):
 
 class AutomationList(Paging):
     q = text(0, 200, default=None)
+    sort = order("name", "type", "last_run", "next_run")
 
 
 class AutomationCreated(Created):
@@ -228,15 +227,10 @@ class Imported(Body):
     ids = list_of(text(), 10_000)
 
 
+@with_settings(AutomationSettings, "name", "description", "type", "schedule", "params", "inputs")
 class TemplateRecord(Body):
     id = text()
-    name = text()
-    description = text()
-    type = choice(*TYPES)
     icon = text()
-    schedule = text(null=True)
-    params = map_of(anything())
-    inputs = list_of(Input)
 
 
 # -- runs
@@ -316,11 +310,9 @@ class SecretValue(Body):
     value = text(1, 20_000)
 
 
-class SecretRecord(Body):
+@with_settings(NewSecret, "name")
+class SecretRecord(SecretUses):
     id = text()
-    name = text()
-    allowed_for = list_of(text())
-    lapsed = list_of(text())
     created_at = whole()
     updated_at = whole()
     updated_by = text()

@@ -9,15 +9,53 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypedDict
 
 from opsapp.lib import cron
 
 MAINTENANCE, HEALING = "maintenance", "healing"
 OVERRIDES = ("disabled", "notify", "approve", "execute")
+Shared = Literal["name", "recurring", "scope", "autonomy_override"]
+IN_CALENDAR: tuple[Shared, ...] = (
+    "name",
+    "recurring",
+    "scope",
+    "autonomy_override",
+)  # a window's settings, with each time that it is on
 ACTIONS = ("suppress", "queue", "notify_only")
 LONGEST_S = 366 * 86400.0
 _WALL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?")
+
+
+class WindowSettings(TypedDict):
+    """What people say of a maintenance window."""
+
+    name: str
+    start: str
+    end: str
+    recurring: str | None
+    scope: list[str]
+    autonomy_override: str
+    enabled: bool
+
+
+class WindowFields(WindowSettings):
+    """The same as it is stored."""
+
+    created_by: str
+    created_at: float
+
+
+class HealingWindowFields(TypedDict):
+    """A healing window, as it is stored."""
+
+    target: str
+    duration: str
+    reason: str
+    action: str
+    created_by: str
+    created_at: float
+    expires_at: float
 
 
 class WindowPlan(NamedTuple):
@@ -122,6 +160,26 @@ def following(plan: WindowPlan, now: float) -> Occurrence | None:
         return None
     tick = cron.next_time(plan.cron, plan.zone, now)
     return Occurrence(tick, tick + plan.length)
+
+
+def occurrences(plan: WindowPlan, since: float, until: float, most: int) -> list[Occurrence]:
+    """When the window is on between these moments, the first so many times. One that was ended early ends then."""
+    on = current(plan, since)
+    spans = [] if on is None else [on]
+    if plan.forced is not None and since < plan.forced[0] < until:
+        spans.append(Occurrence(*plan.forced))
+    at = since
+    while len(spans) < most:
+        span = following(plan, at)
+        if span is None or span.start >= until:
+            break
+        spans.append(span)
+        at = span.start
+    return sorted(_ended_early(plan, span) for span in spans)[:most]
+
+
+def _ended_early(plan: WindowPlan, span: Occurrence) -> Occurrence:
+    return span._replace(end=plan.void_until) if span.start <= plan.void_until < span.end else span
 
 
 def steady_until(plan: WindowPlan, now: float) -> float:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.maintenance import logic
-from opsapp.maintenance.logic import HEALING, MAINTENANCE, WindowPlan
+from opsapp.maintenance.logic import HEALING, MAINTENANCE, HealingWindowFields, WindowFields, WindowPlan
 from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import readable
 from opsapp.tree.damage import Damage
@@ -15,7 +15,7 @@ from opsapp.tree.folder import Facet, Folder, Record
 from opsapp.tree.root import Root
 
 KIND = "window"
-TIMES = ("start", "end", "recurring")
+TIMES: tuple[Literal["start", "end", "recurring"], ...] = ("start", "end", "recurring")
 
 
 def set_up(root: Root) -> None:
@@ -46,7 +46,7 @@ class Window(Record):
     url = "/api/maintenance/{window_id}"
     family = MAINTENANCE
 
-    def __init__(self, fields: JsonObject, source: str):
+    def __init__(self, fields: WindowFields, source: str):
         self.fields = fields
         self.source = source
         self.forced: tuple[float, float] | None = None
@@ -70,7 +70,7 @@ class Window(Record):
             void_until=self.void_until,
         )
 
-    def change(self, fields: JsonObject) -> None:
+    def change(self, fields: WindowFields) -> None:
         """New fields; a window that is moved forgets what was done to it by hand."""
         if any(fields[name] != self.fields[name] for name in TIMES):
             self.forced, self.void_until = None, 0.0
@@ -110,7 +110,7 @@ class HealingWindow(Record):
     url = "/api/healing/maintenance/{window_id}"
     family = HEALING
 
-    def __init__(self, fields: JsonObject):
+    def __init__(self, fields: HealingWindowFields):
         self.fields = fields
 
     def plan(self, zone: str) -> WindowPlan:

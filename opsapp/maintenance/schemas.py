@@ -5,7 +5,7 @@ from __future__ import annotations
 from opsapp.lib import cron
 from opsapp.lib.durations import seconds
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.web.fields import Body, Paging, choice, flag, list_of, name_text, text, whole
+from opsapp.web.fields import Body, Paging, choice, flag, list_of, name_text, text, whole, with_settings
 
 from . import logic
 
@@ -54,15 +54,11 @@ class DeclaredWindow(NewWindow):
     scope = list_of(NAME, 5000, unique=True, default=())
 
 
+@with_settings(NewWindow)
 class WindowRecord(Body):
     id = text()
-    name = text()
-    start = text()
+    start = text()  # of one that cannot be read: nothing
     end = text()
-    recurring = text(null=True)
-    scope = list_of(text(), 5000)
-    autonomy_override = choice(*logic.OVERRIDES)
-    enabled = flag()
     active = flag()
     next_start = whole(null=True)
     next_end = whole(null=True)
@@ -82,6 +78,25 @@ class WindowEnded(Body):
 
 class WindowQuery(Paging):
     active = flag(default=None)
+
+
+class CalendarQuery(Paging):
+    since = whole(0, 10**10, default=None)
+    until = whole(0, 10**10, default=None)
+
+
+class OccurrenceShown(Body):
+    start = whole(0)
+    end = whole(0)
+
+
+@with_settings(NewWindow, *logic.IN_CALENDAR)
+class CalendarEntry(OccurrenceShown):
+    window_id = text()
+
+
+class PreviewOfWindow(Body):
+    occurrences = list_of(OccurrenceShown, 5)
 
 
 class NewHealingWindow(Body):

@@ -16,6 +16,7 @@ from . import schemas
 from .engine import healing_windows, windows
 from .resources import HealingWindow, HealingWindows, Window, Windows, zone_of
 
+DAY_S = 86400
 UNREAD: JsonObject = {
     "start": "",
     "end": "",
@@ -58,6 +59,29 @@ def create(context: Windows, request: Request) -> Any:
     window = windows.create(request.root, request.valid_body, request.caller.name)
     request.audit("window.create", window.__name__, after=window.fields)
     return plain(request, window, status="created")
+
+
+@api.get(Windows, "calendar", query=schemas.CalendarQuery, returns=[schemas.CalendarEntry])
+def calendar(context: Windows, request: Request) -> Any:
+    """Every time that a window is on between `since` and `until` (left out: the 31 days from now), by start. At most
+    62 days; of one window the first 100 times."""
+    query, now = request.valid_query, request.node.clock.now()
+    since = now if query["since"] is None else query["since"]
+    until = since + 31 * DAY_S if query["until"] is None else query["until"]
+    return page_of(request, windows.calendar(request.root, since, min(until, since + 62 * DAY_S)))
+
+
+@api.act(
+    Windows,
+    "preview",
+    body=schemas.NewWindow,
+    also=lambda context, request, sound: windows.unknown_in(request.root, sound),
+    returns=schemas.PreviewOfWindow,
+    audit=False,
+)
+def preview(context: Windows, request: Request) -> Any:
+    """When such a window would be on next, the first five times. Nothing is stored."""
+    return {"occurrences": windows.preview(request.root, request.valid_body)}
 
 
 @api.get(Window, returns=schemas.WindowRecord)

@@ -13,6 +13,13 @@ class IWarRoomSection(Interface):
         the record as the API shows it; events are {time, kind, text, …}."""
 
 
+class IIncidentTold(Interface):
+    """Named utility: hears of an incident in the transaction that changes it."""
+
+    def __call__(root, incident, change, now, note):
+        """`change`: `opened`, `acknowledged`, `updated`, `resolved`; `note`: the update, if it is one."""
+
+
 class IRootCauses(Interface):
     """Utility: what failures come from, by the graph of dependencies. Called in a transaction."""
 

@@ -22,6 +22,8 @@ from opsapp.tree.folder import Facet, Folder, Record, add_facet
 from opsapp.tree.root import Root
 from opsapp.tree.sharded import ShardedTree
 
+LOOKED_AT = 2000  # incidents whose owner is asked for, at most
+
 
 class Monitoring(Folder):
     """/api/monitoring"""
@@ -101,6 +103,11 @@ class Update(Persistent):
         self.note = note
 
 
+def _whole(note: JsonObject) -> JsonObject:
+    """With whether visitors of the status page read it: they read all that older versions stored."""
+    return {**note, "public": note.get("public", note["stage"] != "acknowledged")}
+
+
 class Incident(SealedFields, Record):
     """/api/monitoring/incidents/{id}"""
 
@@ -138,8 +145,8 @@ class Incident(SealedFields, Record):
     def updates_between(self, first: int, last: int) -> list[JsonObject]:
         """Those with these numbers, `last` left out."""
         if self._updates is None:
-            return list(self._within[first:last])
-        return [update.note for update in self._updates.values(first, last, excludemax=True)]
+            return [_whole(note) for note in self._within[first:last]]
+        return [_whole(update.note) for update in self._updates.values(first, last, excludemax=True)]
 
     def part_updates(self) -> Any:
         """Give each update a record of its own; they by their numbers."""
@@ -156,10 +163,17 @@ class Incident(SealedFields, Record):
         if self.acknowledged_by is not None:
             raise Conflict(f"{self.acknowledged_by} has acknowledged it already.", code="already_acknowledged")
         self.acknowledged_by = user
-        self.add_update(user, "acknowledged", note, now)
+        self.add_update(user, "acknowledged", note, now, public=False)
 
-    def add_update(self, user: str, stage: str, message: str, now: float) -> JsonObject:
-        note = {"time": int(now), "user": user, "stage": stage, "message": message}
+    def assign(self, user: str, to: str, note: str, now: float) -> None:
+        """Somebody else takes care of it from here on."""
+        self.acknowledged_by = to
+        self._note({"time": int(now), "user": user, "stage": "assigned", "message": note, "public": False, "to": to})
+
+    def add_update(self, user: str, stage: str, message: str, now: float, *, public: bool) -> JsonObject:
+        return self._note({"time": int(now), "user": user, "stage": stage, "message": message, "public": public})
+
+    def _note(self, note: JsonObject) -> JsonObject:
         self.part_updates()[self.count_updates()] = Update(note)
         return note
 
@@ -210,12 +224,17 @@ class Incidents(Folder):
         self.open.remove(incident_id)
         return incident
 
-    def page(self, status: str, monitor_id: str | None, limit: int, offset: int) -> tuple[list[str], int]:
-        """The ids of a page, newest first, and how many there are."""
+    def page(
+        self, status: str, monitor_id: str | None, limit: int, offset: int, owner: str | None = None
+    ) -> tuple[list[str], int]:
+        """The ids of a page, newest first, and how many there are. Of one owner only the newest ones are looked at:
+        who has an incident stands in the incident itself."""
         ids = list(self.keys() if monitor_id is None else self.by_monitor.get(monitor_id, ()))
         if status != "all":
             ids = [incident_id for incident_id in ids if (incident_id in self.open) == (status == "open")]
         ids.reverse()
+        if owner is not None:
+            ids = [incident_id for incident_id in ids[:LOOKED_AT] if self[incident_id].acknowledged_by == owner]
         return ids[offset : offset + limit], len(ids)
 
     def touching(self, start: float, end: float, monitor_id: str | None = None) -> Iterator[Incident]:

@@ -1,18 +1,15 @@
-"""Bodies, queries and answers of /api/monitoring, and the `monitoring` section of the configuration."""
+"""Bodies, queries and answers of /api/monitoring; those of its reports are in reportschemas.py."""
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import colander
 
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.monitoring.logic.history import RANGE_H, RESOLUTION_S
-from opsapp.monitoring.logic.score import GRADES as GRADE_BOUNDS
 from opsapp.monitoring.logic.settings import METHODS, problems
 from opsapp.monitoring.logic.state import STATUSES
 from opsapp.monitoring.logic.statuspage import OVERALL
-from opsapp.monitoring.logic.uptime import DAYS as SLA_DAYS
 from opsapp.web.fields import (
     AsOf,
     Body,
@@ -27,14 +24,15 @@ from opsapp.web.fields import (
     number,
     text,
     whole,
+    with_settings,
 )
 from opsapp.wire.monitortypes import TYPES, Setting, settings_by_types
 
-GRADES = tuple(name for _, name in GRADE_BOUNDS)
 TAG = text(1, 64)
 ID = text(1, 64, pattern=r"[a-z0-9]+", example="0123456789abcdef")
 HEADER = text(1, 100, pattern=r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", example="X-Name")
 HEADER_VALUE = text(0, 4000, pattern=r"[^\x00-\x08\x0a-\x1f\x7f]*", example="a line of text")
+SORTS = ("name", "worst", "response", "uptime")
 INCIDENT_STAGES = ("investigating", "identified", "monitoring", "resolved")
 
 
@@ -104,41 +102,45 @@ class MonitorReadings(Body):
     push_url = text(optional=True, null=True)
 
 
-READ_ONLY = tuple(node.name for node in MonitorReadings().children)  # accepted and ignored in a PUT
+class LatelyMeasured(Body):
+    """What lists draw of each monitor, asked for with `recent`: its last checks, and its last 24 hours."""
+
+    statuses = list_of(choice(*STATUSES))
+    p95_ms = list_of(number(null=True))
+    p95_24h_ms = number(null=True)
+    uptime_30d = number(0, 100, null=True)
 
 
-def _given(setting: colander.SchemaNode) -> colander.SchemaNode:
-    """A setting in an answer: never left out."""
-    node = field(setting)
-    node.missing = colander.required
-    return cast(colander.SchemaNode, node)
-
-
-MonitorRecord: Any = type(
-    "MonitorRecord",
-    (MonitorReadings,),
-    {node.name: _given(node) for node in MonitorSettings().children}
-    | {"name": text(0, 200), "unreadable": text(optional=True)},  # one that cannot be read has no name
-)
+@with_settings(MonitorSettings)
+class MonitorRecord(MonitorReadings):
+    name = text(0, 200)  # one that cannot be read has none
+    unreadable = text(optional=True)
+    recent = field(LatelyMeasured, optional=True)
 
 
 class MonitorList(AsOf, Paging):
     q = text(0, 200, default="")
     status = choice(*STATUSES, default=None)
     tag = field(TAG, default=None)
+    type = choice(*TYPES, default=None)
+    sort = choice(*SORTS, *("-" + name for name in SORTS), default="name")
+    recent = whole(0, 100, default=0)
 
 
 class IncidentList(Paging):
     limit = whole(1, 1000, default=50)
     status = choice("open", "resolved", "all", default="all")
     monitor_id = field(ID, default=None)
+    owner = text(1, 64, default=None)
 
 
 class IncidentNote(Body):
     time = whole()
     user = text()
-    stage = choice(*INCIDENT_STAGES, "acknowledged")
+    stage = choice(*INCIDENT_STAGES, "acknowledged", "assigned")
+    to = text(optional=True)
     message = text(0, 5000)
+    public = flag()
 
 
 class IncidentRecord(Body):
@@ -151,6 +153,7 @@ class IncidentRecord(Body):
     cause = text()
     status = choice("open", "resolved")
     acknowledged_by = text(null=True)
+    root_cause = text(null=True, optional=True)
     updates = list_of(IncidentNote)
     unreadable = text(optional=True)
 
@@ -163,9 +166,19 @@ class Acknowledged(Body):
     status = choice("acknowledged")
 
 
+class IncidentOwner(Body):
+    username = text(1, 64)
+    note = text(0, 5000, default="")
+
+
+class IncidentAssigned(Body):
+    status = choice("assigned")
+
+
 class IncidentUpdate(Body):
     stage = choice(*INCIDENT_STAGES)
     message = text(1, 5000)
+    public = flag(default=True)
 
 
 class UpdateAdded(Body):
@@ -227,71 +240,25 @@ class WarRoom(Body):
     heals = list_of(map_of(anything()))
 
 
+class PostMortem(Body):
+    name = text()
+    markdown = text(0, 10**7)
+
+
 class PushTaken(Body):
     status = choice("ok")
 
 
-class HistoryRange(Paging):
-    range_h = whole(*RANGE_H, default=24)
-    resolution = whole(*RESOLUTION_S, default=300)
+class TriedMonitor(Body):
+    """What a check would find. Nothing of it is stored."""
 
-
-class ResponsePoint(Body):
-    time = whole()
     status = choice(*STATUSES)
-    response_time_ms = whole(null=True)
-    min_ms = number(null=True)
-    max_ms = number(null=True)
-    p95_ms = number(null=True)
-    checks = whole(1)
-
-
-class SlaWindow(Paging):
-    days = whole(*SLA_DAYS, default=30)
-
-
-class SlaEntry(Body):
-    monitor_id = ID
-    name = text()
-    uptime_percent = number(0, 100, null=True)
-    total_checks = whole(0)
-    downtime_minutes = number(0)
-    maintenance_minutes = number(0)
-    unknown_minutes = number(0)
-    incidents = whole(0)
-    mttr_minutes = number(0, null=True)
-
-
-class ScoreComponent(Body):
-    score = number(0, 100, null=True)
-    weight = number(0, 100)
-    value = number(null=True)
-    detail = text()
-
-
-class ScoreComponents(Body):
-    uptime = ScoreComponent()
-    response_time = ScoreComponent()
-    certificate = ScoreComponent()
-
-
-class ScoreLine(Body):
-    monitor_id = ID
-    name = text()
-    score = number(0, 100, null=True)
-    grade = choice(*GRADES, null=True)
-
-
-class MonitorScore(ScoreLine):
-    components = ScoreComponents()
-
-
-class AggregateScore(Body):
-    score = number(0, 100, null=True)
-    grade = choice(*GRADES, null=True)
-    monitors = list_of(ScoreLine)
-    components = ScoreComponents()
-    unknown = whole(0)
+    cause = text(0, 2000)
+    response_time_ms = number(null=True)
+    http_status = whole(null=True)
+    protocol = text(null=True)
+    phases = map_of(number(), null=True)
+    cert_days = number(null=True)
 
 
 class PublicNote(Body):

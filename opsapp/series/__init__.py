@@ -26,7 +26,8 @@ from opsapp.series.history import history_root
 from opsapp.series.live import Live, Value
 from opsapp.series.observations import CODES, FOREVER, NAMES, NONE, PAUSED
 from opsapp.series.process import Series
-from opsapp.series.rollup import DAY, FINE, HOUR, Rollup
+from opsapp.series.reading import HistoryReader
+from opsapp.series.rollup import DAY, FINE, HOUR, Rollup, merge
 
 __all__ = [
     "CODES",
@@ -37,6 +38,7 @@ __all__ = [
     "NAMES",
     "NONE",
     "PAUSED",
+    "HistoryReader",
     "Live",
     "Rollup",
     "Series",
@@ -44,4 +46,5 @@ __all__ = [
     "erasing",
     "folding",
     "history_root",
+    "merge",
 ]

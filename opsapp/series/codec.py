@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Sequence
 from itertools import islice
 
-from opsapp.series.columns import Reader, Writer
+from opsapp.series.columns import ColumnReader, Writer
 from opsapp.series.observations import Row
 from opsapp.series.rollup import STATES, Rollup
 from opsapp.series.sketch import of_one, pack, pairs
@@ -30,7 +30,7 @@ def encode_chunk(rows: list) -> bytes:
 
 
 def decode_chunk(data: bytes) -> list:
-    reader = Reader(data, CHUNK)
+    reader = ColumnReader(data, CHUNK)
     return list(map(Row, *_columns(reader, reader.number())))
 
 
@@ -51,7 +51,7 @@ def encode_batch(observations: list, latest: int = LATEST) -> bytes:
 
 def decode_batch(data: bytes) -> list:
     """[(number, time, value, status, hold), ...]"""
-    reader = Reader(data, BATCH)
+    reader = ColumnReader(data, BATCH)
     count = reader.number()
     return list(zip(reader.integers(count), *_columns(reader, count), strict=True))
 
@@ -65,7 +65,7 @@ def _check(columns: tuple, latest: int) -> None:
         raise ValueError("a time or value out of range")
 
 
-def _columns(reader: Reader, count: int) -> tuple:
+def _columns(reader: ColumnReader, count: int) -> tuple:
     if not count:
         return [], [], [], []
     return reader.deltas(count), reader.floats(count), reader.integers(count), reader.integers(count)
@@ -81,7 +81,7 @@ def encode_rollups(rollups: list) -> bytes:
 
 
 def decode_rollups(data: bytes) -> list:
-    reader = Reader(data, ROLLUP, PLAIN_ROLLUP)
+    reader = ColumnReader(data, ROLLUP, PLAIN_ROLLUP)
     rollups = _read_rollups(reader, reader.number())
     return _with_sketches(reader, rollups, plain=reader.kind == PLAIN_ROLLUP)
 
@@ -105,7 +105,7 @@ def encode_summary(entries: list) -> bytes:
 
 def decode_summary(data: bytes, *, sketches: bool = True) -> list:
     """Without the sketches it takes half as long."""
-    reader = Reader(data, SUMMARY, PLAIN_SUMMARY)
+    reader = ColumnReader(data, SUMMARY, PLAIN_SUMMARY)
     count = reader.number()
     numbers, rollups = reader.deltas(count), _read_rollups(reader, count)
     if not count:
@@ -130,7 +130,7 @@ def _write_rollups(writer: Writer, rollups: Sequence) -> None:
         writer.integers(column)
 
 
-def _read_rollups(reader: Reader, count: int) -> list:
+def _read_rollups(reader: ColumnReader, count: int) -> list:
     if not count:
         return []
     start = reader.deltas(count)
@@ -149,7 +149,7 @@ def _write_sketches(writer: Writer, rollups: Sequence) -> None:
     writer.integers([count for sketch in sketches for _, count in sketch])
 
 
-def _with_sketches(reader: Reader, rollups: list, *, plain: bool) -> list:
+def _with_sketches(reader: ColumnReader, rollups: list, *, plain: bool) -> list:
     if plain:  # the best that is known of them: all values were at the p95
         return [
             rollup._replace(sketch=of_one(rollup.p95, rollup.valued)) if rollup.valued else rollup for rollup in rollups

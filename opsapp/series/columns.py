@@ -81,7 +81,7 @@ class Writer:
         return struct_pack("<BI", kind, zlib.crc32(body, kind)) + body
 
 
-class Reader:
+class ColumnReader:
     """Reads what a Writer wrote, in the same order; Corrupt when the bytes are not its."""
 
     def __init__(self, data: bytes, *kinds: int):

@@ -116,7 +116,7 @@ class Journal:
             try:
                 data = codec.encode_batch(observations, now + AHEAD)
             except (TypeError, ValueError, OverflowError):
-                observations = [each for each in observations if self._sound(each, now)]
+                observations = [observation for observation in observations if self._sound(observation, now)]
                 data = codec.encode_batch(observations)
             self._queue.append([self._next, data, now, len(observations)])
             self._next += 1

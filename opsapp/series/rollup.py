@@ -33,6 +33,13 @@ class Rollup(NamedTuple):
     sketch: sketch.Sketch = sketch.EMPTY  # of its values
 
     @property
+    def median(self) -> float | None:
+        """At most 2 % away from the true one."""
+        if not self.sketch or self.low is None or self.high is None:
+            return None
+        return min(max(sketch.percentile(self.sketch, 0.5), self.low), self.high)
+
+    @property
     def up(self) -> int:
         return self.spent[0] + self.spent[1]
 

@@ -38,18 +38,18 @@ def of_one(value: float, count: int) -> Sketch:
 
 def merged(sketches: Iterable[Sketch]) -> Sketch:
     counts: dict[int, int] = {}
-    for each in sketches:
-        for bucket, count in pairs(each):
+    for sketch in sketches:
+        for bucket, count in pairs(sketch):
             counts[bucket] = counts.get(bucket, 0) + count
     return pack(counts)
 
 
 def percentile(of: Sketch, share: float = 0.95) -> float:
     """Of at least one value."""
-    found = pairs(of)
-    rank = ceil(share * sum(count for _, count in found))
-    reached = accumulate(count for _, count in found)
-    return next(_value(bucket) for (bucket, _), seen in zip(found, reached, strict=True) if seen >= rank)
+    counted = pairs(of)
+    rank = ceil(share * sum(count for _, count in counted))
+    reached = accumulate(count for _, count in counted)
+    return next(_value(bucket) for (bucket, _), seen in zip(counted, reached, strict=True) if seen >= rank)
 
 
 def pack(counts: dict[int, int]) -> Sketch:

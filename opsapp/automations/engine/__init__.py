@@ -27,8 +27,8 @@ __all__ = ["WebhookSender", "accepted", "request_run", "run_state", "webhook_sen
 def request_run(root: Root, now: float, automation_id: str, *, inputs: JsonObject, by: str, origin: str) -> JsonObject:
     """A durable run: {run_id, status} and, where people are asked first, request_id. It may be over already."""
     run = flow.ask(root, now, automation_id, given=inputs, by=by, origin=origin)
-    found = {"run_id": run.id, "status": run.status}
-    return found if run.request_id is None else {**found, "request_id": run.request_id}
+    started = {"run_id": run.id, "status": run.status}
+    return started if run.request_id is None else {**started, "request_id": run.request_id}
 
 
 def run_state(root: Root, run_id: str) -> JsonObject | None:

@@ -106,17 +106,17 @@ def targets_of(root: Root, params: JsonObject) -> list[HostFacts]:
     """The agents that are meant, or a problem that says why there is none."""
     known = agents.hosts(root)
     if params.get("agent_id"):
-        found = [host for host in known if host.agent_id == params["agent_id"]]
+        hosts = [host for host in known if host.agent_id == params["agent_id"]]
     elif params.get("tag"):
-        found = [host for host in known if params["tag"] in host.tags]
+        hosts = [host for host in known if params["tag"] in host.tags]
     else:
-        found = [host for host in known if params["hostname"] in (host.hostname, host.label)]
-        if len(found) > 1:
+        hosts = [host for host in known if params["hostname"] in (host.hostname, host.label)]
+        if len(hosts) > 1:
             raise Conflict(f"Several agents are called {params['hostname']}: use the id.", code="ambiguous_host")
-    if not found:
+    if not hosts:
         wanted = next(params[name] for name in ("agent_id", "tag", "hostname") if params.get(name))
         raise NotFound(f"There is no agent {wanted}.")
-    return sorted(found, key=lambda host: (host.label, host.agent_id))
+    return sorted(hosts, key=lambda host: (host.label, host.agent_id))
 
 
 def cancel(root: Root, run: Run) -> None:
@@ -134,7 +134,7 @@ def notify(root: Root, run: Run, now: float) -> str | None:
         filled, secrets = values(root, run, params)
         title, text = filled.plain(params["title"]), filled.plain(params["message"])
         hidden = Values(run.inputs, dict.fromkeys(names_of_secrets(params), MASK))
-        shown = [masked(hidden.plain(params[each]), secrets) for each in ("title", "message")]
+        shown = [masked(hidden.plain(params[field]), secrets) for field in ("title", "message")]
     except Missing as missing:
         return str(missing)
     unknown = set(params["channels"]) - {channel.fields["name"] for channel in channels_of(root).values()}

@@ -48,7 +48,11 @@ def plan(run: Run) -> JsonObject:
 
 def uses(root: Root, automation: Automation) -> dict[str, str]:
     """Every automation that this one is made of, at any depth: id -> digest."""
-    return {each: made for each, made in digests(root, automation.id).items() if each != automation.id}
+    return {
+        automation_id: made
+        for automation_id, made in digests(root, automation.id).items()
+        if automation_id != automation.id
+    }
 
 
 def written_by(root: Root, automation_id: str, name: str) -> str | None:
@@ -84,8 +88,8 @@ def undecided(root: Root) -> list[Run]:
     """Runs that people have not decided about yet."""
     folder = root["api"]["approvals"]
     pending = [folder[request_id] for request_id in folder.of_status("pending")]
-    found = [runs_of(root).get(each.about["run_id"]) for each in pending if each.kind == KIND]
-    return [run for run in found if run is not None and not run.is_over]
+    runs = [runs_of(root).get(approval.about["run_id"]) for approval in pending if approval.kind == KIND]
+    return [run for run in runs if run is not None and not run.is_over]
 
 
 def waiting_for(root: Root, automation_id: str) -> list[Run]:

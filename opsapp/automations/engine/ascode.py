@@ -22,7 +22,7 @@ BY = "code"
 def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
     """Parts before what is made of them, so that applying the document finds them."""
     known = automations_of(root)
-    names = {each.id: each.name for each in known.values()}
+    names = {automation.id: automation.name for automation in known.values()}
     done: set[str] = set()
 
     def walk(automation: Any) -> Iterator[Any]:
@@ -34,11 +34,11 @@ def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
                 yield from walk(known[part])
         yield automation
 
-    for first in sorted(known.values(), key=lambda each: (each.created_at, each.id)):
-        for each in walk(first):
-            made = each.definition
+    for first in sorted(known.values(), key=lambda automation: (automation.created_at, automation.id)):
+        for automation in walk(first):
+            made = automation.definition
             params = meaning.with_children(made.kind, made.params, [names.get(part, part) for part in made.children])
-            yield StoredEntry(each.id, {**made.settings, "params": params})
+            yield StoredEntry(automation.id, {**made.settings, "params": params})
 
 
 def complete(_node: Node, _root: Root, given: JsonObject, present: JsonObject | None) -> JsonObject:
@@ -56,13 +56,13 @@ def create(node: Node, root: Root, fields: JsonObject) -> str:
     return editing.create(root, settings, BY, node.clock.now()).id
 
 
-def update(node: Node, root: Root, each: str, fields: JsonObject) -> None:
+def update(node: Node, root: Root, automation_id: str, fields: JsonObject) -> None:
     editor, now = editing.Editor(BY, is_admin=True), node.clock.now()  # whoever may apply a file is an admin
-    editing.update(root, automations_of(root)[each], _with_ids(root, fields), _checked_already, editor, now)
+    editing.update(root, automations_of(root)[automation_id], _with_ids(root, fields), _checked_already, editor, now)
 
 
-def delete(node: Node, root: Root, each: str) -> None:
-    editing.remove(root, automations_of(root)[each], node.clock.now())
+def delete(node: Node, root: Root, automation_id: str) -> None:
+    editing.remove(root, automations_of(root)[automation_id], node.clock.now())
 
 
 def _checked_already(_kind: str, params: Any) -> JsonObject:
@@ -77,10 +77,10 @@ def _with_ids(root: Root, fields: JsonObject) -> JsonObject:
         ids.setdefault(automation.name, []).append(automation.id)
     named, wrong = [], {}
     for part in meaning.children(fields["type"], fields["params"]):
-        found = ids.get(part, [part] if part in automations_of(root) else [])
-        if len(found) != 1:
-            wrong["params"] = f"there is no automation {part!a}" if not found else f"several are called {part!a}"
-        named.append(found[0] if found else part)
+        matches = ids.get(part, [part] if part in automations_of(root) else [])
+        if len(matches) != 1:
+            wrong["params"] = f"there is no automation {part!a}" if not matches else f"several are called {part!a}"
+        named.append(matches[0] if matches else part)
     if wrong:
         raise Invalid(wrong)
     return {**fields, "params": meaning.with_children(fields["type"], fields["params"], named)}

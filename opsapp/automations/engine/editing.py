@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from opsapp.agents.resources import agents_of
 from opsapp.automations.interfaces import IAutomationEdited
 from opsapp.automations.logic import filling, workflow
 from opsapp.automations.logic import settings as meaning
+from opsapp.automations.logic.settings import AutomationSettings
 from opsapp.automations.resources import Automation, Definition, automations_of, board_of, runs_of, secrets_of, unusable
 from opsapp.lib.addresses import public
 from opsapp.lib.ids import digest, new_id, new_token
@@ -29,7 +30,7 @@ PLACE = "#"  # in an export the n-th automation of the list is called "#n"
 Params = Callable[[str, Any], JsonObject]
 
 
-def whole(root: Root, values: JsonObject, params: Params, own_id: str | None = None) -> JsonObject:
+def whole(root: Root, values: JsonObject, params: Params, own_id: str | None = None) -> AutomationSettings:
     """The settings as they are stored, or Invalid naming all that is wrong. `params` checks those of a type."""
     settings = {**values, "icon": values["icon"] or meaning.ICONS[values["type"]]}
     settings["schedule"] = values["schedule"] or None
@@ -40,14 +41,14 @@ def whole(root: Root, values: JsonObject, params: Params, own_id: str | None = N
     wrong = problems_of(root, settings, own_id)
     if wrong:
         raise Invalid(wrong)
-    return settings
+    return cast(AutomationSettings, settings)
 
 
 def plain(value: Any) -> Any:
     """As JSON has it, so that what was stored can be given again."""
     if isinstance(value, Mapping):
-        return {name: plain(each) for name, each in value.items()}
-    return [plain(each) for each in value] if isinstance(value, list | tuple) else value
+        return {name: plain(part) for name, part in value.items()}
+    return [plain(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def problems_of(
@@ -101,13 +102,17 @@ def _script_problems(kind: str, params: JsonObject) -> dict[str, str]:
 def _input_problems(settings: JsonObject) -> dict[str, str]:
     if "inputs" not in settings:
         return {}
-    wrong, declared = {}, {each["name"] for each in settings["inputs"]}
+    wrong, declared = {}, {declaration["name"] for declaration in settings["inputs"]}
     used = {name for kind_of, name in filling.places(settings["params"]) if kind_of == "input"}
     if used - declared:
         wrong["inputs"] = "not declared: " + ", ".join(sorted(used - declared))
     if any(kind_of == "event" for kind_of, _ in filling.places(settings["params"])):
         wrong["params"] = "{{event:…}} has no value here: declare an input, and give it when you ask for the run"
-    required = [each["name"] for each in settings["inputs"] if each["required"] and each["default"] is None]
+    required = [
+        declaration["name"]
+        for declaration in settings["inputs"]
+        if declaration["required"] and declaration["default"] is None
+    ]
     if settings.get("schedule") and required:
         wrong["schedule"] = "nobody is there to give the required inputs: " + ", ".join(required)
     return wrong
@@ -142,7 +147,9 @@ def _new_channels(root: Root, channels: Any, own_id: str | None) -> list[str]:
 def _child_problems(root: Root, kind: str, params: JsonObject, own_id: str | None) -> dict[str, str]:
     known, parts = automations_of(root), meaning.children(kind, params)
     place = "automations" if kind == "composite" else "steps"
-    wrong = {f"params.{place}.{n}": "there is no such automation" for n, each in enumerate(parts) if each not in known}
+    wrong = {
+        f"params.{place}.{n}": "there is no such automation" for n, child in enumerate(parts) if child not in known
+    }
     if wrong:
         return wrong
 
@@ -174,7 +181,7 @@ class Made(NamedTuple):
         return self.automation.id
 
 
-def create(root: Root, settings: JsonObject, by: str, now: float) -> Made:
+def create(root: Root, settings: AutomationSettings, by: str, now: float) -> Made:
     automation = Automation(Definition(settings, now), by, now)
     automations_of(root)[new_id()] = automation
     token = new_webhook_token(root, automation, by)
@@ -216,8 +223,8 @@ def update(root: Root, automation: Automation, changes: JsonObject, params: Para
 def remove(root: Root, automation: Automation, now: float) -> None:
     """With what it still had to run: what waits in the queue is ended by whoever works it, for that may be much. Its
     past runs stay, for whoever knows their ids."""
-    others = (each for _, each in readable(automations_of(root), KIND))
-    users = [other.name for other in others if automation.id in other.definition.children]
+    others = readable(automations_of(root), KIND)
+    users = [other.name for _, other in others if automation.id in other.definition.children]
     if users:
         raise Conflict("It is part of " + ", ".join(sorted(users)[:5]) + ".", code="in_use")
     board, automation_id = board_of(root), automation.id
@@ -242,9 +249,9 @@ def _changed(root: Root, automation_id: str) -> None:
 
 def export(root: Root, hostname_of: Callable[[str], str]) -> list[JsonObject]:
     """All of them without ids, tokens and secrets; those that others are made of are called by their place."""
-    ordered = sorted(automations_of(root).values(), key=lambda each: (each.created_at, each.id))
-    places = {each.id: f"{PLACE}{n}" for n, each in enumerate(ordered)}
-    return [_exported(each, places, hostname_of) for each in ordered]
+    ordered = sorted(automations_of(root).values(), key=lambda automation: (automation.created_at, automation.id))
+    places = {automation.id: f"{PLACE}{n}" for n, automation in enumerate(ordered)}
+    return [_exported(automation, places, hostname_of) for automation in ordered]
 
 
 def _exported(automation: Automation, places: dict[str, str], hostname_of: Callable[[str], str]) -> JsonObject:
@@ -264,7 +271,7 @@ def import_all(
     waiting, wrong = dict(listed), dict(wrong)
     made = {place: place for place in (PLACE + field.partition(".")[0] for field in wrong)}
     while waiting:
-        ready = [n for n, each in waiting.items() if all(part in made for part in _places_in(each))]
+        ready = [n for n, entry in waiting.items() if all(part in made for part in _places_in(entry))]
         if not ready:
             lost = {f"{n}.params": "names an automation that is not in the list, or itself" for n in waiting}
             raise Invalid(wrong | lost)
@@ -282,12 +289,12 @@ def import_all(
 
 def _parts(values: JsonObject) -> list[str]:
     """The children, of params that nobody has checked yet."""
-    params, found = values["params"], []
+    params, parts = values["params"], []
     if values["type"] == "composite" and isinstance(params.get("automations"), list):
-        found = params["automations"]
+        parts = params["automations"]
     elif values["type"] == "workflow" and isinstance(params.get("steps"), list):
-        found = [step.get("automation_id") for step in params["steps"] if isinstance(step, dict)]
-    return [each for each in found if isinstance(each, str)]
+        parts = [step.get("automation_id") for step in params["steps"] if isinstance(step, dict)]
+    return [part for part in parts if isinstance(part, str)]
 
 
 def _places_in(values: JsonObject) -> list[str]:
@@ -307,5 +314,5 @@ def _resolved(values: JsonObject, made: Mapping[str, str]) -> JsonObject:
     return {**values, "params": params}
 
 
-def _named(each: Any, made: Mapping[str, str]) -> Any:
-    return made.get(each, each) if isinstance(each, str) else each
+def _named(part: Any, made: Mapping[str, str]) -> Any:
+    return made.get(part, part) if isinstance(part, str) else part

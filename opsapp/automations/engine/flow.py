@@ -364,8 +364,8 @@ def cancel(root: Root, run: Run, *, by: str | None, why: str, now: float) -> str
 
 
 def _open_parts(root: Root, run: Run) -> list[Run]:
-    found = [runs_of(root).get(part) for _, part, status in run.parts if status not in FINAL]
-    return [child for child in found if child is not None and not child.is_over]
+    children = [runs_of(root).get(part) for _, part, status in run.parts if status not in FINAL]
+    return [child for child in children if child is not None and not child.is_over]
 
 
 # -- what came due

@@ -47,7 +47,7 @@ class OutputLines:
         """(line, the place behind it) of each line that is whole."""
         if start != self.reads_from:
             self.position, self._held = start, ""
-        text, found = self._held + text, []
+        text, lines = self._held + text, []
         while True:
             cut = text.find("\n")
             if cut < 0 and len(text) < LONGEST_LINE:
@@ -55,9 +55,9 @@ class OutputLines:
             line, used = (text[:cut], cut + 1) if 0 <= cut < LONGEST_LINE else (text[:LONGEST_LINE], LONGEST_LINE)
             text = text[used:]
             self.position += used
-            found.append((line, self.position))
+            lines.append((line, self.position))
         self._held = text
-        return found
+        return lines
 
     def rest(self) -> list[tuple[str, int]]:
         line, self._held = self._held, ""
@@ -116,20 +116,20 @@ class Follower:
                 quiet_since = time.monotonic()
 
     def _events(self, seen: records.OutputPiece) -> bytes:
-        found = []
+        events = []
         if seen.run["status"] != self._status and not seen.over:
-            found.append(self._told(seen.run))
+            events.append(self._told(seen.run))
         for start, text, at in seen.pieces:
-            found += [self._line(line, place, at) for line, place in self._lines.put(start, text)]
-        return b"".join(found)
+            events += [self._line(line, place, at) for line, place in self._lines.put(start, text)]
+        return b"".join(events)
 
     def _last(self, seen: records.OutputPiece) -> bytes:
         run = seen.run
-        found = [self._line(line, place, run["finished"]) for line, place in self._lines.rest()]
+        lines = [self._line(line, place, run["finished"]) for line, place in self._lines.rest()]
         end = self._encode(
             {"reason": run["status"], "status": run["status"]}, event="end", id=f"{self._lines.position}-end"
         )
-        return b"".join([*found, self._told(run), end])
+        return b"".join([*lines, self._told(run), end])
 
     def _line(self, line: str, place: int, at: int) -> bytes:
         return self._encode({"time": at, "line": line}, event="log", id=place)

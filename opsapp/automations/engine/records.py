@@ -6,6 +6,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from opsapp.automations.logic.runs import FINAL
+from opsapp.automations.logic.settings import IN_A_ROW
 from opsapp.automations.resources import Automation, Run, automations_of, board_of, runs_of
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.projection import page_rows, readable
@@ -14,7 +15,6 @@ from opsapp.tree.root import Root
 
 from . import approval_requests, editing, flow, notices, scheduling
 
-IN_A_ROW = ("name", "type", "icon", "schedule", "enabled")
 UNREAD: JsonObject = {
     "type": "notification",
     "icon": "",
@@ -43,17 +43,16 @@ UNREAD_RUN: JsonObject = {  # in the place of what cannot be read: nobody can te
 def rows(root: Root, text: str | None) -> list[JsonObject]:
     """By name; with `text` those that have it in their name or description."""
     damaged: list[Damage] = []
-    readable_ones = [each for _, each in readable(automations_of(root), editing.KIND, damaged)]
-    found = sorted(readable_ones, key=lambda each: (each.name.lower(), each.id))
+    present = [automation for _, automation in readable(automations_of(root), editing.KIND, damaged)]
+    automations = sorted(present, key=lambda automation: (automation.name.lower(), automation.id))
     if text:
-        wanted = text.lower()
-        found = [
-            each
-            for each in found
-            if wanted in each.name.lower() or wanted in each.definition.settings["description"].lower()
-        ]
+        automations = [automation for automation in automations if _has(automation, text.lower())]
     unread = [] if text else [damage.row(**UNREAD) for damage in damaged if damage.id]
-    return unread + [row(root, each) for each in found]
+    return unread + [row(root, automation) for automation in automations]
+
+
+def _has(automation: Automation, text: str) -> bool:
+    return text in automation.name.lower() or text in automation.definition.settings["description"].lower()
 
 
 def row(root: Root, automation: Automation) -> JsonObject:
@@ -122,7 +121,9 @@ def page(
     under_way = set() if status in FINAL else _under_way(root, status)
     if automation is not None:
         whole = list(automation.history)[::-1]
-        ids = [each for each in whole if status is None or each in under_way or any(each in tree for tree in ended)]
+        ids = [
+            run_id for run_id in whole if status is None or run_id in under_way or any(run_id in tree for tree in ended)
+        ]
         count = len(ids)
     else:
         newest = chain(under_way, *(tree.last(offset + limit) for tree in ended))
@@ -140,8 +141,8 @@ def _under_way(root: Root, status: str | None) -> set[str]:
     asked = {run.id for run in approval_requests.undecided(root)} if status in ("pending_approval", None) else set()
     if status != "pending_approval":
         asked |= board.under_way() | {*board.queue, *automations_of(root).standings.starting}
-    found = {each for each in asked if each in runs and not runs.has_ended(each)}
-    return found if status is None else {each for each in found if runs.get(each).status == status}
+    run_ids = {run_id for run_id in asked if run_id in runs and not runs.has_ended(run_id)}
+    return run_ids if status is None else {run_id for run_id in run_ids if runs.get(run_id).status == status}
 
 
 class OutputPiece(NamedTuple):

@@ -27,14 +27,16 @@ def section(root: Root, incident: JsonObject, now: float) -> dict[str, list[Any]
     monitor = monitors_of(root).get(incident["monitor_id"])
     if monitor is None:
         return {}
-    host = next((each for each in agents.hosts(root) if each.agent_id == monitor.settings["agent_id"]), None)
+    host = next((host for host in agents.hosts(root) if host.agent_id == monitor.settings["agent_id"]), None)
     tags = {*monitor.settings["tags"], *(host.tags if host else ())}
-    found = [each for _, each in readable(automations_of(root), KIND) if concerns(each, host, tags)]
+    concerned = [
+        automation for _, automation in readable(automations_of(root), KIND) if concerns(automation, host, tags)
+    ]
     outages = outages_of(root, incident["monitor_id"], now)
-    rows = [suggestion(root, each, outages) for each in found]
+    rows = [suggestion(root, automation, outages) for automation in concerned]
     suggested = sorted(rows, key=lambda row: (-row["score"], row["name"]))
     since, until = incident["started"] - BEFORE_S, incident.get("resolved") or now
-    events = [event for each in found for event in _events(root, each, since, until)]
+    events = [event for automation in concerned for event in _events(root, automation, since, until)]
     return {"suggested_automations": suggested[:MOST], "events": events}
 
 
@@ -58,8 +60,11 @@ def outages_of(root: Root, monitor_id: str, now: float) -> list[Outage]:
     """The newest ones of a monitor."""
     incidents = incidents_of(root)
     ids = list(incidents.by_monitor.get(monitor_id, ()))[-LOOKED_AT:]
-    found = [incidents[each] for each in ids]
-    return [Outage(one.started, one.resolved or now, bool(one.resolved) and not one.closed_because) for one in found]
+    past = [incidents[incident_id] for incident_id in ids]
+    return [
+        Outage(incident.started, incident.resolved or now, bool(incident.resolved) and not incident.closed_because)
+        for incident in past
+    ]
 
 
 def suggestion(root: Root, automation: Automation, outages: Sequence[Outage]) -> JsonObject:

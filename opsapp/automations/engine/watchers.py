@@ -24,7 +24,7 @@ class Watchers:
 
         def stop() -> None:
             with self._lock:
-                left = [each for each in self._by_run.get(run_id, ()) if each is not wake]
+                left = [other for other in self._by_run.get(run_id, ()) if other is not wake]
                 if left:
                     self._by_run[run_id] = left
                 else:

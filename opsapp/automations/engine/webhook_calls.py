@@ -39,5 +39,5 @@ def called(root: Root, automation: Automation, given: JsonObject, ip: str, now: 
         raise Conflict("This automation is switched off.", code="disabled")
     run = flow.ask(root, now, automation.id, given=given, by=WEBHOOK, origin=WEBHOOK)
     note(root, Actor(None, ip), "automation.webhook", automation.id, after={"run_id": run.id, "status": run.status})
-    found = {"run_id": run.id, "status": run.status}
-    return found if run.request_id is None else {**found, "request_id": run.request_id}
+    started = {"run_id": run.id, "status": run.status}
+    return started if run.request_id is None else {**started, "request_id": run.request_id}

@@ -36,7 +36,7 @@ def script_problem(text: str, shell: str | None) -> str | None:
         place = PLACE.search(text)
         return _not_a_shell(place[0]) if place else None
     wrong = shelltext.rewrite(text, variable).wrong
-    return "; ".join(str(each) for each in wrong[:NAMED]) or None
+    return "; ".join(str(problem) for problem in wrong[:NAMED]) or None
 
 
 def _not_a_shell(place: str) -> str:
@@ -51,7 +51,7 @@ def places(value: Any) -> set[tuple[str, str]]:
     if isinstance(value, str):
         return set(PLACE.findall(value))
     parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
-    return {each for part in parts for each in places(part)}
+    return {place for part in parts for place in places(part)}
 
 
 def begins_with_a_secret(text: str) -> bool:
@@ -79,7 +79,7 @@ class Values:
         self._known.update({("secret", name): value for name, value in secrets.items()})
 
     def _put(self, text: str, form: Callable[[str], str]) -> str:
-        return PLACE.sub(lambda found: form(self._value((found[1], found[2]))), text)
+        return PLACE.sub(lambda match: form(self._value((match[1], match[2]))), text)
 
     def script(self, text: str, shell: str | None) -> tuple[str, dict[str, str]]:
         """A script or a command with references in its places, and the variables that they refer to. Missing as well
@@ -118,5 +118,5 @@ class Values:
         if isinstance(value, str):
             return self.plain(value)
         if isinstance(value, Mapping):
-            return {name: self.everywhere(each) for name, each in value.items()}
-        return [self.everywhere(each) for each in value] if isinstance(value, list | tuple) else value
+            return {name: self.everywhere(part) for name, part in value.items()}
+        return [self.everywhere(part) for part in value] if isinstance(value, list | tuple) else value

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .settings import InputDeclaration
+
 LONGEST = 20_000
 
 
-def problem(declared: Mapping[str, Any], value: Any) -> str | None:
+def problem(declared: InputDeclaration, value: Any) -> str | None:
     """What is wrong with a value for this input, or None."""
     kind = declared["type"]
     if kind == "boolean":
@@ -27,31 +29,31 @@ def problem(declared: Mapping[str, Any], value: Any) -> str | None:
     return "has characters that are not allowed" if "\0" in value else None
 
 
-def values(declared: Sequence[Mapping[str, Any]], given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+def values(declared: Sequence[InputDeclaration], given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     """(every input's value, defaults filled in; what is wrong by name). null counts as missing."""
-    found, wrong = {}, {}
-    known = {each["name"]: each for each in declared}
-    for name, each in known.items():
+    sound, wrong = {}, {}
+    known = {declaration["name"]: declaration for declaration in declared}
+    for name, declaration in known.items():
         value = given.get(name)
         if value is None:
-            value = each.get("default")
+            value = declaration.get("default")
             if value is not None:
-                found[name] = value
-            elif each.get("required"):
+                sound[name] = value
+            elif declaration.get("required"):
                 wrong[name] = "is required"
             else:
-                found[name] = ""
+                sound[name] = ""
             continue
-        said = problem(each, value)
+        said = problem(declaration, value)
         if said:
             wrong[name] = said
         else:
-            found[name] = value
+            sound[name] = value
     wrong.update({name: "is not known here" for name in given if name not in known})
-    return found, wrong
+    return sound, wrong
 
 
-def declaration_problem(declared: Mapping[str, Any]) -> str | None:
+def declaration_problem(declared: InputDeclaration) -> str | None:
     """What is wrong with how an input is declared."""
     if declared["type"] == "choice" and not declared.get("choices"):
         return "a choice needs choices"

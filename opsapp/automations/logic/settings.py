@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypedDict
+
+from opsapp.lib.jsontypes import JsonObject
 
 from . import shelltext
 
@@ -13,6 +15,13 @@ TYPES = ("script", "service_control", "agent_command", "webhook", "notification"
 CONCURRENCY = ("queue", "skip", "replace")
 INPUT_TYPES = ("string", "integer", "number", "boolean", "choice")
 SERVICE_ACTIONS = ("start", "stop", "restart", "reload", "enable", "disable", "status")
+IN_A_ROW: tuple[Literal["name", "type", "icon", "schedule", "enabled"], ...] = (
+    "name",
+    "type",
+    "icon",
+    "schedule",
+    "enabled",
+)  # settings that lists show
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")
 SEVERITIES = ("info", "warning", "critical")
 TARGETS = ("agent_id", "hostname", "tag")
@@ -28,6 +37,38 @@ ICONS = {
 HERE = ("script", "service_control", "webhook")  # by a node of this service, when no agent is named
 PROGRAMS = ("script", "service_control")
 PARENTS = ("composite", "workflow")
+
+
+class InputDeclaration(TypedDict):
+    """What may, or must, be given to a run."""
+
+    name: str
+    type: str
+    default: Any
+    required: bool
+    choices: list[str]
+    description: str
+
+
+class AutomationSettings(TypedDict):
+    """What people say of an automation, as it is stored. The type says which `params` there are."""
+
+    name: str
+    type: str
+    params: JsonObject
+    icon: str
+    description: str
+    schedule: str | None
+    timezone: str | None
+    catch_up: bool
+    enabled: bool
+    timeout: int
+    concurrency: str
+    retries: int
+    requires_approval: bool
+    approvers: list[str]
+    quorum: int
+    inputs: list[InputDeclaration]
 
 
 def place(kind: str, params: Mapping[str, Any]) -> str:
@@ -61,7 +102,7 @@ def script_of(kind: str, params: Mapping[str, Any]) -> Script | None:
     return Script("script", params["script"], shelltext.shell_of(interpreter, params["script"]))
 
 
-def outline(settings: Mapping[str, Any]) -> tuple[str, str, str]:
+def outline(settings: AutomationSettings) -> tuple[str, str, str]:
     """What is asked of a run time and again: its automation's name, its type, and who carries it out."""
     kind = settings["type"]
     return settings["name"], kind, place(kind, settings["params"])
@@ -80,16 +121,16 @@ def with_children(kind: str, params: Mapping[str, Any], ids: Iterable[str]) -> d
         return {**params, "automations": list(ids)}
     if kind == "workflow":
         steps = zip(params["steps"], ids, strict=True)
-        return {**params, "steps": [{**step, "automation_id": each} for step, each in steps]}
+        return {**params, "steps": [{**step, "automation_id": automation_id} for step, automation_id in steps]}
     return dict(params)
 
 
-def digest(settings: Mapping[str, Any]) -> str:
+def digest(settings: AutomationSettings) -> str:
     """A name for exactly these settings."""
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def loosens_gate(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> bool:
+def loosens_gate(settings: AutomationSettings, changes: Mapping[str, Any]) -> bool:
     """Whether fewer people, or others, have to agree to a run after these changes. Where anybody who may operate could
     approve, naming some of them is no loosening."""
     after = {**settings, **changes}

@@ -116,11 +116,11 @@ class _ShellReader:
             if self._places and self._places[0].start() == self._at:
                 self._fill(frame, self._places.popleft())
                 continue
-            found = _INNER.get(frame.kind, _BARE).match(self._text, self._at)
-            assert found is not None  # the last alternative of each expression takes any character
-            kind = str(found.lastgroup)
-            self._take(found[0], _REFUSED.get(kind, "where it cannot be filled in"))
-            getattr(self, f"_on_{kind}")(frame, found[0])
+            match = _INNER.get(frame.kind, _BARE).match(self._text, self._at)
+            assert match is not None  # the last alternative of each expression takes any character
+            kind = str(match.lastgroup)
+            self._take(match[0], _REFUSED.get(kind, "where it cannot be filled in"))
+            getattr(self, f"_on_{kind}")(frame, match[0])
         return Rewritten("".join(self._made), self._wrong)
 
     # -- places
@@ -138,12 +138,12 @@ class _ShellReader:
         """Why there may be no placeholder here."""
         if frame.kind in _REFUSED_IN:
             return _REFUSED_IN[frame.kind]
-        for each in self._frames:
-            if each.command in _EVALUATES:
-                return f"in the arguments of {each.command}, which evaluates them"
-            if each.test_from is not None:
+        for outer in self._frames:
+            if outer.command in _EVALUATES:
+                return f"in the arguments of {outer.command}, which evaluates them"
+            if outer.test_from is not None:
                 end = self._text.find("]]", self._at)
-                if _COMPUTES.search(self._text, each.test_from, end if end >= 0 else len(self._text)):
+                if _COMPUTES.search(self._text, outer.test_from, end if end >= 0 else len(self._text)):
                     return "in a [[ … ]] that evaluates values: use [ … ]"
         return None
 

@@ -8,11 +8,12 @@ from BTrees.OOBTree import OOBTree
 from persistent import Persistent
 
 from opsapp.automations.logic import settings as meaning
+from opsapp.automations.logic.settings import AutomationSettings
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.sealedfields import SealedFields
 from opsapp.tree.folder import Facet, Folder, Record
 from opsapp.tree.sharded import ShardedTree
 
-from .board import KEY
 from .plans import SchedulePlan, plan_of
 from .standing import AutomationStanding, RunHistory, Standings, Waiting
 
@@ -22,7 +23,7 @@ class Definition(SealedFields):
 
     sealed_fields = ("settings",)
 
-    def __init__(self, settings: dict[str, Any], now: float):
+    def __init__(self, settings: AutomationSettings, now: float):
         self.settings = settings
         self.digest = meaning.digest(settings)
         self.made_at = now
@@ -32,7 +33,7 @@ class Definition(SealedFields):
         return self.settings["type"]
 
     @property
-    def params(self) -> dict[str, Any]:
+    def params(self) -> JsonObject:
         return self.settings["params"]
 
     @property
@@ -156,7 +157,7 @@ class Automation(Record):
         if name not in self.authors:
             self.authors = (*self.authors, name)
 
-    def redefine(self, settings: dict[str, Any], now: float) -> bool:
+    def redefine(self, settings: AutomationSettings, now: float) -> bool:
         """Whether anything is another now."""
         made = Definition(settings, now)
         if made.digest == self.definition.digest:
@@ -181,9 +182,3 @@ def with_parts(root: Any, automation_id: str) -> list[Automation]:
 def digests(root: Any, automation_id: str) -> dict[str, str]:
     """What it does, exactly: the digest of each of these by its id."""
     return {automation.id: automation.definition.digest for automation in with_parts(root, automation_id)}
-
-
-def automation_of_webhook(root: Any, token_digest: str) -> Automation | None:
-    """Whose token this is."""
-    automation_id = root.system[KEY].webhooks.get(token_digest)
-    return None if automation_id is None else root["api"]["automations"].get(automation_id)

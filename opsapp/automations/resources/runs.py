@@ -14,6 +14,7 @@ from persistent import Persistent
 
 from opsapp.automations.logic import settings as meaning
 from opsapp.automations.logic.runs import CUT, FINAL, KEPT, fitting
+from opsapp.automations.logic.settings import AutomationSettings
 from opsapp.runtime.sealedfields import SealedFields
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.sharded import ShardedTree
@@ -166,7 +167,7 @@ class Run(SealedFields, Record):
         return self.status in FINAL
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> AutomationSettings:
         return self.definition.settings
 
 

@@ -38,8 +38,8 @@ class Secret(Record):
         self.allowed_for = (*self.allowed_for, automation_id)
 
     def take_back(self, automation_id: str) -> None:
-        self.allowed_for = tuple(each for each in self.allowed_for if each != automation_id)
-        self.lapsed = tuple(each for each in self.lapsed if each != automation_id)
+        self.allowed_for = tuple(other for other in self.allowed_for if other != automation_id)
+        self.lapsed = tuple(other for other in self.lapsed if other != automation_id)
 
     def lapse(self, automation_id: str) -> None:
         """Its permission holds again when an admin confirms it."""
@@ -94,17 +94,17 @@ class Secrets(Folder):
 def reveal(root: Root, names: Iterable[str]) -> dict[str, str]:
     """The values of those that there are, for a run."""
     folder, seal = root["api"]["secrets"], seal_of(root)
-    found = {name: folder.named(name) for name in names}
-    return {name: seal.open(secret.sealed, f"secret:{name}") for name, secret in found.items() if secret is not None}
+    secrets = {name: folder.named(name) for name in names}
+    return {name: seal.open(secret.sealed, f"secret:{name}") for name, secret in secrets.items() if secret is not None}
 
 
 def unusable(root: Root, names: Iterable[str], automation_id: str | None) -> list[str]:
     """Secrets that this automation may not be written with; a new one (None) may be written with none."""
     folder = root["api"]["secrets"]
-    found = ((name, folder.named(name)) for name in names)
+    secrets = ((name, folder.named(name)) for name in names)
     return sorted(
         name
-        for name, secret in found
+        for name, secret in secrets
         if secret is None or automation_id is None or automation_id not in (*secret.allowed_for, *secret.lapsed)
     )
 
@@ -112,8 +112,8 @@ def unusable(root: Root, names: Iterable[str], automation_id: str | None) -> lis
 def forbidden(root: Root, names: Iterable[str], automation_id: str) -> list[str]:
     """Of those that there are, the ones that no run of this automation may have now."""
     folder = root["api"]["secrets"]
-    found = ((name, folder.named(name)) for name in names)
-    return sorted(name for name, secret in found if secret is not None and automation_id not in secret.allowed_for)
+    secrets = ((name, folder.named(name)) for name in names)
+    return sorted(name for name, secret in secrets if secret is not None and automation_id not in secret.allowed_for)
 
 
 def allow_what_is_used(root: Root, used: Iterable[tuple[str, str]]) -> None:

@@ -66,7 +66,7 @@ class AutomationStanding:
         """A run is under way; `known`: it is in the history already."""
         recent = self.row.recent if known else (*self.row.recent, run_id)
         if len(recent) > RECENT:
-            self.kept.past.update(self.id + each for each in recent[:-1])
+            self.kept.past.update(self.id + older for older in recent[:-1])
             recent = recent[-1:]
         self.change(current=run_id, last_run=now, last_status="running", recent=recent)
 
@@ -138,8 +138,8 @@ class RunHistory:
     def newest(self, count: int) -> list[str]:
         """The newest first."""
         past = self._past()
-        found = [past[-n][len(self._id) :] for n in range(1, min(count, len(past)) + 1)]
-        return sorted((*found, *self._standing.row.recent), reverse=True)[:count]
+        older = [past[-n][len(self._id) :] for n in range(1, min(count, len(past)) + 1)]
+        return sorted((*older, *self._standing.row.recent), reverse=True)[:count]
 
     @property
     def last(self) -> str:
@@ -154,7 +154,7 @@ class RunHistory:
     def discard(self, run_id: str) -> None:
         recent, key = self._standing.row.recent, self._id + run_id
         if run_id in recent:
-            self._standing.change(recent=tuple(each for each in recent if each != run_id))
+            self._standing.change(recent=tuple(other for other in recent if other != run_id))
         elif key in self._index:
             self._index.remove(key)
 
@@ -180,7 +180,7 @@ def gather(automations: Any) -> None:
         state, history, waiting = (mine.pop(name) for name in ("state", "history", "waiting"))
         automation._p_changed = True
         kept.past.update(automation_id + run_id for run_id in history)
-        kept.waiting.update(automation_id + each for each in waiting)
+        kept.waiting.update(automation_id + waiting_id for waiting_id in waiting)
         at = -1.0 if state.last_run is None else state.last_run
         kept.rows[automation_id] = tuple(StandingRow(state.current or "", at, state.last_status or "", state.full))
         automations.plan(automation)

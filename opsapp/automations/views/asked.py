@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import colander
 from pyramid.request import Request
@@ -16,9 +16,9 @@ from opsapp.lib.addresses import without_hidden
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid, Malformed, TooLarge
 from opsapp.tree.acl import Permission
-from opsapp.web.derivers import read_object, require_plain_json
+from opsapp.web.bodies import read_object, require_plain_json
+from opsapp.web.fields import fields_of
 from opsapp.web.jsontext import loads
-from opsapp.web.strict import fields_of
 
 from . import IMPORT_LIMIT
 
@@ -38,7 +38,7 @@ def params(kind: str, values: Any) -> JsonObject:
 def also_wrong(context: Any, request: Request, sound: JsonObject) -> dict[str, str]:
     """What the store and the fields among themselves tell of a body for a new automation, or for this one: told with
     what is wrong with single fields."""
-    present = context.definition.settings if isinstance(context, Automation) else {}
+    present = cast(JsonObject, context.definition.settings) if isinstance(context, Automation) else {}
     values = {**present, **sound}
     if "type" not in values or "params" not in values:
         return {}
@@ -51,7 +51,7 @@ def also_wrong(context: Any, request: Request, sound: JsonObject) -> dict[str, s
     return editing.problems_of(request.root, values, own_id, params_are_sound=not wrong) | wrong
 
 
-def require_author(request: Request, *settings: JsonObject) -> None:
+def require_author(request: Request, *settings: meaning.AutomationSettings | JsonObject) -> None:
     """Whether the caller may write what runs on the service's own machine, if any of these does."""
     if any(meaning.runs_programs(setting["type"], setting["params"]) for setting in settings):
         agents.require_author(request.node, is_admin=bool(request.has_permission(Permission.administer)))
@@ -65,7 +65,7 @@ def webhook(token: str) -> dict[str, str]:
 def inputs(request: Request, automation: Automation) -> JsonObject:
     """The run's inputs: `{"inputs": {…}}`, or the body's own keys."""
     body = read_object(request, optional=True)
-    declared = {each["name"] for each in automation.definition.settings["inputs"]}
+    declared = {declaration["name"] for declaration in automation.definition.settings["inputs"]}
     if set(body) == {"inputs"} and "inputs" not in declared:
         given = body["inputs"]
         if given is not None and not isinstance(given, dict):
@@ -97,10 +97,10 @@ def listed(request: Request) -> tuple[dict[int, JsonObject], dict[str, str]]:
 
 
 def _checked(values: list[Any]) -> tuple[dict[int, JsonObject], dict[str, str]]:
-    schema, found, wrong = schemas.AutomationSettings(), {}, {}
+    schema, sound, wrong = schemas.AutomationSettings(), {}, {}
     for n, value in enumerate(values):
         try:
-            found[n] = schema.deserialize(without_hidden(value))
+            sound[n] = schema.deserialize(without_hidden(value))
         except colander.Invalid as invalid:
             wrong.update({f"{n}.{name}" if name else str(n): said for name, said in fields_of(invalid).items()})
-    return found, wrong
+    return sound, wrong

@@ -10,8 +10,8 @@ from opsapp.automations import schemas
 from opsapp.automations.engine import editing, records, request_run
 from opsapp.automations.resources import Automation, Automations
 from opsapp.web import api
-from opsapp.web.derivers import RAW
-from opsapp.web.paging import page_of
+from opsapp.web.bodies import RAW
+from opsapp.web.paging import in_order, page_of
 from opsapp.web.schemas import Deleted, Updated
 
 from . import asked
@@ -19,8 +19,9 @@ from . import asked
 
 @api.get(Automations, query=schemas.AutomationList, returns=[schemas.AutomationRow])
 def list_automations(context: Automations, request: Request) -> Any:
-    """All automations."""
-    return request.shown(page_of(request, records.rows(request.root, request.valid_query["q"])))
+    """All automations. `sort`: by a field, with "-" the other way round; what has no value stands last."""
+    query = request.valid_query
+    return request.shown(page_of(request, in_order(records.rows(request.root, query["q"]), query["sort"])))
 
 
 @api.create(

@@ -52,6 +52,6 @@ def stream_run(context: Run, request: Request) -> Any:
 
 def page(request: Request, automation: Automation | None) -> Any:
     query = request.valid_query
-    found, count = records.page(request.root, automation, query["status"], query["limit"], query["offset"])
+    runs, count = records.page(request.root, automation, query["status"], query["limit"], query["offset"])
     request.response.headers["X-Total-Count"] = str(count)
-    return request.shown(found)
+    return request.shown(runs)

@@ -16,14 +16,14 @@ from opsapp.web.schemas import Deleted, Updated
 
 
 def unknown_automations(request: Request, ids: Iterable[str], field: str = "allowed_for") -> dict[str, str]:
-    unknown = sorted(each for each in ids if each not in automations_of(request.root))
+    unknown = sorted(automation_id for automation_id in ids if automation_id not in automations_of(request.root))
     return {field: "there is no automation " + ", ".join(unknown)} if unknown else {}
 
 
 @api.get(Secrets, role="admin", query=Paging, returns=[schemas.SecretRecord])
 def list_secrets(context: Secrets, request: Request) -> Any:
     """Their names; nobody is shown a value."""
-    return page_of(request, sorted((each.plain() for each in context.values()), key=lambda each: each["name"]))
+    return page_of(request, sorted((secret.plain() for secret in context.values()), key=lambda record: record["name"]))
 
 
 @api.create(

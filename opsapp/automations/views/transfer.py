@@ -14,7 +14,7 @@ from opsapp.automations.resources import Automations, Template, Templates
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound
 from opsapp.web import api
-from opsapp.web.derivers import RAW, judge, read_object, refuse
+from opsapp.web.bodies import RAW, judge, read_object, refuse
 from opsapp.web.fields import Paging
 from opsapp.web.paging import page_of
 
@@ -50,13 +50,13 @@ def import_automations(context: Automations, request: Request) -> Any:
 @api.get(Templates, query=Paging, returns=[schemas.TemplateRecord])
 def list_templates(context: Templates, request: Request) -> Any:
     """What an automation can be made from at once."""
-    return page_of(request, [templates.record(each) for each in templates.TEMPLATES])
+    return page_of(request, [templates.record(template) for template in templates.TEMPLATES])
 
 
 @api.get(Template, returns=schemas.TemplateRecord)
 def get_template(context: Template, request: Request) -> Any:
     """One template."""
-    return templates.record(found(context))
+    return templates.record(template_of(context))
 
 
 @api.create(
@@ -70,7 +70,7 @@ def get_template(context: Template, request: Request) -> Any:
 )
 def apply_template(context: Template, request: Request) -> Any:
     """An automation from the template; what the body gives takes the place of the template's."""
-    template = found(context)
+    template = template_of(context)
     values = templates.applied(template, read_object(request, optional=True))
     sound, wrong = judge(schemas.AutomationSettings(), values)
     refuse(asked.also_wrong(context, request, sound) | wrong)
@@ -81,7 +81,7 @@ def apply_template(context: Template, request: Request) -> Any:
     return {"id": made.id, "status": "created", **asked.webhook(made.token)}
 
 
-def found(context: Template) -> JsonObject:
+def template_of(context: Template) -> JsonObject:
     template = templates.BY_ID.get(context.__name__)
     if template is None:
         raise NotFound(f"There is no template {context.__name__[:80]}.")

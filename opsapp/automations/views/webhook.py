@@ -11,7 +11,7 @@ from opsapp.automations.engine import webhook_calls
 from opsapp.automations.resources import Automation, WebhookAddress
 from opsapp.lib.problems import NotFound
 from opsapp.web import api
-from opsapp.web.derivers import RAW
+from opsapp.web.bodies import RAW
 
 from . import asked
 

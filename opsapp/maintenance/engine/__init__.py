@@ -30,6 +30,8 @@ def healing_windows(root: Root, now: float) -> list[HealingWindow]:
 
 
 class UpcomingWindow(NamedTuple):
+    id: str
+    recurs: bool
     name: str
     start: int
     end: int
@@ -45,7 +47,9 @@ def upcoming(root: Root, now: float, within_s: float) -> list[UpcomingWindow]:
         occurrence = on or following(plan, now)
         if plan.family == MAINTENANCE and occurrence is not None and occurrence.start <= now + within_s:
             start, end = int(occurrence.start), int(occurrence.end)
-            windows.append(UpcomingWindow(plan.name, start, end, on is not None, plan.scope))
+            windows.append(
+                UpcomingWindow(plan.id, plan.cron is not None, plan.name, start, end, on is not None, plan.scope)
+            )
     return sorted(windows, key=lambda window: (window.start, window.name))
 
 

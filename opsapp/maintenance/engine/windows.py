@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast, get_type_hints
 
 from opsapp.lib.durations import seconds
 from opsapp.lib.ids import new_id
@@ -13,6 +13,7 @@ from opsapp.lib.problems import Invalid
 from opsapp.maintenance import logic
 from opsapp.maintenance.config import MaintenanceSettings
 from opsapp.maintenance.interfaces import IScopeKind, IWindowEnded
+from opsapp.maintenance.logic import HealingWindowFields, WindowFields, WindowSettings
 from opsapp.maintenance.resources import HealingWindow, Window, windows_of, zone_of
 from opsapp.runtime.config import Configuration
 from opsapp.runtime.events import emit
@@ -24,18 +25,20 @@ from .board import EVENT, KEY
 
 log = logging.getLogger(__name__)
 
-GIVEN = ("name", "start", "end", "recurring", "scope", "autonomy_override", "enabled")
+GIVEN = tuple(get_type_hints(logic.WindowSettings))
 CONFIG = "config"
+MOST_IN_CALENDAR = 100
+NEXT_TIMES = 5
 
 
 def create(root: Root, given: JsonObject, by: str) -> Window:
     """`given` as the schema makes it. Invalid: it ends before it begins, or covers things that do not exist."""
-    fields = fields_of(given)
+    fields = cast(WindowSettings, fields_of(given))
     refuse_wrong(fields, zone_of(root), _missing(root, fields["scope"]))
     return _add(root, fields, by, "api")
 
 
-def _add(root: Root, fields: JsonObject, by: str, source: str) -> Window:
+def _add(root: Root, fields: WindowSettings, by: str, source: str) -> Window:
     now = node_of(root).clock.now()
     window = Window({**fields, "created_by": by, "created_at": now}, source)
     windows_of(root)[new_id()] = window
@@ -45,13 +48,13 @@ def _add(root: Root, fields: JsonObject, by: str, source: str) -> Window:
 
 def change(root: Root, window: Window, given: JsonObject) -> None:
     """What is given over what is stored. What it covered already may be gone by now."""
-    fields = {**window.fields, **fields_of(given)}
+    fields = cast(WindowFields, {**window.fields, **fields_of(given)})
     fresh = [item_id for item_id in fields["scope"] if item_id not in window.fields["scope"]]
     refuse_wrong(fields, zone_of(root), _missing(root, fresh))
     _put(root, window, fields, "api")
 
 
-def _put(root: Root, window: Window, fields: JsonObject, source: str) -> None:
+def _put(root: Root, window: Window, fields: WindowFields, source: str) -> None:
     if fields != window.fields or source != window.source:
         window.change(fields)
         window.source = source
@@ -73,10 +76,32 @@ def delete(root: Root, window: Window) -> None:
     del windows_of(root)[window.__name__]
 
 
+def calendar(root: Root, since: float, until: float) -> list[JsonObject]:
+    """When the windows are on between these moments, by start."""
+    entries = [
+        {**_shown(span), "window_id": window.__name__, **{name: window.fields[name] for name in logic.IN_CALENDAR}}
+        for window in windows_of(root).of_family(Window)
+        for span in logic.occurrences(window.plan(zone_of(root)), since, until, MOST_IN_CALENDAR)
+    ]
+    return sorted(entries, key=lambda entry: (entry["start"], entry["name"]))
+
+
+def preview(root: Root, given: JsonObject) -> list[JsonObject]:
+    """The next times of a window that is not made yet. Invalid as it is when it is made."""
+    fields, now = cast(WindowFields, fields_of(given)), node_of(root).clock.now()
+    refuse_wrong(fields, zone_of(root), _missing(root, fields["scope"]))
+    plan = Window(fields, "api").plan(zone_of(root))
+    return [_shown(span) for span in logic.occurrences(plan, now, float("inf"), NEXT_TIMES)]
+
+
+def _shown(span: logic.Occurrence) -> JsonObject:
+    return {"start": int(span.start), "end": int(span.end)}
+
+
 def open_healing(root: Root, given: JsonObject, by: str) -> HealingWindow:
     now, name = node_of(root).clock.now(), new_id()
     about = {"created_by": by, "created_at": now, "expires_at": now + seconds(given["duration"])}
-    windows_of(root)[name] = HealingWindow({**given, **about})
+    windows_of(root)[name] = HealingWindow(cast(HealingWindowFields, {**given, **about}))
     window = windows_of(root).get(name)
     _tell(root, window, "created")
     return window
@@ -93,7 +118,7 @@ def fields_of(given: JsonObject) -> JsonObject:
     return fields | ({"scope": list(given["scope"])} if "scope" in given else {})
 
 
-def refuse_wrong(fields: JsonObject, zone: str, missing: Iterable[str] = ()) -> None:
+def refuse_wrong(fields: WindowSettings, zone: str, missing: Iterable[str] = ()) -> None:
     """What no single field shows."""
     wrong = wrong_scope(missing)
     length = logic.instant(fields["end"], zone) - logic.instant(fields["start"], zone)
@@ -140,7 +165,7 @@ def declare(root: Root, config: Configuration) -> None:
         if window.source == "yaml" and window.fields["name"] not in wanted:
             delete(root, window)
     for name, given in wanted.items():
-        fields = fields_of(given)
+        fields = cast(WindowSettings, fields_of(given))
         refuse_wrong(fields, config.timezone)
         gone = _missing(root, fields["scope"])
         if gone:
@@ -148,4 +173,4 @@ def declare(root: Root, config: Configuration) -> None:
         if name not in present:
             _add(root, fields, CONFIG, "yaml")
         elif present[name].source == "yaml":
-            _put(root, present[name], {**present[name].fields, **fields}, "yaml")
+            _put(root, present[name], cast(WindowFields, {**present[name].fields, **fields}), "yaml")

@@ -1,6 +1,6 @@
 """What checks are made of, and what other rooms call of monitoring: the names below, `interfaces`, `resources`."""
 
-from opsapp.monitoring.logic.settings import MonitoringSettings
+from opsapp.monitoring.logic.settings import METHODS, MonitoringSettings
 from opsapp.monitoring.logic.state import STATUSES
 from opsapp.monitoring.logic.statuspage import is_known
 from opsapp.monitoring.logic.uptime import shown as shown_uptime
@@ -9,24 +9,39 @@ from opsapp.monitoring.probes.prober import Prober
 from opsapp.monitoring.probes.transfers import Reply
 
 from .checking import request_check
-from .incident_list import incident_rows
+from .incident_list import incident_rows, taken_since
 from .listing import page as list_monitors
+from .listing import status_counts
 from .register import Entry
-from .statuspage import status_document
+from .statuspage import TAG as PUBLIC_TAG
+from .statuspage import published, published_incident, published_incidents, status_document
+from .trouble import MonitorsStanding, TroubledMonitor, ending_certificates, last_day, standing_of_all
 from .watch import register_of
 
 __all__ = [
+    "METHODS",
+    "PUBLIC_TAG",
     "STATUSES",
     "Entry",
     "MonitoringSettings",
+    "MonitorsStanding",
     "Prober",
     "Reply",
+    "TroubledMonitor",
     "call_web",
+    "ending_certificates",
     "incident_rows",
     "is_known",
+    "last_day",
     "list_monitors",
+    "published",
+    "published_incident",
+    "published_incidents",
     "register_of",
     "request_check",
     "shown_uptime",
+    "standing_of_all",
+    "status_counts",
     "status_document",
+    "taken_since",
 ]

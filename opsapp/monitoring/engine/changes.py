@@ -8,9 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from opsapp.agents.resources import agents_of
+from opsapp.auth.resources import users_of
 from opsapp.lib.ids import new_token
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.lib.problems import Invalid
+from opsapp.lib.problems import Conflict, Invalid
+from opsapp.monitoring.interfaces import IIncidentTold
 from opsapp.monitoring.logic.settings import agent_of, problems
 from opsapp.monitoring.logic.state import Standing
 from opsapp.monitoring.resources import Incident, Monitor, add_monitor, incidents_of, monitors_of, remove_monitor
@@ -81,9 +83,23 @@ def acknowledge(root: Root, incident: Incident, user: str, note: str, now: float
     tell_incident(root, incident, "acknowledged", now, user=user)
 
 
-def add_update(root: Root, incident: Incident, user: str, stage: str, message: str, now: float) -> None:
-    note = incident.add_update(user, stage, message, now)
-    tell_incident(root, incident, "updated", now, update=note)
+def assign(root: Root, incident: Incident, user: str, to: str, note: str, now: float) -> None:
+    """Give it to somebody who is here; it need not have had an owner."""
+    if incident.resolved is not None:
+        raise Conflict("This incident is over.", code="resolved")
+    person = users_of(root).get(to)
+    if person is None or person.disabled:
+        raise Invalid({"username": "there is no such user"})
+    incident.assign(user, to, note, now)
+    tell_incident(root, incident, "assigned", now, user=user)
+
+
+def add_update(
+    root: Root, incident: Incident, user: str, stage: str, message: str, now: float, *, public: bool
+) -> None:
+    """`public`: visitors of the status page read it."""
+    note = incident.add_update(user, stage, message, now, public=public)
+    tell_incident(root, incident, "updated", now, note, update=note)
 
 
 def tell(root: Root, monitor: Monitor, change: str, now: float, **more: Any) -> None:
@@ -101,9 +117,13 @@ def tell(root: Root, monitor: Monitor, change: str, now: float, **more: Any) -> 
     events.emit(root, "monitor", data | more)
 
 
-def tell_incident(root: Root, incident: Incident, change: str, now: float, **more: Any) -> None:
+def tell_incident(
+    root: Root, incident: Incident, change: str, now: float, note: JsonObject | None = None, **more: Any
+) -> None:
     """What changed; never all that people said before."""
     events.emit(root, "incident", incident.summary(now) | {"change": change} | more)
+    for _, heard in node_of(root).registry.getUtilitiesFor(IIncidentTold):
+        heard(root, incident, change, now, note)
 
 
 def misfits(root: Root, monitor: Monitor, given: JsonObject) -> dict[str, str]:

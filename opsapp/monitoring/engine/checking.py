@@ -23,12 +23,13 @@ from opsapp.monitoring.engine.measuring import Measuring
 from opsapp.monitoring.engine.register import Entry
 from opsapp.monitoring.engine.watch import Watch, watch_of
 from opsapp.monitoring.logic.settings import MonitoringSettings
-from opsapp.monitoring.logic.sharding import owner
+from opsapp.monitoring.logic.sharding import owns
 from opsapp.monitoring.logic.state import CheckVerdict
-from opsapp.monitoring.logic.timetable import Timetable
+from opsapp.monitoring.logic.timetable import Timetable, passed_within, phase
 from opsapp.monitoring.probes.prober import Prober
 from opsapp.runtime.config import Configuration
 from opsapp.runtime.node import Node
+from opsapp.runtime.nodes import BEAT_S, QUIET_AFTER_S
 from opsapp.series import FOREVER, NONE, PAUSED
 from opsapp.wire.probing import Outcome
 
@@ -38,6 +39,8 @@ TICK_S = 0.02  # checks that fall due within it begin together
 LOOK_S = 0.5
 FOLLOW_S = 0.5
 EDGES_S = 0.5
+MISSED_S = QUIET_AFTER_S + 2 * BEAT_S + LOOK_S  # so long ago a node may have died that is found gone now
+MADE_UP_S = 0.5
 SLOW_MS = 1000.0
 NEVER = float("inf")
 
@@ -61,7 +64,7 @@ class Checker:
         self.node = watch.node
         self.table = Timetable(self._sooner)
         self.revisions: dict[str, int] = {}  # of the settings that the table was made from
-        self.nodes = self.node.nodes.alive("engine")
+        self.nodes = self.node.nodes.working("engine")
         self.running: set[str] = set()
         self.lateness: deque[float] = deque(maxlen=10_000)  # seconds between due and begun
         self.checks = 0
@@ -100,15 +103,24 @@ class Checker:
             self._schedule(entry, soon=known is not None or entry.standing.status == "pending")
 
     def is_ours(self, monitor_id: str) -> bool:
-        return owner(monitor_id, self.nodes) == self.node.name
+        return owns(self.node.name, monitor_id, self.nodes)
 
     def share(self) -> None:
         """Take up what another node has left, leave what is another's: whenever a node came or went."""
-        nodes = self.node.nodes.alive("engine")
+        nodes = self.node.nodes.working("engine")
         if nodes != self.nodes:
             self.nodes = nodes
             for monitor_id, entry in list(self.watch.register.entries.items()):
+                had = monitor_id in self.table
                 self.apply(monitor_id, entry)
+                if not had and monitor_id in self.table:
+                    self._make_up(entry)
+
+    def _make_up(self, entry: Entry) -> None:
+        """One more check soon, where the node that is gone may not have made its last one. Not all of them at once."""
+        interval, now = entry.settings.interval, self.node.clock.now()
+        if passed_within(entry.id, interval, now, MISSED_S):
+            self.table.hurry(entry.id, self.node.clock.monotonic() + phase(entry.id) * MADE_UP_S)
 
     def _pause(self, entry: Entry) -> None:
         if entry.id in self.table:

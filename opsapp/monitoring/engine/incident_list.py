@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.monitoring.resources import Incidents
+from opsapp.monitoring.interfaces import IRootCauses
+from opsapp.monitoring.resources import Incidents, incidents_of
+from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import page_rows
 from opsapp.tree.damage import NAMELESS, Damage
+from opsapp.tree.root import Root
 
 UNREAD: JsonObject = {  # in the place of what cannot be read
     "monitor_id": "unknown",
@@ -28,3 +31,19 @@ def incident_rows(incidents: Incidents, ids: Iterable[str], now: float) -> list[
         return {**UNREAD, "id": damage.id, "status": status}
 
     return page_rows(incidents, "incident", ids, lambda incident: incident.record(now), unread)
+
+
+def with_causes(root: Root, rows: list[JsonObject], now: float) -> list[JsonObject]:
+    """With what each open one comes from, by the graph: the failed target above it, or null."""
+    causes_of = node_of(root).registry.queryUtility(IRootCauses)
+    names = {row["monitor_name"] for row in rows if row["status"] == "open"}
+    causes = causes_of(root, names, now) if causes_of is not None and names else {}
+    return [{**row, "root_cause": causes.get(row["monitor_name"]) if row["status"] == "open" else None} for row in rows]
+
+
+def taken_since(root: Root, monitor_id: str, since: float) -> float | None:
+    """When somebody has first taken care of this monitor's newest incident, from then on."""
+    ids = incidents_of(root).by_monitor.get(monitor_id)
+    notes = incidents_of(root)[ids.maxKey()].updates if ids else ()
+    taken = (note["time"] for note in notes if note["stage"] in ("acknowledged", "assigned"))
+    return next((float(at) for at in taken if at >= int(since)), None)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from operator import itemgetter
 from typing import Any
 
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.monitoring.engine import recent
 from opsapp.monitoring.engine.register import Entry
 from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.logic.settings import complete, for_viewers, searched
@@ -15,6 +18,7 @@ from opsapp.tree.root import Root
 
 UPTIME_AGE_S = 30.0
 UNKNOWN_AGE_S = 1.0
+WORST_FIRST = ("down", "degraded", "unknown", "pending", "maintenance", "up", "paused")
 COUNTING = {"up", "down", "degraded"}
 DAY_MS = 86_400_000
 
@@ -42,17 +46,48 @@ def page(node: Node, root: Root, query: JsonObject, *, secrets: bool) -> tuple[l
     entries = register.ordered()
     if tag is not None:
         entries = [entry for entry in entries if tag in entry.settings.tags]
+    if query["type"] is not None:
+        entries = [entry for entry in entries if entry.target.type == query["type"]]
     if words:
         entries = [entry for entry in entries if _holds(entry, words)]
     if status is not None:
         entries = [entry for entry in entries if current_status(node, entry, now) == status]
-    chosen = cut(entries, query)
+    chosen = cut(_in_order(node, root, entries, query["sort"], now), query)
     measure_uptime(node, root, chosen, now)
     shown = [record(node, entry, now, secrets=secrets) for entry in chosen]
-    lost = unread(node) if not (words or tag or status) else []
+    if query["recent"]:
+        lately = recent.of_monitors(node, root, chosen, query["recent"], now)
+        shown = [row | {"recent": lately[row["id"]]} for row in shown]
+    lost = unread(node) if not (words or tag or status or query["type"]) else []
     room = None if query["limit"] is None else max(0, query["limit"] - len(shown))
     after = max(0, query["offset"] - len(entries))
     return shown + lost[after:][:room], len(entries) + len(lost)
+
+
+def _in_order(node: Node, root: Root, entries: list[Entry], sort: str, now: float) -> list[Entry]:
+    """Those that come first have the worst of what the list is sorted by; those that agree keep their order."""
+    name, backward = sort.removeprefix("-"), sort.startswith("-")
+    if name == "worst":
+        worst = [(WORST_FIRST.index(current_status(node, entry, now)), entry) for entry in entries]
+        return [entry for _, entry in sorted(worst, key=itemgetter(0), reverse=backward)]
+    if name == "response":
+        return _measured_first([(response_of(node, entry), entry) for entry in entries], high_first=not backward)
+    if name == "uptime":
+        measure_uptime(node, root, entries, now)
+        return _measured_first([(entry.uptime[1], entry) for entry in entries], high_first=backward)
+    return entries[::-1] if backward else entries
+
+
+def _measured_first(figures: list[tuple[float | None, Entry]], *, high_first: bool) -> list[Entry]:
+    """By the figure; those without one stand last, whichever way round."""
+    known = [(figure, entry) for figure, entry in figures if figure is not None]
+    known.sort(key=itemgetter(0), reverse=high_first)
+    return [entry for _, entry in known] + [entry for figure, entry in figures if figure is None]
+
+
+def response_of(node: Node, entry: Entry) -> float | None:
+    value: Any = node.series.live.value(entry.subject, "response_time_ms")
+    return value
 
 
 def unread(node: Node) -> list[JsonObject]:
@@ -127,6 +162,13 @@ def current_status(node: Node, entry: Entry, now: float) -> str:
     if status in {"unknown", "maintenance"}:
         return "unknown"
     return shown(entry.told.status, checked_at(node, entry), entry.rules, now)
+
+
+def status_counts(node: Node, root: Root) -> dict[str, int]:
+    """How many monitors there are in each state, as they are shown."""
+    now, register = node.clock.now(), watch_of(node).register
+    register.catch_up(root)
+    return dict(Counter(current_status(node, entry, now) for entry in list(register.entries.values())))
 
 
 def checked_at(node: Node, entry: Entry) -> int | None:

@@ -20,6 +20,7 @@ def page(then: Root, query: JsonObject, secrets: bool) -> tuple[list[JsonObject]
         text = searched(settings["name"], settings["url"], settings["tags"])
         return (
             (tag is None or tag in settings["tags"])
+            and query["type"] in (None, settings["type"])
             and (status is None or monitor.state.status == status)
             and all(word in text for word in words)
         )

@@ -18,14 +18,34 @@ from opsapp.runtime.node import Node
 from opsapp.series import DAY, HOUR, NAMES, Rollup
 from opsapp.tree.root import Root
 
+UPTIME_SPANS = (1, 7, 30, 90)  # days
 STATUSES = ("pending", *NAMES[1:])  # by status code; 0 is a check before the first verdict
 
 
-def history(node: Node, root: Root, series: int, hours: int, seconds: int) -> list[JsonObject]:
-    """Points of the last `hours` in buckets of `seconds`, oldest first."""
+def history(
+    node: Node, root: Root, series: int, hours: int, seconds: int, until: int | None = None
+) -> list[JsonObject]:
+    """Points of the last `hours`, or those before `until`, in buckets of `seconds`, oldest first."""
     now = now_ms(node)
-    buckets = node.series.reading(root).buckets(series, now - hours * HOUR, now + 1, seconds * 1000)
+    end = now if until is None else min(now, until * 1000)
+    buckets = node.series.reading(root).buckets(series, max(0, end - hours * HOUR), end + 1, seconds * 1000)
     return points(buckets, STATUSES)
+
+
+def uptimes(node: Node, root: Root, monitor_id: str) -> list[JsonObject]:
+    """A monitor's uptime over a day, a week, 30 and 90 days. Time before it was made is not unknown: it is none."""
+    entry, now = watch_of(node).entry(root, monitor_id), now_ms(node)
+    reading, first = node.series.reading(root), (now - UPTIME_SPANS[-1] * DAY) / 1000
+    touching = incidents_of(root).touching(first, now / 1000)
+    own = [(each.started, each.resolved) for each in touching if each.monitor_id == monitor_id]
+    rows = []
+    for days in UPTIME_SPANS:
+        start = (now - days * DAY) // HOUR * HOUR
+        total = reading.totals(start, now + 1, [entry.series]).get(entry.series)
+        within = [(began, ended) for began, ended in own if ended is None or ended >= start / 1000]
+        figures = _sla_figures(total, now - max(start, entry.created_at * 1000), {entry.id: within}, entry.id)
+        rows.append({"days": days, **figures})
+    return rows
 
 
 def sla_report(node: Node, root: Root, days: int, page: slice) -> tuple[list[JsonObject], int]:

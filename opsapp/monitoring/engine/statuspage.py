@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from BTrees.OOBTree import OOTreeSet
+
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.maintenance.config import MaintenanceSettings
 from opsapp.maintenance.engine import upcoming
@@ -18,6 +20,8 @@ from opsapp.series import DAY, FINE
 from opsapp.tree.root import Root
 
 TAG = "public"
+MOST_WINDOWS = 50
+EMPTY = OOTreeSet()
 
 
 def status_document(node: Node, root: Root) -> JsonObject:
@@ -110,12 +114,46 @@ def _with_causes(
     ]
 
 
+def published(node: Node, root: Root) -> dict[str, str]:
+    """The names of what is published, by id."""
+    entries = watch_of(node).entries(root).values()
+    return {entry.id: entry.name for entry in entries if TAG in entry.settings.tags}
+
+
+def published_incident(node: Node, root: Root, incident_id: str) -> JsonObject | None:
+    """One incident as the public may see it; None for all others."""
+    now, incident = node.clock.now(), incidents_of(root).get(incident_id)
+    name = None if incident is None else published(node, root).get(incident.monitor_id)
+    if incident is None or name is None:
+        return None
+    record = incident.record(now) | {"monitor_name": name}
+    return statuspage.public_incident(_with_causes(node, root, [record], set(published(node, root).values()), now)[0])
+
+
+def published_incidents(node: Node, root: Root, start: float, end: float, most: int) -> tuple[list[JsonObject], int]:
+    """Those that began in [start, end), newest first, at most so many of them, and how many there are. Their ids are in
+    the order of time, so that none of another month is read."""
+    now, names, store = node.clock.now(), published(node, root), incidents_of(root)
+    low, high = f"{int(start * 1000):012x}", f"{int(end * 1000):012x}"
+    ids = sorted(
+        (
+            incident_id
+            for monitor_id in names
+            for incident_id in store.by_monitor.get(monitor_id, EMPTY).keys(low, high)
+        ),
+        reverse=True,
+    )
+    records = [store[incident_id].record(now) for incident_id in ids[:most]]
+    shown = [statuspage.public_incident(record | {"monitor_name": names[record["monitor_id"]]}) for record in records]
+    return shown, len(ids)
+
+
 def _windows(node: Node, root: Root, names: dict[str, str], now: float) -> list[PublicWindow]:
-    """Maintenance of what is published, on or to come; monitors by name, and none that is not published."""
+    """The next maintenance of what is published, on or to come; monitors by name, and none that is not published."""
     within = node.config[MaintenanceSettings].announce_days * statuspage.DAY_S
-    windows = []
+    windows: list[PublicWindow] = []
     for window in upcoming(root, now, within):
         covered = [name for monitor_id, name in names.items() if window.scope is None or monitor_id in window.scope]
-        if covered:
+        if covered and len(windows) < MOST_WINDOWS:
             windows.append(PublicWindow(window.name, window.start, window.end, window.active, sorted(covered)))
     return windows

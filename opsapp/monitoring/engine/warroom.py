@@ -6,6 +6,7 @@ from typing import Any
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.engine import listing
+from opsapp.monitoring.engine.incident_list import with_causes
 from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.interfaces import IWarRoomSection
 from opsapp.monitoring.resources import Incident
@@ -29,7 +30,7 @@ def context(node: Node, root: Root, incident: Incident, *, secrets: bool) -> Jso
     entries = watch_of(node).entries(root)
     own = entries.get(incident.monitor_id)
     return {
-        "incident": record,
+        "incident": with_causes(root, [record], now)[0],
         "monitor": None if own is None else listing.record(node, own, now, secrets=secrets),
         "related_monitors": related(node, entries, incident, now),
         **sections,

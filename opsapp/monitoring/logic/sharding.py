@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Collection
 
 
-def owner(key: str, nodes: Iterable[str]) -> str | None:
-    """The node with the highest score for this key; nobody when there are no nodes. All nodes agree without talking."""
-    return max(nodes, key=lambda node: (_score(key, node), node), default=None)
+def owns(name: str, key: str, nodes: Collection[str]) -> bool:
+    """Whether this node has the highest score for this key; all nodes agree without talking. Most keys are another's,
+    and the first few nodes show it: among a hundred nodes a tenth of the work of looking for the highest."""
+    mine = score(key, name), name
+    return name in nodes and not any((score(key, node), node) > mine for node in nodes if node != name)
 
 
-def _score(key: str, node: str) -> bytes:
+def score(key: str, node: str) -> bytes:
     return hashlib.blake2s(f"{node}\0{key}".encode(), digest_size=8).digest()

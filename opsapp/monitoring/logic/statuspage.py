@@ -84,8 +84,8 @@ def component(monitor: PublicMonitor, incidents: Sequence[JsonObject], now: int)
 
 
 def public_incident(record: JsonObject) -> JsonObject:
-    """What the public may know of an incident: no cause, no name, and no note of who took it up."""
-    notes = (update for update in record.get("updates", ()) if update["stage"] in STAGES)
+    """What the public may know of an incident: no cause, no name, and of what people said what they meant for it."""
+    notes = (update for update in record.get("updates", ()) if update["public"])
     updates = [{key: note[key] for key in ("time", "stage", "message")} for note in notes]
     names = ("id", "monitor_id", "monitor_name", "started", "resolved", "duration_minutes", "status", "part_of")
     return {**{name: record.get(name) for name in names}, "updates": updates}

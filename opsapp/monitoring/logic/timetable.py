@@ -24,6 +24,11 @@ def next_moment(key: str, interval: float, now: float) -> float:
     return moment if moment > now else moment + interval
 
 
+def passed_within(key: str, interval: float, now: float, seconds: float) -> bool:
+    """Whether a moment in the key's phase was in the last so many seconds."""
+    return next_moment(key, interval, now) - interval > now - seconds
+
+
 class Timetable:
     """Due times in monotonic seconds, so that a wall clock that is set back or forth delays no check."""
 

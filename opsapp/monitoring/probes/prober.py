@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from urllib.parse import urlsplit
 
 import gevent
@@ -34,12 +35,19 @@ class Prober:
         self.names = names or Names(monotonic)
         self.max_redirects = settings.max_redirects
         self.transfers = Transfers(policy, settings.ca_file, settings.max_body_bytes)
-        self._tls = TlsContexts(settings.ca_file)
+        self._ca_file = settings.ca_file
 
     @classmethod
     def configured(cls, monotonic: Callable[[], float], settings: MonitoringSettings) -> Prober:
         policy = AddressPolicy(settings.allow_networks, settings.deny_networks)
-        return cls(monotonic, policy, settings=settings)
+        prober = cls(monotonic, policy, settings=settings)
+        prober._tls  # noqa: B018 - at the start, not in the first check
+        return prober
+
+    @cached_property
+    def _tls(self) -> TlsContexts:
+        """Reading what the system trusts keeps the hub for some 40 ms; web requests have their own, in libcurl."""
+        return TlsContexts(self._ca_file)
 
     def probe(self, target: ProbeTarget) -> Outcome:
         """Never raises for what a target does, and returns in about `target.timeout` seconds: each probe sees to it."""

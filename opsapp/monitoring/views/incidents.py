@@ -7,7 +7,8 @@ from pyramid.request import Request
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring import schemas
 from opsapp.monitoring.engine import changes, warroom
-from opsapp.monitoring.engine.incident_list import incident_rows
+from opsapp.monitoring.engine.incident_list import incident_rows, with_causes
+from opsapp.monitoring.logic import postmortem
 from opsapp.monitoring.resources import Incident, Incidents
 from opsapp.web import api
 from opsapp.web.fields import Paging
@@ -17,9 +18,10 @@ from opsapp.web.fields import Paging
 def list_incidents(context: Incidents, request: Request) -> list[JsonObject]:
     """Newest first."""
     query = request.valid_query
-    ids, count = context.page(query["status"], query["monitor_id"], query["limit"], query["offset"])
+    now = request.node.clock.now()
+    ids, count = context.page(query["status"], query["monitor_id"], query["limit"], query["offset"], query["owner"])
     request.response.headers["X-Total-Count"] = str(count)
-    return request.shown(incident_rows(context, ids, request.node.clock.now()))
+    return request.shown(with_causes(request.root, incident_rows(context, ids, now), now))
 
 
 @api.get(Incident, returns=schemas.IncidentRecord)
@@ -39,6 +41,15 @@ def acknowledge(context: Incident, request: Request) -> JsonObject:
     return {"status": "acknowledged"}
 
 
+@api.act(Incident, "assign", body=schemas.IncidentOwner, returns=schemas.IncidentAssigned, audit="incident.assign")
+def assign(context: Incident, request: Request) -> JsonObject:
+    """Gives it to somebody; oneself, too, when another one has it."""
+    body, user = request.valid_body, request.caller.name
+    changes.assign(request.root, context, user, body["username"], body["note"], request.node.clock.now())
+    request.audit("incident.assign", context.id, after=body)
+    return {"status": "assigned"}
+
+
 @api.get(Incident, "updates", query=Paging, returns=[schemas.IncidentNote])
 def list_updates(context: Incident, request: Request) -> list[JsonObject]:
     """What people said of it, oldest first."""
@@ -50,9 +61,9 @@ def list_updates(context: Incident, request: Request) -> list[JsonObject]:
 
 @api.create(Incident, "updates", body=schemas.IncidentUpdate, returns=schemas.UpdateAdded, audit="incident.update")
 def add_update(context: Incident, request: Request) -> JsonObject:
-    """A message about it, for the status page too."""
-    body, now = request.valid_body, request.node.clock.now()
-    changes.add_update(request.root, context, request.caller.name, body["stage"], body["message"], now)
+    """A message about it; with `public`, for visitors of the status page too."""
+    body, now, user = request.valid_body, request.node.clock.now(), request.caller.name
+    changes.add_update(request.root, context, user, body["stage"], body["message"], now, public=body["public"])
     request.audit("incident.update", context.id, after=body)
     return {"status": "created"}
 
@@ -61,3 +72,11 @@ def add_update(context: Incident, request: Request) -> JsonObject:
 def war_room(context: Incident, request: Request) -> JsonObject:
     """All that bears on an incident, in one answer."""
     return request.shown(warroom.context(request.node, request.root, context, secrets=request.may_edit))
+
+
+@api.get(Incident, "post-mortem", returns=schemas.PostMortem)
+def post_mortem(context: Incident, request: Request) -> JsonObject:
+    """What happened as a Markdown document to go on writing: facts, timeline, heals, open points."""
+    now = request.node.clock.now()
+    known = request.shown(warroom.context(request.node, request.root, context, secrets=request.may_edit))
+    return {"name": postmortem.file_name(known["incident"]), "markdown": postmortem.document(known, now)}

@@ -7,11 +7,12 @@ from pyramid.request import Request
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound
 from opsapp.monitoring import schemas
-from opsapp.monitoring.engine import changes, listing, past, pushes
+from opsapp.monitoring.engine import changes, listing, past, pushes, trying
 from opsapp.monitoring.logic.settings import MonitoringSettings, complete
 from opsapp.monitoring.resources import Monitor, Monitors, PushAddress
 from opsapp.web import api
-from opsapp.web.derivers import RAW
+from opsapp.web.answers import Deferred
+from opsapp.web.bodies import RAW
 from opsapp.web.fields import AsOf
 from opsapp.web.schemas import Created, Deleted, Updated
 
@@ -42,6 +43,30 @@ def create_monitor(context: Monitors, request: Request) -> JsonObject:
     monitor_id = changes.create(request.root, settings, node.series.numbers.take()[0], node.clock.now())
     request.audit("monitor.create", monitor_id, after=settings)
     return {"id": monitor_id, "status": "created"}
+
+
+@api.act(
+    Monitors,
+    "check",
+    body=schemas.NewMonitor,
+    also=lambda monitors, request, sound: changes.unknown_agents(request.root, sound, {}),
+    returns=schemas.TriedMonitor,
+    audit="monitor.try",
+)
+def try_monitor(context: Monitors, request: Request) -> Deferred:
+    """One check with these settings, now. The monitor is not made, and nothing but the audit entry is stored."""
+    node = request.node
+    settings = complete(request.valid_body, node.config[MonitoringSettings].defaults)
+    request.audit("monitor.try", settings["name"], after=settings)
+    return Deferred(lambda: (200, {}, trying.try_out(node, settings)))
+
+
+@api.act(Monitor, "check", returns=schemas.TriedMonitor, audit="monitor.check")
+def check_monitor(context: Monitor, request: Request) -> Deferred:
+    """One check of this monitor, now, which counts like any other."""
+    node, monitor_id = request.node, context.id
+    request.audit("monitor.check", monitor_id)
+    return Deferred(lambda: (200, {}, trying.check_now(node, monitor_id)))
 
 
 @api.get(Monitor, query=AsOf, returns=schemas.MonitorRecord)

@@ -5,23 +5,29 @@ from __future__ import annotations
 from pyramid.request import Request
 
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.monitoring import schemas
+from opsapp.monitoring import reportschemas, schemas
 from opsapp.monitoring.engine import reports, statuspage
 from opsapp.monitoring.resources import Monitor, Monitoring
 from opsapp.web import api
-from opsapp.web.fields import AsOf
+from opsapp.web.fields import AsOf, Paging
 from opsapp.web.paging import page_of, slice_of
 
 
-@api.get(Monitor, "history", query=schemas.HistoryRange, returns=[schemas.ResponsePoint])
+@api.get(Monitor, "history", query=reportschemas.HistoryRange, returns=[reportschemas.ResponsePoint])
 def history(context: Monitor, request: Request) -> list[JsonObject]:
     """Status and response times per bucket; one without checks is left out."""
     query = request.valid_query
-    points = reports.history(request.node, request.root, context.series, query["range_h"], query["resolution"])
-    return page_of(request, points)
+    span = (query["range_h"], query["resolution"], query["until"])
+    return page_of(request, reports.history(request.node, request.root, context.series, *span))
 
 
-@api.get(Monitoring, "sla", query=schemas.SlaWindow, returns=[schemas.SlaEntry])
+@api.get(Monitor, "uptime", query=Paging, returns=[reportschemas.UptimeFigures])
+def uptime(context: Monitor, request: Request) -> list[JsonObject]:
+    """Uptime over a day, 7, 30 and 90 days, with how much of each is unknown."""
+    return page_of(request, reports.uptimes(request.node, request.root, context.id))
+
+
+@api.get(Monitoring, "sla", query=reportschemas.SlaWindow, returns=[reportschemas.SlaEntry])
 def sla(context: Monitoring, request: Request) -> list[JsonObject]:
     """Uptime, downtime and incidents of each monitor over so many days."""
     rows, count = reports.sla_report(request.node, request.root, request.valid_query["days"], slice_of(request))
@@ -29,13 +35,13 @@ def sla(context: Monitoring, request: Request) -> list[JsonObject]:
     return rows
 
 
-@api.get(Monitoring, "health-score", returns=schemas.AggregateScore)
+@api.get(Monitoring, "health-score", returns=reportschemas.AggregateScore)
 def health_score(context: Monitoring, request: Request) -> JsonObject:
     """One score for all monitors, and each one's."""
     return reports.health_of_all(request.node, request.root)
 
 
-@api.get(Monitor, "health-score", returns=schemas.MonitorScore)
+@api.get(Monitor, "health-score", returns=reportschemas.MonitorScore)
 def monitor_health_score(context: Monitor, request: Request) -> JsonObject:
     """The score of one monitor, and what it is made of."""
     return reports.health(request.node, request.root, context.id)

@@ -1,0 +1,92 @@
+"""Which monitors are in trouble, worst first, and how many stand how: for the overview of all.
+
+Read-only, in the caller's transaction. Must not: know what a failure comes from; healing does, by the graph.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+from opsapp.monitoring.engine import listing
+from opsapp.monitoring.engine.register import Entry
+from opsapp.monitoring.engine.reports import STATUSES as BY_CODE
+from opsapp.monitoring.engine.watch import watch_of
+from opsapp.monitoring.resources import incidents_of
+from opsapp.runtime.node import Node
+from opsapp.tree.root import Root
+
+WORST = ("down", "degraded", "unknown")  # in this order; the others want nobody
+SOON_DAYS, MOST_CERTIFICATES = 14, 5
+HALF_HOUR_MS, SLOTS = 1_800_000, 48
+
+
+class TroubledMonitor(NamedTuple):
+    """A monitor that is not well. `acknowledged_by` has its incident."""
+
+    id: str
+    name: str
+    status: str
+    since: int
+    cause: str
+    incident_id: str | None
+    acknowledged_by: str | None
+    series: int
+
+
+class EndingCertificate(NamedTuple):
+    """`days` are left; below zero it has ended."""
+
+    id: str
+    name: str
+    days: int
+
+
+class MonitorsStanding(NamedTuple):
+    """How many monitors stand how, and those in trouble: the worst first, of alike ones the oldest trouble first."""
+
+    counts: dict[str, int]
+    troubled: list[TroubledMonitor]
+
+
+def standing_of_all(node: Node, root: Root, now: float) -> MonitorsStanding:
+    entries = watch_of(node).entries(root)
+    statuses = {entry.id: listing.current_status(node, entry, now) for entry in entries.values()}
+    unreadable = {damage.id for damage in watch_of(node).register.damaged.values()}
+    statuses |= dict.fromkeys(unreadable, "unknown")
+    found = [entry for entry in entries.values() if statuses[entry.id] in WORST]
+    found.sort(key=lambda entry: (WORST.index(statuses[entry.id]), entry.told.since, entry.name.casefold()))
+    counts = Counter(statuses.values())
+    return MonitorsStanding(
+        {status: counts.get(status, 0) for status in BY_CODE},
+        [_troubled(root, entry, statuses[entry.id]) for entry in found],
+    )
+
+
+def _troubled(root: Root, entry: Entry, status: str) -> TroubledMonitor:
+    incident = incidents_of(root).get(entry.incident_id) if entry.incident_id else None
+    owner = None if incident is None else incident.acknowledged_by
+    told = entry.told
+    return TroubledMonitor(
+        entry.id, entry.name, status, int(told.since), told.cause, entry.incident_id, owner, entry.series
+    )
+
+
+def ending_certificates(node: Node, root: Root) -> list[EndingCertificate]:
+    """Certificates that end soon, the first first."""
+    found = []
+    for entry in watch_of(node).entries(root).values():
+        days = node.series.live.value(entry.subject, "cert_days")
+        if isinstance(days, int | float) and days <= SOON_DAYS and entry.settings.enabled:
+            found.append(EndingCertificate(entry.id, entry.name, int(days)))
+    return sorted(found, key=lambda certificate: certificate.days)[:MOST_CERTIFICATES]
+
+
+def last_day(node: Node, root: Root, series: int, now: float) -> list[str]:
+    """The worst status of each half-hour of the last 24 hours, the present one last; `unknown` where nobody looked."""
+    end = int(now * 1000) + 1
+    last = end - end % HALF_HOUR_MS
+    start = last - (SLOTS - 1) * HALF_HOUR_MS
+    buckets = node.series.reading(root).buckets(series, start, end, HALF_HOUR_MS)
+    worst = {bucket.start: BY_CODE[bucket.worst] for bucket in buckets if bucket.checks}
+    return [worst.get(start + slot * HALF_HOUR_MS, "unknown") for slot in range(SLOTS)]

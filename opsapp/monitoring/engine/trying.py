@@ -1,0 +1,57 @@
+"""Checks that somebody asks for: of settings that are not stored yet, and of a monitor before its time.
+
+Settings that are tried go the way of a real check: the same probes, the same guards of addresses, the same agents. Must
+not: store anything of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.problems import Unavailable
+from opsapp.monitoring.engine.checking import request_check
+from opsapp.monitoring.engine.register import Entry, StoredMonitor, common_settings
+from opsapp.monitoring.engine.watch import watch_of
+from opsapp.monitoring.logic.settings import MonitoringSettings
+from opsapp.monitoring.logic.state import Seen, Standing, judge
+from opsapp.runtime.node import Node
+from opsapp.wire.probing import Outcome
+
+WAITS = "It waits to be called at its own address; there is nothing to look at."
+
+
+def try_out(node: Node, settings: JsonObject) -> JsonObject:
+    """What one check with these settings finds. On the hub of an engine node."""
+    checker = watch_of(node).checker
+    if checker is None:
+        raise Unavailable("This node makes no checks.", retry_after=5)
+    now = node.clock.now()
+    stored = StoredMonitor(
+        "", int(now), 0, 1, None, settings["name"], settings["url"], common_settings(settings), Standing(), None, None
+    )
+    entry = Entry(stored, node.config[MonitoringSettings])
+    if entry.target.type == "push":
+        return told("pending", WAITS, Outcome(None))
+    outcome = checker.measuring.measure(entry) or Outcome(None)
+    seen = Seen(outcome.ok, outcome.response_time_ms, outcome.detail, outcome.certificate_days)
+    standing = judge(Standing(), seen, replace(entry.rules, retries=0), now).standing
+    return told(standing.status, standing.cause, outcome)
+
+
+def check_now(node: Node, monitor_id: str) -> JsonObject:
+    """One check of a monitor, which counts like any other."""
+    fresh = request_check(node, monitor_id)
+    return told(fresh.status, fresh.outcome.detail if fresh.outcome.ok is not True else "", fresh.outcome)
+
+
+def told(status: str, cause: str, outcome: Outcome) -> JsonObject:
+    return {
+        "status": status,
+        "cause": cause,
+        "response_time_ms": outcome.response_time_ms,
+        "http_status": outcome.http_status,
+        "protocol": outcome.protocol,
+        "phases": outcome.phases,
+        "cert_days": outcome.certificate_days,
+    }
