@@ -14,8 +14,11 @@ from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 
 from .interfaces import IAnchored
+from .logic import changed
 from .logic.tally import CountedRefusals, RefusalKind, RefusalLimits, Tally
 from .resources import REFUSED, check, record, retire, writers, written
+
+__all__ = ["SHELL", "Actor", "IAnchored", "changed", "note", "note_refusal", "refusals_noted", "refused"]
 
 TALLY = "opsapp.refusals"
 DAY_S = 86_400
@@ -76,11 +79,11 @@ def verify(node: Node) -> dict[str, Any]:
         return {"valid": False, "entries": 0, "first_bad": None, "reason": reason}
     entries = 0
     for name in names:
-        found = node.transact(check, name)
-        entries += found.sound
-        if not found.valid:
+        checked = node.transact(check, name)
+        entries += checked.sound
+        if not checked.valid:
             reason = "entries were changed, added or taken out"
-            return {"valid": False, "entries": entries, "first_bad": found.first_bad, "reason": reason}
+            return {"valid": False, "entries": entries, "first_bad": checked.first_bad, "reason": reason}
     return {"valid": True, "entries": entries, "first_bad": None}
 
 

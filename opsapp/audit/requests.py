@@ -18,7 +18,7 @@ from pyramid.viewderivers import INGRESS
 
 from opsapp.lib.problems import Problem
 from opsapp.web.answers import Answer
-from opsapp.web.derivers import UNSAFE
+from opsapp.web.bodies import UNSAFE
 from opsapp.web.peers import is_forwarded
 
 from . import engine

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from opsapp.web.fields import Body, Paging, anything, flag, text, whole
+from opsapp.web.fields import Body, Paging, anything, text, whole
+from opsapp.web.schemas import ChainAnswer
 
 
 class AuditQuery(Paging):
@@ -26,8 +27,5 @@ class AuditEntry(Body):
     after = anything(null=True)
 
 
-class AuditVerdict(Body):
-    valid = flag()
-    entries = whole()
+class AuditVerdict(ChainAnswer):
     first_bad = text(null=True)
-    reason = text(optional=True)

@@ -9,6 +9,7 @@ own word on who asks counts. A request with a credential of its own in header or
 from __future__ import annotations
 
 import hmac
+import secrets
 from collections.abc import Callable
 from typing import Any
 
@@ -17,13 +18,17 @@ from pyramid.request import Request
 from pyramid.security import NO_PERMISSION_REQUIRED
 from webob.cookies import make_cookie
 
+from opsapp.auth.engine import browsers
+from opsapp.auth.engine.signin import Client
 from opsapp.lib.ids import digest
 from opsapp.lib.problems import Forbidden
+from opsapp.runtime.node import Node
 from opsapp.web.address import same_origin
-from opsapp.web.derivers import UNSAFE
-from opsapp.web.forms import first_look
+from opsapp.web.bodies import UNSAFE
+from opsapp.web.forms import first_look, is_form, read_form
 
 SESSION = "opsapp_session"
+MASK = 32  # bytes; a token is as long
 FIELD, HEADER = "csrf_token", "X-CSRF-Token"
 
 View = Callable[[Any, Request], Any]
@@ -34,15 +39,61 @@ def cookie(name: str, value: str | None, *, secure: bool, max_age: int | None = 
     return make_cookie(name, value, max_age=max_age, path=path, secure=secure, httponly=True, samesite="Lax")
 
 
+def known_browser_cookie(node: Node, username: str, *, secure: bool) -> str:
+    """For a browser in which this user has just signed in: others' attempts do not lock it out."""
+    sealed, life = browsers.sealed_for(node, username)
+    return cookie(browsers.cookie_name(username), sealed, secure=secure, max_age=life, path="/login")
+
+
+def client_of(request: Request) -> Client:
+    return Client(request.client_ip, request.user_agent or "", browsers.held_of(request.cookies))
+
+
 def csrf_token(secret: str) -> str:
     """What a form of somebody with this cookie carries. The cookie cannot be told from it."""
     return digest("csrf\0" + secret)
 
 
+def masked_token(secret: str) -> str:
+    """The same, in other letters each time: a page may be compressed, and its length says nothing of the token."""
+    mask = secrets.token_bytes(MASK)
+    token = bytes.fromhex(csrf_token(secret))
+    return (mask + bytes(a ^ b for a, b in zip(mask, token, strict=True))).hex()
+
+
+def _unmasked(given: str) -> str:
+    """The token that was given masked; anything else as it is."""
+    try:
+        both = bytes.fromhex(given) if len(given) == 4 * MASK else b""
+    except ValueError:
+        return given
+    return bytes(a ^ b for a, b in zip(both[:MASK], both[MASK:], strict=True)).hex() if both else given
+
+
 def carries(request: Request, secret: str) -> bool:
     """Whether the request has the CSRF token of this cookie. The rest of a form is not read for it."""
     given = request.headers.get(HEADER) or first_look(request, FIELD)
-    return hmac.compare_digest(given.encode(), csrf_token(secret).encode())
+    return hmac.compare_digest(_unmasked(given).encode(), csrf_token(secret).encode())
+
+
+class StaleForm(Forbidden):
+    """A form of our own page with the token of an older session: somebody has signed in anew since. `kept` is what it
+    says, `token` what it must carry now."""
+
+    code = "csrf"
+
+    def __init__(self, kept: dict[str, str], token: str):
+        super().__init__("You have signed in anew since this form was opened.")
+        self.kept, self.token = kept, token
+
+
+def refused(request: Request, secret: str) -> Forbidden:
+    """Why a change without the token is refused. What another site's page sends is never shown for sending again."""
+    own = request.headers.get("Sec-Fetch-Site") == "same-origin"
+    if own and is_form(request) and request.headers.get(HEADER) is None and first_look(request, FIELD):
+        kept = read_form(request)
+        return StaleForm({name: text for name, text in kept.items() if name != FIELD}, masked_token(secret))
+    return Forbidden("This did not come from a page of this service.", code="csrf")
 
 
 def is_from_elsewhere(request: Request) -> bool:
@@ -63,7 +114,7 @@ def csrf_deriver(view: View, info: Any) -> View:
     def wrapped(context: Any, request: Request) -> Any:
         secret = getattr(request, "cookie_secret", None)
         if secret is not None and request.method in UNSAFE and not carries(request, secret):
-            raise Forbidden("This did not come from a page of this service.", code="csrf")
+            raise refused(request, secret)
         return view(context, request)
 
     return wrapped

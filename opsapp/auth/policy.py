@@ -45,10 +45,10 @@ def _session(root: Root, token: str, now: float) -> Identity | None:
 
 
 def _key(root: Root, token: str, now: float) -> Identity | None:
-    found = find_key(root, token, now)
-    if found is None:
+    live = find_key(root, token, now)
+    if live is None:
         return None
-    key, role = found
+    key, role = live
     return Identity("key", key.username, role, key.__name__, key.expires_at)
 
 
@@ -56,8 +56,8 @@ def _ticket(request: Request, root: Root, token: str, now: float) -> Identity | 
     """Only in the address of a stream: everything else has headers."""
     if request.method != "GET" or request.GET.get("token") != token:
         return None
-    found = use_ticket(root, token, request.path_info, now)
-    return None if found is None else Identity("ticket", *found, ticket=digest(token))
+    owner = use_ticket(root, token, request.path_info, now)
+    return None if owner is None else Identity("ticket", *owner, ticket=digest(token))
 
 
 def look_up(root: Root, caller: Identity, now: float) -> Identity | None:

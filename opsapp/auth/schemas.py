@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.zones import zone_problem
 from opsapp.tree.acl import ROLES
-from opsapp.web.fields import Body, choice, field, flag, list_of, name_text, text, whole
+from opsapp.web.fields import Body, choice, field, flag, list_of, name_text, text, whole, with_settings
 
 USERNAME = text(
     1,
@@ -65,20 +66,16 @@ class NewKey(Body):
     expires_at = whole(0, 10**11, default=None, null=True)
 
 
+@with_settings(NewKey)
 class KeyShown(Body):
     id = text()
-    name = text()
-    role = choice(*ROLES)
-    expires_at = whole(null=True)
     username = text()
     created_at = whole()
 
 
+@with_settings(NewKey)
 class KeyMade(Body):
     id = text()
-    name = text()
-    role = choice(*ROLES)
-    expires_at = whole(null=True)
     key = text(64, 64)
 
 
@@ -89,6 +86,33 @@ class TicketMade(Body):
 class Me(Body):
     username = text()
     role = choice(*ROLES)
+
+
+class OwnWishes(Body):
+    timezone = text(1, 60, default=None, check=lambda name: name and zone_problem(name), null=True)
+    theme = choice("system", "light", "dark", default="system")
+    first_steps = choice("open", "later", default="open")
+
+
+@with_settings(OwnWishes)
+class OwnSettings(Body):
+    source = choice("local", "oidc")
+    totp_enabled = flag()
+    own_password = flag()
+    service_timezone = text()
+
+
+class NewFilter(Body):
+    name = name_text(60)
+    path = text(1, 200, pattern=r"/[a-z][a-z/-]*", must="be the address of a list, like /monitors")
+    query = text(1, 1000, pattern=r"[!-~]+", must="be what follows the ? of the list's address")
+
+
+class FilterShown(Body):
+    id = text()
+    name = text()
+    path = text()
+    query = text()
 
 
 class StatusOk(Body):
@@ -143,10 +167,14 @@ class ChangedUser(Body):
     disabled = flag(optional=True)
 
 
-class UserShown(Body):
+class Person(Body):
     username = text()
     role = choice(*ROLES)
-    disabled = flag()
+
+
+@with_settings(NewUser, "role", "disabled")
+class UserShown(Body):
+    username = text()
     totp_enabled = flag()
     source = choice("local", "oidc")
     created_at = whole()

@@ -1,10 +1,31 @@
-"""What rooms above tell notifications: interfaces that they register utilities for. Both are asked in a transaction."""
+"""What rooms above tell notifications, by interfaces that they register utilities for (both are asked in a
+transaction); and what pages know of channels before any is made: their types, severities, states and days."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from zope.interface import Interface
+
+from .logic import SEVERITIES
+from .logic.addressing import BY_NAME, TYPES, AddressField, ChannelType, wrong_fields
+from .logic.delivering import STATUSES
+from .logic.quiet import DAYS
+
+__all__ = [
+    "BY_NAME",
+    "DAYS",
+    "SEVERITIES",
+    "STATUSES",
+    "TYPES",
+    "AddressField",
+    "ChannelType",
+    "Failure",
+    "ICauses",
+    "ISilence",
+    "RootCause",
+    "wrong_fields",
+]
 
 
 class ISilence(Interface):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from opsapp.lib.zones import zone_problem
-from opsapp.web.fields import Body, Paging, choice, field, flag, list_of, name_text, text, whole
+from opsapp.web.fields import Body, Paging, choice, field, flag, list_of, map_of, name_text, text, whole, with_settings
 
-from .logic import SEVERITIES
+from .logic import SEVERITIES, addressing
 from .logic.delivering import KINDS, STATUSES
 from .logic.quiet import DAYS
 
@@ -32,18 +32,40 @@ class ChannelFields(Body):
 
 
 class NewChannel(ChannelFields):
+    """As code: a channel by its Apprise address."""
+
     url = text(3, 4000)
 
 
+class GivenChannel(ChannelFields):
+    """By its Apprise address (`url`), or by `type` and the fields of that type (`address`)."""
+
+    url = text(3, 4000, optional=True)
+    type = choice(*addressing.BY_NAME, optional=True)
+    address = map_of(text(0, 4000), 20, optional=True)
+
+
+class AddressFieldShown(Body):
+    name = text()
+    label = text()
+    kind = choice("text", "secret", "port", "web", "choice")
+    required = flag()
+    hint = text()
+    choices = list_of(text())
+
+
+class ChannelTypeShown(Body):
+    name = text()
+    title = text()
+    hint = text()
+    fields = list_of(AddressFieldShown)
+
+
+@with_settings(ChannelFields)
 class ChannelRecord(Body):
     id = text()
-    name = text()
-    enabled = flag()
-    severities = list_of(choice(*SEVERITIES))
-    tags = list_of(text())
-    quiet_hours = field(QuietHours, null=True)
-    digest_s = whole(0)
     service = text()
+    type = choice(*addressing.BY_NAME)
     source = choice("api", "yaml")
     created_at = whole(0)
     last_sent_at = whole(0, null=True)

@@ -6,6 +6,7 @@ from typing import Any
 
 from pyramid.request import Request
 
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.web import api
 from opsapp.web.answers import Deferred
 from opsapp.web.fields import Paging
@@ -16,26 +17,43 @@ from . import schemas
 from .engine import channels as engine
 from .engine.running import sender_of
 from .engine.sending import begin_test
-from .resources import Channel, Channels, Deliveries, Delivery
+from .logic.addressing import TYPES, AddressField
+from .resources import Channel, Channels, Deliveries, Delivery, Notifications
+
+
+@api.get(Notifications, "types", role="admin", query=Paging, returns=[schemas.ChannelTypeShown])
+def types(context: Notifications, request: Request) -> Any:
+    """The types of channels that have fields of their own, for `type` and `address`."""
+    rows = [
+        {"name": kind.name, "title": kind.title, "hint": kind.hint, "fields": [_plain(field) for field in kind.fields]}
+        for kind in TYPES
+    ]
+    return page_of(request, rows)
+
+
+def _plain(field: AddressField) -> JsonObject:
+    return field._asdict() | {"choices": list(field.choices)}
 
 
 @api.get(Channels, role="admin", query=Paging, returns=[schemas.ChannelRecord])
 def listing(context: Channels, request: Request) -> Any:
     """All channels, by name. Their URLs are never shown."""
-    return page_of(request, sorted((one.plain() for one in context.values()), key=lambda one: one["name"]))
+    return page_of(
+        request, sorted((channel.plain() for channel in context.values()), key=lambda record: record["name"])
+    )
 
 
 @api.create(
     Channels,
     role="admin",
-    body=schemas.NewChannel,
-    also=lambda context, request, sound: engine.wrong_url(sound),
+    body=schemas.GivenChannel,
+    also=lambda context, request, sound: engine.wrong_address(sound, needed=True),
     returns=schemas.ChannelRecord,
     audit="channel.create",
 )
 def create(context: Channels, request: Request) -> Any:
-    """A new channel: any URL that Apprise knows."""
-    channel = engine.create(request.root, request.valid_body)
+    """A new channel: a type with its fields, or any URL that Apprise knows."""
+    channel = engine.create(request.root, engine.with_url(request.valid_body))
     request.audit("channel.create", channel.id, after=channel.fields)
     return channel.plain()
 
@@ -49,8 +67,8 @@ def show(context: Channel, request: Request) -> Any:
 @api.update(
     Channel,
     role="admin",
-    body=schemas.NewChannel,
-    also=lambda context, request, sound: engine.wrong_url(sound),
+    body=schemas.GivenChannel,
+    also=lambda context, request, sound: engine.wrong_address(sound),
     read_only=schemas.ChannelRecord,
     returns=Updated,
     audit="channel.update",
@@ -58,7 +76,7 @@ def show(context: Channel, request: Request) -> Any:
 def update(context: Channel, request: Request) -> Any:
     """Changes what is given, and leaves the rest."""
     before = context.fields
-    engine.change(request.root, context, request.valid_body)
+    engine.change(request.root, context, engine.with_url(request.valid_body))
     request.audit("channel.update", context.id, before=before, after=context.fields)
     return {"status": "updated"}
 
@@ -76,7 +94,7 @@ def test(context: Channel, request: Request) -> Any:
     """Sends a message now, whatever the channel's hours, and answers with what became of it."""
     letter = begin_test(request.root, context, request.caller.name, request.node.clock.now())
     sender = sender_of(request.node)
-    request.audit("channel.test", context.id)
+    request.audit("channel.test", context.id, after={"name": context.fields["name"]})
     return Deferred(lambda: (200, {}, sender.test(letter)))
 
 

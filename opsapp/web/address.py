@@ -58,8 +58,8 @@ def same_origin(origin: str, scheme: str, host: str) -> bool:
     return parts.scheme == scheme and bool(parts.netloc) and _same(parts.netloc, host, scheme)
 
 
-def _same(one: str, other: str, scheme: str) -> bool:
-    return _split(one, scheme) == _split(other, scheme)
+def _same(address: str, other: str, scheme: str) -> bool:
+    return _split(address, scheme) == _split(other, scheme)
 
 
 def _split(host: str, scheme: str) -> tuple[str, int | None]:

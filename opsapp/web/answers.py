@@ -222,6 +222,16 @@ class Deferred(Answer):
         return self.outcome()(environ, start_response)
 
 
+def ok_after(change: Callable[..., Any], *values: Any) -> Deferred:
+    """The status `ok`, once `change(*values)` has gone through; what it returns is nobody's business."""
+
+    def answer() -> Any:
+        change(*values)
+        return 200, {}, {"status": "ok"}
+
+    return Deferred(answer)
+
+
 class Upgrade(Answer):
     """A WebSocket. `handler(socket)` runs in the connection's greenlet: see `opsapp.web.websocket.WebSocket`.
 

@@ -20,7 +20,7 @@ from pyramid.view import view_config
 
 from opsapp.tree.acl import Permission
 
-from .derivers import RAW
+from .bodies import RAW
 
 PERMISSIONS: dict[str, Any] = {
     "public": NO_PERMISSION_REQUIRED,

@@ -55,7 +55,7 @@ def judged(registry: Any, document: Any) -> tuple[Document, dict[str, str]]:
     except colander.Invalid as problem:
         named = document if isinstance(document, dict) else {}
         listed = {kind.name: (kind.schema(), named.get(kind.name)) for kind in registry.opsapp_kinds}
-        sound = {name: [_sound(one, entry) for entry in given] for name, (one, given) in listed.items()
+        sound = {name: [_sound(of_kind, entry) for entry in given] for name, (of_kind, given) in listed.items()
                  if isinstance(given, list)}  # fmt: skip
         return sound, fields_of(problem)
 
@@ -81,7 +81,7 @@ def add_kind(
     if any(other.name == name for other in config.registry.opsapp_kinds):
         raise ValueError(f"kind {name!r} is declared twice")
     config.registry.opsapp_kinds.append(kind)
-    config.registry.opsapp_kinds.sort(key=lambda each: each.names)
+    config.registry.opsapp_kinds.sort(key=lambda known: known.names)
 
 
 def includeme(config: Configurator) -> None:

@@ -30,6 +30,7 @@ class Asked:
     remote: str
     username: str | None
     query: str = ""
+    encodings: str = ""
 
     @classmethod
     def of(cls, environ: dict[str, Any]) -> Asked:
@@ -41,6 +42,7 @@ class Asked:
             environ.get("REMOTE_ADDR", ""),
             environ.get(USERNAME),
             environ.get("QUERY_STRING", ""),
+            environ.get("HTTP_ACCEPT_ENCODING", ""),
         )
 
     @property

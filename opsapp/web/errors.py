@@ -51,6 +51,11 @@ class IErrorPage(Interface):
     which has that status, or leads elsewhere (to the page for signing in)."""
 
 
+class ISignInAgain(Interface):
+    """Utility: the page for who filled in a form and whose session had ended. Called with the request; None where there
+    is nothing to keep."""
+
+
 def status_of(problem: problems.Problem) -> int:
     for cls in type(problem).__mro__:
         if cls in STATUS:
@@ -132,7 +137,9 @@ def on_http_exception(error: HTTPException, request: Request) -> Response:
 
 def on_forbidden(error: HTTPForbidden, request: Request) -> Response:
     if request.caller is None:
-        return answer(request, unauthenticated())
+        again = request.registry.queryUtility(ISignInAgain) if request.method == "POST" else None
+        page = again(request) if again is not None else None
+        return page if page is not None else answer(request, unauthenticated())
     return answer(request, problems.Forbidden("Your role does not allow this.", code="role_too_low"))
 
 
@@ -157,7 +164,7 @@ def unauthenticated() -> problems.Unauthenticated:
 
 def views_here(request: Request) -> list[dict[str, Any]]:
     """The views of this context and name, whatever their method: what the introspector knows."""
-    found = []
+    views = []
     for entry in request.registry.introspector.get_category("views", ()):
         view = entry["introspectable"]
         context = view["context"]
@@ -166,8 +173,8 @@ def views_here(request: Request) -> list[dict[str, Any]]:
             permission = next((r["value"] for r in entry["related"] if r.category_name == "permissions"), None)
             names = {methods} if isinstance(methods, str) else set(methods)
             also = {"HEAD"} if "GET" in names else set()  # Pyramid answers it wherever GET works
-            found.append({"permission": permission, "methods": names | also})
-    return found
+            views.append({"permission": permission, "methods": names | also})
+    return views
 
 
 def includeme(config: Configurator) -> None:

@@ -12,9 +12,9 @@ from .shown import public_json
 from .sse import Feed
 
 
-def feed(node: Node, after: str | None, *, whole: bool) -> Feed:
+def feed(node: Node, after: str | None, *, whole: bool, pulse: int | None = None) -> Feed:
     """What came after the event `after`, as far as it is remembered, and everything from now on: with `whole` as it
-    is, else without what viewers may not see."""
+    is, else without what viewers may not see. `pulse`: as `Feed` has it."""
     stop: list[Callable[[], None]] = []
 
     def hand_on(feed: Feed, event: Event) -> None:
@@ -30,7 +30,7 @@ def feed(node: Node, after: str | None, *, whole: bool) -> Feed:
         while stop:
             stop.pop()()
 
-    return Feed(node, opening=opening, closing=closing, poll=lambda: _poll(node))
+    return Feed(node, opening=opening, closing=closing, poll=lambda: _poll(node), pulse=pulse)
 
 
 def _poll(node: Node) -> None:

@@ -12,7 +12,7 @@ may be kept in a constant and used in many schemas; `field(TAG, default=None)` i
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import colander
 
@@ -20,9 +20,37 @@ from opsapp.lib.visible import DECEIVING
 from opsapp.runtime.internals import take_order_of
 
 from . import strict
+from .strict import Number, Strict, Text, Whole, fields_of
 
 Check = Callable[[Any], str | None]
+__all__ = [
+    "AsOf",
+    "Body",
+    "Number",
+    "Paging",
+    "Query",
+    "Strict",
+    "Text",
+    "Whole",
+    "anything",
+    "choice",
+    "field",
+    "fields_of",
+    "flag",
+    "list_of",
+    "map_of",
+    "name_text",
+    "node_of",
+    "number",
+    "scalar",
+    "text",
+    "whole",
+    "with_settings",
+]
+
+B = TypeVar("B", bound="Body")
 REQUIRED = colander.required
+KEPT = object()  # for an option that is left as it is
 
 
 class _Fields(type(colander.Schema)):  # type: ignore[misc]
@@ -51,7 +79,7 @@ class Query(Body):
 def field(
     kind: Any,
     *,
-    default: Any = REQUIRED,
+    default: Any = KEPT,
     optional: bool = False,
     null: bool = False,
     check: Check | None = None,
@@ -62,7 +90,7 @@ def field(
     node = _copy(node) if node is kind else node
     if null:
         node.typ = strict.Nullable(node.typ)
-    if optional or default is not REQUIRED:
+    if optional or default is not KEPT:
         node.missing = colander.drop if optional else default
     if check is not None:
         node.validator = _validator(check)
@@ -150,11 +178,30 @@ def map_of(item: Any, high: int = 1000, key: Any = None, **options: Any) -> Any:
     return field(strict.MapOf(node_of(item), high, key and key.typ), **options)
 
 
+def with_settings(settings: type[Body], *names: str) -> Callable[[type[B]], type[B]]:
+    """Of a record, which writes down only what is not a setting: it has all settings beside (or those with these
+    names), and leaves none out. A field that the record has of its own stays."""
+
+    def recorded(record: type[B]) -> type[B]:
+        own = {node.name for node in record().children}
+        shown = [node for node in settings().children if node.name not in own and (not names or node.name in names)]
+        fields = {node.name: field(node, default=REQUIRED) for node in shown}
+        return type(record.__name__, (record,), {"__doc__": record.__doc__, "__module__": record.__module__, **fields})
+
+    return recorded
+
+
 class Paging(Query):
     """What every list takes."""
 
     limit = whole(1, 1000, default=None)
     offset = whole(0, 10**9, default=0)
+
+
+def order(*names: str) -> Any:
+    """`sort` of a list (`paging.in_order`): by one of these, or the other way round with "-" before its name. Left out:
+    as the list is without it."""
+    return choice(*names, *("-" + name for name in names), default=None)
 
 
 class AsOf(Query):

@@ -26,8 +26,8 @@ def first_look(request: Request, name: str) -> str:
     """A field whose value needs no escapes; "" where there is none."""
     if not is_form(request):
         return ""
-    found = re.search(rb"(?:\A|&)" + name.encode() + rb"=([0-9A-Za-z_.~-]{1,200})(?=&|\Z)", request.body)
-    return found.group(1).decode() if found else ""
+    match = re.search(rb"(?:\A|&)" + name.encode() + rb"=([0-9A-Za-z_.~-]{1,200})(?=&|\Z)", request.body)
+    return match.group(1).decode() if match else ""
 
 
 def read_form(request: Request) -> dict[str, str]:

@@ -14,7 +14,7 @@ from pyramid.request import Request
 from opsapp.tree.acl import ROLES, roles_up_to
 
 _PRINCIPALS: dict[str | None, tuple[str, ...]] = {
-    role: (*(f"role:{each}" for each in (roles_up_to(role) if role else ())), Everyone, Authenticated)
+    role: (*(f"role:{known}" for known in (roles_up_to(role) if role else ())), Everyone, Authenticated)
     for role in (None, *ROLES)
 }
 _NOBODY = (Everyone,)

@@ -16,7 +16,7 @@ from opsapp.tree.acl import Permission
 from opsapp.wire.version import VERSION
 
 from .api import PERMISSIONS
-from .derivers import RAW, read_only_names
+from .bodies import RAW, read_only_names
 from .strict import Anything, ListOf, MapOf, Nullable, StrictMapping
 
 ROLES = {permission: role for role, permission in PERMISSIONS.items()}
@@ -57,15 +57,15 @@ def place_of(context: type) -> str:
 
 def endpoints(registry: Any) -> list[Endpoint]:
     """Every view with a context in the tree, by path and method."""
-    found = []
+    endpoints_known = []
     for entry in registry.introspector.get_category("views", ()):
         view = entry["introspectable"]
         if not isinstance(view["context"], type) or issubclass(view["context"], BaseException):
             continue
         methods = view["request_methods"] or ("GET",)
         names = (methods,) if isinstance(methods, str) else methods
-        found += [Endpoint(entry, method) for method in names if method != "HEAD"]
-    return sorted(found, key=lambda endpoint: (endpoint.path, endpoint.method))
+        endpoints_known += [Endpoint(entry, method) for method in names if method != "HEAD"]
+    return sorted(endpoints_known, key=lambda endpoint: (endpoint.path, endpoint.method))
 
 
 def document(registry: Any) -> JsonObject:

@@ -1,17 +1,38 @@
-"""A page of a list that is at hand, and the header that says how long the whole is."""
+"""A page of a list that is at hand, its order, and the header that says how long the whole is."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyramid.request import Request
+
+from opsapp.lib.jsontypes import JsonObject
 
 
 def page_of(request: Request, rows: Sequence[Any]) -> list[Any]:
     """What `limit` and `offset` of the query (`fields.Paging`) choose; `X-Total-Count` counts all."""
     request.response.headers["X-Total-Count"] = str(len(rows))
     return list(rows[slice_of(request)])
+
+
+def in_order(
+    rows: Sequence[JsonObject], sort: str | None, ranks: Mapping[str, Sequence[str]] = {}
+) -> Sequence[JsonObject]:
+    """By the field that `sort` names (`fields.order`), equal ones as they were. What has no value stands last, either
+    way round. `ranks` has the order of fields that are neither numbers nor names."""
+    if sort is None:
+        return rows
+    name, backward = sort.removeprefix("-"), sort.startswith("-")
+
+    def place(row: JsonObject) -> Any:
+        value = row[name]
+        if name in ranks:
+            return ranks[name].index(value)
+        return value.casefold() if isinstance(value, str) else value
+
+    known = [row for row in rows if row[name] not in (None, "")]
+    return sorted(known, key=place, reverse=backward) + [row for row in rows if row[name] in (None, "")]
 
 
 def slice_of(request: Request) -> slice:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .fields import Body, choice, text
+from .fields import Body, choice, flag, text, whole
 
 
 class Created(Body):
@@ -16,3 +16,12 @@ class Updated(Body):
 
 class Deleted(Body):
     status = choice("deleted")
+
+
+class ChainAnswer(Body):
+    """Whether a signed chain of records is whole, and where it is not."""
+
+    valid = flag()
+    entries = whole()
+    first_bad = whole(null=True)
+    reason = text(optional=True)

@@ -13,7 +13,7 @@ from pyramid.request import Request
 from pyramid.settings import asbool, aslist
 from pyramid_retry import BeforeRetry
 
-from opsapp.runtime import events, fencing, leases, nodes, sealedstore
+from opsapp.runtime import certificates, events, fencing, leases, nodes, sealedstore
 from opsapp.runtime.internals import opened_databases
 from opsapp.runtime.node import Node
 from opsapp.runtime.store import ATTEMPTS, backoff
@@ -25,7 +25,7 @@ from opsapp.tree.root import root_of
 
 from . import callers
 from .asked import UNREAD, USERNAME
-from .derivers import BODY_CAP
+from .bodies import BODY_CAP
 from .identity import CredentialReader, SecurityPolicy, read_identity
 from .jsontext import dumps
 
@@ -116,6 +116,7 @@ def set_up(config: Configurator) -> None:
     config.include("opsapp.web.metrics")
     config.include("pyramid_jinja2")
     config.scan("opsapp.web.views")
+    config.scan("opsapp.web.installation")
 
 
 def build_node(config: Configurator) -> Node:
@@ -129,6 +130,8 @@ def build_node(config: Configurator) -> Node:
         exclusive=not asbool(settings.get("opsapp.shared_store", "false")),
     )
     node.nodes.address = settings.get("opsapp.address", "").rstrip("/")
+    node.tls = certificates.directory_of(settings)
+    node.evolve_steps = config.registry.opsapp_evolve_steps
     return node
 
 
@@ -147,9 +150,10 @@ def add_credential_reader(config: Configurator, reader: CredentialReader, *, fir
     readers.insert(0 if first else len(readers), reader)
 
 
-def add_evolve_step(config: Configurator, name: str, run: Any) -> None:
-    """Directive: a named step that brings the store to what this feature needs."""
-    config.registry.opsapp_evolve_steps.append(EvolveStep(name, config.maybe_dotted(run)))
+def add_evolve_step(config: Configurator, name: str, run: Any, *, reversible: bool = False) -> None:
+    """Directive: a named step that brings the store to what this feature needs. `reversible`: an older version may go
+    on with such a store, beside a node of this version or after it."""
+    config.registry.opsapp_evolve_steps.append(EvolveStep(name, config.maybe_dotted(run), reversible))
 
 
 def add_engine(config: Configurator, start: Any, *, everywhere: bool = False) -> None:

@@ -19,6 +19,7 @@ from .answers import Head, Stream
 CONTENT_TYPE = "text/event-stream"
 COMMENT_EVERY_S = 15.0
 COMMENT = b": still here\n\n"
+PULSE = b"event: pulse\ndata: {}\n\n"
 POLL_EVERY_S = 0.25
 RETRY_MS = 2000
 FEED_SIZE = 1000
@@ -58,7 +59,8 @@ class Feed:
     `opening(feed)` runs before the headers go out (it may raise a problem) and usually subscribes and puts what the
     reader missed; `closing(feed)` runs when the stream ends, however it ends. Where no hub runs that would bring news,
     the stream's own thread calls `poll()` for it. A reader that falls `size` events behind is ended: it reconnects with
-    its `Last-Event-ID` and asks for what it missed, so nobody's memory grows.
+    its `Last-Event-ID` and asks for what it missed, so nobody's memory grows. While nothing happens there is a comment,
+    or, for a reader that cannot see comments (a browser's script) and asks for it, an event `pulse`.
     """
 
     def __init__(
@@ -70,11 +72,13 @@ class Feed:
         poll: Callable[[], Any] | None = None,
         size: int = FEED_SIZE,
         comment_every: float = COMMENT_EVERY_S,
+        pulse: float | None = None,
     ):
         self._node = node
         self._opening, self._closing, self._poll = opening, closing, poll
         self._size = size
-        self._comment_every = comment_every
+        self._quiet = COMMENT if pulse is None else PULSE
+        self._comment_every = comment_every if pulse is None else pulse
         self._events: deque[bytes] = deque()
         self._ended: bytes | None = None
         self._signal: Any = None
@@ -134,7 +138,7 @@ class Feed:
                 return
             left = quiet_since + self._comment_every - time.monotonic()
             if left <= 0:
-                yield COMMENT
+                yield self._quiet
                 quiet_since = time.monotonic()
             elif self._poll is None or self._on_hub:
                 self._signal.wait(left)

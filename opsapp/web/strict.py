@@ -253,10 +253,10 @@ def _collect(
     return values
 
 
-def _add(wrong: colander.Invalid, found: dict[str, str]) -> None:
+def _add(wrong: colander.Invalid, problems: dict[str, str]) -> None:
     """Mistakes by path, where no other is known in that place."""
     known = {_name_of(child) for child in wrong.children}
-    for path, text in found.items():
+    for path, text in problems.items():
         first, *others = path.split(".")
         if first not in known:
             problem = colander.Invalid(colander.SchemaNode(Anything(), name=[first, *others][-1]), text)
@@ -274,18 +274,18 @@ def takes_null(node: colander.SchemaNode) -> bool:
 
 def fields_of(problem: colander.Invalid) -> dict[str, str]:
     """Every wrong field by its dotted path."""
-    found: dict[str, str] = {}
-    _gather(problem, "", found)
-    return found
+    problems: dict[str, str] = {}
+    _gather(problem, "", problems)
+    return problems
 
 
-def _gather(problem: colander.Invalid, path: str, found: dict[str, str]) -> None:
+def _gather(problem: colander.Invalid, path: str, problems: dict[str, str]) -> None:
     if problem.msg is not None:
-        found[path] = "; ".join(str(text) for text in problem.messages()).replace("Required", "is required")
+        problems[path] = "; ".join(str(text) for text in problem.messages()).replace("Required", "is required")
     before = f"{path}." if path else ""
     for child in problem.children:
-        _gather(child, before + _name_of(child), found)
-    found.update((before + name, "is not known here") for name in getattr(problem, "unknown", ()))
+        _gather(child, before + _name_of(child), problems)
+    problems.update((before + name, "is not known here") for name in getattr(problem, "unknown", ()))
 
 
 def _name_of(problem: colander.Invalid) -> str:

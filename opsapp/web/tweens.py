@@ -18,6 +18,7 @@ from .answers import FINISH, Answer
 from .asked import Asked
 from .callers import REGISTRY_KEY
 from .jsontext import dumps
+from .packing import pack
 
 Handler = Callable[[Request], Response]
 
@@ -46,6 +47,7 @@ def dress(asked: Asked, response: Response) -> Response:
     headers += (("X-Request-Id", asked.request_id), *_SAME)
     if present.get("content-type", "").startswith("text/html"):
         headers += [(name, value) for name, value in _PAGE if name.lower() not in present]
+        pack(asked, response)
     if "cache-control" not in present:
         headers.append(_NO_STORE if asked.is_api else _NO_CACHE)
     return response

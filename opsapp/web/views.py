@@ -10,34 +10,26 @@ from pyramid.response import Response
 
 from opsapp.runtime import ascode as declared
 from opsapp.runtime import packing
-from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Api, Root
 from opsapp.wire.version import VERSION
 
 from . import api, ascode, eventstream, metrics, openapi
 from .answers import Deferred, Stream
-from .fields import Body, choice, map_of, text, whole
+from .facets import StatusFacet, StoreFacet
+from .fields import Body, Query, choice, map_of, text, whole
 from .sse import CONTENT_TYPE, last_event_id
 
 DOCS = "opsapp.docs"  # the page of the API document, in the registry
-
-
-class StatusFacet(Facet):
-    """What load balancers ask."""
-
-
-class StoreFacet(Facet):
-    """The store as a whole."""
-
-
-add_facet(Api, "status", StatusFacet)
-add_facet(Api, "store", StoreFacet)
 
 
 class PublicStatus(Body):
     status = choice("ok")
     version = text()
     uptime_s = whole(0)
+
+
+class StreamQuery(Query):
+    pulse = whole(1, 60, default=None)
 
 
 class StoreSizes(Body):
@@ -76,15 +68,17 @@ def docs(context: Api, request: Request) -> Response:
     """The API document for people."""
     registry = request.registry
     if DOCS not in registry:  # writing it takes 20 ms, and anybody may ask for it
-        found = {"document": openapi.document(registry)}
-        registry[DOCS] = render("opsapp.web:templates/docs.jinja2", found, request)
+        values = {"document": openapi.document(registry)}
+        registry[DOCS] = render("opsapp.web:templates/docs.jinja2", values, request)
     return Response(registry[DOCS])
 
 
-@api.get(Api, "stream", returns=CONTENT_TYPE)
+@api.get(Api, "stream", query=StreamQuery, returns=CONTENT_TYPE)
 def stream(context: Api, request: Request) -> Stream:
-    """Server-sent events of everything that is committed; Last-Event-ID resumes."""
-    feed = eventstream.feed(request.node, last_event_id(request.headers, request.GET), whole=request.may_edit)
+    """Server-sent events of everything that is committed; Last-Event-ID resumes. With `pulse` there is an event of that
+    name after so many seconds without another, by which a page knows that the service is there."""
+    after, pulse = last_event_id(request.headers, request.GET), request.valid_query["pulse"]
+    feed = eventstream.feed(request.node, after, whole=request.may_edit, pulse=pulse)
     return Stream(feed, content_type=CONTENT_TYPE)
 
 

@@ -20,7 +20,7 @@ class RefusalKind(NamedTuple):
 
 
 class RefusalLimits(NamedTuple):
-    each: int
+    of_a_kind: int
     all: int
 
 
@@ -62,7 +62,7 @@ class Tally:
             if full and kind not in self._kinds:
                 kind = kind._replace(ip=None)
             kept = self._kinds.setdefault(kind, _Kept())
-            if not full and kept.written < limits.each:
+            if not full and kept.written < limits.of_a_kind:
                 kept.written += 1
                 self._written += 1
                 return True

@@ -95,19 +95,19 @@ class Shelf(Persistent):
 
     def counts(self, wanted: Wanted) -> list[int]:
         """How many entries asked for each block has, whatever their time."""
-        found = [0] * len(self.blocks)
+        sizes = [0] * len(self.blocks)
         if wanted.get("target"):
             for (place, username, action), count in self.targets.counts.get(wanted["target"], {}).items():
                 if fits(username, action, wanted):
-                    found[place] += count
+                    sizes[place] += count
         elif wanted.get("user") or wanted.get("action"):
             for (username, action), counts in self.deeds.counts.items():
                 if fits(username, action, wanted):
                     for place, count in counts.items():
-                        found[place] += count
+                        sizes[place] += count
         else:
-            found = [block[0] for block in self.blocks]
-        return found
+            sizes = [block[0] for block in self.blocks]
+        return sizes
 
 
 class Log(Persistent):

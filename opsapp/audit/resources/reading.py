@@ -15,7 +15,7 @@ from .log import AuditEntry, Log, Piece, Wanted
 
 def read(logs: list[Log], wanted: Wanted) -> tuple[list[AuditEntry], int]:
     """A page of the entries asked for, and how many there are in all."""
-    pieces = sorted((piece for log in logs for piece in log.pieces(wanted)), key=lambda each: each[:2], reverse=True)
+    pieces = sorted((piece for log in logs for piece in log.pieces(wanted)), key=lambda row: row[:2], reverse=True)
     kept, offset = behind(pieces, wanted["offset"])
     page = islice(newest_first(kept, wanted), offset, offset + wanted["limit"])
     return list(page), sum(piece.size for piece in pieces)

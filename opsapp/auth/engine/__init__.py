@@ -1,13 +1,20 @@
 """Operations on users that block or take turns, shared by the views and the command line; and the purge."""
 
+from opsapp.auth.logic.attempts import AttemptLimit
+from opsapp.auth.resources import count as count_attempts
+
 from .accounts import add_user, disable_user, list_users, make_first_admin, remove_user, set_password, unlock_user
+from .limits import in_turn
 from .purge import start
 from .secondfactor import second_step
 from .signin import sign_in
 
 __all__ = [
+    "AttemptLimit",
     "add_user",
+    "count_attempts",
     "disable_user",
+    "in_turn",
     "list_users",
     "make_first_admin",
     "remove_user",

@@ -9,8 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from opsapp.audit.engine import SHELL, Actor, note, refusals_noted
-from opsapp.audit.logic import changed
+from opsapp.audit.engine import SHELL, Actor, changed, note, refusals_noted
 from opsapp.auth import resources
 from opsapp.auth.logic.names import password_problem, username_problem
 from opsapp.lib.problems import Conflict, Invalid, NotFound
@@ -94,8 +93,8 @@ def prove(node: Node, username: str, password: str, field: str) -> None:
         raise Invalid({field: "is not the present password"}, code="wrong_password")
 
 
-def _refuse(found: dict[str, str | None]) -> None:
-    problems = {name: problem for name, problem in found.items() if problem}
+def _refuse(checked: dict[str, str | None]) -> None:
+    problems = {name: problem for name, problem in checked.items() if problem}
     if problems:
         raise Invalid(problems)
 
@@ -136,6 +135,7 @@ def _change(root: Root, username: str, values: dict[str, Any], actor: Actor, kee
 def _change_own(root: Root, username: str, password_hash: str, session_id: str, end_keys: bool, actor: Actor) -> None:
     user = user_of(root, username)
     resources.change(root, user, {"password_hash": password_hash}, session_id, end_keys=end_keys)
+    user.own_password = True
     note(root, actor, "password.change", username, after={"keys_ended": end_keys})
 
 

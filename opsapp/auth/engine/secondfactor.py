@@ -59,7 +59,7 @@ def confirm(node: Node, username: str, code: str, actor: Actor) -> dict[str, Any
     with refusals_noted(node, actor, "totp.enable", username):
         count_attempt(node, proof_counters(node, username))
         codes = [_recovery_code() for _ in range(RECOVERY_CODES)]
-        node.transact(_enable, username, code, [digest(each.replace("-", "")) for each in codes], actor)
+        node.transact(_enable, username, code, [digest(recovery.replace("-", "")) for recovery in codes], actor)
         return {"recovery_codes": codes}
 
 
@@ -133,15 +133,15 @@ def second_step(node: Node, token: str, code: str, client: Client) -> dict[str, 
 
 def _second_step(root: Root, token: str, code: str, client: Client, life: float) -> dict[str, Any] | Missed:
     now, node = now_of(root), node_of(root)
-    found = resources.find_partial(root, token, now)
-    username = found[0].username if found else ""
+    bearer = resources.find_partial(root, token, now)
+    username = bearer[0].username if bearer else ""
     counters = login_counters(node, client.ip, username, client.held)
     locked = resources.seconds_locked(root, counters, now)
     if locked:
         return Missed(username, "too_many_attempts", locked)
-    if found is None:
+    if bearer is None:
         return Missed(username, "bad_partial_token")
-    partial, user = found
+    partial, user = bearer
     if accept(root, user.totp, code, now):
         resources.drop_partial(root, token)
         return open_session(root, partial.username, client, life)

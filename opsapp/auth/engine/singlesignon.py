@@ -156,7 +156,7 @@ def _change(root: Root, user: resources.User, values: dict[str, Any], client: Cl
 
 def _make(root: Root, claims: dict[str, Any], subject: str, role: str, client: Client) -> resources.User:
     """A user for somebody who comes for the first time. A name that exists is never adopted."""
-    name = username_for(claims, lambda each: each in resources.users_of(root))
+    name = username_for(claims, lambda username: username in resources.users_of(root))
     user = resources.create(root, name, role, "", now_of(root), source="oidc")
     federation.bind_subject(root, user, subject)
     note(root, Actor(name, client.ip), "user.create", name, after=resources.describe(user))

@@ -15,10 +15,10 @@ LONGEST = 64
 def values_at(claims: JsonObject, path: str) -> list[str]:
     """The values of a claim, which may be one or a list. A dotted path leads into objects; a name that has dots of its
     own (a URL) is found as it is."""
-    found: Any = claims
+    claim: Any = claims
     for step in (path,) if path in claims else path.split("."):
-        found = found.get(step) if isinstance(found, Mapping) else None
-    values = found if isinstance(found, list) else [found]
+        claim = claim.get(step) if isinstance(claim, Mapping) else None
+    values = claim if isinstance(claim, list) else [claim]
     return [value for value in values if isinstance(value, str)]
 
 
@@ -29,8 +29,8 @@ def mapped_role(values: list[str], role_map: Mapping[str, str | None]) -> str | 
 
 def username_for(claims: JsonObject, is_taken: Callable[[str], bool]) -> str:
     """A name that nobody has, as near as possible to what the provider calls the person."""
-    names = (claims.get(each) for each in ("preferred_username", "email", "sub"))
-    name = next((clean for clean in (_clean(each) for each in names) if clean), "user")
+    names = (claims.get(claim) for claim in ("preferred_username", "email", "sub"))
+    name = next((clean for clean in (_clean(claim) for claim in names) if clean), "user")
     candidate, n = name, 1
     while is_taken(candidate):
         n += 1

@@ -23,16 +23,31 @@ from .sessions import (
     sessions_of,
 )
 from .tickets import make_ticket, purge_tickets, use_ticket
-from .users import User, Users, change, create, delete, describe, find_enabled, set_up, users_of
+from .users import (
+    SavedFilter,
+    User,
+    Users,
+    Wishes,
+    change,
+    create,
+    delete,
+    describe,
+    find_enabled,
+    set_up,
+    users_of,
+    wishes_of,
+)
 
 __all__ = [
     "ApiKey",
     "Attempts",
     "Keys",
+    "SavedFilter",
     "Session",
     "Totp",
     "User",
     "Users",
+    "Wishes",
     "change",
     "count",
     "count_wrong_code",
@@ -67,4 +82,5 @@ __all__ = [
     "use_recovery_code",
     "use_ticket",
     "users_of",
+    "wishes_of",
 ]

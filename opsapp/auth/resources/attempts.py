@@ -38,15 +38,15 @@ def count(root: Root, wanted: list[tuple[str, AttemptLimit]], now: float) -> int
 
 def seconds_locked(root: Root, wanted: list[tuple[str, AttemptLimit]], now: float) -> int:
     """The longest lock on any of these, without counting anything."""
-    found = [root.system["attempts"].get(name) for name, _ in wanted]
-    return max((remaining(record.counted, now) for record in found if record is not None), default=0)
+    records = [root.system["attempts"].get(name) for name, _ in wanted]
+    return max((remaining(record.counted, now) for record in records if record is not None), default=0)
 
 
 def forget_attempts(root: Root, names: list[str], now: float) -> bool:
     """Drop these counters; whether one of them was locked."""
-    found = [(name, root.system["attempts"].get(name)) for name in names]
+    records = [(name, root.system["attempts"].get(name)) for name in names]
     was_locked = False
-    for name, record in found:
+    for name, record in records:
         if record is not None:
             was_locked = was_locked or bool(remaining(record.counted, now))
             _drop(root, name, record)

@@ -74,7 +74,7 @@ def use_recovery_code(totp: Totp, code: str) -> bool:
     wanted = digest(code.replace("-", "").replace(" ", "").lower())
     if wanted not in totp.recovery:
         return False
-    totp.recovery = tuple(each for each in totp.recovery if each != wanted)
+    totp.recovery = tuple(kept for kept in totp.recovery if kept != wanted)
     return True
 
 

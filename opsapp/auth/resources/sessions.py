@@ -78,8 +78,8 @@ def session_of(root: Root, username: str, session_id: str) -> Session | None:
 
 def sessions_of(root: Root, user: Any, now: float) -> list[Session]:
     """The user's live sessions, oldest first."""
-    found = [root.system["sessions"][at] for at in user.sessions.values()]
-    return sorted((session for session in found if session.expires_at > now), key=lambda session: session.created_at)
+    stored = [root.system["sessions"][at] for at in user.sessions.values()]
+    return sorted((session for session in stored if session.expires_at > now), key=lambda session: session.created_at)
 
 
 def end_session(root: Root, username: str, session_id: str) -> bool:
@@ -93,7 +93,7 @@ def end_session(root: Root, username: str, session_id: str) -> bool:
 
 def end_sessions(root: Root, user: Any, keep: str | None = None) -> None:
     """End all of this user's sessions, but for `keep`."""
-    for session_id in [each for each in user.sessions if each != keep]:
+    for session_id in [kept for kept in user.sessions if kept != keep]:
         _drop(root, user, session_id)
 
 

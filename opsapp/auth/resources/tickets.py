@@ -56,16 +56,16 @@ def use_ticket(root: Root, token: str, place: str, now: float) -> Parent | None:
         return None
     if ticket.place not in (None, place):
         return None
-    found = _parent(root, ticket, now)
-    if found is not None and ticket.place is None:
+    parent = _parent(root, ticket, now)
+    if parent is not None and ticket.place is None:
         ticket.place = place
-    return found
+    return parent
 
 
 def _parent(root: Root, ticket: Ticket, now: float) -> Parent | None:
     if ticket.kind == "key":
-        found = live_key(root, ticket.parent, now)
-        return None if found is None else (found[0].username, found[1], ticket.parent, found[0].expires_at)
+        live = live_key(root, ticket.parent, now)
+        return None if live is None else (live[0].username, live[1], ticket.parent, live[0].expires_at)
     session = root.system["sessions"].get(ticket.parent)
     if session is None or session.expires_at <= now:
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from BTrees.OOBTree import OOBTree
 from persistent import Persistent
@@ -17,6 +17,23 @@ from .keys import drop_keys_of, end_streams_of_keys
 from .sessions import end_sessions
 
 
+class Wishes(NamedTuple):
+    """How somebody wants pages to be. `timezone` None: the zone of the service."""
+
+    timezone: str | None = None
+    theme: str = "system"
+    first_steps: str = "open"
+
+
+class SavedFilter(NamedTuple):
+    """A list as somebody wants to see it again: its page and what was asked of it."""
+
+    id: str
+    name: str
+    path: str
+    query: str
+
+
 class User(Record):
     """Somebody who may sign in. `password_hash` is empty for a user of an identity provider."""
 
@@ -25,6 +42,9 @@ class User(Record):
     totp: Any = None  # secondfactor.Totp once it is confirmed
     pending_totp: str | None = None  # a sealed secret that waits for its confirmation
     lost_role = False  # disabled because the identity provider gives no role any more, until it gives one again
+    own_password = True  # no other person or program knows it: False until the user has changed a password given by one
+    saved_filters: tuple[SavedFilter, ...] = ()  # in the order in which they were saved
+    wishes: Wishes | None = None  # how the user wants pages to be; None: nothing was said yet
 
     def __init__(self, role: str, password_hash: str, created_at: int, source: str = "local"):
         self.role = role
@@ -78,10 +98,15 @@ def describe(user: User) -> JsonObject:
     }
 
 
+def wishes_of(user: User | None) -> Wishes:
+    return (user.wishes if user is not None else None) or Wishes()
+
+
 def create(root: Root, username: str, role: str, password_hash: str, now: float, source: str = "local") -> User:
     if username in users_of(root):
         raise Conflict("There is a user of this name already.", code="user_exists")
     user = users_of(root)[username] = User(role, password_hash, int(now), source)
+    user.own_password = source != "local"
     return user
 
 
@@ -97,6 +122,8 @@ def change(
         _keep_an_admin(root, user)
     for name, value in changed.items():
         setattr(user, name, value)
+    if "password_hash" in changed:
+        user.own_password = False
     user.generation = new_id()
     end_sessions(root, user, keep=keep_session)
     if "disabled" in changed:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pyramid.request import Request
 
 from opsapp.auth import engine, resources, schemas
-from opsapp.auth.engine.browsers import held_of
-from opsapp.auth.engine.signin import Client
+from opsapp.auth.cookies import client_of
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Api
@@ -19,10 +18,6 @@ class Login(Facet):
 
 
 add_facet(Api, "login", Login)
-
-
-def client_of(request: Request) -> Client:
-    return Client(request.client_ip, request.user_agent or "", held_of(request.cookies))
 
 
 @api.act(Login, role="public", body=schemas.Login, returns=schemas.SignedIn, audit=False)

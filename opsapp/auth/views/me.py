@@ -13,13 +13,17 @@ from opsapp.lib.problems import NotFound
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Api
 from opsapp.web import api
-from opsapp.web.answers import Deferred
+from opsapp.web.answers import Deferred, ok_after
 from opsapp.web.fields import Paging
 from opsapp.web.paging import page_of
 
 
 class Me(Facet):
     """The caller himself."""
+
+
+class MySettings(Facet):
+    """How the caller's account stands, and how the caller wants pages to be."""
 
 
 class MyTotp(Facet):
@@ -40,6 +44,7 @@ class MySessions(Facet):
 
 
 add_facet(Api, "me", Me)
+add_facet(Me, "settings", MySettings)
 add_facet(Me, "sessions", MySessions)
 add_facet(Me, "totp", MyTotp)
 
@@ -50,18 +55,44 @@ def me(context: Me, request: Request) -> JsonObject:
     return {"username": request.caller.name, "role": request.caller.role}
 
 
+@api.get(MySettings, returns=schemas.OwnSettings)
+def own_settings(context: MySettings, request: Request) -> JsonObject:
+    """How pages are for the caller (`timezone` null: the service's), and how the account stands: `own_password` is
+    false while somebody else may know the password, because he or the service chose it."""
+    return _settings_of(request, accounts.user_of(request.root, request.caller.name))
+
+
+@api.update(
+    MySettings,
+    role="viewer",
+    own_session=True,
+    body=schemas.OwnWishes,
+    read_only=schemas.OwnSettings,
+    returns=schemas.OwnSettings,
+    audit="settings.own",
+)
+def change_settings(context: MySettings, request: Request) -> JsonObject:
+    """Changes what is given, and leaves the rest."""
+    user = accounts.user_of(request.root, request.caller.name)
+    before = resources.wishes_of(user)
+    user.wishes = before._replace(**request.valid_body)
+    request.audit("settings.own", request.caller.name, before=before._asdict(), after=user.wishes._asdict())
+    return _settings_of(request, user)
+
+
+def _settings_of(request: Request, user: resources.User) -> JsonObject:
+    about = {"service_timezone": request.node.config.timezone}
+    about |= {"source": user.source, "totp_enabled": user.totp is not None, "own_password": user.own_password}
+    return resources.wishes_of(user)._asdict() | about
+
+
 @api.replace(
     Me, "password", role="viewer", own_session=True, body=schemas.OwnPassword, returns=schemas.StatusOk, audit=False
 )
 def change_password(context: Me, request: Request) -> Deferred:
     """A new password; the other sessions end, and with `end_keys` the caller's API keys too."""
     node, actor, caller, values = request.node, request.actor, request.caller, request.valid_body
-
-    def fn() -> Any:
-        accounts.change_own_password(node, caller.name, caller.session_id, values, actor)
-        return 200, {}, {"status": "ok"}
-
-    return Deferred(fn)
+    return ok_after(accounts.change_own_password, node, caller.name, caller.session_id, values, actor)
 
 
 @api.act(
@@ -83,9 +114,9 @@ def confirm(context: Me, request: Request) -> Deferred:
 def sessions(context: MySessions, request: Request) -> list[JsonObject]:
     """The caller's live sessions."""
     user = accounts.user_of(request.root, request.caller.name)
-    found = resources.sessions_of(request.root, user, request.node.clock.now())
+    live = resources.sessions_of(request.root, user, request.node.clock.now())
     own = request.caller.session_id
-    return page_of(request, [each.describe() | {"current": each.id == own} for each in found])
+    return page_of(request, [session.describe() | {"current": session.id == own} for session in live])
 
 
 @api.delete(MySession, role="viewer", own_session=True, returns=schemas.StatusOk, audit="session.end")
@@ -125,9 +156,4 @@ def disable_totp(context: MyTotp, request: Request) -> Deferred:
     """Turn the second factor off; the password proves who asks."""
     node, username, actor, password = request.node, request.caller.name, request.actor, request.valid_body["password"]
     request.audited = True
-
-    def fn() -> Any:
-        secondfactor.disable(node, username, password, actor)
-        return 200, {}, {"status": "ok"}
-
-    return Deferred(fn)
+    return ok_after(secondfactor.disable, node, username, password, actor)

@@ -9,14 +9,12 @@ from pyramid.response import Response
 
 from opsapp.auth import schemas
 from opsapp.auth.config import LoginSettings
-from opsapp.auth.cookies import SESSION, cookie
+from opsapp.auth.cookies import SESSION, client_of, cookie
 from opsapp.auth.engine import singlesignon
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Api
 from opsapp.web import api
 from opsapp.web.answers import Deferred, Elsewhere
-
-from .login import client_of
 
 PLACE = "/api/auth/oidc"
 
@@ -75,5 +73,5 @@ def callback(context: Oidc, request: Request) -> Deferred:
 
 def _to(status: int, place: str, *cookies: str) -> Response:
     response = Elsewhere(status=status, location=place)
-    response.headerlist += [("Set-Cookie", each) for each in cookies]
+    response.headerlist += [("Set-Cookie", cookie) for cookie in cookies]
     return response

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pyramid.request import Request
 
 from opsapp.auth import engine, resources, schemas
@@ -11,11 +9,12 @@ from opsapp.auth.engine import accounts, secondfactor
 from opsapp.auth.logic.names import password_problem
 from opsapp.auth.resources import User, Users
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.runtime.projection import page_rows
+from opsapp.runtime.projection import page_rows, readable
 from opsapp.tree.damage import Damage
 from opsapp.tree.folder import Facet, add_facet
+from opsapp.tree.root import Api
 from opsapp.web import api
-from opsapp.web.answers import Deferred
+from opsapp.web.answers import Deferred, ok_after
 from opsapp.web.fields import Paging
 from opsapp.web.paging import page_of
 
@@ -24,7 +23,12 @@ class UserTotp(Facet):
     """Somebody's second factor."""
 
 
+class People(Facet):
+    """Who may be given something to look after."""
+
+
 add_facet(User, "totp", UserTotp)
+add_facet(Api, "people", People)
 
 
 def wrong_password(username: str, sound: JsonObject) -> dict[str, str]:
@@ -36,6 +40,13 @@ def wrong_password(username: str, sound: JsonObject) -> dict[str, str]:
 def users(context: Users, request: Request) -> list[JsonObject]:
     """All users, by name."""
     return page_rows(context, "user", page_of(request, list(context.keys())), resources.describe, _unread)
+
+
+@api.get(People, role="operator", query=Paging, returns=[schemas.Person])
+def people(context: People, request: Request) -> list[JsonObject]:
+    """The names of all users who can sign in: an incident or a problem may be given to them."""
+    users = readable(resources.users_of(request.root), "user")
+    return page_of(request, [{"username": name, "role": user.role} for name, user in users if not user.disabled])
 
 
 def _unread(damage: Damage) -> JsonObject:
@@ -93,27 +104,15 @@ def update_user(context: User, request: Request) -> Deferred:
 @api.delete(User, role="admin", confirmed=True, returns=schemas.StatusOk, audit="user.delete")
 def delete_user(context: User, request: Request) -> Deferred:
     """Remove a user, with sessions and keys."""
-    node, actor, name = request.node, request.actor, context.__name__
     request.audited = True
-
-    def fn() -> Any:
-        engine.remove_user(node, name, actor)
-        return 200, {}, {"status": "ok"}
-
-    return Deferred(fn)
+    return ok_after(engine.remove_user, request.node, context.__name__, request.actor)
 
 
 @api.act(User, "unlock", role="admin", confirmed=True, returns=schemas.StatusOk, audit="user.unlock")
 def unlock_user(context: User, request: Request) -> Deferred:
     """Let somebody sign in again after too many failed attempts."""
-    node, actor, name = request.node, request.actor, context.__name__
     request.audited = True
-
-    def fn() -> Any:
-        accounts.unlock_user(node, name, actor)
-        return 200, {}, {"status": "ok"}
-
-    return Deferred(fn)
+    return ok_after(accounts.unlock_user, request.node, context.__name__, request.actor)
 
 
 @api.delete(UserTotp, role="admin", confirmed=True, returns=schemas.StatusOk, audit="totp.disable")

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from opsapp.lib.addresses import public_text
 from opsapp.notify.interfaces import ISilence
 from opsapp.notify.logic import LONGEST_TEXT, LONGEST_TITLE, SEVERITIES, clip
-from opsapp.notify.logic.delivering import CHANNEL
+from opsapp.notify.logic.delivering import CHANNEL, retry_at
 from opsapp.notify.logic.grouping import Told
+from opsapp.notify.logic.settings import NotificationSettings
 from opsapp.notify.resources import inbox
 from opsapp.notify.resources.confidential import Confidential, seal
 from opsapp.runtime.node import node_of
@@ -16,9 +17,10 @@ from opsapp.runtime.sealing import opener_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 
+from .outbound import denied_networks, kept_from
 from .settings import QUEUE
 
-__all__ = ["CHANNEL", "Confidential", "tell"]
+__all__ = ["CHANNEL", "Confidential", "NotificationSettings", "denied_networks", "kept_from", "retry_at", "tell"]
 
 
 def tell(

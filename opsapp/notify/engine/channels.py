@@ -7,6 +7,7 @@ from typing import Any
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
+from opsapp.notify.logic import addressing
 from opsapp.notify.logic.settings import NotificationSettings
 from opsapp.notify.resources import Channel, channels_of, deliveries_of
 from opsapp.notify.resources.channels import SHOWN, add_channel, change_channel, readdress
@@ -44,13 +45,39 @@ def delete(root: Root, channel: Channel) -> None:
     del channels_of(root)[channel.id]
 
 
-def wrong_url(given: JsonObject) -> dict[str, str]:
-    """What Apprise says of the URL, if one is given."""
+def with_url(given: JsonObject) -> JsonObject:
+    """The same with the URL in place of a type and its fields, which `wrong_address` has found sound."""
+    rest = {name: value for name, value in given.items() if name not in ("type", "address")}
+    typed = "address" in given
+    return {**rest, "url": addressing.address_of(given["type"], given["address"])} if typed else rest
+
+
+def wrong_address(given: JsonObject, *, needed: bool = False) -> dict[str, str]:
+    """What is wrong with where the messages are to go, if that is given; Apprise has the last word. A type alone is
+    what an answer shows, and says nothing."""
+    if "address" in given:
+        return _wrong_fields(given)
+    if "url" in given:
+        return _unknown(given["url"], "url")
+    if needed:
+        return {"address": "is required too"} if "type" in given else {"url": "is required, or type and address"}
+    return {}
+
+
+def _wrong_fields(given: JsonObject) -> dict[str, str]:
+    if "url" in given:
+        return {"address": "must be left out when there is a url"}
+    if "type" not in given:
+        return {"type": "is required too"}
+    wrong = addressing.wrong_fields(given["type"], given["address"])
+    return {f"address.{name}": said for name, said in wrong.items()} or _unknown(with_url(given)["url"], "address")
+
+
+def _unknown(url: str, field: str) -> dict[str, str]:
     try:
-        if "url" in given:
-            service_of(given["url"])
+        service_of(url)
     except Invalid as wrong:
-        return dict(wrong.fields)
+        return {field: "makes no address that this service takes: look at it again"} if field != "url" else wrong.fields
     return {}
 
 

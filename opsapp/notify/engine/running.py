@@ -25,8 +25,10 @@ def prepare(node: Node) -> None:
 
 
 def start(node: Node) -> None:
+    sender = sender_of(node)
+    node.leases.busy_while(LEASE, lambda: sender.flying - sender.late)
     node.supervisor.add("notify-routing", partial(routing.step, node), every=EVERY_S, wake=(QUEUE,), lease=LEASE)
-    node.supervisor.add("notify-sending", sender_of(node).step, every=EVERY_S, wake=(SENDING,), lease=LEASE)
+    node.supervisor.add("notify-sending", sender.step, every=EVERY_S, wake=(SENDING,), lease=LEASE)
     node.supervisor.add("notify-damage", partial(damage.step, node), every=damage.EVERY_S)
     node.supervisor.add("notify-purge", partial(purge, node), every=3600.0, lease="housekeeping")
 

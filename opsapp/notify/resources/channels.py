@@ -7,6 +7,7 @@ from typing import Any
 from opsapp.lib.ids import new_id
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
+from opsapp.notify.logic.addressing import type_of
 from opsapp.runtime.sealing import Seal, seal_of
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
@@ -48,6 +49,7 @@ class Channel(Record):
             "id": self.id,
             **{name: self.fields[name] for name in SHOWN},
             "service": self.service,
+            "type": type_of(self.service),
             "source": self.source,
             "created_at": int(self.created_at),
             "last_sent_at": self.last.get("sent_at"),

@@ -37,6 +37,7 @@ __all__ = ["Limits", "Server", "listen", "serve", "serve_paste"]
 log = logging.getLogger(__name__)
 
 SWITCH_INTERVAL_S = 0.001
+SHARED_THREADS = 8  # on a shared store some may wait in a commit for another node, and others read meanwhile
 SPARE_FILES = 256
 LEAVE_WITHIN_S = 9.0
 TELL_S = 0.5
@@ -66,7 +67,7 @@ def serve(
     engine = node if node is not None else _NoNode()
     _announce(node, listener)
     engine.start_hub()
-    lane = engine.lead_lane("views", limits.threads)
+    lane = engine.lead_lane("views", limits.threads if _is_alone(node) else max(limits.threads, SHARED_THREADS))
     registry = getattr(app, "registry", {})
     server = Server(
         listener,
@@ -75,6 +76,7 @@ def serve(
         limits=limits.with_config(_config(node)[LimitSettings]),
         paths=registry.get(REGISTRY_KEY),
         web=lambda: _config(node)[WebSettings],
+        drains=not _is_alone(node),
     )
     leaving = _Leaving()
     if node is not None:
@@ -101,6 +103,10 @@ def serve(
         handler.cancel()
     log.info("stopped code=%d", code)
     return code
+
+
+def _is_alone(node: Node | None) -> bool:
+    return node is None or node.exclusive
 
 
 def _announce(node: Node | None, listener: Any) -> None:

@@ -54,7 +54,7 @@ def _write(handler: logging.Handler, lines: list[tuple[float, Fields]]) -> None:
     if handler.level > logging.INFO:
         return
     look = handler.formatter
-    ours = all(isinstance(each, RedactFilter) for each in handler.filters)
+    ours = all(isinstance(filter_, RedactFilter) for filter_ in handler.filters)
     if type(handler) in PLAIN and isinstance(look, Line) and ours:
         text = "".join([_line(look, at, fields) + "\n" for at, fields in lines])
         handler.acquire()

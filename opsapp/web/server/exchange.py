@@ -134,7 +134,7 @@ class Exchange:
             self.peer.send(b"0\r\n\r\n", 1.0)
 
     def _head(self, status: str, headers: list[tuple[str, str]], ours: frozenset[str] = _OURS) -> bytes:
-        if self.server.stopping:
+        if self.server.stopping or self.server.draining:
             self.keep = False
         lines = [f"HTTP/1.1 {status}"]
         names = set()

@@ -29,6 +29,7 @@ class Limits:
     agents_share: float = 0.5  # the part of all connections that people's streams leave to agents
     max_waiting: int = 1_000  # requests that wait for a thread
     threads: int = 2
+    drain: float = 2.0  # how long a node among others waits for what a proxy has sent already, when it stops
     stop_after: float = 4.0  # how long running requests may go on when the server stops
 
     def with_settings(self, settings: Mapping[str, Any]) -> Limits:

@@ -43,10 +43,12 @@ class Server(Shared, StreamServer):
         limits: Limits | None = None,
         paths: Paths | None = None,
         web: Callable[[], WebSettings] = WebSettings,
+        drains: bool = False,
     ):
         StreamServer.__init__(self, listener, self.serve_connection)
         base = base_environ(plain_address(listener.getsockname()))
         Shared.__init__(self, app, lane, base, limits, paths, web)
+        self.drains = drains  # there are other nodes, which a proxy can ask instead
         self.connections: set[RequestLoop] = set()
         self._water = HighWater(self._give_memory_back)
 
@@ -85,9 +87,11 @@ class Server(Shared, StreamServer):
 
     def finish(self) -> None:
         """Stop accepting, end what could last for ever, let running requests end, then end the rest."""
+        deadline = time.monotonic() + self.limits.stop_after
+        if self.drains:
+            self._drain()
         self.stopping = True
         self.close()
-        deadline = time.monotonic() + self.limits.stop_after
         for connection in list(self.connections):
             if connection in self.waiting or connection in self.lasting:
                 connection.stop()
@@ -98,6 +102,22 @@ class Server(Shared, StreamServer):
         while self.connections and time.monotonic() < deadline + 1.0:
             gevent.sleep(0.02)
         self.access.write()
+
+    def _drain(self) -> None:
+        """A proxy may send a request on an idle connection at the moment at which it is closed, and cannot know then
+        whether it was carried out. So idle ones stay open for a while and are closed by their next answer, which says
+        so. Whoever has connected already is served; who comes now is refused, and the proxy asks another node."""
+        self.draining = True
+        self.stop_accepting()
+        while (connected := self.do_read()) is not None:
+            self.do_handle(*connected)
+        self.close()
+        for connection in list(self.connections):
+            if connection in self.lasting:
+                connection.stop()
+        until = time.monotonic() + self.limits.drain
+        while self.connections and time.monotonic() < until:
+            gevent.sleep(0.02)
 
 
 class CannotListen(Problem):

@@ -42,6 +42,7 @@ class Shared:
         self.asking = 0
         self.known = KnownCallers()
         self.uploads = Uploads(lambda: self.limits)
+        self.draining = False  # a node among others that stops: each connection may bring one more request
         self.stopping = False
         self.access = AccessLog()
 

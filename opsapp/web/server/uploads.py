@@ -95,7 +95,9 @@ class Uploads:
         self._by_address[upload.address] += size
         limits = self._limits()
         while self._by_address[upload.address] > limits.max_buffered * limits.address_share:
-            if not self._drop_slowest(upload, {each for each in self.waiting if each.address == upload.address}):
+            if not self._drop_slowest(
+                upload, {waiting for waiting in self.waiting if waiting.address == upload.address}
+            ):
                 return
         while self._held > limits.max_buffered:
             if not self._drop_slowest(upload, self.waiting):
@@ -103,7 +105,7 @@ class Uploads:
 
     def _drop_slowest(self, asking: Upload, among: set[Upload]) -> bool:
         """Whether the one that asks goes on."""
-        slowest = min(among, key=lambda each: each.pace.rate())
+        slowest = min(among, key=lambda upload: upload.pace.rate())
         self._forget(slowest)
         slowest.dropped = True
         if slowest is asking:

@@ -1,0 +1,72 @@
+"""/api/me/filters: the lists that the caller has kept, as each wants to see them again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyramid.request import Request
+
+from opsapp.auth import schemas
+from opsapp.auth.engine import accounts
+from opsapp.auth.resources import SavedFilter
+from opsapp.lib.ids import new_id
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.problems import Conflict, NotFound
+from opsapp.tree.folder import Facet, add_facet
+from opsapp.web import api
+from opsapp.web.fields import Paging
+from opsapp.web.paging import page_of
+
+from .me import Me
+
+MOST = 50
+
+
+class MyFilter(Facet):
+    """One saved filter of the caller, by its id."""
+
+    url = "/api/me/filters/{filter_id}"
+
+
+class MyFilters(Facet):
+    """The caller's saved filters; any id leads on, since only the caller's own can be deleted below it."""
+
+    def __getitem__(self, name: str) -> Any:
+        return MyFilter(self, name)
+
+
+add_facet(Me, "filters", MyFilters)
+
+
+@api.get(MyFilters, query=Paging, returns=[schemas.FilterShown])
+def saved_filters(context: MyFilters, request: Request) -> list[JsonObject]:
+    """The caller's saved filters, in the order in which they were saved."""
+    user = accounts.user_of(request.root, request.caller.name)
+    return page_of(request, [saved._asdict() for saved in user.saved_filters])
+
+
+@api.create(
+    MyFilters, role="viewer", own_session=True, body=schemas.NewFilter, returns=schemas.FilterShown, audit="filter.save"
+)
+def save_filter(context: MyFilters, request: Request) -> JsonObject:
+    """Keeps a list as it is asked for now. One of the same name for the same page takes its place."""
+    user = accounts.user_of(request.root, request.caller.name)
+    saved = SavedFilter(new_id(), **request.valid_body)
+    others = tuple(other for other in user.saved_filters if (other.name, other.path) != (saved.name, saved.path))
+    if len(others) >= MOST:
+        raise Conflict(f"You have {MOST} saved filters. Delete one first.", code="too_many_filters")
+    user.saved_filters = (*others, saved)
+    request.audit("filter.save", saved.id, after={"name": saved.name, "path": saved.path})
+    return saved._asdict()
+
+
+@api.delete(MyFilter, role="viewer", own_session=True, returns=schemas.StatusOk, audit="filter.delete")
+def delete_filter(context: MyFilter, request: Request) -> JsonObject:
+    """Forgets one."""
+    user = accounts.user_of(request.root, request.caller.name)
+    kept = tuple(saved for saved in user.saved_filters if saved.id != context.__name__)
+    if len(kept) == len(user.saved_filters):
+        raise NotFound("There is no such filter.")
+    user.saved_filters = kept
+    request.audit("filter.delete", context.__name__)
+    return {"status": "ok"}

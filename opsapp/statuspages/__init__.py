@@ -1,0 +1,33 @@
+"""The public status page beyond its figures: how it looks, who is told, what is planned. /api/status/settings,
+/api/status/page, /api/status/subscriptions.
+
+What the public may know of monitors and incidents, monitoring says; this room adds an admin's settings, the calendar of
+maintenance and the subscribers, and the `ui` room shows all of it.
+
+Greenlets: `status-calendar` and `status-news` (what happened becomes messages, and messages rows of the queues),
+`status-mail` and `status-webhook` (rows leave, a batch at a time), all under the lease `status-page`; `status-purge`.
+
+    logic/      settings, contrast, pictures, the calendar's text, letters: pure
+    resources   what is stored
+    engine/     settings, asking to subscribe, telling, sending
+    views.py    the API
+"""
+
+
+def includeme(config):
+    from opsapp.monitoring.interfaces import IIncidentTold
+
+    from .engine.announcing import heard
+    from .logic.settings import StatusPageSettings
+    from .resources import reseal
+    from .schemas import PageAsCode
+    from .views import SMALL
+
+    config.registry.registerUtility(heard, IIncidentTold, "status page")
+    config.add_section("status_page", StatusPageSettings)
+    config.add_evolve_step("status-page-1", "opsapp.statuspages.resources.set_up")
+    config.add_kind("status_page", "opsapp.statuspages.engine.ascode", schema=PageAsCode, key="page", names=True)
+    config.add_sealed(reseal)
+    config.add_engine("opsapp.statuspages.engine.running.start")
+    config.add_body_limit("POST", "/api/status/subscriptions", SMALL)
+    config.scan("opsapp.statuspages.views")

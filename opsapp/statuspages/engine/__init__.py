@@ -1,0 +1,43 @@
+"""What the pages call of this room: the names below. All but `ask` run in the caller's transaction."""
+
+from opsapp.statuspages.logic import dates
+from opsapp.statuspages.logic.addresses import KINDS, address_problem
+from opsapp.statuspages.logic.calendar import CANCELLED, PlannedTime
+from opsapp.statuspages.logic.calendar import text as calendar_text
+from opsapp.statuspages.resources import store_of
+from opsapp.tree.root import Root
+
+from .settings import public_page, settings_of
+from .subscribing import ask, belongs, confirm, leave, waits
+
+__all__ = [
+    "CANCELLED",
+    "PlannedTime",
+    "ask",
+    "belongs",
+    "calendar",
+    "calendar_text",
+    "confirm",
+    "dates",
+    "leave",
+    "logo",
+    "public_page",
+    "settings_of",
+    "waits",
+    "wrong_address",
+]
+
+
+def calendar(root: Root) -> list[PlannedTime]:
+    """Every time that a window is, was or will be on, the earliest first."""
+    return sorted(store_of(root).entries().values(), key=lambda entry: (entry.start, entry.uid))
+
+
+def logo(root: Root) -> tuple[bytes, str, str] | None:
+    """Its bytes, its kind and a mark of it."""
+    return store_of(root).logo
+
+
+def wrong_address(kind: str, address: str) -> str | None:
+    """What is wrong with what a visitor typed, or None."""
+    return address_problem(kind, address) if kind in KINDS else "Say by what you want to be told."

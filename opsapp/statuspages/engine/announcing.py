@@ -1,0 +1,158 @@
+"""What happened becomes messages, and messages rows of the queues: a page of subscribers in each transaction.
+
+What happens within `gather_s` is told together, so that 200 monitors that fail at once are one message.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from opsapp.lib.ids import new_id
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.maintenance.config import MaintenanceSettings
+from opsapp.maintenance.engine import upcoming
+from opsapp.monitoring.engine import PUBLIC_TAG, published
+from opsapp.monitoring.resources import Incident, monitors_of
+from opsapp.runtime import leases
+from opsapp.runtime.node import Node, node_of
+from opsapp.runtime.wakes import wake_after_commit
+from opsapp.statuspages.logic import letters
+from opsapp.statuspages.logic.calendar import PlannedTime, compared
+from opsapp.statuspages.logic.letters import NewsItem
+from opsapp.statuspages.logic.settings import StatusPageSettings, chosen, groups_of
+from opsapp.statuspages.resources import Announcement, StatusPageStore, store_of
+from opsapp.tree.root import Root
+
+from .settings import LEASE, NEWS, settings_of
+
+ROWS_AT_ONCE = 2_000
+SUBSCRIBERS_AT_ONCE = 500
+KEEP_S = 30 * 86_400.0
+KEEP_CALENDAR_S = 400 * 86_400.0
+
+
+def heard(root: Root, incident: Incident, change: str, now: float, update: JsonObject | None) -> None:
+    """An `IIncidentTold`: what of it is public is put down. Nothing, where nobody wants to know."""
+    what = {"opened": letters.BEGINS, "updated": letters.UPDATE, "resolved": letters.OVER}.get(change)
+    store, monitor = store_of(root), monitors_of(root).get(incident.monitor_id)
+    if what is None or not store.confirmed or monitor is None or PUBLIC_TAG not in monitor.settings["tags"]:
+        return
+    if update is not None and not update["public"]:
+        return
+    if what == letters.OVER and incident.closed_because:
+        what = letters.CLOSED
+    said = {"stage": update["stage"], "message": update["message"]} if update else {}
+    name = monitor.settings["name"]
+    _put(root, NewsItem(int(now), what, incident.id, name, (incident.monitor_id,), **said))
+
+
+def _put(root: Root, item: NewsItem) -> None:
+    store_of(root).inbox.put(node_of(root).writer(), tuple(item))
+    wake_after_commit(root, NEWS)
+
+
+# -- the calendar ----------------------------------------------------------------------------------------------------
+
+
+def look_at_windows(node: Node) -> bool:
+    """What is planned goes into the calendar, and what is new or other in it is told."""
+    if node.transact(_differing)[0]:
+        node.transact(_note_windows)
+    return False
+
+
+def _note_windows(root: Root) -> None:
+    leases.check(root, LEASE)
+    store, now = store_of(root), node_of(root).clock.now()
+    stored, told = _differing(root)
+    for entry in stored:
+        store.keep(entry)
+    for what, entry in told:
+        if store.confirmed:
+            about = (entry.uid, entry.name, entry.monitors)
+            _put(root, NewsItem(int(now), what, *about, start=entry.start, end=entry.end))
+
+
+def _differing(root: Root) -> tuple[list[PlannedTime], list[tuple[str, PlannedTime]]]:
+    node, now = node_of(root), int(node_of(root).clock.now())
+    names, within = published(node, root), node.config[MaintenanceSettings].announce_days * 86_400
+    current = []
+    for window in upcoming(root, now, within):
+        monitors = tuple(
+            sorted(monitor_id for monitor_id in names if window.scope is None or monitor_id in window.scope)
+        )
+        if monitors:
+            uid = f"{window.id}-{window.start}" if window.recurs else window.id
+            current.append(PlannedTime(uid, window.name, window.start, window.end, monitors))
+    return compared(store_of(root).entries(), current, now)
+
+
+# -- messages --------------------------------------------------------------------------------------------------------
+
+
+def step(node: Node) -> bool:
+    """Whether there was anything to do."""
+    now = node.clock.now()
+    if not node.transact(_anything, now):
+        return False
+    return bool(node.transact(gather, now)) | bool(node.transact(fan_out, now))
+
+
+def _anything(root: Root, now: float) -> bool:
+    store = store_of(root)
+    return bool(store.fanning) or _is_ripe(root, store, now)
+
+
+def _is_ripe(root: Root, store: StatusPageStore, now: float) -> bool:
+    """Whether what waits has waited long enough for more of the same."""
+    if not store.inbox:
+        return False
+    oldest = min(NewsItem(*row).at for row in store.inbox)
+    return oldest + node_of(root).config[StatusPageSettings].gather_s <= now
+
+
+def gather(root: Root, now: float) -> bool:
+    """What was put down becomes one message."""
+    leases.check(root, LEASE)
+    store = store_of(root)
+    if not _is_ripe(root, store, now):
+        return False
+    items = tuple(sorted(NewsItem(*row) for row in store.inbox.take(ROWS_AT_ONCE)))
+    announcement_id = f"{int(now * 1000):012x}{new_id()}"
+    store.announcements[announcement_id] = Announcement(items, now)
+    store.fanning[announcement_id] = ""
+    return True
+
+
+def fan_out(root: Root, now: float) -> bool:
+    """A row for each of the next subscribers. What was told first is written first."""
+    leases.check(root, LEASE)
+    store = store_of(root)
+    if not store.fanning:
+        return False
+    announcement_id = store.fanning.minKey()
+    items, groups = store.announcements[announcement_id].items, groups_of(settings_of(root))
+    monitors = {monitor_id for item in items for monitor_id in item.monitors}
+    after = store.fanning[announcement_id]
+    page = list(islice(store.confirmed.items(after, excludemin=bool(after)), SUBSCRIBERS_AT_ONCE))
+    for subscriber_id, (kind, wanted) in page:
+        if chosen(wanted, monitors, groups):
+            row = f"{announcement_id}/{subscriber_id}"
+            store.queues[kind].agenda(row).add(now, row)
+    if len(page) < SUBSCRIBERS_AT_ONCE:
+        del store.fanning[announcement_id]
+    else:
+        store.fanning[announcement_id] = page[-1][0]
+    wake_after_commit(root, *(f"status-{kind}" for kind in store.queues))
+    return True
+
+
+def purge(root: Root, now: float) -> None:
+    """Messages that have left long ago, and times that are long over."""
+    store = store_of(root)
+    for announcement_id in list(store.announcements.keys(None, f"{int((now - KEEP_S) * 1000):012x}")):
+        if announcement_id not in store.fanning:
+            del store.announcements[announcement_id]
+    for uid, entry in store.entries().items():
+        if entry.end < now - KEEP_CALENDAR_S:
+            del store.calendar[uid]

@@ -1,0 +1,113 @@
+"""Calling subscribers' webhooks: strangers named these addresses, so only public ones are reached. On the hub.
+
+Who has not answered after `TOGETHER_S` is waited for beside the next letters, so that a receiver that hangs holds up
+nobody else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+
+import gevent
+
+from opsapp.lib.networks import OutboundSettings, PublicPolicy
+from opsapp.monitoring.engine import MonitoringSettings, Prober, call_web
+from opsapp.runtime.node import Node
+from opsapp.statuspages.logic.letters import NewsItem
+from opsapp.statuspages.logic.settings import StatusPageSettings
+from opsapp.wire.probing import ProbeTarget
+
+from .letter import PageLetter, PageSender, Posted
+
+AT_ONCE = 200  # most of them waited for
+TOGETHER_S = 0.5
+HEADERS = {"Content-Type": "application/json"}
+
+
+class WebhookCarrier:
+    """Calls many at once; each has its own time. The policy is the configuration's, also after a reload."""
+
+    def __init__(self, node: Node):
+        self._node = node
+        self._config: object = None
+        self._prober: Prober | None = None
+        self._rows: set[str] = set()
+        self._ended: list[Posted] = []
+
+    def room(self) -> int:
+        return min(self._node.config[StatusPageSettings].batch, AT_ONCE - len(self._rows))
+
+    def under_way(self) -> Collection[str]:
+        return self._rows
+
+    def carry(self, sender: PageSender, letters: list[PageLetter], now: float) -> None:
+        prober = self._ready()
+        self._rows.update(letter.row for letter in letters)
+        calls = [self._node.supervisor.spawn(self._call, prober, sender, letter) for letter in letters]
+        gevent.joinall(calls, timeout=TOGETHER_S)
+
+    def ended(self) -> list[Posted]:
+        ended, self._ended = self._ended, []
+        return ended
+
+    def forget(self, rows: Collection[str]) -> None:
+        self._rows.difference_update(rows)
+
+    def _ready(self) -> Prober:
+        config = self._node.config
+        if self._prober is None or self._config is not config:
+            outbound, inside = config[OutboundSettings], config[StatusPageSettings].webhook_allow_networks
+            policy = PublicPolicy(inside, outbound.deny_networks)
+            if self._prober is not None:
+                self._prober.retire()
+            self._prober = Prober(self._node.clock.monotonic, policy, settings=config[MonitoringSettings])
+            self._config = config
+        return self._prober
+
+    def _call(self, prober: Prober, sender: PageSender, letter: PageLetter) -> None:
+        posted = Posted(letter.row, "the call broke off")
+        try:
+            posted = called(prober, sender, letter)
+        finally:
+            self._ended.append(posted)
+
+
+def called(prober: Prober, sender: PageSender, letter: PageLetter) -> Posted:
+    """One call. Only 2xx has arrived: a redirect is not followed, so nobody has read what it was sent. Who answers a
+    challenge with something else is not asked again: perhaps a stranger has named somebody who wants no calls."""
+    target = ProbeTarget(
+        letter.row,
+        "http",
+        letter.to,
+        timeout=sender.timeout,
+        method="POST",
+        headers=HEADERS,
+        body=json.dumps(content(sender, letter)).encode(),
+        follow_redirects=False,
+    )
+    try:
+        reply, problem = call_web(prober, target)
+    except ValueError as unreadable:
+        return Posted(letter.row, f"this cannot be sent: {unreadable}", final=True)
+    if not problem and not 200 <= reply.status < 300:
+        problem = f"HTTP {reply.status}"
+    if not problem and letter.challenge and letter.challenge.encode() not in reply.body:
+        problem = "it did not say the challenge back"
+    return Posted(letter.row, problem or None, final=bool(letter.challenge) and 200 <= reply.status < 500)
+
+
+def content(sender: PageSender, letter: PageLetter) -> dict[str, object]:
+    """What a webhook gets. `id` is the same when it comes twice."""
+    said: dict[str, object] = {"page": sender.page, "url": f"{sender.base}/status", "id": letter.row}
+    if letter.challenge:
+        return said | {"type": "challenge", "challenge": letter.challenge}
+    items = [_shown(sender, NewsItem(*item)) for item in letter.items]  # type: ignore[arg-type]
+    return said | {"type": "news", "items": items, "unsubscribe_url": letter.leave}
+
+
+def _shown(sender: PageSender, item: NewsItem) -> dict[str, object]:
+    about: dict[str, object] = {"time": item.at, "what": item.what, "id": item.story, "name": item.name}
+    if item.start:
+        return about | {"start": item.start, "end": item.end}
+    return about | {"stage": item.stage, "message": item.message, "url": f"{sender.base}/status/incidents/{item.story}"}

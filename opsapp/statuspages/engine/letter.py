@@ -1,0 +1,59 @@
+"""One message to one subscriber on its way, as plain values; what carries it; and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple, Protocol
+
+from opsapp.statuspages.logic.letters import MessageWords
+
+
+class PageLetter(NamedTuple):
+    """`row`: of the queue. `challenge`: what a webhook has to say back to be confirmed. `leave`: the link to end it."""
+
+    row: str
+    to: str
+    words: MessageWords
+    leave: str = ""
+    challenge: str = ""
+    items: tuple[tuple[object, ...], ...] = ()
+
+
+class PageSender(NamedTuple):
+    """By what and in whose name letters leave. `denied`: networks that are not reached."""
+
+    page: str
+    base: str
+    mail_from: str
+    server: str
+    timeout: float
+    denied: tuple[str, ...]
+
+
+class Posted(NamedTuple):
+    """`error` None: it was taken. `final`: another attempt would come to the same. `tried` False: it was not its turn
+    any more, so this counts as no attempt."""
+
+    row: str
+    error: str | None = None
+    final: bool = False
+    tried: bool = True
+
+
+class LetterCarrier(Protocol):
+    """One way by which letters leave a node. Only its one worker uses it, on the hub."""
+
+    def room(self) -> int:
+        """How many letters it can take now."""
+
+    def under_way(self) -> Collection[str]:
+        """Rows that it has, and whose outcome is not stored yet."""
+
+    def carry(self, sender: PageSender, letters: list[PageLetter], now: float) -> None:
+        """Take these; it may come back before all of them have arrived."""
+
+    def ended(self) -> list[Posted]:
+        """What became of those that came to their end since."""
+
+    def forget(self, rows: Collection[str]) -> None:
+        """Their outcome is stored, or will be found out anew."""

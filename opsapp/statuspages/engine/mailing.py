@@ -1,0 +1,122 @@
+"""Handing letters to the mail server: a batch over one connection, in a native thread.
+
+What a subscriber typed can only ever be the recipient: the envelope and the headers are made from parts.
+
+While the mail server is away, letters stay in the queue and it is asked again from time to time: that is nobody's fault
+but its own, and 10,000 letters are not tried one after the other.
+"""
+
+from __future__ import annotations
+
+import smtplib
+import ssl
+from collections.abc import Collection, Iterable
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.utils import formatdate
+
+from opsapp.notify.engine import NotificationSettings, kept_from
+from opsapp.runtime.node import Node
+from opsapp.statuspages.logic.mailserver import MailServer, mail_server
+from opsapp.statuspages.logic.settings import StatusPageSettings
+
+from .letter import PageLetter, PageSender, Posted
+
+
+class MailCarrier:
+    """A batch at a time, and none for a while after the server could not be spoken to."""
+
+    def __init__(self, node: Node):
+        self._node = node
+        self._ended: list[Posted] = []
+        self._rows: set[str] = set()
+        self._refusals = 0  # of the server, in a row
+        self._again = 0.0
+
+    def room(self) -> int:
+        return 0 if self._node.clock.now() < self._again else self._node.config[StatusPageSettings].batch
+
+    def under_way(self) -> Collection[str]:
+        return self._rows
+
+    def carry(self, sender: PageSender, letters: list[PageLetter], now: float) -> None:
+        self._rows.update(letter.row for letter in letters)
+        self._ended += self._node.lane("status-mail", 1).run(post, sender, letters, now)
+        if any(posted.tried for posted in self._ended):
+            self._refusals = 0
+            return
+        retry = self._node.config[NotificationSettings].retry
+        self._again = self._node.clock.now() + min(retry.longest_s, retry.first_s * 2 ** min(self._refusals, 30))
+        self._refusals += 1
+
+    def ended(self) -> list[Posted]:
+        ended, self._ended = self._ended, []
+        return ended
+
+    def forget(self, rows: Collection[str]) -> None:
+        self._rows.difference_update(rows)
+
+
+def post(sender: PageSender, letters: list[PageLetter], now: float) -> list[Posted]:
+    """Blocks. What became of each; where the server goes away, it was not the turn of all that are left."""
+    with kept_from(sender.denied):
+        try:
+            connection = _open(mail_server(sender.server), sender.timeout)
+        except (OSError, smtplib.SMTPException) as wrong:
+            return [Posted(letter.row, _said(wrong), tried=False) for letter in letters]
+        try:
+            return list(_each(connection, sender, letters, now))
+        finally:
+            connection.close()
+
+
+def _open(server: MailServer, timeout: float) -> smtplib.SMTP:
+    context = ssl.create_default_context()
+    if server.scheme == "smtps":
+        connection: smtplib.SMTP = smtplib.SMTP_SSL(server.host, server.port, timeout=timeout, context=context)
+    else:
+        connection = smtplib.SMTP(server.host, server.port, timeout=timeout)
+    if server.scheme == "smtp+starttls":
+        connection.starttls(context=context)
+    if server.user:
+        connection.login(server.user, server.password)
+    return connection
+
+
+def _each(connection: smtplib.SMTP, sender: PageSender, letters: list[PageLetter], now: float) -> Iterable[Posted]:
+    lost: str | None = None
+    for letter in letters:
+        if lost is not None:
+            yield Posted(letter.row, lost, tried=False)
+            continue
+        try:
+            connection.send_message(written(sender, letter, now), sender.mail_from, [letter.to])
+            yield Posted(letter.row)
+        except smtplib.SMTPRecipientsRefused as refused:
+            code, said = next(iter(refused.recipients.values()))
+            yield Posted(letter.row, f"{code} {said.decode('utf-8', 'replace')}", final=code >= 500)
+        except (OSError, smtplib.SMTPException) as wrong:
+            lost = _said(wrong)
+            yield Posted(letter.row, lost)
+
+
+def written(sender: PageSender, letter: PageLetter, now: float) -> EmailMessage:
+    """The mail. Its id is the row's: a reader's program drops one that comes twice."""
+    mail, host = EmailMessage(), sender.mail_from.rpartition("@")[2]
+    mail["From"] = Address(sender.page, addr_spec=sender.mail_from)
+    mail["To"] = Address(addr_spec=letter.to)
+    mail["Subject"] = letter.words.subject
+    mail["Date"] = formatdate(now, usegmt=True)
+    mail["Message-ID"] = f"<{letter.row.replace('/', '.')}@{host}>"
+    mail["Auto-Submitted"] = "auto-generated"
+    text = letter.words.text
+    if letter.leave:
+        mail["List-Unsubscribe"] = f"<{letter.leave}>"
+        mail["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
+        text += f"\n\n--\nNo more of these: {letter.leave}"
+    mail.set_content(text + "\n")
+    return mail
+
+
+def _said(wrong: Exception) -> str:
+    return f"{type(wrong).__name__}: {wrong}"[:300]

@@ -1,0 +1,155 @@
+"""Asking to be told, confirming, leaving; and what admins see and take away.
+
+The answer to asking is the same, and the work about the same, whether an address is known or not.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from opsapp.audit.engine import Actor, note
+from opsapp.auth.engine import AttemptLimit, count_attempts, in_turn
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.networks import counted_address
+from opsapp.lib.problems import Conflict, NotFound, TooMany
+from opsapp.runtime.node import Node, node_of
+from opsapp.runtime.sealing import seal_of
+from opsapp.runtime.wakes import wake_after_commit
+from opsapp.statuspages.logic.addresses import shown
+from opsapp.statuspages.logic.settings import StatusPageSettings
+from opsapp.statuspages.resources import CONFIRM, SUBSCRIBER, StatusPageStore, Subscriber, bearer_of, mark_of, store_of
+from opsapp.tree.root import Root
+
+from .settings import offered
+
+LEAVE = "leave"
+PAGE = 500
+MOST_PENDING = 5_000
+ASKED = {"status": "asked", "message": "If this address can be told, it now has a message to confirm with."}
+
+
+def ask(node: Node, ip: str, kind: str, address: str, groups: tuple[str, ...]) -> JsonObject:
+    """Somebody wants to be told. TooMany: this address of the network asks too often; that of the subscriber is then
+    only passed over, for the answer must not tell of it."""
+    options, now = node.config[StatusPageSettings], node.clock.now()
+    by_ip = AttemptLimit(options.asks_per_ip, options.ask_window_s, options.ask_window_s)
+    locked = in_turn(node, count_attempts, [("subscribe:" + counted_address(ip), by_ip)], now)
+    if locked:
+        raise TooMany(
+            f"Too many subscriptions from here. Try again in {locked} seconds.",
+            code="too_many_attempts",
+            retry_after=locked,
+        )
+    in_turn(node, _ask, kind, address, groups, now)
+    return ASKED
+
+
+def _ask(root: Root, kind: str, address: str, groups: tuple[str, ...], now: float) -> None:
+    """What is known of the address decides which message it gets, and nothing else."""
+    if kind not in offered(root):
+        raise Conflict("This page does not offer that.", code="not_offered")
+    options = node_of(root).config[StatusPageSettings]
+    limit = AttemptLimit(options.asks_per_address, options.ask_window_s, options.ask_window_s)
+    mark, sealed = mark_of(root, kind, address), seal_of(root).seal(address, SUBSCRIBER)
+    if count_attempts(root, [("subscriber:" + mark, limit)], now):
+        return
+    store = store_of(root)
+    subscriber_id = store.marks.get(mark)
+    if subscriber_id is None:
+        if len(store.pending) >= MOST_PENDING or len(store.confirmed) >= options.max_subscribers:
+            return
+        subscriber_id = store.add(Subscriber(kind, sealed, mark, groups, now))
+    elif store.subscribers[subscriber_id].confirmed_at is None:
+        store.ask_again(subscriber_id, groups, now)
+    queue = store.queues[kind]
+    queue.agenda(CONFIRM).add(now, f"{CONFIRM}/{subscriber_id}")
+    wake_after_commit(root, f"status-{kind}")
+
+
+def waits(root: Root, token: str) -> bool:
+    """Whether a link can be confirmed now."""
+    return _waiting(root, token) is not None
+
+
+def _waiting(root: Root, token: str) -> str | None:
+    subscriber_id, now = bearer_of(root, CONFIRM, token), node_of(root).clock.now()
+    if subscriber_id is None:
+        return None
+    subscriber = store_of(root).subscribers[subscriber_id]
+    ends = subscriber.asked_at + node_of(root).config[StatusPageSettings].confirm_s
+    return subscriber_id if subscriber.confirmed_at is None and now < ends else None
+
+
+def confirm(root: Root, token: str, ip: str) -> None:
+    """NotFound for a link that is wrong, used or too old."""
+    subscriber_id = _waiting(root, token)
+    if subscriber_id is None:
+        raise NotFound("This link is not valid any more. Subscribe again.")
+    store_of(root).confirm(subscriber_id, node_of(root).clock.now())
+    note(root, Actor(None, ip), "subscription.confirm", subscriber_id)
+
+
+def belongs(root: Root, token: str) -> bool:
+    """Whether this is somebody's link to leave by."""
+    return bearer_of(root, LEAVE, token) is not None
+
+
+def leave(root: Root, token: str, ip: str) -> None:
+    """Of a link that was used before too: who left has left."""
+    subscriber_id = bearer_of(root, LEAVE, token)
+    if subscriber_id is not None:
+        store_of(root).drop(subscriber_id)
+        note(root, Actor(None, ip), "subscription.leave", subscriber_id)
+
+
+# -- for admins ------------------------------------------------------------------------------------------------------
+
+
+def page(root: Root, state: str | None, limit: int, offset: int) -> tuple[list[JsonObject], int]:
+    """A page of subscribers, and how many there are. Only those shown are opened."""
+    store = store_of(root)
+    pending = [subscriber_id for _, subscriber_id in store.pending] if state != "confirmed" else []
+    confirmed = list(store.confirmed.keys()) if state != "pending" else []
+    ids = pending + confirmed
+    return [_row(root, store, subscriber_id) for subscriber_id in ids[offset : offset + limit]], len(ids)
+
+
+def _row(root: Root, store: StatusPageStore, subscriber_id: str) -> JsonObject:
+    subscriber = store.subscribers[subscriber_id]
+    confirmed = subscriber.confirmed_at
+    return {
+        "id": subscriber_id,
+        "kind": subscriber.kind,
+        "address": shown(subscriber.kind, subscriber.address(root)),
+        "groups": list(subscriber.groups),
+        "state": "pending" if confirmed is None else "confirmed",
+        "asked_at": int(subscriber.asked_at),
+        "confirmed_at": None if confirmed is None else int(confirmed),
+        "failures": subscriber.failures,
+    }
+
+
+def counts(root: Root) -> JsonObject:
+    """How many there are, and how many messages wait."""
+    store = store_of(root)
+    kinds = [kind for kind, _ in store.confirmed.values()]
+    return {
+        "confirmed": {kind: kinds.count(kind) for kind in store.queues},
+        "pending": len(store.pending),
+        "waiting": sum(queue.waiting() for queue in store.queues.values()),
+    }
+
+
+def remove(root: Root, subscriber_id: str) -> None:
+    if subscriber_id not in store_of(root).subscribers:
+        raise NotFound("There is no such subscription.")
+    store_of(root).drop(subscriber_id)
+
+
+def purge(root: Root, now: float) -> bool:
+    """Who has not confirmed in time is forgotten with the address; whether there may be more."""
+    store, before = store_of(root), now - node_of(root).config[StatusPageSettings].confirm_s
+    old = list(islice(store.pending.keys(None, (before,)), PAGE))
+    for _, subscriber_id in old:
+        store.drop(subscriber_id)
+    return len(old) == PAGE

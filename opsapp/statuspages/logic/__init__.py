@@ -1,0 +1,1 @@
+"""Pure decisions about the public status page: settings, pictures, the calendar, addresses, letters."""

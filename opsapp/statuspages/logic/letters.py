@@ -1,0 +1,99 @@
+"""What subscribers read: the words of one message, whatever carries it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+MOST_ITEMS = 20
+STAGE_WORDS = {
+    "investigating": "Investigating",
+    "identified": "Cause found",
+    "monitoring": "Watching",
+    "resolved": "Resolved",
+}
+BEGINS, UPDATE, OVER, CLOSED = "begins", "update", "over", "closed"
+PLANNED, MOVED, CANCELLED = "planned", "moved", "cancelled"
+MAINTENANCE = (PLANNED, MOVED, CANCELLED)
+
+
+class NewsItem(NamedTuple):
+    """One thing to tell. `story`: the incident's id, or the window's uid."""
+
+    at: int
+    what: str  # one of the words above
+    story: str
+    name: str
+    monitors: tuple[str, ...]  # ids
+    stage: str = ""
+    message: str = ""
+    start: int = 0
+    end: int = 0
+
+
+class MessageWords(NamedTuple):
+    subject: str
+    text: str
+
+
+def news(page: str, items: Sequence[NewsItem], base: str, zone: str) -> MessageWords:
+    """One message of everything that is told together."""
+    first = _title(items[0])
+    more = len(items) - 1
+    subject = f"[{page}] {first}" + (f" and {more} more" if more else "")
+    blocks = ["\n".join(_lines(item, base, zone)) for item in items[:MOST_ITEMS]]
+    if len(items) > MOST_ITEMS:
+        blocks.append(f"And {len(items) - MOST_ITEMS} more: {base}/status")
+    return MessageWords(one_line(subject), "\n\n".join(blocks))
+
+
+def confirmation(page: str, link: str) -> MessageWords:
+    text = (
+        f"Somebody, probably you, asked for messages of {page} to this address.\n\n"
+        f"To get them, open this page within 24 hours and confirm:\n{link}\n\n"
+        "If it was not you, do nothing: you will hear no more."
+    )
+    return MessageWords(one_line(f"[{page}] Confirm your subscription"), text)
+
+
+def known_already(page: str) -> MessageWords:
+    text = (
+        f"Somebody, probably you, asked for messages of {page} to this address. You have that subscription already; "
+        "nothing was changed."
+    )
+    return MessageWords(one_line(f"[{page}] You are subscribed already"), text)
+
+
+def one_line(words: str) -> str:
+    """As a header takes it: no line breaks, no control characters, not too long."""
+    plain = " ".join("".join(character if character.isprintable() else " " for character in words).split())
+    return plain if len(plain) <= 200 else plain[:199] + "…"
+
+
+def _title(item: NewsItem) -> str:
+    if item.what == UPDATE:
+        return f"{item.name}: {STAGE_WORDS.get(item.stage, item.stage)}"
+    said = {
+        BEGINS: "is down",
+        OVER: "is up again",
+        CLOSED: "is watched no more",
+        PLANNED: "is planned",
+        MOVED: "was moved",
+        CANCELLED: "was cancelled",
+    }
+    return f"{'Maintenance: ' if item.what in MAINTENANCE else ''}{item.name} {said[item.what]}"
+
+
+def _lines(item: NewsItem, base: str, zone: str) -> list[str]:
+    lines = [_title(item)]
+    if item.what in MAINTENANCE:
+        return [*lines, f"{moment(item.start, zone)} to {moment(item.end, zone)}", f"{base}/status"]
+    if item.message:
+        lines.append(item.message)
+    return [*lines, moment(item.at, zone), f"{base}/status/incidents/{item.story}"]
+
+
+def moment(seconds: int, zone: str) -> str:
+    return datetime.fromtimestamp(seconds, ZoneInfo(zone)).strftime("%Y-%m-%d %H:%M %Z")

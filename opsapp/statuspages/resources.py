@@ -1,0 +1,186 @@
+"""What is stored of the public page: its settings, its logo, its subscribers, what they are to be told, the calendar.
+
+Addresses are sealed. A subscriber is found by the mark of an address, a keyed hash that nobody without the store's key
+can make. Queues are rows of `runtime.queue`; a row names `announcement/subscriber`, or `confirm/subscriber`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from typing import Any, NamedTuple
+
+from BTrees.OOBTree import OOBTree, OOTreeSet
+from persistent import Persistent
+
+from opsapp.lib.ids import new_id
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.runtime.chainkey import chain_key
+from opsapp.runtime.queue import Agenda, Claims, Inbox
+from opsapp.runtime.sealing import Reseal, seal_of
+from opsapp.statuspages.logic.addresses import KINDS, one_form
+from opsapp.statuspages.logic.calendar import PlannedTime
+from opsapp.statuspages.logic.letters import NewsItem
+from opsapp.statuspages.logic.settings import DEFAULTS
+from opsapp.tree.root import Root
+
+PLACE = "status_page"
+MAIL_SERVER, SUBSCRIBER = "status page mail server", "status page subscriber"
+CONFIRM = "confirm"
+
+
+class Logo(NamedTuple):
+    data: bytes
+    kind: str
+    digest: str
+
+
+class Subscriber(Persistent):
+    """Somebody who asked to be told. `confirmed_at` None: nobody has confirmed it yet."""
+
+    def __init__(self, kind: str, sealed: str, mark: str, groups: tuple[str, ...], now: float):
+        self.kind = kind
+        self.sealed = sealed
+        self.mark = mark
+        self.groups = groups
+        self.asked_at = now
+        self.confirmed_at: float | None = None
+        self.failures = 0  # messages given up, since the last that arrived
+
+    def address(self, root: Root) -> str:
+        return seal_of(root).open(self.sealed, SUBSCRIBER)
+
+
+class Announcement(Persistent):
+    """What is told together. Replaced never."""
+
+    def __init__(self, items: tuple[NewsItem, ...], now: float):
+        self.rows: tuple[tuple[Any, ...], ...] = tuple(tuple(item) for item in items)
+        self.at = now
+
+    @property
+    def items(self) -> list[NewsItem]:
+        return [NewsItem(*row) for row in self.rows]
+
+
+class Queue(Persistent):
+    """What leaves by one way: `first` goes before `rows`. `attempts`: row -> (how many, since when)."""
+
+    def __init__(self) -> None:
+        self.first = OOTreeSet()
+        self.rows = OOTreeSet()
+        self.owners = OOBTree()
+        self.attempts = OOBTree()
+
+    @property
+    def claims(self) -> Claims:
+        return Claims(self.owners)
+
+    def agenda(self, row: str) -> Agenda:
+        return Agenda(self.first if row.startswith(CONFIRM) else self.rows)
+
+    def waiting(self) -> int:
+        return len(self.first) + len(self.rows) + len(self.owners)
+
+
+class StatusPageStore(Persistent):
+    """`confirmed`: subscriber id -> (kind, groups), so that nobody is loaded to be passed over. `fanning`:
+    announcement id -> the last subscriber id whose row is written."""
+
+    def __init__(self) -> None:
+        self.settings: JsonObject = DEFAULTS
+        self.mail_server: str | None = None  # sealed
+        self.logo: Logo | None = None
+        self.subscribers = OOBTree()
+        self.pending = OOTreeSet()  # (when it was asked for, id)
+        self.confirmed = OOBTree()
+        self.marks = OOBTree()
+        self.told = OOBTree()  # writer -> rows
+        self.taken = OOBTree()
+        self.announcements = OOBTree()
+        self.fanning = OOBTree()
+        self.queues = OOBTree({kind: Queue() for kind in KINDS})
+        self.calendar = OOBTree()  # uid -> a row
+
+    @property
+    def inbox(self) -> Inbox:
+        return Inbox(self.told, self.taken)
+
+    def entries(self) -> dict[str, PlannedTime]:
+        return {uid: PlannedTime(*row) for uid, row in self.calendar.items()}
+
+    def keep(self, entry: PlannedTime) -> None:
+        self.calendar[entry.uid] = tuple(entry)
+
+    def add(self, subscriber: Subscriber) -> str:
+        subscriber_id = new_id()
+        self.subscribers[subscriber_id] = subscriber
+        self.marks[subscriber.mark] = subscriber_id
+        self.pending.insert((subscriber.asked_at, subscriber_id))
+        return subscriber_id
+
+    def ask_again(self, subscriber_id: str, groups: tuple[str, ...], now: float) -> None:
+        """Of one who has not confirmed: what was asked for last holds, and older links end."""
+        subscriber = self.subscribers[subscriber_id]
+        self.pending.remove((subscriber.asked_at, subscriber_id))
+        subscriber.asked_at, subscriber.groups = now, groups
+        self.pending.insert((now, subscriber_id))
+
+    def confirm(self, subscriber_id: str, now: float) -> None:
+        subscriber = self.subscribers[subscriber_id]
+        self.pending.remove((subscriber.asked_at, subscriber_id))
+        subscriber.confirmed_at = now
+        self.confirmed[subscriber_id] = (subscriber.kind, subscriber.groups)
+
+    def drop(self, subscriber_id: str) -> None:
+        """Gone with its address; rows that name it say nothing any more."""
+        subscriber = self.subscribers.pop(subscriber_id)
+        del self.marks[subscriber.mark]
+        if subscriber.confirmed_at is None:
+            self.pending.remove((subscriber.asked_at, subscriber_id))
+        else:
+            del self.confirmed[subscriber_id]
+
+
+def set_up(root: Root) -> None:
+    """Evolve step: a page as it comes."""
+    root.system[PLACE] = StatusPageStore()
+
+
+def store_of(root: Root) -> StatusPageStore:
+    return root.system[PLACE]
+
+
+def mark_of(root: Root, kind: str, address: str) -> str:
+    """By what an address is known: without the store's key it says nothing."""
+    return _hmac(root, json.dumps(["address", kind, one_form(kind, address)]))
+
+
+def token_of(root: Root, purpose: str, subscriber_id: str, subscriber: Subscriber) -> str:
+    """What a link holds. It is stored nowhere; that of a confirmation ends when somebody asks again."""
+    of = str(subscriber.asked_at) if purpose == CONFIRM else subscriber.mark
+    return subscriber_id + _hmac(root, json.dumps([purpose, subscriber_id, of]))[:48]
+
+
+def bearer_of(root: Root, purpose: str, token: str) -> str | None:
+    """Whose link it is, or None. A guess costs the same whether the subscriber exists or not."""
+    subscriber_id = token[:16]
+    subscriber = store_of(root).subscribers.get(subscriber_id)
+    known = subscriber or Subscriber("", "", "", (), 0.0)
+    right = token_of(root, purpose, subscriber_id, known)
+    same = hmac.compare_digest(right.encode(), token.encode("utf-8", "replace"))
+    return subscriber_id if same and subscriber is not None else None
+
+
+def _hmac(root: Root, text: str) -> str:
+    return hmac.new(b"status page\0" + chain_key(root), text.encode(), hashlib.sha256).hexdigest()
+
+
+def reseal(root: Root, anew: Reseal) -> None:
+    """For `opsapp rekey`."""
+    store = store_of(root)
+    if store.mail_server is not None:
+        store.mail_server = anew(store.mail_server, MAIL_SERVER)
+    for subscriber in store.subscribers.values():
+        subscriber.sealed = anew(subscriber.sealed, SUBSCRIBER)

@@ -1,0 +1,131 @@
+"""/api/status: the page's settings and logo, what it shows, and who is told."""
+
+from __future__ import annotations
+
+import re
+
+from pyramid.request import Request
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.tree.folder import Facet, add_facet
+from opsapp.web import api
+from opsapp.web.answers import Deferred
+from opsapp.web.config import WebSettings
+from opsapp.web.facets import StatusFacet
+from opsapp.web.schemas import Deleted, Updated
+
+from . import schemas
+from .engine import settings, subscribing
+
+PLACE = "status page"  # as the audit names it
+ID = re.compile("[0-9a-f]{16}")
+SMALL = 16 << 10  # bytes of a body of somebody unknown
+
+
+class PageSettings(Facet):
+    """/api/status/settings"""
+
+
+class PageLogo(Facet):
+    """/api/status/logo"""
+
+
+class PublicPage(Facet):
+    """/api/status/page"""
+
+
+class Subscription(Facet):
+    """/api/status/subscriptions/{id}"""
+
+    url = "/api/status/subscriptions/{subscription_id}"
+
+
+class Subscriptions(Facet):
+    """/api/status/subscriptions"""
+
+    def __getitem__(self, name: str) -> Subscription:
+        if not ID.fullmatch(name):
+            raise KeyError(name)
+        return Subscription(self, name)
+
+
+add_facet(StatusFacet, "settings", PageSettings)
+add_facet(StatusFacet, "logo", PageLogo)
+add_facet(StatusFacet, "page", PublicPage)
+add_facet(StatusFacet, "subscriptions", Subscriptions)
+
+
+@api.get(PublicPage, role="public", returns=schemas.PublicPage)
+def show_page(context: PublicPage, request: Request) -> JsonObject:
+    """What the status page shows besides the status document: how it looks, and its groups of published monitors."""
+    return settings.public_page(request.root)
+
+
+@api.get(PageSettings, role="admin", returns=schemas.PageRecord)
+def show_settings(context: PageSettings, request: Request) -> JsonObject:
+    """How the page looks, and by what people may be told. The mail server is never shown."""
+    return settings.record(request.root)
+
+
+@api.update(
+    PageSettings,
+    role="admin",
+    body=schemas.NewPage,
+    read_only=schemas.PageRecord,
+    returns=Updated,
+    audit="status_page.update",
+)
+def change_settings(context: PageSettings, request: Request) -> JsonObject:
+    """Changes what is given, and leaves the rest. Without a `public_url` it is `web.base_url` of the YAML file."""
+    before, base = settings.record(request.root), request.node.config[WebSettings].base_url
+    default = {} if before["public_url"] or base is None else {"public_url": base}
+    settings.change(request.root, default | request.valid_body)
+    request.audit("status_page.update", PLACE, before=before, after=settings.record(request.root))
+    return {"status": "updated"}
+
+
+@api.replace(PageLogo, role="admin", body=schemas.NewLogo, returns=schemas.LogoRecord, audit="status_page.logo")
+def put_logo(context: PageLogo, request: Request) -> JsonObject:
+    """The logo: a PNG or JPEG of at most 200 kB, in base64. What it is, its bytes say."""
+    logo = settings.put_logo(request.root, request.valid_body["image"])
+    request.audit("status_page.logo", PLACE, after=logo)
+    return logo
+
+
+@api.delete(PageLogo, role="admin", returns=Deleted, audit="status_page.logo")
+def drop_logo(context: PageLogo, request: Request) -> JsonObject:
+    """The page has no logo any more."""
+    settings.drop_logo(request.root)
+    request.audit("status_page.logo", PLACE)
+    return {"status": "deleted"}
+
+
+@api.create(Subscriptions, role="public", body=schemas.NewSubscription, returns=schemas.SubscriptionAsked, audit=False)
+def subscribe(context: Subscriptions, request: Request) -> Deferred:
+    """Asks to be told of incidents and maintenance. The answer is the same whether the address is known or not."""
+    node, ip, body = request.node, request.client_ip, request.valid_body
+    asked = (body["kind"], body["address"], tuple(body["groups"]))
+    return Deferred(lambda: (201, {}, subscribing.ask(node, ip, *asked)))
+
+
+@api.get(Subscriptions, role="admin", query=schemas.SubscriptionQuery, returns=[schemas.SubscriptionRecord])
+def list_subscriptions(context: Subscriptions, request: Request) -> list[JsonObject]:
+    """Who is told, or has asked to be; addresses as far as an admin needs them."""
+    query = request.valid_query
+    rows, count = subscribing.page(request.root, query["state"], query["limit"], query["offset"])
+    request.response.headers["X-Total-Count"] = str(count)
+    return rows
+
+
+@api.get(Subscriptions, "counts", role="admin", returns=schemas.SubscriptionCounts)
+def count_subscriptions(context: Subscriptions, request: Request) -> JsonObject:
+    """How many are told, and how many messages wait."""
+    return subscribing.counts(request.root)
+
+
+@api.delete(Subscription, role="admin", returns=Deleted, audit="subscription.delete")
+def delete_subscription(context: Subscription, request: Request) -> JsonObject:
+    """Takes somebody off the list; what waits for them goes nowhere."""
+    subscribing.remove(request.root, context.__name__)
+    request.audit("subscription.delete", context.__name__)
+    return {"status": "deleted"}

@@ -1,0 +1,107 @@
+"""Bodies and query strings as a schema wants them. Views that say so have it done for them (`derivers`); one with
+`body=RAW` asks itself."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import colander
+from pyramid.request import Request
+
+from opsapp.lib.problems import Invalid, Malformed, TooLarge, UnsupportedType
+
+from .fields import Query
+from .jsontext import loads
+from .strict import Flag, ListOf, Nullable, Number, Whole, fields_of, takes_null
+
+RAW = "raw"
+UNSAFE = ("POST", "PUT", "PATCH", "DELETE")
+BODY_CAP = 1024 * 1024
+
+
+def read_only_names(records: Any) -> frozenset[str]:
+    """The keys that a PUT takes and ignores: those of the record, or records, that a GET shows."""
+    schemas = records if isinstance(records, tuple) else (records,)
+    return frozenset(child.name for schema in schemas for child in schema().children)
+
+
+def read_object(request: Request, *, optional: bool) -> dict[str, Any]:
+    """The body as a JSON object, or the problem that it is."""
+    if (request.content_length or 0) > BODY_CAP:
+        raise TooLarge(f"The body is larger than {BODY_CAP} bytes.")
+    raw = request.body
+    if not raw:
+        if optional:
+            return {}
+        raise Malformed("The body must be a JSON object.", code="malformed_json")
+    require_plain_json(request)
+    value = loads(raw)
+    if not isinstance(value, dict):
+        raise Malformed("The body must be a JSON object.", code="malformed_json")
+    return value
+
+
+def require_plain_json(request: Request) -> None:
+    """The headers of a body say that it is JSON in UTF-8, neither packed nor anything else; their case is all one."""
+    if (request.content_type or "").lower() != "application/json":
+        raise UnsupportedType("The body must be application/json.")
+    if (request.charset or "utf-8").lower() not in ("utf-8", "utf8"):
+        raise UnsupportedType("The body must be UTF-8.")
+    if request.headers.get("Content-Encoding", "identity").lower() != "identity":
+        raise UnsupportedType("The body must come without a Content-Encoding.")
+
+
+def refuse(wrong: dict[str, str]) -> None:
+    """Invalid, if anything is wrong."""
+    if wrong:
+        raise Invalid(wrong)
+
+
+def judge(
+    schema: colander.SchemaNode,
+    values: dict[str, Any],
+    *,
+    partial: bool = False,
+    read_only: frozenset[str] = frozenset(),
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The values that are as the schema wants them, and what is wrong with the others, by path. `partial`: what is left
+    out keeps its value, and null, where it means nothing of its own, counts as left out."""
+    known = {child.name: child for child in schema.children}
+    values = {name: value for name, value in values.items() if name in known or name not in read_only}
+    if partial:
+        values = {
+            name: value
+            for name, value in values.items()
+            if value is not None or name not in known or takes_null(known[name]) or known[name].missing is None
+        }
+        schema = schema.clone()
+        schema.children = [child for child in schema.children if child.name in values]
+    try:
+        return schema.deserialize(values), {}
+    except colander.Invalid as problem:
+        return getattr(problem, "sound", {}), fields_of(problem)
+
+
+def parse_query(schema: Query, values: Any) -> dict[str, Any]:
+    """A query string as the schema wants it. Keys that it does not know are left alone (`token`, cache busters)."""
+    given = {child.name: _typed(child, values.getall(child.name)) for child in schema.children if child.name in values}
+    try:
+        return schema.deserialize(given)
+    except colander.Invalid as problem:
+        raise Invalid(fields_of(problem)) from None
+
+
+def _typed(node: colander.SchemaNode, texts: list[str]) -> Any:
+    """Text as the JSON value that it means; left as it is where it means none, for the schema to refuse."""
+    kind = node.typ.inner if isinstance(node.typ, Nullable) else node.typ
+    if isinstance(kind, ListOf):
+        return texts
+    text = texts[-1]
+    if isinstance(kind, Whole):
+        return int(text) if re.fullmatch(r"-?[0-9]{1,40}", text) else text
+    if isinstance(kind, Number):
+        return float(text) if re.fullmatch(r"-?[0-9]{1,18}(\.[0-9]{1,9})?", text) else text
+    if isinstance(kind, Flag):
+        return {"true": True, "false": False, "1": True, "0": False}.get(text, text)
+    return text
