@@ -12,6 +12,7 @@ from io import BytesIO
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
+from pyramid.httpexceptions import HTTPNotFound
 from pyramid.request import Request
 from pyramid.response import Response
 
@@ -46,7 +47,10 @@ def ask(request: Request, method: str, path: str, query: str = "", body: Any = N
     asked.caller, asked.left_behind = None, request.left_behind
     asked.place = request.place  # the same transaction; one of its own would see none of ours
     asked.headers[HEADER] = first_look(request, FIELD) if request.method == "POST" else ""
-    return request.invoke_subrequest(asked, use_tweens=False)
+    try:
+        return request.invoke_subrequest(asked, use_tweens=False)
+    except HTTPNotFound:
+        raise NotFound("There is nothing here.") from None
 
 
 def _decoded(path: str) -> str:

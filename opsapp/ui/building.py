@@ -6,19 +6,21 @@ Must not: decide what is allowed; the API's own views say which role they take (
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable
 from string import Formatter
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
-from opsapp.lib.problems import Invalid
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.problems import NotFound
 from opsapp.tree.acl import ROLES
 from opsapp.web.openapi import endpoints
 
-from .plan import PAGES, Act, Field, Page, Part
+from .plan import FILTERS, PAGES, Act, Field, Page, Part, forms_of, is_list
+from .reader import Reader, query_with
 
-ROWS = 100
+ROWS = 50
+GENERIC = Page("", "", ()).template
 REGISTRY_KEY = "opsapp.ui.pages"
 Ask = Callable[[str, str], Any]  # (path, query) -> a response
 
@@ -48,8 +50,11 @@ def known_of(registry: Any) -> Known:
 def needed(page: Page, *, all: bool = False) -> list[str]:
     """The views that a page is made of; with `all`, those of its acts too."""
     found = ["GET " + part.source.partition("?")[0] for part in page.parts if all or not part.optional]
-    acts = [*page.forms, *(act for part in page.parts for act in part.acts)]
-    return found + [act.api for act in (acts if all or not page.parts else ())]
+    acts = [*(forms_of(page) if all else page.forms), *(act for part in page.parts for act in part.acts)]
+    asked = page.draft.apis if all and page.draft is not None else ()
+    if all and is_list(page):
+        found.append(f"GET {FILTERS}")
+    return found + [act.api for act in (acts if all or not page.parts else ())] + list(asked)
 
 
 def _shape(api: str) -> str:
@@ -71,15 +76,40 @@ def find(known: Known, path: str) -> tuple[Page, dict[str, str]] | None:
 def act_of(page: Page, name: str) -> Act | None:
     """The act that a form of this page names: `part.act`, or its own name for one of the page's forms."""
     if "." not in name:
-        return next((act for act in page.forms if act.name == name), None)
+        return next((act for act in forms_of(page) if act.name == name), None)
     part = part_of(page, name)
     return next((act for act in part.acts if act.name == name.partition(".")[2]), None) if part else None
 
 
 def part_of(page: Page, name: str) -> Part | None:
     """The part of the page that has the act with this name."""
-    parts = {str(number): part for number, part in enumerate(page.parts)}
+    parts = {part.name or str(number): part for number, part in enumerate(page.parts)}
     return parts.get(name.partition(".")[0])
+
+
+def acts_of(page: Page, may: Callable[[str], bool]) -> dict[str, Act]:
+    """What the reader may do on this page, by the names that `act_of` knows."""
+    of_parts = [(part.name or str(number), act) for number, part in enumerate(page.parts) for act in part.acts]
+    named = [(f"{part}.{act.name}", act) for part, act in of_parts] + [(act.name, act) for act in forms_of(page)]
+    return {name: act for name, act in named if may(act.api)}
+
+
+class ManyActs(NamedTuple):
+    """What may be done to many rows of a part at once, by the names of the acts."""
+
+    key: str
+    acts: tuple[tuple[str, Act], ...]
+
+
+def many_of(page: Page, acts: dict[str, Act]) -> dict[str, ManyActs]:
+    """By the part's name; of what the reader may do. Parts without such an act are left out."""
+    mine = {}
+    for number, part in enumerate(page.parts):
+        name = part.name or str(number)
+        offered = tuple((f"{name}.{act.name}", act) for act in part.acts if act.many and f"{name}.{act.name}" in acts)
+        if offered:
+            mine[name] = ManyActs(part.key, offered)
+    return mine
 
 
 def filled(pattern: str, values: dict[str, Any]) -> str | None:
@@ -87,7 +117,10 @@ def filled(pattern: str, values: dict[str, Any]) -> str | None:
     names = {name for _, name, _, _ in Formatter().parse(pattern) if name}
     if any(dig(values, name) in (None, "") for name in names):
         return None
-    return pattern.format(**{name: quote(str(values[name]), safe="") for name in names})
+    path = pattern
+    for name in names:
+        path = path.replace("{" + name + "}", quote(str(dig(values, name)), safe=""))
+    return path
 
 
 def names_of(act: Act) -> list[str]:
@@ -148,8 +181,9 @@ class Shown(NamedTuple):
     """A part as the template shows it."""
 
     part: Part
-    number: int
-    rows: list[dict[str, Any]]
+    name: str
+    value: Any  # what the API said, or the part of it that is picked
+    rows: list[JsonObject]
     total: int | None
     offset: int
     before: str | None
@@ -158,32 +192,56 @@ class Shown(NamedTuple):
     given: dict[str, str]
 
 
-def show(
-    page: Page, ids: dict[str, str], query: dict[str, str], ask: Ask, value_of: Any, may: Callable[[str], bool]
-) -> list[Shown]:
+def show(page: Page, ids: dict[str, str], reader: Reader, ask: Ask, value_of: Any) -> list[Shown]:
     """Every part that its reader may see. What the API refuses is refused."""
     answers: dict[tuple[str, str], Any] = {}
+    said: JsonObject = dict(ids)
+    query = dict(reader.query)
     found = []
     for number, part in enumerate(page.parts):
         source, _, own = part.source.partition("?")
-        if part.optional and not may("GET " + source):
+        if part.optional and not reader.may("GET " + source):
+            continue
+        path, own_filled = filled(source, said), filled(own, said)
+        if path is None or own_filled is None:
             continue
         given = {field.name: query[field.name] for field in part.filters if query.get(field.name)}
-        asked = (filled(source, ids) or source, "&".join(each for each in (own, _query(part, given, query)) if each))
-        if asked not in answers:
-            answers[asked] = ask(*asked)
-        response = answers[asked]
-        value = value_of(response)
-        value = value if part.pick is None else dig(value, part.pick)
-        rows = [value] if part.facts and value is not None else value or []
-        count = response.headers.get("X-Total-Count")
-        total, offset = (int(count) if count else None), _offset(query) if part.paged else 0
-        step = {name: str(each) for name, each in given.items()}
-        before = urlencode(step | {"offset": max(0, offset - ROWS)}) if offset else None
-        after = urlencode(step | {"offset": offset + ROWS}) if part.paged and total and offset + ROWS < total else None
-        acts = tuple(act for act in part.acts if may(act.api))
-        found.append(Shown(part, number, rows, total, offset, before, after, acts, given))
+        more = urlencode(part.asks(reader, said)) if part.asks else ""
+        asked = (path, "&".join(each for each in (own_filled, more, _query(part, given, query)) if each))
+        try:
+            answers[asked] = answers.get(asked) or ask(*asked)
+        except NotFound:
+            if path == filled(source, dict(ids)):
+                raise
+            continue  # it hangs on what an earlier part said, which names what is there no more
+        shown = _shown(part, number, answers[asked], value_of, given, query)
+        said[shown.name] = shown.value
+        found.append(shown._replace(acts=tuple(act for act in part.acts if reader.may(act.api))))
     return found
+
+
+def _shown(
+    part: Part, number: int, response: Any, value_of: Any, given: dict[str, str], query: dict[str, str]
+) -> Shown:
+    offset = _offset(query) if part.paged else 0
+    value = value_of(response)
+    value = value if part.pick is None else dig(value, part.pick)
+    rows = [value] if part.facts and value is not None else value if isinstance(value, list) else []
+    count = response.headers.get("X-Total-Count")
+    total = int(count) if count else None
+    before = query_with(query, offset=max(0, offset - ROWS)) if offset else None
+    after = query_with(query, offset=offset + ROWS) if part.paged and total and offset + ROWS < total else None
+    return Shown(part, part.name or str(number), value, rows, total, offset, before, after, (), given)
+
+
+TOLD = {"/api/monitoring": "monitor incident", "/api/agents": "agent", "/api/automations": "run",
+        "/api/approvals": "approval", "/api/healing": "heal trust"}  # fmt: skip
+
+
+def told_of(page: Page) -> str:
+    """The kinds of events that change what this page shows."""
+    sources = [part.source for part in page.parts]
+    return " ".join(kinds for room, kinds in TOLD.items() if any(source.startswith(room) for source in sources))
 
 
 def _offset(query: dict[str, str]) -> int:
@@ -193,56 +251,3 @@ def _offset(query: dict[str, str]) -> int:
 
 def _query(part: Part, given: dict[str, str], query: dict[str, str]) -> str:
     return urlencode({**given, "limit": ROWS, "offset": _offset(query)} if part.paged else given)
-
-
-def body_of(act: Act, form: dict[str, str], row: dict[str, Any]) -> dict[str, Any]:
-    """What the API is sent: the act's own values and what was filled in; an empty field says nothing."""
-    body: dict[str, Any] = {}
-    for name, value in act.body:
-        _put(body, name, value.format(**row) if isinstance(value, str) else value)
-    wrong: dict[str, str] = {}
-    for field in act.fields:
-        text = form.get(field.name, "")
-        try:
-            if text:
-                _put(body, field.key or field.name, _typed(field, text))
-        except json.JSONDecodeError as problem:
-            wrong[field.name] = f"This is not valid JSON: {problem.msg}, line {problem.lineno} column {problem.colno}."
-    if wrong:
-        raise Invalid(wrong)
-    return body
-
-
-def given_to(act: Act, form: dict[str, str]) -> dict[str, str]:
-    """What was filled in, to be shown again: no secret."""
-    return {field.name: form.get(field.name, "") for field in act.fields if field.kind != "password"}
-
-
-def _typed(field: Field, text: str) -> Any:
-    """A number as one, where it is one; what is not, the API refuses by its name. Browsers end lines as mail does."""
-    if field.kind == "number":
-        return _number(text)
-    if field.kind == "flag":
-        return {"true": True, "false": False}.get(text, text)
-    if field.kind == "json":
-        return json.loads(text)
-    if field.kind == "list":
-        return [word for each in text.split(",") if (word := each.strip())]
-    return text.replace("\r\n", "\n") if field.kind == "area" else text
-
-
-def _number(text: str) -> Any:
-    if text.removeprefix("-").isdecimal() and len(text) < 16:
-        return int(text)
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    return number if math.isfinite(number) else text
-
-
-def _put(body: dict[str, Any], name: str, value: Any) -> None:
-    *above, last = name.split(".")
-    for step in above:
-        body = body.setdefault(step, {})
-    body[last] = value

@@ -5,58 +5,125 @@ Nothing here needs a request that is still alive: deferred answers make pages to
 
 from __future__ import annotations
 
-import math
 import re
-from datetime import datetime, timezone
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template, pass_context
+from jinja2.runtime import Context
+from markupsafe import Markup
 from pyramid.request import Request
 from pyramid.response import Response
 
-from opsapp.auth.cookies import csrf_token
+from opsapp.auth.cookies import masked_token
+from opsapp.auth.resources import Wishes, find_enabled, wishes_of
+from opsapp.lib import durations
 from opsapp.lib.ids import new_token
-from opsapp.lib.problems import Problem
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.problems import NotFound, Problem
 from opsapp.web.answers import Elsewhere
 from opsapp.web.asked import Asked
 
-from . import building
+from . import building, files, filling, words
+from .counts import counts_of
+from .guidebook import PLACE
+from .helping import help_for
+from .menu import menu_for, under_the_thumb
+from .reader import Reader, known_zone, query_with, with_query
 
+PART = "X-Part"  # the header that asks for one block of a page
+ZONE = "opsapp_zone"  # the cookie in which a browser says where its clock is
 _LOCAL = re.compile(r"/(?![/\\])[!-~]*")
 
 
-def render(template: str, values: dict[str, Any], status: int = 200) -> Response:
-    """A page from plain values; `me` and `csrf` are absent for who is not signed in."""
-    unknown = {"me": None, "csrf": None, "once": None, "menu": (), "path": None}
-    text = _templates.get_template(template).render(unknown | values)
+def render(template: str, values: dict[str, Any], status: int = 200, part: str | None = None) -> Response:
+    """A page from plain values, or one block of it; `me` and `csrf` are absent for who is not signed in.
+
+    `ui` holds the macros of parts.jinja2 with this page's values: a block that is shown alone has them too."""
+    unknown: JsonObject = {
+        "me": None,
+        "csrf": None,
+        "once": None,
+        "menu": (),
+        "path": None,
+        "reader": None,
+        "acts": {},
+        "bulk": {},
+        "options": {},
+        "known_names": {},
+    }
+    unknown |= {"here": None, "saved_filters": ()}
+    unknown |= {"counts": None, "live_main": "", "theme": "system", "help": PLACE}
+    known = unknown | values
+    known["ui"] = _templates.get_template("parts.jinja2").make_module(known)
+    page = _templates.get_template(template)
+    text = page.render(known) if part is None else _block(page, part, known)
     body = text.encode("utf-8", "replace")  # half a character in what a program said is no reason for no page
-    return Response(body, status, content_type="text/html", charset="utf-8", cache_control="no-store")
+    response = Response(body, status, content_type="text/html", charset="utf-8", cache_control="no-store")
+    response.vary = (PART,)
+    return response
+
+
+def _block(page: Template, name: str, values: dict[str, Any]) -> str:
+    """What is inside one block: what the live module puts in the place of what it shows."""
+    name = name.replace("-", "_")
+    block = page.blocks.get(name) or _templates.get_template("base.jinja2").blocks.get(name)
+    if block is None:
+        raise NotFound("This page has no such part.")
+    return "".join(block(page.new_context(values)))
 
 
 def page(request: Request, template: str, **values: Any) -> Response:
-    """A page for the caller."""
-    return render(template, known_of(request) | values)
+    """A page for the caller, or the one block of it that the live module asks for."""
+    return render(template, known_of(request) | values, part=request.headers.get(PART))
+
+
+EVERY_PAGE = frozenset(
+    (
+        "me",
+        "csrf",
+        "once",
+        "menu",
+        "path",
+        "here",
+        "counts",
+        "theme",
+        "stream_after",
+        "reader",
+        "bulk",
+        "options",
+        "known_names",
+        "help",
+    )
+)
+OVERLAP_S = 2.0  # what happened while a page was made comes again when its stream begins
 
 
 def known_of(request: Request) -> dict[str, Any]:
     """What every page knows of its reader."""
     secret = getattr(request, "cookie_secret", None)
     me = request.caller and {"username": request.caller.name, "role": request.caller.role}
-    token = csrf_token(secret) if secret else None
+    token = masked_token(secret) if secret else None
     once = new_token()  # the forms of this page: one that comes a second time, unchanged, was sent by a reload
-    return {"me": me, "csrf": token, "once": once, "menu": menu_of(request), "path": request.path_info}
+    menu = menu_for(building.known_of(request.registry), request.caller.role) if request.caller else ()
+    known = {"me": me, "csrf": token, "once": once, "menu": menu, "path": request.path_info}
+    known["help"] = help_for(request.path_info)
+    wishes = wishes_of(find_enabled(request.root, request.caller.name)) if request.caller else Wishes()
+    known |= {"counts": counts_of(request) if request.caller else None, "theme": wishes.theme}
+    known["stream_after"] = request.node.events.last_before(request.node.clock.now() - OVERLAP_S)
+    known["here"] = with_query(request.path_info, query_with(request.GET))
+    return known | {"reader": reader_of(request, wishes) if request.caller else None}
 
 
-def menu_of(request: Request) -> list[tuple[str, str]]:
-    """(path, name) of the pages that lead on from every page: those that its reader may see."""
-    if request.caller is None:
-        return []
+def reader_of(request: Request, wishes: Wishes) -> Reader:
     known, role = building.known_of(request.registry), request.caller.role
-    pages = [page for page in known.pages if page.menu]
-    mine = [page for page in pages if all(known.may(role, api) for api in building.needed(page))]
-    group = "/" + request.path_info.split("/")[1]
-    return [(page.path, page.menu or "") for page in mine if page.path.count("/") == 1 or page.group == group]
+    query = {name: request.GET[name][:500] for name in request.GET}
+    service_zone = request.node.config.timezone
+    zone = known_zone(wishes.timezone or request.cookies.get(ZONE) or service_zone)
+    now = request.node.clock.now()
+    may = partial(known.may, role)
+    return Reader(now, zone, request.caller.name, role, query, may, service_zone=service_zone)
 
 
 def local_path(text: str | None) -> str:
@@ -105,17 +172,24 @@ def steps(value: Any) -> str:
     return "; ".join(told)
 
 
-def percent(value: float) -> str:
-    """Down to the next hundredth: 99.996 is never shown as 100."""
-    return f"{math.floor(value * 100) / 100:g} %"
+@pass_context
+def _ago(context: Context, seconds: float) -> Markup:
+    return words.ago(seconds, context["reader"])
 
 
-def moment(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
+@pass_context
+def _since(context: Context, seconds: float) -> Markup:
+    return words.since(seconds, context["reader"])
 
 
-def machine(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+@pass_context
+def _brief(context: Context, seconds: float) -> Markup:
+    return words.brief(seconds, context["reader"])
+
+
+@pass_context
+def _clock(context: Context, seconds: float) -> Markup:
+    return words.clock(seconds, context["reader"])
 
 
 def _make_templates() -> Environment:
@@ -126,8 +200,16 @@ def _make_templates() -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    made.filters.update(moment=moment, machine=machine, plain=plain, percent=percent, steps=steps, dig=building.dig)
+    made.filters.update(moment=words.moment, machine=words.machine, percent=words.percent, plain=plain, steps=steps)
+    made.filters.update(
+        span=words.span, ago=_ago, since=_since, clock=_clock, brief=_brief, kind_of=words.kind_of, spoken=words.spoken
+    )
+    made.globals["static"] = files.address
+    made.filters.update(initials=words.initials, thumb=under_the_thumb, dig=building.dig)
     made.filters.update(filled=building.filled, holds=building.holds, names=building.names_of)
+    made.filters.update(asking=query_with, below=with_query)
+    made.filters.update(in_words=durations.in_words, offset=words.offset)
+    made.filters.update(as_texts=filling.as_texts, called=filling.called)
     made.filters.update(for_row=building.for_row, choices=building.choices_of)
     return made
 

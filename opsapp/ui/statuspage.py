@@ -1,4 +1,4 @@
-"""The public status page, its feed and its badges as text, from the status document alone.
+"""The public status page, its further pages, its feed and its badges as text, from plain values alone.
 
 Used by the views and by `opsapp status-export`, so both show the same. Needs no script, no cookie, no request.
 """
@@ -7,69 +7,154 @@ from __future__ import annotations
 
 import pathlib
 import re
-from datetime import datetime, timezone
 from email.utils import formatdate
+from typing import Any, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from opsapp.monitoring.engine import is_known, shown_uptime
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.monitoring.engine import shown_uptime
+from opsapp.statuspages.engine import PlannedTime, dates
+
+from . import statusshape as shape
+from .files import address
+from .words import machine, moment
 
 HERE = pathlib.Path(__file__).parent
-OVERALL = {
-    "operational": "All systems operational",
-    "degraded": "Degraded performance",
-    "partial_outage": "Partial outage",
-    "major_outage": "Major outage",
-    "maintenance": "Under maintenance",
-}
-STATUS = {
-    "up": "Operational",
-    "degraded": "Degraded",
-    "down": "Down",
-    "maintenance": "Maintenance",
-    "paused": "Not monitored",
-    "pending": "Not checked yet",
-    "unknown": "Unknown",
-}
 STAGE = {
     "investigating": "Investigating",
-    "identified": "Identified",
-    "monitoring": "Monitoring",
+    "identified": "Cause found",
+    "monitoring": "Watching",
     "resolved": "Resolved",
 }
+KINDS = {"mail": "Mail", "webhook": "Webhook"}
 BADGE = {"up": "#1a7f37", "degraded": "#9a6700", "down": "#cf222e", "maintenance": "#0969da"}
-SHOWN = 30  # incidents of the past on the page
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-GOOD, FAIR = 99.9, 99.0  # a day's bar: at least this, less, and below
+FILES = {"face.css": "face.css", "status.css": "status.css", "status.js": "status.js"}
 
 
-def page(document: dict) -> str:
-    """/status, HTML."""
-    return _templates.get_template("status.jinja2").render(document=document)
+class PagePlace(NamedTuple):
+    """Where the page stands: in the service, or as a file beside others, where no further page is."""
+
+    live: bool
+    home: str
+    face: str
+    style: str
+    feed: str
+    script: str
 
 
-def headline(document: dict) -> str:
-    """`degraded` is also the word for what is not known."""
-    statuses = {monitor["status"] for monitor in document["monitors"]}
-    if not is_known(statuses):
-        return "No information at the moment"
-    if document["overall"] == "degraded" and "degraded" not in statuses:
-        return "Some systems cannot be seen at the moment"
-    return OVERALL[document["overall"]]
+LIVE = PagePlace(True, "/status", address("face.css"), address("status.css"), "/status.rss", address("status.js"))
+FILE = PagePlace(False, "index.html", "face.css", "status.css", "status.rss", "status.js")
+NOTHING_GIVEN = {"kind": "", "address": ""}
 
 
-def stylesheet() -> str:
-    return (HERE / "static" / "status.css").read_text()
+def page(about: JsonObject, document: JsonObject, place: PagePlace = LIVE) -> str:
+    """/status, HTML. `about`: how it looks, as /api/status/page says it."""
+    zone, now = about["timezone"], document["generated_at"]
+    month = shape.month_of(now, zone)
+    start, _ = shape.month_edges(month, zone)
+    recent = [one for day in document["history"] for one in day["incidents"] if one["started"] >= start]
+    windows = shape.window_lines(document)
+    return _rendered(
+        "status.jinja2",
+        about,
+        place,
+        here=True,
+        title=shape.headline(document),
+        document=document,
+        verdict=shape.verdict(document),
+        open=document["active_incidents"][: shape.MOST_OPEN],
+        more_open=max(0, len(document["active_incidents"]) - shape.MOST_OPEN),
+        windows=windows,
+        more_windows=len(document["maintenance"]) - len(windows),
+        groups=shape.groups(about, document),
+        last_day=document["monitors"][0]["days"][-1]["date"] if document["monitors"] else "",
+        month=shape.month_words(month, about["language"]),
+        before=shape.stepped(month, -1),
+        days=shape.past(recent[: shape.MOST_PAST], (), zone),
+        many=len(document["monitors"]) > shape.MANY,
+    )
 
 
-def feed(document: dict, base_url: str) -> str:
+def history(
+    about: JsonObject, month: str, incidents: list[JsonObject], count: int, windows: list[PlannedTime], now: float
+) -> str:
+    """/status/history?month=…"""
+    zone, language = about["timezone"], about["language"]
+    after = shape.stepped(month, 1) if month < shape.month_of(now, zone) else ""
+    before = shape.stepped(month, -1)
+    return _rendered(
+        "status_history.jinja2",
+        about,
+        title=shape.month_words(month, language),
+        days=shape.past(incidents, windows, zone),
+        left_out=count - len(incidents),
+        before=before,
+        before_name=shape.month_words(before, language),
+        after=after,
+        after_name=after and shape.month_words(after, language),
+    )
+
+
+def incident_page(about: JsonObject, incident: JsonObject) -> str:
+    """/status/incidents/{id}"""
+    title = f"{incident['monitor_name']} {'is' if incident['resolved'] is None else 'was'} down"
+    return _rendered("status_incident.jinja2", about, title=title, incident=incident)
+
+
+def monitor_page(about: JsonObject, monitor: JsonObject) -> str:
+    """/status/monitors/{id}: each day of the bars as a table."""
+    line, incidents = shape.component(monitor), shape.past(monitor["incidents"][:50], (), about["timezone"])
+    rows = shape.day_rows(monitor)
+    return _rendered("status_monitor.jinja2", about, title=line.name, monitor=line, rows=rows, incidents=incidents)
+
+
+def note(about: JsonObject, kind: str, title: str, words: str, button: str = "") -> str:
+    """One thing said, and perhaps a button that does what the address names."""
+    return _rendered("status_note.jinja2", about, kind=kind, title=title, words=words, button=button, again=False)
+
+
+def asked_again(about: JsonObject, given: dict[str, str], wrong: str) -> str:
+    """The form once more, with what was wrong; or by itself, where nothing was."""
+    said = ("warn", "That did not work", wrong)
+    if not wrong:
+        offers = "Be told when something begins, changes or is over." if about["offered"] else "This page offers none."
+        said = ("off", "Subscriptions", offers)
+    values: JsonObject = {**dict(zip(("kind", "title", "words"), said, strict=True)), "button": "", "again": True}
+    return _rendered("status_note.jinja2", about, **values | {"given": given, "wrong": wrong})
+
+
+def _rendered(template: str, about: JsonObject, place: PagePlace = LIVE, **values: Any) -> str:
+    known = {"page": about, "place": place, "here": False, "given": NOTHING_GIVEN, "wrong": ""}
+    return _templates.get_template(template).render(known | values)
+
+
+def file_text(name: str) -> str:
+    """One of the FILES that the page needs."""
+    return (HERE / "static" / FILES[name]).read_text()
+
+
+def theme(about: JsonObject) -> str:
+    """/status/theme.css: the accent colours, which were checked for contrast when they were set."""
+    light, dark = about["accent_light"], about["accent_dark"]
+    rules = [f":root {{ --press: {light}; --press-hover: {light}; --press-ink: #ffffff; }}"] if light else []
+    if dark:
+        own = f"--press: {dark}; --press-hover: {dark}; --press-ink: #131412;"
+        rules.append(f"@media (prefers-color-scheme: dark) {{ :root {{ {own} }} }}")
+    elif light:
+        rules[0] = f"@media (prefers-color-scheme: light) {{ {rules[0]} }}"
+    return "\n".join(rules) + "\n"
+
+
+def feed(document: JsonObject, base_url: str) -> str:
     """/status.rss: incidents and their updates, and maintenance."""
     return _xml(_templates.get_template("status.rss.jinja2").render(document=document, url=f"{base_url}/status"))
 
 
-def badge(monitor: dict) -> str:
+def badge(monitor: JsonObject) -> str:
     """/status/badge/{id}.svg."""
-    name, status = monitor["name"], STATUS[monitor["status"]].lower()
+    name, status = monitor["name"], shape.WORDS[monitor["status"]].lower()
     left, right = 12 + 7 * len(name), 12 + 7 * len(status)
     colour = BADGE.get(monitor["status"], "#57606a")
     values = {"name": name, "status": status, "left": left, "right": right, "colour": colour}
@@ -81,62 +166,6 @@ def _xml(text: str) -> str:
     return _NO_XML.sub("\ufffd", text)
 
 
-def bar(day: dict) -> str:
-    """How a day's bar looks: one letter, since a page has more than a thousand of them."""
-    uptime = day["uptime"]
-    if uptime is None:
-        return "n"
-    return "u" if uptime >= GOOD else "w" if uptime >= FAIR else "d"
-
-
-def bar_title(day: dict) -> str:
-    known = "no data" if day["uptime"] is None else f"{shown_uptime(day['uptime'])} %"
-    count = day["incidents"]
-    return f"{day['date']}: {known}" + (f", {count} incident{'s' if count != 1 else ''}" if count else "")
-
-
-def summary(monitor: dict) -> str:
-    """The bars in words, for those who do not see them."""
-    days = monitor["days"]
-    lacking = sum(day["uptime"] is None for day in days)
-    short = sum(day["uptime"] is not None and day["uptime"] < 100 for day in days)
-    return f"Last {len(days)} days: {short} with downtime, {lacking} without data"
-
-
-def recent(document: dict) -> list[dict]:
-    """As much of the history as a small page holds."""
-    left, days = SHOWN, []
-    for day in document["history"]:
-        days.append({**day, "incidents": day["incidents"][:left]})
-        left -= len(days[-1]["incidents"])
-        if not left:
-            break
-    return days
-
-
-def older(document: dict) -> int:
-    return max(0, sum(len(day["incidents"]) for day in document["history"]) - SHOWN)
-
-
-def moment(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
-
-
-def machine(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def length(minutes: float | None) -> str:
-    """A duration for people."""
-    if minutes is None:
-        return "ongoing"
-    whole = max(1, round(minutes))
-    days, rest = divmod(whole, 1440)
-    hours, rest = divmod(rest, 60)
-    parts = [f"{days} d" if days else "", f"{hours} h" if hours else "", f"{rest} min" if rest and not days else ""]
-    return " ".join(part for part in parts if part)
-
-
 def _make_templates() -> Environment:
     made = Environment(
         loader=PackageLoader("opsapp.ui", "templates"),
@@ -146,19 +175,18 @@ def _make_templates() -> Environment:
         undefined=StrictUndefined,
     )
     made.filters.update(
-        headline=headline,
+        headline=shape.headline,
         shown=shown_uptime,
-        recent=recent,
-        older=older,
-        bar=bar,
-        bar_title=bar_title,
-        summary=summary,
+        look=shape.look,
         moment=moment,
         machine=machine,
-        length=length,
+        length=shape.length,
+        exact=lambda seconds, about: dates.exact(seconds, about["timezone"], about["language"]),
+        clock=lambda seconds, about: dates.clock(seconds, about["timezone"], about["language"]),
+        day=lambda seconds, about: dates.day_name(seconds, about["timezone"], about["language"]),
     )
     made.filters["mail_date"] = lambda seconds: formatdate(seconds, usegmt=True)
-    made.globals.update(STATUS=STATUS, STAGE=STAGE)
+    made.globals.update(WORDS=shape.WORDS, STAGE=STAGE, KINDS=KINDS)
     return made
 
 

@@ -1,11 +1,39 @@
 """What pages there are: one table, in the order of the navigation. Without its API a page is not there either."""
 
+from .automations import AUTOMATIONS
+from .dependencies import DEPENDENCIES
 from .healing import HEALING
+from .hosts import HOSTS
 from .house import HOUSE
-from .monitoring import INCIDENTS, MONITORS
-from .operations import OPERATIONS
+from .lists import FILTERS, forms_of, is_list
+from .maintenance import MAINTENANCE
+from .monitors import MONITORS
+from .notifications import NOTIFICATIONS
+from .own import SETTINGS
+from .problems import PROBLEMS
+from .records import RECORDS
+from .rules import RULES
 from .shape import Act, Column, Field, Page, Part
+from .statuspage import STATUS_PAGE
+from .triage import APPROVALS, INCIDENTS, OVERVIEW
 
-PAGES: tuple[Page, ...] = MONITORS + INCIDENTS + OPERATIONS + HEALING + HOUSE
+PAGES: tuple[Page, ...] = (
+    OVERVIEW
+    + MONITORS
+    + INCIDENTS
+    + APPROVALS
+    + HOSTS
+    + AUTOMATIONS
+    + MAINTENANCE
+    + NOTIFICATIONS
+    + DEPENDENCIES
+    + HEALING
+    + RECORDS
+    + PROBLEMS
+    + RULES
+    + HOUSE
+    + SETTINGS
+    + STATUS_PAGE
+)
 
-__all__ = ["PAGES", "Act", "Column", "Field", "Page", "Part"]
+__all__ = ["FILTERS", "PAGES", "Act", "Column", "Field", "Page", "Part", "forms_of", "is_list"]

@@ -1,10 +1,14 @@
-"""Users, the audit record, settings."""
+"""Users, secrets, the audit record."""
 
 from __future__ import annotations
+
+from opsapp.ui.shapes import house as shapes
 
 from .shape import Act, Column, Field, Page, Part
 
 ROLES = ("viewer", "operator", "admin")
+USER = "PUT /api/users/{username}"
+AUTOMATION = (Field("automation_id", "Automation", "choice", required=True),)
 
 HOUSE = (
     Page(
@@ -14,44 +18,35 @@ HOUSE = (
             Part(
                 "All users",
                 "/api/users",
-                (
-                    Column("Name", "username"),
-                    Column("Role", "role"),
-                    Column("Disabled", "disabled"),
-                    Column("Second factor", "totp_enabled"),
-                    Column("From", "source"),
-                    Column("Last sign-in", "last_login", "time"),
-                ),
+                (Column("Name", "username"), Column("Role", "role")),
+                name="users",
+                key="username",
                 acts=(
+                    Act("role", "Change the role", USER, (Field("role", "Role", "choice", ROLES, True),)),
                     Act(
-                        "role",
-                        "Change the role",
-                        "PUT /api/users/{username}",
-                        (Field("role", "Role", "choice", ROLES, True),),
+                        "password",
+                        "Set a password",
+                        USER,
+                        (Field("password", "New password", "password", required=True),),
+                        when=(("source", ("local",)),),
+                        done="The password is set. Sessions and API keys of this user have ended.",
                     ),
-                    Act(
-                        "enable",
-                        "Enable",
-                        "PUT /api/users/{username}",
-                        when=(("disabled", (True,)),),
-                        body=(("disabled", False),),
-                    ),
-                    Act(
-                        "disable",
-                        "Disable",
-                        "PUT /api/users/{username}",
-                        when=(("disabled", (False,)),),
-                        body=(("disabled", True),),
-                        grave=True,
-                    ),
-                    Act("unlock", "Let sign in again", "POST /api/users/{username}/unlock"),
-                    Act(
-                        "totp-off",
-                        "Turn the second factor off",
-                        "DELETE /api/users/{username}/totp",
-                        when=(("totp_enabled", (True,)),),
-                        grave=True,
-                    ),
+                    Act("enable", "Enable", USER, when=(("disabled", (True,)),), body=(("disabled", False),),
+                        many=True),
+                    Act("disable", "Disable", USER, when=(("disabled", (False,)),), body=(("disabled", True),),
+                        grave=True, many=True,
+                        warns="All sessions and API keys of this user end at once. The account stays, and can "
+                        "be enabled again.",
+                        done="This user cannot sign in any more. Sessions and API keys have ended."),
+                    Act("unlock", "Let sign in again", "POST /api/users/{username}/unlock",
+                        done="Failed attempts are forgotten: this user may try again now."),
+                    Act("totp-off", "Turn the second factor off", "DELETE /api/users/{username}/totp",
+                        when=(("totp_enabled", (True,)),), grave=True,
+                        warns="The password alone is enough to sign in, until the user sets up a second factor again."),
+                    Act("delete", "Delete", "DELETE /api/users/{username}", grave=True, many=True,
+                        warns="The account, its sessions, its API keys and its saved filters are deleted. What this "
+                        "user did stays in the record. This cannot be undone.",
+                        done="The user is deleted, with all sessions and API keys."),
                 ),
             ),
         ),
@@ -61,13 +56,57 @@ HOUSE = (
                 "Add a user",
                 "POST /api/users",
                 (
-                    Field("username", "Name", required=True),
+                    Field("username", "Name", required=True, hint="Small letters, digits, and . _ @ -"),
                     Field("role", "Role", "choice", ROLES, True),
-                    Field("password", "Password", "password", required=True),
+                    Field("password", "Password", "password", required=True,
+                          hint="At least 10 characters. The page of first steps asks for another one"),
                 ),
             ),
         ),
         menu="Users",
+        template="users.jinja2",
+        shape=shapes.users,
+    ),
+    Page(
+        "/secrets",
+        "Secrets",
+        (
+            Part(
+                "Secrets",
+                "/api/secrets",
+                (Column("Name", "name"),),
+                name="secrets",
+                acts=(
+                    Act("value", "Replace the value", "PUT /api/secrets/{id}",
+                        (Field("value", "New value", "password", required=True),), done="The new value is kept."),
+                    Act("allow", "Allow an automation", "POST /api/secrets/{id}/allow", AUTOMATION),
+                    Act("confirm", "Allow it again", "POST /api/secrets/{id}/allow",
+                        body=(("automation_id", "{automation_id}"),)),
+                    Act("take-back", "Take back", "DELETE /api/secrets/{id}/allow",
+                        body=(("automation_id", "{automation_id}"),)),
+                    Act("delete", "Delete", "DELETE /api/secrets/{id}", grave=True,
+                        warns="Runs of the automations that use it fail from now on. The value cannot be got back."),
+                ),
+            ),
+            Part("Automations", "/api/automations", (), name="automations", hidden=True),
+        ),
+        forms=(
+            Act(
+                "create",
+                "Add a secret",
+                "POST /api/secrets",
+                (
+                    Field("name", "Name", required=True, hint="Scripts use it as {{secret:name}}"),
+                    Field("value", "Value", "password", required=True, hint="It is sealed, and never shown again"),
+                    Field("allowed_for", "Automations that may use it", "picks"),
+                ),
+                here=True,
+                done="The secret is kept.",
+            ),
+        ),
+        menu="Secrets",
+        template="secrets.jinja2",
+        shape=shapes.secrets,
     ),
     Page(
         "/audit",
@@ -76,102 +115,26 @@ HOUSE = (
             Part(
                 "Who did what, newest first",
                 "/api/audit",
-                (
-                    Column("Time", "time", "time"),
-                    Column("Who", "username"),
-                    Column("From", "ip", "code"),
-                    Column("Action", "action"),
-                    Column("On", "target"),
-                    Column("Result", "result", "state"),
-                    Column("Reason", "reason"),
-                    Column("Before", "before"),
-                    Column("After", "after"),
-                ),
+                (Column("Time", "time", "time"),),
+                name="entries",
                 paged=True,
-                filters=(Field("user", "Who"), Field("action", "Action"), Field("target", "On")),
-            ),
-        ),
-        menu="Audit",
-    ),
-    Page(
-        "/settings",
-        "Settings",
-        (
-            Part("You", "/api/me", (Column("Name", "username"), Column("Role", "role")), facts=True),
-            Part(
-                "Your sessions",
-                "/api/me/sessions",
-                (
-                    Column("From", "ip", "code"),
-                    Column("With", "user_agent"),
-                    Column("Since", "created_at", "time"),
-                    Column("Until", "expires_at", "time"),
-                    Column("This one", "current"),
+                filters=(
+                    Field("user", "Who"),
+                    Field("action", "Action", hint="Like monitor, or user.update"),
+                    Field("target", "On"),
                 ),
-                acts=(Act("end", "End", "DELETE /api/me/sessions/{id}", when=(("current", (False,)),), grave=True),),
+                asks=shapes.since_asked,
             ),
-            Part(
-                "API keys",
-                "/api/keys",
-                (
-                    Column("Name", "name"),
-                    Column("Of", "username"),
-                    Column("Role", "role"),
-                    Column("Made", "created_at", "time"),
-                    Column("Ends", "expires_at", "time"),
-                ),
-                empty="There are none.",
-                acts=(Act("drop", "End", "DELETE /api/keys/{id}", grave=True),),
-            ),
-            Part(
-                "The store",
-                "/api/store",
-                (Column("Main (bytes)", "sizes.main"), Column("History (bytes)", "sizes.history")),
-                facts=True,
-                optional=True,
-            ),
+            Part("Monitors", "/api/monitoring/endpoints?limit=1000", (), name="monitors", hidden=True),
+            Part("Hosts", "/api/agents?limit=1000", (), name="hosts", hidden=True),
+            Part("Automations", "/api/automations", (), name="automations", hidden=True),
         ),
         forms=(
-            Act(
-                "password",
-                "Change your password",
-                "PUT /api/me/password",
-                (
-                    Field("current", "The present one", "password", required=True),
-                    Field("new", "The new one", "password", required=True),
-                    Field("end_keys", "End your API keys too", "flag"),
-                ),
-            ),
-            Act(
-                "totp",
-                "Set up a second factor",
-                "POST /api/me/totp",
-                shows=True,
-                then="Scan the picture with an authenticator app, go back, and turn it on with a code of the app.",
-            ),
-            Act(
-                "totp-on",
-                "Turn the second factor on",
-                "POST /api/me/totp/confirm",
-                (Field("code", "Code of the app", required=True),),
-                shows=True,
-                then="Each of these works once in place of a code. They are shown this once: keep them safe.",
-            ),
-            Act(
-                "totp-off",
-                "Turn the second factor off",
-                "DELETE /api/me/totp",
-                (Field("password", "Your password", "password", required=True),),
-                grave=True,
-            ),
-            Act(
-                "key",
-                "Make an API key",
-                "POST /api/keys",
-                (Field("name", "Name", required=True), Field("role", "Role", "choice", ROLES, True)),
-                shows=True,
-            ),
+            Act("verify", "Check that it is whole", "GET /api/audit/verify", shows=True,
+                then="Nothing was changed, added or taken out where valid is yes."),
         ),
-        menu="Settings",
+        menu="Audit",
+        template="audit.jinja2",
+        shape=shapes.audit,
     ),
-)
+)  # fmt: skip

@@ -5,7 +5,14 @@ Plain values. Must not: know HTTP, decide anything (what is shown and what is al
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.ui.questions import Draft
+from opsapp.ui.reader import Reader, Shape
+
+Asks = Callable[[Reader, JsonObject], dict[str, str]]  # (who reads, what was said so far) -> a query
 
 
 class Column(NamedTuple):
@@ -19,7 +26,11 @@ class Column(NamedTuple):
 
 
 class Field(NamedTuple):
-    """One input of an act. Kinds: text, area, number, password, choice, list (with commas), flag (true or false), json.
+    """One input of an act. Kinds: text, area, number, password, choice, list (with commas), flag (true or false), json,
+    picks (several of the choices, which a template may give), moment (date and time by the reader's clock), clock (time
+    of day), duration ("15 min", sent in seconds), span (the same, sent as a text like 15m), name and names (things of
+    the kind `of`, of which the API wants the field `by`), rows (a list of objects with `fields` each, or as JSON), like
+    (a value of the type that the row's field `like` names), kept (of a row: sent back as it is).
 
     The choices of a field are ordered. `above`, `upto` and `below` name fields of the row: only the choices after, up
     to or before that value are offered."""
@@ -35,6 +46,13 @@ class Field(NamedTuple):
     hint: str = ""
     preset: str = ""
     key: str = ""  # its name in the API's body, where that is not `name`
+    unsaid: str = ""  # what an empty choice means, in words: "as the service does it"
+    of: str = ""  # the kind of thing that is named (`ui.picking`)
+    by: str = "id"
+    ticks: bool = False  # of few, names are ticked; of many they are typed
+    fields: tuple[Field, ...] = ()  # of each row
+    like: str = ""
+    clears: bool = False  # left empty it says so (null, or an empty list); else it says nothing
 
 
 class Act(NamedTuple):
@@ -47,10 +65,17 @@ class Act(NamedTuple):
     when: tuple[tuple[str, tuple[Any, ...]], ...] = ()
     body: tuple[tuple[str, Any], ...] = ()  # what is sent besides the fields
     grave: bool = False  # takes something away, and looks like it
+    warns: str = ""  # what will happen, in sentences: said before it is done
+    many: bool = False  # may be done to many rows of the list at once: its path has one name, the row's `key`
     shows: bool = False  # its answer is what one wants to see
     then: str = ""  # what to do with that answer
     command: str = ""  # what to type for it, with the answer's fields, and {server}
     inputs: str = ""  # the field of the row that declares inputs (automations): each is a field of the form
+    here: bool = False  # what is wrong with it is shown on the page itself, by the macro `editor`
+    tries: bool = False  # its answer too, as `tried`, beside the form as it was filled in; implies nothing was changed
+    goes: str = ""  # the page that it leads to, with the answer's fields and the row's: "/monitors/{id}"
+    done: str = ""  # what to say when it was done, in a sentence
+    result: str = "result.jinja2"  # the template for an answer that one wants to see
 
     @property
     def method(self) -> str:
@@ -62,7 +87,11 @@ class Act(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A section of a page. `pick` leads into the answer. `acts` are for each row, or the whole of facts."""
+    """A section of a page. `pick` leads into the answer. `acts` are for each row, or the whole of facts.
+
+    `source` may use what the address names (`{id}`) and what parts above it said (`{monitor.agent_id}`, by their
+    `name`); without a value for it the part is left out. `asks` adds to its query what depends on the reader, and
+    on what the address and the parts above said."""
 
     title: str
     source: str
@@ -74,15 +103,27 @@ class Part(NamedTuple):
     filters: tuple[Field, ...] = ()
     facts: bool = False
     optional: bool = False  # left out for who may not see it
+    name: str = ""  # by which templates, acts and later parts know it
+    hidden: bool = False  # asked for the page's own template, or for a later part: no table of its own
+    asks: Asks | None = None
+    key: str = "id"  # the field of a row by which acts on many of them know it
 
 
 class Page(NamedTuple):
+    """A page. One with a look of its own names its `template` and its `shape`, which makes the template's values of
+    the answers; a `title` among these is the page's."""
+
     path: str
     title: str
     parts: tuple[Part, ...]
     forms: tuple[Act, ...] = ()  # below the parts: what makes something new
     menu: str | None = None  # its name in the navigation; None: reached from another page
     lead: str = ""
+    template: str = "room.jinja2"
+    shape: Shape | None = None
+    file: tuple[str, str] | None = None  # it is a file: the fields of its part with its name and its text
+    draft: Draft | None = None
+    needs: str = ""  # the act that the page is for: refused to who may not do it, whatever else stands on it
 
     @property
     def group(self) -> str:

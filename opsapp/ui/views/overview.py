@@ -1,35 +1,24 @@
-"""/: monitors, incidents and heals as they stand; with script, also as they are committed (/api/stream)."""
+"""/: the first page of the table. It lies at the root of the tree, where no planned page can."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from pyramid.request import Request
 from pyramid.response import Response
 
-from opsapp.monitoring.engine import incident_rows, list_monitors
-from opsapp.monitoring.resources import incidents_of
 from opsapp.tree.root import Root
-from opsapp.ui.pages import page
+from opsapp.ui.views import rooms
 from opsapp.web import api
 
-EVERY = {"q": "", "tag": None, "status": None, "limit": 200, "offset": 0}
-NEWEST = 20
+HOME = "/"
 
 
 @api.get(Root)
 def overview(context: Root, request: Request) -> Response:
-    now = request.node.clock.now()
-    monitors, monitor_count = list_monitors(request.node, request.root, EVERY, secrets=False)
-    incidents = incidents_of(request.root)
-    incident_ids, incident_count = incidents.page("all", None, NEWEST, 0)
-    heal_count, heals = request.root["api"]["healing"]["ledger"].page(None, None, NEWEST, 0)
-    return page(
-        request,
-        "overview.jinja2",
-        title="Overview",
-        monitors=monitors,
-        monitor_count=monitor_count,
-        incidents=request.shown(incident_rows(incidents, incident_ids, now)),
-        incident_count=incident_count,
-        heals=request.shown(heals),
-        heal_count=heal_count,
-    )
+    return rooms.show(request, *rooms.found_at(request, HOME), HOME)
+
+
+@api.submit(Root)
+def decided(context: Root, request: Request) -> Any:
+    return rooms.change(request, *rooms.found_at(request, HOME), HOME)

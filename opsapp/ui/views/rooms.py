@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyramid.httpexceptions import HTTPForbidden, HTTPNotFound
 from pyramid.request import Request
 from pyramid.response import Response
 
 from opsapp.auth.confirmation import is_confirmed
-from opsapp.lib.problems import Forbidden, Invalid
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.problems import Conflict, Forbidden, Invalid, UpstreamFailed
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Root
-from opsapp.ui import building
+from opsapp.ui import building, drafting, keeping, many, picking
 from opsapp.ui.asking import ask, value_of
-from opsapp.ui.pages import known_of, render, see_other
-from opsapp.ui.plan import PAGES, Act, Page
+from opsapp.ui.drafting import REDRAW, Draw, Redrawn
+from opsapp.ui.filling import body_of, given_to, redrawn
+from opsapp.ui.pages import EVERY_PAGE, PART, known_of, render, see_other
+from opsapp.ui.plan import FILTERS, PAGES, Act, Page, is_list
+from opsapp.ui.reader import Reader, query_with, with_query
 from opsapp.web import api, idempotency
 from opsapp.web.answers import Deferred, Elsewhere
 from opsapp.web.config import WebSettings
@@ -24,6 +28,7 @@ from opsapp.web.forms import read_form
 
 REPEATED = "already-sent"
 PROOF = "confirm-proof"
+REDRAWN = "redraw"  # the name of buttons that change the rows of a form, and nothing else
 CODE = re.compile(r"\d{6}")
 
 
@@ -40,7 +45,7 @@ class PlannedPage(Facet):
 
 
 def add_places() -> None:
-    for group in sorted({page.group for page in PAGES}):
+    for group in sorted({page.group for page in PAGES if page.path != "/"}):
         add_facet(Root, group[1:], PlannedPage)
     PlannedPage.url = "/{page}"
 
@@ -49,7 +54,11 @@ add_places()
 
 
 def found(context: PlannedPage, request: Request) -> tuple[Page, dict[str, str]]:
-    page = building.find(building.known_of(request.registry), context.path)
+    return found_at(request, context.path)
+
+
+def found_at(request: Request, path: str) -> tuple[Page, dict[str, str]]:
+    page = building.find(building.known_of(request.registry), path)
     if page is None:
         raise HTTPNotFound
     return page
@@ -58,32 +67,86 @@ def found(context: PlannedPage, request: Request) -> tuple[Page, dict[str, str]]
 @api.get(PlannedPage)
 def shown(context: PlannedPage, request: Request) -> Response:
     page, ids = found(context, request)
-    known, role = building.known_of(request.registry), request.caller.role
+    return show(request, page, ids, context.path)
 
-    def may(api: str) -> bool:
-        return known.may(role, api)
 
-    query = {name: request.GET[name][:500] for name in request.GET}
-    parts: list[Any] = []
+class FormAgain(NamedTuple):
+    """A form that was sent and is shown once more on its page: as it was filled in, with its answer or its mistakes."""
 
-    def asked(path: str, query: str) -> Response:
-        answer = ask(request, "GET", path, query)
-        parts.append(answer)
-        return answer
+    form_name: str = ""
+    given: JsonObject = {}
+    wrong: dict[str, str] = {}
+    problem: str = ""
+    tried: Any = None
+    problem_status: int = 422  # the status with a problem
 
-    values = known_of(request) | {"page": page, "path": context.path, "said": said(page, query.get("said"))}
-    values["forms"] = [act for act in page.forms if may(act.api)]
-    if not page.parts and not values["forms"]:
+
+def show(request: Request, page: Page, ids: dict[str, str], path: str, tried: FormAgain = FormAgain()) -> Response:
+    """The page, or the one block of it that the live module asks for."""
+    return drawn(page, values_of(request, page, ids, path), tried, part=request.headers.get(PART))
+
+
+def values_of(request: Request, page: Page, ids: dict[str, str], path: str) -> JsonObject:
+    """All that a page's template needs of the store: it may be drawn later, when the request is gone."""
+    values = known_of(request)
+    reader = values["reader"]
+    values |= {"page": page, "path": path, "said": said(page, reader.query.get("said"))}
+    values |= {"forms": [act for act in page.forms if reader.may(act.api)], "acts": building.acts_of(page, reader.may)}
+    values["options"], values["known_names"] = picking.choosable(request, reader, values["acts"].values())
+    values["bulk"] = building.many_of(page, values["acts"])
+    if (page.needs and not reader.may(page.needs)) or not (page.parts or values["forms"]):
         raise HTTPForbidden
-    shown_parts = building.show(page, ids, query, asked, value_of, may)
-    return render("room.jinja2", values | {"title": title_of(page, shown_parts), "parts": shown_parts})
+    sections = building.show(page, ids, reader, lambda path, query: ask(request, "GET", path, query), value_of)
+    if page.file is not None:
+        values["file"] = tuple(sections[0].value[field] for field in page.file)
+    values |= {"title": title_of(page, sections), "sections": [each for each in sections if not each.part.hidden]}
+    if page.template == building.GENERIC:
+        values["live_main"] = building.told_of(page)
+    if is_list(page) and values["csrf"]:
+        rows = value_of(ask(request, "GET", FILTERS))
+        values["saved_filters"] = [row for row in rows if row["path"] == path]
+    values["answers"] = {part.name: None for part in page.parts} | {each.name: each.value for each in sections}
+    if page.shape is not None:
+        shaped = page.shape(values["answers"], reader)
+        if taken := shaped.keys() & EVERY_PAGE:
+            raise TypeError(f"every page has its own {sorted(taken)}: {page.path} needs other names")
+        values |= shaped
+    return values
 
 
-def title_of(page: Page, parts: list[building.Shown]) -> str:
+def drawn(page: Page, values: JsonObject, tried: FormAgain, part: str | None = None) -> Response:
+    if page.file is not None:
+        return as_file(*values["file"])
+    return render(page.template, values | tried._asdict(), tried.problem_status if tried.problem else 200, part=part)
+
+
+def drawing(request: Request, page: Page, ids: dict[str, str], path: str) -> Draw:
+    """How the page is drawn with what is known of its draft, once that is there."""
+    values = values_of(request, page, ids, path)
+    reader: Reader = values["reader"]
+
+    def draw(draft: Redrawn) -> Response:
+        told = draft.read_by(reader)
+        shaped = {} if page.shape is None else page.shape(values["answers"] | draft.answers, told)
+        status = 422 if draft.problem else 200
+        return render(page.template, values | FormAgain()._asdict() | {"reader": told} | shaped, status)
+
+    return draw
+
+
+def as_file(name: str, text: str) -> Response:
+    """Something to keep, as the API wrote it."""
+    response = Response(text.encode("utf-8", "replace"), content_type="text/markdown", charset="utf-8")
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    response.cache_control = "no-store"
+    return response
+
+
+def title_of(page: Page, sections: list[building.Shown]) -> str:
     """A page about one thing says its name."""
-    if "{" not in page.path or not parts or not parts[0].rows:
+    if "{" not in page.path or not sections or not sections[0].rows:
         return page.title
-    row = parts[0].rows[0]
+    row = sections[0].rows[0]
     name = next((row[each] for each in ("label", "hostname", "name", "monitor_name") if row.get(each)), None)
     return f"{page.title}: {name}" if name else page.title
 
@@ -92,40 +155,110 @@ def said(page: Page, name: str | None) -> str | None:
     if name == REPEATED:
         return "This form was already sent. Nothing was done a second time."
     act = building.act_of(page, name) if name else None
-    return f"Done: {act.label}." if act else None
+    return (act.done or f"Done: {act.label}.") if act else None
 
 
 @api.submit(PlannedPage)
 def done(context: PlannedPage, request: Request) -> Any:
     """One act of the page, by the API, which has the last word and writes it down."""
     page, ids = found(context, request)
+    return change(request, page, ids, context.path)
+
+
+def change(request: Request, page: Page, ids: dict[str, str], place: str) -> Any:
     form = read_form(request)
     if form.get(PROOF) and not is_confirmed(request):
-        return confirmed_first(context, request, form)
+        return confirmed_first(place, request, form)
+    if form.get(keeping.REFILL) or form.get(REDRAWN):
+        return refilled(request, page, ids, place, form)
+    if page.draft is not None and form.get("act") == REDRAW:
+        return drafting.drawn(request, page.draft, form, ids, drawing(request, page, ids, place))
+    if form.get("act") == many.MANY:
+        return change_many(request, page, place, form)
     if not idempotency.first_time(request):
-        return see_other(f"{context.path}?said={REPEATED}")
+        return see_other(again_at(request, place, said=REPEATED))
+    return change_one(request, page, ids, place, form)
+
+
+def refilled(request: Request, page: Page, ids: dict[str, str], place: str, form: dict[str, str]) -> Any:
+    """What was typed, shown again: as it was before the session ended, or with a row more or less. Nothing is done."""
+    if page.draft is not None and form.get("act") == REDRAW:
+        return drafting.drawn(request, page.draft, form | {"do": ""}, ids, drawing(request, page, ids, place))
+    if form.get("act") == many.MANY:
+        return change_many(request, page, place, form)
+    act, row, _ = named_by(request, page, ids, form)
+    given = given_to(act, redrawn(act, form, form.get(REDRAWN, "")))
+    if act.here:
+        return show(request, page, ids, place, FormAgain(form["act"], given))
+    values = known_of(request) | {"title": act.label, "page": page, "path": place, "name": form["act"], "act": act}
+    return render("again.jinja2", values | {"row": row, "given": given, "problem": None, "fields": {}})
+
+
+def named_by(request: Request, page: Page, ids: dict[str, str], form: dict[str, str]) -> tuple[Act, JsonObject, str]:
+    """The act that a form names, the row that it is about, and the API's path."""
     act = building.act_of(page, form.get("act", ""))
-    row = {name[4:]: text for name, text in form.items() if name.startswith("row-")} | ids
+    row: JsonObject = {name[4:]: text for name, text in form.items() if name.startswith("row-")} | ids
     path = act and building.filled(act.path, row)
     if act is None or path is None or any(not row.get(name) for name in building.names_of(act)):
         raise HTTPNotFound
     if act.inputs:
         row |= declared_inputs(request, page, form["act"], act, ids)
         act = building.for_row(act, row)._replace(inputs="")
-    values = known_of(request) | {"title": act.label, "page": page, "path": context.path, "name": form["act"]}
+    return act, row, path
+
+
+def change_one(request: Request, page: Page, ids: dict[str, str], place: str, form: dict[str, str]) -> Any:
+    act, row, path = named_by(request, page, ids, form)
+    values = known_of(request) | {"title": act.label, "page": page, "path": place, "name": form["act"]}
+    values["back"] = again_at(request, place, said=form["act"])
     values["server"] = (request.node.config[WebSettings].base_url or request.host_url).rstrip("/")
-    with_form = values | {"act": act, "row": row, "given": building.given_to(act, form)}
+    with_form = values | {"act": act, "row": row, "given": given_to(act, form)}
     try:
-        answer = ask(request, act.method, path, body=building.body_of(act, form, row))
+        named, unknown = picking.resolved(request, values["reader"], act, form)
+        if unknown:
+            raise Invalid(unknown)
+        answer = ask(request, act.method, path, body=body_of(act, named, row, request.node.config.timezone))
     except Invalid as problem:
+        if act.here:
+            tried = FormAgain(form["act"], with_form["given"], problem.fields, problem.message)
+            return show(request, page, ids, place, tried)
         return again(problem, with_form)
+    except Conflict as problem:
+        if not act.here or not act.fields:
+            raise
+        met = FormAgain(form["act"], with_form["given"], problem=problem.message, problem_status=409)
+        return show(request, page, ids, place, met)
     except Forbidden as problem:
-        if problem.code != "confirm":
+        if problem.code != many.UNCONFIRMED:
             raise
         return ask_to_confirm(values, form)
     if isinstance(answer, Deferred):
+        if act.tries:
+            shown_later = values_of(request, page, ids, place)
+            sent = FormAgain(form["act"], with_form["given"])
+            return Deferred(lambda: drawn(page, shown_later, sent._replace(tried=value_of(answer))))
         return Deferred(lambda: late(act, answer, values, with_form))
-    return after(act, value_of(answer), values)
+    if act.tries:
+        return show(request, page, ids, place, FormAgain(form["act"], with_form["given"], tried=value_of(answer)))
+    return after(act, value_of(answer), with_form)
+
+
+def change_many(request: Request, page: Page, place: str, form: dict[str, str]) -> Any:
+    """One act on the rows that were chosen: asked first where it takes something away."""
+    act = building.act_of(page, form.get("do", ""))
+    if act is None or not act.many:
+        raise HTTPNotFound
+    values = known_of(request) | {"page": page, "path": place, "name": form["do"], "query": request.query_string}
+    if keeping.REFILL in form or many.needs_asking(act, form) or not many.chosen_of(form):
+        return many.asked_first(act, form, values)
+    if not idempotency.first_time(request):
+        return see_other(again_at(request, place, said=REPEATED))
+    try:
+        return many.carried_out(request, act, form, values)
+    except Forbidden as problem:
+        if problem.code != many.UNCONFIRMED:
+            raise
+        return ask_to_confirm(values, form)
 
 
 def ask_to_confirm(values: dict[str, Any], form: dict[str, str], problem: Invalid | None = None) -> Response:
@@ -135,9 +268,9 @@ def ask_to_confirm(values: dict[str, Any], form: dict[str, str], problem: Invali
     return render("confirm.jinja2", values | known, 422 if problem else 403)
 
 
-def confirmed_first(context: PlannedPage, request: Request, form: dict[str, str]) -> Deferred:
+def confirmed_first(place: str, request: Request, form: dict[str, str]) -> Deferred:
     """Confirm the session, and send the browser to the same place with the same form."""
-    values = known_of(request) | {"path": context.path}
+    values = known_of(request) | {"path": place}
     field = "code" if CODE.fullmatch(form[PROOF]) else "password"
     answer = ask(request, "POST", "/api/me/confirm", body={field: form[PROOF]})
 
@@ -146,7 +279,7 @@ def confirmed_first(context: PlannedPage, request: Request, form: dict[str, str]
             value_of(answer)
         except Invalid as problem:
             return ask_to_confirm(values, form, problem)
-        return Elsewhere(status=307, location=context.path)
+        return Elsewhere(status=307, location=place)
 
     return Deferred(fn)
 
@@ -162,14 +295,25 @@ def declared_inputs(request: Request, page: Page, name: str, act: Act, ids: dict
 
 def late(act: Act, answer: Deferred, values: dict[str, Any], with_form: dict[str, Any]) -> Response:
     try:
-        return after(act, value_of(answer), values)
+        return after(act, value_of(answer), with_form)
     except Invalid as problem:
         return again(problem, with_form)
+    except UpstreamFailed:
+        if not act.here:
+            raise
+        return see_other(values["back"].replace("said=", "failed="))  # the page says why
 
 
 def after(act: Act, value: Any, values: dict[str, Any]) -> Response:
-    back = f"{values['path']}?said={values['name']}"
-    return render("result.jinja2", values | {"act": act, "value": value}) if act.shows else see_other(back)
+    if act.shows:
+        return render(act.result, values | {"act": act, "value": value})
+    known = values["row"] | (value if isinstance(value, dict) else {})
+    return see_other(building.filled(act.goes, known) or values["back"])
+
+
+def again_at(request: Request, place: str, **said: str) -> str:
+    """Back to the page as it was asked for: the list keeps its filters."""
+    return with_query(place, query_with(request.GET, **said))
 
 
 def again(problem: Invalid, values: dict[str, Any]) -> Response:

@@ -14,22 +14,25 @@ from pyramid.response import Response
 
 from opsapp.auth import engine, resources
 from opsapp.auth.config import LoginSettings, OidcSettings
-from opsapp.auth.cookies import SESSION, carries, cookie, csrf_token
-from opsapp.auth.engine import browsers
-from opsapp.auth.views.login import client_of
+from opsapp.auth.cookies import SESSION, StaleForm, carries, client_of, cookie, known_browser_cookie, masked_token
 from opsapp.lib.ids import new_token
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Forbidden, Problem, UnsupportedType
 from opsapp.runtime.node import Node
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Root
-from opsapp.ui.pages import local_path, render, see_other
+from opsapp.ui import keeping
+from opsapp.ui.pages import error_page, local_path, render, see_other
+from opsapp.ui.reader import with_query
 from opsapp.web import api
 from opsapp.web.answers import Deferred
+from opsapp.web.asked import Asked
 from opsapp.web.errors import headers_of, status_of
 from opsapp.web.forms import is_form, read_form
 
 FORM, PARTIAL = "opsapp_form", "opsapp_partial"
 PARTIAL_S = 300
+LONGEST_FORM = 64 * 1024  # the server judges who sends more before it takes it
 
 
 class LoginPage(Facet):
@@ -48,10 +51,19 @@ class Form(NamedTuple):
     secure: bool
     next: str
     life: int
+    kept: str = ""  # what was typed when the session had ended
 
     def again(self, problem: Problem | None = None, **values: Any) -> Response:
         """The form once more, with what was wrong."""
-        known = {"title": self.title, "token": csrf_token(self.secret), "next": self.next, "problem": problem, **values}
+        token = masked_token(self.secret)
+        known = {
+            "title": self.title,
+            "token": token,
+            "next": self.next,
+            "problem": problem,
+            "kept": self.kept,
+            **values,
+        }
         response = render(self.template, known, status_of(problem) if problem else 200)
         response.headers.update(headers_of(problem) if problem else {})
         response.headerlist.append(("Set-Cookie", cookie(FORM, self.secret, secure=self.secure)))
@@ -61,22 +73,49 @@ class Form(NamedTuple):
         """On to where the person wanted to go, or to the second step."""
         if "partial_token" in signed_in:
             partial = cookie(PARTIAL, signed_in["partial_token"], secure=self.secure, max_age=PARTIAL_S, path="/login")
+            if self.kept:
+                second = self._replace(template="login_totp.jinja2", title="Second step").again()
+                second.headerlist.append(("Set-Cookie", partial))
+                return second
             return see_other("/login/totp?next=" + quote(self.next, safe="/"), partial)
-        known, known_s = browsers.sealed_for(node, signed_in["username"])
-        name = browsers.cookie_name(signed_in["username"])
-        return see_other(
-            self.next,
-            cookie(name, known, secure=self.secure, max_age=known_s, path="/login"),
+        if self.next == "/" and node.transact(first_steps_are_open, signed_in["username"]):
+            return self._replace(next="/first-steps").signed_in(node, signed_in)
+        return self.signed_in(node, signed_in)
+
+    def signed_in(self, node: Node, signed_in: JsonObject) -> Response:
+        cookies = (
+            known_browser_cookie(node, signed_in["username"], secure=self.secure),
             cookie(SESSION, signed_in["token"], secure=self.secure, max_age=self.life),
             cookie(PARTIAL, None, secure=self.secure, path="/login"),
             cookie(FORM, None, secure=self.secure),
         )
+        if not self.kept:
+            return see_other(self.next, *cookies)
+        known = {"title": "You are signed in", "next": self.next, "fields": keeping.fields_of(self.kept)}
+        response = render("go_on.jinja2", known | {"csrf_of_form": masked_token(signed_in["token"])})
+        response.headerlist += [("Set-Cookie", cookie) for cookie in cookies]
+        return response
 
 
-def form_of(request: Request, template: str, title: str, next_page: str | None) -> Form:
+def problem_page(asked: Asked, status: int, problem: Problem) -> Response:
+    """A problem's page; or, for a form of an older session, the way to go on with it."""
+    kept = keeping.typed_in(asked.path, problem.kept) if isinstance(problem, StaleForm) else None
+    if not isinstance(problem, StaleForm) or not kept:
+        return error_page(asked, status, problem)
+    known = {"title": problem.message, "next": asked.path, "fields": keeping.fields_of(kept)}
+    return render("go_on.jinja2", known | {"csrf_of_form": problem.token}, status)
+
+
+def first_steps_are_open(root: Root, username: str) -> bool:
+    """Whether somebody has a password that another one chose, and has not put the first steps away."""
+    user = resources.find_enabled(root, username)
+    return user is not None and not user.own_password and resources.wishes_of(user).first_steps == "open"
+
+
+def form_of(request: Request, template: str, title: str, next_page: str | None, kept: str = "") -> Form:
     life = int(request.node.config[LoginSettings].session_s)
     secret = request.cookies.get(FORM) or new_token()
-    return Form(template, title, secret, request.scheme == "https", local_path(next_page), life)
+    return Form(template, title, secret, request.scheme == "https", local_path(next_page), life, kept)
 
 
 def checked(request: Request) -> dict[str, str]:
@@ -110,11 +149,28 @@ def login_form(context: LoginPage, request: Request) -> Response:
 @api.submit(LoginPage, role="public")
 def login(context: LoginPage, request: Request) -> Deferred:
     values = checked(request)
-    form = form_of(request, "login.jinja2", "Sign in", values.get("next"))
+    form = form_of(request, "login.jinja2", "Sign in", values.get("next"), values.get("kept", ""))
     node, client = request.node, client_of(request)
     username, password = values.get("username", "")[:256], values.get("password", "")[:1024]
     said = {"username": username, "sso": _sso(request)}
     return try_it(node, form, lambda: engine.sign_in(node, username, password, client), **said)
+
+
+def signed_out(request: Request) -> Response | None:
+    """For who filled in a form of ours, and whose session had ended: the form to sign in, with what was typed."""
+    ended = request.cookies.get(SESSION)
+    ours = request.headers.get("Sec-Fetch-Site") == "same-origin" or bool(ended and carries(request, ended))
+    if not ours or not is_form(request) or (request.content_length or 0) > LONGEST_FORM:
+        return None
+    kept = keeping.typed_in(request.path_info, read_form(request))
+    if kept is None:
+        return None
+    place = with_query(request.path_info, request.query_string)
+    form = form_of(request, "login.jinja2", "You are signed out", place, kept)
+    response = form.again(username="", sso=_sso(request))
+    response.status_int = 401
+    response.headers["WWW-Authenticate"] = "Bearer"
+    return response
 
 
 def _sso(request: Request) -> bool:
@@ -129,7 +185,7 @@ def totp_form(context: LoginPage, request: Request) -> Response:
 @api.submit(LoginPage, "totp", role="public")
 def login_totp(context: LoginPage, request: Request) -> Deferred:
     values = checked(request)
-    form = form_of(request, "login_totp.jinja2", "Second step", values.get("next"))
+    form = form_of(request, "login_totp.jinja2", "Second step", values.get("next"), values.get("kept", ""))
     node, client, partial = request.node, client_of(request), request.cookies.get(PARTIAL, "")
     code = values.get("code", "").strip()[:64]
     return try_it(node, form, lambda: engine.second_step(node, partial, code, client))

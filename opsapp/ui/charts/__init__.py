@@ -1,0 +1,60 @@
+"""Charts as SVG, drawn by the server: pure functions from plain values to Markup. What to ask for:
+
+    bars(checks, "Checkout, the last 30 checks", slots=30)     a strip: the taller, the worse; the newest at the right
+    strip(days, "Checkout, 90 days", ("24 Aug", "today"))      the same, large, with the day under the finger in words
+    sparkline(values, "95 % within, 24 hours")                 a line as small as a word
+    line_chart("Response time", axis, times, curves, looks)    lines over time, bands for outages, a threshold
+    small_multiples(plots, axis, times, looks)                 several small charts on one time axis
+    before_after(plots, axis, times, marks, held, looks)       readings around acts, on one time axis
+    fan("Disk /var", axis, times, values, outlook, limit)      what was measured, and what is expected
+    survival(drops, horizon, "11 of 14 still broken", act)     the share that is still broken if nobody acts
+    lift(healed, alone)                                        one disc for each case, full if it recovered in time
+    interval("Lift", 9, 71, 98)                                from how much fewer to how much more, in points
+    phases(parts)                                              where the time of one answer went
+
+Times are seconds since the epoch; a `TimeAxis` says from when to when, and in which zone it is written. A value that is
+None was not measured: lines break there, and where two times are further apart than one and a half `Looks.step`. A
+`Unit` says how a value is written (MILLISECONDS, PERCENT, BYTES, PLAIN, or `unit_of("req/s")`). The y axis starts at
+zero, or at `Looks.base`, which is then written. Every chart but the small ones carries its figures as a table;
+`static/charts.js` reads that table for its crosshair: nothing is sent twice, and all is there without script.
+
+Looks are classes of the style sheets; there is no style attribute. Must not: read a store, know a page, ask the API.
+"""
+
+from .frame import BYTES, MILLISECONDS, PERCENT, PLAIN, ActMark, Band, Limit, TimeAxis, Unit, unit_of
+from .lines import Curve, Looks, Plot, before_after, line_chart, small_multiples
+from .outlook import Outlook, fan
+from .shares import Drop, PhaseTime, Trials, interval, lift, phases, survival
+from .strips import Bar, bars, sparkline, strip
+
+__all__ = [
+    "BYTES",
+    "MILLISECONDS",
+    "PERCENT",
+    "PLAIN",
+    "ActMark",
+    "Band",
+    "Bar",
+    "Curve",
+    "Drop",
+    "Limit",
+    "Looks",
+    "Outlook",
+    "PhaseTime",
+    "Plot",
+    "TimeAxis",
+    "Trials",
+    "Unit",
+    "bars",
+    "before_after",
+    "fan",
+    "interval",
+    "lift",
+    "line_chart",
+    "phases",
+    "small_multiples",
+    "sparkline",
+    "strip",
+    "survival",
+    "unit_of",
+]

@@ -1,0 +1,250 @@
+"""Lines over time: response times, loads, readings before and after an act."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from .frame import (
+    PLAIN,
+    TOP,
+    ActMark,
+    Band,
+    Limit,
+    Scale,
+    TableRow,
+    TimeAxis,
+    Unit,
+    bands_of,
+    clock_words,
+    crosshair,
+    inner,
+    limits_of,
+    marks_of,
+    outer,
+    scale_of,
+    table,
+    text,
+    time_axis,
+    value_axis,
+)
+
+Values = Sequence[float | None]
+
+
+class Curve(NamedTuple):
+    """One line. `quiet` ones are thin; of a filled chart, the first two are the edges of the area."""
+
+    name: str
+    values: Values
+    quiet: bool = False
+
+
+class Plot(NamedTuple):
+    """One of several small charts."""
+
+    title: str
+    curves: tuple[Curve, ...]
+    unit: Unit = PLAIN
+    top: float | None = None
+    limits: tuple[Limit, ...] = ()
+
+
+class Looks(NamedTuple):
+    """What a line chart may have besides its lines."""
+
+    unit: Unit = PLAIN
+    base: float = 0
+    top: float | None = None
+    filled: bool = False  # the area between the first two lines is filled
+    step: float = 0  # how far two times that belong together may be apart
+    bands: Sequence[Band] = ()
+    limits: Sequence[Limit] = ()
+    marks: Sequence[ActMark] = ()
+    states: Sequence[str] = ()  # a word for each time
+    height: int = 214
+    zoom: bool = False  # dragging over it asks for the same page with ?from=…&to=…
+
+
+def line_chart(
+    title: str, axis: TimeAxis, times: Sequence[float], curves: Sequence[Curve], looks: Looks = Looks()
+) -> Markup:
+    """A whole chart: the figures of the newest moment above it, the plot, and its table below."""
+    unit, height = looks.unit, looks.height
+    known = [value for curve in curves for value in curve.values if value is not None]
+    scale = scale_of([*known, *(limit.value for limit in looks.limits)], height, looks.base, looks.top)
+    runs = list(_runs(times, looks.step))
+    lines_of_limits, words_of_limits = limits_of(looks.limits, scale)
+    shapes = Markup("").join(_shapes(axis, times, curves, runs, scale, filled=looks.filled))
+    plot = (
+        value_axis(scale, unit, [limit.value for limit in looks.limits], most=3 if height > 120 else 2)
+        + bands_of(looks.bands, axis, height)
+        + inner(shapes + lines_of_limits, height)
+        + time_axis(axis, height)
+        + words_of_limits
+        + marks_of(looks.marks, axis, height)
+    )
+    rows = rows_of(axis, times, curves, scale, looks)
+    if not known:
+        plot += text(50, TOP + height / 2, "Nothing was measured in this time.", "middle")
+    plot += crosshair(rows, height)
+    label = f"{title}: {described(curves, looks)}"
+    titles = ["Time", *(curve.name for curve in curves), *(["State"] if looks.states else [])]
+    return _figure(
+        read_line(curves, rows, looks) + outer(label, height, plot),
+        table(title, titles, rows) if rows else Markup(""),
+        axis,
+        zoom=looks.zoom,
+    )
+
+
+def small_multiples(plots: Sequence[Plot], axis: TimeAxis, times: Sequence[float], looks: Looks) -> list[Markup]:
+    """A chart for each plot, all over the same time and with the same bands."""
+    small = looks._replace(height=100)
+    made = []
+    for plot in plots:
+        own = small._replace(unit=plot.unit, top=plot.top, limits=plot.limits)
+        made.append(line_chart(plot.title, axis, times, plot.curves, own))
+    return made
+
+
+def before_after(
+    plots: Sequence[Plot],
+    axis: TimeAxis,
+    times: Sequence[float],
+    marks: Sequence[ActMark],
+    held: Sequence[tuple[float, float]],
+    looks: Looks = Looks(height=144),
+) -> list[Markup]:
+    """The readings around acts, each in its chart: acts dotted, red where the condition held."""
+    bands = [Band(start, end, "held") for start, end in held]
+    nameless = [mark._replace(words="") for mark in marks]  # all stand over each other: each is named once
+    made = []
+    for number, plot in enumerate(plots):
+        own = looks._replace(unit=plot.unit, top=plot.top, bands=bands, limits=plot.limits)
+        own = own._replace(marks=marks if number == 0 else nameless)
+        made.append(line_chart(plot.title, axis, times, plot.curves, own))
+    return made
+
+
+def _figure(shown: Markup, figures: Markup, axis: TimeAxis, *, zoom: bool) -> Markup:
+    over = Markup(' data-zoom="{:.0f} {:.0f}"').format(axis.start, axis.end) if zoom else ""
+    return Markup('<figure class="chart" data-read{}>{}{}</figure>').format(over, shown, figures)
+
+
+def read_line(curves: Sequence[Curve], rows: Sequence[TableRow], looks: Looks) -> Markup:
+    """The figures above the plot: those of the newest moment, or of the one under the crosshair."""
+    cells = rows[-1].cells if rows else ()
+    parts = [Markup('<b data-c="0">{}</b>').format(cells[0])] if cells else []
+    for number, curve in enumerate(curves, 1):
+        area = '<rect class="ar" width="14" height="10"/>' if looks.filled and number == 2 else ""
+        look, y = ("ln q", ".5") if area else ("ln q" if curve.quiet else "ln", "5")
+        key = Markup('<svg aria-hidden="true">' + area + f'<path class="{look}" d="M0 {y}h14"/></svg>')
+        value = Markup(' <b data-c="{}">{}</b>').format(number, cells[number]) if cells else ""
+        parts.append(Markup('<span class="key">{}{}{}</span>').format(key, curve.name, value))
+    if looks.states and cells:
+        parts.append(Markup('<span data-c="{}">{}</span>').format(len(curves) + 1, cells[-1]))
+    return Markup('<figcaption class="read">{}</figcaption>').format(Markup("").join(parts))
+
+
+def rows_of(
+    axis: TimeAxis, times: Sequence[float], curves: Sequence[Curve], scale: Scale, looks: Looks
+) -> list[TableRow]:
+    found = []
+    for number, at in enumerate(times):
+        values = [curve.values[number] for curve in curves]
+        cells = [
+            clock_words(at, axis, looks.step),
+            *("–" if each is None else looks.unit.words(each) for each in values),
+        ]
+        if looks.states:
+            cells.append(looks.states[number])
+        ys = tuple(None if each is None else scale.y(each) for each in values)
+        found.append(TableRow(axis.x(at), ys, tuple(cells)))
+    return found
+
+
+def described(curves: Sequence[Curve], looks: Looks) -> str:
+    """The chart in one sentence, for who does not see it."""
+    told = []
+    for curve in curves:
+        known = [value for value in curve.values if value is not None]
+        if known:
+            least, most, newest = (looks.unit.words(value) for value in (min(known), max(known), known[-1]))
+            told.append(f"{curve.name} {newest}, between {least} and {most}")
+    told += [band.words for band in looks.bands if band.words]
+    return "; ".join(told) if told else "nothing was measured in this time"
+
+
+def _runs(times: Sequence[float], step: float) -> Iterator[range]:
+    """The stretches of times that belong together."""
+    begin = 0
+    for number in range(1, len(times) + 1):
+        if number == len(times) or (step and times[number] - times[number - 1] > 1.5 * step):
+            yield range(begin, number)
+            begin = number
+
+
+def _shapes(
+    axis: TimeAxis,
+    times: Sequence[float],
+    curves: Sequence[Curve],
+    runs: Sequence[range],
+    scale: Scale,
+    *,
+    filled: bool,
+) -> Iterator[Markup]:
+    places = [
+        [_place(axis, at, value, scale) for at, value in zip(times, curve.values, strict=True)] for curve in curves
+    ]
+    if filled:
+        yield from (_area(upper, lower) for upper, lower in _joint(places[1], places[0], runs))
+    elif len(curves) == 1:
+        floor = [None if place is None else (place[0], 100.0) for place in places[0]]
+        yield from (_area(upper, lower) for upper, lower in _joint(places[0], floor, runs))
+    for curve, found in reversed(list(zip(curves, places, strict=True))):
+        d = "".join("M" + "L".join(map(_pair, part)) for run in runs for part in _known(found[run.start : run.stop]))
+        yield Markup('<path class="ln{}" d="{}"/>').format(" q" if curve.quiet else "", d)
+
+
+Place = tuple[float, float] | None
+
+
+def _place(axis: TimeAxis, at: float, value: float | None, scale: Scale) -> Place:
+    return None if value is None else (round(axis.x(at) * 10, 1), scale.inner(value))
+
+
+def _pair(place: tuple[float, float]) -> str:
+    return f"{place[0]:g} {place[1]:g}"
+
+
+def _known(places: Sequence[Place]) -> Iterator[list[tuple[float, float]]]:
+    """The stretches without None; a lone point becomes a short stroke, to stay in sight."""
+    run: list[tuple[float, float]] = []
+    for place in [*places, None]:
+        if place is not None:
+            run.append(place)
+        elif run:
+            yield run if len(run) > 1 else [run[0], (min(1000.0, run[0][0] + 2), run[0][1])]
+            run = []
+
+
+def _joint(upper: Sequence[Place], lower: Sequence[Place], runs: Sequence[range]) -> Iterator[tuple[list, list]]:
+    for run in runs:
+        both = [
+            (high, low) if high is not None and low is not None else None
+            for high, low in zip(upper[run.start : run.stop], lower[run.start : run.stop], strict=True)
+        ]
+        part: list = []
+        for pair in [*both, None]:
+            if pair is not None:
+                part.append(pair)
+            elif part:
+                yield [high for high, _ in part], [low for _, low in part]
+                part = []
+
+
+def _area(upper: list, lower: list) -> Markup:
+    return Markup('<path class="ar" d="M{}z"/>').format("L".join(map(_pair, [*upper, *reversed(lower)])))

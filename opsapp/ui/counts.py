@@ -1,0 +1,63 @@
+"""The figures at the top of every page: what is down, what heals, what waits for its reader.
+
+They are reckoned once per change and node, not once per page: what was committed moves the outbox, and windows begin
+and end by the clock. Must not: tell a reader what the API would not.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from pyramid.request import Request
+
+from opsapp.monitoring.engine import status_counts
+from opsapp.monitoring.resources import incidents_of
+
+from . import building
+
+KEEP_S = 5.0
+CACHE_KEY = "opsapp.ui.counts"
+APPROVE = "POST /api/approvals/{request_id}/approve"
+
+
+class Counts(NamedTuple):
+    down: int
+    degraded: int
+    maintenance: int
+    up: int
+    unknown: int  # nobody knows how they are
+    other: int  # paused, or not checked yet
+    healing: int
+    incidents: int
+    approvals: int  # that the reader may decide
+
+    @property
+    def worst(self) -> str:
+        return "bad" if self.down else "warn" if self.degraded or self.unknown else "ok"
+
+    @property
+    def total(self) -> int:
+        return self.down + self.degraded + self.maintenance + self.up + self.unknown + self.other
+
+
+def counts_of(request: Request) -> Counts:
+    node, registry = request.node, request.registry
+    seen = (node.events.positions, int(node.clock.now() / KEEP_S))
+    held = registry.get(CACHE_KEY)
+    if held is None or held[0] != seen or not node.hub.running:  # without a hub nobody follows the outbox
+        held = registry[CACHE_KEY] = (seen, _reckoned(request))
+    counts: Counts = held[1]
+    decides = building.known_of(registry).may(request.caller.role, APPROVE)
+    return counts if decides else counts._replace(approvals=0)
+
+
+def _reckoned(request: Request) -> Counts:
+    root: Any = request.root
+    states = status_counts(request.node, root)
+    down, degraded, kept, up, unknown = (
+        states.get(name, 0) for name in ("down", "degraded", "maintenance", "up", "unknown")
+    )
+    other = sum(states.values()) - down - degraded - kept - up - unknown
+    healing = len(root["api"]["healing"]["ledger"].open)
+    waiting = len(root["api"]["approvals"].of_status("pending"))
+    return Counts(down, degraded, kept, up, unknown, other, healing, len(incidents_of(root).open), waiting)

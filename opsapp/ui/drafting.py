@@ -1,0 +1,91 @@
+"""A page that is a draft: what is filled in goes through the API, which says what it would do, and nothing is saved
+until somebody saves it. What was filled in is never lost.
+
+Must not: know a page; say what is allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from pyramid.request import Request
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.problems import Conflict, Forbidden, Invalid, Problem
+from opsapp.web import idempotency
+from opsapp.web.answers import Deferred
+
+from .asking import ask, value_of
+from .building import filled
+from .pages import see_other
+from .questions import Draft, Question
+from .reader import Reader
+
+REDRAW, SAVE = "draft", "save"
+
+
+class Redrawn(NamedTuple):
+    """What is known of a draft: the answers about it, what was filled in, and what is wrong with it."""
+
+    answers: JsonObject
+    given: Mapping[str, str]
+    wrong: Mapping[str, str] = {}
+    problem: str = ""
+
+    def read_by(self, reader: Reader) -> Reader:
+        return reader._replace(given=self.given, wrong=self.wrong, problem=self.problem)
+
+
+Draw = Callable[[Redrawn], Any]
+
+
+def drawn(request: Request, draft: Draft, form: Mapping[str, str], ids: Mapping[str, str], draw: Draw) -> Any:
+    """The page once more, with answers about what is filled in; or the page after it, once that is saved."""
+    if form.get("do") == SAVE and draft.save is not None:
+        return _saved(request, draft, draft.save(form, ids), ids, Redrawn({}, form), draw)
+    answers: JsonObject = {}
+    wrong: dict[str, str] = {}
+    late: dict[str, Deferred] = {}
+    asked: set[str] = set()
+    for _ in range(2):
+        for question in draft.questions(form, ids, answers):
+            if question.name in asked:
+                continue
+            asked.add(question.name)
+            try:
+                answer = _asked(request, question)
+            except (Invalid, Forbidden, Conflict) as problem:
+                wrong.update(_fields(problem))
+                continue
+            if isinstance(answer, Deferred):
+                late[question.name] = answer
+            else:
+                answers[question.name] = value_of(answer)
+    if not late:
+        return draw(Redrawn(answers, form, wrong))
+    return Deferred(lambda: draw(Redrawn(answers | {name: value_of(each) for name, each in late.items()}, form, wrong)))
+
+
+def _asked(request: Request, question: Question) -> Any:
+    method, path = question.api.split(" ")
+    return ask(request, method, path, body=question.body)
+
+
+def _saved(
+    request: Request, draft: Draft, question: Question, ids: Mapping[str, str], known: Redrawn, draw: Draw
+) -> Any:
+    if not idempotency.first_time(request):
+        return draw(known._replace(problem="This form was already sent. Nothing was done a second time."))
+    try:
+        value = value_of(_asked(request, question))
+    except (Invalid, Forbidden, Conflict) as problem:
+        return draw(known._replace(wrong=_fields(problem), problem=problem.message))
+    return see_other(filled(draft.goes, {**ids, **question.body, **value}) or "/")
+
+
+def _fields(problem: Problem) -> dict[str, str]:
+    """By the names of the saved thing's fields, wherever in the question it stood."""
+    if isinstance(problem, Invalid):
+        return {name.removeprefix("rule.").removeprefix("rules.0."): said for name, said in problem.fields.items()}
+    return {"": problem.message}

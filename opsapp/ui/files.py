@@ -1,0 +1,53 @@
+"""Static files: their address has a digest of all of them in it, so that a browser keeps them for a year and never has
+an old one beside a new page. Modules import each other by relative names, and so under the same digest.
+
+Text is compressed once, when it is first asked for. Must not: serve what lies outside `static`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import mimetypes
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+
+HERE = Path(__file__).parent / "static"
+KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+YEAR_S = 31_536_000
+LEVEL = 9
+
+
+class StaticFile(NamedTuple):
+    kind: str
+    plain: bytes
+    packed: bytes
+
+
+@cache
+def files() -> dict[str, StaticFile]:
+    """All of them by name. They are few and small, and do not change while the service runs."""
+    found = {}
+    for path in sorted(HERE.iterdir()):
+        plain = path.read_bytes()
+        kind = KINDS.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+        found[path.name] = StaticFile(kind, plain, gzip.compress(plain, LEVEL, mtime=0))
+    return found
+
+
+@cache
+def digest() -> str:
+    whole = sha256()
+    for name, file in files().items():
+        whole.update(f"{name} {len(file.plain)} ".encode() + file.plain)
+    return whole.hexdigest()[:16]
+
+
+def address(name: str) -> str:
+    """Where a page finds the file. A name that there is not is a mistake of the template."""
+    return f"/static/{digest()}/{name}" if name in files() else _missing(name)
+
+
+def _missing(name: str) -> str:
+    raise LookupError(f"there is no static file {name!r}")

@@ -1,0 +1,275 @@
+"""From what was filled in to what the API is sent, by the kinds of the fields. What cannot be read is told.
+
+Must not: say what a value must be; the API does.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from opsapp.lib import durations
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.problems import Invalid
+
+from .clocks import Clocks, by_service_clock
+from .plan.shape import Act, Field
+from .reader import known_zone
+
+
+class WrongText(ValueError):
+    """What was filled in is not of the field's kind; says why in a sentence."""
+
+
+def body_of(act: Act, form: Mapping[str, str], row: Mapping[str, Any], service_zone: str = "UTC") -> JsonObject:
+    """What the API is sent: the act's own values and what was filled in; an empty field says nothing."""
+    body: JsonObject = {}
+    for name, value in act.body:
+        _put(body, name, value.format(**row) if isinstance(value, str) else value)
+    wrong: dict[str, str] = {}
+    for field in act.fields:
+        text = form.get(field.name, "")
+        name = field.key or field.name
+        try:
+            if field.kind == "rows":
+                _put_rows(body, wrong, field, form)
+            elif field.kind == "picks" or ticked(field, form):
+                _put(body, name, picked(field, form))
+            elif text.strip() or (text and field.kind == "password"):
+                clocks = Clocks(known_zone(form.get(f"{field.name}:zone") or service_zone), service_zone)
+                _put(body, name, typed(field, text, clocks))
+            elif field.clears and field.name in form:
+                _put(body, name, [] if field.kind in ("list", "names") else None)
+        except WrongText as problem:
+            wrong[field.name] = str(problem)
+    if wrong:
+        raise Invalid(wrong)
+    return body
+
+
+def given_to(act: Act, form: Mapping[str, str]) -> JsonObject:
+    """What was filled in, to be shown again: no secret."""
+    shown = [field for field in act.fields if field.kind != "password"]
+    return {field.name: _shown_again(field, form) for field in shown}
+
+
+def _shown_again(field: Field, form: Mapping[str, str]) -> Any:
+    if field.kind == "picks":
+        return picked(field, form)
+    if ticked(field, form):
+        return ", ".join(picked(field, form))
+    if field.kind == "rows":
+        rows = rows_of(field, form)
+        return form.get(field.name, "") if rows is None else rows
+    return form.get(field.name, "")
+
+
+# -- rows: the field `name:count` says how many, `name:0:inner` is a field of the first
+
+
+MOST_ROWS = 100
+
+
+def rows_of(field: Field, form: Mapping[str, str]) -> list[dict[str, str]] | None:
+    """The rows as they were filled in, every value a text; None where the field came as JSON or not at all."""
+    count = form.get(f"{field.name}:count", "")
+    if not count.isdecimal() or len(count) > 3:
+        return None
+    return [
+        {inner.name: form.get(f"{field.name}:{at}:{inner.name}", "") for inner in field.fields}
+        for at in range(min(int(count), MOST_ROWS))
+    ]
+
+
+def _put_rows(body: JsonObject, wrong: dict[str, str], field: Field, form: Mapping[str, str]) -> None:
+    rows, name = rows_of(field, form), field.key or field.name
+    if rows is None:
+        if form.get(field.name, "").strip():
+            _put(body, name, json_value(form[field.name]))
+        return
+    values = []
+    for at, row in enumerate(rows):
+        value: JsonObject = {}
+        for inner in field.fields:
+            try:
+                if row[inner.name].strip():
+                    value[inner.name] = row_value(inner, row)
+                elif inner.clears:
+                    value[inner.name] = None
+            except WrongText as problem:
+                wrong[f"{field.name}:{at}:{inner.name}"] = str(problem)
+        values.append(value)
+    one = field.fields[0].name if len(field.fields) == 1 else None
+    _put(body, name, [value.get(one, "") for value in values] if one else values)
+
+
+def row_value(field: Field, row: Mapping[str, str]) -> Any:
+    text = row[field.name]
+    if field.like:
+        kind = {"integer": "number", "number": "number", "boolean": "flag"}.get(row.get(field.like, ""), "text")
+        return typed(field._replace(kind=kind), text, Clocks("UTC", "UTC"))
+    return typed(field, text, Clocks("UTC", "UTC"))
+
+
+def redrawn(act: Act, form: Mapping[str, str], do: str) -> dict[str, str]:
+    """The form with one row more, one less, or one in another place; or with its rows as JSON, or back."""
+    name, _, what = do.partition(":")
+    field = next((field for field in act.fields if field.kind == "rows" and field.name == name), None)
+    if field is None:
+        return dict(form)
+    rows = rows_of(field, form)
+    if what == "fields":
+        return _as_rows(field, form)
+    if rows is None:
+        return dict(form)
+    if what == "json":
+        body: JsonObject = {}
+        _put_rows(body, {}, field._replace(key="rows"), form)
+        return _without(field, form) | {field.name: json.dumps(body["rows"], indent=2, ensure_ascii=False)}
+    return _without(field, form) | _as_form(
+        field, _moved(rows, what, {inner.name: inner.preset for inner in field.fields})
+    )
+
+
+def _moved(rows: list[dict[str, str]], what: str, empty: dict[str, str]) -> list[dict[str, str]]:
+    verb, _, number = what.partition(":")
+    if verb == "add":
+        return [*rows, empty]
+    at = int(number) if number.isdecimal() and int(number) < len(rows) else None
+    if at is None:
+        return rows
+    if verb == "remove":
+        return rows[:at] + rows[at + 1 :]
+    other = {"up": at - 1, "down": at + 1}.get(verb, at)
+    if 0 <= other < len(rows):
+        rows[at], rows[other] = rows[other], rows[at]
+    return rows
+
+
+def _as_rows(field: Field, form: Mapping[str, str]) -> dict[str, str]:
+    """JSON as rows; where it is none, the form as it is: sending it says what is wrong."""
+    try:
+        values = json_value(form.get(field.name) or "[]")
+    except WrongText:
+        return dict(form)
+    if not isinstance(values, list) or len(values) > MOST_ROWS:
+        return dict(form)
+    return _without(field, form) | _as_form(field, as_texts(field, values))
+
+
+def as_texts(field: Field, values: list[Any]) -> list[dict[str, str]]:
+    """Stored rows as the inputs hold them."""
+    one = field.fields[0].name if len(field.fields) == 1 else None
+    rows = [{one: value} if one else value if isinstance(value, dict) else {} for value in values]
+    return [{inner.name: _text(row.get(inner.name)) for inner in field.fields} for row in rows]
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _without(field: Field, form: Mapping[str, str]) -> dict[str, str]:
+    begin = field.name + ":"
+    return {name: text for name, text in form.items() if name != field.name and not name.startswith(begin)}
+
+
+def _as_form(field: Field, rows: list[dict[str, str]]) -> dict[str, str]:
+    form = {f"{field.name}:count": str(len(rows))}
+    for at, row in enumerate(rows):
+        form |= {f"{field.name}:{at}:{name}": text for name, text in row.items()}
+    return form
+
+
+def ticked(field: Field, form: Mapping[str, str]) -> bool:
+    """Whether names came as ticks, of few that there were to choose from."""
+    return field.ticks and f"{field.name}-ticks" in form
+
+
+def picked(field: Field, form: Mapping[str, str]) -> list[str]:
+    """The choices that were ticked: each is a field of its own, `name:choice`."""
+    begin = field.name + ":"
+    return [name[len(begin) :] for name in form if name.startswith(begin)]
+
+
+def typed(field: Field, text: str, clocks: Clocks) -> Any:
+    """A value of the field's kind. What is not one, the API refuses by its name. Browsers end lines as mail does."""
+    if field.kind == "number":
+        return number(text)
+    if field.kind == "flag":
+        return {"true": True, "false": False}.get(text, text)
+    if field.kind == "json":
+        return json_value(text)
+    if field.kind in ("list", "names"):
+        return words(text)
+    if field.kind in ("duration", "span"):
+        return duration(field, text)
+    if field.kind == "moment":
+        return moment(text, clocks)
+    return text.replace("\r\n", "\n") if field.kind == "area" else text
+
+
+def words(text: str) -> list[str]:
+    return [word for part in text.split(",") if (word := part.strip())]
+
+
+def called(given: str, names: Mapping[str, str]) -> str:
+    """Stored ids as a person knows them; what is typed stays as it is."""
+    return ", ".join(names.get(word, word) for word in words(given))
+
+
+def number(text: str) -> Any:
+    text = text.strip()
+    if text.removeprefix("-").isdecimal() and len(text) < 16:
+        return int(text)
+    try:
+        value = float(text)
+    except ValueError:
+        return text
+    return value if math.isfinite(value) else text
+
+
+def duration(field: Field, text: str) -> float | int | str:
+    """Seconds; as a text where the API wants one (`span`)."""
+    try:
+        seconds = durations.from_words(text)
+    except ValueError as problem:
+        raise WrongText(f"{problem}.") from None
+    if field.kind == "span":
+        if seconds != int(seconds):
+            raise WrongText("Write whole seconds.")
+        return durations.written(seconds)
+    return int(seconds) if seconds == int(seconds) else seconds
+
+
+def moment(text: str, clocks: Clocks) -> str:
+    try:
+        return by_service_clock(text, clocks)
+    except ValueError as problem:
+        raise WrongText(str(problem)) from None
+
+
+def json_value(text: str) -> Any:
+    """JSON; else where it ends to be JSON, with the line itself."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as problem:
+        lines = text.replace("\r\n", "\n").split("\n")
+        line = lines[min(problem.lineno, len(lines)) - 1].strip()
+        found = f": {line[:60]}" if line else ""
+        told = f"This is not valid JSON: {problem.msg}, line {problem.lineno} column {problem.colno}{found}"
+        raise WrongText(told) from None
+    except RecursionError:
+        raise WrongText("This is not valid JSON: it is nested too deeply.") from None
+
+
+def _put(body: JsonObject, name: str, value: Any) -> None:
+    *above, last = name.split(".")
+    for step in above:
+        body = body.setdefault(step, {})
+    body[last] = value

@@ -1,0 +1,92 @@
+"""Find anything: what each list of the API has for some words, as links with names.
+
+Pure, from the API's answers. Must not: ask, or know who may see what (the API has said that already).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from opsapp.lib.jsontypes import JsonObject
+
+from . import guidebook
+from .building import filled
+from .menu import MenuGroup
+from .reader import with_query
+
+MOST = 8  # of each kind
+NEWEST = 200
+INCIDENTS = "/api/monitoring/incidents"
+
+
+class Sought(NamedTuple):
+    """One list to look in. `asks`: the API's own search takes the words; else each row's `fields` are compared."""
+
+    title: str
+    source: str
+    place: str
+    name: str
+    fields: tuple[str, ...]
+    asks: bool = False
+    limit: int = MOST
+
+
+class Hit(NamedTuple):
+    name: str
+    place: str
+    state: str = ""
+    note: str = ""
+
+
+class Hits(NamedTuple):
+    title: str
+    rows: tuple[Hit, ...]
+
+
+KINDS = (
+    Sought("Monitors", "/api/monitoring/endpoints", "/monitors/{id}", "name", ("name",), asks=True),
+    Sought("Hosts", "/api/agents", "/agents/{id}", "label", ("label",), asks=True),
+    Sought("Incidents", INCIDENTS, "/incidents/{id}", "monitor_name", ("monitor_name", "cause"), limit=NEWEST),
+    Sought("Automations", "/api/automations", "/automations/{id}", "name", ("name",), asks=True),
+    Sought("Rules", "/api/healing/rules", "/healing/rules/{id}", "id", ("id", "description", "condition"), limit=500),
+    Sought("Maintenance", "/api/maintenance", "/maintenance/{id}", "name", ("name",), limit=200),
+    Sought("Saved filters", "/api/me/filters", "{path}", "name", ("name",), limit=50),
+    Sought("Users", "/api/users", "/users", "username", ("username",), limit=500),
+)  # fmt: skip
+
+
+def query_of(kind: Sought, words: str) -> JsonObject:
+    return {"q": words, "limit": kind.limit} if kind.asks else {"limit": kind.limit}
+
+
+def hits_of(kind: Sought, rows: Iterable[JsonObject], words: str) -> Hits:
+    wanted = words.casefold().split()
+    if not kind.asks:
+        rows = (row for row in rows if holds([row.get(field) for field in kind.fields], wanted))
+    return Hits(kind.title, tuple(_hit(kind, row) for row, _ in zip(rows, range(MOST), strict=False)))
+
+
+def _hit(kind: Sought, row: JsonObject) -> Hit:
+    note = str(row.get("cause") or row.get("description") or row.get("url") or row.get("hostname") or "")
+    state = str(row.get("status") or row.get("last_status") or "")
+    place = with_query(row["path"], row["query"]) if "query" in row else filled(kind.place, row) or kind.place
+    return Hit(str(row[kind.name]), place, state, note)
+
+
+def pages_of(menu: Iterable[MenuGroup], words: str) -> Hits:
+    wanted = words.casefold().split()
+    links = [link for group in menu for link in group.links if holds([link.name], wanted)]
+    return Hits("Pages", tuple(Hit(link.name, link.path) for link in links[:MOST]))
+
+
+def guide_of(words: str) -> Hits:
+    """What the guide says about it."""
+    hits = guidebook.search(words.casefold().split(), MOST)
+    return Hits("Guide", tuple(Hit(hit.title, hit.place, note=hit.page) for hit in hits))
+
+
+def holds(texts: Iterable[object], wanted: list[str]) -> bool:
+    """Whether each of the words is in one of the texts."""
+    whole = "\n".join(str(text).casefold() for text in texts if text)
+    return bool(wanted) and all(word in whole for word in wanted)

@@ -1,0 +1,53 @@
+"""Which section of the guide says more about a page: the link at the top of each.
+
+One table; a page below an address has what its nearest address above has. Must not: know a request.
+"""
+
+from __future__ import annotations
+
+from .guidebook import PLACE
+
+ABOUT = {
+    "/": "pages#the-overview-incidents-and-approvals",
+    "/agents": "pages#hosts",
+    "/agents/add": "agents#installation-on-a-host",
+    "/approvals": "healing#approvals",
+    "/audit": "users#the-audit-record",
+    "/automations": "automations",
+    "/automations/new": "automations#types",
+    "/automations/runs": "automations#a-run",
+    "/find": "pages#the-frame",
+    "/first-steps": "pages#first-steps-accounts-and-the-service",
+    "/healing": "healing",
+    "/healing/cases": "healing#the-six-stages",
+    "/healing/chaos": "healing#chaos",
+    "/healing/dependencies": "healing#dependencies",
+    "/healing/forecasts": "healing#forecasts",
+    "/healing/ledger": "healing#5-ledger",
+    "/healing/replay": "healing#replay",
+    "/healing/rules": "healing#a-rule",
+    "/healing/suggestions": "healing#dependencies-that-opsapp-finds",
+    "/healing/trust": "healing#levels",
+    "/help": "pages",
+    "/incidents": "monitoring#incidents",
+    "/maintenance": "maintenance",
+    "/monitors": "pages#monitors",
+    "/monitors/new": "monitoring#types",
+    "/notifications": "notifications",
+    "/notifications/new": "notifications#channels",
+    "/notifications/deliveries": "notifications#delivery",
+    "/secrets": "automations#secrets",
+    "/settings": "users",
+    "/settings/as-code": "as-code",
+    "/settings/service": "running",
+    "/statuspage": "status-page#how-it-looks",
+    "/users": "users#users",
+}
+
+
+def help_for(path: str) -> str:
+    """Where the guide says more about the page at this address."""
+    steps = path.rstrip("/").split("/")
+    above = ("/".join(steps[:length]) for length in range(len(steps), 1, -1))
+    section = next((ABOUT[each] for each in above if each in ABOUT), ABOUT["/"] if path == "/" else "")
+    return f"{PLACE}/{section}" if section else PLACE

@@ -1,0 +1,110 @@
+"""One act on many rows of a list: what was chosen, what is asked first, and what came of each.
+
+A row that the API refuses is told beside the others and stops none of them. Must not: know a page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from pyramid.request import Request
+from pyramid.response import Response
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.problems import Forbidden, Invalid, Problem
+from opsapp.web.answers import Deferred
+
+from .asking import ask, value_of
+from .building import filled, names_of
+from .filling import body_of, given_to
+from .pages import render
+from .plan import Act
+
+MANY, CHOSEN, SURE = "many", "pick:", "sure"
+UNCONFIRMED = "confirm"  # the code of the refusal that asks for the password first
+
+
+class Chosen(NamedTuple):
+    """A row by its key, and by the name that it had on the list."""
+
+    key: str
+    name: str
+
+
+class RowOutcome(NamedTuple):
+    """What came of one row: `refusal` is why nothing was done."""
+
+    name: str
+    refusal: str = ""
+
+
+def chosen_of(form: Mapping[str, str]) -> tuple[Chosen, ...]:
+    """Each tick is a field of its own: its name holds the key, its value the name to show."""
+    return tuple(Chosen(name[len(CHOSEN) :], text) for name, text in form.items() if name.startswith(CHOSEN))
+
+
+def needs_asking(act: Act, form: Mapping[str, str]) -> bool:
+    """Whether the page that says what will happen comes first: for what takes something away or needs more to know."""
+    return SURE not in form and bool(act.grave or act.warns or act.fields)
+
+
+def asked_first(act: Act, form: Mapping[str, str], values: JsonObject, problem: Invalid | None = None) -> Response:
+    """The rows by name, what will happen to them, and the fields of the act."""
+    known: JsonObject = {"title": act.label, "act": act, "chosen": chosen_of(form), "problem": problem, "sure": SURE}
+    known |= {"given": given_to(act, form), "wrong": problem.fields if problem else {}, "many": MANY}
+    return render("many.jinja2", values | known, 422 if problem else 200)
+
+
+def carried_out(request: Request, act: Act, form: Mapping[str, str], values: JsonObject) -> Response | Deferred:
+    """The act on each row by itself, and the page that says what came of each."""
+    try:
+        body = body_of(act, form, {}, request.node.config.timezone)
+    except Invalid as problem:
+        return asked_first(act, form, values, problem)
+    [field] = names_of(act)
+    rows = chosen_of(form)
+    answers = [_done_to(request, act, {field: row.key}, body) for row in rows]
+    if any(isinstance(answer, Deferred) for answer in answers):
+        return Deferred(lambda: _told(act, rows, [_awaited(answer) for answer in answers], values))
+    return _told(act, rows, answers, values)
+
+
+def _done_to(request: Request, act: Act, row: JsonObject, body: JsonObject) -> Response | Problem:
+    """The API's answer, or its refusal with nothing of it left in the transaction but that it was refused."""
+    before, refusals = request.tm.savepoint(), len(request.left_behind)
+    try:
+        return ask(request, act.method, filled(act.path, row) or "", body=body)
+    except Problem as problem:
+        if isinstance(problem, Forbidden) and problem.code == UNCONFIRMED:
+            raise
+        before.rollback()
+        for fn, noted in request.left_behind[refusals:]:
+            fn(request.root, *noted)
+        del request.left_behind[refusals:]
+        return problem
+
+
+def _awaited(answer: Response | Problem) -> Response | Problem:
+    if isinstance(answer, Deferred):
+        try:
+            value_of(answer)
+        except Problem as problem:
+            return problem
+    return answer
+
+
+def _told(act: Act, rows: tuple[Chosen, ...], answers: list[Response | Problem], values: JsonObject) -> Response:
+    outcomes = [
+        RowOutcome(row.name, words_of(answer) if isinstance(answer, Problem) else "")
+        for row, answer in zip(rows, answers, strict=True)
+    ]
+    refused = [outcome for outcome in outcomes if outcome.refusal]
+    known = {"title": act.label, "act": act, "outcomes": outcomes, "refused": len(refused)}
+    return render("many_done.jinja2", values | known)
+
+
+def words_of(problem: Problem) -> str:
+    """A refusal with what is wrong with each field."""
+    fields = problem.fields if isinstance(problem, Invalid) else {}
+    return " ".join([problem.message, *(f"{name}: {text}" for name, text in fields.items())])

@@ -1,0 +1,279 @@
+"""Pages about automations: the list, a new one of each type, one with its runs, and a run whose output is followed."""
+
+from __future__ import annotations
+
+from opsapp.ui.shapes import automations, runs
+
+from .shape import Act, Column, Field, Page, Part
+
+RUN_COLUMNS = (
+    Column("Automation", "name", link="/automations/{automation_id}"),
+    Column("Status", "status", "state"),
+    Column("Started", "started", "time"),
+    Column("Finished", "finished", "time"),
+    Column("Reason", "reason"),
+)
+CANCEL = Act(
+    "cancel",
+    "Cancel",
+    "POST /api/automations/runs/{run_id}/cancel",
+    when=(("status", ("queued", "running", "pending_approval")),),
+    grave=True,
+    warns="What runs now is ended where it is. What it has done already is not undone.",
+    done="It is being stopped.",
+)
+RUN = Act("run", "Run now", "POST /api/automations/{id}/run", inputs="inputs", goes="/automations/runs/{run_id}")
+CONCURRENCY = Field("concurrency", "When one runs already", "choice", ("queue", "skip", "replace"))
+SCHEDULE = (
+    Field("schedule", "Schedule", hint="Minute, hour, day, month, weekday: 0 3 * * 1. Empty: by hand.", clears=True),
+    Field("timezone", "Its time zone", hint="Europe/Berlin. Empty: that of the service.", clears=True),
+)
+TARGET = (
+    Field("params.hostname", "On the host", "name", of="host", by="hostname", unsaid="none", clears=True),
+    Field("params.agent_id", "On this host, whatever it is called", "name", of="host", unsaid="none"),
+    Field("params.tag", "On all with the tag"),
+)
+USED = Field("automation_id", "Automation", "name", of="automation", required=True)
+STEP = (
+    Field("id", "Its name", required=True, hint="A short word, like backup"),
+    USED,
+    Field("on_success", "When it is done, go on with", clears=True),
+    Field("on_failure", "When it fails, go on with", clears=True),
+)
+INPUT = (
+    Field("name", "Name", required=True, hint="In scripts it is {{input:name}}"),
+    Field("type", "Type", "choice", ("string", "integer", "number", "boolean", "choice"), True, preset="string"),
+    Field("required", "Must be given", "flag", unsaid="no"),
+    Field("default", "When it is not given", "like", like="type"),
+    Field("choices", "Choices", "list", hint="With commas. For the type choice"),
+    Field("description", "What it is for"),
+)
+INPUTS = Field("inputs", "Inputs", "rows", fields=INPUT, hint="What is asked for when it is run")
+FIELDS = {
+    "script": (
+        Field("params.script", "Script", "area", required=True),
+        Field("params.interpreter", "Interpreter", hint="/bin/bash or python3. Empty: /bin/sh"),
+        Field("params.env", "Environment (JSON)", "json", hint='{"LANG": "C"}'),
+        *TARGET,
+    ),
+    "service_control": (
+        Field("params.service", "Service", required=True, hint="nginx"),
+        Field(
+            "params.action",
+            "What to do",
+            "choice",
+            ("start", "stop", "restart", "reload", "enable", "disable", "status"),
+            required=True,
+        ),
+        *TARGET,
+    ),
+    "agent_command": (
+        Field("params.command", "Command", "area", required=True),
+        Field("params.timeout", "Time limit of the command", "duration"),
+        *TARGET,
+    ),
+    "webhook": (
+        Field("params.url", "Address", required=True, hint="https://… It may hold {{secret:name}}."),
+        Field("params.method", "Method", "choice", ("POST", "GET", "PUT", "PATCH", "DELETE", "HEAD")),
+        Field("params.headers", "Headers (JSON)", "json", hint='{"X-Name": "value"}'),
+        Field("params.body", "Body (JSON)", "json"),
+    ),
+    "notification": (
+        Field("params.title", "Title", required=True),
+        Field("params.message", "Message", "area"),
+        Field("params.severity", "Severity", "choice", ("info", "warning", "critical")),
+        Field(
+            "params.channels",
+            "Channels",
+            "names",
+            of="channel",
+            by="name",
+            hint="Names with commas. Empty: all that take it.",
+            clears=True,
+        ),
+    ),
+    "composite": (
+        Field("params.automations", "Automations, in order", "rows", fields=(USED,)),
+        Field("params.stop_on_failure", "Stop when one fails", "flag"),
+    ),
+    "workflow": (
+        Field(
+            "params.steps",
+            "Steps",
+            "rows",
+            fields=STEP,
+            hint="Each step names the one that comes next. Empty: the workflow ends there.",
+        ),
+        Field("params.start", "First step"),
+    ),
+}
+
+
+def new_of(kind: str) -> Act:
+    return Act(
+        f"create-{kind.replace('_', '-')}",
+        "Make it",
+        "POST /api/automations",
+        (
+            Field("name", "Name", required=True),
+            Field("description", "What it is for"),
+            *FIELDS[kind],
+            *SCHEDULE,
+            INPUTS,
+            Field("requires_approval", "Ask before each run", "flag", unsaid="no"),
+        ),
+        body=(("type", kind),),
+        shows=True,
+        here=True,
+        result="automation_made.jinja2",
+    )
+
+
+def edit_of(kind: str) -> Act:
+    return Act(
+        f"save-{kind.replace('_', '-')}",
+        "Save",
+        "PUT /api/automations/{id}",
+        (
+            Field("name", "Name", required=True),
+            Field("description", "What it is for"),
+            *FIELDS[kind],
+            INPUTS,
+            *SCHEDULE,
+            Field("timeout", "Time limit", "duration"),
+            Field("retries", "Tries again", "number"),
+            CONCURRENCY,
+            Field("requires_approval", "Ask before each run", "flag"),
+            Field("approvers", "Who may approve", "names", of="user", by="username",
+                  hint="User names with commas. Empty: operators but who asked.", clears=True),
+            Field("quorum", "How many have to approve", "number"),
+        ),
+        when=(("type", (kind,)),),
+        here=True,
+        goes="/automations/{id}",
+    )  # fmt: skip
+
+
+EDIT = (
+    *(edit_of(kind) for kind in FIELDS),
+    Act(
+        "save",
+        "Save the JSON",
+        "PUT /api/automations/{id}",
+        (Field("params", "Parameters (JSON)", "json", required=True, hint="What it does, as the API takes it."),),
+        here=True,
+        goes="/automations/{id}",
+    ),
+)
+RUN_ACTS = (
+    RUN,
+    Act(
+        "token",
+        "New webhook token",
+        "POST /api/automations/{id}/webhook-token",
+        shows=True,
+        result="automation_made.jinja2",
+    ),
+    Act("disable", "Disable", "PUT /api/automations/{id}", when=(("enabled", (True,)),), body=(("enabled", False),)),
+    Act("enable", "Enable", "PUT /api/automations/{id}", when=(("enabled", (False,)),), body=(("enabled", True),)),
+    Act(
+        "delete",
+        "Delete",
+        "DELETE /api/automations/{id}",
+        grave=True,
+        warns="Its schedule ends and its webhook is refused. Rules and other automations that use it fail at that "
+        "step. Its past runs are deleted with it. This cannot be undone.",
+        goes="/automations",
+    ),
+)
+DEFINITION = (Column("Name", "name"), Column("Type", "type"))
+
+AUTOMATIONS = (
+    Page(
+        "/automations",
+        "Automations",
+        (
+            Part(
+                "Automations",
+                "/api/automations",
+                DEFINITION,
+                name="automations",
+                paged=True,
+                filters=(Field("q", "Name"), Field("sort", "Sort by")),
+                acts=(
+                    RUN._replace(inputs="", many=True, warns="Each begins at once, with its inputs as usual. One that "
+                                 "has to be approved asks first."),
+                    Act("disable", "Disable", "PUT /api/automations/{id}", body=(("enabled", False),), many=True,
+                        warns="They do not run any more: not on their schedule, not by hand, not as a heal."),
+                    Act("enable", "Enable", "PUT /api/automations/{id}", body=(("enabled", True),), many=True),
+                    Act("delete", "Delete", "DELETE /api/automations/{id}", grave=True, many=True,
+                        warns="Their schedules end and their webhooks are refused. Rules and other automations that "
+                        "use them fail at that step. This cannot be undone."),
+                ),
+            ),
+            Part("Runs", "/api/automations/runs?limit=100", RUN_COLUMNS, name="runs", hidden=True),
+            Part(
+                "Templates",
+                "/api/automations/templates",
+                DEFINITION,
+                name="templates",
+                hidden=True,
+                acts=(
+                    Act(
+                        "apply",
+                        "Make one of it",
+                        "POST /api/automations/templates/{id}/apply",
+                        shows=True,
+                        result="automation_made.jinja2",
+                    ),
+                ),
+            ),
+        ),
+        menu="Automations",
+        template="automations.jinja2",
+        shape=automations.listed,
+    ),
+    Page(
+        "/automations/new",
+        "A new automation",
+        (),
+        forms=tuple(new_of(kind) for kind in FIELDS),
+        template="automation_new.jinja2",
+        shape=automations.new,
+    ),
+    Page(
+        "/automations/runs/{run_id}",
+        "Run",
+        (
+            Part("Run", "/api/automations/runs/{run_id}", RUN_COLUMNS, facts=True, name="run", acts=(CANCEL,)),
+            Part(
+                "Automation",
+                "/api/automations/{run.automation_id}",
+                DEFINITION,
+                facts=True,
+                name="automation",
+                acts=(RUN,),
+            ),
+        ),
+        template="run.jinja2",
+        shape=runs.shape,
+    ),
+    Page(
+        "/automations/{id}/edit",
+        "Edit",
+        (Part("Automation", "/api/automations/{id}", DEFINITION, facts=True, name="automation", acts=EDIT),),
+        template="automation_edit.jinja2",
+        shape=automations.edited,
+        needs="PUT /api/automations/{id}",
+    ),
+    Page(
+        "/automations/{id}",
+        "Automation",
+        (
+            Part("Automation", "/api/automations/{id}", DEFINITION, facts=True, name="automation", acts=RUN_ACTS),
+            Part("Runs", "/api/automations/{id}/runs", RUN_COLUMNS, paged=True, name="runs", acts=(CANCEL,)),
+        ),
+        template="automation.jinja2",
+        shape=automations.one,
+    ),
+)  # fmt: skip

@@ -1,0 +1,163 @@
+"""Pages about hosts: the list, a new one, one host, and one command on it."""
+
+from __future__ import annotations
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.ui.reader import Reader
+from opsapp.ui.shapes import command as command_shape
+from opsapp.ui.shapes import host as host_shape
+from opsapp.ui.shapes import hosts as hosts_shape
+
+from .commands import COMMAND_ACTS
+from .problems import about
+from .shape import Act, Column, Field, Page, Part
+
+
+def measured_over(reader: Reader, said: JsonObject) -> dict[str, str]:
+    """The range that the reader chose, in as many steps as a chart shows."""
+    span = host_shape.range_of(reader.query)
+    return {"range_h": str(span.hours), "resolution": str(span.step_s)}
+
+
+HOST_COLUMNS = (
+    Column("Label", "label", link="/agents/{id}"),
+    Column("Status", "status", "state"),
+    Column("Last seen", "last_seen", "time"),
+)
+COMMAND_COLUMNS = (
+    Column("Type", "type"),
+    Column("Status", "status", "state"),
+    Column("Asked by", "requested_by"),
+    Column("When", "created_at", "time"),
+)
+TAGS = Field("tags", "Tags", "list", hint="Words with commas between them: web, shop", clears=True)
+STOP = Act("stop", "Stop", "DELETE /api/agents/{id}/commands/{command_id}", grave=True,
+           warns="What runs on the host is ended where it is. What it has done already is not undone.")  # fmt: skip
+
+HOSTS = (
+    Page(
+        "/agents",
+        "Hosts",
+        (
+            Part(
+                "All hosts",
+                "/api/agents/figures",
+                HOST_COLUMNS,
+                paged=True,
+                filters=(Field("q", "Name"), Field("tag", "Tag"), Field("status", "Status"), Field("sort", "Sort by")),
+                name="hosts",
+                acts=(
+                    Act("tags", "Set the tags", "PUT /api/agents/{id}", (TAGS,), many=True,
+                        warns="The tags that they have now are replaced. Rules that act on a tag follow at once."),
+                    Act("update", "Update the agent", "POST /api/agents/{id}/commands", body=(("type", "update"),),
+                        many=True, warns="Each agent fetches this service's version and starts anew with it."),
+                    Act("capabilities", "Look for tools again", "POST /api/agents/{id}/commands",
+                        body=(("type", "capabilities"),), many=True),
+                    Act("delete", "Delete", "DELETE /api/agents/{id}", grave=True, many=True,
+                        warns="Their records, their keys and all that they measured are deleted. Monitors that run "
+                        "from them stop. The agents on the hosts stay, and are refused. This cannot be undone."),
+                ),
+            ),
+        ),
+        menu="Hosts",
+        template="hosts.jinja2",
+        shape=hosts_shape.shape,
+    ),
+    Page(
+        "/agents/add",
+        "Add a host",
+        (),
+        forms=(
+            Act(
+                "create",
+                "Make its key",
+                "POST /api/agents",
+                (
+                    Field("label", "Name", required=True, hint="As you call it. It can be changed later."),
+                    Field("tags", "Tags", "list", hint="Words with commas between them: web, shop"),
+                ),
+                shows=True,
+                result="host_key.jinja2",
+            ),
+            Act(
+                "deploy",
+                "Install it over SSH",
+                "POST /api/agents/deploy",
+                (
+                    Field("host", "Host", required=True, hint="A name or an address that this server reaches."),
+                    Field(
+                        "ssh_user", "SSH user", required=True, hint="root, or one that may use sudo without a password."
+                    ),
+                    Field("ssh_port", "SSH port", "number", preset="22"),
+                    Field(
+                        "ssh_key", "Key file on this server", required=True, hint="For example /root/.ssh/id_ed25519"
+                    ),
+                    Field("host_key", "Host key", hint="Its SHA256: fingerprint. Empty: the one in known_hosts."),
+                    Field("label", "Name"),
+                    Field(
+                        "allow_plain_http",
+                        "Allow a server without TLS",
+                        "flag",
+                        hint="Its network can read the key then.",
+                    ),
+                ),
+                shows=True,
+                result="host_deployed.jinja2",
+            ),
+        ),
+        template="host_add.jinja2",
+    ),
+    Page(
+        "/agents/{id}/commands/{command_id}",
+        "Command",
+        (
+            Part(
+                "Command",
+                "/api/agents/{id}/commands/{command_id}",
+                COMMAND_COLUMNS,
+                facts=True,
+                name="command",
+                acts=(STOP,),
+            ),
+            Part("Host", "/api/agents/{id}", HOST_COLUMNS, facts=True, name="agent"),
+        ),
+        template="command.jinja2",
+        shape=command_shape.shape,
+    ),
+    Page(
+        "/agents/{id}",
+        "Host",
+        (
+            Part(
+                "State",
+                "/api/agents/{id}",
+                HOST_COLUMNS,
+                facts=True,
+                name="agent",
+                acts=(
+                    *COMMAND_ACTS,
+                    Act(
+                        "change",
+                        "Name and tags",
+                        "PUT /api/agents/{id}",
+                        (Field("label", "Name"), Field("tags", "Tags", "list", clears=True)),
+                    ),
+                    Act("key", "New key", "POST /api/agents/{id}/key", shows=True, result="host_key.jinja2"),
+                    Act("revoke", "Revoke its key", "DELETE /api/agents/{id}/key", grave=True,
+                        warns="The agent is refused from now on: the host is not measured, and nothing is healed "
+                        "there. A new key lets it in again."),
+                    Act("delete", "Delete this host", "DELETE /api/agents/{id}", grave=True, goes="/agents"),
+                ),
+            ),
+            Part("History", "/api/agents/{id}/metrics", (), hidden=True, name="history", asks=measured_over),
+            Part("Forecasts", "/api/healing/forecasts?agent_id={id}", (), hidden=True, optional=True, name="forecasts"),
+            Part("Commands", "/api/agents/{id}/commands?limit=100", COMMAND_COLUMNS, name="commands"),
+            Part("Heals", "/api/healing/ledger?limit=8&target={agent.hostname}", (), hidden=True, name="heals"),
+            Part("Maintenance", "/api/maintenance?active=true", (), hidden=True, name="windows"),
+            Part("Rules", "/api/healing/rules", (), hidden=True, name="rules"),
+            about("target={agent.hostname}"),
+        ),
+        template="host.jinja2",
+        shape=host_shape.shape,
+    ),
+)  # fmt: skip

@@ -1,0 +1,122 @@
+"""Maintenance windows: the list with its calendar, and a page to plan or change one."""
+
+from __future__ import annotations
+
+from opsapp.ui.shapes import maintenance as shapes
+
+from .shape import Act, Column, Field, Page, Part
+
+OVERRIDES = ("disabled", "notify", "approve", "execute")
+WINDOW = (
+    Field("name", "Name", required=True, hint="What people read on the status page and in messages"),
+    Field("start", "Start", "moment", required=True),
+    Field("end", "End", "moment", required=True),
+    Field(
+        "recurring",
+        "Repeats",
+        hint="Empty: once. Else cron: minute, hour, day, month, weekday. "
+        "0 3 * * 0 is every Sunday at 03:00 by the service's clock",
+        clears=True,
+    ),
+    Field("scope", "Covers", "names", of="target", ticks=True, clears=True, hint="None: everything"),
+    Field("autonomy_override", "Healing in this time", "choice", OVERRIDES, True),
+)
+MONITORS = Part("Monitors", "/api/monitoring/endpoints?limit=300", (), name="monitors", hidden=True)
+HOSTS = Part("Hosts", "/api/agents?limit=300", (), name="hosts", hidden=True)
+OWN = Part("You", "/api/me/settings", (), name="own", hidden=True)
+WINDOW_COLUMNS = (
+    Column("Name", "name", link="/maintenance/{id}"),
+    Column("Start", "start"),
+    Column("End", "end"),
+    Column("Repeats", "recurring", "code"),
+)
+
+MAINTENANCE = (
+    Page(
+        "/maintenance",
+        "Maintenance",
+        (
+            Part(
+                "Windows",
+                "/api/maintenance",
+                WINDOW_COLUMNS,
+                name="windows",
+                acts=(
+                    Act("activate", "Begin now", "POST /api/maintenance/{id}/activate", when=(("active", (False,)),)),
+                    Act("deactivate", "End now", "POST /api/maintenance/{id}/deactivate", when=(("active", (True,)),)),
+                ),
+            ),
+            Part(
+                "Calendar",
+                "/api/maintenance/calendar",
+                (),
+                name="calendar",
+                hidden=True,
+                asks=shapes.month_asked,
+            ),
+            Part("Healing windows", "/api/healing/maintenance", (), name="healing", hidden=True, optional=True,
+                 acts=(Act("end", "End now", "DELETE /api/healing/maintenance/{id}"),)),
+            MONITORS,
+            HOSTS,
+            OWN,
+        ),
+        forms=(
+            Act(
+                "quieten",
+                "Hold healing for a while",
+                "POST /api/healing/maintenance",
+                (
+                    Field("target", "Target", required=True, hint="A host, host/service, a monitor's name, or all"),
+                    Field("duration", "For", "span", required=True, preset="2 h", hint="Like 30 min, 2 h or 1 d"),
+                    Field("action", "What happens", "choice", ("suppress", "queue", "notify_only"), True),
+                    Field("reason", "Reason"),
+                ),
+            ),
+        ),
+        menu="Maintenance",
+        template="maintenance.jinja2",
+        shape=shapes.windows,
+    ),
+    Page(
+        "/maintenance/new",
+        "Plan a window",
+        (MONITORS, HOSTS, OWN),
+        forms=(
+            Act("create", "Plan it", "POST /api/maintenance", WINDOW, goes="/maintenance/{id}", here=True),
+            Act("preview", "When would it be?", "POST /api/maintenance/preview", WINDOW, tries=True, here=True),
+        ),
+        template="window.jinja2",
+        shape=shapes.new_window,
+        needs="POST /api/maintenance",
+    ),
+    Page(
+        "/maintenance/{id}",
+        "Window",
+        (
+            Part(
+                "Window",
+                "/api/maintenance/{id}",
+                WINDOW_COLUMNS,
+                name="window",
+                facts=True,
+                acts=(
+                    Act("save", "Save", "PUT /api/maintenance/{id}", WINDOW, here=True, done="Saved."),
+                    Act("preview", "When would it be?", "POST /api/maintenance/preview", WINDOW, tries=True, here=True),
+                    Act("activate", "Begin now", "POST /api/maintenance/{id}/activate", when=(("active", (False,)),)),
+                    Act("deactivate", "End now", "POST /api/maintenance/{id}/deactivate", when=(("active", (True,)),)),
+                    Act("disable", "Switch off", "PUT /api/maintenance/{id}", when=(("enabled", (True,)),),
+                        body=(("enabled", False),)),
+                    Act("enable", "Switch on", "PUT /api/maintenance/{id}", when=(("enabled", (False,)),),
+                        body=(("enabled", True),)),
+                    Act("delete", "Delete", "DELETE /api/maintenance/{id}", grave=True, goes="/maintenance"),
+                ),
+            ),
+            Part("Calendar", "/api/maintenance/calendar", (), name="calendar", hidden=True, asks=shapes.next_asked),
+            MONITORS,
+            HOSTS,
+            OWN,
+        ),
+        template="window.jinja2",
+        shape=shapes.one_window,
+    ),
+)  # fmt: skip

@@ -1,0 +1,139 @@
+"""Monitors: the list, one of them, and the form that adds, clones and changes one."""
+
+from __future__ import annotations
+
+from opsapp.monitoring.engine import METHODS, STATUSES
+from opsapp.ui.shapes import monitor, monitorform, monitorlist, monitors
+from opsapp.wire import monitortypes
+
+from .problems import about
+from .shape import Act, Column, Field, Page, Part
+
+ONE = "/api/monitoring/endpoints/{id}"
+TAGS = Field(
+    "tags", "Tags", "list", hint="With commas between. The tag public shows it on the status page.", clears=True
+)
+INTERVAL = Field("interval", "Check every", "duration")
+FIELDS = (
+    Field("type", "Type", "choice", tuple(monitortypes.TYPES), True),
+    Field("name", "Name", required=True),
+    Field("url", "Address"),
+    *(
+        Field(setting.name, setting.label, setting.kind, hint=setting.hint, clears=not setting.required)
+        for setting, _ in monitortypes.settings_by_types()
+    ),
+    INTERVAL,
+    Field("timeout", "Wait for an answer", "duration"),
+    Field("retries", "Look again before it is down (times)", "number"),
+    Field("degraded_ms", "Slow above (ms)", "number", clears=True),
+    Field("expected_status", "Expected HTTP status", "number", hint="Empty: any from 200 to 399.", clears=True),
+    Field("method", "Method", "choice", METHODS),
+    Field("headers", "Headers", "json", hint='For example {"Accept": "application/json"}'),
+    Field("follow_redirects", "Follow redirects", "flag"),
+    Field("verify_tls", "Refuse certificates that are not trusted", "flag"),
+    TAGS,
+    Field("agent_id", "It runs on the host", "choice", clears=True),
+    Field("probe_from", "Look from these hosts", "picks", hint="None: from this service."),
+    Field("quorum", "How many of them must see it", "number"),
+)
+CREATE = Act("create", "Save", "POST /api/monitoring/endpoints", FIELDS, here=True, goes="/monitors/{id}")
+TRY = Act("try", "Check now", "POST /api/monitoring/endpoints/check", FIELDS, here=True, tries=True)
+HOSTS = Part("Hosts", "/api/agents?limit=500", (), hidden=True, optional=True, name="hosts")
+FORM = "monitor_form.jinja2"
+
+LIST = Page(
+    "/monitors",
+    "Monitors",
+    (
+        Part(
+            "All monitors",
+            f"/api/monitoring/endpoints?recent={monitorlist.CHECKS}",
+            (Column("Name", "name", link="/monitors/{id}"), Column("Status", "status", "state")),
+            paged=True,
+            filters=(
+                Field("q", "Name"),
+                Field("status", "State", "choice", STATUSES),
+                Field("tag", "Tag"),
+                Field("type", "Type", "choice", tuple(monitortypes.TYPES)),
+                Field("sort", "Sort by", "choice", ("worst", "name", "response", "uptime")),
+            ),
+            name="monitors",
+            asks=monitors.list_query,
+            acts=(
+                Act("check", "Check now", f"POST {ONE}/check", many=True),
+                Act("pause", "Pause", f"PUT {ONE}", body=(("enabled", False),), many=True,
+                    warns="They are not checked any more, and nobody is told when they go down."),
+                Act("resume", "Resume", f"PUT {ONE}", body=(("enabled", True),), many=True),
+                Act("tags", "Set the tags", f"PUT {ONE}", (TAGS,), many=True,
+                    warns="The tags that they have now are replaced."),
+                Act("interval", "Set how often", f"PUT {ONE}", (INTERVAL,), many=True),
+                Act("delete", "Delete", f"DELETE {ONE}", grave=True, many=True,
+                    warns="Their results, their uptime and their incidents are deleted with them. Rules and windows "
+                    "that name them stay. This cannot be undone."),
+            ),
+        ),
+    ),
+    menu="Monitors",
+    template="monitors.jinja2",
+    shape=monitors.shape,
+)  # fmt: skip
+
+ONE_MONITOR = Page(
+    "/monitors/{id}",
+    "Monitor",
+    (
+        Part(
+            "Monitor",
+            ONE,
+            (Column("Name", "name"), Column("Status", "status", "state")),
+            facts=True,
+            hidden=True,
+            name="monitor",
+            acts=(
+                Act("check", "Check now", f"POST {ONE}/check", when=(("enabled", (True,)),)),
+                Act("pause", "Pause", f"PUT {ONE}", when=(("enabled", (True,)),), body=(("enabled", False),)),
+                Act("delete", "Delete it for good", f"DELETE {ONE}", grave=True, goes="/monitors"),
+                Act("resume", "Resume", f"PUT {ONE}", when=(("enabled", (False,)),), body=(("enabled", True),)),
+            ),
+        ),
+        Part("History", f"{ONE}/history", (), hidden=True, name="history", asks=monitor.history_query),
+        Part("Uptime", f"{ONE}/uptime", (), hidden=True, name="uptime"),
+        Part("Days", f"{ONE}/history?range_h=2160&resolution=86400", (), hidden=True, name="days"),
+        Part(
+            "Incidents", "/api/monitoring/incidents?monitor_id={monitor.id}&limit=50", (), hidden=True, name="incidents"
+        ),
+        Part("Dependencies", "/api/healing/dependencies", (), hidden=True, optional=True, name="dependencies"),
+        Part(
+            "Heals", "/api/healing/ledger?target={monitor.name}&limit=5", (), hidden=True, optional=True, name="heals"
+        ),
+        Part("Rules", "/api/healing/rules?limit=500", (), hidden=True, optional=True, name="rules"),
+        about("target={monitor.name}"),
+    ),
+    template="monitor.jinja2",
+    shape=monitor.shape,
+)
+
+NEW = Page(
+    "/monitors/new",
+    "Add a monitor",
+    (HOSTS,),
+    forms=(CREATE, TRY),
+    template=FORM,
+    shape=monitorform.new,
+    needs=CREATE.api,
+)
+STORED = Part("Monitor", ONE, (), facts=True, hidden=True, name="monitor")
+CLONE = NEW._replace(
+    path="/monitors/{id}/clone", title="Clone a monitor", parts=(STORED, HOSTS), shape=monitorform.clone
+)
+EDIT = Page(
+    "/monitors/{id}/edit",
+    "Edit a monitor",
+    (STORED, HOSTS),
+    forms=(Act("save", "Save", f"PUT {ONE}", FIELDS, here=True, goes="/monitors/{id}"), TRY),
+    template=FORM,
+    shape=monitorform.edit,
+    needs=f"PUT {ONE}",
+)
+
+MONITORS = (LIST, NEW, ONE_MONITOR, CLONE, EDIT)

@@ -1,0 +1,154 @@
+"""Who is told: channels, made of the fields of their type; what goes where; what became of every message."""
+
+from __future__ import annotations
+
+from opsapp.notify.interfaces import DAYS, SEVERITIES, STATUSES, TYPES, AddressField, ChannelType
+from opsapp.ui.shapes import notifications as shapes
+
+from .shape import Act, Column, Field, Page, Part
+
+CHANGE = "PUT /api/notifications/channels/{id}"
+KINDS = {"secret": "password", "port": "text", "web": "text"}
+NAME = Field("name", "Name", required=True, hint="What you call it, like on-call or team chat")
+WHAT = (
+    Field("severities", "Which messages", "picks", SEVERITIES, hint="Critical: something is down"),
+    Field("tags", "Only about these tags", "list", hint="With commas. Empty: about all", clears=True),
+    Field(
+        "digest_s", "Collect for", "duration", hint="Like 5 min. 0: at once. Critical messages never wait", preset="0"
+    ),
+)
+QUIET = (
+    Field("quiet_hours.start", "Quiet from", "clock", required=True),
+    Field("quiet_hours.end", "Until", "clock", required=True),
+    Field("quiet_hours.days", "On", "picks", DAYS),
+    Field("quiet_hours.severities", "What waits", "picks", SEVERITIES, hint="It arrives as one message at the end"),
+)
+CHANNEL_COLUMNS = (
+    Column("Name", "name", link="/notifications/channels/{id}"),
+    Column("Type", "type"),
+    Column("Last sent", "last_sent_at", "time"),
+    Column("Why it failed", "last_error"),
+)
+DELIVERY_COLUMNS = (
+    Column("Channel", "channel"),
+    Column("Status", "status", "state"),
+    Column("Attempts", "attempts"),
+    Column("Error", "error"),
+    Column("When", "created_at", "time"),
+)
+
+
+def input_of(field: AddressField) -> Field:
+    """A field of the address, as the room of notifications declares it."""
+    kind = KINDS.get(field.kind, field.kind)
+    return Field(f"address.{field.name}", field.label, kind, field.choices, field.required, hint=field.hint)
+
+
+def making(kind: ChannelType) -> Act:
+    fields = (NAME, *map(input_of, kind.fields), *WHAT)
+    return Act(
+        f"create-{kind.name}",
+        "Add this channel",
+        "POST /api/notifications/channels",
+        fields,
+        body=(("type", kind.name),),
+        goes="/notifications/channels/{id}",
+        here=True,
+    )
+
+
+def moving(kind: ChannelType) -> Act:
+    """Another address for a channel that there is: whole, for the one it has is never shown."""
+    fields = tuple(map(input_of, kind.fields))
+    return Act(
+        f"move-{kind.name}",
+        "Save the new address",
+        CHANGE,
+        fields,
+        when=(("type", (kind.name,)),),
+        body=(("type", kind.name),),
+        here=True,
+        done="The new address is kept. Send a test.",
+    )
+
+
+TEST = Act("test", "Send a test", "POST /api/notifications/channels/{id}/test", here=True,
+           done="The test message was accepted. Look whether it has arrived.")  # fmt: skip
+CHANNELS = Part(
+    "Channels", "/api/notifications/channels", CHANNEL_COLUMNS, name="channels", empty="There are no channels.",
+    acts=(TEST,),
+)  # fmt: skip
+
+NOTIFICATIONS = (
+    Page(
+        "/notifications",
+        "Notifications",
+        (
+            CHANNELS,
+            Part(
+                "Deliveries",
+                "/api/notifications/deliveries",
+                DELIVERY_COLUMNS,
+                name="deliveries",
+                paged=True,
+                filters=(Field("status", "Status", "choice", STATUSES),),
+            ),
+            Part("Failed", "/api/notifications/deliveries?status=failed&limit=10", (), name="failed", hidden=True),
+            Part("Waiting", "/api/notifications/deliveries?status=queued&limit=50", (), name="waiting", hidden=True),
+        ),
+        menu="Notifications",
+        template="notifications.jinja2",
+        shape=shapes.overview,
+    ),
+    Page(
+        "/notifications/new",
+        "Add a channel",
+        (Part("Types", "/api/notifications/types", (), name="types", hidden=True),),
+        forms=tuple(making(kind) for kind in TYPES),
+        template="channel_new.jinja2",
+        shape=shapes.new_channel,
+    ),
+    Page(
+        "/notifications/channels/{id}",
+        "Channel",
+        (
+            Part(
+                "Channel",
+                "/api/notifications/channels/{id}",
+                CHANNEL_COLUMNS,
+                name="channel",
+                facts=True,
+                acts=(
+                    TEST,
+                    Act("save", "Save", CHANGE, (NAME, *WHAT), here=True, done="Saved."),
+                    *(moving(kind) for kind in TYPES),
+                    Act("quiet", "Save the quiet hours", CHANGE, QUIET, here=True, done="Saved."),
+                    Act("loud", "No quiet hours", CHANGE,
+                        body=(("quiet_hours", None),)),
+                    Act("disable", "Switch off", CHANGE, when=(("enabled", (True,)),),
+                        body=(("enabled", False),)),
+                    Act("enable", "Switch on", CHANGE, when=(("enabled", (False,)),),
+                        body=(("enabled", True),)),
+                    Act("delete", "Delete", "DELETE /api/notifications/channels/{id}", grave=True,
+                        goes="/notifications"),
+                ),
+            ),
+            Part(
+                "Deliveries",
+                "/api/notifications/deliveries?channel_id={id}",
+                DELIVERY_COLUMNS,
+                name="deliveries",
+                paged=True,
+            ),
+        ),
+        template="channel.jinja2",
+        shape=shapes.one_channel,
+    ),
+    Page(
+        "/notifications/deliveries/{id}",
+        "Message",
+        (Part("Delivery", "/api/notifications/deliveries/{id}", DELIVERY_COLUMNS, name="delivery", facts=True),),
+        template="delivery.jinja2",
+        shape=shapes.one_delivery,
+    ),
+)  # fmt: skip

@@ -1,0 +1,150 @@
+"""What is one's own (password, second factor, sessions, keys, how pages are), the service as a whole, first steps."""
+
+from __future__ import annotations
+
+from opsapp.ui.shapes import own as shapes
+
+from .house import ROLES
+from .shape import Act, Column, Field, Page, Part
+
+OWN = Part("You", "/api/me/settings", (), name="own", hidden=True)
+PASSWORD = Act(
+    "password",
+    "Change your password",
+    "PUT /api/me/password",
+    (
+        Field("current", "The present one", "password", required=True),
+        Field("new", "The new one", "password", required=True, hint="At least 10 characters"),
+        Field("end_keys", "End your API keys too", "flag"),
+    ),
+    done="Your password is changed. Your other sessions have ended.",
+)
+LATER = Act("later", "Not now", "PUT /api/me/settings", body=(("first_steps", "later"),), goes="/")
+
+SETTINGS = (
+    Page(
+        "/settings",
+        "Your settings",
+        (
+            OWN,
+            Part("You", "/api/me", (Column("Name", "username"), Column("Role", "role")), name="me", facts=True),
+            Part(
+                "Your sessions",
+                "/api/me/sessions",
+                (Column("From", "ip", "code"),),
+                name="sessions",
+                acts=(Act("end", "End", "DELETE /api/me/sessions/{id}", when=(("current", (False,)),),
+                          done="That session has ended."),),
+            ),
+            Part(
+                "API keys",
+                "/api/keys",
+                (Column("Name", "name"),),
+                name="keys",
+                acts=(Act("drop", "End", "DELETE /api/keys/{id}", grave=True,
+                          warns="Programs that use this key are refused at once. A key cannot be brought back.",
+                          done="The key is refused from now on."),),
+            ),
+        ),
+        forms=(
+            PASSWORD,
+            Act(
+                "totp",
+                "Set up a second factor",
+                "POST /api/me/totp",
+                shows=True,
+                then="Scan the picture with an authenticator app, go back, and turn it on with a code of the app.",
+            ),
+            Act(
+                "totp-on",
+                "Turn the second factor on",
+                "POST /api/me/totp/confirm",
+                (Field("code", "Code of the app", required=True),),
+                shows=True,
+                then="Each of these works once in place of a code. They are shown this once: keep them safe.",
+            ),
+            Act(
+                "totp-off",
+                "Turn the second factor off",
+                "DELETE /api/me/totp",
+                (Field("password", "Your password", "password", required=True),),
+                grave=True,
+            ),
+            Act(
+                "key",
+                "Make an API key",
+                "POST /api/keys",
+                (
+                    Field("name", "Name", required=True, hint="What uses it"),
+                    Field("role", "Role", "choice", ROLES, True),
+                ),
+                shows=True,
+                then="The key is shown this once. A program sends it as a bearer token.",
+            ),
+            Act(
+                "pages",
+                "Save",
+                "PUT /api/me/settings",
+                (
+                    Field("timezone", "Time zone", clears=True, hint="Like Europe/Berlin. Empty: that of your browser"),
+                    Field("theme", "Colours", "choice", ("system", "light", "dark"), True),
+                ),
+                here=True,
+                done="Saved.",
+            ),
+        ),
+        menu="Settings",
+        template="settings.jinja2",
+        shape=shapes.settings,
+    ),
+    Page(
+        "/settings/service",
+        "The service",
+        (
+            Part("Findings", "/api/doctor", (), name="doctor", hidden=True),
+            Part("Configuration", "/api/settings", (), name="configured", hidden=True),
+            Part("The store", "/api/store", (), name="store", hidden=True),
+            Part("Healing", "/api/healing/health", (), name="health", hidden=True),
+            Part("Service", "/api/status/public", (), name="status", hidden=True),
+        ),
+        forms=(
+            Act("pack", "Pack the store", "POST /api/store/pack",
+                (Field("days", "Keep the past of (days)", "number", preset="1"),), done="The store is packed."),
+        ),
+        template="service.jinja2",
+        shape=shapes.service,
+    ),
+    Page(
+        "/settings/as-code",
+        "As code",
+        (Part("Export", "/api/export", (), name="export", hidden=True),),
+        forms=(
+            Act("apply", "Make it so", "POST /api/apply",
+                (Field("document", "Document (JSON)", "json", required=True),
+                 Field("prune", "Delete what is not in it", "flag", required=True, preset="false")),
+                body=(("dry_run", False),), here=True, done="It is so now."),
+            Act("look", "What would change?", "POST /api/apply",
+                (Field("document", "Document (JSON)", "json", required=True),
+                 Field("prune", "Delete what is not in it", "flag", required=True, preset="false")),
+                body=(("dry_run", True),), here=True, tries=True),
+        ),
+        template="ascode.jinja2",
+        shape=shapes.as_code,
+    ),
+    Page(
+        "/first-steps",
+        "First steps",
+        (
+            OWN,
+            Part("Channels", "/api/notifications/channels", (), name="channels", hidden=True, optional=True),
+            Part("Monitors", "/api/monitoring/endpoints?limit=20", (), name="monitors", hidden=True),
+            Part("Hosts", "/api/agents?limit=20", (), name="hosts", hidden=True),
+            Part("Status page", "/api/monitoring/status-page", (), name="status", hidden=True),
+        ),
+        forms=(PASSWORD, LATER,
+               Act("again", "Show them again", "PUT /api/me/settings", body=(("first_steps", "open"),))),
+        menu="First steps",
+        template="first_steps.jinja2",
+        shape=shapes.first_steps,
+    ),
+)  # fmt: skip

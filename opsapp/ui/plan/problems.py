@@ -1,0 +1,92 @@
+"""Problems: what is healed again and again, and a page to say who looks for the cause and until when."""
+
+from __future__ import annotations
+
+from opsapp.ui.shapes import problems
+
+from .shape import Act, Column, Field, Page, Part
+
+STATES = ("open", "accepted", "closed")
+CHANGE = "PUT /api/healing/problems/{id}"
+TAKE = Act(
+    "take",
+    "I take it",
+    CHANGE,
+    when=(("owner", (None,)), ("state", ("open", "accepted"))),
+    body=(("owner", "{me}"),),
+    done="It is yours.",
+)
+
+
+def about(query: str) -> Part:
+    """The problems of what another page is about."""
+    return Part("Problems", f"/api/healing/problems?{query}&limit=20", (), name="problems", hidden=True, optional=True)
+
+
+PROBLEMS = (
+    Page(
+        "/healing/problems",
+        "Problems",
+        (
+            Part(
+                "Problems",
+                "/api/healing/problems",
+                (Column("What", "target"),),
+                name="problems",
+                paged=True,
+                filters=(
+                    Field("state", "State", "choice", STATES),
+                    Field("owner", "Who has it"),
+                    Field("rule_id", "Rule"),
+                    Field("target", "Target"),
+                ),
+                acts=(TAKE,),
+            ),
+        ),
+        menu="Problems",
+        template="problems.jinja2",
+        shape=problems.listing,
+    ),
+    Page(
+        "/healing/problems/{id}",
+        "Problem",
+        (
+            Part(
+                "Problem",
+                "/api/healing/problems/{id}",
+                (),
+                name="problem",
+                hidden=True,
+                facts=True,
+                acts=(
+                    TAKE,
+                    Act(
+                        "change",
+                        "Save",
+                        CHANGE,
+                        (
+                            Field("state", "State", "choice", STATES, True,
+                                  hint="Accepted: it is known, and is not mended now"),
+                            Field("owner", "Who looks for the cause", "choice", clears=True, unsaid="nobody"),
+                            Field("due", "Until when", "date", clears=True,
+                                  hint="After that day its rule asks people before it acts on this target"),
+                            Field("note", "What is known", "area"),
+                        ),
+                        here=True,
+                        done="It is saved.",
+                    ),
+                ),
+            ),
+            Part("People", "/api/people?limit=1000", (), name="people", hidden=True, optional=True),
+            Part(
+                "Heals",
+                "/api/healing/ledger?rule_id={problem.rule_id}&target={problem.target}&limit=20",
+                (),
+                name="ledger",
+                hidden=True,
+            ),
+        ),
+        template="recurring.jinja2",
+        shape=problems.single,
+    ),
+)  # fmt: skip

@@ -1,0 +1,143 @@
+"""What healing did and how far it is trusted: cases, the ledger, suggestions, forecasts, trust."""
+
+from __future__ import annotations
+
+from opsapp.ui.questions import Draft
+from opsapp.ui.shapes import beforeafter, case, learned, ledger
+
+from .shape import Act, Column, Field, Page, Part
+
+LEVELS = ("observation", "dry-run", "notify", "approve", "execute")
+OUTCOMES = (
+    "verified", "failed", "rolled_back", "inconclusive", "lost", "notified", "suppressed", "absorbed", "observed",
+    "simulated", "rejected", "expired", "withdrawn", "skipped",
+)  # fmt: skip
+ROLL_BACK = Act(
+    "rollback",
+    "Roll back",
+    "POST /api/healing/rollback/{id}",
+    when=(("state", ("final",)), ("action_success", (1,)), ("rolls_back", (None,)), ("rollback_status", (None,))),
+    grave=True,
+    warns="The state that was recorded before the act is restored on the host. It is written to the ledger as a heal "
+    "of its own.",
+)
+PROMOTE = Act(
+    "promote",
+    "Promote",
+    "POST /api/healing/trust/{rule_id}/promote",
+    (Field("level", "To", "choice", LEVELS, True, above="current_level", upto="ceiling"),),
+)
+DEMOTE = Act(
+    "demote",
+    "Demote",
+    "POST /api/healing/trust/{rule_id}/demote",
+    (Field("level", "To", "choice", LEVELS, True, below="current_level"),),
+    grave=True,
+)
+TRUST = Part("Trust", "/api/healing/trust", (), name="trust", hidden=True, acts=(PROMOTE, DEMOTE))
+
+RECORDS = (
+    Page(
+        "/healing/cases/{case_id}",
+        "Why",
+        (
+            Part("Case", "/api/healing/cases/{case_id}", (), name="case", facts=True, hidden=True, acts=(ROLL_BACK,)),
+            Part("Trust", "/api/healing/trust", (), name="trust", hidden=True),
+            Part(
+                "Host",
+                "/api/agents/{case.agent_id}/metrics",
+                (),
+                name="host",
+                hidden=True,
+                asks=beforeafter.asked_by_case,
+            ),
+            Part(
+                "Monitor",
+                "/api/monitoring/endpoints/{case.monitor_id}/history",
+                (),
+                name="monitor",
+                hidden=True,
+                asks=beforeafter.asked_by_case,
+            ),
+            Part(
+                "Command",
+                "/api/agents/{case.act.host}/commands/{case.act.command_id}",
+                (),
+                name="command",
+                hidden=True,
+                optional=True,
+            ),
+        ),
+        template="case.jinja2",
+        shape=case.shape,
+        draft=Draft(case.questions, apis=("POST /api/healing/dry-run",)),
+    ),
+    Page(
+        "/healing/ledger",
+        "Ledger",
+        (
+            Part(
+                "Every outcome, newest first",
+                "/api/healing/ledger",
+                (Column("What happened", "id"),),
+                paged=True,
+                name="ledger",
+                filters=(
+                    Field("rule_id", "Rule"),
+                    Field("target", "Target"),
+                    Field("outcome", "Outcome", "choice", OUTCOMES),
+                    Field("action_type", "Action"),
+                    Field("within", "Time", "choice", ("24h", "7d", "30d")),
+                ),
+                empty="No entry fits.",
+            ),
+            Part("The chain", "/api/healing/ledger/verify", (), name="chain", facts=True, hidden=True),
+        ),
+        menu="Ledger",
+        template="ledger.jinja2",
+        shape=ledger.shape,
+    ),
+    Page(
+        "/healing/suggestions",
+        "Suggestions",
+        (
+            Part(
+                "Suggestions",
+                "/api/healing/suggestions",
+                (),
+                name="suggestions",
+                hidden=True,
+                acts=(
+                    Act(
+                        "confirm",
+                        "Add the dependency",
+                        "POST /api/healing/suggestions/{id}/confirm",
+                        when=(("category", ("dependency_candidate",)),),
+                    ),
+                    Act(
+                        "take_out",
+                        "Take the dependency out",
+                        "POST /api/healing/suggestions/{id}/confirm",
+                        when=(("category", ("dependency_doubt",)),),
+                    ),
+                    Act("dismiss", "Dismiss", "POST /api/healing/suggestions/{id}/dismiss", many=True),
+                ),
+            ),
+        ),
+        menu="Suggestions",
+        template="suggestions.jinja2",
+        shape=learned.suggestions,
+    ),
+    Page(
+        "/healing/forecasts",
+        "Forecasts",
+        (
+            Part("Forecasts", "/api/healing/forecasts", (), name="forecasts", hidden=True),
+            Part("Hosts", "/api/agents?limit=1000", (), name="hosts", hidden=True),
+        ),
+        menu="Forecasts",
+        template="forecasts.jinja2",
+        shape=learned.forecasts,
+    ),
+    Page("/healing/trust", "Trust", (TRUST,), menu="Trust", template="trust.jinja2", shape=learned.trust),
+)

@@ -1,0 +1,100 @@
+"""Rules: the list and the editor."""
+
+from __future__ import annotations
+
+from opsapp.ui.questions import Draft
+from opsapp.ui.shapes import ruledraft, ruleeditor, rulelist
+
+from .problems import about
+from .shape import Act, Field, Page, Part
+
+KNOWN = (
+    Part("Actions", "/api/healing/actions?limit=1000", (), name="actions", hidden=True),
+    Part("Readings", "/api/healing/readings?limit=1000", (), name="readings", hidden=True),
+)
+ASKED = ("POST /api/healing/evaluate", "POST /api/healing/dry-run", "POST /api/healing/replay")
+SAVED = ("POST /api/healing/rules", "PUT /api/healing/rules/{rule_id}")
+DRAFT = Draft(ruledraft.questions, ruledraft.save, "/healing/rules/{id}", ASKED + SAVED)
+
+RULES = (
+    Page(
+        "/healing/rules",
+        "Rules",
+        (
+            Part(
+                "All rules",
+                "/api/healing/rules",
+                (),
+                name="rules",
+                paged=True,
+                filters=(Field("q", "Name or condition"), Field("sort", "Sort by")),
+                asks=rulelist.list_query,
+                acts=(
+                    Act(
+                        "disable",
+                        "Switch off",
+                        "PUT /api/healing/rules/{id}",
+                        when=(("enabled", (True,)),),
+                        body=(("enabled", False),),
+                        many=True,
+                        warns="It does not look for its condition any more: nothing is healed by it.",
+                    ),
+                    Act(
+                        "enable",
+                        "Switch on",
+                        "PUT /api/healing/rules/{id}",
+                        when=(("enabled", (False,)),),
+                        body=(("enabled", True),),
+                        many=True,
+                    ),
+                    Act(
+                        "delete",
+                        "Delete",
+                        "DELETE /api/healing/rules/{id}",
+                        grave=True,
+                        many=True,
+                        warns="The rules and their trust are deleted. Open cases of them end without acting. What they "
+                        "did stays in the ledger. A rule that comes with opsapp is better switched off.",
+                    ),
+                ),
+            ),
+            Part("Trust", "/api/healing/trust?limit=1000", (), name="trust", hidden=True),
+        ),
+        menu="Rules",
+        template="rules.jinja2",
+        shape=rulelist.shape,
+    ),
+    Page("/healing/rules/new", "New rule", KNOWN, template="rule.jinja2", shape=ruleeditor.shape, draft=DRAFT),
+    Page(
+        "/healing/rules/{rule_id}",
+        "Rule",
+        (
+            Part(
+                "Rule",
+                "/api/healing/rules/{rule_id}",
+                (),
+                name="rule",
+                hidden=True,
+                facts=True,
+                acts=(
+                    Act(
+                        "delete",
+                        "Delete the rule",
+                        "DELETE /api/healing/rules/{id}",
+                        when=(("source", ("api",)),),
+                        grave=True,
+                        goes="/healing/rules",
+                    ),
+                ),
+            ),
+            *KNOWN,
+            Part("Trust", "/api/healing/trust?limit=1000", (), name="trust", hidden=True),
+            Part("Lift", "/api/healing/lift?rule_id={rule_id}", (), name="lift", hidden=True),
+            Part("Waiting", "/api/healing/wait?rule_id={rule_id}", (), name="wait", hidden=True),
+            about("rule_id={rule_id}"),
+        ),
+        template="rule.jinja2",
+        shape=ruleeditor.shape,
+        draft=DRAFT._replace(goes="/healing/rules/{rule_id}"),
+    ),
+)

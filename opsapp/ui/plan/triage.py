@@ -1,0 +1,167 @@
+"""What is wrong and who decides: the overview, incidents with their war room, approvals."""
+
+from __future__ import annotations
+
+from opsapp.ui.shapes import approvals, beforeafter, incidents, overview
+
+from .shape import Act, Asks, Field, Page, Part
+
+COMMENT = (Field("comment", "Comment", "area"),)
+UNDECIDED = (("status", ("pending",)),)
+TAKE = Act(
+    "take",
+    "I take it",
+    "POST /api/monitoring/incidents/{incident_id}/acknowledge",
+    when=(("acknowledged_by", (None,)),),
+)
+APPROVE = Act("approve", "Approve", "POST /api/approvals/{request_id}/approve", COMMENT, when=UNDECIDED)
+REJECT = Act("reject", "Reject", "POST /api/approvals/{request_id}/reject", COMMENT, when=UNDECIDED)
+DECIDE = (APPROVE._replace(fields=()), REJECT._replace(fields=()))
+
+
+def told(
+    name: str, source: str, *, acts: tuple[Act, ...] = (), optional: bool = False, asks: Asks | None = None
+) -> Part:
+    """An answer that the page's own template shows."""
+    return Part("", source, (), name=name, hidden=True, acts=acts, optional=optional, asks=asks)
+
+
+OVERVIEW = (
+    Page(
+        "/",
+        "Overview",
+        (
+            told("overview", "/api/overview", acts=(TAKE,)),
+            told("approvals", "/api/approvals?limit=10", acts=DECIDE),
+            told(
+                "suggestions",
+                "/api/healing/suggestions?limit=3",
+                acts=(Act("dismiss", "Put away", "POST /api/healing/suggestions/{id}/dismiss"),),
+            ),
+            told("problems", "/api/healing/problems?limit=50", optional=True),
+            told("deliveries", "/api/notifications/deliveries?status=failed&limit=20", optional=True),
+            told("history", "/api/agents/{overview.next.agent_id}/metrics?range_h=24&resolution=1800"),
+            told("monitors", "/api/monitoring/endpoints?limit=50&sort=worst&recent=30"),
+            told("ledger", "/api/healing/ledger?limit=30"),
+            told("incidents", "/api/monitoring/incidents?limit=15"),
+            told("runs", "/api/automations/runs?limit=15"),
+            told("decided", "/api/approvals?status=decided&order=newest&limit=10"),
+            told("windows", "/api/maintenance?active=true&limit=10"),
+            told("audit", "/api/audit?limit=40", optional=True),
+        ),
+        menu="Overview",
+        template="overview.jinja2",
+        shape=overview.shape,
+    ),
+)
+
+INCIDENTS_API = "/api/monitoring/incidents"
+PUBLIC = Field("public", "Who reads it", "flag")
+STAGE = Field("stage", "Where we are", "choice", ("investigating", "identified", "monitoring", "resolved"), True)
+INCIDENTS = (
+    Page(
+        "/incidents",
+        "Incidents",
+        (
+            told("open", f"{INCIDENTS_API}?status=open&limit=50"),
+            Part(
+                "Incidents",
+                INCIDENTS_API,
+                (),
+                name="incidents",
+                paged=True,
+                acts=(
+                    TAKE._replace(api=f"POST {INCIDENTS_API}/{{id}}/acknowledge", when=(), many=True),
+                    Act(
+                        "assign",
+                        "Hand over",
+                        f"POST {INCIDENTS_API}/{{id}}/assign",
+                        (
+                            Field("username", "To whom", "name", of="user", by="username", required=True),
+                            Field("note", "Note"),
+                        ),
+                        many=True,
+                    ),
+                ),
+                filters=(
+                    Field("status", "State", "choice", ("open", "resolved")),
+                    Field("owner", "Who has it"),
+                    Field("monitor_id", "Monitor"),
+                ),
+            ),
+        ),
+        menu="Incidents",
+        template="incidents.jinja2",
+        shape=incidents.listing,
+    ),
+    Page(
+        "/incidents/{id}",
+        "War room",
+        (
+            told(
+                "room",
+                f"{INCIDENTS_API}/{{id}}/war-room",
+                acts=(
+                    TAKE._replace(api=f"POST {INCIDENTS_API}/{{id}}/acknowledge"),
+                    Act(
+                        "assign",
+                        "Hand over",
+                        f"POST {INCIDENTS_API}/{{id}}/assign",
+                        (
+                            Field("username", "To whom", "name", of="user", by="username", required=True),
+                            Field("note", "Note"),
+                        ),
+                        when=(("status", ("open",)),),
+                    ),
+                    Act(
+                        "update",
+                        "Publish",
+                        f"POST {INCIDENTS_API}/{{id}}/updates",
+                        (
+                            STAGE,
+                            Field("message", "Text", "area", required=True),
+                            Field("public", "Who reads it", "flag"),
+                        ),
+                    ),
+                ),
+            ),
+            told("overview", "/api/overview"),
+            told("approvals", "/api/approvals?limit=100", acts=DECIDE),
+            told(
+                "history",
+                "/api/monitoring/endpoints/{room.incident.monitor_id}/history",
+                asks=beforeafter.asked_by_incident,
+            ),
+        ),
+        template="war_room.jinja2",
+        shape=incidents.room,
+    ),
+    Page(
+        "/incidents/{id}/post-mortem.md",
+        "Post-mortem",
+        (told("file", f"{INCIDENTS_API}/{{id}}/post-mortem"),),
+        file=("name", "markdown"),
+    ),
+)
+
+APPROVALS = (
+    Page(
+        "/approvals",
+        "Approvals",
+        (
+            told("overview", "/api/overview"),
+            told("approvals", "/api/approvals?limit=50", acts=DECIDE),
+            Part("Decided", "/api/approvals?status=decided&order=newest", (), name="decided", paged=True),
+        ),
+        menu="Approvals",
+        template="approvals.jinja2",
+        shape=approvals.listing,
+    ),
+    Page(
+        "/approvals/{request_id}",
+        "Request",
+        (told("request", "/api/approvals/{request_id}", acts=(APPROVE, REJECT)), told("overview", "/api/overview")),
+        template="approval.jinja2",
+        shape=approvals.one,
+    ),
+)

@@ -1,0 +1,55 @@
+"""Who reads a page, and how it is to be told: their clock's zone, their role, what they asked for.
+
+Plain values: `shapes` make their words from it. Must not: know a request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+from urllib.parse import urlencode
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from opsapp.lib.jsontypes import JsonObject
+
+UTC = "UTC"
+
+
+class Reader(NamedTuple):
+    """`query` is what the address asks for; `may` says whether the API would take a call like "POST /api/…/{id}"."""
+
+    now: float
+    zone: str
+    username: str
+    role: str
+    query: Mapping[str, str]
+    may: Callable[[str], bool]
+    given: Mapping[str, str] = {}  # what is filled in and not saved, on a page that is a draft
+    wrong: Mapping[str, str] = {}  # what the API says is wrong with it, by its field
+    service_zone: str = UTC
+    problem: str = ""  # why it was not done, in a sentence
+
+
+Answers = JsonObject  # the API's values by the names of the parts; None where a part was left out
+Shape = Callable[[Answers, Reader], dict[str, object]]
+
+
+PASSING = ("said", "failed", "pick", "offset")  # of an address: what is said once, or depends on the rest
+
+
+def query_with(query: Mapping[str, str], **changes: object) -> str:
+    """The query of the same list with something else asked of it; "" where nothing is."""
+    kept = {name: text for name, text in query.items() if text and name not in PASSING}
+    return urlencode({name: value for name, value in (kept | changes).items() if value not in (None, "")})
+
+
+def with_query(path: str, query: str) -> str:
+    return f"{path}?{query}" if query else path
+
+
+def known_zone(name: str | None) -> str:
+    """A zone that this machine knows by that name; else UTC. The name comes from a browser."""
+    try:
+        return name if name and len(name) < 65 and ZoneInfo(name) else UTC
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return UTC

@@ -1,0 +1,37 @@
+"""Records of the API as sentences with names and links: what happened, to whom, and what came of it.
+
+`heal` (a ledger entry), `of_incident`, `went_down`, `came_back`, `update`, `run`, `approval`, `window`, `audit`: each
+gives a `Sentence`, which a template shows as it is (`{{ sentence }}`). `NameBook` says who is meant by a name.
+"""
+
+from .healing import act, figures, heal, reason, root_of
+from .people import STAGES, approval, asked_for, audit, came_back, of_incident, run, update, went_down, window
+from .words import NameBook, Sentence, Word, case, count, listed, person, said, sentence_of, span
+
+__all__ = [
+    "STAGES",
+    "NameBook",
+    "Sentence",
+    "Word",
+    "act",
+    "approval",
+    "asked_for",
+    "audit",
+    "came_back",
+    "case",
+    "count",
+    "figures",
+    "heal",
+    "listed",
+    "of_incident",
+    "person",
+    "reason",
+    "root_of",
+    "run",
+    "said",
+    "sentence_of",
+    "span",
+    "update",
+    "went_down",
+    "window",
+]

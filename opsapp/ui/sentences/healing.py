@@ -1,0 +1,176 @@
+"""What healing did, in sentences: an entry of the ledger, and why it ended as it did.
+
+Pure: from the API's records to words. Must not: ask anybody.
+"""
+
+from __future__ import annotations
+
+import json
+
+from opsapp.lib.jsontypes import JsonObject
+
+from .words import NameBook, Sentence, Word, case, said, sentence_of, span
+
+UNDER = "root cause "
+# Stable words of the service, and what they mean to people. The longest beginning that fits says it.
+REASONS = {
+    "rule_disabled": "the rule is switched off",
+    "rule_edited": "the rule was edited meanwhile",
+    "paused": "healing is paused",
+    "condition_gone": "it recovered by itself",
+    "target_gone": "nobody watches it any more",
+    "host_offline": "the host is away",
+    "no_host": "no agent runs there, so there is nowhere to act",
+    "ambiguous_host": "two hosts have this name",
+    "no_capable_handler": "the host has no tool for it",
+    "no_snapshot": "its state could not be recorded first",
+    "low_effectiveness": "it has helped too rarely here",
+    "protected": "it is protected",
+    "chain_exhausted": "no step is left",
+    "problem_overdue": "it comes back again and again, and the date to find its cause has passed",
+    "external": "it is not ours to heal",
+    "internal_error": "the service made a mistake",
+    "beyond_budget": "more was done than was allowed without us",
+    "level observation": "the rule only observes",
+    "level dry-run": "the rule only tries dry",
+    "level notify": "the rule only tells people",
+}
+LOOKS = {
+    "verified": "ok",
+    "failed": "bad",
+    "lost": "bad",
+    "rolled_back": "warn",
+    "inconclusive": "warn",
+    "suppressed": "hid",
+    "absorbed": "hid",
+    "notified": "icon:bell",
+    "rejected": "icon:x",
+    "expired": "icon:x",
+    "withdrawn": "icon:check",
+    "skipped": "warn",
+}
+BESIDE = 3  # figures that are shown of a heal: more is for its own page
+
+
+def reason(text: str) -> str:
+    """A reason of the service for people; what follows a stable word explains it."""
+    known = [word for word in REASONS if text == word or text.startswith((word + ":", word + ";"))]
+    if not known:
+        return text.replace("_", " ") if " " not in text else text
+    word = max(known, key=len)
+    more = text[len(word) :].lstrip(":; ")
+    return REASONS[word] + (f" ({more})" if more else "")
+
+
+def root_of(entry: JsonObject) -> str | None:
+    """What an entry was put under: the name of its root cause."""
+    text = str(entry["reason"] or "")
+    return text[len(UNDER) :].partition(": ")[0] if text.startswith(UNDER) else None
+
+
+def act(entry: JsonObject) -> Word:
+    """The action with its parameters, as one would type it."""
+    values = json.loads(entry["action_params"] or "{}").values()
+    return Word(" ".join([str(entry["action_type"]), *(str(value) for value in values)]), code=True)
+
+
+def figures(entry: JsonObject) -> str:
+    """What was measured before and after it, where that is a number: "disk_percent 100 → 91"."""
+    before, after = entry["metrics_before"] or {}, entry["metrics_after"] or {}
+    pairs = [
+        f"{name} {before[name]:g} → {after[name]:g}"
+        for name in sorted(before.keys() & after.keys())
+        if _is_number(before[name]) and _is_number(after[name]) and before[name] != after[name]
+    ]
+    return ", ".join(pairs[:BESIDE])
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def why_of(entry: JsonObject) -> Word | str:
+    """Where the case of an entry is, or that it is not kept any more: the ledger is, for longer. What an agent healed
+    alone never had one here."""
+    if entry["has_case"]:
+        return case(entry["case_id"])
+    return "" if entry["source"] == "agent" or not entry["case_id"] else "Its case was purged."
+
+
+def heal(entry: JsonObject, names: NameBook) -> Sentence:
+    """An entry of the ledger: what was done and what became of it, or what was not done and why."""
+    at = entry["finished_at"] or entry["created_at"]
+    where, why = names.target(entry["target"]), why_of(entry)
+    outcome, did = entry["outcome"], act(entry)
+    if outcome is None or entry["state"] != "final":
+        return _under_way(entry, names)
+    ended = reason(str(entry["reason"] or ""))
+    because = sentence_of(f": {ended}") if ended else "."
+    look = LOOKS.get(outcome, "icon:rule")
+    if outcome == "suppressed":
+        return said(at, look, where, *_held(entry, names, because), why)
+    if outcome in ("absorbed", "observed", "simulated", "notified", "skipped"):
+        return said(at, look, *_not_done(outcome, entry, where, did), because, " ", why)
+    if entry["rolls_back"]:
+        return said(at, look, "Undone on ", where, because, " ", why)
+    if outcome in ("rejected", "expired", "withdrawn"):
+        told = {"rejected": " was rejected", "expired": ": nobody decided in time", "withdrawn": " was not needed"}
+        return said(at, look, did, " on ", where, told[outcome], because if outcome != "expired" else ".", " ", why)
+    return said(at, look, *_done(outcome, entry, where, did, because), " ", why)
+
+
+def _under_way(entry: JsonObject, names: NameBook) -> Sentence:
+    where, did, why = names.target(entry["target"]), act(entry), why_of(entry)
+    at, state = entry["created_at"], entry["state"]
+    if state == "awaiting_approval":
+        place = f"/approvals/{entry['approval_id']}"
+        return said(
+            at, "icon:check", "The machine asks whether it ", Word("may run", place), " ", did, " on ", where, "."
+        )
+    told = {
+        "planned": "The machine prepares ",
+        "executing": "The machine runs ",
+        "settling": "The machine ran ",
+        "verifying": "The machine ran ",
+    }
+    end = {"settling": ". It waits for the effect. ", "verifying": ". It measures again. "}.get(state, ". ")
+    return said(at, "heal", told.get(state, "The machine works with "), did, " on ", where, end, why)
+
+
+def _held(entry: JsonObject, names: NameBook, because: str) -> list[str | Word | tuple[Word, ...]]:
+    root = root_of(entry)
+    if root is not None:
+        return [" was put under ", names.target(root), ", its root cause. "]
+    return [" was left alone", because, " "]
+
+
+def _not_done(
+    outcome: str, entry: JsonObject, where: tuple[Word, ...], did: Word
+) -> list[str | Word | tuple[Word, ...]]:
+    if outcome == "skipped":
+        return ["Nothing was done about ", where]
+    if outcome == "absorbed":
+        return ["Another alert of ", where, " was added to its case"]
+    if outcome == "notified":
+        return ["People were told of ", where]
+    if outcome == "simulated" and entry["action_type"]:
+        return ["The machine would have run ", did, " on ", where]
+    return ["The machine saw ", Word(str(entry["condition"]), code=True), " on ", where]
+
+
+def _done(
+    outcome: str, entry: JsonObject, where: tuple[Word, ...], did: Word, because: str
+) -> list[str | Word | tuple[Word, ...]]:
+    took, measured = span(entry["duration_s"]), figures(entry)
+    beside = f" {measured}." if measured else ""
+    if outcome == "verified":
+        return [where, " was healed in ", took, " by ", did, ".", beside]
+    if outcome == "failed" and not entry["action_success"]:
+        return [did, " on ", where, " failed", because, beside]
+    told = {
+        "failed": " did not help",
+        "inconclusive": " was done, and nobody knows whether it helped",
+        "rolled_back": " did not help and was undone",
+        "lost": " was sent, and no answer came back",
+    }
+    return [did, " on ", where, told.get(outcome, f" ended: {outcome}"), because, beside]

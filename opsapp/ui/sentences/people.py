@@ -1,0 +1,230 @@
+"""Incidents, runs, approvals, windows and what people did, in sentences.
+
+Pure: from the API's records to words. Must not: ask anybody.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from opsapp.lib.jsontypes import JsonObject
+
+from .words import NameBook, Sentence, Word, person, said, sentence_of, span
+
+STAGES = {
+    "investigating": "We are looking into it",
+    "identified": "The cause is known",
+    "monitoring": "It is mended, we watch it",
+    "resolved": "It is over",
+    "acknowledged": "Somebody has it",
+    "assigned": "Somebody has it",
+}
+# The last word of an audited action, as what somebody did to a thing of its family.
+DEEDS = {
+    "create": "made the {thing}",
+    "update": "changed the {thing}",
+    "change": "changed the {thing}",
+    "delete": "deleted the {thing}",
+    "run": "ran the {thing}",
+    "import": "imported",
+    "cancel": "stopped the {thing}",
+    "open": "began the {thing}",
+    "end": "ended the {thing}",
+    "activate": "switched on the {thing}",
+    "deactivate": "switched off the {thing}",
+    "dismiss": "put away the {thing}",
+    "confirm": "confirmed the {thing}",
+    "promote": "gave more trust to the {thing}",
+    "demote": "took trust from the {thing}",
+    "unlock": "unlocked the {thing}",
+    "test": "tested the {thing}",
+    "allow": "allowed the use of the {thing}",
+    "disallow": "ended the use of the {thing}",
+    "deploy": "put an agent on",
+}
+THINGS = {
+    "healing.window": "healing window",
+    "healing.rule": "rule",
+    "healing.suggestion": "suggestion",
+    "healing.trust": "rule",
+    "healing.problem": "problem",
+    "window": "maintenance window",
+    "agent": "host",
+    "agent.command": "command",
+    "key": "API key",
+    "secret": "secret",
+    "channel": "channel",
+}
+WHOLE = {
+    "login": "signed in",
+    "login.totp": "signed in with the second factor",
+    "logout": "signed out",
+    "healing.pause": "paused all healing",
+    "healing.resume": "let healing go on",
+    "healing.rollback": "undid a heal",
+    "healing.problem.open": "saw that a heal comes back again and again:",
+    "healing.problem.close": "closed, because it was quiet, the problem",
+    "healing.dependencies": "changed what depends on what",
+    "healing.chaos.run": "ran the chaos scenario",
+    "incident.update": "wrote an update to an incident",
+    "incident.acknowledge": "took an incident",
+    "approval.approve": "approved a request",
+    "approval.reject": "rejected a request",
+    "agent.file.write": "wrote a file on the host",
+    "agent.key": "made a new key for the host",
+    "agent.key.revoke": "took the key from the host",
+    "automation.webhook_token": "made a new webhook address for the automation",
+    "automation.apply_template": "made an automation of a template",
+    "automation.import": "imported automations",
+    "totp.enable": "switched the second factor on",
+    "totp.disable": "switched the second factor off",
+    "totp.begin": "began to set up the second factor",
+    "session.end": "ended a session",
+    "password.change": "changed the password",
+}
+PLACES = {
+    "monitor": "/monitors/{}",
+    "automation": "/automations/{}",
+    "agent": "/agents/{}",
+    "agent.command": "/agents/{}",
+    "incident": "/incidents/{}",
+    "approval": "/approvals/{}",
+    "run": "/automations/runs/{}",
+    "healing.rule": "/healing/rules/{}",
+    "healing.trust": "/healing/rules/{}",
+    "healing.problem": "/healing/problems#p-{}",
+}
+
+
+def _of_monitor(incident: JsonObject) -> Word:
+    return Word(incident["monitor_name"], f"/incidents/{quote(incident['id'], safe='')}")
+
+
+def went_down(incident: JsonObject) -> Sentence:
+    cause = f": {incident['cause']}" if incident["cause"] else ""
+    return said(incident["started"], "bad", _of_monitor(incident), " went down", sentence_of(cause) or ".")
+
+
+def came_back(incident: JsonObject) -> Sentence | None:
+    """The end of an incident; None while it is open."""
+    if incident.get("resolved") is None:
+        return None
+    took = span(incident["resolved"] - incident["started"])
+    return said(incident["resolved"], "ok", _of_monitor(incident), f" is up again after {took}.")
+
+
+def update(incident: JsonObject, note: JsonObject) -> Sentence:
+    """What somebody said of an incident."""
+    who, of = person(note["user"]), _of_monitor(incident)
+    told = f": {note['message']}" if note["message"] else ""
+    if note["stage"] in ("acknowledged", "assigned"):
+        if note["stage"] == "assigned":
+            return said(
+                note["time"], "icon:user", who, " gave ", of, " to ", person(note.get("to")), sentence_of(told) or "."
+            )
+        return said(note["time"], "icon:user", who, " takes care of ", of, sentence_of(told) or ".")
+    return said(note["time"], "icon:bell", who, " wrote of ", of, sentence_of(told))
+
+
+def of_incident(incident: JsonObject) -> list[Sentence]:
+    """All that one incident has to tell."""
+    end = came_back(incident)
+    told = [went_down(incident), *(update(incident, note) for note in incident["updates"])]
+    return told + ([end] if end is not None else [])
+
+
+def run(record: JsonObject) -> Sentence:
+    """A run of an automation."""
+    name = Word(record["name"], f"/automations/{quote(record['automation_id'], safe='')}")
+    place = f"/automations/runs/{quote(record['run_id'], safe='')}"
+    by = {"schedule": "the schedule", "catch_up": "the schedule", "webhook": "its webhook", "healing": "healing"}
+    who = by.get(record["origin"]) or by.get(record["requested_by"]) or str(record["requested_by"])
+    status = record["status"]
+    began, ended = record["started"] or record["created_at"], record["finished"]
+    took = f" in {span(ended - began)}" if ended and record["started"] else ""
+    why = f": {record['reason']}" if record["reason"] else ""
+    told = {
+        "done": ("ok", f" was done{took}"),
+        "failed": ("bad", f" failed{took}{why}"),
+        "timeout": ("bad", f" took too long and was stopped{why}"),
+        "lost": ("bad", f" was lost{why}"),
+        "cancelled": ("icon:x", f" was stopped{why}"),
+        "rejected": ("icon:x", f" was not allowed{why}"),
+        "running": ("icon:bolt", " runs"),
+        "queued": ("icon:bolt", " waits for its turn"),
+        "pending_approval": ("icon:check", " waits for an approval"),
+    }
+    look, text = told.get(status, ("icon:bolt", f" is {status}"))
+    more = " " if text.endswith((".", "!", "?")) else ". "
+    return said(ended or began, look, name, text, f"{more}Started by {who}. ", Word("Output", place))
+
+
+def approval(record: JsonObject, names: NameBook) -> Sentence:
+    """A request: asked, or decided and how."""
+    what = Word(asked_for(record), f"/approvals/{quote(record['request_id'], safe='')}")
+    where = (Word(" on "), *names.target(record["subject"])) if record["kind"] == "heal" else ()
+    status = record["status"]
+    if status == "pending":
+        asker = "The machine" if record["requested_by"] == "healing" else record["requested_by"]
+        return said(record["requested_at"], "icon:check", f"{asker} asks for ", what, where, ".")
+    at = record["decided_at"] or record["requested_at"]
+    because = f": {record['comment']}" if record["comment"] else ""
+    if status in ("approved", "rejected"):
+        look = "icon:check" if status == "approved" else "icon:x"
+        who = person(record["decided_by"])
+        return said(at, look, who, f" {status} ", what, where, sentence_of(because) or ".")
+    ended = (
+        ": nobody decided in time." if status == "expired" else f" was not needed any more{sentence_of(because) or '.'}"
+    )
+    return said(at, "icon:x", what, where, ended)
+
+
+def asked_for(record: JsonObject) -> str:
+    """What a request is about, shortly: the action, or the automation."""
+    action = record["plan"].get("action") if record["kind"] == "heal" else None
+    return str(action or record["subject"])
+
+
+def window(record: JsonObject, now: int) -> Sentence:
+    """Maintenance that is on, or that somebody planned."""
+    name, who = Word(record["name"], "/maintenance"), person(record["created_by"])
+    if not record["active"]:
+        return said(record["created_at"], "icon:cal", who, " planned the maintenance ", name, ".")
+    start = record["next_start"]
+    began = start if start is not None and start <= now else record["created_at"]
+    return said(began, "maint", "Maintenance ", name, " is on. ", who, " planned it.")
+
+
+def audit(entry: JsonObject) -> Sentence:
+    """What somebody did, or was refused."""
+    action = str(entry["action"])
+    done = entry["result"] in ("ok", "accepted")
+    refused = "" if done else f" ({str(entry['reason'] or entry['result']).replace('_', ' ')})"
+    look = "icon:x" if refused else "icon:list"
+    family, _, verb = action.rpartition(".")
+    name = named(entry)
+    place = PLACES.get(family)
+    target = (
+        Word(name, place.format(quote(str(entry["target"]), safe="")))
+        if place and verb != "delete"
+        else Word(name, strong=True)
+    )
+    actor = person(entry["username"] if done else entry["username"] or "somebody")
+    who = (actor, " ") if done else ("Refused: ", actor, " ")
+    if action in WHOLE:
+        tail = (" ", target) if name and action not in ("login", "logout") and family in PLACES else ()
+        return said(entry["time"], look, *who, WHOLE[action], *tail, refused, ".")
+    if verb in DEEDS:
+        deed = DEEDS[verb].format(thing=THINGS.get(family, family.rpartition(".")[2]))
+        return said(entry["time"], look, *who, deed, " ", target, refused, ".")
+    return said(entry["time"], look, *who, action.replace(".", " ").replace("_", " "), " ", target, refused, ".")
+
+
+def named(entry: JsonObject) -> str:
+    """The name of what the entry is about, where it was written down; else its id."""
+    for told in (entry["after"], entry["before"]):
+        if isinstance(told, dict):
+            for field in ("name", "label", "username", "title"):
+                if isinstance(told.get(field), str):
+                    return str(told[field])
+    return str(entry["target"])

@@ -1,0 +1,125 @@
+"""What a sentence is made of: words that may lead somewhere, who is meant by a name, and how long something took.
+
+Pure. Must not: know a record of the API (its neighbours do), a request or a template.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+from urllib.parse import quote
+
+from markupsafe import Markup, escape
+
+MINUTE, HOUR, DAY = 60, 3600, 86_400
+
+
+class Word(NamedTuple):
+    """Some text; with `href` it leads there, `strong` names what was done or who did it, `code` is to be typed."""
+
+    text: str
+    href: str = ""
+    strong: bool = False
+    code: bool = False
+
+    def __html__(self) -> str:
+        if self.href:
+            return Markup('<a href="{}">{}</a>').format(self.href, self.text)
+        tag = "code" if self.code else "b" if self.strong else ""
+        return Markup("<{0}>{1}</{0}>").format(Markup(tag), self.text) if tag else escape(self.text)
+
+
+class Sentence(NamedTuple):
+    """Something that happened. `look` is a state (a glyph) or the name of an icon with `icon:` before it."""
+
+    at: int
+    look: str
+    words: tuple[Word, ...]
+
+    @property
+    def text(self) -> str:
+        return "".join(word.text for word in self.words)
+
+    def __html__(self) -> str:
+        return Markup("").join(self.words)
+
+
+class NameBook(NamedTuple):
+    """Who is meant: ids by the names that records use, and names by the ids."""
+
+    monitors: Mapping[str, str] = {}  # name -> id
+    hosts: Mapping[str, str] = {}  # hostname or label -> id of the agent
+    automations: Mapping[str, str] = {}  # id -> name
+
+    def target(self, target: str) -> tuple[Word, ...]:
+        """A target of healing: a monitor, a host, or something on a host (`hostname/NAME`)."""
+        if target in self.monitors:
+            return (Word(target, f"/monitors/{quote(self.monitors[target], safe='')}"),)
+        host, _, part = target.partition("/")
+        if part and host in self.hosts:
+            return Word(part, strong=True), Word(" on "), *self.host(host)
+        return self.host(target)
+
+    def host(self, name: str) -> tuple[Word, ...]:
+        """A host by what it is called; by its id too."""
+        if name in self.hosts:
+            return (Word(name, f"/agents/{quote(self.hosts[name], safe='')}"),)
+        called = next((known for known, agent_id in self.hosts.items() if agent_id == name), None)
+        return self.host(called) if called is not None else (Word(name, strong=True),)
+
+
+def said(at: int | None, look: str, *words: str | Word | tuple[Word, ...]) -> Sentence:
+    """A sentence of plain texts, words, and several words at once."""
+    found: list[Word] = []
+    for word in words:
+        if isinstance(word, str):
+            found += [Word(word)] if word else []
+        elif isinstance(word, Word):
+            found.append(word)
+        else:
+            found += word
+    return Sentence(int(at or 0), look, tuple(found))
+
+
+def person(name: str | None) -> Word:
+    """Who did it; what the service does by itself has no name."""
+    return Word(name or "The service", strong=True)
+
+
+def case(case_id: str | None, text: str = "Why") -> Word | str:
+    """The page of a case, where there is one."""
+    return Word(text, f"/healing/cases/{quote(case_id, safe='')}") if case_id else ""
+
+
+def span(seconds: float) -> str:
+    """How long something took: "6.2 s", "41 s", "17 min", "1 h 5 min", "3 d 4 h"."""
+    if seconds < 10:
+        return f"{max(0.0, seconds):.1f}".removesuffix(".0") + " s"
+    if seconds < 2 * MINUTE:
+        return f"{seconds:.0f} s"
+    if seconds < HOUR:
+        return f"{seconds // MINUTE:.0f} min"
+    if seconds < DAY:
+        return _two(seconds, HOUR, "h", MINUTE, "min")
+    return _two(seconds, DAY, "d", HOUR, "h")
+
+
+def _two(seconds: float, big: int, big_unit: str, small: int, small_unit: str) -> str:
+    whole, rest = divmod(int(seconds), big)
+    return f"{whole} {big_unit}" + (f" {rest // small} {small_unit}" if rest // small else "")
+
+
+def sentence_of(text: str) -> str:
+    """Words of the API as a sentence: begun with a capital, ended with a full stop."""
+    text = text.strip()
+    return text[:1].upper() + text[1:] + ("" if text[-1:] in ("", ".", "!", "?", "…") else ".")
+
+
+def listed(names: list[str]) -> str:
+    """ "a", "a and b", "a, b and c"."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else ""
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """ "1 monitor", "3 monitors"."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}".replace(",", "\u202f")

@@ -1,0 +1,100 @@
+"""Requests for approval: what waits for its reader, what was decided, and one of them with all that it covers.
+
+Pure: from the API's answers to words.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+from urllib.parse import quote
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.ui import sentences
+from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.sentences import NameBook, Word, count
+
+from .asking import outcome, question
+
+PENDING = "pending"
+CODE_LINES = 200
+
+
+class Fact(NamedTuple):
+    """One line of what exactly would be done."""
+
+    name: str
+    word: Word
+    more: str = ""
+
+
+def listing(answers: Answers, reader: Reader) -> dict[str, object]:
+    names = _names(answers)
+    asked = [question(record, names, reader) for record in answers["approvals"] or []]
+    mine = sum(each.mine for each in asked)
+    others = len(asked) - mine
+    told = f"{count(mine, 'decision is', 'decisions are')} yours." if mine else "No decision waits for you."
+    return {
+        "heading": told,
+        "sub": f"{count(others, 'request waits', 'requests wait')} for somebody else." if others else "",
+        "asked": sorted(asked, key=lambda each: (not each.mine, each.row["expires_at"])),
+        "decided": [(sentences.approval(record, names), outcome(record)) for record in answers["decided"] or []],
+    }
+
+
+def one(answers: Answers, reader: Reader) -> dict[str, object]:
+    record = answers["request"]
+    asked = question(record, _names(answers), reader)
+    return {
+        "title": asked.title.text,
+        "it": asked,
+        "pending": record["status"] == PENDING,
+        "ended": outcome(record),
+        "facts": _facts(record),
+        "script": _script(record),
+    }
+
+
+def _names(answers: Answers) -> NameBook:
+    overview = answers["overview"]
+    return NameBook(overview["monitor_ids"], overview["agent_ids"])
+
+
+def _facts(record: JsonObject) -> list[Fact]:
+    plan = record["plan"]
+    facts = _of_heal(plan) if record["kind"] == "heal" else _of_run(record, plan)
+    asker = "The machine" if record["requested_by"] == "healing" else record["requested_by"]
+    facts.append(Fact("Asked by", Word(asker, strong=True)))
+    return [*facts, Fact("Digest", Word(record["digest"], code=True))] if record.get("digest") else facts
+
+
+def _of_heal(plan: JsonObject) -> list[Fact]:
+    rule, host = plan["rule_id"], plan.get("hostname")
+    facts = [Fact("Rule", Word(rule, f"/healing/rules/{quote(rule, safe='')}"), f"step {(plan.get('step') or 0) + 1}")]
+    facts.append(Fact("Because", Word(plan["condition"], code=True)))
+    facts.append(Fact("Target", Word(plan["target"], strong=True)))
+    if host:
+        place = f"/agents/{quote(plan['host'], safe='')}" if plan.get("host") not in (None, "server") else ""
+        facts.append(Fact("Runs on", Word(host, place)))
+    return facts + _given(plan.get("params"))
+
+
+def _of_run(record: JsonObject, plan: JsonObject) -> list[Fact]:
+    place = f"/automations/{quote(record.get('automation_id') or '', safe='')}"
+    facts = [Fact("Automation", Word(plan.get("name") or record["subject"], place), plan.get("type", ""))]
+    params = {name: value for name, value in (plan.get("params") or {}).items() if name not in ("script", "command")}
+    return facts + _given(params) + _given(plan.get("inputs"))
+
+
+def _given(params: JsonObject | None) -> list[Fact]:
+    told = [(name, value) for name, value in (params or {}).items() if value not in (None, "", [], {})]
+    typed = [(name, value if isinstance(value, str) else json.dumps(value)) for name, value in told]
+    return [Fact(name.replace("_", " ").capitalize(), Word(text, code=True)) for name, text in typed]
+
+
+def _script(record: JsonObject) -> str:
+    """The text that would run, where there is one."""
+    params = record["plan"].get("params") or {}
+    text = params.get("script") or params.get("command") or ""
+    lines = str(text).splitlines()
+    return "\n".join(lines[:CODE_LINES]) + ("\n…" if len(lines) > CODE_LINES else "")

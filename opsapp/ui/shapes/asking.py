@@ -1,0 +1,146 @@
+"""What people are asked: a request for approval as a question with its risk, its record and its end.
+
+Pure: from the API's record to words ready to show. Must not: decide who may; the API says so (`refusal`).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.ui.reader import Reader
+from opsapp.ui.sentences import NameBook, Sentence, Word, asked_for, case, count, said, sentence_of, span
+
+APPROVE = "POST /api/approvals/{request_id}/approve"
+RISKS = {
+    "low": "Low: rules with full trust do this without asking.",
+    "medium": "Medium: may interrupt what uses it.",
+    "high": "High: a person always decides this.",
+}
+RESTORES = "restore the "
+SHORT_LIST = 4
+ENDS = {
+    "approved": "Approved",
+    "rejected": "Rejected",
+    "expired": "Nobody decided in time",
+    "withdrawn": "Not needed any more",
+}
+
+
+class Ballot(NamedTuple):
+    person: str
+    approves: bool
+    at: int
+    comment: str
+
+
+class Question(NamedTuple):
+    """One request. `share` is how much of its time is left, in per cent; `refusal` why its reader may not decide."""
+
+    row: JsonObject
+    title: Sentence
+    place: str
+    because: Sentence
+    does: str
+    risk: str
+    record: str
+    undo: str
+    otherwise: str
+    left: str
+    share: int
+    who: str
+    refusal: str
+    mine: bool
+    why: Word | str
+    votes: tuple[Ballot, ...]
+
+
+def question(record: JsonObject, names: NameBook, reader: Reader) -> Question:
+    """A request that waits, or waited, for people."""
+    heals = record["kind"] == "heal"
+    plan, whole = record["plan"], max(1, record["expires_at"] - record["requested_at"])
+    left = max(0.0, record["expires_at"] - reader.now)
+    refusal = "" if reader.may(APPROVE) else "Operators and admins decide."
+    refusal = refusal or str(record.get("refusal") or "")
+    return Question(
+        record,
+        _title(record, names),
+        f"/approvals/{record['request_id']}",
+        _because(record, names),
+        command(plan) if heals else "",
+        RISKS.get(record["risk"] or "", "Not said: it is what its author wrote."),
+        _record(record.get("record")),
+        _undo(plan) if heals else "A run cannot be undone.",
+        "If nobody decides, nothing is done and people are told." if heals else "If nobody decides, it does not run.",
+        _left(left),
+        round(100 * min(1.0, left / whole)),
+        _who(record),
+        refusal,
+        not refusal and record["status"] == "pending",
+        case(record.get("case_id")),
+        tuple(
+            Ballot(vote["username"], vote["vote"] == "approve", vote["at"], vote["comment"] or "")
+            for vote in record["votes"]
+        ),
+    )
+
+
+def _title(record: JsonObject, names: NameBook) -> Sentence:
+    at, what = record["requested_at"], asked_for(record)
+    if record["kind"] == "heal":
+        host = record["plan"].get("hostname")
+        where = names.target(record["subject"])
+        on = (Word(" for "), *where) if host and host != record["subject"].partition("/")[0] else (Word(" on "), *where)
+        return said(at, "icon:check", "May the machine run ", Word(what, strong=True), on, "?")
+    who = record["requested_by"]
+    asker = "its webhook" if who == "webhook" else "the schedule" if who == "schedule" else who
+    return said(at, "icon:check", "May ", Word(what, strong=True), f" run for {asker}?")
+
+
+def _because(record: JsonObject, names: NameBook) -> Sentence:
+    plan, at = record["plan"], record["requested_at"]
+    if record["kind"] == "heal" and plan.get("condition"):
+        return said(at, "", Word(plan["condition"], code=True), " holds on ", names.target(record["subject"]), ".")
+    return said(at, "", sentence_of(record["reason"]))
+
+
+def command(plan: JsonObject) -> str:
+    """The action as one would type it."""
+    given = [value for value in (plan.get("params") or {}).values() if value is not None]
+    values = [value if isinstance(value, str) else json.dumps(value) for value in given]
+    return " ".join([str(plan.get("action") or ""), *values]).strip()
+
+
+def _record(record: JsonObject | None) -> str:
+    if not record or not record["total"]:
+        return "never done before"
+    return f"helped {record['helped']} of {count(record['total'], 'time')}"
+
+
+def _undo(plan: JsonObject) -> str:
+    how = str(plan.get("rollback") or "")
+    if how.startswith(RESTORES):
+        return f"Puts the {how.removeprefix(RESTORES).removesuffix(' snapshot')} back as it was."
+    return "Cannot be undone."
+
+
+def _left(seconds: float) -> str:
+    if seconds <= 0:
+        return "over"
+    return f"{int(seconds // 60)}:{int(seconds % 60):02} left" if seconds < 3600 else f"{span(seconds)} left"
+
+
+def _who(record: JsonObject) -> str:
+    names = record["approvers"]
+    some = ", ".join(names[:SHORT_LIST]) + (" and others" if len(names) > SHORT_LIST else "")
+    told = some if names else "any operator"
+    missing = record["quorum"] - sum(vote["vote"] == "approve" for vote in record["votes"])
+    more = f", {count(missing, 'more vote')} needed" if record["quorum"] > 1 and record["status"] == "pending" else ""
+    return told + more
+
+
+def outcome(record: JsonObject) -> str:
+    """How a request ended, in a word for its state."""
+    by = f" by {record['decided_by']}" if record["decided_by"] else ""
+    return ENDS.get(record["status"], "Waits") + by

@@ -1,0 +1,152 @@
+"""Automations: the list with how the last runs went, one with its schedule, and the pages on which they are written.
+
+Must not: ask anything.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+from opsapp.lib import cron
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.words import spoken
+
+from .runs import RunShown, shown_of
+
+LAST_RUNS, NEXT_TIMES = 8, 5
+NEW = "/automations/new"
+MEANWHILE = {"queue": "waits", "skip": "is left out", "replace": "takes its place"}
+TYPES = {
+    "script": "A script, on this server or on hosts",
+    "service_control": "Starts, stops or restarts a service",
+    "agent_command": "A command on hosts",
+    "webhook": "Calls an address",
+    "notification": "Sends a message",
+    "composite": "Other automations, one after the other",
+    "workflow": "Other automations, each by how the one before ended",
+}
+
+
+class AutomationLine(NamedTuple):
+    """A row of the list."""
+
+    id: str
+    name: str
+    href: str
+    type: str
+    enabled: bool
+    schedule: str
+    next_run: int | None
+    last: tuple[RunShown, ...]
+    words: str
+
+
+class TypeChoice(NamedTuple):
+    name: str
+    words: str
+    href: str
+    chosen: bool
+    form: str
+
+
+def listed(answers: Answers, reader: Reader) -> dict[str, object]:
+    recent = [shown_of(run, reader.now) for run in answers["runs"] or ()]
+    return {
+        "title": "Automations",
+        "lines": [line_of(row, recent) for row in answers["automations"]],
+        "recent": recent[:15],
+        "templates": answers["templates"] or [],
+        "wanted": reader.query.get("q", ""),
+    }
+
+
+def line_of(row: JsonObject, recent: list[RunShown]) -> AutomationLine:
+    href = f"/automations/{row['id']}"
+    mine = tuple(run for run in recent if run.automation_href == href)[:LAST_RUNS]
+    over = [run for run in mine if not run.under_way]
+    done = sum(run.kind == "ok" for run in over)
+    return AutomationLine(
+        row["id"],
+        row["name"],
+        href,
+        spoken(row["type"]),
+        row["enabled"],
+        row["schedule"] or "",
+        row["next_run"],
+        mine[::-1],
+        f"{done} of {len(over)} done" if over else "never ran lately",
+    )
+
+
+def new(_answers: Answers, reader: Reader) -> dict[str, object]:
+    wanted = reader.query.get("type", "script")
+    wanted = wanted if wanted in TYPES else "script"
+    kinds = [
+        TypeChoice(spoken(kind), words, f"{NEW}?type={kind}", kind == wanted, f"create-{kind.replace('_', '-')}")
+        for kind, words in TYPES.items()
+    ]
+    return {"title": "A new automation", "kinds": kinds, "chosen": next(each for each in kinds if each.chosen)}
+
+
+def one(answers: Answers, reader: Reader) -> dict[str, object]:
+    automation = answers["automation"]
+    return {
+        "title": automation["name"],
+        "it": automation,
+        "type": TYPES[automation["type"]],
+        "times": times_of(automation, reader),
+        "facts": facts_of(automation),
+        "runs": [(shown_of(run, reader.now), run) for run in answers["runs"] or ()],
+        "params": [
+            (spoken(name), _text(value)) for name, value in automation["params"].items() if value not in (None, "", {})
+        ],
+        "row": automation,
+    }
+
+
+def edited(answers: Answers, _reader: Reader) -> dict[str, object]:
+    """The stored values as the form takes them: what has a shape, as JSON."""
+    automation = answers["automation"]
+    params = {name: value for name, value in automation["params"].items() if value is not None}
+    for name in ("headers", "body", "env"):
+        if name in params:
+            params[name] = json.dumps(params[name], indent=2, ensure_ascii=False)
+    flags = {"requires_approval": json.dumps(automation["requires_approval"])}
+    return {
+        "title": f"Edit {automation['name']}",
+        "row": {**automation, **flags, "params": params},
+        "save": f"automation.save-{automation['type'].replace('_', '-')}",
+        "whole": {**automation, "params": json.dumps(automation["params"], indent=2, ensure_ascii=False)},
+    }
+
+
+def times_of(automation: JsonObject, reader: Reader) -> list[str]:
+    """The next times of its schedule, in the reader's zone. One without a zone of its own goes by the service's, which
+    the API tells for the next time only."""
+    if not automation["schedule"] or automation["next_run"] is None:
+        return []
+    found = [float(automation["next_run"])]
+    while automation["timezone"] and len(found) < NEXT_TIMES:
+        found.append(cron.next_time(automation["schedule"], automation["timezone"], found[-1]))
+    return [datetime.fromtimestamp(at, ZoneInfo(reader.zone)).strftime("%a %d %b %Y, %H:%M") for at in found]
+
+
+def facts_of(automation: JsonObject) -> list[tuple[str, str]]:
+    asks = "nobody: it runs at once"
+    if automation["requires_approval"]:
+        who = ", ".join(automation["approvers"]) or "any operator but who asked"
+        asks = f"{automation['quorum']} of {who}"
+    return [
+        ("Asks", asks),
+        ("When one runs already", MEANWHILE[automation["concurrency"]]),
+        ("Time limit", f"{automation['timeout']} s"),
+        ("Tries again", f"{automation['retries']} times" if automation["retries"] else "no"),
+    ]
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)

@@ -1,0 +1,297 @@
+"""Before and after: the readings around a case or an incident as charts, with what happened meanwhile as marks.
+
+The readings are those that the condition names, as far as their history is kept; else what is kept of the host.
+Pure. Must not: ask anybody; say what was not measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from math import ceil
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+from markupsafe import Markup
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.ui import charts
+from opsapp.ui.charts import ActMark, Curve, Limit, Looks, Plot, TimeAxis
+from opsapp.ui.reader import Reader
+from opsapp.ui.sentences import act
+from opsapp.ui.words import MINUTE
+from opsapp.wire.conditions import Comparison, ConditionError, Literal, Name, Several, parse
+from opsapp.wire.readings import split
+
+from .monitors import word_of
+
+AROUND_S = 3600
+STEPS = (60, 120, 300, 900, 3600, 21_600, 86_400)
+MOST_POINTS = 150
+APART = 3.0  # in percent of the width: marks that are nearer have one number together
+RATE = charts.Unit(lambda value: f"{charts.BYTES.words(value)}/s", binary=True)
+KEPT = {  # what is kept of a host -> (title, unit, top)
+    "cpu_percent": ("CPU", charts.PERCENT, 100.0),
+    "mem_percent": ("Memory", charts.PERCENT, 100.0),
+    "swap_percent": ("Swap", charts.PERCENT, 100.0),
+    "disk_percent": ("The fullest disk", charts.PERCENT, 100.0),
+    "load1": ("Load, 1 min", charts.PLAIN, None),
+    "load5": ("Load, 5 min", charts.PLAIN, None),
+    "load15": ("Load, 15 min", charts.PLAIN, None),
+    "rx_bytes_s": ("Network, in", RATE, None),
+    "tx_bytes_s": ("Network, out", RATE, None),
+}
+CONTEXT = ("cpu_percent", "mem_percent", "load1")  # shown where no history is kept of what the condition reads
+SIDES = {">": "above", ">=": "from", "<": "below", "<=": "up to", "==": "equal to", "!=": "other than"}
+ENDS = {  # of a step: (glyph, words)
+    "verified": ("ok", "measured again: it helped"),
+    "failed": ("bad", "it did not help"),
+    "rolled_back": ("warn", "it did not help and was undone"),
+    "inconclusive": ("warn", "nobody can tell whether it helped"),
+    "lost": ("bad", "no answer came back"),
+}
+
+
+Happened = tuple[float, str, str]  # (when, glyph, words)
+
+
+class Around(NamedTuple):
+    """From when to when, and how fine."""
+
+    start: float
+    end: float
+    step: int
+    live: bool
+
+
+class ShownMoment(NamedTuple):
+    """Something that happened. `number` is what stands for it on the charts."""
+
+    number: int
+    at: float
+    look: str
+    words: str
+
+
+class BeforeAfter(NamedTuple):
+    """`note` says what is shown where it is not what the condition reads; `zoomed` that a part was chosen."""
+
+    charts: tuple[Markup, ...]
+    moments: tuple[ShownMoment, ...]
+    note: str
+    zoomed: bool
+
+
+def around(opened_at: float, closed_at: float | None, reader: Reader) -> Around:
+    """From an hour before to an hour after, or the part of it that the address asks for."""
+    start, last = opened_at - AROUND_S, min(reader.now, (closed_at or reader.now) + AROUND_S)
+    chosen = [_whole(reader.query.get(name)) for name in ("from", "to")]
+    zoomed = None not in chosen
+    if zoomed:
+        low, high = (value or 0 for value in chosen)
+        if high - low >= MINUTE and start <= low and high <= reader.now:
+            start, last = low, high
+    step = next((each for each in STEPS if (last - start) / each <= MOST_POINTS), STEPS[-1])
+    return Around(start, last, step, live=last >= reader.now)
+
+
+def _whole(text: str | None) -> int | None:
+    return int(text) if text and text.isdecimal() and len(text) < 12 else None
+
+
+def query_of(it: Around) -> dict[str, str]:
+    hours = min(17_520, max(1, ceil((it.end - it.start) / AROUND_S)))
+    return {"range_h": str(hours), "resolution": str(it.step), "until": str(ceil(it.end))}
+
+
+def asked_by_case(reader: Reader, said: JsonObject) -> dict[str, str]:
+    case = said["case"]
+    return query_of(around(case["opened_at"], case["closed_at"], reader))
+
+
+def asked_by_incident(reader: Reader, said: JsonObject) -> dict[str, str]:
+    incident = said["room"]["incident"]
+    return query_of(around(incident["started"], incident.get("resolved"), reader))
+
+
+def of_case(case: JsonObject, host: Sequence[JsonObject], monitor: Sequence[JsonObject], reader: Reader) -> BeforeAfter:
+    it = around(case["opened_at"], case["closed_at"], reader)
+    wanted, note = wanted_by(case["condition"]), ""
+    points = _within(monitor, it) or _within(host, it)
+    plots = monitor_plots(wanted, points) if case["monitor_id"] else host_plots(wanted, points)
+    if not plots and points:
+        plots = [plot for name in CONTEXT if (plot := _plot(name, points, ())) is not None]
+        names = ", ".join(wanted.names) or "what it reads"
+        note = f"No history is kept of {names}: only figures have one. This is the host meanwhile." if plots else ""
+    moments = moments_of(case)
+    held = [(case["opened_at"], held_until(case, reader.now))]
+    drawn = draw(plots, points, it, moments, held, reader)
+    return BeforeAfter(tuple(drawn), tuple(moments), note, bool(reader.query.get("from") and reader.query.get("to")))
+
+
+def of_incident(known: JsonObject, points: Sequence[JsonObject], reader: Reader) -> BeforeAfter:
+    """The response time of the monitor around its incident, with what healing did about it."""
+    incident = known["incident"]
+    it = around(incident["started"], incident.get("resolved"), reader)
+    points = _within(points, it)
+    steps = [entry for entry in reversed(known["heals"]) if entry["action_type"]]
+    found: list[Happened] = [(incident["started"], "bad", "it went down")]
+    found += [moment for entry in steps for moment in _of_entry(entry, entry["created_at"])]
+    found += [(incident["resolved"], "ok", "it is up again")] if incident.get("resolved") is not None else []
+    moments = numbered(found)
+    held = [(incident["started"], incident.get("resolved") or reader.now)]
+    plots = monitor_plots(ReadByCondition(), points) if any(point["p95_ms"] is not None for point in points) else []
+    drawn = draw(plots, points, it, moments, held, reader, height=100)
+    return BeforeAfter(tuple(drawn), tuple(moments), "", zoomed=False)
+
+
+def draw(
+    plots: Sequence[Plot],
+    points: Sequence[JsonObject],
+    it: Around,
+    moments: Sequence[ShownMoment],
+    held: Sequence[tuple[float, float]],
+    reader: Reader,
+    height: int = 128,
+) -> list[Markup]:
+    axis = TimeAxis(it.start, it.end, ZoneInfo(reader.zone), it.live)
+    times = [min(it.end, point["time"] + it.step / 2) for point in points]
+    states = [_state(point, at, held) for point, at in zip(points, times, strict=True)]
+    looks = Looks(height=height, step=max(it.step, usual_gap(times)), states=states, zoom=True)
+    return charts.before_after(plots, axis, times, marks_of(moments, axis), held, looks)
+
+
+def usual_gap(times: Sequence[float]) -> float:
+    """How far apart readings are as a rule: what is seldom looked at has no gap between two looks."""
+    gaps = sorted(later - earlier for earlier, later in pairwise(times))
+    return gaps[len(gaps) * 4 // 5] if gaps else 0.0
+
+
+def _state(point: JsonObject, at: float, held: Sequence[tuple[float, float]]) -> str:
+    if "status" in point:
+        return word_of(point["status"]).lower()
+    start, end = held[0]
+    return "before" if at < start else "the condition holds" if at <= end else "after"
+
+
+def marks_of(moments: Sequence[ShownMoment], axis: TimeAxis) -> list[ActMark]:
+    """A line for each moment; the numbers of those that stand close together are written as one."""
+    groups: list[list[ShownMoment]] = []
+    for moment in moments:
+        if groups and axis.x(moment.at) - axis.x(groups[-1][0].at) < APART:
+            groups[-1].append(moment)
+        else:
+            groups.append([moment])
+    marks = []
+    for group in groups:
+        words = str(group[0].number) + (f"–{group[-1].number}" if len(group) > 1 else "")
+        marks += [ActMark(moment.at, words if moment is group[0] else "", _kind(moment.look)) for moment in group]
+    return marks
+
+
+def _kind(look: str) -> str:
+    return look if look in ("bad", "warn", "ok") else "heal"
+
+
+class ReadByCondition(NamedTuple):
+    """What a condition needs: its readings, and what it compares them with."""
+
+    names: tuple[str, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
+
+    def limits(self, *names: str) -> tuple[Limit, ...]:
+        """The figures that a reading is compared with."""
+        return tuple(
+            Limit(part.right.value, f"condition: {SIDES[part.symbol]} {part.right.value:g}")
+            for part in self.comparisons
+            if isinstance(part.left, Name) and part.left.key in names
+            if isinstance(part.right, Literal) and not isinstance(part.right.value, str)
+        )
+
+
+def wanted_by(condition: str) -> ReadByCondition:
+    """Nothing of a condition that cannot be read any more."""
+    try:
+        read = parse(condition)
+    except ConditionError:
+        return ReadByCondition()
+    return ReadByCondition(read.names, tuple(_comparisons(read.tree)))
+
+
+def _comparisons(tree: object) -> Iterator[Comparison]:
+    """What has to hold: what must not hold has no line of its own."""
+    if isinstance(tree, Comparison):
+        yield tree
+    elif isinstance(tree, Several):
+        for part in tree.parts:
+            yield from _comparisons(part)
+
+
+def host_plots(wanted: ReadByCondition, points: Sequence[JsonObject]) -> list[Plot]:
+    found = [_plot(name, points, wanted.limits(name)) for name in wanted.names]
+    return [plot for plot in found if plot is not None]
+
+
+def _plot(name: str, points: Sequence[JsonObject], limits: tuple[Limit, ...]) -> Plot | None:
+    """One reading over time, where a history of it is kept and something was measured."""
+    family, mount, _ = split(name)
+    top: float | None
+    if family == "disk" and mount:
+        title, unit, top = f"Disk {mount}", charts.PERCENT, 100.0
+        values = [point["disks"].get(mount) for point in points]
+    elif name in KEPT:
+        title, unit, top = KEPT[name]
+        values = [point.get(name) for point in points]
+    else:
+        return None
+    if all(value is None for value in values):
+        return None
+    return Plot(title, (Curve(title, values),), unit, top, limits)
+
+
+def monitor_plots(wanted: ReadByCondition, points: Sequence[JsonObject]) -> list[Plot]:
+    """The response time: what every monitor has."""
+    if not points:
+        return []
+    values = [point["p95_ms"] for point in points]
+    limits = wanted.limits("response_time_ms", "monitor.response_time_ms")
+    return [Plot("Response time", (Curve("95 % within", values),), charts.MILLISECONDS, None, limits)]
+
+
+def _within(points: Iterable[JsonObject] | None, it: Around) -> list[JsonObject]:
+    return [point for point in points or () if it.start - it.step < point["time"] <= it.end]
+
+
+def held_until(case: JsonObject, now: float) -> float:
+    """How long the condition held, as far as that is known: of a case that ended otherwise, until its end."""
+    return float(case["recovered_at"] or case["closed_at"] or now)
+
+
+def moments_of(case: JsonObject) -> list[ShownMoment]:
+    """What happened, oldest first."""
+    acted, entries = case["act"], case["entries"]
+    steps = [entry for entry in entries if entry["action_type"]]
+    newest = next((entry for entry in reversed(steps) if not entry["rolls_back"]), None)
+    found: list[Happened] = [(case["opened_at"], "bad", "the alert came")]
+    for entry in steps:
+        last = acted is not None and entry is newest
+        found += _of_entry(entry, (acted["acted_at"] or acted["began_at"]) if last else entry["created_at"])
+    if case["recovered_at"] is not None and not any(look == "ok" for _, look, _ in found):
+        found.append((case["recovered_at"], "ok", "the condition was false again"))
+    return numbered(found)
+
+
+def _of_entry(entry: JsonObject, at: float) -> list[Happened]:
+    """A step: when it acted, and how it ended."""
+    if entry["rolls_back"]:
+        return [(entry["finished_at"] or entry["created_at"], "warn", "it was undone")]
+    if not entry["action_success"]:
+        return []
+    ended = ENDS.get(entry["outcome"] or "")
+    done = [(at, "heal", act(entry).text)]
+    return done + ([(entry["finished_at"], *ended)] if ended and entry["finished_at"] is not None else [])
+
+
+def numbered(found: Iterable[Happened]) -> list[ShownMoment]:
+    ordered = sorted(found, key=lambda moment: moment[0])
+    return [ShownMoment(number, *moment) for number, moment in enumerate(ordered, 1)]

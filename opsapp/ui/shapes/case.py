@@ -1,0 +1,260 @@
+"""The page of a case: why it went as it did, what comes next, and what would happen now.
+
+Pure. Must not: ask anybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+from urllib.parse import quote
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.ui.questions import Question
+from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.sentences import act, reason, span
+
+from . import beforeafter
+from .gates import WOULD, GateLine, Rung, counted, of_dry_run, rungs
+
+DONE = {
+    "restart_service": "was restarted",
+    "restart_container": "was restarted",
+    "container_recreate": "was made anew",
+    "service_reload": "was reloaded",
+    "service_dependency_restart": "was restarted with what it needs",
+    "host_reboot": "was rebooted",
+    "vm_restart": "was restarted",
+}
+KINDS = {"verified": "ok", "failed": "bad", "lost": "bad", "rolled_back": "warn", "inconclusive": "warn"}
+STATES = {
+    "correlating": "Held",
+    "planning": "Being planned",
+    "awaiting_approval": "Waits for a decision",
+    "executing": "Being done",
+    "settling": "Taking effect",
+    "verifying": "Being measured",
+}
+NEXT = {
+    "correlating": "It is held until then, so that alerts of what it hangs on can arrive. Then it is planned.",
+    "planning": "The next step is planned, once the host and its turn are there.",
+    "awaiting_approval": "Nothing is done until somebody decides.",
+    "executing": "The host has been asked. Its answer comes next.",
+    "settling": "The action ran. It has until then to take effect; then it is measured again.",
+    "verifying": "It is measured again. Only a fresh reading counts.",
+}
+
+
+class Place(NamedTuple):
+    """What a case is about, and where that leads."""
+
+    name: str
+    href: str
+
+
+class ComesNext(NamedTuple):
+    """What comes next of an open case. `at`: when, where that is known."""
+
+    words: str
+    at: int | None
+    href: str
+
+
+class ReadingPair(NamedTuple):
+    name: str
+    before: str
+    after: str
+
+
+class SaidByHost(NamedTuple):
+    """What was run and what it said."""
+
+    host: str
+    command: str
+    text: str
+    end: str
+
+
+class WhatIf(NamedTuple):
+    gates: tuple[GateLine, ...]
+    differs: str
+
+
+class CasePage(NamedTuple):
+    title: str
+    kind: str
+    state: str
+    at: int
+    took: str
+    place: Place
+    rule: Place
+    asked: Place | None
+    rungs: tuple[Rung, ...]
+    counted: str
+    next: ComesNext | None
+    readings: tuple[ReadingPair, ...]
+    output: SaidByHost | None
+    undo: str
+    undone: JsonObject | None  # the entry that can be rolled back
+    record: str
+    event: JsonObject
+
+
+def shape(answers: Answers, reader: Reader) -> dict[str, object]:
+    case = answers["case"]
+    trust = next((row for row in answers["trust"] or () if row["rule_id"] == case["rule_id"]), None)
+    ladder = rungs(case, trust)
+    entries = case["entries"]
+    view = CasePage(
+        title=title(case),
+        kind=KINDS.get(case["outcome"] or "", "heal" if case["state"] != "closed" else "off"),
+        state=(case["outcome"] or "").replace("_", " ").capitalize() or STATES.get(case["state"], case["state"]),
+        at=case["opened_at"],
+        took=_took(case),
+        place=place(case),
+        rule=Place(case["rule_id"], f"/healing/rules/{quote(case['rule_id'], safe='')}"),
+        asked=_asked(entries),
+        rungs=ladder,
+        counted=counted(ladder),
+        next=_next(case),
+        readings=_readings(entries),
+        output=_output(case, answers["command"]),
+        undo=_undo(case),
+        undone=_undoable(case),
+        record=_record(case),
+        event={name: case[name] for name in ("rule_id", "target", "condition")},
+    )
+    tried = answers.get("what_if")
+    return {
+        "title": view.title,
+        "case": view,
+        "around": beforeafter.of_case(case, answers["host"] or (), answers["monitor"] or (), reader),
+        "what_if": None if tried is None else WhatIf(of_dry_run(tried, view.record), _differs(case, tried)),
+        "may_try": reader.may("POST /api/healing/dry-run"),
+    }
+
+
+def where(target: str) -> str:
+    host, _, part = target.partition("/")
+    return f"{part} on {host}" if part else host
+
+
+def title(case: JsonObject) -> str:
+    """Why something was done, or was not, as a sentence."""
+    named, acted = where(case["target"]), case["act"]
+    if case["state"] != "closed":
+        return f"What is done about {named}"
+    did = acted and acted["acted_at"] is not None
+    if did:
+        verb = DONE.get(acted["action"])
+        return f"Why {named} {verb}" if verb else f"Why {acted['action']} was run on {named}"
+    if case["outcome"] == "notified":
+        return f"Why people were told of {named}"
+    if acted:
+        return f"Why {acted['action']} was not carried through on {named}"
+    return f"Why nothing was done about {named}"
+
+
+def place(case: JsonObject) -> Place:
+    kind, _, name = (case["subject"] or "").partition(":")
+    href = {"agent": f"/agents/{name}", "monitor": f"/monitors/{name}"}.get(kind, "")
+    return Place(case["target"].partition("/")[0], href)
+
+
+def _asked(entries: list[JsonObject]) -> Place | None:
+    found = next((entry["approval_id"] for entry in reversed(entries) if entry["approval_id"]), None)
+    return Place("the approval", f"/approvals/{found}") if found else None
+
+
+def _took(case: JsonObject) -> str:
+    if case["closed_at"] is None:
+        return ""
+    spent = span(case["closed_at"] - case["opened_at"])
+    return f"true to healed in {spent}" if case["outcome"] == "verified" else f"over after {spent}"
+
+
+def _next(case: JsonObject) -> ComesNext | None:
+    state = case["state"]
+    if state == "closed":
+        return None
+    entry = case["entries"][-1] if case["entries"] else None
+    asked = state == "awaiting_approval" and entry and entry["approval_id"]
+    at = case["deadline"] if state == "verifying" else case["due"] if state in ("correlating", "settling") else None
+    return ComesNext(NEXT.get(state, ""), at, f"/approvals/{entry['approval_id']}" if asked and entry else "")
+
+
+def _readings(entries: list[JsonObject]) -> tuple[ReadingPair, ...]:
+    """The readings that the condition needed, before the first step and after the last one."""
+    before: JsonObject = next((entry["metrics_before"] for entry in entries if entry["metrics_before"]), {})
+    after: JsonObject = next((entry["metrics_after"] for entry in reversed(entries) if entry["metrics_after"]), {})
+    return tuple(
+        ReadingPair(name, _value(before.get(name)), _value(after.get(name))) for name in sorted({**before, **after})
+    )
+
+
+def _value(value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return "not measured" if value is None else str(value)
+    return f"{value:,.10g}".replace(",", "\u202f")
+
+
+def _output(case: JsonObject, command: JsonObject | None) -> SaidByHost | None:
+    acted = case["act"]
+    entry = next((each for each in reversed(case["entries"]) if each["action_type"] not in ("", "rollback")), None)
+    if acted is None or entry is None or command is None:
+        return None
+    if command["finished_at"] is None:
+        end = "waits for the host" if command["started_at"] is None else "is running"
+    else:
+        code = "" if command["exit_code"] is None else f", exit {command['exit_code']}"
+        began = command["started_at"] or command["delivered_at"] or command["created_at"]
+        end = f"{command['status']}{code}, {span(max(0, command['finished_at'] - began))}"
+    return SaidByHost(case["target"].partition("/")[0], act(entry).text, command["output"] or "", end)
+
+
+def _undo(case: JsonObject) -> str:
+    acted, entries = case["act"], case["entries"]
+    if acted is None:
+        return ""
+    rolled = next((entry["rollback_status"] for entry in reversed(entries) if entry["rollback_status"]), None)
+    if rolled == "rolled_back":
+        return "It was undone: the host is as it was before."
+    if rolled is not None:
+        return f"Undoing it ended: {rolled.replace('_', ' ')}."
+    if acted["snapshot"] is None:
+        return "Nothing was recorded before the act, so nothing can be put back."
+    return f"The host's state ({acted['snapshot']}) was recorded before the act."
+
+
+def _undoable(case: JsonObject) -> JsonObject | None:
+    """The entry that can be rolled back: the last act, where the host's state was recorded before it."""
+    if case["act"] is None or case["act"]["snapshot"] is None:
+        return None
+    entries = [entry for entry in case["entries"] if entry["action_success"] and not entry["rolls_back"]]
+    return entries[-1] if entries else None
+
+
+def _record(case: JsonObject) -> str:
+    action = case["act"]["action"] if case["act"] else None
+    found = next((record for record in case["records"] if record["action_type"] == action), None)
+    return f"helped {found['verified']} of {found['total']}" if found and found["total"] else ""
+
+
+def _differs(case: JsonObject, tried: JsonObject) -> str:
+    """What would be another way now, in one sentence."""
+    now, then = tried["action_selection"], case["act"]
+    told = []
+    if (now or {}).get("action_type") != (then or {}).get("action"):
+        told.append(f"{now['action_type'] if now else 'no action'} instead of {then['action'] if then else 'none'}")
+    if tried["trust"]["effective_level"] != case["level"]:
+        told.append(f"level {tried['trust']['effective_level']} instead of {case['level']}")
+    if not told:
+        return "It would go the same way now."
+    because = f" ({reason(tried['why'][0])})" if tried["why"] and tried["would"] == "nothing" else ""
+    return f"Now it would differ: {', '.join(told)}. {WOULD.get(tried['would'], tried['would'])}{because}."
+
+
+def questions(form: Mapping[str, str], ids: Mapping[str, str], answers: JsonObject) -> tuple[Question, ...]:
+    """The same event, as if it came now with live readings."""
+    event = {name: form[name] for name in ("rule_id", "target", "condition") if form.get(name)}
+    return (Question("what_if", "POST /api/healing/dry-run", {"event": {**event, "source": "test"}}),)

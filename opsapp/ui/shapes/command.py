@@ -1,0 +1,100 @@
+"""One command on a host: what was asked, how it stands, what it wrote.
+
+Must not: ask anything.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.words import span
+
+OPEN = ("queued", "delivered", "running")
+STATES = {  # status -> (kind, what it means)
+    "queued": ("warn", "It waits for the host to take it."),
+    "delivered": ("warn", "The host has it, and has not begun."),
+    "running": ("heal", "It runs."),
+    "done": ("ok", "It is done."),
+    "failed": ("bad", "It failed."),
+    "timeout": ("bad", "It took longer than it may."),
+    "expired": ("off", "The host did not come for it in time: it never ran."),
+    "lost": ("bad", "Nobody knows how it ended."),
+    "cancelled": ("off", "It was stopped."),
+}
+STREAM = "/api/agents/{}/commands/{}/stream"
+
+
+class CommandShown(NamedTuple):
+    """A command in words."""
+
+    what: str
+    host: str
+    kind: str
+    word: str
+    words: str
+    by: str
+    at: int
+    took: str
+    exit_code: int | None
+    output: str
+    truncated: bool
+    under_way: bool
+    href: str
+    stream: str
+    facts: tuple[tuple[str, str], ...]
+
+
+def shape(answers: Answers, reader: Reader) -> dict[str, object]:
+    agent, record = answers["agent"], answers["command"]
+    shown = shown_of(record, agent["id"], reader.now)
+    name = agent["label"] or agent["hostname"]
+    follow = shown.under_way and reader.may("POST /api/agents/{id}/commands")  # who may ask may look on
+    return {
+        "title": f"{shown.what} on {name}",
+        "it": shown,
+        "host": name,
+        "host_href": f"/agents/{agent['id']}",
+        "follow": shown.stream if follow else None,
+        "row": {"id": agent["id"], "command_id": record["command_id"]},
+    }
+
+
+def shown_of(record: JsonObject, agent_id: str, now: float) -> CommandShown:
+    kind, words = STATES.get(record["status"], ("off", ""))
+    began, ended = record["started_at"] or record["created_at"], record["finished_at"]
+    return CommandShown(
+        what=spoken(record),
+        host=agent_id,
+        kind=kind,
+        word=record["status"].capitalize(),
+        words=record["reason"] or words,
+        by=record["requested_by"],
+        at=record["created_at"],
+        took=span((ended or now) - began),
+        exit_code=record["exit_code"],
+        output=record["output"],
+        truncated=record["truncated"],
+        under_way=record["status"] in OPEN,
+        href=f"/agents/{agent_id}/commands/{record['command_id']}",
+        stream=STREAM.format(agent_id, record["command_id"]),
+        facts=tuple(
+            (name, str(value)) for name, value in sorted(record["params"].items()) if value not in (None, {}, "")
+        ),
+    )
+
+
+def spoken(record: JsonObject) -> str:
+    """A command as one line: what a shell reads, or what is done to what."""
+    params, kind = record["params"], record["type"]
+    if kind == "shell":
+        first, _, more = str(params.get("command", "")).strip().partition("\n")
+        return first + (" …" if more else "")
+    if kind == "service":
+        return f"{params.get('action')} {params.get('service')}"
+    if kind == "logs":
+        return f"logs of {params.get('unit') or params.get('path')}"
+    if kind == "heal":
+        return f"heal: {params.get('action_type') or 'look'}, {params.get('phase')}"
+    return str(kind).replace("_", " ")

@@ -1,0 +1,220 @@
+"""What depends on what: a picture with the root causes ringed, and a table that says the same.
+
+A large graph is drawn around what somebody looks for, or around what has failed. Must not: ask anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence, Set
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.ui import layers
+from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.sentences import listed
+
+Edges = Mapping[tuple[str, str], JsonObject]  # (child, parent) -> what the API says of it
+MOST_DRAWN, MOST_ROWS, MOST_NAMES = 150, 100, 300
+UNTRIED: JsonObject = {"confidence": None, "came_back": 0, "stayed": 0, "learned": False}
+LETTERS = 22
+BOX = (layers.BOX_WIDTH, layers.BOX_HEIGHT)
+STATES = {"failed": ("bad", "Failed"), "ok": ("ok", "Works"), "unknown": ("off", "Nobody measures it")}
+
+
+class GraphBox(NamedTuple):
+    """A box of the picture, which leads to its editor; `why` says what holds it down."""
+
+    name: str
+    short: str
+    x: float
+    y: float
+    look: str
+    glyph: str
+    root: bool
+    why: str
+    words: str
+    href: str
+    chosen: bool
+
+
+class GraphEdge(NamedTuple):
+    path: str
+    bad: bool
+
+
+class GraphPicture(NamedTuple):
+    width: int
+    height: int
+    label: str
+    boxes: tuple[GraphBox, ...]
+    edges: tuple[GraphEdge, ...]
+
+
+class DependencyLine(NamedTuple):
+    """A row of the table: one target and what it depends on, each of which can be taken out."""
+
+    name: str
+    kind: str
+    word: str
+    root: bool
+    why: str
+    type: str
+    site: str
+    parents: tuple[JsonObject, ...]
+    source: str
+
+
+class ChosenTarget(NamedTuple):
+    """The target that is edited. Each edge is a row of the act that takes it out; `fixed`: the file declares it."""
+
+    name: str
+    kind: str
+    word: str
+    why: str
+    needs: tuple[JsonObject, ...]
+    needed_by: tuple[JsonObject, ...]
+    fixed: frozenset[str]
+
+
+class SuggestedEdge(NamedTuple):
+    message: str
+    sure: str
+    row: JsonObject
+
+
+def shape(answers: Answers, reader: Reader) -> dict[str, object]:
+    graph = answers["graph"]
+    nodes: dict[str, JsonObject] = {node["target"]: node for node in graph["nodes"]}
+    edges = [(edge["from"], edge["to"]) for edge in graph["edges"]]
+    roots = set(graph["root_causes"])
+    wanted = reader.query.get("q", "").strip()
+    near = neighbourhood(nodes, edges, roots, wanted)
+    drawn = [edge for edge in edges if edge[0] in near and edge[1] in near]
+    joined = {name for edge in edges for name in edge}
+    known = {(edge["from"], edge["to"]): edge for edge in graph.get("evidence", ())}
+    rows = [
+        row_of(node, roots, known) for node in nodes.values() if not wanted or wanted.lower() in node["target"].lower()
+    ]
+    rows.sort(key=lambda row: (not row.root, row.kind != "bad", row.name))
+    about_edges = ("dependency_candidate", "dependency_doubt")
+    candidates = [row for row in answers["suggestions"] or () if row["category"] in about_edges]
+    return {
+        "title": "Dependencies",
+        "sub": sentence(nodes, roots),
+        "picture": picture_of(nodes, drawn, roots, reader.query) if drawn else None,
+        "box": BOX,
+        "chosen": chosen_of(reader.query.get("target", ""), nodes, known, roots),
+        "wanted": wanted,
+        "part_of": len(joined) if len(near) < len(joined) else 0,
+        "rows": rows[:MOST_ROWS],
+        "row_count": len(rows),
+        "names": sorted({*nodes, *joined})[:MOST_NAMES],
+        "candidates": [candidate_of(each) for each in candidates],
+        "asked": {"target": reader.query.get("target", ""), "depends_on": reader.query.get("depends_on", "")},
+    }
+
+
+def neighbourhood(
+    nodes: Mapping[str, JsonObject], edges: Sequence[tuple[str, str]], roots: Set[str], wanted: str
+) -> set[str]:
+    """What is drawn: all of a small graph; of a large one, what is near to what is looked for or has failed."""
+    joined = {name for edge in edges for name in edge}
+    centre = {name for name in joined if wanted and wanted.lower() in name.lower()}
+    if wanted and not centre:
+        return set()
+    if not wanted and len(joined) <= MOST_DRAWN:
+        return joined
+    failed = {name for name, node in nodes.items() if node["status"] == "failed"}
+    return layers.around(edges, centre or roots & joined or failed & joined or sorted(joined)[:1], MOST_DRAWN)
+
+
+def chosen_of(name: str, nodes: Mapping[str, JsonObject], known: Edges, roots: Set[str]) -> ChosenTarget | None:
+    """What a box leads to: what it needs and what needs it."""
+    if name not in nodes:
+        return None
+    line = row_of(nodes[name], roots, known)
+    below = sorted(child for child, parent in known if parent == name)
+    return ChosenTarget(
+        name,
+        line.kind,
+        line.word,
+        "root cause" if line.root else line.why,
+        line.parents,
+        tuple(depends_on(child, name, known) | {"id": child} for child in below),
+        frozenset(each for each in (name, *below) if each in nodes and nodes[each]["source"] == "yaml"),
+    )
+
+
+def picture_of(
+    nodes: Mapping[str, JsonObject], edges: Sequence[tuple[str, str]], roots: Collection[str], query: Mapping[str, str]
+) -> GraphPicture:
+    drawing = layers.lay_out(edges)
+    boxes = tuple(box_of(box, nodes.get(box.name), box.name in roots, query) for box in drawing.boxes)
+    looks = {box.name: box.look for box in boxes}
+    lines = tuple(
+        GraphEdge(line.path, looks[line.parent] == "bad" and looks[line.child] in ("bad", "hid"))
+        for line in drawing.lines
+    )
+    told = [f"{name} is a root cause" for name in sorted(roots)]
+    label = f"{len(boxes)} targets and {len(lines)} dependencies. " + ("; ".join(told) or "No root cause now") + "."
+    return GraphPicture(round(drawing.width), round(drawing.height), label, boxes, lines)
+
+
+def box_of(box: layers.Box, node: JsonObject | None, root: bool, query: Mapping[str, str]) -> GraphBox:
+    status = node["status"] if node else "unknown"
+    held = node["suppressed_by"] if node else None
+    look = "hid" if held else {"failed": "bad", "ok": "ok"}.get(status, "off")
+    short = box.name if len(box.name) <= LETTERS else box.name[: LETTERS - 1] + "…"
+    why = "root cause" if root else f"held down by {held}" if held else ""
+    words = f"{box.name}: {STATES[status][1].lower()}" + (f", {why}" if why else "")
+    why = why if len(why) <= LETTERS + 5 else why[: LETTERS + 4] + "…"
+    near = {"q": query["q"]} if query.get("q") else {}
+    href = f"?{urlencode({**near, 'target': box.name})}#add"
+    return GraphBox(box.name, short, box.x, box.y, look, look, root, why, words, href, query.get("target") == box.name)
+
+
+def row_of(node: JsonObject, roots: Collection[str], known: Edges) -> DependencyLine:
+    kind, word = STATES[node["status"]]
+    root, held = node["target"] in roots, node["suppressed_by"]
+    return DependencyLine(
+        node["target"],
+        kind,
+        word,
+        root,
+        f"held down by {held}: it {node['why']}" if held else "",
+        node["type"],
+        node["site"] or "",
+        tuple(depends_on(node["target"], parent, known) for parent in node["depends_on"]),
+        node["source"],
+    )
+
+
+def depends_on(target: str, parent: str, known: Edges) -> JsonObject:
+    """A row of the act that takes it out; `sure` says what heals of the parent have shown."""
+    edge = known.get((target, parent), UNTRIED)
+    tried = edge["came_back"] + edge["stayed"]
+    sure = f"{edge['confidence']:.0%} sure: came back with it {edge['came_back']} of {tried} times" if tried else ""
+    said = ", ".join(word for word in ("learned" if edge["learned"] else "", sure) if word)
+    return {"id": parent, "target": target, "depends_on": parent, "sure": said}
+
+
+def candidate_of(suggestion: JsonObject) -> SuggestedEdge:
+    about = suggestion.get("about") or {}
+    sure = about.get("sure")
+    words = f"{sure:.0%} sure" if isinstance(sure, (int, float)) else ""
+    return SuggestedEdge(suggestion["message"], words, suggestion)
+
+
+def sentence(nodes: Mapping[str, JsonObject], roots: Collection[str]) -> str:
+    failed = [name for name, node in nodes.items() if node["status"] == "failed"]
+    if not nodes:
+        return ""
+    if not failed:
+        return "Nothing in it has failed."
+    held = sum(nodes[name]["suppressed_by"] is not None for name in failed)
+    causes = listed(sorted(roots)[:3] + ([f"{len(roots) - 3} more"] if len(roots) > 3 else []))
+    said = f"{causes} {'is the root cause' if len(roots) == 1 else 'are root causes'}" if roots else "No root cause"
+    on = "it" if len(roots) == 1 else "them"
+    hangs = "hangs" if held == 1 else "hang"
+    return f"{said}; {held} of {len(failed)} failures {hangs} on {on}." if held else f"{said}."

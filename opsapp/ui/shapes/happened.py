@@ -1,0 +1,46 @@
+"""What happened, newest first: what the records of several rooms say, as one list of sentences.
+
+Pure. Must not: tell the same thing twice (the audit also has what incidents and approvals tell themselves).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.ui import sentences
+from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.sentences import NameBook, Sentence, Word
+
+MOST = 15
+TOLD_ELSEWHERE = ("approval.", "incident.", "automation.run", "healing.rollback", "login", "logout", "monitor.check")
+QUIET = ("observed", "absorbed")  # an entry that says that nothing happened
+
+
+def feed(answers: Answers, names: NameBook, reader: Reader) -> list[Sentence]:
+    found: list[Sentence] = []
+    for entry in answers["ledger"] or []:
+        if entry["outcome"] not in QUIET:
+            found.append(sentences.heal(entry, names))
+    for incident in answers["incidents"] or []:
+        found += sentences.of_incident(incident)
+    found += [sentences.run(record) for record in answers["runs"] or [] if not record["origin"].startswith("run:")]
+    found += [sentences.approval(record, names) for record in answers["decided"] or []]
+    found += [sentences.window(record, int(reader.now)) for record in answers["windows"] or []]
+    found += [sentences.audit(entry) for entry in answers["audit"] or [] if _is_news(entry)]
+    return told_once(sorted(found, key=lambda sentence: -sentence.at))[:MOST]
+
+
+def told_once(found: Iterable[Sentence]) -> list[Sentence]:
+    """What is said again and again, once, where it was said last, with how often."""
+    times: dict[tuple[str, str], list[Sentence]] = {}
+    for sentence in found:
+        times.setdefault((sentence.look, sentence.text), []).append(sentence)
+    return [
+        same[0] if len(same) == 1 else same[0]._replace(words=(*same[0].words, Word(f" ({len(same)} times)")))
+        for same in times.values()
+    ]
+
+
+def _is_news(entry: JsonObject) -> bool:
+    return not str(entry["action"]).startswith(TOLD_ELSEWHERE)

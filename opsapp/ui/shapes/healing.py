@@ -1,0 +1,106 @@
+"""How healing stands, chaos and replay: what they found, in sentences.
+
+Pure. Must not: ask anybody.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.words import span
+
+STANDS = {
+    "Active": (
+        "ok",
+        "Healing is active.",
+        "It watches for the conditions of its rules, and acts as far as it is trusted.",
+    ),
+    "Degraded": ("degraded", "Healing works, but not as it should.", "What is wrong is said below."),
+    "Paused": ("paused", "Healing is paused.", "Events are recorded and alerts are sent. Nothing is healed."),
+}
+HOLDING = {
+    "suppress": "nothing is healed, and nobody is told of it",
+    "queue": "what happens is kept, and judged when the window ends",
+    "notify_only": "people are told, nothing is healed",
+}
+PLACES = (
+    ("/healing/ledger", "Ledger", "What was done, and what came of it"),
+    ("/healing/rules", "Rules", "What is looked for, and what is done"),
+    ("/healing/trust", "Trust", "How far each rule may go"),
+    ("/healing/suggestions", "Suggestions", "What was noticed"),
+    ("/healing/chaos", "Chaos", "Whether it does what it should when things break"),
+    ("/healing/replay", "Replay", "What other rules would have done"),
+)
+
+
+class WindowShown(NamedTuple):
+    sentence: str
+    row: JsonObject
+
+
+class WorkerShown(NamedTuple):
+    name: str
+    state: str
+    words: str
+
+
+def standing(answers: Answers, _reader: Reader) -> dict[str, object]:
+    health = answers["health"]
+    state, heading, about = STANDS[health["status"]]
+    return {
+        "state": state,
+        "heading": heading,
+        "about": about,
+        "health": health,
+        "reasons": health["reasons"],
+        "work": _work(health),
+        "workers": tuple(_worker(worker) for worker in health["components"]),
+        "windows": tuple(_window(row) for row in answers["windows"] or ()),
+        "places": PLACES,
+    }
+
+
+def _work(health: JsonObject) -> str:
+    waiting, active = health["queue_depth"], health["active_heals"]
+    if not waiting and not active:
+        return "Nothing waits, and nothing is under way."
+    cases = "1 case is under way" if active == 1 else f"{active} cases are under way"
+    return f"{cases}, {waiting} event{'' if waiting == 1 else 's'} wait{'s' if waiting == 1 else ''}."
+
+
+def _worker(worker: JsonObject) -> WorkerShown:
+    name = worker["name"].removeprefix("healing-").replace("-", " ").replace("_", " ")
+    if worker["last_error"]:
+        return WorkerShown(name, "failed", f"{worker['errors']} errors, the last: {worker['last_error']}")
+    if worker["late_s"] is None:
+        return WorkerShown(name, "unknown", "has not run yet")
+    late = worker["late_s"]
+    return WorkerShown(name, "degraded", f"late by {span(late)}") if late > 1 else WorkerShown(name, "ok", "in time")
+
+
+def _window(row: JsonObject) -> WindowShown:
+    target = "Everything" if row["target"] == "all" else row["target"]
+    reason = f" {row['reason']}." if row["reason"] else ""
+    return WindowShown(f"{target}: {HOLDING[row['action']]}.{reason} {row['created_by']} asked for it.", row)
+
+
+class ScenarioShown(NamedTuple):
+    name: str
+    title: str
+    description: str
+    inject: str
+    row: JsonObject
+
+
+def chaos(answers: Answers, reader: Reader) -> dict[str, object]:
+    return {
+        "scenarios": tuple(
+            ScenarioShown(
+                row["name"], row["name"].replace("-", " ").replace("_", " ").capitalize(), row["description"],
+                row["inject"], row,
+            )
+            for row in answers["scenarios"] or ()
+        )
+    }  # fmt: skip

@@ -1,0 +1,316 @@
+"""One host: a sentence about it, its charts, its disks with what is to come, what runs on it, and its commands.
+
+Must not: ask anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+from markupsafe import Markup
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.ui import charts, sentences
+from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.words import span
+
+from .command import shown_of
+from .fans import fan_told
+from .hosts import STATES, HostChoice, notes_of
+from .problems import open_lines
+
+FEW = 8
+ASK_FIRST = ("params.command", "params.service", "params.action", "params.unit", "params.sort")
+ASKED = ("shell", "service", "process_list", "logs", "capabilities")
+HIGH = 90.0
+STATE_WORDS = {"active": "Running", "failed": "Failed", "inactive": "Stopped", "activating": "Starting"}
+STATE_KINDS = {
+    "active": "ok",
+    "running": "ok",
+    "failed": "bad",
+    "dead": "bad",
+    "restarting": "warn",
+    "activating": "warn",
+    "unhealthy": "bad",
+}
+STATE_ORDER = ("bad", "warn", "heal", "off", "ok")
+
+
+class ChartRange(NamedTuple):
+    """A range of the charts, and how fine it is read."""
+
+    name: str
+    hours: int
+    step_s: int
+
+
+SPANS = (
+    ChartRange("1 h", 1, 120),
+    ChartRange("24 h", 24, 1800),
+    ChartRange("7 d", 168, 10_800),
+    ChartRange("30 d", 720, 43_200),
+)
+
+
+class ChartShown(NamedTuple):
+    title: str
+    now: str
+    drawing: Markup
+
+
+class DiskShown(NamedTuple):
+    mount: str
+    percent: float
+    words: str
+    kind: str
+    ahead: str
+    href: str
+    chosen: bool
+
+
+class ServiceShown(NamedTuple):
+    name: str
+    kind: str
+    word: str
+    starts: int
+
+
+class ProcessShown(NamedTuple):
+    name: str
+    pid: str
+    cpu: str
+    memory: str
+
+
+def range_of(query: Mapping[str, str]) -> ChartRange:
+    return next((each for each in SPANS if each.name.replace(" ", "") == query.get("range")), SPANS[1])
+
+
+def shape(answers: Answers, reader: Reader) -> dict[str, object]:
+    agent = answers["agent"]
+    metrics, place = agent["metrics"], f"/agents/{agent['id']}"
+    chosen, points = range_of(reader.query), answers["history"] or []
+    forecasts = {row["mount"]: row for row in answers["forecasts"] or () if row["mount"] is not None}
+    disks = disks_of(metrics["disks"], forecasts, reader, place)
+    kind, word = STATES[agent["status"]]
+    name = agent["label"] or agent["hostname"]
+    commands = [shown_of(record, agent["id"], reader.now) for record in answers["commands"] or ()]
+    services, containers = states_of(metrics["services"], metrics["starts"]), states_of(metrics["containers"], {})
+    every = reader.query.get("all") == "services"
+    names = sentences.NameBook(hosts={each: agent["id"] for each in (agent["hostname"], agent["label"]) if each})
+    return {
+        "title": name,
+        "agent": agent,
+        "name": name,
+        "kind": kind,
+        "word": word,
+        "waiting": agent["status"] == "pending",
+        "facts": facts_of(agent),
+        "lead": lead_of(agent, disks, services, reader),
+        "notes": notes_of({**agent, "failed_units": 0}),
+        "ranges": [
+            HostChoice(each.name, f"{place}?range={each.name.replace(' ', '')}", each == chosen) for each in SPANS
+        ],
+        "charts": charts_of(points, metrics, chosen, reader),
+        "disks": disks,
+        "fan": fan_of(points, disks, forecasts, chosen, reader),
+        "services": services if every else services[:FEW],
+        "service_count": len(services),
+        "containers": containers,
+        "failed_units": metrics["failed_units"],
+        "processes": [process_of(row) for row in metrics["top_processes"][:FEW]],
+        "running": next((command for command in commands if command.under_way), None),
+        "commands": [command for command in commands if not command.under_way][:FEW],
+        "command_count": len(commands),
+        "heals": [sentences.heal(entry, names) for entry in answers["heals"] or ()],
+        "windows": [window["name"] for window in answers["windows"] or () if covers(window, agent["id"])],
+        "rules": [rule["id"] for rule in answers["rules"] or () if is_about(rule, agent)],
+        "problems": open_lines(answers["problems"], reader),
+        "doing": reader.query.get("do") if reader.query.get("do") in ASKED else ASKED[0],
+        "ask_first": ASK_FIRST,
+        "presets": given_to(agent, reader.query),
+        "unit": reader.query.get("unit", ""),
+        "logs": log_address(agent["id"], reader.query),
+        "row": agent,
+    }
+
+
+def given_to(agent: JsonObject, query: Mapping[str, str]) -> dict[str, str]:
+    """What the forms begin with."""
+    presets = {"params.sort": "cpu", "params.limit": "20", "params.lines": "200", "params.source": "journald"}
+    chosen = {"params.service": query.get("service", ""), "params.unit": query.get("unit", ""), "params.timeout": "60"}
+    return {"label": agent["label"], "tags": ", ".join(agent["tags"]), **presets, **chosen}
+
+
+def facts_of(agent: JsonObject) -> tuple[str, ...]:
+    uptime = agent["metrics"].get("uptime_s")
+    known = (
+        agent["hostname"] if agent["hostname"] != agent["label"] else "",
+        agent["os"],
+        agent["ip"],
+        f"up {span(uptime)}" if uptime is not None else "",
+        f"agent {agent['version']}" if agent["version"] else "",
+        f"its clock is {agent['clock_skew_s']:+.0f} s off" if abs(agent["clock_skew_s"] or 0) >= 5 else "",
+    )
+    return tuple(each for each in known if each)
+
+
+def lead_of(agent: JsonObject, disks: Sequence[DiskShown], services: Sequence[ServiceShown], reader: Reader) -> str:
+    """The most pressing thing, in one sentence."""
+    if agent["status"] == "pending":
+        return ""
+    if agent["status"] != "online":
+        gone = span(reader.now - (agent["last_seen"] or reader.now))
+        return f"Nothing was heard of it for {gone}: what stands below is from before."
+    failed = [each.name for each in services if each.kind == "bad"] or agent["metrics"]["failed_units"]
+    full = [disk for disk in disks if disk.kind]
+    said = [
+        f"{_listed(failed)} failed." if failed else "",
+        f"{full[0].mount} is {full[0].words} full." if full else "",
+        next((f"{disk.mount} will be {disk.ahead}." for disk in disks if disk.ahead and not disk.kind), ""),
+    ]
+    return " ".join(each for each in said if each) or "Nothing about it wants attention."
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def charts_of(
+    points: Sequence[JsonObject], metrics: JsonObject, chosen: ChartRange, reader: Reader
+) -> list[ChartShown]:
+    times = [min(reader.now, point["time"] + chosen.step_s / 2) for point in points]
+    axis = charts.TimeAxis(reader.now - chosen.hours * 3600, reader.now, ZoneInfo(reader.zone))
+    rate = charts.Unit(lambda value: f"{charts.BYTES.words(value)}/s", binary=True)
+    percent, plain = charts.PERCENT, charts.PLAIN
+    wanted = (
+        ("CPU", (("CPU", "cpu_percent"),), percent, 100.0),
+        ("Memory", (("Memory", "mem_percent"), ("swap", "swap_percent")), percent, 100.0),
+        ("Load", (("1 min", "load1"), ("15 min", "load15")), plain, None),
+        ("Network", (("in", "rx_bytes_s"), ("out", "tx_bytes_s")), rate, None),
+    )
+    made = []
+    for title, fields, unit, top in wanted:
+        found = [(name, [point.get(field) for point in points]) for name, field in fields]
+        curves = [
+            charts.Curve(name, values, quiet=number > 0)
+            for number, (name, values) in enumerate(found)
+            if number == 0 or any(values)
+        ]
+        looks = charts.Looks(unit=unit, top=top, step=chosen.step_s, height=100)
+        newest = _newest(metrics, fields[0][1])
+        drawing = charts.line_chart(title, axis, times, curves, looks)
+        made.append(ChartShown(title, "" if newest is None else unit.words(newest), drawing))
+    return made
+
+
+def _newest(metrics: JsonObject, field: str) -> float | None:
+    value = metrics.get(field, metrics["metrics"].get(field))
+    return float(value) if isinstance(value, (int, float)) else None
+
+
+def disks_of(
+    mounts: Mapping[str, float], forecasts: Mapping[str, JsonObject], reader: Reader, place: str
+) -> list[DiskShown]:
+    """The one that is full first, first; the rest by how full they are."""
+
+    def order(mount: str) -> tuple[float, float]:
+        hits_at = forecasts.get(mount, {}).get("hits_at")
+        return (hits_at if hits_at is not None else float("inf"), -mounts[mount])
+
+    names = sorted(mounts, key=order)
+    wanted = reader.query.get("disk", names[0] if names else "")
+    return [
+        DiskShown(
+            mount,
+            mounts[mount],
+            f"{mounts[mount]:.0f} %",
+            "bad" if mounts[mount] >= 97 else "warn" if mounts[mount] >= HIGH else "",
+            ahead_of(forecasts.get(mount), reader.now),
+            f"{place}?disk={mount}",
+            mount == wanted,
+        )
+        for mount in names
+    ]
+
+
+def ahead_of(forecast: JsonObject | None, now: float) -> str:
+    """When it will be as full as it may."""
+    if forecast is None or forecast["hits_at"] is None or forecast["hits_at"] <= now:
+        return ""
+    return f"{forecast['threshold']:g} % full in {span(forecast['hits_at'] - now)}"
+
+
+def fan_of(
+    points: Sequence[JsonObject],
+    disks: Sequence[DiskShown],
+    forecasts: Mapping[str, JsonObject],
+    chosen: ChartRange,
+    reader: Reader,
+) -> Markup | None:
+    """The chosen disk: what was measured, and where it is heading as far as that is known."""
+    disk = next((each for each in disks if each.chosen), None)
+    if disk is None:
+        return None
+    known = [(point["time"] + chosen.step_s / 2, point["disks"].get(disk.mount)) for point in points]
+    measured = [(at, value) for at, value in known if value is not None]
+    forecast = forecasts.get(disk.mount)
+    outlook = outlook_of(forecast, reader.now)
+    first = measured[0][0] if measured else reader.now - 3600
+    last = max([reader.now, *outlook.times])
+    limit = charts.Limit(forecast["threshold"], f"{forecast['threshold']:g} %") if forecast else None
+    axis = charts.TimeAxis(first, last, ZoneInfo(reader.zone), live=False)
+    times, values = [at for at, _ in measured], [value for _, value in measured]
+    return charts.fan(disk.mount, axis, times, values, outlook, limit, top=100)
+
+
+def outlook_of(forecast: JsonObject | None, now: float) -> charts.Outlook:
+    """The fan as the API tells it, where the threshold is ahead."""
+    if forecast is None or forecast["hits_at"] is None or forecast["hits_at"] <= now:
+        return charts.Outlook((), (), (), ())
+    return fan_told(forecast, now, 100.0, f"{forecast['threshold']:g} % in {span(forecast['hits_at'] - now)}")
+
+
+def states_of(states: Mapping[str, str], starts: Mapping[str, float]) -> list[ServiceShown]:
+    """What is wrong first."""
+    found = [
+        ServiceShown(name, _kind(state), STATE_WORDS.get(state, state.capitalize()), int(starts.get(name, 0)))
+        for name, state in states.items()
+    ]
+    return sorted(found, key=lambda each: (STATE_ORDER.index(each.kind), each.name))
+
+
+def _kind(state: str) -> str:
+    return STATE_KINDS.get(state, "off")
+
+
+def process_of(row: JsonObject) -> ProcessShown:
+    cpu, memory = row.get("cpu_percent"), row.get("rss_bytes")
+    return ProcessShown(
+        str(row.get("name", "–")),
+        str(row.get("pid", "–")),
+        f"{cpu:.1f} %" if isinstance(cpu, (int, float)) else "–",
+        charts.BYTES.words(memory) if isinstance(memory, (int, float)) else "–",
+    )
+
+
+def covers(window: JsonObject, agent_id: str) -> bool:
+    """A window without a scope covers everything."""
+    return not window["scope"] or agent_id in window["scope"]
+
+
+def is_about(rule: JsonObject, agent: JsonObject) -> bool:
+    """A rule that names this host."""
+    named = (rule.get("targets") or {}).get("agents") or ()
+    return any(name in (agent["id"], agent["label"], agent["hostname"]) for name in named)
+
+
+def log_address(agent_id: str, query: Mapping[str, str]) -> str:
+    """The stream of a unit's journal, once a unit is named."""
+    unit = query.get("unit", "")
+    safe = unit.replace("@", "").replace(".", "").replace("-", "").replace("_", "").replace(":", "")
+    if not safe.isalnum():
+        return ""
+    return f"/api/agents/{agent_id}/stream/logs?source=journald&unit={unit}&lines=100"

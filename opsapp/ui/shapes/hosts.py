@@ -1,0 +1,140 @@
+"""The list of hosts: a row for each with what it measures, and what about it wants to be said.
+
+Must not: ask anything; the rows come in one answer of the API.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+from markupsafe import Markup
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.ui import charts
+from opsapp.ui.reader import Answers, Reader
+
+HIGH = 90.0
+STATES = {  # status -> (kind, word)
+    "online": ("ok", "Reporting"),
+    "offline": ("bad", "Silent"),
+    "dead": ("bad", "Silent for long"),
+    "pending": ("off", "Waiting for its first report"),
+}
+FILTERS = (("", "All"), ("online", "Reporting"), ("offline", "Silent"), ("dead", "Silent for long"), ("pending", "New"))
+
+
+class HostGauge(NamedTuple):
+    """A share in percent; `kind` colours it only when it is high."""
+
+    words: str
+    kind: str
+    percent: float
+    line: Markup
+
+
+class HostTag(NamedTuple):
+    name: str
+    href: str
+
+
+class HostLine(NamedTuple):
+    """A row of the list."""
+
+    id: str
+    name: str
+    href: str
+    under: str
+    kind: str
+    word: str
+    last_seen: int | None
+    os: str
+    version: str
+    outdated: bool
+    cpu: HostGauge
+    mem: HostGauge
+    disk: HostGauge
+    tags: tuple[HostTag, ...]
+    notes: tuple[str, ...]
+
+
+class HostChoice(NamedTuple):
+    name: str
+    href: str
+    chosen: bool
+
+
+def shape(answers: Answers, reader: Reader) -> dict[str, object]:
+    rows = answers["hosts"]
+    asked = {name: reader.query.get(name, "") for name in ("q", "tag", "status", "sort")}
+    return {
+        "title": "Hosts",
+        "hosts": [line_of(row) for row in rows],
+        "states": [
+            HostChoice(word, _address({**asked, "status": status}), asked["status"] == status)
+            for status, word in FILTERS
+        ],
+        "asked": asked,
+        "filtered": any(asked[name] for name in ("q", "tag", "status")),
+        "by_tag": asked["tag"],
+        "without_tag": _address({**asked, "tag": ""}),
+        "sub": _summary(rows),
+    }
+
+
+def line_of(row: JsonObject) -> HostLine:
+    kind, word = STATES[row["status"]]
+    name = row["label"] or row["hostname"]
+    under = row["hostname"] if row["hostname"] != name else ""
+    return HostLine(
+        id=row["id"],
+        name=name,
+        href=f"/agents/{row['id']}",
+        under=" · ".join(each for each in (under, row["ip"]) if each),
+        kind=kind,
+        word=word,
+        last_seen=row["last_seen"],
+        os=row["os"],
+        version=row["version"],
+        outdated=row["outdated"],
+        cpu=gauge(row["cpu_percent"], row["cpu"], f"CPU of {name}, 6 hours"),
+        mem=gauge(row["mem_percent"], row["mem"], f"Memory of {name}, 6 hours"),
+        disk=gauge(row["disk_percent"], (), ""),
+        tags=tuple(HostTag(tag, _address({"tag": tag})) for tag in row["tags"]),
+        notes=notes_of(row),
+    )
+
+
+def gauge(value: float | None, values: list[float | None] | tuple[()], label: str) -> HostGauge:
+    """What is known: of a host that says nothing, nothing."""
+    line = charts.sparkline(values, label, top=100) if any(each is not None for each in values) else Markup("")
+    if value is None:
+        return HostGauge("–", "", 0.0, line)
+    return HostGauge(f"{value:.0f} %", "warn" if value >= HIGH else "", min(100.0, max(0.0, value)), line)
+
+
+def notes_of(row: JsonObject) -> tuple[str, ...]:
+    """What somebody has to know of this host besides its state."""
+    said = []
+    if row.get("unreadable"):
+        said.append(f"Its record cannot be read: {row['unreadable']}.")
+    if row["clone_detected_at"] is not None:
+        said.append("Another machine used its key: give both their own.")
+    if row["hostname_conflict"]:
+        said.append("Another host reports the same name.")
+    if row.get("failed_units"):
+        count = row["failed_units"]
+        said.append(f"{count} failed unit{'s' if count > 1 else ''}.")
+    return tuple(said)
+
+
+def _summary(rows: list[JsonObject]) -> str:
+    silent = sum(row["status"] in ("offline", "dead") for row in rows)
+    outdated = sum(row["outdated"] for row in rows)
+    said = [f"{silent} silent" if silent else "", f"{outdated} with an outdated agent" if outdated else ""]
+    return ", ".join(each for each in said if each)
+
+
+def _address(query: dict[str, str]) -> str:
+    known = {name: value for name, value in query.items() if value}
+    return "/agents" + (f"?{urlencode(known)}" if known else "")

@@ -1,0 +1,119 @@
+"""Users, secrets and the audit record, in words."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.ui import sentences
+from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.sentences import Sentence
+
+MAY = {
+    "viewer": "sees everything, changes nothing",
+    "operator": "runs automations, decides approvals, plans maintenance",
+    "admin": "may do everything, users and settings too",
+}
+
+
+class UserLine(NamedTuple):
+    name: str
+    mark: int  # which it is, for the names of its forms
+    state: str
+    word: str
+    about: str
+    row: JsonObject
+
+
+class SecretUser(NamedTuple):
+    """An automation that may use a secret, or might until it was edited."""
+
+    name: str
+    row: JsonObject
+
+
+class SecretLine(NamedTuple):
+    name: str
+    allowed: tuple[SecretUser, ...]
+    lapsed: tuple[SecretUser, ...]
+    row: JsonObject
+
+
+class AutomationChoice(NamedTuple):
+    id: str
+    name: str
+    about: str = ""
+
+
+class AuditLine(NamedTuple):
+    sentence: Sentence
+    ip: str
+    action: str
+    changes: tuple[tuple[str, str, str], ...]  # (field, before, after)
+
+
+def users(answers: Answers, reader: Reader) -> dict[str, object]:
+    return {"users": [_user(row, number) for number, row in enumerate(answers["users"] or [])], "may": MAY}
+
+
+def _user(row: JsonObject, number: int) -> UserLine:
+    state, word = ("off", "Disabled") if row["disabled"] else ("ok", "Enabled")
+    factor = "second factor on" if row["totp_enabled"] else "no second factor"
+    source = "signs in with the identity provider" if row["source"] == "oidc" else factor
+    return UserLine(row["username"], number, state, word, source, row)
+
+
+def secrets(answers: Answers, reader: Reader) -> dict[str, object]:
+    names = {row["id"]: row["name"] for row in answers["automations"] or []}
+    choices = tuple(AutomationChoice(*pair) for pair in sorted(names.items(), key=lambda pair: pair[1].lower()))
+    return {
+        "secrets": [_secret(row, names) for row in answers["secrets"] or []],
+        "row": {},
+        "choices": {"allowed_for": choices, "automation_id": choices},
+    }
+
+
+def _secret(row: JsonObject, names: dict[str, str]) -> SecretLine:
+    def users_of(field: str) -> tuple[SecretUser, ...]:
+        return tuple(
+            SecretUser(names.get(each, "an automation that is gone"), row | {"automation_id": each})
+            for each in row[field]
+        )
+
+    return SecretLine(row["name"], users_of("allowed_for"), users_of("lapsed"), row)
+
+
+def since_asked(reader: Reader, said: JsonObject) -> dict[str, str]:
+    """From the day on that the address asks for (`?from=2026-11-01`), by the reader's clock."""
+    try:
+        day = datetime.strptime(reader.query.get("from", ""), "%Y-%m-%d").replace(tzinfo=ZoneInfo(reader.zone))
+        return {"since": str(max(0, int(day.timestamp())))}
+    except (ValueError, OverflowError):
+        return {}
+
+
+def audit(answers: Answers, reader: Reader) -> dict[str, object]:
+    return {
+        "lines": [_line(entry) for entry in answers["entries"] or []],
+        "since": reader.query.get("from", "") if since_asked(reader, {}) else "",
+    }
+
+
+def _line(entry: JsonObject) -> AuditLine:
+    before, after = (entry[name] if isinstance(entry[name], dict) else {} for name in ("before", "after"))
+    fields = sorted({*before, *after})
+    changes = tuple((name, _short(before.get(name)), _short(after.get(name))) for name in fields)
+    changed = tuple(each for each in changes if each[1] != each[2])
+    return AuditLine(sentences.audit(entry), entry["ip"] or "", entry["action"], changed)
+
+
+def _short(value: object) -> str:
+    if value is None or value == []:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(_short(each) for each in value)
+    return str(value)

@@ -1,0 +1,262 @@
+"""Incidents as a list, and the war room of one.
+
+Pure: from the API's answers to words. The war room has this incident's cases only, newest first.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+from urllib.parse import quote, urlencode
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.ui import sentences
+from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.sentences import STAGES, NameBook, Sentence, Word, listed, said, sentence_of, span
+
+from . import beforeafter
+from .asking import Question, question
+
+TEMPLATES = {
+    "investigating": "We have noticed that {name} does not work as it should. We are looking into it.",
+    "identified": "We know what causes the trouble with {name}, and we are working on it.",
+    "monitoring": "{name} works again. We keep watching it.",
+    "resolved": "{name} works as usual again. We are sorry for the trouble.",
+}
+STAGE_NAMES = {"investigating": "Looking", "identified": "Cause found", "monitoring": "Watching", "resolved": "Over"}
+LOOKS = {  # of an outcome on the timeline: (colour, sign)
+    "verified": ("ok", "check"),
+    "failed": ("bad", "x"),
+    "lost": ("bad", "x"),
+    "rolled_back": ("warn", "again"),
+    "inconclusive": ("warn", "help"),
+    "suppressed": ("", "graph"),
+}
+BESIDE = {"down": 0, "degraded": 1, "unknown": 2}  # which of the monitors beside it one wants to see first
+PUBLIC = "public"  # the tag of monitors that the status page shows
+ACTS, UPDATES = "acts", "updates"
+SHOWS = (("All", "", ""), ("Acts", "?show=acts", ACTS), ("Updates", "?show=updates", UPDATES))
+
+
+class IncidentLine(NamedTuple):
+    id: str
+    name: str
+    place: str
+    state: str
+    word: str
+    cause: str
+    comes_from: str
+    started: int
+    lasted: str
+    owner: str | None
+    said: str
+
+
+class TimelineItem(NamedTuple):
+    at: int
+    colour: str
+    icon: str
+    title: Sentence
+    words: str = ""
+    ask: Question | None = None
+
+
+class Helper(NamedTuple):
+    name: str
+    about: str
+    figures: str
+
+
+class WarRoomTop(NamedTuple):
+    """The top of a war room. `row` is for its acts."""
+
+    row: JsonObject
+    name: str
+    monitor: str
+    open: bool
+    state: str
+    lasted: str
+    owner: str | None
+    shown: bool
+    root: str
+    facts: tuple[Sentence, ...]
+
+
+def listing(answers: Answers, reader: Reader) -> dict[str, object]:
+    """The list: what is open on top, where nothing else was asked for."""
+    plain = not any(reader.query.get(name) for name in ("status", "owner", "monitor_id", "offset"))
+    now = [_line(each, reader) for each in (answers["open"] or [] if plain else [])]
+    rows = [_line(each, reader) for each in answers["incidents"] or []]
+    mine = {"owner": reader.username}
+    status, owner = reader.query.get("status"), reader.query.get("owner")
+    return {
+        "heading": _count(len(answers["open"] or [])),
+        "now": now,
+        "rows": [row for row in rows if not (plain and row.state == "down")],
+        "shows": (
+            ("Open", "/incidents?status=open", status == "open"),
+            ("Mine", f"/incidents?{urlencode(mine)}", owner == reader.username),
+            ("All", "/incidents", plain),
+        ),
+        "of_monitor": rows[0].name if reader.query.get("monitor_id") and rows else "",
+    }
+
+
+def _count(number: int) -> str:
+    if not number:
+        return "No incident is open."
+    return "1 incident is open." if number == 1 else f"{number} incidents are open."
+
+
+def _line(incident: JsonObject, reader: Reader) -> IncidentLine:
+    until = incident.get("resolved") or reader.now
+    last = incident["updates"][-1] if incident["updates"] else None
+    return IncidentLine(
+        incident["id"],
+        incident["monitor_name"],
+        f"/incidents/{quote(incident['id'], safe='')}",
+        "down" if incident["status"] == "open" else "up",
+        "Open" if incident["status"] == "open" else "Over",
+        sentence_of(incident["cause"]) or "No cause was written down.",
+        incident.get("root_cause") or "",
+        incident["started"],
+        span(until - incident["started"]),
+        incident["acknowledged_by"],
+        "" if last is None or not last["message"] else f"{last['user']}: {last['message']}",
+    )
+
+
+def room(answers: Answers, reader: Reader) -> dict[str, object]:
+    known, overview = answers["room"], answers["overview"]
+    incident = known["incident"]
+    names = NameBook(
+        {**overview["monitor_ids"], incident["monitor_name"]: incident["monitor_id"]}, overview["agent_ids"]
+    )
+    cases = {heal["case_id"] for heal in known["heals"]}
+    asked = [record for record in answers["approvals"] or [] if record.get("case_id") in cases]
+    questions = [question(record, names, reader) for record in asked]
+    show = reader.query.get("show", "")
+    items = _timeline(known, questions, names)
+    template = reader.query.get("template", "")
+    related = sorted(known["related_monitors"], key=lambda monitor: BESIDE.get(monitor["status"], len(BESIDE)))[:8]
+    place = f"/incidents/{quote(incident['id'], safe='')}"
+    return {
+        "title": f"{incident['monitor_name']} {'is down' if incident['status'] == 'open' else 'was down'}",
+        "room": _top(known, overview, names, reader),
+        "items": [item for item in items if _is_shown(item, show)],
+        "shows": tuple((word, place + more, show == asked) for word, more, asked in SHOWS),
+        "decide": next((each for each in questions if each.mine), None),
+        "stages": [(stage, STAGE_NAMES[stage], f"{place}?{urlencode({'template': stage})}#say") for stage in TEMPLATES],
+        "stage": template if template in TEMPLATES else _stage_now(incident),
+        "draft": TEMPLATES.get(template, "").format(name=incident["monitor_name"]),
+        "people": _people(incident),
+        "helped": [_helped(each) for each in known["suggested_automations"][:6]],
+        "related": [(each["name"], f"/monitors/{each['id']}", each["status"]) for each in related],
+        "post_mortem": f"{place}/post-mortem.md",
+        "around": beforeafter.of_incident(known, answers["history"] or (), reader),
+    }
+
+
+def _top(known: JsonObject, overview: JsonObject, names: NameBook, reader: Reader) -> WarRoomTop:
+    incident, monitor = known["incident"], known["monitor"] or {}
+    is_open = incident["status"] == "open"
+    until = incident.get("resolved") or reader.now
+    name = incident["monitor_name"]
+    return WarRoomTop(
+        incident,
+        name,
+        f"/monitors/{quote(incident['monitor_id'], safe='')}",
+        is_open,
+        "down" if is_open else "up",
+        span(until - incident["started"]),
+        incident["acknowledged_by"],
+        PUBLIC in monitor.get("tags", ()),
+        _root(incident),
+        tuple(_facts(incident, overview, names)),
+    )
+
+
+def _root(incident: JsonObject) -> str:
+    if incident.get("root_cause"):
+        return f"It comes from {incident['root_cause']}"
+    if incident["status"] == "open":
+        return f"{incident['monitor_name']} is the root cause, as far as is known"
+    return "It is over"
+
+
+def _facts(incident: JsonObject, overview: JsonObject, names: NameBook) -> list[Sentence]:
+    name, root = incident["monitor_name"], incident.get("root_cause")
+    found = [said(incident["started"], "bad", sentence_of(incident["cause"]) or "The check failed without a reason.")]
+    if root:
+        words = (" has failed too. This one needs it, so its own healing waits.",)
+        found.append(said(None, "hid", names.target(root), *words))
+    below = [each for each in overview["troubles"] if each["root_cause"] == name and incident["status"] == "open"]
+    if below:
+        needs = "needs it. Its" if len(below) == 1 else "need it. Their"
+        links = listed([each["name"] for each in below[:5]] + ([f"{len(below) - 5} more"] if len(below) > 5 else []))
+        found.append(said(None, "hid", Word(links, strong=True), f" {needs} own healing waits until this one is up."))
+    if incident.get("resolved") is not None:
+        found.append(said(incident["resolved"], "ok", "It is up again."))
+    return found
+
+
+def _timeline(known: JsonObject, questions: list[Question], names: NameBook) -> list[TimelineItem]:
+    incident = known["incident"]
+    items = [TimelineItem(incident["started"], "bad", "fire", sentences.went_down(incident))]
+    public = PUBLIC in (known["monitor"] or {}).get("tags", ())
+    items += [_note(incident, note, public=public) for note in incident["updates"]]
+    back = sentences.came_back(incident)
+    items += [TimelineItem(back.at, "ok", "check", back)] if back is not None else []
+    asked = {each.row.get("ledger_id"): each for each in questions}
+    items += [_heal(entry, asked.get(entry["id"]), names) for entry in known["heals"]]
+    runs = [event for event in known["events"] if event["kind"] == "run"]
+    items += [TimelineItem(run["time"], "", "bolt", said(run["time"], "", sentence_of(run["text"]))) for run in runs]
+    items.reverse()  # of two in one second, the one that was told later is the newer
+    return sorted(items, key=lambda item: (item.ask is None, -item.at))
+
+
+def _note(incident: JsonObject, note: JsonObject, *, public: bool) -> TimelineItem:
+    if note["stage"] in ("acknowledged", "assigned"):
+        return TimelineItem(note["time"], "", "user", sentences.update(incident, note))
+    where = "told the status page" if note["public"] and public else "wrote, for people here"
+    title = said(note["time"], "", Word(note["user"], strong=True), f" {where}: {STAGES[note['stage']].lower()}.")
+    return TimelineItem(note["time"], "", "bell", title, note["message"])
+
+
+def _heal(entry: JsonObject, ask: Question | None, names: NameBook) -> TimelineItem:
+    told = sentences.heal(entry, names)
+    colour, icon = LOOKS.get(entry["outcome"] or "", ("heal", "heart"))
+    if ask is not None:
+        return TimelineItem(told.at, "warn", "check", ask.title, ask=ask)
+    rule = f"By the rule {entry['rule_id']}, step {entry['escalation_step'] + 1}" if entry["action_type"] else ""
+    level = f", at the level {entry['trust_level']}" if entry["trust_level"] else ""
+    return TimelineItem(told.at, colour, icon, told, f"{rule}{level}." if rule else "")
+
+
+def _is_shown(item: TimelineItem, show: str) -> bool:
+    if show == UPDATES:
+        return item.icon in ("bell", "user")
+    return show != ACTS or item.icon not in ("bell", "user")
+
+
+def _stage_now(incident: JsonObject) -> str:
+    """What the next update most likely says."""
+    written = [note["stage"] for note in incident["updates"] if note["stage"] in TEMPLATES]
+    if incident.get("resolved") is not None:
+        return "resolved"
+    return written[-1] if written else "investigating"
+
+
+def _people(incident: JsonObject) -> list[tuple[str, str]]:
+    """Who has to do with it: (name, what)."""
+    about: dict[str, str] = {}
+    for note in incident["updates"]:
+        about[note["user"]] = "wrote"
+    if incident["acknowledged_by"]:
+        about[incident["acknowledged_by"]] = "takes care of it"
+    return list(about.items())
+
+
+def _helped(row: JsonObject) -> Helper:
+    if row.get("action_type"):
+        return Helper(row["action_type"], f"when {row['condition']}", f"{row['verified']} of {row['total']}")
+    return Helper(row["name"], "automation", f"{row.get('succeeded', 0)} of {row.get('runs', 0)}")

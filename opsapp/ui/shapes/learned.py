@@ -1,0 +1,195 @@
+"""What healing has learned: suggestions, forecasts, and how far each rule is trusted.
+
+Pure. Must not: ask anybody, say a figure that the API does not have.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+from urllib.parse import quote
+from zoneinfo import ZoneInfo
+
+from markupsafe import Markup
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.ui.charts import PERCENT, PLAIN, Limit, TimeAxis, fan
+from opsapp.ui.reader import Answers, Reader
+
+from .fans import fan_told
+
+LEVELS = ("observation", "dry-run", "notify", "approve", "execute")
+MEANS = {
+    "observation": "counts what it would have seen",
+    "dry-run": "goes through the stages, does nothing",
+    "notify": "tells people",
+    "approve": "asks, then acts",
+    "execute": "acts without asking",
+}
+CATEGORIES = {
+    "dependency_candidate": "Dependency",
+    "dependency_doubt": "Dependency in doubt",
+    "capacity_forecast": "Capacity",
+    "low_effectiveness": "Does not help",
+    "recurring_issue": "Comes back",
+    "trust_promotion": "Could do more",
+    "circuit_breaker": "Put back",
+}
+DRAWN = 6  # of those that come first
+METRICS = {"cpu_percent": "CPU", "mem_percent": "Memory", "disk_percent": "Disk", "swap_percent": "Swap"}
+
+
+class SuggestionLine(NamedTuple):
+    kind: str
+    category: str
+    message: str
+    evidence: tuple[str, ...]
+    at: int
+    rule: str
+    row: JsonObject
+
+
+class ForecastLine(NamedTuple):
+    what: str
+    host: str
+    href: str
+    now: str
+    threshold: str
+    hits_at: int | None
+    low: int | None
+    high: int | None
+    coverage: str
+    false_alarms: str
+    sudden: bool
+    fan: Markup | None
+
+
+class Rank(NamedTuple):
+    """One level of the ladder of trust. `place`: was, now, ahead, closed (above the ceiling)."""
+
+    name: str
+    place: str
+    note: str
+
+
+class Meter(NamedTuple):
+    title: str
+    figure: str
+    percent: int
+
+
+class TrustCard(NamedTuple):
+    rule_id: str
+    href: str
+    level: str
+    means: str
+    ranks: tuple[Rank, ...]
+    next: str
+    meters: tuple[Meter, ...]
+    needs: tuple[str, ...]
+    row: JsonObject
+
+
+def suggestions(answers: Answers, reader: Reader) -> dict[str, object]:
+    return {"lines": tuple(_suggestion(row) for row in answers["suggestions"] or ())}
+
+
+def _suggestion(row: JsonObject) -> SuggestionLine:
+    about, told = row.get("about") or {}, []
+    if about.get("support") is not None:
+        told.append(f"{about['support']:g} times together")
+    if about.get("confidence") is not None:
+        told.append(f"fails with {about['confidence'] * 100:.0f} % of its failures")
+    if about.get("parent_first") is not None:
+        told.append(f"the other was first in {about['parent_first'] * 100:.0f} %")
+    rule = f"/healing/rules/{quote(row['rule_id'], safe='')}" if row["rule_id"] else ""
+    category = CATEGORIES.get(row["category"], row["category"].replace("_", " ").capitalize())
+    return SuggestionLine(row["severity"], category, row["message"], tuple(told), row["created_at"], rule, row)
+
+
+def forecasts(answers: Answers, reader: Reader) -> dict[str, object]:
+    names = {host["id"]: host["label"] or host["hostname"] for host in answers["hosts"] or ()}
+    rows = sorted(answers["forecasts"] or (), key=lambda row: (row["hits_at"] is None, row["hits_at"] or 0))
+    known = [row for row in rows if row["agent_id"] in names]
+    lines = [forecast(row, names[row["agent_id"]], reader, at < DRAWN) for at, row in enumerate(known)]
+    coming = tuple(line for line in lines if line.hits_at is not None)
+    return {"coming": coming, "calm": tuple(line for line in lines if line.hits_at is None)}
+
+
+def forecast(row: JsonObject, host: str, reader: Reader, drawn: bool) -> ForecastLine:
+    alarms = row["false_alarms"]
+    unit = " %" if row["metric"].endswith("percent") else ""
+    return ForecastLine(
+        row["mount"] or METRICS.get(row["metric"]) or row["metric"],
+        host,
+        f"/agents/{quote(row['agent_id'], safe='')}",
+        f"{row['now']:.4g}{unit}",
+        f"{row['threshold']:g}{unit}",
+        row["hits_at"],
+        row["low"],
+        row["high"],
+        "not tried yet" if row["coverage"] is None else f"{row['coverage'] * 100:.0f} %",
+        "not tried yet" if alarms is None else f"{alarms:.3g}",
+        row["sudden"],
+        _fan(row, host, reader) if drawn and row["hits_at"] is not None else None,
+    )
+
+
+def _fan(row: JsonObject, host: str, reader: Reader) -> Markup | None:
+    """From the newest reading on; what was before is on the host's page."""
+    top = 100.0 if row["metric"].endswith("percent") else None
+    outlook = fan_told(row, reader.now, top)
+    if not outlook.times:
+        return None
+    unit = PERCENT if top else PLAIN
+    axis = TimeAxis(reader.now, max(outlook.times), ZoneInfo(reader.zone), live=False)
+    limit = Limit(row["threshold"], f"alarm at {unit.words(row['threshold'])}")
+    return fan(
+        f"{row['mount'] or row['metric']} on {host}", axis, [reader.now], [row["now"]], outlook, limit, unit, top, 110
+    )
+
+
+def trust(answers: Answers, reader: Reader) -> dict[str, object]:
+    rows = answers["trust"] or ()
+    ranked = sorted(rows, key=lambda row: (-LEVELS.index(row["current_level"]), row["rule_id"]))
+    return {"cards": tuple(card(row) for row in ranked)}
+
+
+def card(row: JsonObject) -> TrustCard:
+    here, ceiling = LEVELS.index(row["current_level"]), LEVELS.index(row["ceiling"])
+    above = LEVELS[here + 1] if here + 1 < len(LEVELS) else ""
+    return TrustCard(
+        row["rule_id"],
+        f"/healing/rules/{quote(row['rule_id'], safe='')}",
+        row["current_level"],
+        MEANS[row["current_level"]],
+        tuple(_rank(name, number, here, ceiling, row["evidence"]) for number, name in enumerate(LEVELS)),
+        above,
+        _meters(row),
+        tuple(row["needs"]),
+        row,
+    )
+
+
+def _rank(name: str, number: int, here: int, ceiling: int, evidence: JsonObject) -> Rank:
+    if number == here:
+        return Rank(name, "now", MEANS[name])
+    if number < here:
+        return Rank(name, "was", "")
+    return Rank(name, "closed" if number > ceiling else "ahead", "above its ceiling" if number > ceiling else "not yet")
+
+
+def _meters(row: JsonObject) -> tuple[Meter, ...]:
+    """The evidence of this level, as far as the API gives figures."""
+    evidence = row["evidence"]
+    decided = evidence["verified"] + evidence["failed"]
+    meters = [Meter("Fired in 7 days", str(evidence["triggers_7d"]), -1)]
+    if row["current_level"] in ("approve", "execute") and decided:
+        share = round(100 * evidence["verified"] / decided)
+        meters.append(Meter("Healed", f"{evidence['verified']} of {decided}", share))
+        bound = evidence["sequential_bound"]
+        meters.append(Meter("Success, lower bound", f"{bound:g} %", round(bound)))
+    if row["current_level"] == "execute":
+        limit = evidence["cusum_threshold"]
+        percent = min(100, round(100 * evidence["cusum"] / limit)) if limit else 0
+        meters.append(Meter("Drift towards failing", f"{evidence['cusum']:g} of {limit:g}", percent))
+    return tuple(meters)

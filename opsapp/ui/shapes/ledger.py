@@ -1,0 +1,47 @@
+"""The ledger as sentences, one for each entry, and whether its chain is whole.
+
+Pure. Must not: ask anybody.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import NamedTuple
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.sentences import NameBook, Sentence, heal
+from opsapp.ui.words import local
+
+NAMELESS = NameBook()  # a page of entries asks for no list of hosts: names are as the ledger has them
+
+
+class LedgerLine(NamedTuple):
+    number: int
+    at: int
+    sentence: Sentence
+    rule_id: str
+    level: str
+    under_way: bool
+
+
+class LedgerDay(NamedTuple):
+    name: str
+    lines: tuple[LedgerLine, ...]
+
+
+def shape(answers: Answers, reader: Reader) -> dict[str, object]:
+    lines = [_line(entry) for entry in answers["ledger"] or ()]
+    days = groupby(lines, key=lambda line: local(line.at, reader.zone).strftime("%A %d %B %Y"))
+    chain = answers["chain"]
+    return {
+        "days": tuple(LedgerDay(name, tuple(group)) for name, group in days),
+        "chain": chain,
+        "filtered": any(reader.query.get(name) for name in ("rule_id", "target", "outcome", "action_type", "within")),
+    }
+
+
+def _line(entry: JsonObject) -> LedgerLine:
+    under_way = entry["state"] != "final"
+    at = entry["created_at"]
+    return LedgerLine(entry["id"], at, heal(entry, NAMELESS), entry["rule_id"], entry["trust_level"], under_way)

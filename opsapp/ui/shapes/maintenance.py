@@ -1,0 +1,224 @@
+"""The maintenance pages: what is on, what comes, what was; a month as a calendar; what a window silences, in words."""
+
+from __future__ import annotations
+
+import calendar
+from datetime import date, datetime, timedelta
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.ui.clocks import by_readers_clock
+from opsapp.ui.reader import Answers, Reader
+
+HEALING = {
+    "disabled": "healing does nothing there",
+    "notify": "healing only tells people",
+    "approve": "healing asks before it does anything",
+    "execute": "healing goes on as always",
+}
+HOLDING = {
+    "suppress": "events are dropped",
+    "queue": "events wait, and are looked at again when it ends",
+    "notify_only": "healing only tells people",
+}
+NAMED = 4  # names in a sentence before they are counted
+DAY_S = 86_400
+NEXT = 5
+
+
+class WindowLine(NamedTuple):
+    id: str
+    name: str
+    state: str  # active, planned, past or off
+    start: int | None
+    end: int | None
+    recurring: str
+    sentence: str
+    row: JsonObject
+
+
+class CalendarMark(NamedTuple):
+    """A window on one day of the calendar."""
+
+    id: str
+    name: str
+    words: str
+    on: bool
+
+
+class CalendarDay(NamedTuple):
+    number: int
+    date: str
+    title: str
+    inside: bool  # of the month
+    today: bool
+    entries: tuple[CalendarMark, ...]
+
+
+class CalendarMonth(NamedTuple):
+    title: str
+    before: str
+    after: str
+    weeks: tuple[tuple[CalendarDay, ...], ...]
+    days: tuple[CalendarDay, ...]  # those with something on them, for a phone
+
+
+class HeldTarget(NamedTuple):
+    """A healing window."""
+
+    id: str
+    sentence: str
+    expires_at: int
+    row: JsonObject
+
+
+def names_in(answers: Answers) -> dict[str, str]:
+    """Names of monitors and hosts by their ids."""
+    monitors = {row["id"]: row["name"] for row in answers.get("monitors") or []}
+    return monitors | {row["id"]: row["label"] or row["hostname"] for row in answers.get("hosts") or []}
+
+
+def silences(scope: list[str], override: str, names: dict[str, str]) -> str:
+    """What a window silences, in a sentence."""
+    if not scope:
+        what = "Everything is silent: no alert of any monitor or host is sent"
+    else:
+        known = [names.get(each, "something that is gone") for each in scope]
+        told = known if len(known) <= NAMED else [*known[: NAMED - 1], f"{len(known) - NAMED + 1} more"]
+        listed = told[0] if len(told) == 1 else ", ".join(told[:-1]) + " and " + told[-1]
+        what = f"No alert of {listed} is sent"
+    return f"{what}, the time does not count in the uptime, and {HEALING[override]}."
+
+
+def windows(answers: Answers, reader: Reader) -> dict[str, object]:
+    names = names_in(answers)
+    zone = service_zone(answers)
+    found = [_window(row, names, reader.now) for row in answers["windows"] or []]
+    by_state = {state: [each for each in found if each.state == state] for state in ("active", "planned", "off")}
+    past = [each for each in found if each.state == "past"]
+    held = [_held(row) for row in answers["healing"] or []]
+    return {
+        "now": by_state["active"],
+        "planned": sorted(by_state["planned"], key=lambda window: window.start or 0),
+        "off": by_state["off"],
+        "past": sorted(past, key=lambda window: window.row["end"], reverse=True),
+        "held": held,
+        "month": month_of(answers["calendar"] or [], reader, zone),
+        "zone": zone,
+        "none": not found and not held,
+    }
+
+
+def _window(row: JsonObject, names: dict[str, str], now: float) -> WindowLine:
+    ahead = row["next_start"] is not None
+    state = "active" if row["active"] else "off" if not row["enabled"] else "planned" if ahead else "past"
+    sentence = silences(row["scope"], row["autonomy_override"], names)
+    return WindowLine(
+        row["id"], row["name"], state, row["next_start"], row["next_end"], row["recurring"] or "", sentence, row
+    )
+
+
+def _held(row: JsonObject) -> HeldTarget:
+    target = "Everything" if row["target"] == "all" else row["target"]
+    reason = f" {row['reason']}." if row["reason"] else ""
+    sentence = f"{target}: {HOLDING[row['action']]}.{reason} {row['created_by']} asked for it."
+    return HeldTarget(row["id"], sentence, row["expires_at"], row)
+
+
+# -- the calendar
+
+
+def service_zone(answers: Answers) -> str:
+    """The zone in which windows are read."""
+    return (answers.get("own") or {}).get("service_timezone") or "UTC"
+
+
+def month_asked(reader: Reader, said: JsonObject) -> dict[str, str]:
+    """The weeks of the month that the address asks for, with a day around for zones."""
+    first = _first_of(reader)
+    days = list(calendar.Calendar().itermonthdates(first.year, first.month))
+    begin = datetime(days[0].year, days[0].month, days[0].day, tzinfo=ZoneInfo(reader.zone))
+    end = datetime(days[-1].year, days[-1].month, days[-1].day, tzinfo=ZoneInfo(reader.zone)) + timedelta(days=1)
+    return {"since": str(int(begin.timestamp())), "until": str(int(end.timestamp()))}
+
+
+def next_asked(reader: Reader, said: JsonObject) -> dict[str, str]:
+    return {"since": str(int(reader.now)), "until": str(int(reader.now + 62 * DAY_S))}
+
+
+def _first_of(reader: Reader) -> date:
+    today = datetime.fromtimestamp(reader.now, ZoneInfo(reader.zone)).date()
+    try:
+        first = datetime.strptime(reader.query.get("month", ""), "%Y-%m").date()
+    except ValueError:
+        return today.replace(day=1)
+    return first if 2000 <= first.year <= 2100 else today.replace(day=1)
+
+
+def month_of(entries: list[JsonObject], reader: Reader, zone: str) -> CalendarMonth:
+    """By the reader's days."""
+    where, first = ZoneInfo(reader.zone), _first_of(reader)
+    today = datetime.fromtimestamp(reader.now, where).date()
+    weeks = []
+    for week in calendar.Calendar().monthdatescalendar(first.year, first.month):
+        weeks.append(tuple(_day(each, entries, reader.now, where, first.month, today) for each in week))
+    before, after = first - timedelta(days=1), (first + timedelta(days=31)).replace(day=1)
+    with_some = tuple(day for week in weeks for day in week if day.entries and day.inside)
+    return CalendarMonth(f"{first:%B %Y}", f"{before:%Y-%m}", f"{after:%Y-%m}", tuple(weeks), with_some)
+
+
+def _day(day: date, entries: list[JsonObject], now: float, where: ZoneInfo, month: int, today: date) -> CalendarDay:
+    begin = datetime(day.year, day.month, day.day, tzinfo=where).timestamp()
+    following = day + timedelta(days=1)
+    end = datetime(following.year, following.month, following.day, tzinfo=where).timestamp()
+    found = tuple(
+        CalendarMark(
+            each["window_id"], each["name"], _words(each, begin, end, where), each["start"] <= now < each["end"]
+        )
+        for each in entries
+        if each["start"] < end and each["end"] > begin
+    )
+    return CalendarDay(day.day, day.isoformat(), f"{day:%A %d %B}", day.month == month, day == today, found)
+
+
+def _words(entry: JsonObject, begin: float, end: float, where: ZoneInfo) -> str:
+    """From when to when, on one day."""
+    starts, ends = entry["start"] >= begin, entry["end"] <= end
+    start, until = (f"{datetime.fromtimestamp(entry[name], where):%H:%M}" for name in ("start", "end"))
+    if starts and ends:
+        return f"{start}–{until}"
+    return f"from {start}" if starts else f"until {until}" if ends else "all day"
+
+
+# -- one window
+
+
+def new_window(answers: Answers, reader: Reader) -> dict[str, object]:
+    """A round hour from now, for two hours; what the address names is covered (`?scope=ID`)."""
+    zone = service_zone(answers)
+    start = datetime.fromtimestamp(reader.now, ZoneInfo(zone)).replace(minute=0, second=0, microsecond=0)
+    start += timedelta(hours=1)
+    row = {
+        "name": "",
+        "start": f"{start:%Y-%m-%dT%H:%M}",
+        "end": f"{start + timedelta(hours=2):%Y-%m-%dT%H:%M}",
+        "recurring": None,
+        "scope": [reader.query["scope"]] if reader.query.get("scope") else [],
+        "autonomy_override": "disabled",
+    }
+    return _editor(row, answers, reader) | {"window": None, "next": ()}
+
+
+def one_window(answers: Answers, reader: Reader) -> dict[str, object]:
+    row = answers["window"]
+    window = _window(row, names_in(answers), reader.now)
+    times = [each for each in answers["calendar"] or [] if each["window_id"] == row["id"]][:NEXT]
+    return _editor(row, answers, reader) | {"window": window, "next": times, "title": row["name"]}
+
+
+def _editor(row: JsonObject, answers: Answers, reader: Reader) -> dict[str, object]:
+    """Its times by the reader's clock. What cannot be read has none."""
+    zone = service_zone(answers)
+    times = {name: row[name] and by_readers_clock(row[name], zone, reader.zone) for name in ("start", "end")}
+    return {"row": row | times, "zone": service_zone(answers), "effects": HEALING}

@@ -1,0 +1,295 @@
+"""The page of one monitor: its response times over the span that was asked for, its uptime, what is around it."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+from markupsafe import Markup
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.ui import charts, words
+from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.shapes.monitors import percent_words, state_of, tags_of, word_of
+from opsapp.ui.shapes.problems import open_lines
+
+HOUR, DAY = 3600, 86_400
+DAYS = 90
+
+
+class ShownSpan(NamedTuple):
+    name: str
+    hours: int
+    step: int  # seconds between points
+
+
+SPANS = {
+    "1h": ShownSpan("1 h", 1, 60),
+    "24h": ShownSpan("24 h", 24, 900),
+    "7d": ShownSpan("7 d", 168, HOUR),
+    "30d": ShownSpan("30 d", 720, 6 * HOUR),
+    "1y": ShownSpan("1 y", 8760, DAY),
+}
+USUAL = "24h"
+STEPS = (60, 300, 900, HOUR, 6 * HOUR, DAY)
+MOST_POINTS = 150
+PHASES = {"name": "Name", "connect": "Connect", "tls": "TLS", "first_byte": "Wait"}
+
+
+class Chosen(NamedTuple):
+    """What the chart shows: a named span, or from when to when."""
+
+    key: str
+    start: float
+    end: float
+    step: int
+    live: bool
+
+
+class UptimeLine(NamedTuple):
+    span: str
+    value: str
+    unknown: str
+
+
+class IncidentLine(NamedTuple):
+    cause: str
+    place: str
+    state: str
+    word: str
+    began: Markup
+    lasted: str
+
+
+class HealLine(NamedTuple):
+    words: str
+    place: str | None
+    state: str
+    word: str
+    when: Markup
+
+
+class Neighbour(NamedTuple):
+    name: str
+    status: str
+    word: str
+
+
+def chosen(reader: Reader) -> Chosen:
+    """By the address: `from` and `to` in seconds, or `span`."""
+    start, end = (_whole(reader.query.get(name)) for name in ("from", "to"))
+    if start is not None and end is not None and end - start >= 60 and start < reader.now:
+        end = min(end, int(reader.now))
+        step = next((each for each in STEPS if (end - start) / each <= MOST_POINTS), DAY)
+        return Chosen("", start, end, step, live=False)
+    key = reader.query.get("span", USUAL)
+    span = SPANS[key] if key in SPANS else SPANS[USUAL]
+    return Chosen(key if key in SPANS else USUAL, reader.now - span.hours * HOUR, reader.now, span.step, live=True)
+
+
+def history_query(reader: Reader, said: JsonObject) -> dict[str, str]:
+    it = chosen(reader)
+    hours = min(17_520, max(1, ceil((it.end - it.start) / HOUR)))
+    asked = {"range_h": str(hours), "resolution": str(it.step)}
+    return asked if it.live else asked | {"until": str(int(it.end))}
+
+
+def shape(answers: Answers, reader: Reader) -> dict[str, object]:
+    monitor = answers["monitor"]
+    it = chosen(reader)
+    incidents = answers["incidents"] or []
+    place = f"/monitors/{monitor['id']}"
+    return {
+        "title": monitor["name"] or "A monitor that cannot be read",
+        "monitor": monitor,
+        "state": state_of(monitor["status"]),
+        "word": word_of(monitor["status"]),
+        "since": words.since(monitor["since"], reader) if monitor["since"] else "",
+        "about": monitor.get("unreadable") or monitor["cause"],
+        "looked": looked(monitor),
+        "next_check": next_check(monitor, reader),
+        "tags": tags_of(monitor),
+        "place": place,
+        "spans": [(span.name, f"{place}?span={key}", key == it.key) for key, span in SPANS.items()],
+        "zoomed": not it.key,
+        "chart": response_chart(monitor, answers["history"] or [], incidents, it, reader),
+        "uptimes": [uptime_line(row) for row in answers["uptime"] or []],
+        "days": days_strip(monitor, answers["days"] or [], reader),
+        "incidents": [incident_line(row, reader) for row in incidents[:8]],
+        "more_incidents": len(incidents) > 8,
+        "phases": phases_of(monitor),
+        "push_url": monitor.get("push_url"),
+        "certificate": certificate(monitor),
+        "stands_on": neighbours(answers["dependencies"], monitor["name"], above=True),
+        "carries": neighbours(answers["dependencies"], monitor["name"], above=False),
+        "heals": [heal_line(row, reader) for row in answers["heals"] or []],
+        "losses": losses(monitor, incidents, answers["rules"] or []),
+        "problems": open_lines(answers["problems"], reader),
+        "may_edit": reader.may("PUT /api/monitoring/endpoints/{id}"),
+        "may_plan": reader.may("POST /api/maintenance"),
+    }
+
+
+def looked(monitor: JsonObject) -> str:
+    """How it is looked at, in a line."""
+    if monitor["type"] == "push":
+        return f"waits to be called every {words.span(monitor['interval'])}"
+    many = len(monitor["probe_from"])
+    whence = f" from {many} host{'s' if many > 1 else ''}, {monitor['quorum']} of them decide" if many else ""
+    return f"{monitor['type']}, every {words.span(monitor['interval'])}{whence}"
+
+
+def next_check(monitor: JsonObject, reader: Reader) -> str:
+    if not monitor["enabled"]:
+        return "paused: nobody looks"
+    if monitor["type"] == "push":
+        return "when it is called"
+    if monitor["last_check"] is None:
+        return "at once"
+    left = monitor["last_check"] + monitor["interval"] - reader.now
+    return f"in {words.span(left)}" if left > 0 else "now"
+
+
+def response_chart(
+    monitor: JsonObject, points: list[JsonObject], incidents: list[JsonObject], it: Chosen, reader: Reader
+) -> Markup:
+    axis = charts.TimeAxis(it.start, it.end, ZoneInfo(reader.zone), it.live)
+    within = [point for point in points if point["time"] + it.step > it.start and point["time"] <= it.end]
+    times = [min(it.end, max(it.start, point["time"] + it.step / 2)) for point in within]
+    limit = monitor["degraded_ms"]
+    return charts.line_chart(
+        f"Response time of {monitor['name']}",
+        axis,
+        times,
+        [
+            charts.Curve("half within", [point["median_ms"] for point in within]),
+            charts.Curve("95 % within", [point["p95_ms"] for point in within], quiet=True),
+        ],
+        charts.Looks(
+            charts.MILLISECONDS,
+            filled=True,
+            step=max(it.step, 1.5 * monitor["interval"]),
+            bands=[*outages(incidents, reader), *maintenance(within, it.step)],
+            limits=[charts.Limit(limit, f"slow above {charts.MILLISECONDS.words(limit)}")] if limit else [],
+            states=[word_of(point["status"]).lower() for point in within],
+            zoom=True,
+        ),
+    )
+
+
+def outages(incidents: list[JsonObject], reader: Reader) -> list[charts.Band]:
+    found = []
+    for incident in incidents:
+        end = incident.get("resolved") or reader.now
+        found.append(charts.Band(incident["started"], end, "down", f"Down {words.span(end - incident['started'])}"))
+    return found
+
+
+def maintenance(points: list[JsonObject], step: int) -> list[charts.Band]:
+    """Points in maintenance that follow each other are one band."""
+    found: list[charts.Band] = []
+    for point in points:
+        if point["status"] != "maintenance":
+            continue
+        if found and found[-1].end >= point["time"]:
+            found[-1] = found[-1]._replace(end=point["time"] + step)
+        else:
+            found.append(charts.Band(point["time"], point["time"] + step, "maintenance", "Maintenance"))
+    return found
+
+
+def uptime_line(row: JsonObject) -> UptimeLine:
+    unknown = row["unknown_minutes"] * 60
+    told = f"{words.span(unknown)} unknown" if unknown >= 60 else ""
+    span = "24 hours" if row["days"] == 1 else f"{row['days']} days"
+    return UptimeLine(span, percent_words(row["uptime_percent"]), told)
+
+
+def days_strip(monitor: JsonObject, points: list[JsonObject], reader: Reader) -> Markup:
+    """Ninety days, each as the worst of it; days are those of UTC, as they are stored."""
+    known = {point["time"] // DAY: point for point in points}
+    today = int(reader.now) // DAY
+    bars = []
+    for day in range(today - DAYS + 1, today + 1):
+        date = words.local(day * DAY, "UTC")
+        when = f"{date.day} {date:%b}"
+        point = known.get(day)
+        if point is None:
+            made = monitor["created_at"] // DAY <= day
+            bars.append(charts.Bar("unknown", when, "nothing was measured" if made else "not watched yet"))
+        else:
+            said = "" if point["uptime"] is None else f", {percent_words(point['uptime'])} up"
+            bars.append(charts.Bar(point["status"], when, f"{word_of(point['status'])}{said}"))
+    return charts.strip(bars, f"{monitor['name']}, {DAYS} days", (bars[0].when, "today"))
+
+
+def incident_line(incident: JsonObject, reader: Reader) -> IncidentLine:
+    over = incident.get("resolved") is not None
+    end = incident["resolved"] if over else reader.now
+    return IncidentLine(
+        incident["cause"] or "It did not answer",
+        f"/incidents/{incident['id']}",
+        "ok" if over else "down",
+        "Over" if over else "Open",
+        words.ago(incident["started"], reader),
+        words.span(end - incident["started"]),
+    )
+
+
+def phases_of(monitor: JsonObject) -> Markup:
+    """Where the time of the last answer went; what is not told apart is the body."""
+    measured = monitor["phases"] or {}
+    parts = [charts.PhaseTime(PHASES[name], measured[name]) for name in PHASES if measured.get(name) is not None]
+    body = (measured.get("total") or 0) - sum(part.ms for part in parts)
+    return charts.phases([*parts, charts.PhaseTime("Body", body)] if parts and body > 0 else parts)
+
+
+def certificate(monitor: JsonObject) -> str:
+    days = monitor["cert_days"]
+    if days is None:
+        return ""
+    return f"ends in {words.span(days * DAY)}" if days > 0 else f"ended {words.span(days * DAY)} ago"
+
+
+def neighbours(graph: JsonObject | None, name: str, *, above: bool) -> list[Neighbour]:
+    """What it hangs on, or what hangs on it, by the graph of dependencies."""
+    if graph is None:
+        return []
+    said = {node["target"]: node["status"] for node in graph["nodes"]}
+    near, far = ("from", "to") if above else ("to", "from")
+    names = sorted(edge[far] for edge in graph["edges"] if edge[near] == name)
+    return [Neighbour(each, said.get(each, "unknown"), words.spoken(said.get(each, "unknown"))) for each in names]
+
+
+def heal_line(entry: JsonObject, reader: Reader) -> HealLine:
+    case = entry["case_id"]
+    state = entry["outcome"] or entry["state"]
+    told = entry["action_type"].replace("_", " ")
+    place = f"/healing/cases/{case}" if entry["has_case"] else None
+    return HealLine(told, place, state, words.spoken(state), words.ago(entry["created_at"], reader))
+
+
+def losses(monitor: JsonObject, incidents: list[JsonObject], rules: list[JsonObject]) -> list[str]:
+    """What goes, or stops working, with the monitor."""
+    name = monitor["name"]
+    told = ["Its history goes with it, for good."]
+    if any(incident.get("resolved") is None for incident in incidents):
+        told.append("Its open incident ends.")
+    if incidents:
+        told.append("Its past incidents stay.")
+    if "public" in monitor["tags"]:
+        told.append("It leaves the public status page.")
+    naming = [rule["id"] for rule in rules if names_it(rule, name)]
+    if naming:
+        told.append(f"Rules that name it find nothing any more: {', '.join(naming)}.")
+    return told
+
+
+def names_it(rule: JsonObject, name: str) -> bool:
+    targets = (rule.get("targets") or {}).get("monitors") or []
+    return name in targets or f'"{name}"' in rule["condition"]
+
+
+def _whole(text: str | None) -> int | None:
+    return int(text) if text and text.isdecimal() and len(text) < 12 else None

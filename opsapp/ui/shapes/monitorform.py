@@ -1,0 +1,97 @@
+"""The form of a monitor: which fields its type has, what stands in them, and which hosts there are to choose from."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+from opsapp.lib.durations import in_words
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.ui.reader import Answers, Reader
+from opsapp.wire.monitortypes import TYPES, MonitorType
+
+USUAL = "http"
+WEB = ("expected_status", "method", "headers", "follow_redirects", "verify_tls")
+TIMES = ("interval", "timeout", "retries", "degraded_ms")
+
+DURATIONS = ("interval", "timeout")
+
+
+class FormKind(NamedTuple):
+    """A type of monitor, as the form offers it."""
+
+    name: str
+    about: str
+    address: str  # what its address looks like; empty: it has none
+    first: tuple[str, ...]  # the fields that one must think of
+    more: tuple[str, ...]  # those that have a sound value already
+
+
+class HostChoice(NamedTuple):
+    id: str
+    name: str
+    about: str
+
+
+def kind_of(declared: MonitorType) -> FormKind:
+    own = tuple(setting.name for setting in declared.settings)
+    place = ("url",) if declared.address else ()
+    looks = TIMES if declared.is_probed else ("interval",)
+    beside = ("probe_from", "quorum") if declared.is_probed else ()
+    web = WEB if declared.is_web else ()
+    return FormKind(
+        declared.name,
+        declared.about,
+        declared.address,
+        ("name", *place, *own),
+        (*looks, *web, "tags", "agent_id", *beside),
+    )
+
+
+def new(answers: Answers, reader: Reader) -> dict[str, object]:
+    asked = reader.query.get("type", USUAL)
+    kind = asked if asked in TYPES else USUAL
+    return _form(answers, {"type": kind}, "create", "Add a monitor") | {"back": "/monitors", "choose": True}
+
+
+def clone(answers: Answers, reader: Reader) -> dict[str, object]:
+    monitor = answers["monitor"]
+    stored = _stored(monitor) | {"name": f"{monitor['name']} (copy)"[:200]}
+    title = f"Clone {monitor['name']}"
+    return _form(answers, stored, "create", title) | {"back": f"/monitors/{monitor['id']}", "choose": False}
+
+
+def edit(answers: Answers, reader: Reader) -> dict[str, object]:
+    monitor = answers["monitor"]
+    title = f"Edit {monitor['name']}"
+    return _form(answers, _stored(monitor), "save", title) | {"back": f"/monitors/{monitor['id']}", "choose": False}
+
+
+def _form(answers: Answers, stored: JsonObject, act: str, title: str) -> dict[str, object]:
+    hosts = [HostChoice(host["id"], host["hostname"], host["status"]) for host in answers["hosts"] or []]
+    return {
+        "title": title,
+        "act_name": act,
+        "kinds": {name: kind_of(declared) for name, declared in TYPES.items()},
+        "stored": stored,
+        "hosts": hosts,
+    }
+
+
+def _stored(monitor: JsonObject) -> JsonObject:
+    """The settings as inputs hold them."""
+    return {name: _text(name, value) for name, value in monitor.items()}
+
+
+def _text(name: str, value: Any) -> Any:
+    if name == "probe_from":
+        return value
+    if name in DURATIONS and isinstance(value, int | float):
+        return in_words(value)
+    if name in ("headers", "expected_value"):
+        return "" if value in (None, {}) else json.dumps(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return ", ".join(value)
+    return "" if value is None else str(value)

@@ -1,0 +1,160 @@
+"""The pages of notifications: what each channel takes, in a sentence; deliveries with the failed ones on top."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.notify.interfaces import BY_NAME, SEVERITIES
+from opsapp.ui.reader import Answers, Reader
+
+ENDS = {
+    "queued": "waits",
+    "sending": "is being sent",
+    "sent": "was accepted",
+    "failed": "was given up",
+    "merged": "went out with others",
+    "dropped": "was dropped",
+}
+HELD = {"quiet_hours": "until the quiet hours end", "digest": "until its digest is sent"}
+DAY_NAMES = {"mon": "Monday", "tue": "Tuesday", "wed": "Wednesday", "thu": "Thursday", "fri": "Friday",
+             "sat": "Saturday", "sun": "Sunday"}  # fmt: skip
+
+
+class ChannelLine(NamedTuple):
+    id: str
+    name: str
+    type: str
+    state: str  # ok, failed, new or off
+    word: str
+    takes: str
+    quiet: str
+    row: JsonObject
+
+
+class SentLine(NamedTuple):
+    """One delivery."""
+
+    id: str
+    channel: str
+    state: str
+    words: str
+    title: str
+    at: int
+    error: str
+    again_at: int | None
+
+
+class SeverityRoute(NamedTuple):
+    """Where messages of one severity go."""
+
+    severity: str
+    meaning: str
+    channels: tuple[str, ...]
+
+
+MEANINGS = {
+    "critical": "a monitor is down, a host is gone, healing has given up",
+    "warning": "something may fail soon, an approval is needed",
+    "info": "it is over, something was healed",
+}
+
+
+def overview(answers: Answers, reader: Reader) -> dict[str, object]:
+    channels = [channel_of(row) for row in answers["channels"] or []]
+    failed = [sent_of(row) for row in answers["failed"] or []]
+    retried = [sent_of(row) for row in answers["waiting"] or [] if row["error"]]
+    return {
+        "channels": sorted(channels, key=lambda channel: (channel.state != "failed", channel.name.lower())),
+        "routes": [_route(severity, channels) for severity in reversed(SEVERITIES)],
+        "failed": failed if not reader.query.get("status") else [],
+        "retried": retried,
+        "sent": [sent_of(row) for row in answers["deliveries"] or []],
+    }
+
+
+def channel_of(row: JsonObject) -> ChannelLine:
+    failed, sent = row["last_failed_at"], row["last_sent_at"]
+    if not row["enabled"]:
+        state, word = "off", "Off"
+    elif row["last_error"]:
+        state, word = "failed", "Failed"
+    else:
+        state, word = ("ok", "Works") if sent else ("off", "Not used yet")
+    title = BY_NAME[row["type"]].title
+    kind = title if row["type"] != "apprise" else f"{row['service']}, by Apprise"
+    return ChannelLine(row["id"], row["name"], kind, state, word, takes(row), quiet(row), row | {"failed_at": failed})
+
+
+def takes(row: JsonObject) -> str:
+    """Which messages it gets, in a sentence."""
+    which = "All messages" if len(row["severities"]) == len(SEVERITIES) else _joined(row["severities"]).capitalize()
+    about = f" about {_joined(row['tags'])}" if row["tags"] else ""
+    how = f", collected for {row['digest_s']} s" if row["digest_s"] else ""
+    return f"{which}{about}{how}."
+
+
+def quiet(row: JsonObject) -> str:
+    hours = row["quiet_hours"]
+    if not hours:
+        return ""
+    days = "" if len(hours["days"]) == len(DAY_NAMES) else " on " + _joined([DAY_NAMES[day] for day in hours["days"]])
+    return f"{_joined(hours['severities']).capitalize()} wait from {hours['start']} to {hours['end']}{days}."
+
+
+def _joined(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
+
+
+def _route(severity: str, channels: list[ChannelLine]) -> SeverityRoute:
+    names = [
+        channel.name + (f" (only {_joined(channel.row['tags'])})" if channel.row["tags"] else "")
+        for channel in channels
+        if channel.row["enabled"] and severity in channel.row["severities"]
+    ]
+    return SeverityRoute(severity, MEANINGS[severity], tuple(names))
+
+
+def sent_of(row: JsonObject) -> SentLine:
+    messages = row["messages"]
+    title = messages[0]["title"] if messages else "Nothing"
+    more = f" and {len(messages) - 1} more" if len(messages) > 1 else ""
+    tries = "" if row["attempts"] < 2 else f" after {row['attempts']} attempts"
+    waits = row["status"] == "queued"
+    held = " " + HELD[row["held"]] if waits and row["held"] else ""
+    words = f"{ENDS[row['status']]}{held}{tries}"
+    again_at = row["due_at"] if waits and row["error"] else None
+    error = row["error"] or ""
+    return SentLine(row["id"], row["channel"], row["status"], words, title + more, row["created_at"], error, again_at)
+
+
+def new_channel(answers: Answers, reader: Reader) -> dict[str, object]:
+    types = answers["types"]
+    chosen = next((each for each in types if each["name"] == reader.query.get("type")), None)
+    return {
+        "types": types,
+        "chosen": chosen,
+        "row": {"severities": list(SEVERITIES)},
+        "choices": {},
+        "title": f"Add a channel: {chosen['title']}" if chosen else "Add a channel",
+    }
+
+
+def one_channel(answers: Answers, reader: Reader) -> dict[str, object]:
+    row = answers["channel"]
+    hours = row["quiet_hours"] or {"start": "22:00", "end": "07:00", "days": list(DAY_NAMES),
+                                   "severities": ["info", "warning"]}  # fmt: skip
+    return {
+        "channel": channel_of(row),
+        "row": row,
+        "quiet_row": {"id": row["id"], "quiet_hours": hours},
+        "choices": {},
+        "move": f"channel.move-{row['type']}",
+        "sent": [sent_of(each) for each in answers["deliveries"] or []],
+        "title": row["name"],
+    }
+
+
+def one_delivery(answers: Answers, reader: Reader) -> dict[str, object]:
+    row = answers["delivery"]
+    return {"sent": sent_of(row), "delivery": row, "title": f"To {row['channel']}"}

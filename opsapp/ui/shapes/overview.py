@@ -1,0 +1,293 @@
+"""The first page: what is wrong, what needs its reader, what the machine does, what breaks next, what happened.
+
+Pure: from the API's answers to words. What nobody knows is said to be unknown, and never counted as well.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+from urllib.parse import quote
+
+from markupsafe import Markup
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.ui.charts import Bar, bars
+from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.sentences import NameBook, Sentence, Word, case, count, listed, said, sentence_of
+
+from . import foresight, happened, monitorlist, problems
+from .asking import question
+
+STAGES = ("Correlate", "Plan", "Execute", "Verify", "Record", "Trust")
+WORD = {"down": "Down", "degraded": "Slow", "unknown": "Unknown", "alert": "Holds"}
+MOST_UNDER, MOST_PROBLEMS = 8, 3
+
+
+class UnderLine(NamedTuple):
+    """What hangs on something that failed, and waits for it."""
+
+    name: Word
+    words: str
+
+
+class WrongLine(NamedTuple):
+    """One thing that is wrong. `row` is for the act of taking it; it has none where there is no incident."""
+
+    row: JsonObject
+    state: str
+    name: Word
+    chip: str
+    chip_kind: str
+    cause: Sentence
+    word: str
+    since: int | None
+    owner: str | None
+    has_incident: bool
+    room: str
+    why: Word | str
+    day: Markup
+    under: tuple[UnderLine, ...]
+    more_under: int
+
+
+class NeedLine(NamedTuple):
+    """Something else that wants a person. `row` is for putting it away."""
+
+    look: str
+    words: Sentence
+    row: JsonObject | None = None
+
+
+class Pip(NamedTuple):
+    name: str
+    state: str  # passed, now or ahead
+
+
+class WorkLine(NamedTuple):
+    """An open case of healing."""
+
+    name: tuple[Word, ...]
+    place: str
+    words: Sentence
+    next: str
+    due: int | None
+    pips: tuple[Pip, ...]
+
+
+def shape(answers: Answers, reader: Reader) -> dict[str, object]:
+    overview = answers["overview"]
+    names = NameBook(overview["monitor_ids"], overview["agent_ids"])
+    asked = [question(record, names, reader) for record in answers["approvals"] or []]
+    mine = sum(each.mine for each in asked)
+    return {
+        "heading": heading(overview, mine),
+        "sub": below(overview),
+        "empty": is_new(overview),
+        "well": is_well(overview),
+        "troubles": _wrong(overview, names),
+        "wrong_more": max(0, overview["troubles_total"] - len(overview["troubles"])),
+        "asked": asked,
+        "mine": mine,
+        "needs": _needs(answers, overview, reader),
+        "works": [_work(each, names) for each in overview["cases"] if each["state"] != "awaiting_approval"],
+        "next": foresight.breaks_next(overview["next"], answers["history"], reader),
+        "monitors": monitorlist.lines(answers["monitors"] or []),
+        "monitor_count": overview["monitors"]["total"],
+        "feed": happened.feed(answers, names, reader),
+    }
+
+
+def is_new(overview: JsonObject) -> bool:
+    return bool(overview["monitors"]["total"] + overview["agents"]["total"] == 0)
+
+
+def is_well(overview: JsonObject) -> bool:
+    return overview["troubles_total"] == 0 and overview["monitors"]["total"] > 0
+
+
+def heading(overview: JsonObject, mine: int) -> str:
+    """The state of everything as a sentence or two."""
+    asks = "" if not mine else f" {count(mine, 'decision is', 'decisions are')} yours."
+    if is_new(overview):
+        return "Nothing is watched yet." + asks
+    return _state(overview) + asks
+
+
+def _state(overview: JsonObject) -> str:
+    counts, wrong = overview["monitors"], overview["wrong"]
+    parts = []
+    if wrong["down"]:
+        causes = "one cause" if wrong["causes"] == 1 else f"{wrong['causes']} causes"
+        parts.append(f"{wrong['down']} down" + (f" by {causes}" if 0 < wrong["causes"] < wrong["down"] else ""))
+    parts += [f"{wrong['degraded']} slow"] if wrong["degraded"] else []
+    parts += [count(wrong["alerts"], "alert")] if wrong["alerts"] else []
+    parts += [f"{wrong['unknown']} unknown"] if wrong["unknown"] else []
+    if parts:
+        return sentence_of(", ".join(parts))
+    if not counts["total"]:
+        return "Nothing is wrong on the hosts. No monitor is set up yet."
+    if counts["up"] == counts["total"]:
+        return "The monitor is up." if counts["total"] == 1 else f"All {count(counts['total'], 'monitor')} are up."
+    others = (("maintenance", "in maintenance"), ("pending", "not checked yet"), ("paused", "paused"))
+    told = [f"{counts[status]} {words}" for status, words in others if counts[status]]
+    if not counts["up"]:
+        return f"Nothing is known: {listed(told)}."
+    up = f"{counts['up']} up"
+    return f"Nothing is wrong: {listed([up, *told])}."
+
+
+def below(overview: JsonObject) -> list[str]:
+    counts, agents = overview["monitors"], overview["agents"]
+    told = [count(counts["total"], "monitor")]
+    if agents["total"]:
+        told.append(f"{agents['reporting']} of {count(agents['total'], 'host')} reporting")
+    if agents["waiting"]:
+        told.append(f"{count(agents['waiting'], 'host waits', 'hosts wait')} for a first report")
+    return told
+
+
+def _wrong(overview: JsonObject, names: NameBook) -> list[WrongLine]:
+    """Root causes, each with what hangs on it. What hangs on something that is not shown stands by itself."""
+    troubles = overview["troubles"]
+    shown = {each["name"] for each in troubles if not each["root_cause"]}
+    tops = joined([each for each in troubles if each["root_cause"] not in shown])
+    cases = {each["target"]: each for each in overview["cases"]}
+    return [_line(top, [each for each in troubles if each["root_cause"] == top["name"]], cases, names) for top in tops]
+
+
+def joined(troubles: list[JsonObject]) -> list[JsonObject]:
+    """Alerts of several rules about one target are one line, the worst first, with all of their conditions."""
+    found: dict[tuple[str, str], JsonObject] = {}
+    for number, each in enumerate(troubles):
+        key = (each["kind"], each["name"]) if each["kind"] == "alert" else ("", str(number))
+        if key in found:
+            found[key] = found[key] | {"also": [*found[key].get("also", ()), each]}
+        else:
+            found[key] = each
+    return list(found.values())
+
+
+def _line(top: JsonObject, below: list[JsonObject], cases: dict[str, JsonObject], names: NameBook) -> WrongLine:
+    work = cases.get(top["name"])
+    chip, kind = ("Root cause", "bad") if below else ("", "")
+    if work is not None and work["state"] == "awaiting_approval":
+        chip, kind = "Waits for a decision", "warn"
+    elif work is not None:
+        chip, kind = f"Healing, stage {work['stage'] + 1} of {len(STAGES)}", "heal"
+    room = f"/incidents/{quote(top['incident_id'], safe='')}" if top["incident_id"] else ""
+    return WrongLine(
+        top,
+        top["status"],
+        _named(top, names, room),
+        chip,
+        kind,
+        _cause(top),
+        WORD["alert" if top["kind"] == "alert" else top["status"]],
+        top["since"],
+        top["acknowledged_by"],
+        bool(top["incident_id"]),
+        room,
+        case(top["case_id"]),
+        _day(top),
+        tuple(_under(each, names) for each in below[:MOST_UNDER]),
+        max(0, len(below) - MOST_UNDER),
+    )
+
+
+def _named(trouble: JsonObject, names: NameBook, room: str) -> Word:
+    if trouble["kind"] == "alert":
+        words = names.target(trouble["name"])
+        return Word("".join(word.text for word in words), next((word.href for word in words if word.href), ""))
+    place = room or f"/{'agents' if trouble['kind'] == 'host' else 'monitors'}/{quote(trouble['id'], safe='')}"
+    return Word(trouble["name"], place)
+
+
+def _cause(trouble: JsonObject) -> Sentence:
+    if trouble["kind"] == "host":
+        return said(None, "", "The agent on this host does not report. What runs there is unknown.")
+    needs = f" Needs {trouble['root_cause']}." if trouble["root_cause"] else ""
+    if trouble["kind"] == "alert":
+        told = [_held(trouble), *((Word(" "), *_held(each)) for each in trouble.get("also", ()))]
+        return said(None, "", *told, needs)
+    if trouble["status"] == "unknown":
+        return said(None, "", sentence_of(trouble["cause"]) or "Nobody has looked at it lately.")
+    return said(None, "", sentence_of(trouble["cause"]) or "The check failed without a reason.", needs)
+
+
+def _held(alert: JsonObject) -> tuple[Word, ...]:
+    rule = Word(alert["rule_id"], f"/healing/rules/{quote(alert['rule_id'], safe='')}")
+    return Word(alert["cause"], code=True), Word(" holds, says the rule "), rule, Word(".")
+
+
+def _under(trouble: JsonObject, names: NameBook) -> UnderLine:
+    room = f"/incidents/{quote(trouble['incident_id'], safe='')}" if trouble["incident_id"] else ""
+    words = f"{WORD.get(trouble['status'], 'wrong').lower()}, needs {trouble['root_cause']}. Its own healing waits."
+    return UnderLine(_named(trouble, names, room), words)
+
+
+def _day(trouble: JsonObject) -> Markup:
+    day = trouble["last_day"]
+    if not day:
+        return Markup("")
+    return bars([Bar(status) for status in day], f"{trouble['name']}, 24 hours")
+
+
+def _needs(answers: Answers, overview: JsonObject, reader: Reader) -> list[NeedLine]:
+    """What wants a person and is no request: a step in time saves an incident."""
+    lines = [_certificate(each) for each in overview["certificates"]]
+    wanting = [row for row in answers["problems"] or () if problems.wants(row, reader.username)]
+    lines += [_problem(row, reader) for row in wanting[:MOST_PROBLEMS]]
+    for suggestion in (answers["suggestions"] or [])[:3]:
+        place = Word("See", "/healing/suggestions")
+        words = said(suggestion["created_at"], "icon:bulb", sentence_of(suggestion["message"]), " ", place)
+        lines.append(NeedLine("icon:bulb", words, suggestion))
+    failed = answers["deliveries"] or []
+    if failed:
+        names = listed(sorted({each["channel"] for each in failed}))
+        some = count(len(failed), "message", "messages")
+        words = said(0, "bad", f"{some} could not be delivered by {names}. ", Word("See", "/notifications"))
+        lines.append(NeedLine("bad", words))
+    return lines
+
+
+def _problem(row: JsonObject, reader: Reader) -> NeedLine:
+    it = problems.line(row, reader)
+    whose = "It is yours. " if row["owner"] == reader.username else "Nobody has it. " if row["owner"] is None else ""
+    words = said(row["opened_at"], it.look, Word(it.target, it.href), f": {it.words} {whose}", it.due)
+    return NeedLine(it.look, words)
+
+
+def _certificate(certificate: JsonObject) -> NeedLine:
+    name = Word(certificate["name"], f"/monitors/{quote(certificate['id'], safe='')}")
+    days = certificate["days"]
+    told = f" ends in {count(days, 'day')}." if days >= 0 else " has ended."
+    look = "bad" if days < 3 else "warn"
+    return NeedLine(look, said(0, look, "The certificate of ", name, told))
+
+
+def _work(work: JsonObject, names: NameBook) -> WorkLine:
+    state, stage = work["state"], work["stage"]
+    states = ["passed"] * stage + ["now"] + ["ahead"] * (len(STAGES) - stage - 1)
+    pips = tuple(map(Pip, STAGES, states))
+    did: tuple[Word, ...] = ()
+    if work["action"]:
+        did = (Word(f"{work['action']} {work['params']}".strip(), code=True),)
+        did += (Word(" on "), *names.host(work["hostname"])) if work["hostname"] else ()
+    told = {
+        "correlating": ("It looks for the root cause.",),
+        "planning": ("It waits for its turn." if work["waits"] else "It chooses what to do.",),
+        "executing": (did, " runs."),
+        "settling": (did, " was done. It waits for the effect."),
+        "verifying": (did, " was done. It measures again."),
+    }
+    step = f"Step {work['step'] + 1} of {work['steps']}" if work["steps"] else ""
+    then = work["then"][0] if work["then"] else None
+    after = f"then {then['action']} {then['params']}".strip() if then else "then people are told"
+    return WorkLine(
+        names.target(work["target"]),
+        f"/healing/cases/{quote(work['id'], safe='')}",
+        said(None, "", *told.get(state, (sentence_of(str(state)),))),
+        " · ".join(each for each in (step, after) if each),
+        work["due"] if state in ("settling", "verifying") else None,
+        pips,
+    )

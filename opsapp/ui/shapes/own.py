@@ -1,0 +1,197 @@
+"""One's own settings, the service as a whole, and the first steps of a fresh installation."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.ui.reader import Answers, Reader
+
+LEVELS = {"ok": "ok", "warn": "warn", "fail": "bad"}
+ORDER = ("fail", "warn", "ok")
+MOST_INDENTED = 200  # of more things than that, each is one line of the document
+UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+
+
+class FirstStep(NamedTuple):
+    """One of the first steps."""
+
+    name: str
+    title: str
+    done: bool
+    words: str
+    href: str = ""
+    link: str = ""
+
+
+class KeyLine(NamedTuple):
+    name: str
+    about: str
+    ends: int | None
+    row: JsonObject
+
+
+class DocumentChange(NamedTuple):
+    """What a document would change, or has changed."""
+
+    sign: str
+    words: str
+    fields: tuple[tuple[str, str, str], ...]
+
+
+def settings(answers: Answers, reader: Reader) -> dict[str, object]:
+    own = answers["own"]
+    keys = [
+        KeyLine(row["name"], f"{row['role']}, made by {row['username']}", row["expires_at"], row)
+        for row in answers["keys"] or []
+    ]
+    sessions = sorted(answers["sessions"] or [], key=lambda row: (not row["current"], -row["created_at"]))
+    return {
+        "own": own,
+        "row": own | {"timezone": own["timezone"] or ""},
+        "choices": {},
+        "mine": sessions,
+        "keys": keys,
+        "local": own["source"] == "local",
+    }
+
+
+# -- the service
+
+
+def service(answers: Answers, reader: Reader) -> dict[str, object]:
+    found = sorted(answers["doctor"]["findings"], key=lambda finding: ORDER.index(finding["level"]))
+    rows = answers["configured"]["settings"]
+    unwell = [finding for finding in found if finding["level"] != "ok"]
+    return {
+        "findings": [(LEVELS[finding["level"]], finding["what"], finding["said"]) for finding in found],
+        "unwell": len(unwell),
+        "changed": [row for row in rows if row["changed"]],
+        "usual": [row for row in rows if not row["changed"]],
+        "from_file": answers["configured"]["from_file"],
+        "store": answers["store"],
+        "sizes": [(name, size_of(number)) for name, number in answers["store"]["sizes"].items()],
+        "health": answers["health"],
+        "status": answers["status"],
+    }
+
+
+def size_of(number: float) -> str:
+    for size, unit in UNITS:
+        if number >= size:
+            return f"{number / size:.1f} {unit}"
+    return f"{number:g} bytes"
+
+
+def as_code(answers: Answers, reader: Reader) -> dict[str, object]:
+    return {
+        "row": {"document": document_text(answers["export"]), "prune": "false"},
+        "choices": {},
+        "said_change": change_words,
+    }
+
+
+def document_text(document: JsonObject) -> str:
+    """JSON to read and change. Of many things, each has one line: indented, thousands would take too long."""
+    rows = sum(len(value) for value in document.values() if isinstance(value, list))
+    if rows <= MOST_INDENTED:
+        return json.dumps(document, indent=2, ensure_ascii=False)
+    parts = [f"  {json.dumps(name)}: {_lines(value)}" for name, value in document.items()]
+    return "{\n" + ",\n".join(parts) + "\n}"
+
+
+def _lines(value: object) -> str:
+    if not isinstance(value, list) or not value:
+        return json.dumps(value, ensure_ascii=False)
+    return "[\n" + ",\n".join(f"    {json.dumps(each, ensure_ascii=False)}" for each in value) + "\n  ]"
+
+
+def change_words(change: JsonObject) -> DocumentChange:
+    """One change that the API tells of."""
+    deed = change["change"]
+    sign = {"create": "+", "update": "~", "delete": "−"}.get(deed, "~")
+    before, after = change.get("before") or {}, change.get("after") or {}
+    fields = tuple(
+        (name, json.dumps(before.get(name)), json.dumps(after.get(name)))
+        for name in sorted({*before, *after})
+        if before.get(name) != after.get(name)
+    )
+    return DocumentChange(sign, f"{deed} {change['kind']}: {change['key']}", fields)
+
+
+# -- first steps
+
+
+def first_steps(answers: Answers, reader: Reader) -> dict[str, object]:
+    """What a fresh installation needs, in order; only what its reader may do."""
+    own, channels = answers["own"], answers["channels"]
+    monitors, hosts = answers["monitors"] or [], answers["hosts"] or []
+    steps = [_password(own)]
+    if channels is not None:
+        steps.append(_channel(channels))
+    if reader.may("POST /api/monitoring/endpoints"):
+        steps.append(_monitor(monitors))
+    if reader.may("POST /api/agents"):
+        steps.append(_host(hosts))
+    if reader.may("PUT /api/monitoring/endpoints/{id}"):
+        steps.append(_status_page(answers["status"], monitors))
+    left = [step for step in steps if not step.done]
+    return {
+        "steps": steps,
+        "left": len(left),
+        "next": left[0].name if left else "",
+        "put_away": own["first_steps"] == "later",
+        "local": own["source"] == "local",
+    }
+
+
+def _password(own: JsonObject) -> FirstStep:
+    words = "Only you know it." if own["own_password"] else "Somebody else, or the service, chose the present one."
+    return FirstStep("password", "A password of your own", own["own_password"], words)
+
+
+def _channel(channels: list[JsonObject]) -> FirstStep:
+    works = [channel for channel in channels if channel["last_sent_at"] and not channel["last_error"]]
+    title = "Somebody who is told"
+    if works:
+        return FirstStep("channel", title, True, f"{works[0]['name']} works.", "/notifications", "Channels")
+    if channels:
+        first = channels[0]
+        words = f"{first['name']} is made, and no message has arrived there yet: send a test."
+        return FirstStep("channel", title, False, words, f"/notifications/channels/{first['id']}", "Send a test")
+    words = "Mail, chat, a phone: without a channel nobody hears of a failure."
+    return FirstStep("channel", title, False, words, "/notifications/new", "Add a channel")
+
+
+def _monitor(monitors: list[JsonObject]) -> FirstStep:
+    title = "Something that is watched"
+    if monitors:
+        words = f"{monitors[0]['name']} is watched." if len(monitors) == 1 else "Monitors are there."
+        return FirstStep("monitor", title, True, words, "/monitors", "Monitors")
+    words = "A web address, a port, a certificate. You can check it before you save it."
+    return FirstStep("monitor", title, False, words, "/monitors/new", "Add a monitor")
+
+
+def _host(hosts: list[JsonObject]) -> FirstStep:
+    title = "A host that reports"
+    seen = [host for host in hosts if host["last_seen"]]
+    if seen:
+        return FirstStep("host", title, True, f"{seen[0]['label'] or seen[0]['hostname']} reports.", "/agents", "Hosts")
+    if hosts:
+        words = f"Waiting for the first report of {hosts[0]['label'] or hosts[0]['hostname']}."
+        return FirstStep("host", title, False, words, f"/agents/{hosts[0]['id']}", "How to install it")
+    words = "One command on the host installs the agent: then opsapp sees its load and disks, and can heal it."
+    return FirstStep("host", title, False, words, "/agents/add", "Add a host")
+
+
+def _status_page(status: JsonObject | None, monitors: list[JsonObject]) -> FirstStep:
+    title = "A status page for others"
+    if status and status["monitors"]:
+        return FirstStep("status", title, True, "Visitors see how it goes.", "/status", "Status page")
+    if len(monitors) == 1:
+        only = monitors[0]
+        words = f"Give {only['name']} the tag public, and visitors see it without signing in."
+        return FirstStep("status", title, False, words, f"/monitors/{only['id']}/edit", "Give it the tag")
+    words = "Give a monitor the tag public, and visitors see it without signing in."
+    return FirstStep("status", title, False, words, "/monitors", "Choose a monitor")

@@ -1,0 +1,197 @@
+"""A rule that is being written: from the form to the API's rule and back, and what the API is asked about it.
+
+Nothing that was filled in is lost: an act on the draft (a step more, a step up) changes the form, which is shown again.
+Pure. Must not: judge a rule; the API does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from opsapp.lib import durations
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.ui.questions import Question
+from opsapp.wire.actions import ACTIONS
+
+TRIED = 3  # targets on which a draft is tried
+DAYS = 7
+UNSAVED = "draft"  # the id under which a rule without a name is tried
+DURATIONS = ("cooldown_s", "settle_s", "verify_timeout_s")
+TEXTS = ("condition", "severity", "for", "trust_ceiling", "initial_level", "description")
+
+
+class StepDraft(NamedTuple):
+    """One step as it is filled in: every value is text."""
+
+    action: str
+    params: dict[str, str]
+
+
+class RuleDraft(NamedTuple):
+    """What is filled in. `alone`: the one step is kept as the rule's `action`, as it was saved."""
+
+    values: dict[str, str]
+    steps: tuple[StepDraft, ...]
+    alone: bool = False
+
+
+def of_form(form: Mapping[str, str]) -> RuleDraft:
+    """What was sent, with the act on it done."""
+    count = int(form["steps"]) if form.get("steps", "").isdecimal() and len(form["steps"]) < 3 else 0
+    steps = [StepDraft(form.get(f"step-{at}", ""), _params(form, at)) for at in range(count)]
+    named = {name: text for name, text in form.items() if not name.startswith("step-")}
+    return RuleDraft(
+        named, tuple(_acted(steps, form.get("do", ""), form.get("new_action", ""))), bool(form.get("alone"))
+    )
+
+
+def _params(form: Mapping[str, str], at: int) -> dict[str, str]:
+    start = f"step-{at}."
+    return {name[len(start) :]: text for name, text in form.items() if name.startswith(start)}
+
+
+def _acted(steps: list[StepDraft], do: str, new: str) -> list[StepDraft]:
+    """One step more, one less, or one in another place."""
+    verb, _, number = do.partition("-")
+    at = int(number) if number.isdecimal() and int(number) < len(steps) else None
+    if verb == "add" and new in ACTIONS:
+        return [*steps, StepDraft(new, {})]
+    if at is None:
+        return steps
+    if verb == "remove":
+        return steps[:at] + steps[at + 1 :]
+    other = {"up": at - 1, "down": at + 1}.get(verb, at)
+    if 0 <= other < len(steps):
+        steps[at], steps[other] = steps[other], steps[at]
+    return steps
+
+
+def of_rule(rule: JsonObject) -> RuleDraft:
+    """A saved rule as a form shows it."""
+    values = {name: "" if rule[name] is None else str(rule[name]) for name in TEXTS}
+    values |= {name: "" if rule[name] is None else durations.in_words(rule[name]) for name in DURATIONS}
+    targets, action = rule["targets"], rule["action"]
+    values["targets"] = "" if targets is None else "some"
+    values["agents"] = ", ".join(targets["agents"]) if targets else ""
+    values["monitors"] = ", ".join(targets["monitors"]) if targets else ""
+    values["wait"] = rule.get("wait") or ""
+    values["holdout"] = str(rule["holdout"]["share"]) if rule.get("holdout") else ""
+    values["enabled"] = "true" if rule["enabled"] else ""
+    values["runs_on"] = (action or {}).get("target") or ""
+    chain = rule["escalation_chain"] or ([{"action": action["type"], "params": action.get("params")}] if action else [])
+    steps = tuple(StepDraft(step["action"], _told(step.get("params") or {})) for step in chain)
+    return RuleDraft(values, steps, alone=not rule["escalation_chain"])
+
+
+def _told(params: JsonObject) -> dict[str, str]:
+    return {name: _text(value) for name, value in params.items() if value is not None}
+
+
+def _text(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return json.dumps(value) if isinstance(value, dict | bool) else str(value)
+
+
+def rule_of(draft: RuleDraft) -> JsonObject:
+    """The rule as the API takes it. What is not readable as its type goes as it is: the API names the field."""
+    values = draft.values
+    body: JsonObject = {name: values[name].replace("\r\n", "\n") for name in TEXTS if values.get(name)}
+    body["condition"] = " ".join(values.get("condition", "").split())
+    body |= {name: _seconds(values[name]) if values.get(name) else None for name in DURATIONS if name in values}
+    if body.get("cooldown_s") is None:
+        body.pop("cooldown_s", None)
+    body["enabled"] = bool(values.get("enabled"))
+    body["wait"] = values.get("wait") or None
+    body["holdout"] = {"share": _number(values["holdout"])} if values.get("holdout") else None
+    body["description"] = values.get("description", "")
+    body["for"] = _span(values.get("for") or "0")
+    agents, monitors = names(values.get("agents", "")), names(values.get("monitors", ""))
+    body["targets"] = {"agents": agents, "monitors": monitors} if agents or monitors else None
+    chain = [{"action": step.action, "params": _typed(step)} for step in draft.steps]
+    where = values.get("runs_on") or None
+    if len(chain) == 1 and (draft.alone or where):
+        body["action"], body["escalation_chain"] = {"type": chain[0]["action"], "target": where}, []
+        if chain[0]["params"]:
+            body["action"]["params"] = chain[0]["params"]
+    else:
+        body["action"] = {"type": chain[0]["action"], "target": where} if chain and where else None
+        body["escalation_chain"] = chain
+    return body
+
+
+def _seconds(text: str) -> object:
+    """Seconds, however the time is written; what is no time goes as it is."""
+    try:
+        seconds = durations.from_words(text)
+    except ValueError:
+        return text
+    return int(seconds) if seconds == int(seconds) else seconds
+
+
+def _span(text: str) -> object:
+    """As the API writes it, like 5m; a bare number stays one."""
+    seconds = _seconds(text)
+    return seconds if isinstance(seconds, str) or text.strip().isdecimal() else durations.written(float(str(seconds)))
+
+
+def names(text: str) -> list[str]:
+    return [name for each in text.split(",") if (name := each.strip())]
+
+
+def _typed(step: StepDraft) -> JsonObject:
+    action, typed = ACTIONS.get(step.action), {}
+    for name, text in step.params.items():
+        field = action.params.get(name) if action else None
+        if text and field is not None:
+            typed[name] = _value(str(field.describe().get("type", "string")), text)
+    return typed
+
+
+def _value(kind: str, text: str) -> object:
+    if kind in ("integer", "number"):
+        return _number(text)
+    if kind == "array":
+        return names(text)
+    if kind in ("object", "boolean"):
+        try:
+            return json.loads(text)
+        except ValueError:
+            return text
+    return text
+
+
+def _number(text: str) -> int | float | str:
+    try:
+        return int(text) if text.removeprefix("-").isdecimal() else float(text)
+    except ValueError:
+        return text
+
+
+# -- what the API is asked ---------------------------------------------------------------------------------------------
+
+
+def questions(form: Mapping[str, str], ids: Mapping[str, str], answers: JsonObject) -> tuple[Question, ...]:
+    """Where the condition holds now; and, when the draft is tried, what it would do there and would have done."""
+    draft = of_form(form)
+    rule = rule_of(draft)
+    asked = [
+        Question("now", "POST /api/healing/evaluate", {"condition": rule["condition"], "targets": rule["targets"]})
+    ]
+    if form.get("do") != "try" or not draft.steps:
+        return tuple(asked)
+    whole = {**rule, "id": ids.get("rule_id") or form.get("id") or UNSAVED}
+    asked.append(Question("past", "POST /api/healing/replay", {"days": DAYS, "rules": [whole]}))
+    for at, found in enumerate((answers.get("now") or {"targets": []})["targets"][:TRIED]):
+        event = {"rule_id": whole["id"], "target": found["target"], "source": "test"}
+        asked.append(Question(f"dry-{at}", "POST /api/healing/dry-run", {"event": event, "rule": whole}))
+    return tuple(asked)
+
+
+def save(form: Mapping[str, str], ids: Mapping[str, str]) -> Question:
+    rule = rule_of(of_form(form))
+    if "rule_id" in ids:
+        return Question("saved", f"PUT /api/healing/rules/{ids['rule_id']}", rule)
+    return Question("saved", "POST /api/healing/rules", {**rule, **({"id": form["id"]} if form.get("id") else {})})

@@ -1,0 +1,176 @@
+"""The rule editor: the form as it stands, where its condition holds now, what it would do, how far it is trusted.
+
+Pure. Must not: ask anybody, judge a rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.ui.reader import Answers, Reader
+
+from .gates import WOULD, GateLine, of_dry_run
+from .learned import LEVELS, card
+from .problems import open_lines
+from .ruledraft import DAYS, TRIED, RuleDraft, StepDraft, of_form, of_rule, rule_of
+from .worth import if_nobody_acts, worth_of
+
+SEVERITIES = ("info", "warning", "error", "critical")
+FRESH = {"severity": "warning", "for": "60s", "cooldown_s": "5 min", "trust_ceiling": "execute",
+         "initial_level": "observation", "enabled": "true"}  # fmt: skip
+VERDICTS = {True: ("bad", "True now on"), False: ("ok", "False on"), None: ("off", "Unknown on")}
+
+
+class ParamField(NamedTuple):
+    """One parameter of an action as a field by its type."""
+
+    name: str
+    label: str
+    value: str
+    choices: tuple[str, ...]
+    numeric: bool
+    hint: str
+    wrong: str
+
+
+class StepForm(NamedTuple):
+    at: int
+    action: str
+    risk: str
+    note: str
+    params: tuple[ParamField, ...]
+    wrong: str
+    first: bool
+    last: bool
+
+
+class NowLine(NamedTuple):
+    kind: str
+    words: str
+    readings: str
+
+
+class TriedOn(NamedTuple):
+    target: str
+    words: str
+    gates: tuple[GateLine, ...]
+
+
+class PastCount(NamedTuple):
+    would: int
+    recorded: int
+    words: str
+
+
+def shape(answers: Answers, reader: Reader) -> dict[str, object]:
+    saved, given = answers.get("rule"), reader.given
+    draft = of_form(given) if given else of_rule(saved) if saved else RuleDraft(dict(FRESH), ())
+    actions = {row["name"]: row for row in answers["actions"] or ()}
+    trust = next((row for row in answers.get("trust") or () if saved and row["rule_id"] == saved["id"]), None)
+    rule_id = saved["id"] if saved else draft.values.get("id", "")
+    tried = answers.get("now") is not None
+    api = "PUT /api/healing/rules/{rule_id}" if saved else "POST /api/healing/rules"
+    return {
+        "title": rule_id if saved else "New rule",
+        "rule_id": rule_id,
+        "saved": saved,
+        "values": {**{name: "" for name in FRESH}, **draft.values},
+        "steps": tuple(_step(at, step, draft, actions, reader.wrong) for at, step in enumerate(draft.steps)),
+        "alone": draft.alone,
+        "changed": bool(given) and (saved is None or rule_of(draft) != rule_of(of_rule(saved))),
+        "choices": {"severity": SEVERITIES, "initial_level": LEVELS[:3], "trust_ceiling": LEVELS},
+        "actions": tuple((risk, _names(actions, risk)) for risk in ("low", "medium", "high")),
+        "readings": tuple(answers["readings"] or ()),
+        "now": _now(answers.get("now")) if tried else (),
+        "matching": answers["now"]["matching"] if tried else None,
+        "tried": tuple(_tried(answers, at) for at in range(TRIED) if answers.get(f"dry-{at}")),
+        "past": _past(answers.get("past"), saved),
+        "was_tried": given.get("do") == "try",
+        "card": card(trust) if trust else None,
+        "worth": worth_of(answers["lift"]) if answers.get("lift") else None,
+        "alone_curve": if_nobody_acts(answers["wait"]) if answers.get("wait") else None,
+        "problems": open_lines(answers.get("problems"), reader),
+        "may_save": reader.may(api),
+        "may_try": reader.may("POST /api/healing/evaluate"),
+        "wrong": {**reader.wrong, **({"holdout": share} if (share := reader.wrong.get("holdout.share")) else {})},
+        "problem": reader.problem or (reader.wrong.get("") or ""),
+        "elsewhere": _elsewhere(reader.wrong, draft),
+    }
+
+
+def _names(actions: Mapping[str, JsonObject], risk: str) -> tuple[str, ...]:
+    return tuple(sorted(name for name, row in actions.items() if row["risk"] == risk))
+
+
+def _step(
+    at: int, step: StepDraft, draft: RuleDraft, actions: Mapping[str, JsonObject], wrong: Mapping[str, str]
+) -> StepForm:
+    row = actions.get(step.action)
+    paths = (f"escalation_chain.{at}", "action") if len(draft.steps) == 1 else (f"escalation_chain.{at}",)
+    fields = []
+    for name, told in (row["params"] if row else {}).items():
+        said = next((wrong[path] for each in paths if (path := f"{each}.params.{name}") in wrong), "")
+        fields.append(_param(name, told, step.params.get(name, ""), row or {}, said))
+    own = next((wrong[path] for each in paths if (path := f"{each}.action") in wrong), "")
+    note = "" if row is None else "can be undone" if row["reversible"] else "cannot be undone"
+    risk = row["risk"] if row else ""
+    return StepForm(at, step.action, risk, note, tuple(fields), own, at == 0, at == len(draft.steps) - 1)
+
+
+def _param(name: str, told: JsonObject, value: str, row: JsonObject, wrong: str) -> ParamField:
+    kind, hints = told.get("type", "string"), []
+    if name == row["target_param"]:
+        hints.append("left out: what the event is about")
+    elif told["required"]:
+        hints.append("needed")
+    if told["default"] not in (None, [], {}):
+        hints.append(f"as usual: {told['default']}")
+    if kind == "array":
+        hints.append("several, with commas")
+    if kind == "object":
+        hints.append("as JSON")
+    low, high = told.get("minimum"), told.get("maximum")
+    if low is not None and high is not None and high < 2**31:
+        hints.append(f"{low:g} to {high:g}")
+    label = name.replace("_", " ")
+    return ParamField(name, label[:1].upper() + label[1:], value, tuple(told.get("choices") or ()),
+                      kind in ("integer", "number"), ", ".join(hints), wrong)  # fmt: skip
+
+
+def _now(now: JsonObject | None) -> tuple[NowLine, ...]:
+    """Where the condition holds: the worst first, and not more than fit."""
+    lines = []
+    for found in (now or {"targets": []})["targets"][:6]:
+        kind, words = VERDICTS[found["verdict"]]
+        told = [f"{name} {value}" for name, value in found["readings"].items()]
+        told += [f"{name} is not reported" for name in found["missing"]]
+        lines.append(NowLine(kind, f"{words} {found['target']}", ", ".join(told)))
+    return tuple(lines)
+
+
+def _tried(answers: Answers, at: int) -> TriedOn:
+    answer = answers[f"dry-{at}"]
+    would, chosen = WOULD.get(answer["would"], answer["would"]), answer["action_selection"]
+    found = answers["now"]["targets"][at]
+    if found["verdict"] is False:
+        return TriedOn(found["target"], "Nothing: the condition is false.", ())
+    acts = answer["would"] in ("execute", "request_approval") and chosen
+    return TriedOn(found["target"], f"{would}: {chosen['action_type']}." if acts else f"{would}.", of_dry_run(answer))
+
+
+def _past(past: JsonObject | None, saved: JsonObject | None) -> PastCount | None:
+    if past is None or saved is None:
+        return None
+    count = past["rules"][0]
+    times = "once" if count["would"] == 1 else f"{count['would']} times"
+    return PastCount(count["would"], count["recorded"], f"Of {DAYS} days, it would have fired {times}.")
+
+
+def _elsewhere(wrong: Mapping[str, str], draft: RuleDraft) -> tuple[str, ...]:
+    """What is wrong with fields that the form does not show by themselves."""
+    shown = {"", "id", "condition", "for", "cooldown_s", "settle_s", "verify_timeout_s", "description", "severity",
+             "wait", "holdout", "holdout.share"}  # fmt: skip
+    steps = ("escalation_chain.", "action.params.")
+    return tuple(f"{name}: {said}" for name, said in wrong.items() if name not in shown and not name.startswith(steps))

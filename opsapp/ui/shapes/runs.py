@@ -1,0 +1,92 @@
+"""One run of an automation: how it stands, its parts as a ladder, and where its output is followed.
+
+Must not: ask anything.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.words import span, spoken
+
+OPEN = ("pending_approval", "queued", "running")
+STATES = {  # status -> (kind, word, what it means)
+    "pending_approval": ("warn", "Waits for approval", "Somebody has to approve it. Who asked for it may not."),
+    "queued": ("warn", "Waits", "It waits until it may begin."),
+    "running": ("heal", "Runs", ""),
+    "done": ("ok", "Done", ""),
+    "failed": ("bad", "Failed", ""),
+    "timeout": ("bad", "Out of time", "It took longer than it may."),
+    "cancelled": ("off", "Cancelled", ""),
+    "rejected": ("off", "Rejected", "Somebody decided that it shall not run."),
+    "lost": ("bad", "Lost", "Nobody knows how it ended."),
+}
+
+
+class RunShown(NamedTuple):
+    """A run in a list or at the top of its page."""
+
+    name: str
+    href: str
+    automation_href: str
+    kind: str
+    word: str
+    words: str
+    at: int
+    took: str
+    by: str
+    exit_code: int | None
+    under_way: bool
+
+
+class RunPartShown(NamedTuple):
+    step: str
+    kind: str
+    word: str
+    href: str | None
+
+
+def shown_of(run: JsonObject, now: float) -> RunShown:
+    kind, word, words = STATES[run["status"]]
+    began = run["started"]
+    took = "" if began is None else span((run["finished"] or now) - began)
+    origin = "" if run["origin"] in ("", "manual") else f", {spoken(run['origin']).lower()}"
+    return RunShown(
+        run["name"],
+        f"/automations/runs/{run['run_id']}",
+        f"/automations/{run['automation_id']}",
+        kind,
+        word,
+        run["reason"] or words,
+        began or run["created_at"],
+        took,
+        f"{run['requested_by']}{origin}",
+        run["exit_code"],
+        run["status"] in OPEN,
+    )
+
+
+def shape(answers: Answers, reader: Reader) -> dict[str, object]:
+    run = answers["run"]
+    shown = shown_of(run, reader.now)
+    return {
+        "title": f"Run of {shown.name}",
+        "it": shown,
+        "attempt": run["attempt"],
+        "output": run["output"],
+        "truncated": run["truncated"],
+        "waits_for": run["request_id"] if run["status"] == "pending_approval" else None,
+        "inputs": sorted((name, str(value)) for name, value in run["inputs"].items()),
+        "parent": f"/automations/runs/{run['parent']}" if run["parent"] else None,
+        "parts": [part_of(part) for part in run["parts"]],
+        "follow": f"/api/automations/runs/{run['run_id']}/stream" if shown.under_way else None,
+        "row": run,
+        "automation": answers["automation"],
+    }
+
+
+def part_of(part: JsonObject) -> RunPartShown:
+    kind, word, _ = STATES.get(part["status"], ("off", spoken(part["status"]), ""))
+    return RunPartShown(part["step"], kind, word, f"/automations/runs/{part['run_id']}" if part["run_id"] else None)

@@ -1,0 +1,70 @@
+"""What a rule is worth, in words and pictures: its lift, and what happens if nobody acts.
+
+Pure. Must not: judge; the API's verdict is told, and what is not known is said so.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.ui.charts import ActMark, Drop, Trials, interval, lift, survival
+
+LOOKS = {"helps": "ok", "unknown": "off", "no_effect": "warn", "harms": "bad"}
+WORDS = {"helps": "helps", "unknown": "not known yet", "no_effect": "hardly helps", "harms": "harms"}
+SHORTEST_S = 60.0
+
+
+class Worth(NamedTuple):
+    look: str
+    verdict: str
+    words: str
+    saved: str
+    discs: Markup
+    span: Markup | None  # how sure
+
+
+class IfNobodyActs(NamedTuple):
+    cases: int
+    words: str
+    curve: Markup | None
+
+
+def worth_of(answer: JsonObject) -> Worth:
+    treated, control = answer["treated"], answer["control"]
+    if answer["lift"] is None:
+        words = "Nothing can be compared yet: it takes cases that were healed and cases that were left alone."
+        span = None
+    else:
+        points = round(100 * answer["lift"])
+        more = f"{points} points more" if points >= 0 else f"{-points} points fewer"
+        between = f"between {round(100 * answer['low'])} and {round(100 * answer['high'])}"
+        words = f"{more} recover than by doing nothing. 95 % sure: {between}."
+        span = interval("Points more than by doing nothing", *(100 * answer[name] for name in ("low", "lift", "high")))
+    saved = answer["saved_minutes"]
+    discs = lift(
+        Trials("With the heal", treated["recovered"], treated["n"]),
+        Trials("By itself", control["recovered"], control["n"]),
+    )
+    verdict = answer["verdict"]
+    told = "" if saved is None else f"Saved {saved:g} minutes of outage so far, counted within the action's window."
+    return Worth(LOOKS[verdict], WORDS[verdict], words, told, discs, span)
+
+
+def if_nobody_acts(answer: JsonObject) -> IfNobodyActs:
+    cases, wait_s = answer["cases"], answer["wait_s"]
+    if not cases:
+        return IfNobodyActs(0, "No case was left alone yet.", None)
+    recovered = f"{answer['recovered']} of {cases} came back by themselves."
+    if wait_s is None:
+        words = f"{recovered} It takes five such cases and a heal to say how long to wait."
+    elif not wait_s:
+        words = f"{recovered} Acting at once costs the least downtime."
+    else:
+        words = f"{recovered} Waiting {wait_s:g} s costs the least: {answer['saves_s']:g} s less downtime a case."
+    drops = [Drop(point["seconds"], point["share"]) for point in answer["curve"] if point["seconds"]]
+    horizon = max([SHORTEST_S, *(1.25 * drop.after for drop in drops), 2 * (wait_s or 0)])
+    act = None if not wait_s else ActMark(wait_s, "act")
+    return IfNobodyActs(cases, words, survival(drops, horizon, act=act))

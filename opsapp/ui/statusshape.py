@@ -1,0 +1,286 @@
+"""What the pages of the public status page show, as words ready to read, from the status document and the settings.
+
+Must not: ask anything, know HTTP, make markup of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime
+from itertools import groupby
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+from markupsafe import Markup
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.monitoring.engine import is_known, shown_uptime
+from opsapp.statuspages.engine import CANCELLED, PlannedTime, dates
+
+from .charts import Bar, bars
+
+WORDS = {
+    "up": "Operational",
+    "degraded": "Degraded",
+    "down": "Down",
+    "maintenance": "Maintenance",
+    "paused": "Not monitored",
+    "pending": "Not checked yet",
+    "unknown": "Unknown",
+}
+LOOKS = {"up": "ok", "degraded": "warn", "down": "bad", "maintenance": "maint"}
+OVERALL = {
+    "operational": "All systems operational",
+    "degraded": "Degraded performance",
+    "partial_outage": "Partial outage",
+    "major_outage": "Major outage",
+    "maintenance": "Under maintenance",
+}
+OVERALL_LOOKS = {"operational": "ok", "degraded": "warn", "maintenance": "maint"}
+WORST = ("down", "degraded", "maintenance", "unknown", "pending", "paused", "up")
+GOOD, FAIR = 99.9, 99.0  # a day's bar: at least this, less, and below
+MANY = 60  # services, of which a small page tells less in each line
+MOST_OPEN, MOST_WINDOWS, MOST_NAMES, MOST_PAST = 20, 10, 6, 12
+
+
+class Verdict(NamedTuple):
+    kind: str
+    title: str
+    words: str
+    since: int | None
+    rest: str
+
+
+class ComponentLine(NamedTuple):
+    """`odd`: the days that were not wholly up, for the script that says what a day was."""
+
+    id: str
+    name: str
+    status: str
+    uptime: str
+    bars: Markup
+    odd: str
+
+
+class ComponentGroup(NamedTuple):
+    name: str
+    collapsed: bool
+    kind: str
+    words: str
+    monitors: list[ComponentLine]
+
+
+class WindowLine(NamedTuple):
+    name: str
+    start: int
+    end: int
+    active: bool
+    said: str
+
+
+class PastDay(NamedTuple):
+    at: int
+    incidents: list[JsonObject]
+    windows: list[PlannedTime]
+
+
+class DayRow(NamedTuple):
+    date: str
+    kind: str
+    words: str
+    uptime: str
+    incidents: int
+
+
+def look(status: str) -> str:
+    return LOOKS.get(status, "off")
+
+
+def headline(document: JsonObject) -> str:
+    """`degraded` is also the word for what is not known."""
+    statuses = {monitor["status"] for monitor in document["monitors"]}
+    if not is_known(statuses):
+        return "No information at the moment"
+    if document["overall"] == "degraded" and "degraded" not in statuses:
+        return "Some systems cannot be seen at the moment"
+    return OVERALL[document["overall"]]
+
+
+def verdict(document: JsonObject) -> Verdict:
+    """The sentence over everything: what does not work, since when, and what does."""
+    monitors, title = document["monitors"], headline(document)
+    kind = OVERALL_LOOKS.get(document["overall"], "bad")
+    down = [monitor["name"] for monitor in monitors if monitor["status"] == "down"]
+    well = sum(monitor["status"] in ("up", "degraded") for monitor in monitors)
+    if down:
+        since = min((incident["started"] for incident in document["active_incidents"]), default=None)
+        rest = f"The other {well} work." if well > 1 else "The other one works." if well else ""
+        return Verdict(kind, f"{listed(down)} {_are(down)} down", title, since, rest)
+    slow = [monitor["name"] for monitor in monitors if monitor["status"] == "degraded"]
+    if slow:
+        return Verdict(kind, title, f"{listed(slow)} {_are(slow)} slow, or a certificate ends soon", None, "")
+    if document["overall"] == "maintenance":
+        return Verdict(kind, title, "Work that was planned is under way", None, "")
+    known = is_known({monitor["status"] for monitor in monitors})
+    words = f"{len(monitors)} service{'s' * (len(monitors) != 1)} watched" if monitors else "Nothing is published"
+    return Verdict(kind if known else "off", title, words, None, "")
+
+
+def _are(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
+def listed(names: Sequence[str], most: int = 3) -> str:
+    """`A, B and 4 more`"""
+    if len(names) == 1:
+        return names[0]
+    if len(names) <= most:
+        return ", ".join(names[:-1]) + " and " + names[-1]
+    return ", ".join(names[:most]) + f" and {len(names) - most} more"
+
+
+def groups(page: JsonObject, document: JsonObject) -> list[ComponentGroup]:
+    """As an admin has ordered them; what is in no group comes last, by name."""
+    monitors = {monitor["id"]: monitor for monitor in document["monitors"]}
+    most_odd, shaped = (90 if len(monitors) <= MANY else 12), []
+    for group in page["groups"]:
+        own = [monitors.pop(monitor_id) for monitor_id in group["monitors"] if monitor_id in monitors]
+        shaped += [_group(group["name"], own, most_odd, collapsed=group["collapsed"])] if own else []
+    if monitors:
+        shaped.append(_group("Other services" if shaped else "", list(monitors.values()), most_odd, collapsed=False))
+    return shaped
+
+
+def _group(name: str, monitors: list[JsonObject], most_odd: int, *, collapsed: bool) -> ComponentGroup:
+    statuses = [monitor["status"] for monitor in monitors]
+    worst = min(statuses, key=WORST.index)
+    partly = worst == "down" and any(status != "down" for status in statuses)
+    words = "Partly down" if partly else WORDS[worst]
+    shut = collapsed and worst in ("up", "paused")  # what is not well is never hidden
+    return ComponentGroup(name, shut, look(worst), words, [component(monitor, most_odd) for monitor in monitors])
+
+
+def component(monitor: JsonObject, most_odd: int = 90) -> ComponentLine:
+    states = [Bar(day_state(day)) for day in monitor["days"]]
+    drawn = bars(states, monitor["name"], told=summary(monitor), look="bars d")
+    odd = odd_days(monitor, most_odd)
+    return ComponentLine(monitor["id"], monitor["name"], monitor["status"], uptime(monitor), drawn, odd)
+
+
+def uptime(monitor: JsonObject) -> str:
+    known = monitor["uptime_90d"]
+    return "uptime unknown" if known is None else f"{shown_uptime(known)} %"
+
+
+def day_state(day: JsonObject) -> str:
+    """Which bar a day has."""
+    known = day["uptime"]
+    if known is None:
+        return "unknown"
+    return "up" if known >= GOOD else "degraded" if known >= FAIR else "down"
+
+
+def summary(monitor: JsonObject) -> str:
+    """The bars in words, for those who do not see them."""
+    days = monitor["days"]
+    lacking = sum(day["uptime"] is None for day in days)
+    short = sum(day["uptime"] is not None and day["uptime"] < 100 for day in days)
+    return f"last {len(days)} days: {short} with downtime, {lacking} without data"
+
+
+def odd_days(monitor: JsonObject, most: int = 90) -> str:
+    """`0-78,85:99.93:1`: days of which nothing is known, and those with downtime. Of more than `most` the older ones
+    are one entry, `0-40:?`: they are in the table of the service's own page."""
+    told: list[tuple[int, str]] = []
+    for lacking, run in groupby(enumerate(monitor["days"]), key=lambda pair: pair[1]["uptime"] is None):
+        several = list(run)
+        if lacking:
+            first, last = several[0][0], several[-1][0]
+            told.append((first, f"{first}-{last}" if last > first else f"{first}"))
+            continue
+        told += [
+            (number, f"{number}:{shown_uptime(day['uptime'])}:{day['incidents']}")
+            for number, day in several
+            if day["uptime"] < 100 or day["incidents"]
+        ]
+    kept = told[-most:]
+    older = [f"0-{kept[0][0] - 1}:?"] if len(kept) < len(told) else []
+    return ",".join(older + [words for _, words in kept])
+
+
+def day_rows(monitor: JsonObject) -> list[DayRow]:
+    """Newest first."""
+    rows = []
+    for day in reversed(monitor["days"]):
+        state, known = day_state(day), day["uptime"]
+        words = {"up": "Up", "degraded": "Short downtime", "down": "Downtime", "unknown": "Nothing is known"}[state]
+        said = "–" if known is None else f"{shown_uptime(known)} %"
+        rows.append(DayRow(day["date"], look(state), words, said, day["incidents"]))
+    return rows
+
+
+def window_lines(document: JsonObject) -> list[WindowLine]:
+    """The next ones, each with some of what it covers."""
+    every = len(document["monitors"])
+    return [
+        WindowLine(
+            window["name"],
+            window["start"],
+            window["end"],
+            window["active"],
+            "All services" if len(window["monitors"]) == every > 1 else listed(window["monitors"], MOST_NAMES),
+        )
+        for window in document["maintenance"][:MOST_WINDOWS]
+        if window["monitors"]
+    ]
+
+
+def past(incidents: Iterable[JsonObject], windows: Iterable[PlannedTime], zone: str) -> list[PastDay]:
+    """By day of the page's zone, newest first."""
+    where, days = ZoneInfo(zone), dict[date, PastDay]()
+    for incident in incidents:
+        _day_in(days, incident["started"], where).incidents.append(incident)
+    for window in windows:
+        _day_in(days, window.start, where).windows.append(window)
+    return [days[day] for day in sorted(days, reverse=True)]
+
+
+def _day_in(days: dict[date, PastDay], at: int, where: ZoneInfo) -> PastDay:
+    return days.setdefault(datetime.fromtimestamp(at, where).date(), PastDay(at, [], []))
+
+
+def month_of(seconds: float, zone: str) -> str:
+    return datetime.fromtimestamp(seconds, ZoneInfo(zone)).strftime("%Y-%m")
+
+
+def stepped(month: str, by: int) -> str:
+    """The month before, or after."""
+    number = int(month[:4]) * 12 + int(month[5:]) - 1 + by
+    return f"{number // 12:04}-{number % 12 + 1:02}"
+
+
+def month_words(month: str, language: str) -> str:
+    return dates.month_name(int(month[:4]), int(month[5:]), language)
+
+
+def month_edges(month: str, zone: str) -> tuple[float, float]:
+    """When it begins and ends there."""
+    after = stepped(month, 1)
+    first, last = (datetime(int(each[:4]), int(each[5:]), 1, tzinfo=ZoneInfo(zone)) for each in (month, after))
+    return first.timestamp(), last.timestamp()
+
+
+def is_over(window: PlannedTime, now: float) -> bool:
+    """Whether it belongs to the past: what was cancelled does from then on."""
+    return window.start <= now or window.state == CANCELLED
+
+
+def length(minutes: float | None) -> str:
+    """A duration for people."""
+    if minutes is None:
+        return "ongoing"
+    whole = max(1, round(minutes))
+    days, rest = divmod(whole, 1440)
+    hours, rest = divmod(rest, 60)
+    parts = [f"{days} d" if days else "", f"{hours} h" if hours else "", f"{rest} min" if rest and not days else ""]
+    return " ".join(part for part in parts if part)

@@ -1,0 +1,45 @@
+"""/find: what has these words in its name, from each list that the reader may see, and the keys that there are."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from pyramid.request import Request
+from pyramid.response import Response
+
+from opsapp.tree.folder import Facet, add_facet
+from opsapp.tree.root import Root
+from opsapp.ui import finding
+from opsapp.ui.asking import ask, value_of
+from opsapp.ui.building import find
+from opsapp.ui.building import known_of as pages_of
+from opsapp.ui.pages import PART, known_of, render
+from opsapp.web import api
+
+LONGEST = 200
+
+
+class FindPage(Facet):
+    """Where everything is found."""
+
+
+add_facet(Root, "find", FindPage)
+
+
+@api.get(FindPage)
+def found(context: FindPage, request: Request) -> Response:
+    known = known_of(request)
+    words = known["reader"].query.get("q", "").strip()[:LONGEST]
+    hits = [look(request, kind, words) for kind in finding.KINDS if words and known["reader"].may(f"GET {kind.source}")]
+    hits = [finding.pages_of(known["menu"], words), *hits, finding.guide_of(words)]
+    values = known | {"title": "Find", "words": words, "hits": [each for each in hits if each.rows]}
+    return render("find.jinja2", values, part=request.headers.get(PART))
+
+
+def look(request: Request, kind: finding.Sought, words: str) -> finding.Hits:
+    rows = value_of(ask(request, "GET", kind.source, urlencode(finding.query_of(kind, words))))
+    hits = finding.hits_of(kind, rows, words)
+    known = pages_of(request.registry)
+    above = kind.place.partition("/{")[0]
+    places = [hit.place if find(known, hit.place.partition("?")[0]) else above for hit in hits.rows]
+    return hits._replace(rows=tuple(hit._replace(place=place) for hit, place in zip(hits.rows, places, strict=True)))

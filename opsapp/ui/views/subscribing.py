@@ -1,0 +1,130 @@
+"""/status/subscribe and the links in messages: forms of visitors, who have no session and need none.
+
+Opening a link changes nothing, because programs that look into mail open links; its button does, and so does the one
+POST that a mail program sends for its reader (RFC 8058).
+"""
+
+from __future__ import annotations
+
+from pyramid.request import Request
+from pyramid.response import Response
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.problems import NotFound, Problem
+from opsapp.runtime.node import Node
+from opsapp.statuspages import engine
+from opsapp.tree.folder import Facet, add_facet
+from opsapp.ui import statuspage
+from opsapp.web import api
+from opsapp.web.answers import Deferred
+from opsapp.web.errors import headers_of, status_of
+from opsapp.web.forms import read_form
+
+from .statuspage import StatusPage, about
+
+ASKED = {  # by kind: what to do now
+    "mail": ("Look into your inbox", "If this address can be told, it now has a message. Open the link in it within 24 "
+             "hours."),
+    "webhook": ("The webhook is asked", "If this address can be told, it now has a challenge. It confirms by saying it "
+                "back in its answer."),
+}  # fmt: skip
+GONE = ("That link is not valid any more", "It was used already, or it is older than a day. You can subscribe again.")
+
+
+class SubscribeForm(Facet):
+    """/status/subscribe"""
+
+
+class ConfirmLinks(Facet):
+    """/status/confirm"""
+
+    def __getitem__(self, token: str) -> ConfirmLink:
+        return ConfirmLink(self, token)
+
+
+class ConfirmLink(Facet):
+    url = "/status/confirm/{token}"
+
+
+class LeaveLinks(Facet):
+    """/status/unsubscribe"""
+
+    def __getitem__(self, token: str) -> LeaveLink:
+        return LeaveLink(self, token)
+
+
+class LeaveLink(Facet):
+    url = "/status/unsubscribe/{token}"
+
+
+add_facet(StatusPage, "subscribe", SubscribeForm)
+add_facet(StatusPage, "confirm", ConfirmLinks)
+add_facet(StatusPage, "unsubscribe", LeaveLinks)
+
+
+@api.get(SubscribeForm, role="public", returns="text/html")
+def subscribe_page(context: SubscribeForm, request: Request) -> Response:
+    """Where a form that came back with a mistake stands: opened again, it is empty."""
+    return html(statuspage.asked_again(about(request), {"kind": "", "address": ""}, wrong=""))
+
+
+@api.submit(SubscribeForm, role="public", returns="text/html")
+def subscribe(context: SubscribeForm, request: Request) -> Response | Deferred:
+    form, looks, node, ip = read_form(request), about(request), request.node, request.client_ip
+    given = {name: form.get(name, "").strip() for name in ("kind", "address")}
+    wrong = engine.wrong_address(given["kind"], given["address"])
+    if wrong:
+        return html(statuspage.asked_again(looks, given, wrong), 422)
+    groups = tuple(group["id"] for group in looks["groups"] if f"group-{group['id']}" in form)
+    return Deferred(lambda: asked(node, ip, looks, given, groups))
+
+
+def asked(node: Node, ip: str, looks: JsonObject, given: dict[str, str], groups: tuple[str, ...]) -> Response:
+    try:
+        engine.ask(node, ip, given["kind"], given["address"], groups)
+    except Problem as problem:
+        response = html(statuspage.asked_again(looks, given, problem.message), status_of(problem))
+        response.headers.update(headers_of(problem))
+        return response
+    return html(statuspage.note(looks, "ok", *ASKED[given["kind"]]))
+
+
+@api.get(ConfirmLink, role="public", returns="text/html")
+def confirm_page(context: ConfirmLink, request: Request) -> Response:
+    looks = about(request)
+    if not engine.waits(request.root, context.__name__):
+        return html(statuspage.note(looks, "warn", *GONE), 404)
+    words = f"You get a message when something at {looks['name']} begins, changes or is over."
+    return html(statuspage.note(looks, "off", "Confirm your subscription", words, "Confirm"))
+
+
+@api.submit(ConfirmLink, role="public", returns="text/html")
+def confirm(context: ConfirmLink, request: Request) -> Response:
+    try:
+        engine.confirm(request.root, context.__name__, request.client_ip)
+    except NotFound:
+        return html(statuspage.note(about(request), "warn", *GONE), 404)
+    return html(statuspage.note(about(request), "ok", "You are subscribed", "Every message has a link to leave."))
+
+
+@api.get(LeaveLink, role="public", returns="text/html")
+def leave_page(context: LeaveLink, request: Request) -> Response:
+    if not engine.belongs(request.root, context.__name__):
+        return left(request)
+    return html(statuspage.note(about(request), "off", "Leave the list?", "You get no more messages then.", "Leave"))
+
+
+@api.submit(LeaveLink, role="public", returns="text/html")
+def leave(context: LeaveLink, request: Request) -> Response:
+    engine.leave(request.root, context.__name__, request.client_ip)
+    return left(request)
+
+
+def left(request: Request) -> Response:
+    """The same for a link that was used before, and for one that nobody has."""
+    return html(statuspage.note(about(request), "ok", "You are not on the list", "No message comes to this address."))
+
+
+def html(text: str, status: int = 200) -> Response:
+    body = text.encode("utf-8", "replace")
+    return Response(body, status, content_type="text/html", charset="utf-8", cache_control="no-store")

@@ -1,0 +1,128 @@
+"""States, times and figures as a person reads them: one place for every page, so that the same thing is said alike.
+
+Must not: know a page, or a request.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime, timezone
+from zoneinfo import ZoneInfo
+
+from markupsafe import Markup
+
+from .reader import UTC, Reader
+
+# What a state is: ok, warn, bad, maint, heal, hid (held down by something else) or off. Each has a shape of its own.
+KINDS = {
+    "ok": ("up", "online", "ok", "done", "verified", "approved", "finished", "succeeded", "success", "resolved",
+           "recovered", "active", "low", "sent", "delivered", "enabled", "passed", "execute", "execute-safe"),
+    "warn": ("degraded", "pending", "queued", "warning", "medium", "expired", "inconclusive", "pending_approval",
+             "awaiting_approval", "slow", "retrying", "approve", "unverified"),
+    "bad": ("down", "open", "offline", "dead", "failed", "refused", "critical", "rejected", "lost", "high", "timeout",
+            "error", "worse"),
+    "maint": ("maintenance",),
+    "heal": ("healing", "running", "executing", "settling", "verifying", "under way"),
+    "hid": ("suppressed", "held"),
+}  # fmt: skip
+_KIND_OF = {state: kind for kind, states in KINDS.items() for state in states}
+MINUTE, HOUR, DAY = 60, 3600, 86_400
+
+
+def kind_of(state: object) -> str:
+    """The kind of a state, whatever says it; `off` for what has none (paused, unknown)."""
+    text = str(state).lower()
+    return text if text in KINDS else _KIND_OF.get(text, "off")
+
+
+def spoken(state: object) -> str:
+    """A state as a word: `pending_approval` is not one."""
+    text = str(state).replace("_", " ")
+    return text[:1].upper() + text[1:]
+
+
+def span(seconds: float) -> str:
+    """How long, to one unit: 17 min, 5 h, 3 d."""
+    seconds = abs(seconds)
+    if seconds < MINUTE:
+        return f"{int(seconds)} s"
+    if seconds < 2 * HOUR:
+        return f"{int(seconds // MINUTE)} min"
+    if seconds < 2 * DAY:
+        return f"{int(seconds // HOUR)} h"
+    return f"{int(seconds // DAY)} d"
+
+
+def moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def machine(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def local(seconds: float, zone: str) -> datetime:
+    return datetime.fromtimestamp(seconds, ZoneInfo(zone))
+
+
+def offset(seconds: float, zone: str) -> str:
+    """How the clock of a zone stands to UTC at a moment: `UTC+02:00`."""
+    told = local(seconds, zone).strftime("%z")
+    return "UTC" if told == "+0000" else f"UTC{told[:3]}:{told[3:]}"
+
+
+def exact(seconds: float, zone: str) -> str:
+    """The moment by the reader's clock and by UTC."""
+    here = local(seconds, zone).strftime("%a %d %b %Y, %H:%M:%S")
+    place = zone.rpartition("/")[2].replace("_", " ")
+    return f"{here} UTC" if zone == UTC else f"{here} {place} ({moment(seconds)})"
+
+
+def clock(seconds: float, reader: Reader | None) -> Markup:
+    """A time of day where it was today, else the date with it."""
+    zone = reader.zone if reader else UTC
+    here = local(seconds, zone)
+    today = reader is not None and here.date() == local(reader.now, zone).date()
+    return _time(seconds, here.strftime("%H:%M" if today else "%d %b %H:%M"), zone)
+
+
+def brief(seconds: float, reader: Reader) -> Markup:
+    """As short as can be: a time of day where it was today, else the date."""
+    here = local(seconds, reader.zone)
+    today = here.date() == local(reader.now, reader.zone).date()
+    return _time(seconds, here.strftime("%H:%M" if today else "%d %b"), reader.zone)
+
+
+def ago(seconds: float, reader: Reader | None) -> Markup:
+    """A moment as seen from now; exact on hover."""
+    zone = reader.zone if reader else UTC
+    if reader is None:
+        return _time(seconds, moment(seconds), zone)
+    gone = reader.now - seconds
+    if abs(gone) > 30 * DAY:
+        return _time(seconds, local(seconds, zone).strftime("%d %b %Y"), zone)
+    return _time(seconds, f"{span(gone)} ago" if gone >= 0 else f"in {span(gone)}", zone, "ago")
+
+
+def since(seconds: float, reader: Reader) -> Markup:
+    """How long it has been so."""
+    return _time(seconds, span(reader.now - seconds), reader.zone, "since")
+
+
+def _time(seconds: float, words: str, zone: str, ticks: str = "") -> Markup:
+    """`ticks`: how the words go on with time, for the script that keeps them true."""
+    ticking = Markup(' data-ticks="{}"').format(ticks) if ticks else ""
+    pattern = '<time datetime="{}" title="{}"{}>{}</time>'
+    return Markup(pattern).format(machine(seconds), exact(seconds, zone), ticking, words)
+
+
+def percent(value: float) -> str:
+    """Down to the next hundredth: 99.996 is never shown as 100."""
+    return f"{math.floor(value * 100) / 100:g} %"
+
+
+def initials(name: str) -> str:
+    """Two letters for the disc that stands for a person."""
+    words = [word for word in name.replace(".", " ").replace("-", " ").replace("_", " ").split() if word]
+    letters = words[0][0] + words[1][0] if len(words) > 1 else name[:2]
+    return letters.upper()
