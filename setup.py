@@ -40,6 +40,7 @@ SERVER = [
     "prometheus-client>=0.18",
     "PyYAML>=6.0",
     "multipart>=1.1",
+    "markdown-it-py>=3.0",
 ]
 TEST = [
     "webtest>=3.0",
@@ -55,10 +56,13 @@ TEST = [
     "openapi-spec-validator",
     "jsonschema",
     "selenium",
+    "axe-core-python",
     "ruff",
     "mypy",
     "import-linter",
     "types-PyYAML",
+    "RelStorage>=4.3",
+    "psycopg2-binary>=2.9",
 ]
 
 setup(
@@ -71,10 +75,14 @@ setup(
     include_package_data=True,
     python_requires=">=3.10",
     install_requires=SERVER,
-    extras_require={"test": TEST, "postgresql": ["RelStorage[postgresql]>=4.0"]},
+    extras_require={"test": TEST, "postgresql": ["RelStorage>=4.3", "psycopg2-binary>=2.9"]},
     entry_points={
         "console_scripts": ["opsapp = opsapp.cli:main"],
         "paste.app_factory": ["main = opsapp.app:main"],
         "paste.server_runner": ["gevent = opsapp.web.server:serve_paste"],
+        "zodburi.resolvers": [
+            "postgresql = opsapp.runtime.postgresql.storage:resolve",
+            "zeos = opsapp.runtime.tls:resolve",
+        ],
     },
 )

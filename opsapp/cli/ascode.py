@@ -22,7 +22,10 @@ from opsapp.web import configfile
 
 from . import asking
 from .places import Mistaken, add_options, configured, existing, settings_of
+from .switching import blackbox, gatus, kuma
+from .switching.estate import Estate
 
+READERS = {"kuma": kuma.read, "gatus": gatus.read, "prometheus-blackbox": blackbox.read}
 SIGNS = {ascode.CREATE: "+", ascode.UPDATE: "~", ascode.DELETE: "-"}
 
 
@@ -34,7 +37,12 @@ def add_commands(commands: Any) -> None:
     apply.set_defaults(run=apply_file)
     take = commands.add_parser("import", help="take in what `export` wrote, all of it or nothing")
     take.add_argument("file", metavar="FILE", nargs="?", default="-", help="the file; standard input without one")
-    take.set_defaults(run=apply_file, dry_run=False, prune=False)
+    take.add_argument("--dry-run", action="store_true", help="print the diff and change nothing")
+    take.add_argument(
+        "--from", dest="program", choices=sorted(READERS), help="FILE is of this program; prints a report"
+    )
+    take.add_argument("--modules", metavar="FILE", help="with --from prometheus-blackbox: the exporter's own file")
+    take.set_defaults(run=import_file, prune=False)
     give = commands.add_parser("export", help="write everything that can be a file to standard output; no secrets")
     give.set_defaults(run=export)
     for command in (apply, take, give):
@@ -42,10 +50,50 @@ def add_commands(commands: Any) -> None:
         add_options(command)
 
 
+def import_file(asked: argparse.Namespace) -> None:
+    if asked.program is None:
+        apply_file(asked)
+        return
+    estate = _estate(asked)
+    leave_refused(asked, estate)
+    for line in estate.report():
+        print(line)
+    if estate.document():
+        _apply_document(asked, estate.document(), {})
+
+
+def leave_refused(asked: argparse.Namespace, estate: Estate) -> None:
+    """What the service would refuse is left, so that it does not keep the others out."""
+    try:
+        _answer(asked, estate.document(), dry_run=True)
+    except Invalid as problem:
+        if not estate.drop(problem.fields):
+            raise Mistaken(told(asked.file, problem.fields, {})) from None
+
+
+def _estate(asked: argparse.Namespace) -> Estate:
+    if asked.file == "-":
+        raise Mistaken("give the file: --from reads no standard input")
+    if asked.modules is not None and asked.program != "prometheus-blackbox":
+        raise Mistaken("--modules is for --from prometheus-blackbox")
+    try:
+        if asked.modules is not None:
+            return blackbox.read(asked.file, asked.modules)
+        return READERS[asked.program](asked.file)
+    except OSError as problem:
+        raise Mistaken(f"{problem.filename} cannot be read: {problem.strerror}") from None
+    except (ValueError, yaml.YAMLError) as problem:
+        raise Mistaken(f"{asked.file} is not a file of {asked.program}: {problem}") from None
+
+
 def apply_file(asked: argparse.Namespace) -> None:
     document, lines = read(asked.file)
+    _apply_document(asked, document, lines)
+
+
+def _apply_document(asked: argparse.Namespace, document: JsonObject, lines: configfile.Lines) -> None:
     try:
-        answer = _ask(asked, document) if asked.url else _apply_here(asked, document)
+        answer = _answer(asked, document, dry_run=asked.dry_run)
     except Invalid as problem:
         raise Mistaken(told(asked.file, problem.fields, lines)) from None
     for line in diff(answer["changes"]):
@@ -74,10 +122,14 @@ def told(path: str, fields: dict[str, str], lines: configfile.Lines) -> str:
     return "\n".join(f"{path}: {mistake}" for mistake in mistakes)
 
 
-def _ask(asked: argparse.Namespace, document: JsonObject) -> JsonObject:
+def _answer(asked: argparse.Namespace, document: JsonObject, *, dry_run: bool) -> JsonObject:
+    return _ask(asked, document, dry_run) if asked.url else _apply_here(asked, document, dry_run)
+
+
+def _ask(asked: argparse.Namespace, document: JsonObject, dry_run: bool) -> JsonObject:
     if asked.file == "-" and not (asked.token or os.environ.get(asking.TOKEN)):
         raise Mistaken(f"standard input is the file: give the token as --token or ${asking.TOKEN}")
-    body = {"document": document, "dry_run": asked.dry_run, "prune": asked.prune}
+    body = {"document": document, "dry_run": dry_run, "prune": asked.prune}
     return asking.ask(asked.url, asking.token_of(asked), "POST", "/api/apply", body)
 
 
@@ -85,12 +137,12 @@ class _OnlyTried(Exception):
     """Ends a dry run's transaction; carries what it found."""
 
 
-def _apply_here(asked: argparse.Namespace, document: JsonObject) -> JsonObject:
+def _apply_here(asked: argparse.Namespace, document: JsonObject, dry_run: bool) -> JsonObject:
     config, node = _opened(asked)
     try:
         entries, mistakes = documents.judged(config.registry, document)
         kinds = config.registry.opsapp_kinds
-        return node.transact(_apply, node, kinds, entries, mistakes, asked.prune, asked.dry_run)
+        return node.transact(_apply, node, kinds, entries, mistakes, asked.prune, dry_run)
     except _OnlyTried as tried:
         return tried.args[0]
     finally:

@@ -8,6 +8,7 @@ import tempfile
 from typing import Any
 
 from opsapp import app
+from opsapp.tree.evolve import EvolveStep
 from opsapp.web import configfile, openapi
 
 from .places import Mistaken, ini_settings
@@ -25,6 +26,12 @@ def add_commands(commands: Any) -> None:
 def _bare_system() -> Any:
     """All rooms over an empty store that is thrown away."""
     return app.configure({"opsapp.data": tempfile.mkdtemp(), "opsapp.store": "memory://"})
+
+
+def known_steps() -> list[EvolveStep]:
+    """The evolve steps of this version."""
+    steps: list[EvolveStep] = _bare_system().registry.opsapp_evolve_steps
+    return steps
 
 
 def check_config(asked: argparse.Namespace) -> None:

@@ -4,47 +4,36 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
-import shutil
-import stat
 import sys
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+from urllib.parse import urlsplit
 
 import transaction
 from pyramid.registry import Registry
 from zc.lockfile import LockError, LockFile
 
 from opsapp import app
-from opsapp.agents.config import ExecutorSettings
-from opsapp.agents.engine import kept_apart
 from opsapp.healing.interfaces import HealingSettings, trace
 from opsapp.lib.problems import Problem
-from opsapp.runtime import backup, embedded, inspecting, sealing
+from opsapp.runtime import backup, certificates, embedded, findings, inspecting, sealing, tls, upgrading
 from opsapp.runtime.chainkey import chain_key
+from opsapp.runtime.findings import FAIL, OK, WARN, Finding, IFinder
 from opsapp.runtime.settings import Settings, store_settings
 from opsapp.tree import evolve
+from opsapp.tree.evolve import EvolveStep, ForeignStep
 from opsapp.tree.root import KEY
 from opsapp.web import configfile
 from opsapp.wire.version import VERSION
 
-from .config import _bare_system
-from .places import Mistaken, add_options, plain, settings_of
+from .config import _bare_system, known_steps
+from .places import HELD, Mistaken, add_options, opening, plain, settings_of
 
-OK, WARN, FAIL = "ok", "warn", "FAIL"
-LEAST_FREE = 1 << 30
-LEAST_FILES = 4096
 NAMED = 20  # objects in one line
-
-
-class Finding(NamedTuple):
-    level: str
-    what: str
-    said: str
 
 
 def add_commands(commands: Any) -> None:
@@ -69,10 +58,11 @@ def examine(asked: argparse.Namespace) -> int:
 
 def _findings(settings: Settings, url: str | None) -> Iterator[Finding]:
     yield Finding(OK, "opsapp", f"{VERSION} on Python {sys.version.split()[0]}")
-    yield _files_limit()
+    yield findings.files_limit()
     yield from _looked("configuration", lambda: _configuration(settings))
-    yield from _looked("data", lambda: _data(settings))
-    yield from _looked("master key", lambda: _master_key(settings))
+    yield from _looked("data", lambda: findings.data(settings))
+    yield from _looked("master key", lambda: findings.master_key(settings))
+    yield from _looked("certificate", lambda: _certificates(settings))
     yield from _looked("store", lambda: _store(settings))
     if url:
         yield _server(url)
@@ -86,48 +76,24 @@ def _looked(what: str, look: Callable[[], Iterator[Finding]]) -> Iterator[Findin
         yield Finding(FAIL, what, str(problem))
 
 
-def _files_limit() -> Finding:
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    enough = hard == resource.RLIM_INFINITY or hard >= LEAST_FILES
-    return Finding(OK if enough else WARN, "open files", f"at most {hard}" + ("" if enough else ", which is few"))
-
-
 def _configuration(settings: Settings) -> Iterator[Finding]:
     path = settings.get("opsapp.config")
-    config = configfile.read(path, _bare_system().registry.opsapp_sections)
+    registry = _bare_system().registry
+    config = configfile.read(path, registry.opsapp_sections)
     yield Finding(OK, "configuration", f"{path} is valid" if path else "none, so the defaults")
-    apart, said = kept_apart(config[ExecutorSettings])
-    yield Finding(OK if apart else WARN, "executor", said)
+    yield from (finder(config) for _, finder in sorted(registry.getUtilitiesFor(IFinder)))
 
 
-def _data(settings: Settings) -> Iterator[Finding]:
-    places = {path.parent for path in backup.files_of(settings)}
-    places |= {Path(settings["opsapp.data"])} if settings.get("opsapp.data") else set()
-    for place in sorted(places):
-        if not place.is_dir():
-            yield Finding(FAIL, "data", f"there is no directory {place}: `opsapp init` makes it")
-            continue
-        free = shutil.disk_usage(place).free
-        level = OK if free >= LEAST_FREE else WARN
-        yield Finding(level, "data", f"{place} has {free // (1 << 20)} MiB free")
-        for path in sorted(place.iterdir()):
-            if path.name.endswith((".index", ".lock")):
-                continue  # where in the store things are, and who has it: nothing of what they are
-            if path.is_file() and stat.S_IMODE(path.stat().st_mode) & 0o077:
-                yield Finding(FAIL, "data", f"others may read {path}: chmod 600")
-        if (place / "admin-password").exists():
-            yield Finding(WARN, "data", f"{place / 'admin-password'} still has the first admin's password: delete it")
-
-
-def _master_key(settings: Settings) -> Iterator[Finding]:
-    path = sealing.key_file(settings)
-    if path is None or not path.exists():
-        yield Finding(WARN, "master key", f"{path or 'none'} is not there; the first start of a new store makes it")
+def _certificates(settings: Settings) -> Iterator[Finding]:
+    """Those of this node, and what the store's server shows."""
+    directory, now = certificates.directory_of(settings), certificates.now()
+    if directory is None:
         return
-    if stat.S_IMODE(path.stat().st_mode) & 0o077:
-        yield Finding(FAIL, "master key", f"others may read {path}: chmod 600")
-    count = len(sealing.read(path))
-    yield Finding(OK if count else FAIL, "master key", f"{path} has {count or 'no'} key{'s' if count > 1 else ''}")
+    yield from certificates.findings(directory, now)
+    where = urlsplit(settings["zodbconn.uri"])
+    if where.scheme == "zeos":
+        end = tls.end_of_server(where.hostname or "", where.port or tls.PORT, directory)
+        yield certificates.ending(f"that of the store at {where.netloc}", end, now)
 
 
 def _store(settings: Settings) -> Iterator[Finding]:
@@ -150,28 +116,48 @@ def _store(settings: Settings) -> Iterator[Finding]:
             yield Finding(OK, "store", f"{path.name} is whole for {backup.whole_until(path)} bytes")
         else:
             yield _whole(path)
-        yield from (Finding(FAIL, "store", f"{path.name}: damaged: {each}") for each in inspecting.damaged(path))
+        yield from (Finding(FAIL, "store", f"{path.name}: damaged: {damage}") for damage in inspecting.damaged(path))
         yield from _unopened(path, keys)
     if any(_is_held(path) for path in files):
+        yield _version(upgrading.steps_of_file(files[-1], known_steps()), [], None, files)
         return
     with _opened(settings) as (registry, top):
-        missing = evolve.pending(top, registry.opsapp_evolve_steps)
-        too_new = evolve.unknown(top, registry.opsapp_evolve_steps)
+        steps = registry.opsapp_evolve_steps
+        missing, foreign, begun = evolve.pending(top, steps), evolve.foreign(top, steps), upgrading.under_way(top)
         sealed_with = top[KEY].system.get(sealing.CHECK) if KEY in top else None
-    if too_new:
-        yield Finding(FAIL, "store", evolve.newer(too_new))
-    elif missing:
-        yield Finding(WARN, "store", f"of an older version: {len(missing)} steps come with the next start or `init`")
-    else:
-        yield Finding(OK, "store", "is of this version")
+    yield _version(foreign, missing, begun, files)
     if sealed_with is not None and not keys.knows(sealed_with):
         yield Finding(FAIL, "store", "its secrets are sealed with a master key that is not here: put that file back")
+
+
+def _version(
+    foreign: list[ForeignStep], missing: list[EvolveStep], begun: upgrading.UpgradeBegun | None, files: list[Path]
+) -> Finding:
+    """Whether this version may use the store, and what a start would do with it."""
+    said = upgrading.refused(foreign, files)
+    if said:
+        return Finding(FAIL, "store", said)
+    if begun is not None:
+        kept = f"; as it was before: {begun.copy}" if begun.copy else ""
+        return Finding(
+            WARN, "store", f"an upgrade to {begun.version} has begun and not ended: the next start ends it{kept}"
+        )
+    if missing:
+        keeps = "which copies it first" if files else "which cannot copy it: make a backup first"
+        return Finding(
+            WARN, "store", f"of an older version: {len(missing)} steps come with the next start or `init`, {keeps}"
+        )
+    if foreign:
+        named = ", ".join(f"{step.name} ({step.version})" for step in foreign)
+        return Finding(OK, "store", f"was used by a newer version: {named}. This version may go on with it")
+    return Finding(OK, "store", "is of this version")
 
 
 @contextmanager
 def _opened(settings: Settings) -> Iterator[tuple[Registry, Any]]:
     """The registry, and what is at the top of the store. It is only read."""
-    registry = app.configure(settings).registry
+    with opening(HELD):
+        registry = app.configure(settings).registry
     registry[sealing.REGISTRY_KEY] = sealing.Seal(sealing.read(sealing.key_file(settings)))
     node = registry["opsapp.node"]
     try:
@@ -193,17 +179,19 @@ def _trace(settings: Settings) -> Iterator[Finding]:
     config = configfile.read(settings.get("opsapp.config"), _bare_system().registry.opsapp_sections)
     with _opened(settings) as (_, top):
         broken = trace(top[KEY], chain_key(top[KEY]), config[HealingSettings]) if KEY in top else []
-    for each in broken:
-        yield Finding(FAIL, "trace", f"ledger entry {each.entry_id}: {each.what}" if each.entry_id else each.what)
+    for mistake in broken:
+        yield Finding(
+            FAIL, "trace", f"ledger entry {mistake.entry_id}: {mistake.what}" if mistake.entry_id else mistake.what
+        )
     if not broken:
         yield Finding(OK, "trace", "the ledger and the cases are as the pipeline writes them")
 
 
 def _unopened(path: Path, keys: sealing.Seal) -> Iterator[Finding]:
-    found = inspecting.unopened(path, keys)
-    if found:
-        more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
-        said = f"{path.name}: sealed with a master key that is not here: {', '.join(found[:NAMED])}{more}"
+    sealed = inspecting.unopened(path, keys)
+    if sealed:
+        more = f" and {len(sealed) - NAMED} more" if len(sealed) > NAMED else ""
+        said = f"{path.name}: sealed with a master key that is not here: {', '.join(sealed[:NAMED])}{more}"
         yield Finding(FAIL, "store", said)
 
 

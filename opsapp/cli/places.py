@@ -16,7 +16,7 @@ from ZODB.FileStorage.FileStorage import FileStorageError
 from zodburi import NoResolverForScheme
 
 from opsapp import app
-from opsapp.runtime import backup, embedded, sealing
+from opsapp.runtime import backup, embedded, sealing, upgrading
 from opsapp.runtime.settings import Settings, store_settings
 
 
@@ -66,13 +66,21 @@ def ini_settings(path: str) -> dict[str, str]:
         raise Mistaken(f"{path} cannot be used: {problem}") from None
 
 
+POSTGRESQL = ("psycopg2", "relstorage")  # what the extra of that name brings
 HELD = "the store is in use by another process: stop it first, or ask the running server"
 
 
 def configured(settings: Settings, *, new_history: bool = False) -> Configurator:
     """The system with its store open, or a sentence that says why not."""
     with opening(HELD):
-        return app.configure(settings, new_history=new_history)
+        config = app.configure(settings, new_history=new_history)
+    node = config.registry["opsapp.node"]
+    try:
+        upgrading.refuse_newer(node, backup.files_of(config.registry.settings))
+    except BaseException:
+        node.stop()
+        raise
+    return config
 
 
 def existing(settings: Settings) -> Settings:
@@ -99,9 +107,16 @@ def opening(locked: str) -> Iterator[None]:
     except LockError:
         raise Mistaken(locked) from None
     except NoResolverForScheme as unknown:
-        raise Mistaken(f"the store cannot be opened: {unknown.args[0]}") from None
-    except ClientDisconnected:
-        raise Mistaken("the store cannot be opened: its server does not answer") from None
+        scheme = unknown.uri.partition(":")[0]  # the rest may hold a password
+        raise Mistaken(f"the store cannot be opened: {scheme}: is no kind of store that is known here") from None
+    except ModuleNotFoundError as lacking:
+        if lacking.name not in POSTGRESQL:
+            raise
+        raise Mistaken("the store cannot be opened: PostgreSQL needs `pip install 'opsapp[postgresql]'`") from None
+    except ClientDisconnected as away:
+        reason = str(away).partition("\n")[0]
+        said = f": {reason}" if reason else ""
+        raise Mistaken(f"the store cannot be opened: its server does not answer{said}") from None
     except FileStorageError as problem:
         raise Mistaken(f"the store cannot be opened: {problem} is damaged, or is no store") from None
     except OSError as problem:

@@ -27,7 +27,7 @@ def add_commands(commands: Any) -> None:
     command.add_argument("--host", help="the address to listen at")
     command.add_argument("--port", type=_port, help="the port to listen at; 0 takes a free one")
     command.add_argument("--node", help="this process' name in a cluster")
-    command.add_argument("--address", help="where the other nodes of a cluster reach this one: http://10.0.0.5:6080")
+    command.add_argument("--address", help="where the other nodes of a cluster reach this one: https://10.0.0.5:6443")
     command.add_argument("--roles", help="what this process does: web, engine or web,engine")
     add_options(command, ini=False)
     command.set_defaults(run=serve)
@@ -40,8 +40,8 @@ def _port(text: str) -> int:
 
 
 def serve(asked: argparse.Namespace) -> int:
+    from opsapp.web.server import Limits
     from opsapp.web.server import serve as serve_until_told
-    from opsapp.web.server.limits import Limits
 
     server = server_settings(asked.ini)
     host = asked.host or server.get("host", "127.0.0.1")
@@ -71,21 +71,21 @@ def make_application(settings: Settings) -> Any:
 
 
 def _node_settings(asked: argparse.Namespace, port: int) -> dict[str, str]:
-    found = {}
+    settings = {}
     if asked.address:
-        if not re.fullmatch(r"http://[A-Za-z0-9.\[\]:_-]+/?", asked.address) or web_problem(asked.address):
-            raise Mistaken("an address is http://HOST:PORT, without a path")
-        found["opsapp.address"] = asked.address
+        if not re.fullmatch(r"https?://[A-Za-z0-9.\[\]:_-]+/?", asked.address) or web_problem(asked.address):
+            raise Mistaken("an address is http://HOST:PORT or https://HOST:PORT, without a path")
+        settings["opsapp.address"] = asked.address
     if asked.node:
         if not NAME.fullmatch(asked.node):
             raise Mistaken("a node's name is 1 to 63 of a-z, 0-9, '.', '_', '-'")
-        found["opsapp.node"] = asked.node
+        settings["opsapp.node"] = asked.node
     if asked.roles:
         roles = [role.strip() for role in asked.roles.split(",")]
         if not roles or any(role not in ROLES for role in roles):
             raise Mistaken("roles are web, engine, or both with a comma")
-        found["opsapp.roles"] = " ".join(roles)
-    return found
+        settings["opsapp.roles"] = " ".join(roles)
+    return settings
 
 
 def server_settings(ini: str) -> dict[str, str]:

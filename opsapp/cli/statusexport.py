@@ -15,6 +15,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.maintenance.engine import prepare_board
 from opsapp.monitoring.engine import register_of, status_document
 from opsapp.runtime import measuring
+from opsapp.statuspages.engine import public_page
 from opsapp.ui import statuspage
 from opsapp.web import configfile
 
@@ -31,24 +32,29 @@ def add_commands(commands: Any) -> None:
 
 
 def export_status(asked: argparse.Namespace) -> None:
-    document = fetch(asked.url) if asked.url else read(asked)
+    about, document = fetch(asked.url) if asked.url else read(asked)
     try:
-        write(Path(asked.directory), document, asked.public_url.rstrip("/") or (asked.url or "").rstrip("/"))
+        write(Path(asked.directory), about, document, asked.public_url.rstrip("/") or (asked.url or "").rstrip("/"))
     except OSError as problem:
         raise Mistaken(f"the files cannot be written: {plain(problem)}") from None
     print(f"{len(document['monitors'])} components written")
 
 
-def fetch(url: str) -> JsonObject:
+def fetch(url: str) -> tuple[JsonObject, JsonObject]:
+    """How the page looks, and the status document."""
+    return _answer(url, "/api/status/page"), _answer(url, "/api/monitoring/status-page")
+
+
+def _answer(url: str, path: str) -> JsonObject:
     try:
-        with urllib.request.urlopen(url.rstrip("/") + "/api/monitoring/status-page", timeout=30) as answer:
+        with urllib.request.urlopen(url.rstrip("/") + path, timeout=30) as answer:
             return json.load(answer)
     except (urllib.error.URLError, OSError, ValueError) as problem:
         raise Mistaken(f"the server cannot be asked: {plain(problem)}") from None
 
 
-def read(asked: argparse.Namespace) -> JsonObject:
-    """From the store. What nobody has looked at for too long is unknown, and the page says so."""
+def read(asked: argparse.Namespace) -> tuple[JsonObject, JsonObject]:
+    """The same from the store. What nobody has looked at for too long is unknown, and the page says so."""
     config = configured(existing(settings_of(asked)))
     node = config.registry["opsapp.node"]
     try:
@@ -57,19 +63,19 @@ def read(asked: argparse.Namespace) -> JsonObject:
         prepare_board(node)
         node.transact(register_of(node).catch_up)
         measuring.follow(node)
-        return node.transact(lambda root: status_document(node, root))
+        return node.transact(lambda root: (public_page(root), status_document(node, root)))
     finally:
         node.stop()
 
 
-def write(directory: Path, document: JsonObject, base_url: str) -> None:
+def write(directory: Path, about: JsonObject, document: JsonObject, base_url: str) -> None:
     """Each file is replaced whole, so that who reads meanwhile sees the old or the new one. Badges of monitors that
     are no longer published are removed."""
     badges = directory / "status" / "badge"
     badges.mkdir(parents=True, exist_ok=True)
     files = {
-        directory / "index.html": statuspage.page(document),
-        directory / "status.css": statuspage.stylesheet(),
+        directory / "index.html": statuspage.page(about, document, statuspage.FILE),
+        **{directory / name: statuspage.file_text(name) for name in statuspage.FILES},
         directory / "status.rss": statuspage.feed(document, base_url),
         directory / "status.json": json.dumps(document),
         **{badges / f"{monitor['id']}.svg": statuspage.badge(monitor) for monitor in document["monitors"]},

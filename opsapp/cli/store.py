@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from opsapp import app
-from opsapp.runtime import backup, fencing, packing, sealing
+from opsapp.lib.problems import Conflict
+from opsapp.runtime import backup, fencing, packing, sealing, upgrading
 from opsapp.runtime.settings import Settings, make_data_directory, private_files, store_settings
 from opsapp.web import configfile
 
-from . import asking
+from . import asking, cluster
+from .config import known_steps
 from .places import Mistaken, add_options, configured, existing, plain, settings_of
 
 
@@ -23,6 +25,10 @@ def add_commands(commands: Any) -> None:
     init.add_argument(
         "--new-history", action="store_true", help="go on without the lost file of what was measured: make an empty one"
     )
+    init.add_argument(
+        "--no-backup", action="store_true", help="bring it up to date without a copy of it as it was: you have a backup"
+    )
+    cluster.add_options(init)
     add_options(init)
     init.set_defaults(run=init_store)
     pack = commands.add_parser("pack", help="drop the store's past; with --url, a running server does it")
@@ -42,10 +48,14 @@ def add_commands(commands: Any) -> None:
 
 
 def init_store(asked: argparse.Namespace) -> None:
+    if asked.cluster:
+        with _copying():
+            cluster.make(asked)
+        return
     configured_app = configured(settings_of(asked), new_history=asked.new_history)
     node = configured_app.registry["opsapp.node"]
     try:
-        app.bring_up_to_date(configured_app, node)
+        app.bring_up_to_date(configured_app, node, copy=not asked.no_backup)
         configfile.load(configured_app.registry)
         for prepare in configured_app.registry.opsapp_preparations:
             prepare(node)
@@ -73,7 +83,8 @@ def _files(settings: Settings) -> list[Path]:
     files = backup.files_of(settings)
     if not files:
         raise Mistaken(
-            "only an embedded store (file://) is copied here; a ZEO server or PostgreSQL has tools of its own"
+            "only an embedded store (file://) is copied here; a ZEO server or PostgreSQL has tools of its own: "
+            "docs/guide/cluster.md"
         )
     return files
 
@@ -89,7 +100,9 @@ def _copying() -> Iterator[None]:
 def save_store(asked: argparse.Namespace) -> None:
     settings = settings_of(asked)
     with private_files(), _copying():
-        copied = backup.save(_files(existing(settings)), Path(asked.directory), damaged=asked.damaged)
+        files = _files(existing(settings))
+        _refuse_newer(files[-1], files)
+        copied = backup.save(files, Path(asked.directory), damaged=asked.damaged)
     for copy in copied:
         print(f"{copy.name}\t{copy.size} bytes")
     _print_lacking(Path(asked.directory))
@@ -99,8 +112,15 @@ def save_store(asked: argparse.Namespace) -> None:
 
 
 def _print_lacking(directory: Path) -> None:
-    for each in backup.lacking(directory):
-        print(f"this backup lacks what cannot be read: {each}")
+    for name in backup.lacking(directory):
+        print(f"this backup lacks what cannot be read: {name}")
+
+
+def _refuse_newer(main: Path, files: list[Path]) -> None:
+    """Conflict where a newer version has written this file, which may be a server's, or a copy."""
+    said = upgrading.refused(upgrading.steps_of_file(main, known_steps()), files)
+    if said:
+        raise Conflict(said)
 
 
 def restore_store(asked: argparse.Namespace) -> None:
@@ -108,6 +128,7 @@ def restore_store(asked: argparse.Namespace) -> None:
     with private_files(), _copying():
         files = _files(settings)
         make_data_directory(settings | store_settings(settings))
+        _refuse_newer(Path(asked.directory) / files[-1].name, files)
         given_out = max(fencing.newest_token(path) for path in files)
         aside = backup.restore(
             Path(asked.directory), files, lambda copy: fencing.keep_ahead(copy, given_out, time.time())

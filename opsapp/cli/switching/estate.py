@@ -1,0 +1,160 @@
+"""What another program's file gives: monitors and channels to make, and what is said about each of its entries.
+
+Lives here: the values that every reader fills, and what they share: spans, names, ranges. Must not: know any program.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlsplit, urlunsplit
+
+from opsapp.lib.jsontypes import JsonObject
+
+LOWEST_INTERVAL_S, HIGHEST_INTERVAL_S = 5, 86400
+HIGHEST_TIMEOUT_S = 60
+MOST_RETRIES = 10
+_SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|w)")
+_SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+
+
+class NotTaken(Exception):
+    """This entry has no counterpart here; the text says why."""
+
+
+class ReportLine(NamedTuple):
+    """One line of the report. `notes`: what is different here; of an entry that is not taken, the reason."""
+
+    kind: str  # monitor, channel, or the other program's word
+    name: str
+    entry: JsonObject | None  # what it is in the document, if it is taken
+    notes: tuple[str, ...] = ()
+
+    @property
+    def taken(self) -> bool:
+        return self.entry is not None
+
+
+@dataclass
+class Estate:
+    """Filled by a reader, entry by entry."""
+
+    monitors: list[JsonObject] = field(default_factory=list)
+    channels: list[JsonObject] = field(default_factory=list)
+    lines: list[ReportLine] = field(default_factory=list)
+
+    def document(self) -> JsonObject:
+        """As `opsapp apply` takes it."""
+        kinds = {"monitors": self.monitors, "channels": self.channels}
+        return {kind: entries for kind, entries in kinds.items() if entries}
+
+    def take(self, kind: str, settings: JsonObject, notes: list[str]) -> JsonObject:
+        """A monitor or a channel; one whose name is taken already gets a number behind it."""
+        entries = self.monitors if kind == "monitor" else self.channels
+        wanted, names = settings["name"], {entry["name"] for entry in entries}
+        number = 2
+        while settings["name"] in names:
+            settings["name"] = f"{wanted} ({number})"
+            number += 1
+        if settings["name"] != wanted:
+            notes = [*notes, f"its name was taken: it is {settings['name']!r} here"]
+        entries.append(settings)
+        self.lines.append(ReportLine(kind, wanted, settings, tuple(notes)))
+        return settings
+
+    @contextmanager
+    def entry(self, kind: str, name: str) -> Iterator[list[str]]:
+        """One entry of the file; yields the list for its notes. What cannot be understood is left, and said."""
+        try:
+            yield []
+        except NotTaken as reason:
+            self.leave(kind, name, str(reason))
+        except (AttributeError, KeyError, TypeError, ValueError) as problem:
+            self.leave(kind, name, f"it cannot be understood: {type(problem).__name__}: {problem}")
+
+    def leave(self, kind: str, name: str, why: str) -> None:
+        self.lines.append(ReportLine(kind, name, None, (why,)))
+
+    def drop(self, wrong: Mapping[str, str]) -> bool:
+        """Leave the entries that the service refuses, by their paths in the document (`monitors.3.url`); whether all
+        that is wrong is in entries."""
+        document, refused = self.document(), list[tuple[JsonObject, str]]()
+        for path, text in wrong.items():
+            kind, _, rest = path.removeprefix("document.").partition(".")
+            number, _, name = rest.partition(".")
+            if kind not in document or not number.isdigit():
+                return False
+            refused.append((document[kind][int(number)], f"{name} {text}"))
+        for entry, _ in refused:
+            why = tuple(text for other, text in refused if other is entry)
+            self.lines = [line._replace(entry=None, notes=why) if line.entry is entry else line for line in self.lines]
+        for entries in (self.monitors, self.channels):
+            entries[:] = [entry for entry in entries if not any(entry is other for other, _ in refused)]
+        return True
+
+    def report(self) -> list[str]:
+        """For people: what was taken, what differs, what was not taken and why."""
+        told = [_told(line) for line in sorted(self.lines, key=lambda line: line.taken)]
+        taken = sum(line.taken for line in self.lines)
+        differing = sum(line.taken and bool(line.notes) for line in self.lines)
+        return [*told, f"{taken} taken, {differing} of them with a difference; {len(self.lines) - taken} not taken"]
+
+
+def _told(line: ReportLine) -> str:
+    head = f"{'taken' if line.taken else 'NOT TAKEN'}: {line.kind} {line.name!r}"
+    return f"{head}: {'; '.join(line.notes)}" if line.notes else head
+
+
+def named(entry: Any) -> str:
+    """What the report calls an entry."""
+    name = entry.get("name") if isinstance(entry, dict) else entry
+    return str(name or "without a name")[:200]
+
+
+def seconds(text: Any) -> float:
+    """`30s`, `1m30s`, or a number of seconds."""
+    if isinstance(text, (int, float)):
+        return float(text)
+    parts = _SPAN.findall(str(text))
+    if not parts or "".join(number + unit for number, unit in parts) != str(text):
+        raise NotTaken(f"{text!r} is no span of time")
+    return sum(float(number) * _SECONDS[unit] for number, unit in parts)
+
+
+def times(interval: float, timeout: float | None, notes: list[str]) -> JsonObject:
+    """Interval and time-out within what is possible here; a note for each that had to move."""
+    kept: JsonObject = {"interval": round(min(max(interval, LOWEST_INTERVAL_S), HIGHEST_INTERVAL_S))}
+    if kept["interval"] != interval:
+        notes.append(f"looked at every {kept['interval']} s instead of {interval:g} s")
+    if timeout is not None:
+        kept["timeout"] = max(1, round(min(timeout, HIGHEST_TIMEOUT_S, kept["interval"] - 1)))
+        if kept["timeout"] != timeout:
+            notes.append(f"time-out {kept['timeout']} s instead of {timeout:g} s")
+    return kept
+
+
+def with_user(url: str, user: str, password: str) -> str:
+    """The address with the user's name and password; both are sealed in the store."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=f"{quote(user, safe='')}:{quote(password, safe='')}@{parts.netloc}"))
+
+
+def host_and_port(host: str, port: Any) -> str:
+    return f"[{host}]:{port}" if ":" in host and not host.startswith("[") else f"{host}:{port}"
+
+
+def json_value(text: Any) -> Any:
+    """`200` and `true` as JSON has them, any other text as it is."""
+    try:
+        return json.loads(text) if isinstance(text, str) else text
+    except ValueError:
+        return text
+
+
+def tag(text: str) -> str:
+    """As a tag may be written: at most 64 characters."""
+    return str(text).strip()[:64]
