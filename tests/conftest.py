@@ -1,8 +1,11 @@
 """Fixtures that every layer uses."""
 
+import os
+
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support import engines
 from tests.support.app import Service
 
 # A slow machine, or the first run in a fresh clone, is no fault of what is tested.
@@ -10,6 +13,22 @@ from tests.support.app import Service
 settings.register_profile("anywhere", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 settings.register_profile("searching", settings.get_profile("anywhere"), derandomize=False, max_examples=1000)
 settings.load_profile("anywhere")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--engine", choices=engines.ENGINES, default="file", help="on what servers keep their stores")
+
+
+def pytest_configure(config):
+    os.environ[engines.CHOSEN] = config.getoption("--engine")  # workers have the same option
+
+
+def pytest_collection_modifyitems(config, items):
+    engine = config.getoption("--engine")
+    for item in items:
+        marker = item.get_closest_marker("files")
+        if marker is not None and engine != "file":
+            item.add_marker(pytest.mark.skip(reason=f"not on {engine}: {marker.args[0]}"))
 
 
 @pytest.fixture

@@ -3,6 +3,8 @@
 import pytest
 from webtest import TestApp
 
+from opsapp.runtime import measuring
+
 REPORT = {
     "hostname": "box-1",
     "os": "Debian 12",
@@ -69,6 +71,42 @@ def test_a_report_makes_it_online_and_shows_its_metrics(service, box):
     assert seen["metrics"]["metrics"] == {"queue": 7}
     assert "swap_percent" not in seen["metrics"]
     assert (seen["connected"], seen["agent_node"]) == (False, None)
+
+
+def test_its_history_can_end_at_a_moment(service, box):
+    began = int(service.clock.now())
+    for minute in range(5):
+        box.report(cpu_percent=minute)
+        service.clock.advance(60)
+    measuring.flush(service.node)
+
+    def measured(query):
+        rows = service.vera.get(f"{box.path}/metrics?range_h=1&resolution=60{query}").json
+        return [row["cpu_percent"] for row in rows]
+
+    assert measured("") == [0, 1, 2, 3, 4]
+    assert measured(f"&until={began + 125}") == [0, 1, 2]
+    assert measured(f"&until={began + 90_000}") == [0, 1, 2, 3, 4], "the future has nothing"
+    assert measured("&until=5") == []
+
+
+def test_the_figures_of_all_come_in_one_answer(service, box):
+    box.report(version="0.0.1", failed_units=["backup.service"], metrics={"rx_bytes_s": 4000, "tx_bytes_s": 1000})
+    service.clock.advance(15)
+    box.report(version="0.0.1", failed_units=["backup.service"], metrics={"rx_bytes_s": 4000, "tx_bytes_s": 1000})
+    silent = Polling(service, "silent")
+    measuring.flush(service.node)
+    answer = service.vera.get("/api/agents/figures?limit=1&offset=1")
+    assert answer.headers["X-Total-Count"] == "2"
+    row = answer.json[0]
+    assert (row["id"], row["cpu_percent"], row["mem_percent"], row["disk_percent"]) == (box.id, 12.5, 40, 71.5)
+    assert (row["outdated"], row["failed_units"], row["step_s"]) == (True, 1, 900)
+    assert len(row["cpu"]) == len(row["mem"]) == 24
+    assert row["cpu"][-2:] in ([None, 12.5], [12.5, 12.5], [12.5, None])
+    row = service.vera.get("/api/agents/figures?q=silent").json[0]
+    assert (row["id"], row["cpu_percent"], row["outdated"], set(row["cpu"])) == (silent.id, None, False, {None})
+    point = service.vera.get(f"{box.path}/metrics").json[0]
+    assert (point["rx_bytes_s"], point["tx_bytes_s"]) == (4000, 1000)
 
 
 def test_every_report_is_live_for_conditions_at_once(service, box):
@@ -287,8 +325,6 @@ def test_history_is_means_per_minute(service, box):
     for cpu in (10, 20, 60, 90):
         box.report(cpu_percent=cpu, disks={"/": cpu})
         service.clock.advance(30)
-    from opsapp.runtime import measuring
-
     measuring.flush(service.node)
     points = service.vera.get(f"{box.path}/metrics?range_h=1").json
     assert [point["cpu_percent"] for point in points] == [15, 75]

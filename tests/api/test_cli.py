@@ -1,5 +1,6 @@
 """`opsapp apply|export|import|agent-file|doctor` in this process; `tests/system/test_cli.py` has processes."""
 
+import json
 import stat
 import subprocess
 import sys
@@ -70,7 +71,7 @@ def test_what_cannot_be_opened_or_written_is_told_in_a_sentence(opsapp, place, t
         (("restore", damaged, *place), "is not a store"),
         (("status-export", wall, *place), f"the files cannot be written: {wall}"),
         (("init", "--data", wall / "within"), f"the store cannot be opened: {wall / 'within'}: Not a directory"),
-        (("init", "--store", "bogus://x"), "No resolver found for uri: bogus://x"),
+        (("init", "--store", "bogus://x"), "bogus: is no kind of store that is known here"),
         (("check-config", "--config", damaged), f"{damaged}: file: cannot be read: Is a directory"),
         (("apply", wall / "within", *place), "cannot be read: Not a directory"),
         (("pack", "--url", "http://127.0.0.1:1", "--token", "x"), "the server cannot be asked: Connection refused"),
@@ -151,6 +152,30 @@ def test_export_and_import_move_a_store(opsapp, place, file, tmp_path, monkeypat
     other = ("--data", tmp_path / "other")
     assert opsapp("import", *other, typed=exported)[1].endswith("created 2, changed 0, deleted 0, 0 as they were\n")
     assert opsapp("export", *other)[1] == exported
+
+
+def test_import_from_another_program_reports_and_takes_the_rest(opsapp, place, tmp_path):
+    shop = {"name": "Shop", "type": "http", "url": "https://shop.example.org/", "interval": 60}
+    kuma = tmp_path / "kuma.json"
+    kuma.write_text(json.dumps({"monitorList": [shop, {"name": "Box", "type": "docker"}]}))
+    command = ("import", "--from", "kuma", kuma, *place)
+    code, out, _ = opsapp(*command, "--dry-run")
+    assert (code, out.splitlines()[0]) == (0, "NOT TAKEN: monitor 'Box': watch the host of it with an agent instead")
+    assert out.endswith("would create 1, change 0, delete 0, 0 as they were\n")
+    assert opsapp(*command)[1].endswith("created 1, changed 0, deleted 0, 0 as they were\n")
+    assert opsapp(*command)[1].endswith("created 0, changed 0, deleted 0, 1 as they were\n")
+    kuma.write_text(json.dumps({"monitorList": [shop | {"name": "Odd", "url": "gopher://x"}, shop | {"name": "Blog"}]}))
+    code, out, _ = opsapp(*command)
+    assert (code, out.splitlines()[0]) == (0, "NOT TAKEN: monitor 'Odd': url must begin with http:// or https://")
+    assert out.endswith("created 1, changed 0, deleted 0, 0 as they were\n")
+    code, _, err = opsapp("import", "--from", "gatus", kuma, *place)
+    assert (code, err) == (1, f"opsapp: {kuma} is not a file of gatus: it has no list of endpoints\n")
+    assert opsapp("import", "--from", "kuma", "/nowhere", *place)[0] == 1
+    assert opsapp("import", "--from", "kuma", *place, typed="")[0] == 1
+    assert "--modules" in opsapp(*command, "--modules", kuma)[2]
+    none = tmp_path / "none.json"
+    none.write_text('{"monitorList": []}')
+    assert opsapp("import", "--from", "kuma", none, *place)[1] == "0 taken, 0 of them with a difference; 0 not taken\n"
 
 
 def test_where_there_is_no_store_none_is_made(opsapp, tmp_path):

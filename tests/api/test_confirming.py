@@ -126,6 +126,10 @@ def test_how_long_a_proof_is_good_is_configured(service, boss):
     assert call(boss, "POST", "/api/keys", {"name": "ci", "role": "viewer"}, 403)["code"] == "confirm"
 
 
+def proof_form(page):
+    return next(form for form in page.forms.values() if "confirm-proof" in form.fields)
+
+
 def test_a_page_asks_in_place_and_loses_nothing(service, boss):
     browser = TestApp(service.app)
     browser.set_cookie(SESSION, boss.authorization[1])
@@ -134,11 +138,11 @@ def test_a_page_asks_in_place_and_loses_nothing(service, boss):
                 and each["act"].value == "create")  # fmt: skip
     form["username"], form["role"], form["password"] = "grace", "operator", "another sound one"
     asked = form.submit(status=403)
-    wrong = asked.forms[1]
+    wrong = proof_form(asked)
     wrong["confirm-proof"] = "not this one"
     asked = wrong.submit(status=422)
     assert asked.html.select_one("[role=alert]").text
-    right = asked.forms[1]
+    right = proof_form(asked)
     right["confirm-proof"] = PASSWORD
     sent = right.submit_fields()
     led = browser.post("/users", sent, status=307)

@@ -7,6 +7,7 @@ from tests.support.documented import misfits
 
 # Answers that are any JSON value, since something else decides what they are.
 FREE = {
+    "GET /api/healing/cases/{case_id} .act.params{}",  # by the action's type
     "GET /api/agents/{agent_id} .capabilities{}",  # tools, as the agent tells
     "GET /api/agents/{agent_id}/commands [].data{}",  # by the command's type
     "GET /api/agents/{agent_id}/commands [].params{}",
@@ -41,6 +42,7 @@ FREE = {
 }
 # POST and PUT without a body: all that they need is in the path, or the body does not matter.
 BODILESS = {
+    "POST /api/monitoring/endpoints/{monitor_id}/check",
     "POST /api/agents/{agent_id}/key",
     "POST /api/automations/runs/{run_id}/cancel",
     "POST /api/automations/{automation_id}/webhook-token",

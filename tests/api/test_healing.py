@@ -5,8 +5,11 @@ import pytest
 from opsapp.healing import schemas
 from opsapp.healing.engine import forecasts
 from opsapp.healing.engine.fleet_access import fleet_access
+from opsapp.healing.engine.foresight import Foresight
 from opsapp.healing.logic import levels, windows
+from opsapp.healing.resources import healing_of
 from opsapp.healing.stages.correlation import SEVERITIES
+from opsapp.healing.stages.ledger import OUTCOMES
 from opsapp.maintenance import logic as maintenance
 from opsapp.runtime import measuring
 
@@ -69,6 +72,7 @@ def test_roles_below_are_refused_before_the_body_is_read(service, method, path, 
 def test_schemas_say_the_same_words_as_the_logic():
     assert schemas.LEVELS == levels.LEVELS
     assert schemas.SEVERITIES == SEVERITIES
+    assert schemas.OUTCOMES == OUTCOMES
     assert maintenance.ACTIONS == windows.ACTIONS
     assert maintenance.OVERRIDES == windows.OVERRIDES
 
@@ -230,6 +234,40 @@ def test_dependencies(service):
     assert "cycle" in answer.json["fields"]["a"]
 
 
+def test_one_dependency_is_added_and_taken_out(service):
+    edges = "/api/healing/dependencies/edges"
+    service.ada.put_json(
+        "/api/healing/dependencies",
+        {"dependencies": [{"target": "db"}, {"target": "web", "depends_on": ["db"]}, {"target": "disk"}]},
+    )
+    service.ada.post_json(edges, {"target": "db", "depends_on": "disk"})
+    graph = service.vera.get("/api/healing/dependencies").json
+    assert graph["edges"] == [{"from": "db", "to": "disk"}, {"from": "web", "to": "db"}]
+    again = service.ada.post_json(edges, {"target": "db", "depends_on": "disk"}, status=409).json
+    assert again["code"] == "known_edge"
+    circle = service.ada.post_json(edges, {"target": "disk", "depends_on": "web"}, status=409).json
+    assert "disk → web → db → disk" in circle["error"]
+    assert "itself" in service.ada.post_json(edges, {"target": "db", "depends_on": "db"}, status=409).json["error"]
+    unknown = service.ada.post_json(edges, {"target": "db", "depends_on": "nowhere"}, status=422).json
+    assert "nowhere" in unknown["fields"]["depends_on"]
+    service.ada.post_json(edges, {"target": "db/postgresql", "depends_on": "disk"})
+    for edge in ({"target": "web", "depends_on": "db"}, {"target": "db", "depends_on": "disk"}):
+        service.ada.delete_json(edges, edge)
+        service.ada.delete_json(edges, edge, status=404)
+    graph = service.vera.get("/api/healing/dependencies").json
+    assert graph["edges"] == [{"from": "db/postgresql", "to": "disk"}]
+
+
+def test_what_the_configuration_file_declares_is_taken_out_there(service):
+    entries = [{"target": "db"}, {"target": "web", "depends_on": ["db"]}]
+    service.node.transact(lambda root: healing_of(root)["dependencies"].declare(entries, "yaml"))
+    said = service.ada.delete_json(
+        "/api/healing/dependencies/edges", {"target": "web", "depends_on": "db"}, status=409
+    ).json
+    assert said["code"] == "declared_in_file"
+    assert len(service.vera.get("/api/healing/dependencies").json["edges"]) == 1
+
+
 @pytest.mark.parametrize(
     ("body", "errors"),
     [
@@ -358,13 +396,18 @@ def test_forecasts_come_from_what_agents_reported(service):
         service.anonymous.post_json(path, report, headers=headers)
         service.clock.advance(3 * 3600)
         measuring.flush(service.node)
+    report["disks"] = {"/var": 60.0 + 32 * 0.6}
+    service.anonymous.post_json(path, report, headers=headers)  # who is silent raises nothing
+    measuring.flush(service.node)
     service.tokens.clear()  # they live a day
     service.node.leases.want("healing")
     service.node.leases.step()
-    forecasts.step(service.node)
+    forecasts.step(service.node, Foresight())
     rows = {(row["metric"], row["mount"]): row for row in service.vera.get("/api/healing/forecasts").json}
     full = rows["disk_percent", "/var"]
-    assert full.keys() == {"agent_id", "metric", "mount", "now", "threshold", "hits_at", "low", "high", "coverage"}
+    known = {"agent_id", "metric", "mount", "now", "threshold", "hits_at", "low", "high", "coverage"}
+    assert full.keys() == known | {"false_alarms", "sudden", "fan"}
+    assert full["now"] == 60.0 + 32 * 0.6
     assert full["low"] <= full["hits_at"] <= full["high"]
     assert abs(full["hits_at"] - service.clock.now() - 54 * 3600) < 8 * 3600
     assert rows["cpu_percent", None]["hits_at"] is None
@@ -374,7 +417,12 @@ def test_forecasts_come_from_what_agents_reported(service):
 def test_replay(service):
     path = "/api/healing/replay"
     body = {"days": 7, "rules": [RULE]}
-    assert service.otto.post_json(path, body).json == {"events": 0, "same": 0, "differences": []}
+    assert service.otto.post_json(path, body).json == {
+        "events": 0,
+        "same": 0,
+        "differences": [],
+        "rules": [{"rule_id": "nginx-down", "recorded": 0, "would": 0}],
+    }
     service.vera.post_json(path, body, status=403)
     assert service.otto.post_json(path, {"days": 7}, status=422).json["fields"].keys() == {"rules"}
     assert "days" in service.otto.post_json(path, {"dependencies": []}, status=422).json["fields"]

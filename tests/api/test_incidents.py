@@ -117,8 +117,9 @@ def test_updates_that_an_older_version_stored_in_the_incident_are_kept(lookout):
     lookout.service.transact(as_before)
     lookout.service.transact(lambda root: incidents_of(root)[incident_id]._p_deactivate())  # read as it is stored
     shown = lookout.service.vera.get(f"{PATH}/{incident_id}").json
-    assert shown["updates"] == list(notes)
-    assert lookout.service.vera.get(f"{PATH}/{incident_id}/updates?limit=1&offset=1").json == [notes[1]]
+    assert shown["updates"] == [note | {"public": True} for note in notes]
+    second = lookout.service.vera.get(f"{PATH}/{incident_id}/updates?limit=1&offset=1").json
+    assert second == [notes[1] | {"public": True}]
     for _ in range(2):  # a step may be met again
         lookout.service.transact(part_updates)
         assert lookout.service.vera.get(f"{PATH}/{incident_id}").json == shown
@@ -141,7 +142,7 @@ def test_updates(lookout):
     body = {"stage": "identified", "message": "the disk is full"}
     assert otto.post_json(f"{PATH}/{incident_id}/updates", body, status=201).json == {"status": "created"}
     update = otto.get(f"{PATH}/{incident_id}").json["updates"][0]
-    assert update == body | {"user": "otto", "time": int(lookout.service.clock.now())}
+    assert update == body | {"public": True, "user": "otto", "time": int(lookout.service.clock.now())}
     wrong = otto.post_json(f"{PATH}/{incident_id}/updates", {"stage": "fine", "message": ""}, status=422)
     assert set(wrong.json["fields"]) == {"stage", "message"}
     lookout.service.vera.post_json(f"{PATH}/{incident_id}/updates", body, status=403)
@@ -177,6 +178,70 @@ def test_other_rooms_add_to_the_war_room(lookout):
     room = lookout.service.vera.get(f"{PATH}/{incident_id}/war-room").json
     assert room["heals"] == [{"id": 7}]
     assert [each["kind"] for each in room["events"]] == ["plan", "down"]
+
+
+def test_an_incident_is_given_to_somebody(lookout):
+    _, incident_id = broken(lookout)
+    post, get = lookout.service.otto.post_json, lookout.service.vera.get
+    lookout.service.client("ada")
+    post(f"{PATH}/{incident_id}/assign", {"username": "nobody"}, status=422)
+    post(f"{PATH}/{incident_id}/assign", {"username": "ada", "note": "knows it"})
+    incident = get(f"{PATH}/{incident_id}").json
+    assert incident["acknowledged_by"] == "ada"
+    (note,) = incident["updates"]
+    assert (note["stage"], note["user"], note["to"], note["public"]) == ("assigned", "otto", "ada", False)
+    assert [each["id"] for each in get(f"{PATH}?owner=ada").json] == [incident_id]
+    assert get(f"{PATH}?owner=otto").json == []
+    assert [entry["after"]["username"] for entry in lookout.service.ada.get("/api/audit?action=incident.assign").json
+            if entry["result"] == "ok"] == ["ada"]  # fmt: skip
+
+
+def test_what_is_over_is_given_to_nobody(lookout):
+    monitor_id, incident_id = broken(lookout)
+    lookout.sees[monitor_id] = UP
+    lookout.run(61)
+    lookout.service.otto.post_json(f"{PATH}/{incident_id}/assign", {"username": "otto"}, status=409)
+
+
+def test_open_incidents_say_what_they_come_from(lookout):
+    service = lookout.service
+    entries = [{"target": "Shop", "depends_on": ["Database"]}, {"target": "Database"}]
+    service.ada.put_json("/api/healing/dependencies", {"dependencies": entries})
+    broken(lookout, name="Database")
+    _, incident_id = broken(lookout, name="Shop")
+    causes = {each["monitor_name"]: each["root_cause"] for each in service.vera.get(PATH).json}
+    assert causes == {"Shop": "Database", "Database": None}
+    assert service.vera.get(f"{PATH}/{incident_id}/war-room").json["incident"]["root_cause"] == "Database"
+
+
+def test_a_post_mortem_is_begun_by_what_is_known(lookout):
+    monitor_id, incident_id = broken(lookout, name="Shop *one*")
+    service = lookout.service
+    begun = service.vera.get(f"{PATH}/{incident_id}/post-mortem").json
+    assert begun["name"].startswith("post-mortem-shop-one-20")
+    assert "It is not over yet." in begun["markdown"]
+    assert "Nobody said that they take care of it." in begun["markdown"]
+    service.otto.post_json(f"{PATH}/{incident_id}/acknowledge", {})
+    service.otto.post_json(f"{PATH}/{incident_id}/updates", {"stage": "identified", "message": "The disk\nis full"})
+    lookout.sees[monitor_id] = UP
+    lookout.run(61)
+    text = service.vera.get(f"{PATH}/{incident_id}/post-mortem").json["markdown"]
+    assert text.startswith("# Shop \\*one\\*: 20")
+    assert "| Taken care of by | otto |" in text
+    assert "otto, identified: The disk is full" in text
+    assert "The machine did nothing about it." in text
+    assert "- [ ] What was the root cause?" in text
+    assert "not over" not in text
+
+
+def test_a_post_mortem_says_to_each_what_they_may_see(lookout):
+    monitor_id = lookout.add(retries=0)
+    lookout.sees[monitor_id] = Outcome(False, None, "no answer of https://u:hidden@shop.example/?token=hidden")
+    lookout.tick()
+    incident_id = lookout.incidents()[0]["id"]
+    path = f"{PATH}/{incident_id}/post-mortem"
+    assert "hidden" not in lookout.service.vera.get(path).text
+    assert "hidden" in lookout.service.otto.get(path).text
 
 
 def test_a_war_room_outlives_its_monitor(lookout):

@@ -61,6 +61,35 @@ def test_scopes_name_what_there_is(service):
     service.otto.put_json(f"{BASE}/{made['id']}", {"scope": [agent, "nobody"]}, status=422)
 
 
+def test_a_window_can_be_seen_before_it_is_made(service):
+    seen = service.otto.post_json(f"{BASE}/preview", BODY | {"recurring": "0 22 * * *"}).json
+    starts = [NOW + 14 * 3600 + day * 86400 for day in range(5)]
+    assert seen == {"occurrences": [{"start": start, "end": start + 4 * 3600} for start in starts]}
+    assert service.otto.post_json(f"{BASE}/preview", BODY).json["occurrences"] == seen["occurrences"][:1]
+    assert service.vera.get(BASE).json == []
+    wrong = service.otto.post_json(f"{BASE}/preview", BODY | {"end": BODY["start"], "scope": ["nobody"]}, status=422)
+    assert wrong.json["fields"].keys() == {"end", "scope"}
+    service.vera.post_json(f"{BASE}/preview", BODY, status=403)
+
+
+def test_the_calendar_has_every_time_of_every_window(service):
+    once = create(service, ON)
+    daily = create(service, name="nightly", recurring="0 22 * * *")
+    path = f"{BASE}/calendar?since={NOW - 86400}&until={NOW + 2 * 86400}"
+    entries = service.vera.get(path).json
+    assert [(entry["window_id"], entry["start"] - NOW) for entry in entries] == [
+        (once["id"], -3600),
+        (daily["id"], 14 * 3600),
+        (daily["id"], 38 * 3600),
+    ]
+    assert entries[0]["end"] == NOW + 3600
+    service.otto.post(f"{BASE}/{once['id']}/deactivate")
+    assert service.vera.get(path).json[0]["end"] == NOW  # it was ended early
+    service.otto.post(f"{BASE}/{once['id']}/activate")
+    assert [entry["start"] - NOW for entry in service.vera.get(path).json] == [-3600, 0, 14 * 3600, 38 * 3600]
+    assert service.vera.get(f"{BASE}/calendar").json[0]["window_id"] == once["id"]
+
+
 @pytest.mark.parametrize(
     ("wrong", "field"),
     [

@@ -24,6 +24,7 @@ PROGRAM = """
     # The one place.
     monitortypes.TYPES["greeting"] = MonitorType(
         "greeting",
+        "Waits for a greeting.",
         "greeting://host:port",
         ("greeting",),
         needs_port=True,
@@ -35,7 +36,8 @@ PROGRAM = """
     from opsapp.lib.networks import AddressPolicy
     from opsapp.monitoring.engine.watch import watch_of
     from opsapp.monitoring.probes.prober import Prober
-    from opsapp.ui.plan.monitoring import MONITORS
+    from opsapp.ui.plan.monitors import MONITORS
+    from opsapp.ui.shapes.monitorform import kind_of
     from opsapp.web.openapi import document
     from opsapp.wire import messages
     from opsapp.wire.fields import record
@@ -46,8 +48,9 @@ PROGRAM = """
 
     # The form and the document
     fields = {field.name: field for page in MONITORS for act in page.forms for field in act.fields}
-    assert "greeting" in fields["type"].choices and "type greeting" in fields["greeting"].label
-    assert "greeting://host:port" in fields["url"].hint
+    assert "greeting" in fields["type"].choices and fields["greeting"].label == "Greeting"
+    assert kind_of(monitortypes.TYPES["greeting"]).first == ("name", "url", "greeting")
+    assert kind_of(monitortypes.TYPES["greeting"]).address == "greeting://host:port"
     body = document(service.app.registry)["paths"][BASE]["post"]["requestBody"]
     properties = body["content"]["application/json"]["schema"]["properties"]
     assert "greeting" in properties["type"]["enum"]

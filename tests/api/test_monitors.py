@@ -4,6 +4,11 @@ import json
 
 import pytest
 
+from opsapp.monitoring.schemas import SORTS
+from opsapp.runtime import measuring
+from opsapp.wire.probing import Outcome
+from tests.support.monitoring import DOWN, UP, Lookout
+
 HTTP = {
     "name": "Shop",
     "url": "https://shop.example.org/",
@@ -331,3 +336,108 @@ def test_what_is_wrong_is_named_at_once_whoever_knows_it(service):
     assert service.otto.put_json(f"{PATH}/{made}", wrong, status=422).json["fields"] == fields
     refused = service.otto.put_json(f"{PATH}/{made}", {"interval": 7, "retries": 99}, status=422)
     assert refused.json["fields"].keys() == {"timeout", "retries"}
+
+
+def test_lists_sort_by_what_is_worst_and_filter_by_type(service):
+    lookout = Lookout(service)
+    names = {"Alpha": UP, "Beta": DOWN, "Gamma": Outcome(True, 900.0, "HTTP 200"), "Delta": Outcome(True, 20.0, "")}
+    for name, outcome in names.items():
+        lookout.sees[lookout.add(name=name, retries=0, degraded_ms=500)] = outcome
+    lookout.add(name="Echo", enabled=False, type="push", url="")
+    lookout.run(60, step=5)
+    measuring.flush(service.node)
+    sorted_by = {sort: [row["name"] for row in service.vera.get(f"{PATH}?sort={sort}").json] for sort in SORTS}
+    assert sorted_by["name"] == ["Alpha", "Beta", "Delta", "Echo", "Gamma"]
+    assert sorted_by["worst"] == ["Beta", "Gamma", "Alpha", "Delta", "Echo"]
+    assert sorted_by["response"][:2] == ["Gamma", "Delta"]
+    assert sorted_by["uptime"][0] == "Beta"
+    assert sorted_by["uptime"][-1] == "Echo", "nobody knows its uptime"
+    assert [row["name"] for row in service.vera.get(f"{PATH}?type=push").json] == ["Echo"]
+    assert service.vera.get(f"{PATH}?type=tcp").json == []
+    service.vera.get(f"{PATH}?type=carrier", status=422)
+    service.vera.get(f"{PATH}?sort=luck", status=422)
+
+
+def test_lists_have_the_last_checks_and_the_last_day_where_they_are_asked_for(service):
+    lookout = Lookout(service)
+    monitor_id = lookout.add(retries=0)
+    new = lookout.add(name="Zeta", enabled=False)
+    for outcome, seconds in ((UP, 3600), (DOWN, 120), (UP, 60)):
+        lookout.sees[monitor_id] = outcome
+        lookout.run(seconds, step=5)
+    measuring.flush(service.node)
+    shop, zeta = service.vera.get(f"{PATH}?recent=5").json
+    assert shop["recent"]["statuses"] == ["up", "up", "down", "down", "up"]
+    assert (len(shop["recent"]["p95_ms"]), shop["recent"]["p95_ms"][-1]) == (24, 12.0)
+    assert shop["recent"]["p95_24h_ms"] == 12.0
+    assert 90 < shop["recent"]["uptime_30d"] < 100
+    assert zeta["id"] == new
+    assert zeta["recent"] == {"statuses": [], "p95_ms": [None] * 24, "p95_24h_ms": None, "uptime_30d": None}
+    assert "recent" not in service.vera.get(PATH).json[0], "nobody asked for it"
+    service.vera.get(f"{PATH}?recent=101", status=422)
+
+
+def test_settings_are_tried_before_they_are_saved(service):
+    lookout = Lookout(service)
+    seen = []
+
+    def measure(entry):
+        seen.append(entry.target.url)
+        return Outcome(True, 900.0, "HTTP 200", {"connect": 4.0}, 40.0, "HTTP/2", 200)
+
+    lookout.checker.measuring.measure = measure
+    answer = service.otto.post_json(f"{PATH}/check", HTTP | {"degraded_ms": 500}).json
+    assert answer == {
+        "status": "degraded",
+        "cause": "slow: 900 ms, more than 500",
+        "response_time_ms": 900.0,
+        "http_status": 200,
+        "protocol": "HTTP/2",
+        "phases": {"connect": 4.0},
+        "cert_days": 40.0,
+    }
+    assert seen == [HTTP["url"]]
+    lookout.checker.measuring.measure = lambda entry: DOWN
+    down = service.otto.post_json(f"{PATH}/check", HTTP | {"retries": 5}).json
+    assert (down["status"], down["cause"]) == ("down", "HTTP 500"), "one look is enough to say what it is now"
+    lookout.checker.measuring.measure = lambda entry: None
+    assert service.otto.post_json(f"{PATH}/check", HTTP).json["status"] == "unknown"
+    assert service.vera.get(PATH).json == [], "nothing is stored"
+    entry = service.ada.get("/api/audit?action=monitor.try").json
+    assert len(entry) == 3
+
+
+def test_a_push_monitor_has_nothing_to_try(service):
+    Lookout(service)
+    answer = service.otto.post_json(f"{PATH}/check", {"name": "Backup", "type": "push"}).json
+    assert answer["status"] == "pending"
+    assert "waits to be called" in answer["cause"]
+
+
+def test_what_is_tried_obeys_the_rules_of_what_is_saved(service):
+    Lookout(service)
+    wrong = service.otto.post_json(f"{PATH}/check", {"name": "Shop", "type": "http"}, status=422).json
+    assert "url" in wrong["fields"]
+    service.otto.post_json(f"{PATH}/check", HTTP | {"probe_from": ["0123456789abcdef"]}, status=422)
+    service.vera.post_json(f"{PATH}/check", HTTP, status=403)
+    refused = service.otto.post_json(f"{PATH}/check", HTTP | {"url": "http://169.254.169.254/latest"}).json
+    assert refused["status"] in ("down", "unknown")
+    assert "169.254.169.254" in refused["cause"], "the guards of addresses hold here too"
+
+
+def test_a_node_without_checks_says_so(service):
+    monitor_id = create(service)
+    service.otto.post_json(f"{PATH}/check", HTTP, status=503)
+    service.otto.post_json(f"{PATH}/{monitor_id}/check", status=503)
+
+
+def test_a_monitor_is_checked_now(service):
+    lookout = Lookout(service)
+    monitor_id = lookout.add(retries=0)
+    lookout.watch.follow()
+    lookout.sees[monitor_id] = DOWN
+    answer = service.otto.post_json(f"{PATH}/{monitor_id}/check").json
+    assert (answer["status"], answer["cause"]) == ("down", "HTTP 500")
+    assert lookout.monitor(monitor_id)["status"] == "down", "it counts like any other check"
+    service.vera.post_json(f"{PATH}/{monitor_id}/check", status=403)
+    service.otto.post_json(f"{PATH}/0123456789abcdef/check", status=404)

@@ -50,6 +50,39 @@ def test_what_was_read_can_be_sent_back(service):
     assert service.ada.get(f"{CHANNELS}/{made['id']}").json["quiet_hours"] is None
 
 
+def test_a_channel_is_made_of_the_fields_of_its_type(service, receiver):
+    types = {kind["name"]: kind for kind in service.ada.get("/api/notifications/types").json}
+    assert [field["name"] for field in types["webhook"]["fields"]] == ["address", "authorization"]
+    address = {"address": receiver.url().replace("json", "http") + "?a=1", "authorization": "Bearer abc"}
+    made = service.ada.post_json(CHANNELS, {"name": "hook", "type": "webhook", "address": address}, status=201).json
+    assert (made["service"], made["type"]) == ("json", "webhook")
+    service.ada.post(f"{CHANNELS}/{made['id']}/test")
+    assert (receiver.paths, receiver.headers["Authorization"]) == (["/hooks/s3cr3t-token?a=1"], "Bearer abc")
+    changed = {"type": "ntfy", "address": {"topic": "ops"}}
+    service.ada.put_json(f"{CHANNELS}/{made['id']}", changed)
+    assert service.ada.get(f"{CHANNELS}/{made['id']}").json["type"] == "ntfy"
+
+
+@pytest.mark.parametrize(
+    ("body", "wrong"),
+    [
+        ({}, {"url"}),
+        ({"type": "mail"}, {"address"}),
+        ({"address": {}}, {"type"}),
+        ({"type": "fax", "address": {}}, {"type"}),
+        ({"type": "ntfy", "address": {"topic": "x"}, "url": "json://localhost"}, {"address"}),
+        ({"type": "mail", "address": {"port": "0", "more": "x"}},
+         {"address.host", "address.port", "address.from", "address.to", "address.more"}),
+        ({"type": "webhook", "address": {"address": "ftp://x"}}, {"address.address"}),
+        ({"type": "telegram", "address": {"token": "x", "chat": "1"}}, {"address"}),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_the_fields_of_a_type_is_said_by_field(service, body, wrong):
+    answer = service.ada.post_json(CHANNELS, {"name": "wrong", **body}, status=422)
+    assert answer.json["fields"].keys() == wrong
+    assert service.ada.get(CHANNELS).json == []
+
+
 @pytest.fixture
 def written():
     """What a handler of the root logger is given: that is where the service's log is written."""

@@ -16,16 +16,6 @@ def lookout(service):
     return Lookout(service)
 
 
-def watch(lookout, *phases, **settings):
-    """A monitor checked through `phases`: (what is seen, seconds); its id. All is committed at the end."""
-    monitor_id = lookout.add(retries=0, **settings)
-    for outcome, seconds in phases:
-        lookout.sees[monitor_id] = outcome
-        lookout.run(seconds, step=5)
-    measuring.flush(lookout.service.node)
-    return monitor_id
-
-
 def fold_everything(service):
     node = service.node
     node.leases.held[measuring.LEASE] = 1
@@ -37,7 +27,7 @@ def fold_everything(service):
 
 def test_history_has_a_point_for_each_bucket_with_checks(lookout):
     began = int(lookout.service.clock.now())
-    monitor_id = watch(lookout, (UP, 595), (DOWN, 300), (UP, 300))
+    monitor_id = lookout.watch_through((UP, 595), (DOWN, 300), (UP, 300))
     path = f"{BASE}/endpoints/{monitor_id}/history"
     answer = lookout.service.vera.get(path)
     assert answer.headers["X-Total-Count"] == "4"
@@ -45,18 +35,27 @@ def test_history_has_a_point_for_each_bucket_with_checks(lookout):
     assert [point["status"] for point in answer.json] == ["up", "up", "down", "up"]
     checks = [point["checks"] for point in answer.json]
     assert all(count in (5, 6) for count in checks)  # the first check comes at once, the others in their phase
-    times = {"response_time_ms": 12, "min_ms": 12.0, "max_ms": 12.0, "p95_ms": 12.0}
+    times = {"response_time_ms": 12, "min_ms": 12.0, "max_ms": 12.0, "median_ms": 12.0, "p95_ms": 12.0, "uptime": 100}
     assert answer.json[0] == {"time": began, "status": "up", "checks": checks[0], **times}
     assert answer.json[2]["response_time_ms"] is None
     fine = lookout.service.vera.get(f"{path}?resolution=60&range_h=1").json
     assert sum(point["checks"] for point in fine) == sum(checks)
     assert len(fine) in (20, 21)
+    until = lookout.service.vera.get(f"{path}?until={began + 600}").json
+    assert [point["time"] for point in until] == [began, began + 300]
+    late = lookout.service.vera.get(f"{path}?until={began + 10**6}").json
+    assert late == answer.json, "it ends no later than now"
+    assert lookout.service.vera.get(f"{path}?until=5").json == []
     hour = lookout.service.vera.get(f"{path}?resolution=3600&range_h=24").json
     assert [(point["status"], point["checks"]) for point in hour] == [("down", sum(checks))]
     assert lookout.service.vera.get(f"{path}?limit=1&offset=1").json == answer.json[1:2]
     lookout.service.clock.advance(3 * 3600)
     fold_everything(lookout.service)
-    assert lookout.service.vera.get(path).json == answer.json
+    later = lookout.service.vera.get(path).json
+    assert later[:3] == answer.json[:3]
+    # The last check still spoke for its monitor when the list was asked for first.
+    grown = {"uptime": later[3]["uptime"]}
+    assert later[3] == answer.json[3] | grown
     assert lookout.service.vera.get(f"{path}?range_h=1").json == []
 
 
@@ -76,8 +75,23 @@ def test_history_of_a_monitor_without_checks_is_empty_and_of_none_404(lookout):
     lookout.service.vera.post(f"{BASE}/endpoints/{monitor_id}/history", status=405)
 
 
+def test_uptime_of_a_monitor_says_how_much_is_unknown(lookout):
+    monitor_id = lookout.watch_through((UP, 600), (DOWN, 600), (BLIND, 600))
+    rows = lookout.service.vera.get(f"{BASE}/endpoints/{monitor_id}/uptime").json
+    assert [row["days"] for row in rows] == [1, 7, 30, 90]
+    assert rows[0]["uptime_percent"] == pytest.approx(50, abs=2)
+    assert rows[0]["downtime_minutes"] == pytest.approx(10, abs=1.5)
+    assert rows[0]["unknown_minutes"] == pytest.approx(10, abs=1.5), "time before it was made is none"
+    assert [row["incidents"] for row in rows] == [1, 1, 1, 1]
+    lookout.service.clock.advance(10 * 3600)
+    later = lookout.service.vera.get(f"{BASE}/endpoints/{monitor_id}/uptime").json
+    assert later[0]["unknown_minutes"] == pytest.approx(610, abs=3)
+    assert later[0]["uptime_percent"] == rows[0]["uptime_percent"], "what is unknown counts as nothing"
+    lookout.service.vera.get(f"{BASE}/endpoints/0123456789abcdef/uptime", status=404)
+
+
 def test_sla_counts_up_and_down_time_and_nothing_else(lookout):
-    watch(lookout, (UP, 600), (DOWN, 600), (UP, 1200), name="Zebra")
+    lookout.watch_through((UP, 600), (DOWN, 600), (UP, 1200), name="Zebra")
     quiet = lookout.add(name="alpha", enabled=False)
     (alpha, zebra) = lookout.service.vera.get(f"{BASE}/sla").json
     assert (alpha["monitor_id"], alpha["uptime_percent"], alpha["total_checks"]) == (quiet, None, 0)
@@ -119,8 +133,8 @@ def test_sla_takes_1_to_730_days_and_pages(lookout):
 
 
 def test_health_scores(lookout):
-    good = watch(lookout, (UP, 600), name="good")
-    bad = watch(lookout, (DOWN, 600), name="bad")
+    good = lookout.watch_through((UP, 600), name="good")
+    bad = lookout.watch_through((DOWN, 600), name="bad")
     lookout.add(name="new", enabled=False)
     lookout.service.node.series.live.update(f"monitor:{good}", {"cert_days": 15.0}, lookout.service.clock.now())
     one = lookout.service.vera.get(f"{BASE}/endpoints/{good}/health-score").json
@@ -142,13 +156,15 @@ def test_without_monitors_there_is_no_score(service):
 
 
 def test_the_status_document_is_public_and_tells_of_public_monitors_alone(lookout):
-    secret = watch(lookout, (DOWN, 60), name="Hidden", url="http://hidden.internal/")
-    shop = watch(lookout, (UP, 600), (DOWN, 600), name="Shop", tags=["public"], url="http://10.1.2.3/admin")
-    watch(lookout, (UP, 60), name="Site", tags=["public"])
+    secret = lookout.watch_through((DOWN, 60), name="Hidden", url="http://hidden.internal/")
+    shop = lookout.watch_through((UP, 600), (DOWN, 600), name="Shop", tags=["public"], url="http://10.1.2.3/admin")
+    lookout.watch_through((UP, 60), name="Site", tags=["public"])
     incident = lookout.incidents(f"monitor_id={shop}")[0]["id"]
     lookout.service.otto.post_json(f"{BASE}/incidents/{incident}/acknowledge", {"note": "cable to 10.1.2.3"})
     update = {"stage": "identified", "message": "A cable is loose."}
     lookout.service.otto.post_json(f"{BASE}/incidents/{incident}/updates", update)
+    inside = {"stage": "identified", "message": "It was 10.1.2.3 again.", "public": False}
+    lookout.service.otto.post_json(f"{BASE}/incidents/{incident}/updates", inside)
     document = lookout.service.anonymous.get(f"{BASE}/status-page").json
     assert document["overall"] == "major_outage"
     assert [(each["name"], each["status"]) for each in document["monitors"]] == [("Shop", "down"), ("Site", "up")]
@@ -175,7 +191,7 @@ def test_the_status_document_of_an_empty_service(service):
 
 
 def test_the_status_document_has_an_etag_that_holds_for_some_seconds(lookout):
-    watch(lookout, (UP, 60), name="Shop", tags=["public"])
+    lookout.watch_through((UP, 60), name="Shop", tags=["public"])
     lookout.service.clock.advance(-lookout.service.clock.now() % 5)
     first = lookout.service.anonymous.get(f"{BASE}/status-page")
     lookout.service.clock.advance(4)
@@ -184,7 +200,7 @@ def test_the_status_document_has_an_etag_that_holds_for_some_seconds(lookout):
 
 
 def test_when_nobody_can_look_the_page_does_not_claim_that_all_is_well(lookout):
-    watch(lookout, (UP, 60), (BLIND, 60), name="Shop", tags=["public"])
+    lookout.watch_through((UP, 60), (BLIND, 60), name="Shop", tags=["public"])
     document = lookout.service.anonymous.get(f"{BASE}/status-page").json
     assert (document["overall"], document["monitors"][0]["status"]) == ("degraded", "unknown")
 
@@ -199,7 +215,7 @@ def test_an_incident_names_the_published_one_that_it_comes_from(lookout):
 
     lookout.service.transact(depend)
     for name, tags in (("Shop", ["public"]), ("Database", ["public"]), ("Mail", ["public"]), ("Rack", [])):
-        watch(lookout, (DOWN, 60), name=name, tags=tags)
+        lookout.watch_through((DOWN, 60), name=name, tags=tags)
     document = lookout.service.anonymous.get(f"{BASE}/status-page").json
     causes = {each["monitor_name"]: each["part_of"] for each in document["active_incidents"]}
     assert causes == {"Shop": "Database", "Database": None, "Mail": None}
@@ -221,7 +237,7 @@ def test_maintenance_names_published_monitors_alone(lookout):
 
 
 def test_the_journal_says_at_metrics_how_it_fares(lookout):
-    watch(lookout, (UP, 60))
+    lookout.watch_through((UP, 60))
     text = lookout.service.vera.get("/metrics").text
     assert "opsapp_journal_backlog 0.0" in text
     assert "opsapp_observations_lost_total 0.0" in text

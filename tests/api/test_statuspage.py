@@ -1,12 +1,14 @@
 """/status, its feed, badges and stylesheet, and the same as files."""
 
 import os
+import re
 from xml.etree import ElementTree
 
 import pytest
 
 from opsapp.cli import main
 from opsapp.cli.statusexport import write
+from opsapp.ui.statuspage import LIVE
 from opsapp.web.config import WebSettings
 from tests.support.monitoring import DOWN, UP, Lookout
 
@@ -29,7 +31,7 @@ def test_the_page_is_public_sets_no_cookie_and_runs_no_script(service, shop):
     assert "All systems operational" in page.text
     assert "Shop" in page.text
     assert "Hidden" not in page.text
-    assert "<script" not in page.text
+    assert re.findall("<script[^>]*>", page.text) == [f'<script type="module" src="{LIVE.script}">']
     assert "style-src 'self'" in page.headers["Content-Security-Policy"]
     assert "unsafe-inline" not in page.headers["Content-Security-Policy"]
     styles = service.anonymous.get("/status.css")
@@ -71,12 +73,21 @@ def test_badges_of_public_monitors_alone(service, shop):
 def test_the_page_as_files(service, shop, tmp_path):
     _, shop_id, _ = shop
     document = service.anonymous.get("/api/monitoring/status-page").json
+    about = service.anonymous.get("/api/status/page").json
     place = tmp_path / "www"
-    write(place, document, "https://status.example")
+    write(place, about, document, "https://status.example")
     (place / "status" / "badge" / "gone.svg").write_text("old")
-    write(place, document, "https://status.example")
+    write(place, about, document, "https://status.example")
     names = sorted(str(path.relative_to(place)) for path in place.rglob("*") if path.is_file())
-    wanted = ["index.html", f"status/badge/{shop_id}.svg", "status.css", "status.json", "status.rss"]
+    wanted = [
+        "face.css",
+        "index.html",
+        f"status/badge/{shop_id}.svg",
+        "status.css",
+        "status.js",
+        "status.json",
+        "status.rss",
+    ]
     assert names == sorted(wanted)
     assert "Shop" in (place / "index.html").read_text()
     assert (place / "index.html").stat().st_mode & 0o777 == 0o644

@@ -242,3 +242,30 @@ def test_no_password_is_stored_as_it_is(service, grace, tmp_path):
     assert grace["token"].encode() not in stored
     assert PASSWORD.encode() not in stored
     assert b"$argon2id$" in stored
+
+
+def test_everybody_says_how_pages_should_be(service, grace):
+    path = "/api/me/settings"
+    own = service.anonymous.get(path, headers=bearer(grace)).json
+    assert own == {
+        "timezone": None, "theme": "system", "first_steps": "open",
+        "source": "local", "totp_enabled": False, "own_password": False, "service_timezone": "UTC",
+    }  # fmt: skip
+    said = {"timezone": "Europe/Berlin", "theme": "dark"}
+    assert service.anonymous.put_json(path, said, headers=bearer(grace)).json == own | said
+    service.anonymous.put_json(path, own | said | {"first_steps": "later"}, headers=bearer(grace))
+    assert service.anonymous.get(path, headers=bearer(grace)).json == own | said | {"first_steps": "later"}
+    wrong = {"timezone": "Nowhere/Land", "theme": "pink"}
+    answer = service.anonymous.put_json(path, wrong, headers=bearer(grace), status=422)
+    assert answer.json["fields"].keys() == wrong.keys()
+
+
+def test_a_password_is_ones_own_when_one_has_chosen_it(service, grace):
+    def is_own(answer):
+        return service.anonymous.get("/api/me/settings", headers=bearer(answer)).json["own_password"]
+
+    body = {"current": NEW["password"], "new": "a password of my own"}
+    service.anonymous.put_json("/api/me/password", body, headers=bearer(grace))
+    assert is_own(grace)
+    service.ada.put_json("/api/users/grace", {"password": "what an admin says"})
+    assert not is_own(login(service, "grace", "what an admin says"))

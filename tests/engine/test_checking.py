@@ -497,7 +497,7 @@ def test_nodes_share_the_checks_and_take_over(lookout, monkeypatch):
     ids = {lookout.add(name=f"m{n}") for n in range(40)}
     lookout.sees = dict.fromkeys(ids, UP)
     alive = ["box", "other"]
-    monkeypatch.setattr(lookout.service.node.nodes, "alive", lambda role: tuple(alive))
+    monkeypatch.setattr(lookout.service.node.nodes, "working", lambda role: tuple(alive))
     lookout.run(5)
     ours = {monitor_id for monitor_id, _ in lookout.checked}
     assert 5 < len(ours) < 35

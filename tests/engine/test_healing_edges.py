@@ -339,6 +339,14 @@ def test_the_war_room_shows_heals_of_the_incidents_host(ward):
     assert found["suggested_automations"][0]["success_rate"] == 100.0
 
 
+def test_the_war_room_has_no_case_of_an_earlier_incident(ward):
+    here = broken(ward).heal(**ACTIVE)
+    here.clock.advance(900)
+    incident = {"monitor_id": "none", "monitor_name": "box-1", "started": int(here.clock.now())}
+    here.clock.advance(60)
+    assert here.node.transact(section, incident, here.clock.now())["heals"] == []
+
+
 def test_recurring_heals_are_pointed_out_once(ward):
     limits = {"max_heals_per_hour": {"fleet": 999, "site": 999, "rule": 999}, "max_unhealthy_percent": 99}
     here = ward(brake=limits).at("execute")

@@ -74,3 +74,66 @@ def send(root, agent_id, params):
 def offer(root, agent_id):
     """A session was given what waits, and has not said that it has it."""
     root["api"]["agents"][agent_id].commands.offer("session", 0.0, again=False)
+
+
+@pytest.mark.parametrize(
+    ("kind", "params", "by", "meddles"),
+    [
+        ("shell", {"command": "systemctl restart nginx"}, "otto", True),
+        ("shell", {"command": "true"}, "run:r1", True),
+        ("shell", {"command": "true"}, "healing", False),  # a fault of chaos, and its end
+        ("service", {"service": "nginx", "action": "restart"}, "otto", True),
+        ("service", {"service": "nginx", "action": "status"}, "otto", False),
+        ("process_list", {}, "otto", False),
+        (
+            "heal",
+            {
+                "heal_id": "c.0",
+                "token": 1,
+                "phase": "execute",
+                "action_type": "restart_service",
+                "params": {"service": "nginx"},
+            },
+            "healing",
+            False,
+        ),
+        (
+            "heal",
+            {
+                "heal_id": "c.0",
+                "token": 1,
+                "phase": "rollback",
+                "action_type": "restart_service",
+                "snapshot": {},
+                "params": {"service": "nginx"},
+            },
+            "healing",
+            True,
+        ),
+    ],
+)
+def test_what_people_and_runs_do_on_a_host_is_known(service, kind, params, by, meddles):
+    agent, now = service.ada.post_json("/api/agents", {"label": "box"}).json["agent_id"], service.clock.now()
+
+    def asked(root):
+        send_command(root, agent, kind, params, requested_by=by)
+
+    service.transact(asked)
+    seen = service.transact(Fleet().intervened, f"agent:{agent}", agent, now - 5)
+    assert seen == (now if meddles else None)
+    service.clock.advance(10)
+    assert service.transact(Fleet().intervened, f"agent:{agent}", agent, now + 5) is None
+    assert service.transact(Fleet().intervened, "agent:gone", "gone", now) is None
+
+
+def test_who_takes_an_incident_is_at_work_on_its_monitor(service, fleet):
+    made, lookout, monitor = fleet
+    lookout.sees[monitor] = DOWN
+    lookout.run(200)
+    [incident] = service.vera.get("/api/monitoring/incidents?status=open").json
+    before = service.clock.now()
+    assert service.transact(made.intervened, f"monitor:{monitor}", None, incident["started"]) is None
+    service.clock.advance(5)
+    service.otto.post_json(f"/api/monitoring/incidents/{incident['id']}/acknowledge", {})
+    assert service.transact(made.intervened, f"monitor:{monitor}", None, before) == int(service.clock.now())
+    assert service.transact(made.intervened, f"monitor:{monitor}", None, service.clock.now() + 5) is None

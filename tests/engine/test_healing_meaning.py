@@ -2,7 +2,7 @@
 
 import pytest
 
-from opsapp.healing.config import DAY, PromotionSettings
+from opsapp.healing.config import DAY, HealingSettings, HoldoutSettings
 from opsapp.healing.engine import default_rules
 from opsapp.healing.engine.default_rules import DEFAULT_RULES
 from opsapp.healing.resources import healing_of
@@ -74,7 +74,11 @@ def test_three_failed_cases_within_an_hour_trip_the_breaker(ward):
 
 
 def test_a_chain_with_useless_first_steps_needs_as_many_cases_as_any_other():
-    needed = next(n for n in range(100) if not governor.needs(_approved(verified=n), 0.0, PromotionSettings()))
+    needed = next(
+        n
+        for n in range(100)
+        if not governor.needs(_approved(verified=n), 0.0, HealingSettings(holdout=HoldoutSettings(share=0)))
+    )
     assert needed == 22
 
 

@@ -466,6 +466,22 @@ def test_at_approve_a_person_decides_and_the_heal_is_verified_like_any_other(war
     assert [event["status"] for event in here.events("approval")] == ["pending", "approved"]
 
 
+def test_a_request_says_who_may_decide_it_and_how_often_it_helped(ward):
+    here = broken(ward, level="approve")
+    for who, refusal in (("otto", None), ("vera", None)):
+        [pending] = here.service.client(who).get("/api/approvals").json
+        assert (pending["record"], pending["refusal"]) == ({"total": 0, "helped": 0}, refusal)
+    assert len(pending["digest"]) == 64
+    approve(here)
+    here.turn().heal(**ACTIVE)
+    [decided] = here.service.vera.get("/api/approvals?status=decided&order=newest").json
+    assert (decided["status"], decided["record"], decided["refusal"]) == ("approved", None, None)
+    here.clock.advance(400)
+    here.report(**FAILED).turn().turn(5)
+    [again] = here.service.otto.get("/api/approvals").json
+    assert again["record"] == {"total": 1, "helped": 1}
+
+
 def test_a_high_risk_needs_a_person_even_at_execute(ward):
     here = broken(ward, {**CHAIN, "escalation_chain": [{"action": "run", "params": {"command": "true"}}]})
     assert len(here.service.vera.get("/api/approvals").json) == 1

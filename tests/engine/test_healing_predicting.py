@@ -1,27 +1,38 @@
-"""What follows from a forecast: an event one level below for low risk only, or a suggestion; each once."""
+"""What follows from a forecast or an anomaly: an event one level below for low risk only, or a suggestion; once."""
+
+import random
 
 import pytest
 
 from opsapp.healing.config import HealingSettings
-from opsapp.healing.engine.forecasts import MetricHistory, examine, keep, limits_of, subjects
+from opsapp.healing.engine.forecasts import close, examine, keep, subjects
+from opsapp.healing.engine.foresight import Foresight, MetricNews, Point, limits_of
 from opsapp.healing.resources import healing_of
 from tests.support.hosts import place
 
-HOUR = 3600.0
+HOUR, FINE = 3600.0, 300.0
 DISK = {"id": "disk", "condition": "disk.*.percent >= 90", "escalation_chain": [
     {"action": "storage_cleanup"}, {"action": "journal_vacuum"}]}  # fmt: skip
 
 
-def past(now, per_hour, end, metric="disk./var.percent", newest=None):
-    points = [(now - (96 - hour) * HOUR, end - per_hour * (96 - hour)) for hour in range(97)]
-    return MetricHistory(place(), metric, points, newest or points[-1:])
+def past(now, per_hour, end, metric="disk./var.percent", days=4, noise=0.05, number=1, last=None):
+    dice = random.Random(1)
+    begin = now - now % HOUR
+    hours = [Point(begin - (back + 0.5) * HOUR, end - per_hour * (back + 0.5) + dice.gauss(0, noise), 240)
+             for back in range(24 * days - 1, -1, -1)]  # fmt: skip
+    return MetricNews(place(), metric, number, tuple(hours), (), last or Point(now, end, 1))
 
 
-def look(here, *seen):
+def look(here, *news, foresight=None):
     now, section = here.clock.now(), here.node.config[HealingSettings].prediction
+    foresight = foresight or Foresight()
     _, rules = here.node.transact(subjects)
-    rows, news = examine(list(seen), limits_of(rules), section, now)
-    here.node.transact(keep, rows, news, now)
+    foresight.begin()
+    seen = examine(foresight, news, limits_of(rules), section, now)
+    here.node.transact(keep, seen, now)
+    rows = [row for one in seen.values() for row in one.rows]
+    here.node.transact(close, list(seen), [row for row in rows if row["hits_at"] is not None], now)
+    foresight.end()
     return rows
 
 
@@ -39,7 +50,10 @@ def test_within_a_day_it_is_a_warning_event_one_level_below_for_low_risk_only(wa
     here = ward(DISK).at("execute", "disk")
     [row] = look(here, soon(here))
     assert (row["agent_id"], row["metric"], row["mount"], row["threshold"]) == ("a1", "disk_percent", "/var", 90)
+    assert row["now"] == 85.0
     assert row["low"] <= row["hits_at"] <= row["high"]
+    assert abs(row["hits_at"] - here.clock.now() - 12.5 * HOUR) < 3 * HOUR
+    assert all(spoke["low"] <= spoke["half_low"] <= spoke["half_high"] <= spoke["high"] for spoke in row["fan"])
     here.turn().turn(5)
     [entry] = here.ledger
     assert (entry["source"], entry["target"], entry["state"]) == ("prediction", "box-1//var", "awaiting_approval")
@@ -79,6 +93,14 @@ def test_what_is_far_away_or_there_already_is_neither(ward, per_hour, end):
     assert (suggestions(here), here.ledger) == ([], [])
 
 
+def test_who_is_silent_raises_nothing(ward):
+    here = ward(DISK).at("execute", "disk")
+    now = here.clock.now()
+    assert look(here, past(now, 0.4, 85.0, last=Point(now - 1000, 85.0, 1))) == []
+    here.turn().turn(5)
+    assert (suggestions(here), here.ledger) == ([], [])
+
+
 def test_a_metric_without_a_rule_has_a_threshold_of_the_configuration(ward):
     here = ward(DISK)
     assert [row["threshold"] for row in look(here, past(here.clock.now(), 0.1, 50.0, "mem_percent"))] == [90]
@@ -90,16 +112,56 @@ def test_a_rule_for_other_agents_is_not_about_this_one(ward):
     assert [row["threshold"] for row in look(here, past(here.clock.now(), 0.1, 50.0))] == [90]
 
 
+def test_agents_that_are_gone_have_no_forecasts(ward):
+    here = ward(DISK)
+    look(here, past(here.clock.now(), 0.4, 85.0))
+    kept = here.node.transact(
+        lambda root: (list(healing_of(root).foresight.rows()), healing_of(root).foresight.soonest)
+    )
+    assert [len(rows) for rows in kept] == [1, 1]
+    assert "fan" not in kept[1][0]
+    here.node.transact(close, [], [], here.clock.now())
+    assert here.node.transact(lambda root: list(healing_of(root).foresight.rows())) == []
+
+
+def odd(now, value, metric, number=1):
+    """Three days of 10 give or take, and a newest point that is something else."""
+    dice = random.Random(2)
+    slot = now - now % FINE
+    points = [Point(slot - (back + 0.5) * FINE, 10 + dice.gauss(0, 0.5), 20) for back in range(864, 0, -1)]
+    points.append(Point(slot - 0.5 * FINE, value, 20))
+    return MetricNews(place(), metric, number, (), tuple(points), Point(now, value, 1))
+
+
 def test_an_anomaly_goes_the_same_way(ward):
     rule = {"id": "cpu", "condition": "cpu_percent > 90", "action": {"type": "clear_cache"}}
     here = ward(rule).at("execute", "cpu").report(cpu_percent=60.0).turn()
-    now = here.clock.now()
-    look(here, past(now, 0.0, 10.0, "cpu_percent", newest=[(now - 60, 60.0), (now, 62.0)]))
+    look(here, odd(here.clock.now(), 60.0, "cpu_percent"))
     here.turn().turn(5)
     [entry] = here.ledger
     assert (entry["source"], entry["state"]) == ("anomaly", "awaiting_approval")
-    assert entry["condition"] == "cpu_percent >= 20"
-    look(here, past(now, 0.0, 10.0, "load1", newest=[(now, 62.0)]))
+    assert entry["condition"].startswith("cpu_percent >= 3")  # half the way back: 35
     assert suggestions(here) == []
-    look(here, past(now, 0.0, 10.0, "mem_percent", newest=[(now, 62.0)]))
+    look(here, odd(here.clock.now(), 60.0, "mem_percent"))
     assert [one["category"] for one in suggestions(here)] == ["anomaly"]
+
+
+def test_what_is_far_below_the_usual_is_an_anomaly_too_and_no_event_for_a_rule_about_the_top(ward):
+    rules = {"id": "cpu", "condition": "cpu_percent > 90", "action": {"type": "clear_cache"}}
+    here = ward(rules, {**rules, "id": "idle", "condition": "cpu_percent < 2"}).at("notify", "cpu").at("notify", "idle")
+    here.report(cpu_percent=10.0).turn()
+    look(here, odd(here.clock.now(), 10.2, "cpu_percent"))
+    assert (suggestions(here), here.ledger) == ([], [])
+    look(here, odd(here.clock.now(), 0.0, "cpu_percent"))
+    here.turn().turn(5)
+    assert [(entry["source"], entry["rule_id"]) for entry in here.ledger] == [("anomaly", "idle")]
+    look(here, odd(here.clock.now(), 0.0, "mem_percent"))
+    [one] = suggestions(here)
+    assert one["message"].startswith("box-1: mem_percent is at 0, usually about ")
+
+
+def test_what_was_odd_long_ago_is_not_told_after_a_restart(ward):
+    here = ward(DISK)
+    news = odd(here.clock.now() - 7200, 60.0, "mem_percent")
+    look(here, news._replace(last=Point(here.clock.now(), 10.0, 1)))
+    assert suggestions(here) == []

@@ -41,8 +41,9 @@ def changed(here, rules=None, dependencies=None, days=7):
 
 
 def test_the_same_policy_makes_no_difference(past):
-    assert changed(past, rules=[DOWN]) == {"events": 6, "same": 6, "differences": []}
-    assert replay(past.node, 7, PolicyChange({}, None)) == {"events": 6, "same": 6, "differences": []}
+    count = {"rule_id": "down", "recorded": 6, "would": 6}
+    assert changed(past, rules=[DOWN]) == {"events": 6, "same": 6, "differences": [], "rules": [count]}
+    assert replay(past.node, 7, PolicyChange({}, None)) == {"events": 6, "same": 6, "differences": [], "rules": []}
 
 
 def test_a_dependency_would_have_suppressed_the_dependant(past):

@@ -2,8 +2,9 @@
 
 import pytest
 
-from opsapp.lib.problems import Conflict
+from opsapp.lib.problems import Conflict, StoreAway
 from opsapp.runtime import leases, nodes
+from opsapp.runtime.events import read_since
 from opsapp.runtime.node import Node
 from tests.support.clock import FakeClock
 
@@ -16,6 +17,7 @@ def pair(service):
         for name, start in (("one", 1000.0), ("two", 5_000_000.0))
     ]
     for node in made:
+        node.evolve_steps = service.node.evolve_steps
         node.leases.want("pipeline")
     return made
 
@@ -137,7 +139,7 @@ def test_nodes_see_each_other_live_and_die(pair):
     two.nodes.step()
     one.nodes.step()
     assert one.nodes.alive("engine") == two.nodes.alive("engine") == ("one", "two")
-    for _ in range(4):
+    for _ in range(int(nodes.DEAD_AFTER_S / nodes.BEAT_S) + 1):
         advance(pair, nodes.BEAT_S)
         one.nodes.step()
     assert one.nodes.alive("engine") == ("one",)
@@ -161,6 +163,82 @@ def test_a_node_that_was_held_up_itself_does_not_find_the_others_dead(pair):
     assert one.nodes.alive("engine") == ("one", "two")
     one.nodes.step()
     assert one.nodes.alive("engine") == ("one", "two")
+
+
+def test_the_checks_of_a_quiet_node_are_shared_before_it_counts_as_dead(pair):
+    """A check that is made twice does no harm; a run that is called lost although it goes on does."""
+    one, two = pair
+    for node in (one, two, one):
+        node.nodes.step()
+    assert one.nodes.working("engine") == ("one", "two")
+    for _ in range(int(nodes.QUIET_AFTER_S / nodes.BEAT_S)):
+        advance(pair, nodes.BEAT_S)
+        one.nodes.step()
+    assert one.nodes.working("engine") == ("one",)
+    assert one.nodes.alive("engine") == ("one", "two")
+    assert len(one.nodes.owners("engine")) == 2
+    two.nodes.step()
+    one.nodes.step()
+    assert one.nodes.working("engine") == ("one", "two")
+
+
+def test_a_node_that_was_told_to_stop_gets_no_checks_and_keeps_what_it_has_claimed(pair):
+    one, two = pair
+    for node in (one, two, one):
+        node.nodes.step()
+    two.nodes.leave()
+    assert two.nodes.working("engine") == ("one",)
+    one.nodes.step()
+    assert one.nodes.working("engine") == ("one",)
+    assert len(one.nodes.owners("engine")) == 2
+    bind(one)
+    told = one.store.transact(lambda root: [event.kind for event in read_since(root, {})[1]], ())
+    assert leases.FREE in told
+
+
+def test_a_node_that_was_told_to_stop_gives_back_each_lease_once_nothing_is_under_way(pair):
+    one, two = pair
+    for node in pair:
+        node.leases.want("sending")
+        node.leases.step()
+    under_way, looks = [True], []
+
+    def busy():
+        looks.append(
+            one.store.transact(lambda root: {n: lease.owner for n, lease in root.system["leases"].items()}, ())
+        )
+        if len(looks) > 2:
+            under_way.clear()
+        return under_way
+
+    one.leases.busy_while("sending", busy)
+    worker = one.supervisor.add("routing", lambda: one.leases.leave() or True, every=1.0, lease="routing")
+    one.leases.step()
+    one.leases.leave()
+    assert looks[1] == {"pipeline": "", "sending": one.owner, "routing": ""}
+    assert looks[-1]["sending"] == one.owner
+    two.leases.step()
+    assert two.leases.held.keys() == {"pipeline", "sending"}
+    one.leases.step()
+    assert not any(one.leases.holds(name) for name in ("pipeline", "sending", "routing"))
+    assert worker._work() <= 0.5
+    assert worker.last_step is None, "it works no more"
+
+
+def test_a_store_that_was_away_makes_no_lease_stale(pair, monkeypatch):
+    """Nobody could renew meanwhile: the first that comes back takes nothing from the others."""
+    one, two = pair
+    one.leases.step()
+    two.leases.step()
+    with monkeypatch.context() as away:
+        away.setattr(two, "transact", lambda *_: (_ for _ in ()).throw(StoreAway()))
+        advance(pair, leases.LEASE_S * 10)
+        with pytest.raises(StoreAway):
+            two.leases.step()
+    two.leases.step()
+    assert two.leases.held == {}
+    one.leases.step()
+    assert one.leases.holds("pipeline")
 
 
 @pytest.mark.parametrize("seconds", [60, 3600])

@@ -5,6 +5,7 @@ Actors: vera (viewer), otto (operator), ada (admin). No mocks, no DummyRequest: 
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +23,9 @@ from tests.support.documented import DocumentedApp
 
 # The real hash takes a tenth of a second on purpose; hundreds of tests make a store.
 passwords.HASHER = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+
+# No test of this process cuts the machine's power, and a new store is some fifty commits.
+sys.modules["ZODB.FileStorage.FileStorage"].fsync = None
 
 ROLES = {"vera": "viewer", "otto": "operator", "ada": "admin"}
 PASSWORD = "correct horse battery"

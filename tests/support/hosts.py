@@ -33,6 +33,7 @@ class Hosts:
         self.rechecked = []
         self.doubts = set()
         self.looks_back = True
+        self.interventions = []  # (subject, when) of what people did there
         node.transact(self._set_up)
 
     @staticmethod
@@ -68,6 +69,9 @@ class Hosts:
 
     def answer(self, root, agent_id, command_id):
         return root.system["test-commands"][command_id]["answer"]
+
+    def intervened(self, root, subject, agent_id, since):
+        return min((at for on, at in self.interventions if on == subject and at >= since), default=None)
 
     def knows(self, root, subject):
         return any(one.subject == subject for one in self.here)

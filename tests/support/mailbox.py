@@ -10,12 +10,13 @@ import threading
 
 class Mailbox:
     """`mails` are the messages that arrived, parsed. While `refusal` is set, recipients (or only `refused`, where that
-    is set) are answered with it."""
+    is set) are answered with it. A recipient with `breaks` in it loses its sender the connection."""
 
     def __init__(self):
         self.mails: list[email.message.EmailMessage] = []
         self.refusal: str | None = None
         self.refused = ""
+        self.breaks: str | None = None
         self.asked = 0
         mailbox = self
 
@@ -31,6 +32,8 @@ class Mailbox:
                         return self.say("221 bye")
                     if verb == b"RCPT":
                         mailbox.asked += 1
+                        if mailbox.breaks and mailbox.breaks.encode() in line:
+                            return None
                     if verb == b"DATA":
                         self.say("354 go on")
                         mailbox.keep(b"".join(iter(self.rfile.readline, b".\r\n")))
@@ -47,8 +50,12 @@ class Mailbox:
     def keep(self, raw):
         self.mails.append(email.message_from_bytes(raw, policy=email.policy.default))
 
+    @property
+    def port(self):
+        return self._server.server_address[1]
+
     def url(self, to="oncall@example.org"):
-        return f"mailto://127.0.0.1:{self._server.server_address[1]}?from=opsapp@example.org&to={to}"
+        return f"mailto://127.0.0.1:{self.port}?from=opsapp@example.org&to={to}"
 
     def close(self):
         self._server.shutdown()

@@ -6,6 +6,7 @@ import gevent
 
 from opsapp.monitoring.engine.checking import Checker
 from opsapp.monitoring.engine.watch import watch_of
+from opsapp.runtime import measuring
 from opsapp.wire.probing import Outcome
 
 UP, DOWN, BLIND = Outcome(True, 12.0, "HTTP 200"), Outcome(False, None, "HTTP 500"), Outcome(None, None, "cannot look")
@@ -46,6 +47,15 @@ class Lookout:
     def add(self, **settings):
         body = {"name": "Shop", "type": "http", "url": "http://shop.example/", "interval": 60, "retries": 2} | settings
         return self.service.otto.post_json("/api/monitoring/endpoints", body).json["id"]
+
+    def watch_through(self, *phases, step=10, **settings):
+        """The id of a monitor that saw these outcomes, each for so many seconds. All is committed at the end."""
+        monitor_id = self.add(retries=0, **settings)
+        for outcome, seconds in phases:
+            self.sees[monitor_id] = outcome
+            self.run(seconds, step=step)
+        measuring.flush(self.service.node)
+        return monitor_id
 
     def monitor(self, monitor_id):
         return self.service.otto.get(f"/api/monitoring/endpoints/{monitor_id}").json

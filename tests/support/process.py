@@ -12,6 +12,7 @@ from pathlib import Path
 
 import yaml
 
+from . import engines
 from .client import Client
 from .waiting import PATIENCE, until
 
@@ -64,6 +65,7 @@ class Process:
 
     name = "process"
     measured = MEASURED
+    inside = ()  # words before the command: in which network namespace it runs, say
 
     def __init__(self, directory):
         self.directory = Path(directory)
@@ -80,12 +82,22 @@ class Process:
     def environment(self):
         return {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
 
+    def begin(self):
+        """Starts it, and does not wait."""
+        with open(self.log, "ab") as log:
+            self.child = subprocess.Popen(
+                [*self.inside, *self.command()],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=self.directory,
+                env=self.environment(),
+            )
+
     def start(self, timeout=30):
         """Starts it and waits until it is ready; returns the seconds that took."""
         began = time.monotonic()
-        with open(self.log, "ab") as log:
-            self.child = subprocess.Popen(self.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                          cwd=self.directory, env=self.environment())  # fmt: skip
+        self.begin()
         try:
             until(self._ready_or_dead, timeout, what=f"{self.name} being ready")
         except BaseException:
@@ -144,6 +156,14 @@ class Process:
         self.end()
 
 
+def nothing_held_out(config):
+    """The configuration, with no case left alone by chance unless it says so itself."""
+    healing = config.get("healing", {})
+    if not isinstance(healing, dict) or "holdout" in healing:
+        return config
+    return {**config, "healing": {**healing, "holdout": {"share": 0}}}
+
+
 class Serve(Process):
     """`opsapp serve` on an address of this machine, with data and YAML in a directory of the test."""
 
@@ -154,9 +174,9 @@ class Serve(Process):
         self.host, self.port = host, port or free_port(host)
         self.data = Path(data or self.directory / "data")
         self.ini = Path(ini or ROOT / "development.ini")
-        self.flags = flags
+        self.flags = flags if "store" in flags or ini else {**engines.uris(self.data.absolute()), **flags}
         self.config = self.directory / "opsapp.yaml"
-        self.config.write_text(yaml.safe_dump(config or {}))
+        self.config.write_text(yaml.safe_dump(nothing_held_out(config or {})))
         self.url = f"http://{self.host}:{self.port}"
         self._admin = None
 
@@ -164,6 +184,12 @@ class Serve(Process):
         flags = {"host": self.host, "port": self.port, "data": self.data, "config": self.config, **self.flags}
         words = [f"--{name.replace('_', '-')}={value}" for name, value in flags.items() if value is not None]
         return [sys.executable, "-m", "opsapp.cli", "serve", str(self.ini), *words]
+
+    @property
+    def places(self):
+        """What tells another command of `opsapp` where the data are, on whatever engine."""
+        stores = {name: self.flags[name] for name in ("store", "history_store") if name in self.flags}
+        return [f"--{name.replace('_', '-')}={value}" for name, value in {"data": self.data, **stores}.items()]
 
     def environment(self):
         return {**super().environment(), "OPSAPP_ADMIN_PASSWORD": PASSWORD}
@@ -191,21 +217,31 @@ class Zeo(Process):
     name = "zeo"
     measured = False  # nothing of ours
 
-    def __init__(self, directory, port=None):
+    def __init__(self, directory, port=None, cuts=False, held=5, host="127.0.0.1", tls=None):
+        """`cuts`: by `opsapp store`, which ends who holds a lock too long; else by runzeo, which starts faster. `tls`:
+        where the certificates of the store are."""
         super().__init__(directory)
-        self.port = port or free_port()
+        self.cuts, self.held = cuts, held
+        self.host, self.port = host, port or free_port()
         storages = "".join(
             f"<filestorage {name}>\n  path {self.directory / name}.fs\n</filestorage>\n" for name in ("main", "history")
         )
         self.conf = self.directory / "zeo.conf"
-        self.conf.write_text(f"<zeo>\n  address 127.0.0.1:{self.port}\n</zeo>\n{storages}")
+        ssl = (
+            f"  <ssl>\n    certificate {tls}/cert.pem\n    key {tls}/key.pem\n    authenticate {tls}/ca.pem\n  </ssl>\n"
+            if tls
+            else ""
+        )
+        self.conf.write_text(f"<zeo>\n  address {self.host}:{self.port}\n{ssl}</zeo>\n{storages}")
 
     def command(self):
+        if self.cuts:
+            return [sys.executable, "-m", "opsapp.cli", "store", str(self.conf), f"--held={self.held}"]
         return [str(Path(sys.executable).parent / "runzeo"), "-C", str(self.conf)]
 
     def is_ready(self):
         with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+            return probe.connect_ex((self.host, self.port)) == 0
 
     def stop(self, timeout=10):
         """TERM, wait, KILL: it is known to swallow a TERM."""
@@ -218,5 +254,5 @@ class Zeo(Process):
 
     def uris(self):
         """What `opsapp serve` takes to use this server."""
-        where = f"zeo://127.0.0.1:{self.port}"
+        where = f"zeo://{self.host}:{self.port}"
         return {"store": f"{where}?storage=main", "history_store": f"{where}?storage=history"}

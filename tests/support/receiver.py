@@ -8,13 +8,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class Receiver:
-    """`messages` are the bodies that arrived. `status` is what it answers; while `open` is not set it hangs."""
+    """`messages` are the bodies that arrived, `headers` those of the last. `status` is what it answers; while `open`
+    is not set it hangs. `answer` makes the answer's body from the message."""
 
     def __init__(self):
         self.messages: list[dict] = []
         self.paths: list[str] = []
+        self.headers: dict[str, str] = {}
         self.status = 200
         self.asked = 0
+        self.answer = lambda message: b""
         self.open = threading.Event()
         self.open.set()
         receiver = self
@@ -30,15 +33,18 @@ class Receiver:
                     return  # whoever sent was killed in mid-body: nobody was asked anything yet
                 receiver.asked += 1
                 receiver.open.wait(60)
+                answer = receiver.answer(json.loads(body))
                 if receiver.status == 200:
                     receiver.paths.append(self.path)
+                    receiver.headers = dict(self.headers)
                     receiver.messages.append(json.loads(body))
                 try:
                     self.send_response(receiver.status)
                     if receiver.status in (301, 302):
                         self.send_header("Location", "/elsewhere")
-                    self.send_header("Content-Length", "0")
+                    self.send_header("Content-Length", str(len(answer)))
                     self.end_headers()
+                    self.wfile.write(answer)
                 except OSError:
                     pass  # whoever asked has given up: that is what a hanging service is tested with
 
@@ -50,8 +56,11 @@ class Receiver:
             def log_message(self, *_about):
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        class Server(ThreadingHTTPServer):
+            daemon_threads = True
+            request_queue_size = 256  # many may call at once
+
+        self._server = Server(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
 

@@ -33,6 +33,8 @@ STATUS = {"not_found": 404, "too_large": 413, "invalid": 422, "malformed": 400, 
 class TinyNode:
     """As much of a node as the server needs."""
 
+    exclusive = True  # nobody else has its store
+
     def __init__(self, *sections):
         self.hub, self.lanes, self.config = Hub(), {}, Configuration().having(*sections)
         self.supervisor = type("Supervisor", (), {"on_give_up": None})()

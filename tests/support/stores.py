@@ -46,3 +46,15 @@ class Stores:
     def measured(self, fn, *values):
         """`fn(history root, *values)` in a transaction."""
         return self.transact(lambda root: fn(root._p_jar.get_connection("history").root(), *values))
+
+
+def stands_still(db):
+    """A commit that stands still between its vote and its end: its connection and its transaction."""
+    manager = transaction.TransactionManager()
+    stuck = db.open(manager)
+    stuck.root()["shared"]["by"] = "the one that stands still"
+    voted = manager.get()
+    stuck.tpc_begin(voted)
+    stuck.commit(voted)
+    stuck.tpc_vote(voted)
+    return stuck, voted

@@ -97,8 +97,8 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 256
     daemon_threads = True
 
-    def __init__(self, handler):
-        super().__init__(("127.0.0.1", 0), handler)
+    def __init__(self, handler, port=0):
+        super().__init__(("127.0.0.1", port), handler)
         self.seen, self.sent, self.closing = [], 0, threading.Event()
 
     def handle_error(self, request, address):
@@ -106,9 +106,9 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextlib.contextmanager
-def website(certificate=None, handler=Website):
+def website(certificate=None, handler=Website, port=0):
     """A web server; with (certificate file, key file) it speaks TLS. Yields it; `.port`, `.url`, `.seen`."""
-    server = _Server(handler)
+    server = _Server(handler, port)
     if certificate:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(*certificate)

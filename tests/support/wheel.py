@@ -1,26 +1,8 @@
-"""opsapp as people install it: the wheel, and what it needs besides, without a network."""
+"""What the wheel of opsapp needs besides, without a network. distribution/wheel.py builds it."""
 
-import subprocess
-import sys
 from importlib import metadata
 
 from pip._vendor.packaging.requirements import Requirement
-
-from .process import ROOT
-
-
-def build(place):
-    """The wheel, built in `place` from a copy, so that only what belongs to the project gets in."""
-    copy = place / "source"
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    for name in listed.split("\0")[:-1]:
-        if (ROOT / name).is_file():
-            (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            (copy / name).write_bytes((ROOT / name).read_bytes())
-    pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*pip, "-w", place / "out", copy], check=True)
-    (made,) = (place / "out").glob("opsapp-*.whl")
-    return made
 
 
 def dependencies(wheel):

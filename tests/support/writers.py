@@ -12,9 +12,9 @@ GONE = (OSError, http.client.HTTPException)
 class Writer(threading.Thread):
     """Creates agents one after another until it is told to end. `answered` has the id of each answered write."""
 
-    def __init__(self, client, name):
+    def __init__(self, client, name, pace=0.002):
         super().__init__(name=name, daemon=True)
-        self.client, self.answered = client, {}
+        self.client, self.pace, self.answered = client, pace, {}
         self.refused, self.broken, self.slowest = 0, 0, 0.0
         self.surprise = None
         self._over = threading.Event()
@@ -34,7 +34,7 @@ class Writer(threading.Thread):
                 self.refused += 1
             except GONE:
                 self.broken += 1
-            self._over.wait(0.002)
+            self._over.wait(self.pace)
 
     def end(self):
         self._over.set()

@@ -1,4 +1,4 @@
-"""An update does not begin while another one is under way."""
+"""An update does not begin while another one is under way, or where the system's packages keep the program."""
 
 import threading
 from types import SimpleNamespace
@@ -30,3 +30,12 @@ def test_the_second_of_two_is_refused_and_leaves_the_first_one_alone(tmp_path, m
     first.join()
     assert answers[0].ran.reason == "the end of this test"
     assert updater(task).ran.reason == "the end of this test", "and the next one has its turn"
+
+
+def test_what_a_package_brought_is_left_to_the_package(tmp_path, monkeypatch):
+    monkeypatch.setattr(update, "program", lambda: str(tmp_path / "agent.pyz"))
+    (tmp_path / update.PACKAGED).write_text("by dpkg\n")
+    updater = Updater(SimpleNamespace(state_dir=str(tmp_path)), [], lambda place: None)
+    task = SimpleNamespace(id="c", params={"version": "2", "sha256": "0" * 64})
+    assert updater(task).ran.reason == "packaged: install the new opsapp-agent package on this host"
+    assert not (tmp_path / "agent.pyz.new").exists()

@@ -1,8 +1,12 @@
 """What an agent is and shows, on plain values."""
 
+from typing import get_type_hints
+
 import pytest
 
 from opsapp.agents import logic
+from opsapp.wire import messages
+from opsapp.wire.commands import HELD, RESULT
 from opsapp.wire.readings import of_report
 
 
@@ -80,3 +84,27 @@ def test_times_of_hosts_are_told_by_our_clock():
 )
 def test_which_logs_are_private(unit, patterns, private):
     assert logic.is_private_log(unit, patterns) is private
+
+
+@pytest.mark.parametrize(("version", "outdated"), [("", False), ("0.1.0", False), ("0.0.9", True)])
+def test_another_version_than_the_servers_is_outdated(version, outdated):
+    assert logic.is_outdated(version, "0.1.0") is outdated
+
+
+def test_network_rates_become_history_where_they_are_numbers():
+    kept = logic.kept_values({"cpu_percent": 3, "metrics": {"rx_bytes_s": 10, "tx_bytes_s": "many", "queue": 1}})
+    assert kept == {"cpu_percent": 3.0, "rx_bytes_s": 10.0}
+    assert "rx_bytes_s" not in logic.kept_values({"metrics": {"rx_bytes_s": True}})
+
+
+@pytest.mark.parametrize(
+    ("shape", "declared"),
+    [
+        (logic.HostReport, messages.REPORT),
+        (logic.LocalOutcome, messages.OUTCOME),
+        (logic.CommandResult, RESULT),
+        (logic.HeldCommand, HELD),
+    ],
+)
+def test_what_agents_say_has_the_fields_that_the_wire_declares(shape, declared):
+    assert get_type_hints(shape).keys() == declared.keys()

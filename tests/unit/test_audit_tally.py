@@ -2,7 +2,7 @@
 
 from opsapp.audit.logic.tally import CountedRefusals, RefusalKind, RefusalLimits, Tally
 
-FEW = RefusalLimits(each=2, all=5)
+FEW = RefusalLimits(of_a_kind=2, all=5)
 LOGIN = RefusalKind("192.0.2.1", "login", "bad_credentials")
 
 

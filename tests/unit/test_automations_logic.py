@@ -1,12 +1,16 @@
 """Values in their places, secrets out of streams, steps, inputs, lines: automations' decisions on plain values."""
 
+from typing import get_type_hints
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from opsapp.automations import schemas
 from opsapp.automations.engine.output_stream import OutputLines, position_of
 from opsapp.automations.logic import inputs, ranking, runs, services, templates, workflow
 from opsapp.automations.logic.filling import Missing, Values, places
+from opsapp.automations.logic.settings import AutomationSettings, InputDeclaration
 from opsapp.automations.resources import Output
 from opsapp.automations.resources.runs import OutputChunk
 from opsapp.lib.masking import MASK, Masker, everywhere, masked
@@ -188,3 +192,8 @@ def test_a_template_of_another_type_keeps_no_params_of_the_old_one():
     assert templates.applied(template, http)["params"] == {"url": "http://x/"}
     assert templates.applied(template, {"params": 7})["params"] == 7
     assert templates.applied(template, {})["params"] == template["params"]
+
+
+def test_the_stored_settings_have_the_fields_of_the_schema():
+    assert get_type_hints(AutomationSettings).keys() == {node.name for node in schemas.AutomationSettings().children}
+    assert get_type_hints(InputDeclaration).keys() == {node.name for node in schemas.Input().children}

@@ -1,7 +1,10 @@
 """Canaries: what opsapp.runtime.internals takes from libraries is still there, and still means the same."""
 
 import contextvars
+import gc
 import io
+import os
+from types import SimpleNamespace
 
 import apprise
 import colander
@@ -13,7 +16,9 @@ import ZODB
 from persistent.mapping import PersistentMapping
 from pyramid import testing
 from ZEO.ClientStorage import ClientStorage
+from ZEO.StorageServer import LockManager, TimeoutThread
 from ZODB.FileStorage import FileStorage
+from ZODB.POSException import StorageError
 
 from opsapp.runtime import internals
 
@@ -31,6 +36,22 @@ def test_zodb_the_index_of_a_file_has_every_object(database):
     ids = internals.record_ids(database.storage)
     assert len(list(ids)) == len(database.storage) == 2
     assert bytes(8) in ids
+
+
+def test_zodb_a_file_that_cannot_be_opened_is_closed_again(database, tmp_path):
+    path = tmp_path / "read.fs"
+    path.write_bytes(b"FS21" + bytes([0]) * 7 + b"x" + bytes(30))
+    with pytest.raises(StorageError):
+        internals.read_only_file(path)
+    gc.collect()  # a file that is still open is a ResourceWarning, and that an error
+    assert [name for name in os.listdir("/proc/self/fd") if _target(name) == str(path)] == []
+
+
+def _target(name):
+    try:
+        return os.readlink(f"/proc/self/fd/{name}")
+    except OSError:
+        return None
 
 
 def test_zodb_the_index_of_a_file_is_written(database, tmp_path):
@@ -59,6 +80,7 @@ def test_zeo_a_client_holds_ids_and_a_time_out(tmp_path):
             assert held, "the ids that the server gave in advance"
             internals.limit_waiting(storage, 0.25)
             assert storage._server.timeout == 0.25
+            assert internals.commits_at_once(storage) == 1
         finally:
             storage.close()
     finally:
@@ -68,6 +90,20 @@ def test_zeo_a_client_holds_ids_and_a_time_out(tmp_path):
 def test_only_zeo_reserves_ids_and_waits(database):
     assert internals.reserved_ids(database.storage) is None
     internals.limit_waiting(database.storage, 1.0)
+    assert internals.commits_at_once(database.storage) == 0
+
+
+def test_zeos_server_tells_a_watch_of_locks_and_has_a_transport_to_break():
+    """What `lock_watches` and `break_connection` do is tried on a real server in tests/system/test_hanging.py."""
+    assert {"begin", "end"} <= set(dir(TimeoutThread))
+    watch = SimpleNamespace(begin=lambda client: None, end=lambda client: None, start=lambda: None)
+    server = SimpleNamespace(lock_managers={"main": LockManager("main", None, None)})
+    internals.lock_watches(server, lambda: watch)
+    assert server.lock_managers["main"].timeout is watch
+    broken = []
+    transport = SimpleNamespace(abort=lambda: broken.append(True))
+    internals.break_connection(SimpleNamespace(sm_protocol=SimpleNamespace(transport=transport)))
+    assert broken == [True]
 
 
 def test_transaction_knows_who_has_joined(database):

@@ -41,6 +41,21 @@ def test_once(now, on):
     assert (logic.current(ONCE, at(now)) is not None) is on
 
 
+def test_all_times_between_two_moments():
+    since, until = at("2026-01-10T23:00"), at("2026-01-13T22:00")
+    nights = [Occurrence(at(f"2026-01-{day}T22:00"), at(f"2026-01-{day + 1}T02:00")) for day in (10, 11, 12)]
+    assert logic.occurrences(NIGHTLY, since, until, 9) == nights
+    assert logic.occurrences(NIGHTLY, since, until, 2) == nights[:2]
+    ended = NIGHTLY._replace(void_until=nights[1].start + 60)
+    assert logic.occurrences(ended, nights[1].start - 1, until, 9) == [
+        nights[1]._replace(end=nights[1].start + 60),
+        nights[2],
+    ]
+    by_hand = ONCE._replace(forced=(since + 86400, since + 90000), void_until=until)
+    assert logic.occurrences(by_hand, since, until, 9) == [Occurrence(since + 86400, since + 90000)]
+    assert logic.occurrences(ONCE, until, until + 9, 9) == []
+
+
 @pytest.mark.parametrize(
     ("now", "span"),
     [

@@ -11,7 +11,8 @@ from calendar import timegm
 import pytest
 
 from opsapp.agent.probing.gate import SocketGate
-from opsapp.ui.plan.monitoring import MONITORS
+from opsapp.ui.plan.monitors import CREATE
+from opsapp.ui.shapes.monitorform import kind_of
 from opsapp.wire import dns, messages, probing, webchecks
 from opsapp.wire.addresses import AddressPolicy
 from opsapp.wire.fields import record
@@ -22,18 +23,16 @@ from tests.support.targets import refused_port, udp_and_tcp
 GUIDE = pathlib.Path(__file__).resolve().parents[2] / "docs/guide/monitoring.md"
 
 
-def form_fields():
-    return {field.name: field for page in MONITORS for act in page.forms for field in act.fields}
-
-
 def test_every_type_and_each_of_its_settings_is_in_the_form():
-    fields = form_fields()
+    fields = {field.name: field for field in CREATE.fields}
     assert set(fields["type"].choices) == set(TYPES)
-    for setting, types in settings_by_types():
+    for setting, _ in settings_by_types():
         assert fields[setting.name].kind == setting.kind
-        assert all(name in fields[setting.name].label for name in types)
     for declared in TYPES.values():
-        assert declared.address in fields["url"].hint
+        kind = kind_of(declared)
+        assert kind.address == declared.address
+        assert {setting.name for setting in declared.settings} <= set(kind.first)
+        assert set(kind.first) | set(kind.more) <= fields.keys()
 
 
 def test_every_type_is_in_the_guide():

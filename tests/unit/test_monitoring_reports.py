@@ -61,9 +61,15 @@ class TestUptime:
 
 class TestHistory:
     def test_points(self):
-        bucket = dict(start=300_000, checks=3, worst=2, mean=12.6, low=9.5, high=20.1, p95=20.1)
-        empty = dict(start=600_000, checks=0, worst=0, mean=None, low=None, high=None, p95=None)
-        silent = dict(start=900_000, checks=1, worst=1, mean=None, low=None, high=None, p95=None)
+        bucket = dict(
+            start=300_000, checks=3, worst=2, mean=12.6, low=9.5, high=20.1, median=12.0, p95=20.1, up=1, down=3
+        )
+        empty = dict(
+            start=600_000, checks=0, worst=0, mean=None, low=None, high=None, median=None, p95=None, up=0, down=0
+        )
+        silent = dict(
+            start=900_000, checks=1, worst=1, mean=None, low=None, high=None, median=None, p95=None, up=0, down=0
+        )
         found = history.points([SimpleNamespace(**each) for each in (bucket, empty, silent)], ("pending", "up", "down"))
         assert found == [
             {
@@ -72,7 +78,9 @@ class TestHistory:
                 "response_time_ms": 13,
                 "min_ms": 9.5,
                 "max_ms": 20.1,
+                "median_ms": 12.0,
                 "p95_ms": 20.1,
+                "uptime": 25.0,
                 "checks": 3,
             },
             {
@@ -81,7 +89,9 @@ class TestHistory:
                 "response_time_ms": None,
                 "min_ms": None,
                 "max_ms": None,
+                "median_ms": None,
                 "p95_ms": None,
+                "uptime": None,
                 "checks": 1,
             },
         ]
@@ -178,8 +188,8 @@ class TestStatusPage:
             "cause": "http://10.0.0.7/secret answered 500",
             "acknowledged_by": "otto",
             "updates": [
-                {"time": NOW, "stage": "monitoring", "message": "Watching", "user": "otto"},
-                {"time": NOW, "stage": "acknowledged", "message": "otto looks", "user": "otto"},
+                {"time": NOW, "stage": "monitoring", "message": "Watching", "user": "otto", "public": True},
+                {"time": NOW, "stage": "acknowledged", "message": "otto looks", "user": "otto", "public": False},
             ],
             **more,
         }

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opsapp.series import codec
-from opsapp.series.columns import DEFLATED, Corrupt, Reader, Writer
+from opsapp.series.columns import DEFLATED, ColumnReader, Corrupt, Writer
 from opsapp.series.observations import DOWN, FOREVER, MARK, NONE, UP, Row, worst
 from opsapp.series.rollup import Rollup
 from opsapp.series.sketch import of_one, sketch
@@ -81,7 +81,7 @@ def test_any_column_of_integers_comes_back(column):
     writer = Writer()
     writer.integers(column)
     writer.deltas(column)
-    reader = Reader(writer.done(7), 7)
+    reader = ColumnReader(writer.done(7), 7)
     assert reader.integers(len(column)) == column
     assert reader.deltas(len(column)) == column
 
@@ -90,7 +90,7 @@ def test_any_column_of_integers_comes_back(column):
 def test_any_column_of_floats_comes_back(column):
     writer = Writer()
     writer.floats(column)
-    assert Reader(writer.done(7), 7).floats(len(column)) == column
+    assert ColumnReader(writer.done(7), 7).floats(len(column)) == column
 
 
 @given(rows, st.data())
@@ -114,7 +114,7 @@ def test_any_bytes_at_all_are_read_or_reported(data):
 def test_a_body_with_a_right_checksum_and_wrong_content_is_reported(body, floats):
     writer = Writer()
     writer.body += body
-    reader = Reader(writer.done(7), 7)
+    reader = ColumnReader(writer.done(7), 7)
     try:
         (reader.floats if floats else reader.integers)(3)
     except Corrupt:
@@ -127,7 +127,7 @@ def test_unknown_forms_are_corrupt(body):
         writer = Writer()
         writer.body += body
         with pytest.raises(Corrupt):
-            getattr(Reader(writer.done(7), 7), read)(3)
+            getattr(ColumnReader(writer.done(7), 7), read)(3)
 
 
 def test_a_frame_that_does_not_inflate_is_corrupt():
@@ -135,7 +135,7 @@ def test_a_frame_that_does_not_inflate_is_corrupt():
 
     body = b"not deflated"
     with pytest.raises(Corrupt):
-        Reader(bytes([7 | DEFLATED]) + zlib.crc32(body, 7 | DEFLATED).to_bytes(4, "little") + body, 7)
+        ColumnReader(bytes([7 | DEFLATED]) + zlib.crc32(body, 7 | DEFLATED).to_bytes(4, "little") + body, 7)
 
 
 def test_a_chunk_is_no_batch():

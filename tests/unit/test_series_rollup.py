@@ -1,5 +1,6 @@
 """Roll-ups: nothing is lost or invented by cutting time into buckets and putting it together again."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -75,3 +76,11 @@ def test_the_percentile_is_the_nearest_rank():
     assert percentile([5.0]) == 5.0
     assert percentile(list(range(1, 101))) == 95
     assert percentile(list(range(1, 21))) == 19
+
+
+def test_the_median_is_near_the_true_one_and_unknown_without_values():
+    rows = [Row(number * 1000, float(number), UP, 1) for number in range(1, 100)]
+    whole = merge(roll_up(rows, (0, HOUR), FINE))[0]
+    assert whole.median == pytest.approx(50, rel=0.02)
+    assert merge(roll_up([Row(0, None, DOWN, 60)], (0, HOUR), FINE))[0].median is None
+    assert whole._replace(sketch=b"").median is None

@@ -1,6 +1,7 @@
 """Each monitor has one node; a node that is lost moves only its own."""
 
-from opsapp.monitoring.logic.sharding import owner
+from opsapp.monitoring.logic.sharding import owns
+from tests.support.sharding import owner
 
 KEYS = [f"monitor-{n}" for n in range(3000)]
 
@@ -26,3 +27,9 @@ def test_a_lost_node_moves_only_its_own():
 
 def test_without_nodes_nobody_checks():
     assert owner("x", []) is None
+
+
+def test_each_node_knows_its_own_without_asking_whose_the_others_are():
+    nodes = [f"node-{n}" for n in range(20)]
+    for key in KEYS[:500]:
+        assert [name for name in [*nodes, "left"] if owns(name, key, nodes)] == [owner(key, nodes)]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opsapp.monitoring.logic.timetable import Timetable, next_moment, phase
+from opsapp.monitoring.logic.timetable import Timetable, next_moment, passed_within, phase
 
 START = 1_800_000_000.0
 
@@ -153,3 +153,11 @@ def test_what_is_put_where_it_was_is_due_once():
     table.move("m", first + 5)
     assert table.next_at() == first + 5
     assert table.due(first + 5) == [("m", first + 5)]
+
+
+@given(st.text(min_size=1), st.floats(5, 3600), st.floats(0.1, 20), st.floats(0, 1))
+def test_a_moment_is_known_to_have_passed_a_short_time_ago(key, interval, window, part):
+    moment = next_moment(key, interval, START)
+    assert passed_within(key, interval, moment + part * min(window, interval) * 0.99, window)
+    if interval > window * 1.01:
+        assert not passed_within(key, interval, moment + window * 1.001, window)

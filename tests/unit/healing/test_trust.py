@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opsapp.healing.config import CusumSettings, HealingSettings, PromotionSettings
+from opsapp.healing.config import CusumSettings, HealingSettings, HoldoutSettings, PromotionSettings
 from opsapp.healing.logic.levels import LEVELS, rank
 from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.attempt import Tried, comes_to
@@ -14,8 +14,9 @@ from opsapp.healing.stages.trust import LevelRefused
 
 from .world import NOW, trust
 
-PROMOTION, LIMITS = PromotionSettings(), HealingSettings()
-BREAKER_ALONE = HealingSettings(cusum=CusumSettings(threshold=1000))
+NO_LIFT = HoldoutSettings(share=0)  # what is asked of lift has tests of its own
+PROMOTION, LIMITS = PromotionSettings(), HealingSettings(holdout=NO_LIFT)
+BREAKER_ALONE = HealingSettings(cusum=CusumSettings(threshold=1000), holdout=NO_LIFT)
 
 
 def after(start, *outcomes, step=60.0, limits=LIMITS):
@@ -59,7 +60,7 @@ def test_triggers_from_before_a_level_was_entered_do_not_lead_on_from_it():
     """Else a rule that the breaker has put back would be promoted again by the very triggers that it failed at."""
     old = trust("execute", triggers=tuple(NOW - at for at in range(20)))
     down = governor.demote(old, "notify", NOW + 1)
-    assert governor.needs(down, NOW + 2, PROMOTION) == ["10 more triggers within 7 days"]
+    assert governor.needs(down, NOW + 2, LIMITS) == ["10 more triggers within 7 days"]
     assert governor.evidence(down, NOW + 2, LIMITS)["triggers_7d"] == 20
     assert governor.redefine(old, "other", "execute", NOW + 1).triggers == ()  # evidence belongs to the definition
 
@@ -91,18 +92,18 @@ def test_ten_triggers_within_seven_days_lead_from_notify_to_approve():
     state = trust("notify")
     for at in range(9):
         state = governor.triggered(state, NOW + at, PROMOTION)
-    state, change = governor.evaluate(state, NOW + 9, PROMOTION)
+    state, change = governor.evaluate(state, NOW + 9, LIMITS)
     assert (state.current_level, change, state.last_evaluated) == ("notify", None, NOW + 9)
-    assert governor.needs(state, NOW + 9, PROMOTION) == ["1 more trigger within 7 days"]
-    state, change = governor.evaluate(governor.triggered(state, NOW + 9, PROMOTION), NOW + 10, PROMOTION)
+    assert governor.needs(state, NOW + 9, LIMITS) == ["1 more trigger within 7 days"]
+    state, change = governor.evaluate(governor.triggered(state, NOW + 9, PROMOTION), NOW + 10, LIMITS)
     assert (state.current_level, state.promotion_count) == ("approve", 1)
     assert change == governor.LevelChange("nginx-down", "notify", "approve", "evidence")
 
 
 def test_triggers_older_than_seven_days_do_not_count():
     state = trust("notify", triggers=tuple(NOW + at for at in range(10)))
-    assert governor.evaluate(state, NOW + 7 * 86400, PROMOTION)[1] is not None
-    assert governor.evaluate(state, NOW + 7 * 86400 + 1, PROMOTION)[1] is None
+    assert governor.evaluate(state, NOW + 7 * 86400, LIMITS)[1] is not None
+    assert governor.evaluate(state, NOW + 7 * 86400 + 1, LIMITS)[1] is None
     assert governor.triggered(state, NOW + 8 * 86400, PROMOTION).triggers == (NOW + 8 * 86400,)
 
 
@@ -115,15 +116,15 @@ def test_kept_triggers_are_bounded():
 
 def test_a_ceiling_stops_automatic_promotion():
     state = trust("notify", "notify", triggers=(NOW,) * 20)
-    assert governor.evaluate(state, NOW, PROMOTION) == (state._replace(last_evaluated=NOW), None)
-    assert governor.needs(state, NOW, PROMOTION) == ["a ceiling above notify"]
+    assert governor.evaluate(state, NOW, LIMITS) == (state._replace(last_evaluated=NOW), None)
+    assert governor.needs(state, NOW, LIMITS) == ["a ceiling above notify"]
 
 
 @pytest.mark.parametrize("level", ["observation", "dry-run"])
 def test_the_low_levels_are_left_by_hand_only(level):
     state = trust(level, triggers=(NOW,) * 20)
-    assert governor.needs(state, NOW, PROMOTION) == ["promotion by an admin"]
-    assert governor.evaluate(state, NOW, PROMOTION)[1] is None
+    assert governor.needs(state, NOW, LIMITS) == ["promotion by an admin"]
+    assert governor.evaluate(state, NOW, LIMITS)[1] is None
 
 
 @pytest.mark.parametrize(
@@ -138,13 +139,13 @@ def test_the_low_levels_are_left_by_hand_only(level):
 )
 def test_what_is_missing_for_execute(verified, failed, missing):
     state = trust("approve", verified=verified, failed=failed)
-    assert governor.needs(state, NOW, PROMOTION) == missing
-    assert (governor.evaluate(state, NOW, PROMOTION)[0].current_level == "execute") is (not missing)
+    assert governor.needs(state, NOW, LIMITS) == missing
+    assert (governor.evaluate(state, NOW, LIMITS)[0].current_level == "execute") is (not missing)
 
 
 def test_nothing_is_above_execute():
-    assert governor.needs(trust("execute"), NOW, PROMOTION) == []
-    assert governor.evaluate(trust("execute"), NOW, PROMOTION)[1] is None
+    assert governor.needs(trust("execute"), NOW, LIMITS) == []
+    assert governor.evaluate(trust("execute"), NOW, LIMITS)[1] is None
 
 
 def test_evidence_in_figures():
@@ -157,6 +158,7 @@ def test_evidence_in_figures():
         "sequential_bound": 48.61,
         "cusum": 1.61,
         "cusum_threshold": 4.5,
+        "lift_low": -1.0,
     }
 
 

@@ -1,0 +1,282 @@
+"""The pages of monitors: the list, one of them, and the form that adds, tries, clones, changes and deletes."""
+
+import pytest
+
+from opsapp.ui.shapes import monitor as shape_of_one
+from opsapp.wire.probing import Outcome
+from tests.api.test_rooms import browser
+from tests.support.app import Service
+from tests.support.monitoring import DOWN, UP, Lookout
+
+API = "/api/monitoring/endpoints"
+PHASES = {"name": 4.0, "connect": 11.0, "tls": 23.0, "first_byte": 148.0, "total": 205.0}
+GOOD = Outcome(True, 205.0, "HTTP 200", PHASES, 43.0, "HTTP/2", 200)
+
+
+@pytest.fixture
+def service(tmp_path):
+    service = Service(tmp_path)
+    yield service
+    service.close()
+
+
+@pytest.fixture
+def lookout(service):
+    return Lookout(service)
+
+
+def words_of(tag):
+    return " ".join(tag.get_text(" ").split())
+
+
+def filled_form(page, **values):
+    form = page.forms["monitor-form"]
+    for name, value in values.items():
+        form[name] = value
+    return form
+
+
+def test_the_list_is_worst_first_with_checks_and_figures(service, lookout):
+    lookout.watch_through((UP, 1800), name="Alpha", tags=["shop"])
+    lookout.watch_through((UP, 600), (DOWN, 600), name="Beta")
+    page = browser(service, "vera").get("/monitors")
+    rows = page.html.select("#rows tbody tr")
+    assert [row.select_one("a").text for row in rows] == ["Beta", "Alpha"]
+    assert "HTTP 500" in words_of(rows[0].select_one("td"))
+    assert [words_of(row.select_one(".st")) for row in rows] == ["Down", "Up"]
+    assert "20 up; newest up" in rows[1].select_one("svg.bars")["aria-label"].replace("30 up", "20 up")
+    assert "down" in rows[0].select_one("svg.bars")["aria-label"]
+    assert words_of(rows[1].select("td.num")[0]) == "12 ms"
+    assert words_of(rows[1].select("td.num")[1]) == "100 %"
+    assert rows[1].select_one("a.tag")["href"] == "/monitors?tag=shop"
+    assert page.html.select("a[href='/monitors/new']") == [], "a viewer adds nothing"
+    tagged = browser(service, "otto").get("/monitors?tag=shop")
+    assert [row.select_one("a").text for row in tagged.html.select("#rows tbody tr")] == ["Alpha"]
+    assert tagged.html.select("a[href='/monitors/new']")
+    by_name = browser(service, "vera").get("/monitors?sort=name")
+    assert [row.select_one("a").text for row in by_name.html.select("#rows tbody tr")] == ["Alpha", "Beta"]
+    part = browser(service, "vera").get("/monitors", headers={"X-Part": "rows"})
+    assert part.text.strip().startswith("<table"), "what goes into the element that is fetched anew"
+
+
+def test_an_empty_list_says_what_to_do(service):
+    page = browser(service, "otto").get("/monitors")
+    assert page.html.select_one(".empty a[href='/monitors/new']")
+    assert "Ask for less" in browser(service, "otto").get("/monitors?q=x").text
+
+
+def test_one_monitor_says_how_it_stands_and_what_was_measured(service, lookout):
+    monitor_id = lookout.watch_through(
+        (GOOD, 3600), (DOWN, 2700), (GOOD, 900), name="Shop", degraded_ms=900, tags=["public"]
+    )
+    page = browser(service, "otto").get(f"/monitors/{monitor_id}")
+    assert page.html.h1.text == "Shop"
+    chart = page.html.select_one("#response svg.plot")
+    assert "half within 205 ms" in chart["aria-label"]
+    assert "Down 45 min" in chart["aria-label"]
+    assert "slow above 900 ms" in words_of(chart)
+    figures = [words_of(row) for row in page.html.select("#response .data tbody tr")]
+    assert any("205 ms 205 ms up" in row for row in figures)
+    assert any("– – down" in row for row in figures)
+    assert len(page.html.select("#uptime .figs dt")) == 4
+    assert "today" in words_of(page.html.select_one("#uptime .strip"))
+    assert words_of(page.html.select_one("#past tbody tr")).startswith("HTTP 500 Over")
+    assert words_of(page.html.select_one("#phases dl")) == "Name 4 ms Connect 11 ms TLS 23 ms Wait 148 ms Body 19 ms"
+    assert "ends in 43 d" in words_of(page.html.select_one("#facts"))
+    assert page.html.select(".acts a[href$='/edit']")
+    assert "Deleting" not in page.text
+    assert page.html.select("#delete") == [], "only an admin deletes"
+    losses = words_of(browser(service, "ada").get(f"/monitors/{monitor_id}").html.select_one("#delete"))
+    assert "Its history goes with it" in losses
+    assert "It leaves the public status page." in losses
+
+
+@pytest.mark.parametrize("span", ["1h", "24h", "7d", "30d", "1y", "nonsense"])
+def test_every_span_has_its_chart(service, lookout, span):
+    monitor_id = lookout.watch_through((UP, 1200))
+    page = browser(service, "vera").get(f"/monitors/{monitor_id}?span={span}")
+    here = page.html.select_one(".spans [aria-current]")
+    assert here["href"].endswith(f"span={span if span != 'nonsense' else '24h'}")
+    assert page.html.select("#response .data tbody tr")
+
+
+def test_a_part_of_the_time_is_looked_at_closer(service, lookout):
+    monitor_id = lookout.watch_through((UP, 3600))
+    now = int(service.clock.now())
+    page = browser(service, "vera").get(f"/monitors/{monitor_id}?from={now - 1800}&to={now - 900}")
+    times = page.html.select("#response .data tbody tr")
+    assert 14 <= len(times) <= 17, "a point a minute"
+    assert "your choice" in words_of(page.html.select_one(".spans"))
+    assert page.html.select_one("figure.chart")["data-zoom"] == f"{now - 1800} {now - 900}"
+
+
+def test_a_monitor_that_was_never_checked_says_so(service, lookout):
+    monitor_id = lookout.add(type="push", url="", name="Backup")
+    page = browser(service, "otto").get(f"/monitors/{monitor_id}")
+    assert "Not checked yet" in words_of(page.html.select_one("#now"))
+    assert "Nothing was measured in this time." in page.text
+    assert "/api/monitoring/push/" in words_of(page.html.select_one("#facts"))
+    assert "when it is called" in words_of(page.html.select_one("#facts"))
+    assert "not watched yet" in words_of(page.html.select_one("#uptime"))
+
+
+def test_a_monitor_is_checked_paused_and_goes_on(service, lookout):
+    monitor_id = lookout.watch_through((UP, 60))
+    otto, path = browser(service, "otto"), f"/monitors/{monitor_id}"
+    lookout.sees[monitor_id] = DOWN
+    otto.get(path).forms[form_number(otto.get(path), "monitor.check")].submit()
+    assert lookout.monitor(monitor_id)["status"] == "down"
+    page = otto.get(path)
+    assert "War room" in words_of(page.html.select_one("#now"))
+    page.forms[form_number(page, "monitor.pause")].submit()
+    assert lookout.monitor(monitor_id)["enabled"] is False
+    page = otto.get(path)
+    assert "paused: nobody looks" in words_of(page.html.select_one("#facts"))
+    page.forms[form_number(page, "monitor.resume")].submit()
+    assert lookout.monitor(monitor_id)["enabled"] is True
+
+
+def form_number(page, act):
+    return next(number for number, form in page.forms.items() if "act" in form.fields and form["act"].value == act)
+
+
+def test_settings_are_tried_and_then_saved(service, lookout):
+    seen = []
+
+    def measure(entry):
+        seen.append(entry.target)
+        return GOOD if entry.target.url.startswith("https://shop") else DOWN
+
+    lookout.checker.measuring.measure = measure
+    otto = browser(service, "otto")
+    values = {"name": "Shop", "url": "https://down.example/", "json_path": "$.status", "expected_value": '"ok"'}
+    form = filled_form(otto.get("/monitors/new?type=json"), **values, tags="shop, public", interval="30")
+    tried = form.submit("act", value="try")
+    assert "It is down" in words_of(tried.html.select_one("#tried"))
+    assert "HTTP 500" in words_of(tried.html.select_one("#tried"))
+    again = tried.forms["monitor-form"]
+    kept = {name: again[name].value for name in (*values, "tags", "interval", "type")}
+    assert kept == values | {"tags": "shop, public", "interval": "30", "type": "json"}, "nothing is lost"
+    assert service.vera.get(API).json == [], "nothing is saved"
+    tried = filled_form(tried, url="https://shop.example/status").submit("act", value="try")
+    told = words_of(tried.html.select_one("#tried"))
+    assert "It is up" in told
+    assert "43.0 days left" in told
+    assert "Wait 148.0 ms" in told
+    answer = tried.forms["monitor-form"].submit("act", value="create")
+    made = service.vera.get(API).json[0]
+    assert answer.headers["Location"].endswith(f"/monitors/{made['id']}")
+    assert (made["json_path"], made["expected_value"], made["tags"]) == ("$.status", "ok", ["shop", "public"])
+    assert made["interval"] == 30
+
+
+def test_what_is_wrong_stands_beside_its_field(service, lookout):
+    otto = browser(service, "otto")
+    form = filled_form(otto.get("/monitors/new?type=tcp"), name="Database", url="tcp://db.example")
+    wrong = form.submit("act", value="create", status=422)
+    assert "must name a port" in words_of(wrong.html.select_one("#m-url-wrong"))
+    assert wrong.forms["monitor-form"]["name"].value == "Database"
+    assert wrong.forms["monitor-form"]["type"].value == "tcp"
+    late = filled_form(wrong, url="tcp://db.example:5432", interval="5", timeout="9").submit(
+        "act", value="try", status=422
+    )
+    assert "less than the interval" in words_of(late.html.select_one("#m-timeout-wrong"))
+    assert late.html.select_one("details.more-fields").has_attr("open"), "what is wrong is not hidden"
+
+
+def test_each_type_has_the_fields_that_it_needs(service):
+    otto = browser(service, "otto")
+
+    def names(kind):
+        fields = otto.get(f"/monitors/new?type={kind}").forms["monitor-form"].fields
+        return {name for name in fields if name}
+
+    assert {"keyword", "keyword_absent", "method"} <= names("keyword")
+    assert not {"keyword", "json_path", "method"} & names("tcp")
+    assert "url" not in names("push")
+    assert "probe_from" not in names("push")
+    assert otto.get("/monitors/new?type=carrier").forms["monitor-form"]["type"].value == "http"
+
+
+def test_a_host_is_chosen_by_its_name(service):
+    service.ada.post_json("/api/agents", {"label": "box-1"}, status=201)
+    host = service.ada.get("/api/agents").json[0]
+    page = browser(service, "otto").get("/monitors/new?type=agent")
+    assert page.html.select_one(f"#m-url option[value='agent://{host['id']}']")
+    form = filled_form(page, name="Box", url=f"agent://{host['id']}", agent_id=host["id"])
+    form.submit("act", value="create")
+    assert service.vera.get(API).json[0]["agent_id"] == host["id"]
+
+
+def test_a_monitor_is_changed_and_cloned(service, lookout):
+    monitor_id = lookout.watch_through((UP, 60), name="Shop", tags=["shop"], degraded_ms=500, headers={"X-A": "b"})
+    otto = browser(service, "otto")
+    form = otto.get(f"/monitors/{monitor_id}/edit").forms["monitor-form"]
+    assert (form["name"].value, form["tags"].value, form["degraded_ms"].value) == ("Shop", "shop", "500")
+    assert form["headers"].value == '{"X-A": "b"}'
+    form["tags"], form["degraded_ms"], form["retries"] = "", "", "4"
+    assert form.submit("act", value="save").headers["Location"].endswith(f"/monitors/{monitor_id}")
+    changed = lookout.monitor(monitor_id)
+    assert (changed["tags"], changed["degraded_ms"], changed["retries"]) == ([], None, 4)
+    assert changed["headers"] == {"X-A": "b"}
+    copy = otto.get(f"/monitors/{monitor_id}/clone").forms["monitor-form"]
+    assert copy["name"].value == "Shop (copy)"
+    copy.submit("act", value="create")
+    made = {row["name"]: row for row in service.vera.get(API).json}
+    assert made["Shop (copy)"]["retries"] == 4
+    assert made["Shop (copy)"]["id"] != monitor_id
+
+
+def test_a_monitor_is_deleted_by_an_admin(service, lookout):
+    monitor_id = lookout.watch_through((UP, 60), name="Shop")
+    ada = browser(service, "ada")
+    page = ada.get(f"/monitors/{monitor_id}")
+    answer = page.forms[form_number(page, "monitor.delete")].submit()
+    assert answer.headers["Location"].endswith("/monitors")
+    assert service.vera.get(API).json == []
+
+
+def test_a_viewer_has_no_form(service, lookout):
+    monitor_id = lookout.watch_through((UP, 60))
+    vera = browser(service, "vera")
+    for page in ("/monitors/new", f"/monitors/{monitor_id}/edit", f"/monitors/{monitor_id}/clone"):
+        vera.get(page, status=403)
+    assert vera.get(f"/monitors/{monitor_id}").html.select(".acts form, .acts a") == []
+
+
+class TestLosses:
+    MONITOR = {"name": "Shop", "tags": []}
+
+    def test_rules_that_name_it_are_named(self):
+        rules = [
+            {"id": "by-target", "condition": 'status == "down"', "targets": {"monitors": ["Shop"]}},
+            {"id": "by-condition", "condition": 'monitor("Shop").status == "down"', "targets": None},
+            {"id": "other", "condition": "cpu_percent > 90", "targets": {"agents": ["web"]}},
+        ]
+        told = shape_of_one.losses(self.MONITOR, [{"resolved": None}], rules)
+        assert told[-1] == "Rules that name it find nothing any more: by-target, by-condition."
+        assert "Its open incident ends." in told
+
+
+def test_what_it_hangs_on_is_beside_what_hangs_on_it():
+    graph = {
+        "nodes": [{"target": "db", "status": "failed"}, {"target": "shop", "status": "ok"}],
+        "edges": [{"from": "shop", "to": "db"}, {"from": "mail", "to": "shop"}],
+    }
+    above = shape_of_one.neighbours(graph, "shop", above=True)
+    below = shape_of_one.neighbours(graph, "shop", above=False)
+    assert [(each.name, each.status) for each in above] == [("db", "failed")]
+    assert [(each.name, each.status) for each in below] == [("mail", "unknown")]
+    assert shape_of_one.neighbours(None, "shop", above=True) == []
+
+
+def test_maintenance_that_goes_on_is_one_band():
+    points = [
+        {"time": 0, "status": "up"},
+        {"time": 60, "status": "maintenance"},
+        {"time": 120, "status": "maintenance"},
+        {"time": 180, "status": "up"},
+        {"time": 240, "status": "maintenance"},
+    ]
+    bands = shape_of_one.maintenance(points, 60)
+    assert [(band.start, band.end) for band in bands] == [(60, 180), (240, 300)]

@@ -1,0 +1,171 @@
+"""The pages of automations and runs: what they say, what they start, and where a run's output is followed."""
+
+import json
+
+import pytest
+
+from .test_rooms import browser, form, press
+
+SCRIPT = {"name": "tidy", "type": "script", "params": {"script": "echo <b>"}, "schedule": "0 3 * * *",
+          "timezone": "Europe/Berlin"}  # fmt: skip
+
+
+@pytest.fixture
+def tidy(service):
+    return service.otto.post_json("/api/automations", SCRIPT, status=201).json["id"]
+
+
+def test_the_list_says_how_the_last_runs_went_and_when_the_next_comes(service, tidy):
+    run = service.otto.post_json(f"/api/automations/{tidy}/run", {}).json["run_id"]
+    service.otto.post_json(f"/api/automations/runs/{run}/cancel", {})
+    page = browser(service, "vera").get("/automations")
+    row = page.html.select_one("#list tbody tr")
+    assert row.select_one("a").text == "tidy"
+    assert "0 of 1 done" in row.text
+    assert row.select_one(".went a")["href"] == f"/automations/runs/{run}"
+    assert row.select("td time")
+    assert "New automation" not in page.text
+
+
+def test_an_automation_shows_its_next_five_times_by_the_readers_clock(service, tidy):
+    page = browser(service, "vera").get(f"/automations/{tidy}")
+    times = [each.text for each in page.html.select("#when li")]
+    assert len(times) == 5
+    assert all(each.endswith(("01:00", "02:00")) for each in times)  # 03:00 in Berlin, by UTC
+    assert "echo <b>" in page.html.select_one("#what pre").text
+    assert not page.html.select("#manage")
+
+
+def test_a_run_is_started_followed_and_cancelled(service, tidy):
+    otto = browser(service, "otto")
+    shown = press(otto.get(f"/automations/{tidy}"), "automation.run").follow()
+    assert shown.html.select_one("h1").text.strip() == "Run of tidy"
+    run_id = shown.request.path.rpartition("/")[2]
+    box = shown.html.select_one("pre.out")
+    assert box["data-follow"] == f"/api/automations/runs/{run_id}/stream"
+    press(shown, "run.cancel")
+    over = otto.get(shown.request.path)
+    assert "cancelled by otto" in over.text
+    assert "data-follow" not in over.html.select_one("pre.out").attrs
+    assert press(over, "automation.run").follow().html.select_one("h1")
+    part = otto.get(shown.request.path, headers={"X-Part": "output"})
+    assert part.text.lstrip().startswith("<header>")
+
+
+def test_a_run_that_needs_an_approval_says_who_may_not_give_it(service):
+    body = {**SCRIPT, "name": "grave", "requires_approval": True}
+    made = service.ada.post_json("/api/automations", body).json["id"]
+    shown = press(browser(service, "otto").get(f"/automations/{made}"), "automation.run").follow()
+    assert "Who asked for it may not." in shown.text
+    assert shown.html.select_one('main a[href="/approvals"]')
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "params"),
+    [
+        ("script", {"params.script": "true"}, {"script": "true"}),
+        ("webhook", {"params.url": "https://example.org/x", "params.method": "PUT"}, {"method": "PUT"}),
+        ("notification", {"params.title": "Hello"}, {"title": "Hello"}),
+        ("service-control", {"params.service": "nginx", "params.action": "restart"}, {"action": "restart"}),
+    ],
+)
+def test_each_type_has_its_own_fields(service, kind, values, params):
+    otto = browser(service, "otto")
+    page = otto.get(f"/automations/new?type={kind.replace('-', '_')}")
+    refused = press(page, f"create-{kind}", 422, name="made", schedule="at noon", **values)
+    assert "five fields" in refused.html.select_one("main .err").text
+    made = press(refused, f"create-{kind}", 200, schedule="")
+    assert len(made.html.select_one("code.key").text) > 20
+    stored = next(each for each in service.vera.get("/api/automations").json if each["name"] == "made")
+    record = service.ada.get(f"/api/automations/{stored['id']}").json
+    assert params.items() <= record["params"].items()
+
+
+def test_it_is_edited_with_what_it_has(service, tidy):
+    otto = browser(service, "otto")
+    page = otto.get(f"/automations/{tidy}/edit")
+    assert '"script": "echo <b>"' in form(page, "automation.save")["params"].value, "also as JSON"
+    asked = form(page, "automation.save-script")
+    assert asked["params.script"].value == "echo <b>"
+    assert asked["schedule"].value == "0 3 * * *"
+    asked["schedule"] = ""
+    asked["timeout"] = "60"
+    assert asked.submit(status=303).location.endswith(f"/automations/{tidy}")
+    record = service.ada.get(f"/api/automations/{tidy}").json
+    assert (record["schedule"], record["timeout"], record["params"]["script"]) == (None, 60, "echo <b>")
+    browser(service, "vera").get(f"/automations/{tidy}/edit", status=403)
+
+
+def drawn(page, act, do, **values):
+    asked = form(page, act)
+    for name, value in values.items():
+        asked[name] = value
+    return asked.submit("redraw", value=do)
+
+
+def test_inputs_are_fields_that_come_go_and_move_without_a_script(service):
+    otto = browser(service, "otto")
+    page = otto.get("/automations/new?type=script")
+    page = drawn(page, "create-script", "inputs:add", name="tidy", **{"params.script": "echo {{input:path}}"})
+    page = drawn(page, "create-script", "inputs:add", **{"inputs:0:name": "path", "inputs:0:default": "/tmp"})
+    page = drawn(page, "create-script", "inputs:up:1", **{
+        "inputs:1:name": "days", "inputs:1:type": "integer", "inputs:1:default": "7"})  # fmt: skip
+    asked = form(page, "create-script")
+    assert [asked[f"inputs:{at}:name"].value for at in (0, 1)] == ["days", "path"]
+    assert asked["name"].value == "tidy", "nothing is lost"
+    assert service.vera.get("/api/automations").json == [], "nothing is saved"
+    asked["inputs:0:type"] = "choice"
+    refused = asked.submit(status=422)
+    assert "choices" in refused.html.select_one(".rows .err").text
+    asked = form(refused, "create-script")
+    asked["inputs:0:type"] = "integer"
+    asked.submit(status=200)
+    made = service.vera.get("/api/automations").json[0]["id"]
+    inputs = service.vera.get(f"/api/automations/{made}").json["inputs"]
+    assert [(each["name"], each["type"], each["default"]) for each in inputs] == [
+        ("days", "integer", 7), ("path", "string", "/tmp")]  # fmt: skip
+    page = drawn(otto.get(f"/automations/{made}/edit"), "automation.save-script", "inputs:remove:0")
+    assert form(page, "automation.save-script").submit(status=303)
+    assert [each["name"] for each in service.vera.get(f"/api/automations/{made}").json["inputs"]] == ["path"]
+
+
+def test_steps_name_automations_and_can_be_written_as_json(service, tidy):
+    otto = browser(service, "otto")
+    page = drawn(otto.get("/automations/new?type=workflow"), "create-workflow", "params.steps:add", name="night")
+    page = drawn(page, "create-workflow", "params.steps:json", **{
+        "params.steps:0:id": "first", "params.steps:0:automation_id": tidy})  # fmt: skip
+    written = form(page, "create-workflow")["params.steps"].value
+    assert json.loads(written) == [
+        {"id": "first", "automation_id": tidy, "on_success": None, "on_failure": None}]  # fmt: skip
+    asked = form(page, "create-workflow")
+    asked["params.steps"] = '[{"id": "first",}]'
+    refused = asked.submit(status=422)
+    assert "line 1 column" in refused.html.select_one("main .err").text
+    same = drawn(refused, "create-workflow", "params.steps:fields")
+    assert form(same, "create-workflow")["params.steps"].value == '[{"id": "first",}]', "it is not lost"
+    back = drawn(same, "create-workflow", "params.steps:fields", **{"params.steps": written})
+    assert form(back, "create-workflow")["params.steps:0:automation_id"].value == tidy
+    form(back, "create-workflow").submit(status=200)
+    night = next(row["id"] for row in service.vera.get("/api/automations").json if row["name"] == "night")
+    assert service.vera.get(f"/api/automations/{night}").json["params"]["steps"][0]["automation_id"] == tidy
+
+
+def test_of_many_a_name_is_typed_and_found(service):
+    for number in range(42):
+        body = {"name": f"job {number:02}", "type": "notification", "params": {"title": "x"}}
+        service.otto.post_json("/api/automations", body)
+    otto = browser(service, "otto")
+    page = drawn(otto.get("/automations/new?type=composite"), "create-composite", "params.automations:add", name="all")
+    asked = form(page, "create-composite")
+    assert asked["params.automations:0:automation_id"].tag == "input", "42 are too many for a list"
+    asked["params.automations:0:automation_id"] = "job"
+    refused = asked.submit(status=422)
+    assert "There is no automation called job" in refused.html.select_one(".rows .err").text
+    asked = form(refused, "create-composite")
+    assert asked["params.automations:0:automation_id"].value == "job"
+    asked["params.automations:0:automation_id"] = "JOB 07"
+    asked.submit(status=200)
+    whole = next(row["id"] for row in service.vera.get("/api/automations").json if row["name"] == "all")
+    page = otto.get(f"/automations/{whole}/edit")
+    assert form(page, "automation.save-composite")["params.automations:0:automation_id"].value == "job 07"
+    assert form(page, "automation.save-composite").submit(status=303)

@@ -1,0 +1,170 @@
+"""The pages of hosts: the list, one host in each of its states, its commands, and what each role may do there."""
+
+import pytest
+
+from opsapp.runtime import measuring
+
+from .test_agents import Polling
+from .test_rooms import browser, form, press
+
+
+@pytest.fixture
+def box(service):
+    service.clock.advance(60)
+    return Polling(service, "web-2", tags=["web"])
+
+
+def report(service, box, **more):
+    said = {"disks": {"/": 41, "/var": 91}, "services": {"nginx": "active", "imgproxy": "failed"}, "version": "0.0.1"}
+    box.report(**(said | more))
+    measuring.flush(service.node)
+
+
+def test_the_list_says_what_each_host_measures(service, box):
+    report(service, box, failed_units=["imgproxy.service"])
+    Polling(service, "new")
+    page = browser(service, "vera").get("/agents")
+    rows = {row.select_one("a").text: row.text for row in page.html.select("tbody tr")}
+    assert list(rows) == ["new", "web-2"]
+    assert "Waiting for its first report" in rows["new"]
+    for words in ("Reporting", "12 %", "40 %", "outdated", "1 failed unit."):
+        assert words in rows["web-2"]
+    assert page.html.select("tbody svg.spark")
+    assert "Add a host" not in page.text
+    assert browser(service, "ada").get("/agents").html.select_one(".head a.first")["href"] == "/agents/add"
+
+
+def test_silent_hosts_come_first_and_filters_are_kept(service, box):
+    report(service, box)
+    service.clock.advance(3600)
+    Polling(service, "awake").report()
+    page = browser(service, "vera").get("/agents?q=w")
+    assert [row.select_one("a").text for row in page.html.select("tbody tr")] == ["web-2", "awake"]
+    assert "q=w&status=dead" in page.text.replace("&amp;", "&")
+    none = browser(service, "vera").get("/agents?tag=nowhere")
+    assert "No host fits" in none.text
+
+
+def test_an_empty_list_says_what_to_do(service):
+    assert "No host reports yet" in browser(service, "vera").get("/agents").text
+    assert browser(service, "ada").get("/agents").html.select_one(".empty a")["href"] == "/agents/add"
+
+
+def test_a_new_host_waits_and_turns_into_itself(service):
+    shown = press(browser(service, "ada").get("/agents/add"), "create", 200, label="web-9")
+    place = shown.html.select_one("#arrival")["data-live-from"]
+    vera = browser(service, "vera")
+    assert "Waiting for its first report" in vera.get(place).text
+    part = vera.get(place, headers={"X-Part": "arrival"})
+    assert "Waiting for its first report" in part.text
+    key = shown.html.select_one("code.key").text
+    body = {"hostname": "web-9", "os": "Debian 12", "cpu_percent": 1}
+    service.anonymous.post_json(f"/api{place}/report", body, headers={"X-Agent-Key": key})
+    assert "web-9 reports." in vera.get(place, headers={"X-Part": "arrival"}).text
+    page = vera.get(place)
+    assert "Waiting for its first report" not in page.text
+    assert page.html.select_one("h1").text.strip() == "web-9"
+
+
+def test_a_host_says_first_what_is_wrong_with_it(service, box):
+    report(service, box)
+    page = browser(service, "vera").get(f"/agents/{box.id}")
+    assert page.html.select_one(".lead-line").text == "imgproxy failed. /var is 91 % full."
+    assert [row.select_one("td").text for row in page.html.select("#services tbody tr")] == ["imgproxy", "nginx"]
+    assert len(page.html.select(".quad figure.chart")) == 4
+    assert page.html.select("#disks figure.chart")
+    assert page.html.select("#disks .parts b")[0].text == "/var"
+    assert not page.html.select("#manage")
+    service.clock.advance(3600)
+    silent = browser(service, "vera").get(f"/agents/{box.id}").html.select_one(".lead-line").text
+    assert silent.startswith("Nothing was heard of it for 60 min")
+
+
+@pytest.mark.parametrize("range_", ["1h", "24h", "7d", "30d", "nonsense"])
+def test_the_charts_take_a_range(service, box, range_):
+    report(service, box)
+    page = browser(service, "vera").get(f"/agents/{box.id}?range={range_}&disk=/")
+    current = page.html.select_one("#charts [aria-current]").text
+    assert current.replace(" ", "") == ("24h" if range_ == "nonsense" else range_)
+    assert page.html.select_one("#disks .parts [aria-current]").text == "/"
+
+
+def test_a_command_is_asked_for_by_its_fields_and_leads_to_its_page(service, box):
+    report(service, box)
+    otto = browser(service, "otto")
+    page = otto.get(f"/agents/{box.id}?do=service&service=nginx")
+    asked = form(page, "agent.service")
+    assert asked["params.service"].value == "nginx"
+    asked["params.action"] = "restart"
+    shown = asked.submit(status=303).follow()
+    assert shown.html.select_one("h1").text.strip() == "restart nginx"
+    stream = shown.html.select_one("pre[data-follow]")["data-follow"]
+    assert stream.endswith("/stream")
+    vera = browser(service, "vera").get(shown.request.path)
+    assert not vera.html.select("pre[data-follow]")
+    command_id = shown.request.path.rpartition("/")[2]
+    box.report(results=[{"command_id": command_id, "status": "failed", "exit_code": 3, "output": "no such unit <b>"}])
+    over = otto.get(shown.request.path)
+    assert "Failed, exit code 3" in over.text
+    assert over.html.select_one("pre.out").text == "no such unit <b>"
+    assert "restart nginx" in otto.get(f"/agents/{box.id}").html.select_one("#commands").text
+    press(otto.get(f"/agents/{box.id}"), "agent.shell", 422)
+
+
+def test_a_queued_command_is_stopped(service, box):
+    report(service, box)
+    otto = browser(service, "otto")
+    shown = press(otto.get(f"/agents/{box.id}"), "agent.shell", **{"params.command": "sleep 60\necho x"}).follow()
+    assert shown.html.select_one("h1").text.strip() == "sleep 60 …"
+    press(shown, "command.stop")
+    assert "cancelled before it was sent" in otto.get(shown.request.path).text
+
+
+def test_a_host_is_renamed_gets_another_key_and_is_deleted(service, box):
+    report(service, box)
+    ada, place = browser(service, "ada"), f"/agents/{box.id}"
+    asked = form(ada.get(place), "agent.change")
+    assert (asked["label"].value, asked["tags"].value) == ("web-2", "web")
+    asked["tags"] = "web, shop"
+    asked.submit(status=303)
+    assert box.seen()["tags"] == ["web", "shop"]
+    assert len(press(ada.get(place), "agent.key", 200).html.select_one("code.key").text) == 64
+    page = ada.get(place)
+    assert "Incidents and the ledger stay" in page.text
+    assert press(page, "agent.delete").location.endswith("/agents")
+    ada.get(place, status=404)
+
+
+GRAPH = [
+    {"target": "shop", "depends_on": ["web-1", "web-2"]},
+    {"target": "web-1", "depends_on": ["db-1"]},
+    {"target": "web-2", "depends_on": ["db-1"]},
+    {"target": "db-1", "type": "host"},
+    {"target": "<lonely>"},
+]
+
+
+def test_dependencies_are_drawn_and_told_in_a_table(service):
+    service.ada.put_json("/api/healing/dependencies", {"dependencies": GRAPH})
+    page = browser(service, "vera").get("/healing/dependencies")
+    assert [text.text for text in page.html.select("svg.graph g > text")] == ["db-1", "web-1", "web-2", "shop"]
+    assert len(page.html.select("svg.graph path.edge")) == 4
+    assert "<lonely>" in [row.select_one("td").text for row in page.html.select("#table tbody tr")]
+    assert not page.html.select("#add")
+    near = browser(service, "vera").get("/healing/dependencies?q=nothing-like-it")
+    assert "Nothing of that name is connected" in near.text
+
+
+def test_an_edge_is_added_and_taken_out_and_a_circle_is_refused_in_words(service):
+    service.ada.put_json("/api/healing/dependencies", {"dependencies": GRAPH})
+    ada, place = browser(service, "ada"), "/healing/dependencies"
+    page = press(ada.get(place), "add", target="db-1", depends_on="<lonely>").follow()
+    assert "The dependency is added." in page.text
+    assert {"from": "db-1", "to": "<lonely>"} in service.vera.get("/api/healing/dependencies").json["edges"]
+    refused = press(page, "add", 409, target="<lonely>", depends_on="shop")
+    assert "That would close a circle" in refused.text
+    unknown = press(page, "add", 422, target="db-1", depends_on="elsewhere")
+    assert "there is no elsewhere" in unknown.text
+    forms = [each for each in ada.get(place).forms.values() if "row-target" in each.fields]
+    next(each for each in forms if each["row-target"].value == "shop").submit(status=303)
+    assert len(service.vera.get("/api/healing/dependencies").json["edges"]) == 4

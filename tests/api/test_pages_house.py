@@ -1,0 +1,310 @@
+"""The pages of the house: maintenance, notifications."""
+
+import pytest
+from webtest import TestApp
+from webtest.forms import Submit
+
+from opsapp.auth.cookies import SESSION
+from tests.support.app import _sign_in
+from tests.support.receiver import Receiver
+
+CHANNELS, WINDOWS = "/api/notifications/channels", "/api/maintenance"
+
+
+@pytest.fixture
+def browser(service):
+    def sign_in(who):
+        made = TestApp(service.app)
+        made.set_cookie(SESSION, service.transact(_sign_in, who, service.clock.now()))
+        return made
+
+    return sign_in
+
+
+@pytest.fixture
+def receiver():
+    receiver = Receiver()
+    yield receiver
+    receiver.close()
+
+
+def form(page, act):
+    """The form of the page that has this act, or a button of it."""
+    for each in page.forms.values():
+        if act in [value_of(field) for field in each.fields.get("act", ())]:
+            return each
+    raise AssertionError(f"there is no {act} on {page.request.path}")
+
+
+def value_of(field):
+    return field.value_if_submitted() if isinstance(field, Submit) else field.value
+
+
+def press(page, act, status=303, **values):
+    chosen = form(page, act)
+    for name, value in values.items():
+        chosen[name] = value
+    several = len(chosen.fields["act"]) > 1
+    return chosen.submit("act", value=act, status=status) if several else chosen.submit(status=status)
+
+
+# -- maintenance
+
+NIGHT = {"name": "patch night", "start": "2027-01-15T22:00", "end": "2027-01-16T02:00"}
+NOON = {"name": "disk swap", "start": "2027-01-15T07:00", "end": "2027-01-15T09:00"}  # it is 08:00
+
+
+def monitor(service, name="Shop"):
+    body = {"name": name, "type": "http", "url": "http://shop.example/"}
+    return service.otto.post_json("/api/monitoring/endpoints", body).json["id"]
+
+
+def test_windows_are_listed_by_what_they_do_now(service, browser):
+    empty = browser("otto").get("/maintenance")
+    assert "No maintenance is on" in empty.text
+    assert empty.html.select_one('#planned a[href="/maintenance/new"]')
+    shop = monitor(service)
+    service.otto.post_json(WINDOWS, NOON | {"scope": [shop]})
+    service.otto.post_json(WINDOWS, NIGHT | {"recurring": "0 22 * * *"})
+    service.otto.post_json(WINDOWS, NIGHT | {"name": "was", "start": "2026-01-01T00:00", "end": "2026-01-01T01:00"})
+    service.otto.post_json(
+        "/api/healing/maintenance", {"target": "all", "duration": "2h", "reason": "", "action": "queue"}
+    )
+    page = browser("otto").get("/maintenance")
+    assert "No alert of Shop is sent, the time does not count in the uptime" in page.text
+    assert "disk swap" in page.html.select_one("#now").text
+    assert "Everything: events wait" in page.html.select_one("#now").text
+    assert "patch night" in page.html.select_one("#planned").text
+    assert "was" in page.html.select_one("#past").text
+    calendar = page.html.select_one("#calendar")
+    assert "January 2027" in calendar.text
+    assert len(calendar.select("td a")) >= 17  # every night from the fifteenth on, and the one that is on
+    assert "December 2026" in browser("vera").get("/maintenance?month=2026-12").text
+    assert "January 2027" in browser("vera").get("/maintenance?month=none").text
+    assert not browser("vera").get("/maintenance").html.select("main form")
+    ended = press(page, "windows.deactivate").follow()
+    assert "disk swap" in ended.html.select_one("#past").text
+    assert "Done" in ended.html.select_one("[role=status]").text
+
+
+def test_a_window_is_tried_planned_changed_and_deleted(service, browser):
+    shop, otto = monitor(service), browser("otto")
+    page = otto.get(f"/maintenance/new?scope={shop}")
+    editor = form(page, "create")
+    assert (editor["start"].value, editor["end"].value) == ("2027-01-15T09:00", "2027-01-15T11:00")
+    assert editor[f"scope:{shop}"].checked
+    refused = press(page, "create", 422, name="night", end="2027-01-15T08:00")
+    assert "must be after start" in refused.html.select_one("#create-end ~ .err").text
+    assert form(refused, "create")["name"].value == "night"
+    tried = press(refused, "preview", 200, end="2027-01-15T11:00", recurring="0 9 * * *")
+    assert len(tried.html.select("#next li")) == 5
+    assert service.vera.get(WINDOWS).json == []
+    made = press(tried, "create").follow()
+    [window] = service.vera.get(WINDOWS).json
+    assert (window["name"], window["scope"], window["recurring"]) == ("night", [shop], "0 9 * * *")
+    assert made.html.h1.text.strip() == "night"
+    assert len(made.html.select("#next li")) == 5
+    saved = press(made, "window.save", recurring="", **{f"scope:{shop}": False}).follow()
+    [window] = service.vera.get(WINDOWS).json
+    assert (window["scope"], window["recurring"]) == ([], None)
+    assert "Everything is silent" in saved.text
+    assert "It does not begin." in saved.html.select_one("#delete").text
+    assert press(saved, "window.delete").headers["Location"] == "/maintenance"
+    assert service.vera.get(WINDOWS).json == []
+
+
+def test_who_may_not_plan_sees_the_window_in_words(service, browser):
+    made = service.otto.post_json(WINDOWS, NIGHT).json["id"]
+    page = browser("vera").get(f"/maintenance/{made}")
+    assert not page.html.select("main form")
+    assert "2027-01-15 22:00" in page.text
+
+
+# -- notifications
+
+
+def test_without_a_channel_the_page_says_what_to_do(browser):
+    page = browser("ada").get("/notifications")
+    assert "nobody is told anything" in page.text
+    assert page.html.select_one('#channels a[href="/notifications/new"]')
+
+
+def test_a_channel_is_made_of_its_fields_and_tested(service, browser, receiver):
+    ada = browser("ada")
+    page = ada.get("/notifications/new")
+    assert "Telegram" in page.text
+    page = ada.get("/notifications/new?type=webhook")
+    refused = press(page, "create-webhook", 422, name="team", **{"address.address": "hooks"})
+    assert "https://" in refused.html.select_one("#create-webhook-address\\.address ~ .err").text
+    made = press(refused, "create-webhook", **{"address.address": receiver.url().replace("json", "http")}).follow()
+    assert made.html.h1.text.strip() == "team"
+    assert "s3cr3t-token" not in made.text
+    sent = press(made, "channel.test").follow()
+    assert "The test message was accepted" in sent.html.select_one("[role=status]").text
+    assert receiver.messages[0]["title"] == "Test message from opsapp"
+    assert "Test message from opsapp" in sent.html.select_one("#sent").text
+    receiver.status = 500
+    failed = press(sent, "channel.test").follow()
+    assert "was not accepted" in failed.html.select_one("[role=alert]").text
+    listed = ada.get("/notifications")
+    assert "Failed" in listed.html.select_one("#channels").text
+    assert "Test message" in listed.html.select_one("#failed").text
+
+
+def test_what_goes_there_and_when_it_is_quiet_is_said_and_changed(service, browser):
+    made = service.ada.post_json(CHANNELS, {"name": "night", "url": "json://127.0.0.1:9/x"}).json["id"]
+    ada = browser("ada")
+    page = ada.get(f"/notifications/channels/{made}")
+    page = press(page, "channel.save", tags="db, web", **{"severities:info": False}).follow()
+    assert "Warning and critical about db and web." in page.text
+    page = press(page, "channel.quiet", **{"quiet_hours.days:sun": False}).follow()
+    assert "Info and warning wait from 22:00 to 07:00 on Monday" in page.text
+    channel = service.ada.get(f"{CHANNELS}/{made}").json
+    assert channel["severities"] == ["warning", "critical"]
+    assert "sun" not in channel["quiet_hours"]["days"]
+    routes = ada.get("/notifications").html.select_one("#routes")
+    assert "nobody is told" in routes.text
+    assert "night (only db and web)" in routes.text
+    page = press(page, "channel.loud").follow()
+    assert service.ada.get(f"{CHANNELS}/{made}").json["quiet_hours"] is None
+    moved = press(page, "channel.move-webhook", **{"address.address": "https://example.org/x"}).follow()
+    assert service.ada.get(f"{CHANNELS}/{made}").json["service"] == "jsons"
+    assert press(moved, "channel.delete").headers["Location"] == "/notifications"
+
+
+# -- first steps
+
+
+def test_the_first_steps_say_what_is_done_and_what_is_left(service, browser):
+    ada = browser("ada")
+    page = ada.get("/first-steps")
+    steps = [each.h2.text for each in page.html.select("#steps li")]
+    assert steps == [
+        "A password of your own",
+        "Somebody who is told",
+        "Something that is watched",
+        "A host that reports",
+        "A status page for others",
+    ]
+    assert "4 steps are left" in page.text
+    monitor(service)
+    service.ada.post_json(CHANNELS, {"name": "on-call", "url": "json://127.0.0.1:9/x"})
+    service.ada.post_json("/api/agents", {"label": "box-1"})
+    page = ada.get("/first-steps")
+    assert "3 steps are left" in page.text
+    assert "send a test" in page.text
+    assert "Waiting for the first report of box-1" in page.text
+    assert press(page, "later").headers["Location"] == "/"
+    assert service.ada.get("/api/me/settings").json["first_steps"] == "later"
+    press(ada.get("/first-steps"), "again")
+    assert [each.h2.text for each in browser("vera").get("/first-steps").html.select("#steps li")] == steps[:1]
+
+
+def test_whoever_has_the_first_password_is_led_to_the_first_steps(service):
+    made = TestApp(service.app, extra_environ={"REMOTE_ADDR": "203.0.113.9"})
+    asked = made.get("/login").forms[0]
+    asked["username"], asked["password"] = "admin", "first admin password"
+    page = asked.submit().follow()
+    assert page.request.path == "/first-steps"
+    changed = press(page, "password", current="first admin password", new="a password of my own")
+    assert "Only you know it." in changed.follow().text
+    asked = made.get("/login").forms[0]
+    asked["username"], asked["password"] = "admin", "a password of my own"
+    assert asked.submit().headers["Location"] == "/"
+
+
+# -- accounts
+
+
+def test_a_user_is_told_apart_by_words_and_changed_in_place(service, browser):
+    browser("vera"), browser("otto")
+    page = browser("ada").get("/users")
+    assert "never signed in" in page.text
+    row = next(each for each in page.forms.values() if each.fields.get("row-username", [None])[0]
+               and each["row-username"].value == "otto" and each["act"].value == "users.disable")  # fmt: skip
+    after = row.submit().follow()
+    assert "cannot sign in any more" in after.html.select_one("[role=status]").text
+    assert service.ada.get("/api/users/otto").json["disabled"] is True
+    assert "Disabled" in after.text
+
+
+def test_a_secret_is_allowed_for_automations_by_their_names(service, browser):
+    automation = service.ada.post_json(
+        "/api/automations", {"name": "Nightly dump", "type": "script", "params": {"script": "true"}}
+    ).json["id"]
+    ada = browser("ada")
+    page = press(ada.get("/secrets"), "create", name="db", value="hunter2-hunter2").follow()
+    assert "No automation may use it." in page.text
+    page = press(page, "secrets.allow", automation_id=automation).follow()
+    assert "Nightly dump may use it" in page.text
+    assert "hunter2" not in page.text
+    service.otto.put_json(f"/api/automations/{automation}", {"params": {"script": "date"}})
+    page = ada.get("/secrets")
+    assert "Nightly dump was edited by somebody who is no admin" in page.text
+    assert "Nightly dump may use it" in press(page, "secrets.confirm").follow().text
+    page = press(ada.get("/secrets"), "secrets.take-back").follow()
+    assert "No automation may use it." in page.text
+
+
+def test_the_record_is_told_in_sentences_and_filtered(service, browser):
+    monitor(service)
+    ada = browser("ada")
+    page = ada.get("/audit")
+    assert "otto made the monitor Shop" in page.html.select_one("#entries").text
+    assert "otto made" not in ada.get("/audit?user=ada").html.select_one("#entries").text
+    assert "Nothing was done that fits" in ada.get("/audit?from=2030-01-01").text
+    assert "otto made" in ada.get("/audit?from=tomorrow").html.select_one("#entries").text
+    assert press(page, "verify", 200).html.find("dt", string="valid")
+
+
+def test_an_api_key_is_made_shown_once_and_ended(service, browser):
+    otto = browser("otto")
+    shown = press(otto.get("/settings"), "key", 200, name="deploys", role="viewer")
+    key = shown.html.find("dt", string="key").find_next("dd").text.strip()
+    headers = {"Authorization": f"Bearer {key}"}
+    assert service.anonymous.get("/api/me", headers=headers).json["role"] == "viewer"
+    page = otto.get("/settings")
+    assert "deploys" in page.text
+    assert key not in page.text
+    press(page, "keys.drop")
+    service.anonymous.get("/api/me", headers=headers, status=401)
+
+
+def test_pages_follow_the_zone_and_the_colours_that_one_wants(service, browser):
+    otto = browser("otto")
+    refused = press(otto.get("/settings"), "pages", 422, timezone="Nowhere", theme="dark")
+    assert refused.html.select_one("#pages-timezone ~ .err")
+    page = press(refused, "pages", timezone="Asia/Tokyo").follow()
+    assert page.html.html["data-theme"] == "dark"
+    assert "Times are in Asia/Tokyo" in page.text
+    press(page, "pages", timezone="", theme="system")
+    assert service.otto.get("/api/me/settings").json["timezone"] is None
+
+
+# -- the service
+
+
+def test_an_admin_sees_how_the_service_stands(service, browser):
+    page = browser("ada").get("/settings/service")
+    assert "Open files" in page.html.select_one("#findings").text
+    assert "agents.report_interval_s" in page.html.select_one("#usual").text
+    assert "Every key has its usual value" in page.html.select_one("#changed").text
+    browser("otto").get("/settings/service", status=403)
+
+
+def test_a_document_is_looked_at_before_it_is_made_so(service, browser):
+    monitor(service)
+    ada = browser("ada")
+    page = ada.get("/settings/as-code")
+    document = form(page, "apply")["document"].value
+    assert "Shop" in document
+    looked = press(page, "look", 200, document=document.replace('"interval": 60', '"interval": 30'))
+    assert "update monitors: Shop" in looked.html.select_one("#diff").text
+    assert "interval: 60 30" in looked.html.select_one("#diff").text
+    assert service.vera.get("/api/monitoring/endpoints").json[0]["interval"] == 60
+    press(looked, "apply")
+    assert service.vera.get("/api/monitoring/endpoints").json[0]["interval"] == 30
+    same = press(ada.get("/settings/as-code"), "look", 200)
+    assert "Nothing would change" in same.text
+    wrong = press(ada.get("/settings/as-code"), "look", 422, document='{"monitors": [{}]}')
+    assert wrong.html.select(".err")

@@ -1,0 +1,244 @@
+"""Lists: many rows changed at once, sorted by their columns, kept under a name."""
+
+import pytest
+from webtest import TestApp
+from webtest.forms import Submit
+
+from opsapp.auth.cookies import SESSION
+from tests.support.app import _sign_in
+from tests.support.monitoring import DOWN, Lookout
+
+MONITORS = "/api/monitoring/endpoints"
+
+
+@pytest.fixture
+def browser(service):
+    def sign_in(who):
+        made = TestApp(service.app)
+        made.set_cookie(SESSION, service.transact(_sign_in, who, service.clock.now()))
+        return made
+
+    return sign_in
+
+
+def monitor(service, name, **more):
+    body = {"name": name, "type": "http", "url": f"http://{name}.example/"}
+    return service.otto.post_json(MONITORS, body | more).json["id"]
+
+
+def choose(page, part, act, *keys):
+    """The rows with these keys ticked, and the button of the act pressed."""
+    form = page.forms[f"many-{part}"]
+    for key in keys:
+        form[f"pick:{key}"].checked = True
+    return form.submit("do", value=f"{part}.{act}")
+
+
+def names(page):
+    return [cell.text for cell in page.html.select("tbody td:first-child > a")]
+
+
+def test_many_are_paused_after_the_page_says_what_that_means(service, browser):
+    ids = [monitor(service, name) for name in ("shop", "mail", "wiki")]
+    asked = choose(browser("otto").get("/monitors"), "monitors", "pause", *ids[:2])
+    assert "They are not checked any more" in asked.text
+    assert [row.text for row in asked.html.select("main .plainlist li")] == ["mail", "shop"]
+    assert service.otto.get(f"{MONITORS}/{ids[0]}").json["enabled"] is True, "nothing is done before it is said"
+    done = asked.forms["many"].submit()
+    assert "All 2 done." in done.text
+    assert [service.otto.get(f"{MONITORS}/{each}").json["enabled"] for each in ids] == [False, False, True]
+
+
+def test_a_row_that_is_refused_stops_no_other(service, browser):
+    shop, mail = monitor(service, "shop"), monitor(service, "mail")
+    asked = choose(browser("ada").get("/monitors"), "monitors", "delete", shop, mail)
+    assert "cannot be undone" in asked.text
+    service.ada.delete(f"{MONITORS}/{mail}")
+    done = asked.forms["many"].submit()
+    assert "1 of 2 done. 1 could not be done" in done.text
+    rows = [[cell.text.strip() for cell in row.select("td")] for row in done.html.select("#outcomes tbody tr")]
+    assert rows[0][0] == "mail"
+    assert rows[0][1].startswith("Not done")
+    assert rows[1] == ["shop", "Done"]
+    service.otto.get(f"{MONITORS}/{shop}", status=404)
+
+
+def test_what_more_is_needed_is_asked_with_the_rows(service, browser):
+    shop, mail = monitor(service, "shop", tags=["old"]), monitor(service, "mail")
+    asked = choose(browser("otto").get("/monitors"), "monitors", "interval", shop, mail)
+    asked.forms["many"]["interval"] = "soon"
+    again = asked.forms["many"].submit(status=422)
+    assert "write it like 30 s" in again.html.select_one("main .err").text
+    assert again.forms["many"]["interval"].value == "soon"
+    asked.forms["many"]["interval"] = "1 s"
+    refused = asked.forms["many"].submit()
+    assert "2 could not be done" in refused.text
+    entries = service.ada.get("/api/audit").json
+    assert [row["target"] for row in entries if row["result"] == "refused"] == [shop, mail]
+    asked.forms["many"]["interval"] = "120"
+    assert "All 2 done." in asked.forms["many"].submit().text
+    assert {service.otto.get(f"{MONITORS}/{each}").json["interval"] for each in (shop, mail)} == {120}
+
+
+def test_a_calm_act_is_done_at_once_and_not_twice(service, browser):
+    shop = monitor(service, "shop", enabled=False)
+    page = browser("otto").get("/monitors?q=shop")
+    done = choose(page, "monitors", "resume", shop)
+    assert "Done." in done.text
+    assert done.html.select_one("main a.btn.first")["href"] == "/monitors?q=shop"
+    assert "already-sent" in choose(page, "monitors", "resume", shop).location
+
+
+def test_without_a_chosen_row_the_page_says_so(service, browser):
+    monitor(service, "shop")
+    assert "Nothing was chosen" in choose(browser("otto").get("/monitors"), "monitors", "resume").text
+
+
+def test_all_of_a_page_are_chosen_without_script(service, browser):
+    monitor(service, "shop")
+    monitor(service, "mail")
+    page = browser("otto").get("/monitors?q=shop")
+    chosen = page.click("Choose all on this page")
+    ticks = [field for name, (field, *_) in chosen.forms["many-monitors"].fields.items() if name.startswith("pick:")]
+    assert [tick.checked for tick in ticks] == [True]
+
+
+def test_who_may_change_nothing_chooses_nothing(service, browser):
+    shop = monitor(service, "shop")
+    page = browser("vera").get("/monitors")
+    assert page.html.select(".pick, .many") == []
+    token = page.html.select_one("meta[name=csrf-token]")["content"]
+    sent = {"csrf_token": token, "act": "many", "do": "monitors.pause", "sure": "1", f"pick:{shop}": "shop"}
+    page.test_app.post("/monitors", sent, status=403)
+    assert service.otto.get(f"{MONITORS}/{shop}").json["enabled"] is True
+
+
+def test_an_act_that_is_for_one_row_only_is_not_for_many(service, browser):
+    sent = {"act": "many", "do": "monitors.create", "sure": "1", "pick:x": "x"}
+    otto = browser("otto")
+    sent["csrf_token"] = otto.get("/monitors").html.select_one("meta[name=csrf-token]")["content"]
+    otto.post("/monitors", sent, status=404)
+
+
+@pytest.mark.parametrize("path", ["/agents", "/automations", "/healing/rules"])
+def test_other_lists_have_the_same(service, browser, path):
+    service.ada.post_json("/api/agents", {"label": "box", "tags": []})
+    service.otto.post("/api/automations/templates/memory/apply")
+    page = browser("ada").get(path)
+    assert page.html.select(".pick")
+    assert page.html.select("form.many button")
+    assert page.html.select("th a[href*='sort=']")
+
+
+def test_columns_sort_both_ways_and_what_is_unknown_stands_last(service, browser):
+    for name in ("bravo", "Alpha", "charlie"):
+        monitor(service, name)
+    otto = browser("otto")
+    page = otto.get("/monitors?sort=name")
+    assert names(page) == ["Alpha", "bravo", "charlie"]
+    assert page.html.select_one("th[aria-sort]")["aria-sort"] == "ascending"
+    back = page.click("^Name$")
+    assert names(back) == ["charlie", "bravo", "Alpha"]
+    assert back.html.select_one("th[aria-sort]")["aria-sort"] == "descending"
+    assert names(otto.get("/monitors?sort=-response")) == names(otto.get("/monitors?sort=response")), "none is measured"
+
+
+def test_automations_hosts_and_rules_are_sorted_by_the_api(service):
+    for name in ("beta", "Alpha"):
+        service.ada.post_json("/api/agents", {"label": name, "tags": []})
+        service.otto.post_json("/api/automations", {"name": name, "type": "notification", "params": {"title": "x"}})
+    ada = service.ada
+    assert [row["label"] for row in ada.get("/api/agents/figures?sort=-label").json] == ["beta", "Alpha"]
+    assert len(ada.get("/api/agents/figures?sort=-cpu_percent").json) == 2
+    assert [row["name"] for row in ada.get("/api/automations?sort=-name").json] == ["beta", "Alpha"]
+    severities = [row["severity"] for row in ada.get("/api/healing/rules?sort=severity").json]
+    assert severities == sorted(severities, key=("critical", "error", "warning", "info").index)
+    assert all("memory" in str(row) for row in ada.get("/api/healing/rules?q=memory").json)
+    ada.get("/api/healing/rules?sort=nothing", status=422)
+
+
+def test_a_list_is_kept_found_by_its_name_and_forgotten(service, browser):
+    monitor(service, "shop", tags=["web"])
+    otto = browser("otto")
+    page = otto.get("/monitors?tag=web&sort=name")
+    form = next(
+        each for each in page.forms.values() if each.get("act", default=None) and each["act"].value == "keep-filter"
+    )
+    form["name"] = "Web by name"
+    kept = form.submit().follow()
+    assert kept.request.query_string.startswith("tag=web&sort=name")
+    link = otto.get("/monitors").html.select_one(".keep a")
+    assert (link.text, link["href"]) == ("Web by name", "/monitors?tag=web&sort=name")
+    assert "Web by name" in otto.get("/find?q=by+name").text
+    assert browser("ada").get("/monitors").html.select(".keep") == [], "what one keeps is one's own"
+    page = otto.get("/monitors")
+    next(each for each in page.forms.values() if "row-filter_id" in each.fields).submit()
+    assert service.otto.get("/api/me/filters").json == []
+
+
+def test_saved_filters_are_bounded_and_named_once(service):
+    made = {"name": "mine", "path": "/monitors", "query": "q=a"}
+    first = service.otto.post_json("/api/me/filters", made).json["id"]
+    second = service.otto.post_json("/api/me/filters", made | {"query": "q=b"}).json["id"]
+    assert [row["id"] for row in service.otto.get("/api/me/filters").json] == [second], "the name is used again"
+    service.otto.delete(f"/api/me/filters/{first}", status=404)
+    for number in range(49):
+        service.otto.post_json("/api/me/filters", made | {"name": str(number)})
+    assert (
+        service.otto.post_json("/api/me/filters", made | {"name": "more"}, status=409).json["code"]
+        == "too_many_filters"
+    )
+    for wrong in ({"path": "//evil.example"}, {"path": "https://x"}, {"query": ""}, {"query": "a b"}):
+        service.otto.post_json("/api/me/filters", made | wrong, status=422)
+
+
+def test_users_are_disabled_together(service, browser):
+    assert [someone.get("/api/me").json["role"] for someone in (service.otto, service.vera)] == ["operator", "viewer"]
+    asked = choose(browser("ada").get("/users"), "users", "disable", "otto", "vera")
+    done = asked.forms["many"].submit()
+    assert "All 2 done." in done.text
+    assert [service.ada.get(f"/api/users/{who}").json["disabled"] for who in ("otto", "vera")] == [True, True]
+
+
+def test_open_incidents_are_taken_together(service, browser):
+    lookout = Lookout(service)
+    shops = [lookout.add(name=name, retries=0) for name in ("shop", "mail")]
+    lookout.sees = dict.fromkeys(shops, DOWN)
+    lookout.run(60, step=5)
+    rows = service.otto.get("/api/monitoring/incidents?status=open").json
+    page = browser("otto").get("/incidents")
+    done = choose(page, "incidents", "take", *(row["id"] for row in rows))
+    assert "All 2 done." in done.text
+    owners = {row["acknowledged_by"] for row in service.otto.get("/api/monitoring/incidents").json}
+    assert owners == {"otto"}
+
+
+def test_of_two_thousand_a_window_names_what_it_covers(service, browser):
+    ids = [monitor(service, f"shop-{number:02}") for number in range(45)]
+    box = service.ada.post_json("/api/agents", {"label": "box", "tags": []}).json["agent_id"]
+    otto = browser("otto")
+    asked = form_with(otto.get("/maintenance/new"), "create")
+    assert asked["scope"].attrs["list"], "45 are too many for ticks"
+    asked["name"], asked["scope"] = "patch night", "shop-07, Box, shop"
+    refused = asked.submit("act", value="create", status=422)
+    assert "There is no monitor or host called shop," in refused.html.select_one("main .err").text
+    asked = form_with(refused, "create")
+    assert asked["scope"].value == "shop-07, Box, shop"
+    asked["scope"] = "shop-07, Box"
+    made = asked.submit("act", value="create", status=303).follow()
+    [window] = service.otto.get("/api/maintenance").json
+    assert window["scope"] == [ids[7], box]
+    again = form_with(made, "window.save")
+    assert again["scope"].value == "shop-07, box"
+    again["scope"] = f"{ids[8]}"
+    again.submit("act", value="window.save", status=303)
+    assert service.otto.get("/api/maintenance").json[0]["scope"] == [ids[8]]
+
+
+def form_with(page, act):
+    """The form with a button for this act."""
+    for each in page.forms.values():
+        buttons = [field for field in each.fields.get("act", ()) if isinstance(field, Submit)]
+        if act in [button.value_if_submitted() for button in buttons]:
+            return each
+    raise AssertionError(f"there is no {act}")

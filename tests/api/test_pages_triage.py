@@ -1,0 +1,218 @@
+"""The overview, incidents, the war room and approvals as people of each role see them, empty and filled."""
+
+import pytest
+from webtest import TestApp
+
+from opsapp.auth.cookies import SESSION
+from opsapp.runtime import measuring
+from tests.support.monitoring import DOWN, UP, Lookout
+
+
+@pytest.fixture
+def lookout(service):
+    return Lookout(service)
+
+
+def page(service, path, who="otto", headers_more=(), **options):
+    client = service.client(who)
+    signed_in = {"Cookie": f"{SESSION}={client.authorization[1]}", **dict(headers_more)}
+    return service.anonymous.get(path, headers=signed_in, **options)
+
+
+def test_a_new_installation_says_what_to_do(service):
+    shown = page(service, "/")
+    assert shown.html.h1.text == "Nothing is watched yet."
+    assert "Add a monitor" in shown.text
+    assert "All 0" not in shown.text
+
+
+def test_when_all_is_well_it_says_so(lookout):
+    for name in ("Shop", "Search"):
+        lookout.sees[lookout.add(name=name, retries=0)] = UP
+    lookout.run(5)
+    measuring.flush(lookout.service.node)
+    shown = page(lookout.service, "/")
+    assert shown.html.h1.text == "All 2 monitors are up."
+    assert "Nothing is wrong" in shown.html.find(id="wrong").text
+
+
+def test_what_is_unknown_is_never_counted_as_well(lookout):
+    lookout.sees[lookout.add(name="Shop", retries=0)] = UP
+    lookout.run(5)
+    lookout.service.clock.advance(4000)
+    shown = page(lookout.service, "/")
+    assert shown.html.h1.text == "1 unknown."
+    assert "Nothing is wrong" not in shown.html.find(id="wrong").text
+
+
+def test_what_is_wrong_comes_with_what_hangs_on_it_and_is_taken_in_place(lookout):
+    service = lookout.service
+    ids = {name: lookout.add(name=name, retries=0) for name in ("Shop", "Database", "Well")}
+    entries = [{"target": "Shop", "depends_on": ["Database"]}, {"target": "Database"}]
+    service.ada.put_json("/api/healing/dependencies", {"dependencies": entries})
+    lookout.sees |= {ids["Shop"]: DOWN, ids["Database"]: DOWN, ids["Well"]: UP}
+    lookout.run(5)
+    shown = page(service, "/")
+    assert shown.html.h1.text == "2 down by one cause."
+    wrong = shown.html.find(id="wrong")
+    (article,) = wrong.find_all("article")
+    assert article.h3.text.startswith("Database")
+    assert "Shop" in article.find(class_="under").text
+    assert "Nobody has it" in article.text
+    assert "I take it" not in page(service, "/", "vera").text
+    feed = shown.html.find(id="feed").text
+    assert "Database went down: HTTP 500." in feed
+
+
+def press(service, who, path, act, **fields):
+    """Send the form of a page that is this act, as a browser would."""
+    browser = TestApp(service.app)
+    browser.set_cookie(SESSION, service.client(who).authorization[1])
+    shown = browser.get(path)
+    for form in shown.forms.values():
+        offered = [value for field in form.fields.get("act", ()) for value in (field._value,)]
+        if act in offered:
+            for name, value in fields.items():
+                form[name] = value
+            return form.submit("act", value=act) if len(offered) > 1 else form.submit()
+    raise AssertionError(f"no form for {act}")
+
+
+def titles(shown):
+    return [each.h3.text for each in shown.html.find(class_="tl").find_all("li")]
+
+
+def broken(lookout, name="Shop", **settings):
+    monitor_id = lookout.add(name=name, retries=0, **settings)
+    lookout.sees[monitor_id] = DOWN
+    lookout.tick()
+    return monitor_id, lookout.incidents(f"monitor_id={monitor_id}")[0]["id"]
+
+
+def test_an_incident_is_taken_and_written_about_in_its_war_room(lookout):
+    service = lookout.service
+    _, incident_id = broken(lookout, tags=["public"])
+    place = f"/incidents/{incident_id}"
+    assert press(service, "otto", place, "room.take").status_int == 303
+    assert (
+        press(
+            service, "otto", place, "room.update", message="The disk is full", stage="identified", public="false"
+        ).status_int
+        == 303
+    )
+    (taken, said) = service.vera.get(f"/api/monitoring/incidents/{incident_id}").json["updates"]
+    assert (taken["stage"], said["message"], said["public"]) == ("acknowledged", "The disk is full", False)
+    shown = page(service, place, "vera")
+    assert shown.html.h1.text == "Shop is down"
+    timeline = titles(shown)
+    assert timeline == [
+        "otto wrote, for people here: the cause is known.",
+        "otto takes care of Shop.",
+        "Shop went down: HTTP 500.",
+    ]
+    assert shown.html.find(id="say") is None
+    assert titles(page(service, f"{place}?show=acts")) == timeline[2:]
+    drafted = page(service, f"{place}?template=monitoring").html.find(id="say")
+    assert drafted.textarea.text.strip() == "Shop works again. We keep watching it."
+    assert drafted.find("input", checked=True)["value"] == "monitoring"
+
+
+def test_a_war_room_shows_how_it_was_before_and_after(lookout):
+    monitor_id = lookout.add(name="Shop", retries=0)
+    lookout.sees[monitor_id] = UP
+    lookout.run(200, step=60)
+    lookout.sees[monitor_id] = DOWN
+    lookout.run(120, step=60)
+    measuring.flush(lookout.service.node)
+    place = f"/incidents/{lookout.incidents()[0]['id']}"
+    shown = page(lookout.service, place).html.find(id="around")
+    assert shown.find("svg", class_="plot")["aria-label"].startswith("Response time: 95 % within 12 ms")
+    assert shown.find(class_="b-bad")
+    assert shown.select(".data tbody td")[2].find(string=True) == "up"
+    assert "it went down" in shown.find(class_="moments").text
+    part = page(lookout.service, place, headers_more={"X-Part": "around"})
+    assert "<html" not in part.text
+
+
+def test_an_incident_is_handed_over(lookout):
+    lookout.service.client("ada")
+    _, incident_id = broken(lookout)
+    press(lookout.service, "otto", f"/incidents/{incident_id}", "room.assign", username="ada", note="knows it")
+    shown = page(lookout.service, f"/incidents/{incident_id}")
+    assert "otto gave Shop to ada: knows it." in shown.html.find(class_="tl").text
+    assert "ada" in page(lookout.service, "/incidents?owner=ada").html.table.text
+
+
+def test_the_list_of_incidents_has_what_is_open_on_top(lookout):
+    service = lookout.service
+    assert page(service, "/incidents").html.h1.text == "No incident is open."
+    broken(lookout, "Shop")
+    gone, _ = broken(lookout, "Search")
+    lookout.sees[gone] = UP
+    lookout.run(61)
+    shown = page(service, "/incidents")
+    assert shown.html.h1.text == "1 incident is open."
+    assert [each.find("b").text for each in shown.html.find_all("tbody")] == ["Shop", "Search"]
+    assert "Shop" not in page(service, "/incidents?status=resolved").html.tbody.text
+
+
+def test_a_post_mortem_is_a_file(lookout):
+    _, incident_id = broken(lookout, "Shop")
+    got = page(lookout.service, f"/incidents/{incident_id}/post-mortem.md", "vera")
+    assert got.content_type == "text/markdown"
+    assert got.headers["Content-Disposition"].startswith('attachment; filename="post-mortem-shop-')
+    assert got.text.startswith("# Shop: ")
+
+
+def asked(service):
+    """A run that waits for an approval; its request's id."""
+    automation = service.otto.post("/api/automations/templates/memory/apply").json["id"]
+    service.ada.put_json(f"/api/automations/{automation}", {"requires_approval": True})
+    return service.otto.post_json(f"/api/automations/{automation}/run", {}).json["request_id"]
+
+
+def test_a_request_says_what_it_covers_and_why_one_may_not_decide_it(service):
+    request_id = asked(service)
+    own = page(service, f"/approvals/{request_id}", "otto")
+    assert own.html.h1.text == "May Memory run for otto?"
+    assert "Nobody approves a request of their own." in own.html.find(id="decision").text
+    assert own.html.find(id="decide") is None
+    assert "Operators and admins decide." in page(service, f"/approvals/{request_id}", "vera").text
+    shown = page(service, f"/approvals/{request_id}", "ada")
+    assert "set -u" in shown.html.find("pre").text
+    assert service.ada.get(f"/api/approvals/{request_id}").json["digest"] in shown.text
+    assert page(service, "/", "ada").html.h1.text.endswith("1 decision is yours.")
+    assert "yours" not in page(service, "/", "otto").html.h1.text
+
+
+def test_a_request_is_decided_with_a_comment(service):
+    request_id = asked(service)
+    press(service, "ada", f"/approvals/{request_id}", "request.reject", comment="not today")
+    decided = service.vera.get(f"/api/approvals/{request_id}").json
+    assert (decided["status"], decided["comment"]) == ("rejected", "not today")
+    shown = page(service, f"/approvals/{request_id}", "ada")
+    assert "Rejected by ada" in shown.html.find(id="decision").text
+    assert "ada rejected Memory: not today." in page(service, "/approvals").html.find(id="decided").text
+
+
+@pytest.mark.parametrize("place", ["/", "/approvals"])
+def test_a_request_is_decided_in_place(service, place):
+    request_id = asked(service)
+    press(service, "ada", place, "approvals.approve")
+    assert service.vera.get(f"/api/approvals/{request_id}").json["status"] == "approved"
+
+
+def test_one_part_is_shown_alone_for_the_live_module(lookout):
+    _, incident_id = broken(lookout)
+    service = lookout.service
+    parts = {
+        "/": "board",
+        "/incidents": "incidents",
+        f"/incidents/{incident_id}": "timeline",
+        "/approvals": "approvals",
+    }
+    cookie = {"Cookie": f"{SESSION}={service.client('otto').authorization[1]}"}
+    for path, part in parts.items():
+        shown = service.anonymous.get(path, headers=cookie | {"X-Part": part})
+        assert "<html" not in shown.text
+        assert "Shop" in shown.text or part == "approvals"

@@ -1,0 +1,145 @@
+"""A rule is written on its page: nothing is lost while it is a draft, the API says what it would do, and saves it."""
+
+import pytest
+from webtest import TestApp
+
+from opsapp.auth.cookies import SESSION
+from opsapp.ui.shapes.ruledraft import of_form, of_rule, rule_of
+from tests.support.app import _sign_in
+
+NEW = "/healing/rules/new"
+
+
+@pytest.fixture
+def editor(service):
+    def make(who="ada"):
+        browser = TestApp(service.app)
+        browser.set_cookie(SESSION, service.transact(_sign_in, who, service.clock.now()))
+        return browser
+
+    return make
+
+
+def sent(browser, page, status=200, **values):
+    """The form of the page as a button sends it: its fields, some of them changed, and the button's own."""
+    fields = dict(page.forms["rule"].submit_fields())
+    return browser.post(page.request.path, {**fields, **values}, status=status)
+
+
+def steps_of(page):
+    return [each["value"] for each in page.html.select("ol.chain > li > input")]
+
+
+def test_steps_are_added_moved_and_taken_away_and_nothing_is_lost(editor):
+    ada = editor()
+    page = sent(ada, ada.get(NEW), condition="cpu_percent > 90", id="hot", do="add", new_action="nice_adjust")
+    page = sent(ada, page, do="add", new_action="clear_cache", **{"step-0.top": "cpu"})
+    assert steps_of(page) == ["nice_adjust", "clear_cache"]
+    page = sent(ada, page, do="up-1")
+    assert steps_of(page) == ["clear_cache", "nice_adjust"]
+    form = page.forms["rule"]
+    assert (form["id"].value, form["condition"].value, form["step-1.top"].value) == ("hot", "cpu_percent > 90", "cpu")
+    page = sent(ada, sent(ada, page, do="down-0"), do="remove-0")
+    assert steps_of(page) == ["clear_cache"]
+    assert steps_of(sent(ada, page, do="remove-9")) == ["clear_cache"]
+
+
+def test_what_is_wrong_stands_beside_its_field(editor):
+    ada = editor()
+    page = sent(ada, ada.get(NEW), condition="cpu_percent >", id="Hot!", do="add", new_action="nice_adjust")
+    page = sent(ada, page, do="try", **{"step-0.top": "cpu", "step-0.priority": "99"})
+    assert page.html.select_one("#condition-wrong").text
+    refused = sent(ada, page, 422, do="save", condition="cpu_percent > 90")
+    assert "between -20 and 19" in refused.html.select_one("ol.chain .err").text
+    assert refused.html.select_one("#id-wrong")
+    assert refused.forms["rule"]["step-0.priority"].value == "99"
+    assert ada.get("/api/healing/rules/Hot!", status=404)
+
+
+def test_a_rule_is_tried_saved_and_edited(service, editor):
+    ada = editor()
+    page = sent(ada, ada.get(NEW), condition="cpu_percent > 90", id="hot", do="add", new_action="webhook")
+    page = sent(ada, page, do="try", agents="tag:web, box", **{"step-0.url": "http://127.0.0.1:9/x", "for": "5m"})
+    assert "no host or monitor reports" in page.html.select_one("#try").text
+    saved = sent(ada, page, 303, do="save")
+    assert saved.headers["Location"] == "/healing/rules/hot"
+    rule = service.vera.get("/api/healing/rules/hot").json
+    assert rule["escalation_chain"] == [{"action": "webhook", "params": {"url": "http://127.0.0.1:9/x"}}]
+    assert (rule["targets"], rule["for"]) == ({"agents": ["tag:web", "box"], "monitors": []}, "5m")
+    page = sent(ada, ada.get("/healing/rules/hot"), do="try", **{"for": "10m"})
+    assert "Draft, not saved" in page.html.select_one(".head").text
+    assert "The saved rule: 0." in page.html.select_one("#past").text
+    sent(ada, page, 303, do="save")
+    assert service.vera.get("/api/healing/rules/hot").json["for"] == "10m"
+
+
+def test_a_form_that_is_sent_twice_saves_once(service, editor):
+    ada = editor()
+    page = sent(ada, ada.get(NEW), condition="cpu_percent > 90", do="add", new_action="clear_cache")
+    fields = {**dict(page.forms["rule"].submit_fields()), "do": "save"}
+    assert ada.post(NEW, fields, status=303).headers["Location"] != NEW
+    again = ada.post(NEW, fields, status=422)
+    assert "already sent" in again.text
+    assert len([rule for rule in service.vera.get("/api/healing/rules").json if rule["source"] == "api"]) == 1
+
+
+def test_a_rule_that_is_there_already_is_said(editor):
+    ada = editor()
+    page = sent(ada, ada.get(NEW), condition="cpu_percent > 90", id="default-cpu", do="add", new_action="clear_cache")
+    assert "exists already" in sent(ada, page, 422, do="save").html.select_one("[role=alert]").text
+
+
+def test_operators_try_and_viewers_read(editor):
+    otto, vera = editor("otto"), editor("vera")
+    page = otto.get("/healing/rules/default-cpu")
+    assert [button.text for button in page.html.select(".head button")] == ["Try it"]
+    assert "dry run of this draft" in sent(otto, page, do="try").text
+    sent(otto, page, 403, do="save")
+    assert vera.get("/healing/rules/default-cpu").html.select(".head button") == []
+
+
+@pytest.mark.parametrize("rule_id", ["default-cpu", "default-disk", "default-dns"])
+def test_a_rule_that_was_only_looked_at_is_the_same(service, editor, rule_id):
+    """Saved without a change, a rule keeps what it does, and so its trust."""
+    before = service.vera.get(f"/api/healing/rules/{rule_id}").json
+    ada = editor()
+    sent(ada, ada.get(f"/healing/rules/{rule_id}"), 303, do="save")
+    after = service.vera.get(f"/api/healing/rules/{rule_id}").json
+    changed = {name for name in before if before[name] != after[name]} - {"source", "updated_at"}
+    assert changed == set()
+
+
+def test_a_rule_of_one_action_stays_one():
+    rule = {
+        "condition": "cpu_percent > 90", "severity": "error", "action": {"type": "restart_service", "target": "box",
+        "params": {"service": "nginx"}}, "escalation_chain": [], "targets": None, "for": 0, "settle_s": 7,
+        "verify_timeout_s": None, "cooldown_s": 60, "trust_ceiling": "execute", "initial_level": "notify",
+        "enabled": False, "description": "",
+    }  # fmt: skip
+    made = rule_of(of_rule(rule))
+    assert (made["action"], made["escalation_chain"], made["enabled"]) == (rule["action"], [], False)
+
+
+def test_values_go_as_the_type_of_their_parameter():
+    form = {"steps": "2", "step-0": "storage_cleanup", "step-0.targets": "apt, docker", "step-1": "webhook",
+            "step-1.body": "{no json", "step-1.url": "http://x.example/", "condition": "a > 1"}  # fmt: skip
+    chain = rule_of(of_form(form))["escalation_chain"]
+    assert chain[0]["params"] == {"targets": ["apt", "docker"]}
+    assert chain[1]["params"] == {"body": "{no json", "url": "http://x.example/"}
+
+
+def test_how_long_it_waits_and_how_many_are_left_alone_are_fields(service, editor):
+    ada = editor()
+    page = sent(ada, ada.get(NEW), condition="cpu_percent > 90", id="hot", do="add", new_action="nice_adjust")
+    refused = sent(ada, page, 422, do="save", wait="learned", holdout="0.9")
+    assert refused.html.select_one("#holdout-wrong")
+    assert refused.forms["rule"]["holdout"].value == "0.9"
+    sent(ada, refused, 303, do="save", holdout="0.25", **{"step-0.top": "cpu"})
+    rule = service.vera.get("/api/healing/rules/hot").json
+    assert (rule["wait"], rule["holdout"]) == ("learned", {"share": 0.25})
+    page = ada.get("/healing/rules/hot")
+    assert (page.forms["rule"]["wait"].checked, page.forms["rule"]["holdout"].value) == (True, "0.25")
+    page.forms["rule"]["wait"].checked = False
+    sent(ada, page, 303, do="save", holdout="")
+    rule = service.vera.get("/api/healing/rules/hot").json
+    assert (rule["wait"], rule["holdout"]) == (None, None)

@@ -1,0 +1,133 @@
+"""The pages of healing over a real case: its ladder while it is open and after, what would happen now, the ledger."""
+
+import pytest
+from webtest import TestApp
+
+from opsapp.auth.cookies import SESSION
+from tests.support.app import _sign_in
+
+FAILED = {"service__nginx__state": "failed"}
+WELL = {"service__nginx__state": "active"}
+
+
+@pytest.fixture
+def case(ward):
+    """A case that executes, and a browser for each role."""
+    here = ward().at("execute").report(**FAILED).turn().turn(6)
+    here.path = f"/healing/cases/{here.cases[0]['id']}"
+
+    def get(path, who="vera"):
+        browser = TestApp(here.service.app)
+        browser.set_cookie(SESSION, here.service.transact(_sign_in, who, here.clock.now()))
+        return browser.get(path)
+
+    here.get = get
+    return here
+
+
+def ladder(page):
+    return {rung.h3.text: rung for rung in page.html.select("ol.ladder > li")}
+
+
+def test_an_open_case_says_what_comes_next(case):
+    page = case.get(case.path)
+    assert page.html.h1.text == "What is done about nginx on box-1"
+    assert "The host has been asked" in page.html.select_one("#next").text
+    rungs = ladder(page)
+    assert rungs["Execute"]["aria-current"] == "step"
+    assert "Ahead" in rungs["Verify"].text
+    assert {"heal", "approval"} == set(page.html.select_one("#stages")["data-live"].split())
+
+
+def test_a_closed_case_says_why_with_its_figures(case):
+    case.heal(**WELL)
+    page = case.get(case.path)
+    assert page.html.h1.text == "Why nginx on box-1 was restarted"
+    rungs = ladder(page)
+    assert "helped 1 of 1" in rungs["Plan"].text
+    assert "service.nginx.state failed → active" in rungs["Verify"].text
+    assert "Ledger entry 1 is in the chain" in rungs["Record"].text
+    assert "1 of 1 at level execute" in rungs["Trust"].text
+    assert page.html.select_one("#readings td b").text == "active"
+    assert not page.html.select("#next section")
+    assert not page.html.select("#undo form"), "viewers roll nothing back"
+    assert case.get(case.path, "ada").html.select("#undo form")
+
+
+def test_what_if_is_a_dry_run_that_changes_nothing(case):
+    case.heal(**WELL)
+    page = case.get(case.path, "otto")
+    tried = next(each for each in page.forms.values() if "rule_id" in each.fields).submit()
+    shown = tried.html.select_one("#now")
+    assert "dry run, just now" in shown.text
+    assert "no longer" in shown.text.lower() or "nothing is done" in shown.text.lower()
+    assert len(case.cases) == 1
+    assert not [each for each in case.get(case.path).forms.values() if "rule_id" in each.fields]
+
+
+def test_the_ladder_is_fetched_alone_when_it_changes(case):
+    browser = TestApp(case.service.app)
+    browser.set_cookie(SESSION, case.service.transact(_sign_in, "vera", case.clock.now()))
+    part = browser.get(case.path, headers={"X-Part": "stages"})
+    assert "<html" not in part.text
+    assert "Six stages" in part.text
+
+
+def test_the_ledger_says_it_in_sentences_and_is_filtered(case):
+    case.heal(**WELL)
+    page = case.get("/healing/ledger")
+    assert "was healed in" in page.html.select_one("ol.tl").text
+    assert "The chain is whole: the one entry is as it was written." in page.text
+    assert page.html.select_one(f'ol.tl a[href="{case.path}"]')
+    assert "No entry fits" in case.get("/healing/ledger?outcome=failed").text
+    assert case.get("/healing/ledger?outcome=verified&within=24h").html.select("ol.tl > li")
+    case.clock.advance(2 * 86400)
+    case.service.tokens.clear()
+    assert "No entry fits" in case.get("/healing/ledger?within=24h").text
+
+
+def test_trust_says_what_is_missing_and_who_may_move_it(case):
+    page = case.get("/healing/trust")
+    card = page.html.select_one("#trust section")
+    assert card.select_one("[aria-current=step]").text.startswith("execute")
+    assert not card.select("form")
+    assert case.get("/healing/trust", "ada").html.select_one("#trust form")
+
+
+def test_suggestions_and_forecasts_say_when_there_is_nothing(case):
+    assert "Nothing to suggest" in case.get("/healing/suggestions").text
+    assert "Nothing is heading for its threshold" in case.get("/healing/forecasts").text
+
+
+def test_rules_are_found_by_their_condition(case):
+    assert case.get("/healing/rules").html.select_one('a[href="/healing/rules/nginx"]')
+    assert case.get("/healing/rules?q=nginx.state").html.select_one('a[href="/healing/rules/nginx"]')
+    assert "No rule fits" in case.get("/healing/rules?q=zzz").text
+
+
+def test_what_led_to_a_purged_case_says_that_it_is_gone(case):
+    case.heal(**WELL)
+    assert case.service.vera.get("/api/healing/ledger").json[0]["has_case"]
+    case.clock.advance(31 * 86400)
+    case.engine.purge()
+    case.service.tokens.clear()
+    assert not case.service.vera.get("/api/healing/ledger").json[0]["has_case"]
+    page = case.get("/healing/ledger")
+    assert "Its case was purged." in page.text
+    assert case.path not in page.text
+
+
+def test_a_damaged_rule_does_not_take_the_overview_with_it(case, monkeypatch):
+    from opsapp.healing.resources.rules import Rule
+
+    before = case.service.vera.get("/api/overview").json["cases"]
+    monkeypatch.setattr(Rule, "__setstate__", damaged)
+    case.node.store.db.cacheMinimize()
+    after = case.service.vera.get("/api/overview").json["cases"]
+    assert [it["id"] for it in before] == [it["id"] for it in after]
+    assert [it["steps"] for it in after] == [0]
+    assert "nginx" in case.get("/").text
+
+
+def damaged(self, state):
+    raise ValueError("damaged")

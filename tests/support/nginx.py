@@ -1,0 +1,61 @@
+"""A real nginx in a directory of the test, with what the guide says of it."""
+
+import re
+import shutil
+import socket
+from pathlib import Path
+
+import pytest
+
+from .process import ROOT, Process
+
+BINARY = shutil.which("nginx") or ("/usr/sbin/nginx" if Path("/usr/sbin/nginx").exists() else None)
+BLOCK = re.compile(r"^```nginx\n(.*?)^```", re.M | re.S)
+
+
+def guide(word):
+    """The block of the guide to a cluster that has this word in it."""
+    (found,) = [block for block in BLOCK.findall((ROOT / "docs/guide/cluster.md").read_text()) if word in block]
+    return found
+
+
+class Nginx(Process):
+    """`servers`: what stands within http; `port`: one of those at which it listens."""
+
+    name = "nginx"
+    measured = False
+
+    def __init__(self, directory, servers, port):
+        if BINARY is None:
+            pytest.skip("no nginx is installed")
+        super().__init__(directory)
+        self.port = port
+        places = "".join(
+            f"    {kind}_temp_path {self.directory}/{kind};\n"
+            for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+        )
+        self.conf = self.directory / "nginx.conf"
+        self.conf.write_text(
+            f"daemon off;\nuser root;\nworker_processes 1;\npid {self.directory}/pid;\n"
+            f"events {{ worker_connections 1024; }}\n"
+            f"http {{\n    access_log {self.directory}/access.log;\n{places}{servers}\n}}\n"
+        )
+
+    def command(self):
+        return [BINARY, "-p", str(self.directory), "-e", str(self.directory / "error.log"), "-c", str(self.conf)]
+
+    def is_ready(self):
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def access(self):
+        return (self.directory / "access.log").read_text()
+
+    def errors(self):
+        return (self.directory / "error.log").read_text()
+
+    def end(self):
+        """At once, with its worker."""
+        if self.running:
+            self.child.terminate()
+            self.child.wait(10)

@@ -1,0 +1,134 @@
+"""All pages of a running service: data to show, the address of each, and a browser signed in, of any size."""
+
+import re
+
+from selenium.webdriver.common.by import By
+
+from opsapp.ui.plan import PAGES
+
+from .browser import press
+from .waiting import until
+
+PASSWORD = "a sound password"
+ROLES = {"vera": "viewer", "otto": "operator", "ada": "admin"}
+LATER = (
+    "/agents/{id}/commands/{command_id}",
+    "/notifications/deliveries/{id}",
+    "/healing/cases/{case_id}",
+    "/healing/problems/{id}",
+)
+
+
+def add_users(serve):
+    for name, role in ROLES.items():
+        serve.admin.post("/api/users", {"username": name, "password": PASSWORD, "role": role})
+
+
+def fill(serve, name="Checkout"):
+    """One of each kind of thing; the ids by the pages that show one."""
+    admin = serve.admin
+    up = {"name": "Shop", "type": "tcp", "url": f"tcp://127.0.0.1:{serve.port}", "interval": 5, "tags": ["web"]}
+    admin.post("/api/monitoring/endpoints", up)
+    down = {"name": name, "type": "tcp", "url": "tcp://127.0.0.1:1", "interval": 5, "timeout": 1, "retries": 0}
+    monitor = admin.post("/api/monitoring/endpoints", down | {"tags": ["web"]})["id"]
+    agent = admin.post("/api/agents", {"label": "box-1", "tags": ["web"]})["agent_id"]
+    automation = admin.post("/api/automations/templates/memory/apply")["id"]
+    run = admin.post(f"/api/automations/{automation}/run")["run_id"]
+    window = {"name": "Patch day", "start": "2097-01-15T22:00:00", "end": "2097-01-16T02:00:00"}
+    maintenance = admin.post("/api/maintenance", window)["id"]
+    channel = {"name": "on call", "url": "json://127.0.0.1:9/x"}
+    channels = admin.post("/api/notifications/channels", channel)["id"]
+    asks = {"name": "needs a word", "type": "script", "params": {"script": "true"}, "requires_approval": True}
+    approval = admin.post(f"/api/automations/{admin.post('/api/automations', asks)['id']}/run")["request_id"]
+    incidents = until(lambda: admin.get("/api/monitoring/incidents"), 20, what="an incident")
+    return {
+        "/monitors/{id}": monitor,
+        "/agents/{id}": agent,
+        "/automations/{id}": automation,
+        "/automations/runs/{run_id}": run,
+        "/approvals/{request_id}": approval,
+        "/incidents/{id}": incidents[0]["id"],
+        "/maintenance/{id}": maintenance,
+        "/notifications/channels/{id}": channels,
+        "/healing/rules/{id}": admin.get("/api/healing/rules?limit=1")[0]["id"],
+    }
+
+
+def places(serve, ids):
+    """The address of every page that there is here; of those about one thing, where `ids` names it."""
+    found = ["/find?q=shop", "/help", "/help/healing", "/status", "/api/docs"]
+    known = set(serve.admin.get("/api/openapi.json")["paths"])
+    for page in PAGES:
+        above, named, below = page.path.partition("{")
+        id_of = next((ids[path] for path in ids if path.startswith(above + "{")), None)
+        sources = {part.source.partition("?")[0] for part in page.parts}
+        if (page.path in LATER and page.path not in ids) or (named and id_of is None) or below.count("{") or page.file:
+            continue
+        if sources <= known | {each for each in sources if "{" in each}:
+            found.append(above + (id_of + below.partition("}")[2] if named else ""))
+    return found
+
+
+def without_place(found):
+    """The pages of the table that none of these addresses shows; files, and what takes a host or a case, aside."""
+    shown = [re.compile(re.sub(r"\\{[^}]*\\}", "[^/]+", re.escape(page.path)) + "$") for page in PAGES]
+    paths = [place.partition("?")[0] for place in found]
+    return [page.path for page, pattern in zip(PAGES, shown, strict=True)
+            if not page.file and page.path not in LATER and not any(pattern.match(path) for path in paths)]  # fmt: skip
+
+
+def sign_in(browser, serve, who):
+    browser.get(f"{serve.url}/")
+    browser.find_element(By.NAME, "username").send_keys(who)
+    browser.find_element(By.NAME, "password").send_keys(PASSWORD)
+    press(browser, "main button")
+
+
+def fill_in(browser, within, **values):
+    """Type into the fields of these names; `__` stands for a dot."""
+    for name, value in values.items():
+        field = browser.find_element(By.CSS_SELECTOR, f'{within} [name="{name.replace("__", ".")}"]')
+        browser.execute_script("const folded = arguments[0].closest('details'); if (folded) folded.open = true", field)
+        field.clear()
+        field.send_keys(value)
+
+
+def look(browser, scheme):
+    """Light or dark, or as it is printed."""
+    features = [{"name": "prefers-color-scheme", "value": "light" if scheme == "print" else scheme}]
+    media = "print" if scheme == "print" else ""
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
+
+
+def size(browser, width, height):
+    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+
+
+def phone(browser):
+    """390 px, with fingers instead of a mouse."""
+    metrics = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
+
+
+def tap(browser, element):
+    """A finger, where the element is; that it has to be scrolled to first is as with a person."""
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", element)
+    box = browser.execute_script("return arguments[0].getBoundingClientRect().toJSON()", element)
+    point = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+    browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [point]})
+    browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+
+def fresh(browser):
+    """As if it had just been started: no cookies, nothing stored, nothing in the console, a desk's window."""
+    if browser.current_url.startswith("http"):
+        browser.execute_script("sessionStorage.clear(); localStorage.clear()")
+    browser.get("about:blank")
+    browser.execute_cdp_cmd("Network.clearBrowserCookies", {})
+    browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
+    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+    look(browser, "light")
+    size(browser, 1440, 900)
+    browser.get_log("browser")

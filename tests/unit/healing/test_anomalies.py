@@ -1,0 +1,142 @@
+"""What does not fit a metric's past: the tails, both sides, the hour of the day and of the week, once."""
+
+import math
+import random
+import sys
+
+import pytest
+
+from opsapp.healing.logic.anomalies import Detector
+from opsapp.healing.logic.metricpast import MetricPast
+from opsapp.healing.logic.tails import FEWEST, KEPT, LONG, MOST, RarityTail
+from tests.support import madeup, yardsticks
+
+FINE, HOUR, DAY = 300.0, 3600.0, 86400.0
+
+
+def watched(points, detector=None):
+    past, detector = MetricPast(), detector or Detector()
+    for at, value in points:
+        yield at, detector.watch(past, at, value)
+        past.take(at, value)
+
+
+def strange(points, **how):
+    return [at for at, verdict in watched(points, Detector(**how)) if verdict.strange]
+
+
+def calm(days, value, seed=1):
+    dice = random.Random(seed)
+    return [(at * FINE, value(at * FINE) + dice.gauss(0, 1)) for at in range(int(days * DAY / FINE))]
+
+
+def test_a_tail_knows_how_rare_what_it_saw_was():
+    dice, tail = random.Random(1), RarityTail()
+    for _ in range(4000):
+        tail.take(abs(dice.gauss(0, 1)))
+    assert tail.rarity(1.0) == 0.0  # less than the largest kept: nothing is said
+    assert tail.rarity(3.3) == pytest.approx(3.0, abs=0.4)  # one in 1,000
+    assert 4.5 < tail.rarity(5.5) < 7.5  # one in 26 million by the normal law, of which nothing is known
+    assert tail.rarity(1e6) == MOST
+
+
+def test_a_heavy_tail_is_not_surprised_by_what_is_far():
+    dice, heavy, light = random.Random(1), RarityTail(), RarityTail()
+    for _ in range(4000):
+        heavy.take(dice.paretovariate(1.5))
+        light.take(dice.expovariate(1))
+    assert heavy.rarity(3 * heavy.largest[-1]) < 6 < light.rarity(3 * light.largest[-1])
+
+
+def test_a_tail_never_grows_and_says_nothing_of_little():
+    tail = RarityTail()
+    for at in range(FEWEST - 1):
+        tail.take(at % 7)
+    assert tail.rarity(1e6) == 0.0
+    for at in range(3 * LONG):
+        tail.take(at % 7)
+        assert len(tail.largest) <= KEPT
+    assert tail.seen < LONG
+
+
+def test_what_never_moved_may_move_a_little():
+    tail = RarityTail()
+    for _ in range(1000):
+        tail.take(0.0)
+    assert tail.rarity(0.5, 1.0) < 3 < 6 < tail.rarity(20.0, 1.0)
+    assert tail.rarity(1e-3) == MOST
+
+
+@pytest.mark.parametrize(("value", "above"), [(80.0, True), (2.0, False)])
+def test_both_sides_are_seen_at_once_and_told_once(value, above):
+    points = calm(5, lambda at: 40.0)
+    points += [(5 * DAY + at * FINE, value) for at in range(30)]
+    seen = list(watched(points))
+    told = [(at, verdict.above, round(verdict.usual)) for at, verdict in seen if verdict.strange]
+    assert told == [(5 * DAY, above, 40)]
+    assert max(verdict.score for at, verdict in seen[:-30] if at > 2 * DAY) < 0.5 <= seen[-30][1].score <= 1
+
+
+def test_the_hour_of_the_day_is_known():
+    """A job at two in the night is no anomaly from its third time on; without it there is one."""
+    points = calm(10, lambda at: 60.0 if 2 <= at % DAY / HOUR < 6 else 20.0)
+    assert [at for at in strange(points) if at > 3 * DAY] == []
+    missing = [(at, 20.0 if at > 9 * DAY else value) for at, value in points]
+    [told] = [at for at in strange(missing) if at > 3 * DAY]
+    assert 9 * DAY + 2 * HOUR <= told < 9 * DAY + 6 * HOUR
+
+
+def test_the_hour_of_the_week_is_known():
+    points = calm(27, lambda at: 70.0 if at // DAY % 7 < 5 and 8 <= at % DAY / HOUR < 18 else 20.0)
+    assert [at for at in strange(points) if at > 15 * DAY] == []
+
+
+def test_nothing_is_told_of_nothing():
+    for seed in range(6):
+        assert strange(calm(8, lambda at: 40.0, seed)) == []
+    assert strange([(at * FINE, 7.0) for at in range(3000)]) == []
+    assert list(watched([])) == []
+
+
+def test_its_state_never_grows():
+    detector, past = Detector(), MetricPast()
+    sizes = set()
+    for at, value in calm(40, lambda at: 40.0):
+        detector.watch(past, at, value)
+        past.take(at, value)
+        if at % (10 * DAY) == 0:
+            sides = (detector.season, detector.lasting, detector.jump, detector.together)
+            tails = [tail for each in sides for tail in (each.up, each.down)]
+            assert all(len(tail.largest) <= KEPT for tail in tails)
+            sizes.add(sys.getsizeof(past.means) + sum(tail.largest.itemsize * KEPT for tail in tails))
+    assert max(sizes) < 4096
+
+
+def test_gaps_and_other_scales_do_not_disturb():
+    for scale in (1e-6, 1.0, 1e9):
+        points = [(at, -scale * value) for at, value in calm(6, lambda at: 40.0) if int(at // HOUR) % 5]
+        assert strange(points) == []
+        assert len(strange([*points, (6 * DAY + HOUR, 30 * scale)])) == 1
+    assert not math.isnan(Detector().watch(MetricPast(), 0.0, 1.0).score)
+
+
+def test_the_benchmarks_score_is_twice_that_of_a_windowed_gaussian():
+    """A small set; `make bench ARGS=foresight` has the whole."""
+    sets = [made for made in madeup.labelled(5) if made.name.split()[0] in ("daily", "riders", "server", "traffic")]
+    ours = [made._replace(points=made.points) for made in sets]
+    scores = [[verdict.score for _, verdict in watched(made.points)] for made in ours]
+    theirs = [yardsticks.windowed_gaussian(made.points) for made in sets]
+    found = [
+        yardsticks.best_nab_score(
+            [yardsticks.Scored(made.points, made.wrong, of) for made, of in zip(sets, which, strict=True)]
+        )
+        for which in (scores, theirs)
+    ]  # fmt: skip
+    assert found[0][0] > 2 * found[1][0] > 0
+
+
+def test_a_past_that_came_back_tells_what_is_usual_at_once():
+    past = MetricPast()
+    for hour in range(72):
+        past.take((hour + 0.5) * HOUR, 40.0)
+    assert Detector().watch(past, 72 * HOUR, 41.0).usual == 40.0

@@ -1,0 +1,236 @@
+"""What the records of the API say as sentences: who, what, where, and no id where there is a name."""
+
+import pytest
+from markupsafe import escape
+
+from opsapp.healing.stages.ledger import OUTCOMES, STATES
+from opsapp.ui import sentences
+from opsapp.ui.sentences import NameBook, count, listed, span
+
+NAMES = NameBook(
+    monitors={"Shop database": "m1", "Checkout": "m2"}, hosts={"db-1": "a1", "Cellar": "a9"}, automations={"x1": "Tidy"}
+)
+ENTRY = {
+    "id": 7, "case_id": "c1", "has_case": True, "rule_id": "default-disk", "condition": "disk_percent > 90",
+    "target": "db-1",
+    "action_type": "journal_vacuum", "action_params": '{"keep": "500M"}', "escalation_step": 0, "action_success": 1,
+    "duration_s": 74.2, "source": "alert", "created_at": 100, "finished_at": 190, "state": "final",
+    "outcome": "verified", "reason": "", "approval_id": None, "rolls_back": None, "metrics_before": {},
+    "metrics_after": {},
+}  # fmt: skip
+INCIDENT = {
+    "id": "i1", "monitor_id": "m1", "monitor_name": "Shop database", "started": 100, "cause": "connection refused",
+    "status": "open", "acknowledged_by": None, "updates": [],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({}, "db-1 was healed in 74 s by journal_vacuum 500M. Why"),
+        (
+            {
+                "metrics_before": {"disk_percent": 100.0, "up": True, "load": 3},
+                "metrics_after": {"disk_percent": 91.0, "up": False, "load": 3},
+            },
+            "db-1 was healed in 74 s by journal_vacuum 500M. disk_percent 100 → 91. Why",
+        ),
+        (
+            {"outcome": "failed", "reason": "the condition still holds"},
+            "journal_vacuum 500M on db-1 did not help: the condition still holds. Why",
+        ),
+        (
+            {"outcome": "failed", "action_success": 0, "reason": "no_capable_handler: looked for journalctl"},
+            "journal_vacuum 500M on db-1 failed: the host has no tool for it (looked for journalctl). Why",
+        ),
+        ({"outcome": "rolled_back"}, "journal_vacuum 500M on db-1 did not help and was undone. Why"),
+        ({"outcome": "lost"}, "journal_vacuum 500M on db-1 was sent, and no answer came back. Why"),
+        (
+            {"outcome": "inconclusive", "reason": "the condition is unknown"},
+            "journal_vacuum 500M on db-1 was done, and nobody knows whether it helped: the condition is unknown. Why",
+        ),
+        (
+            {"outcome": "suppressed", "target": "Checkout", "reason": "root cause Shop database: it is down"},
+            "Checkout was put under Shop database, its root cause. Why",
+        ),
+        ({"outcome": "suppressed", "reason": "paused"}, "db-1 was left alone: healing is paused. Why"),
+        (
+            {"outcome": "notified", "reason": "level notify"},
+            "People were told of db-1: the rule only tells people. Why",
+        ),
+        (
+            {"outcome": "observed", "reason": "level observation"},
+            "The machine saw disk_percent > 90 on db-1: the rule only observes. Why",
+        ),
+        (
+            {"outcome": "simulated", "reason": "level dry-run"},
+            "The machine would have run journal_vacuum 500M on db-1: the rule only tries dry. Why",
+        ),
+        ({"outcome": "absorbed"}, "Another alert of db-1 was added to its case. Why"),
+        (
+            {"outcome": "skipped", "reason": "low_effectiveness: 1 of 6"},
+            "Nothing was done about db-1: it has helped too rarely here (1 of 6). Why",
+        ),
+        ({"outcome": "rejected", "reason": "too risky"}, "journal_vacuum 500M on db-1 was rejected: too risky. Why"),
+        ({"outcome": "expired"}, "journal_vacuum 500M on db-1: nobody decided in time. Why"),
+        (
+            {"outcome": "withdrawn", "reason": "condition_gone: the condition no longer holds"},
+            "journal_vacuum 500M on db-1 was not needed: it recovered by itself (the condition no longer holds). Why",
+        ),
+        ({"rolls_back": 3, "action_type": "rollback", "reason": "restored"}, "Undone on db-1: restored. Why"),
+        (
+            {"outcome": None, "state": "executing", "finished_at": None},
+            "The machine runs journal_vacuum 500M on db-1. Why",
+        ),
+        (
+            {"outcome": None, "state": "verifying"},
+            "The machine ran journal_vacuum 500M on db-1. It measures again. Why",
+        ),
+        (
+            {"outcome": None, "state": "awaiting_approval", "approval_id": "q1"},
+            "The machine asks whether it may run journal_vacuum 500M on db-1.",
+        ),
+        (
+            {"target": "db-1/postgresql", "case_id": None},
+            "postgresql on db-1 was healed in 74 s by journal_vacuum 500M. ",
+        ),
+    ],
+)
+def test_an_entry_of_the_ledger(changes, text):
+    assert sentences.heal(ENTRY | changes, NAMES).text == text
+
+
+def test_every_outcome_and_state_is_a_sentence():
+    told = [sentences.heal(ENTRY | {"outcome": outcome, "reason": "x"}, NAMES) for outcome in OUTCOMES]
+    told += [sentences.heal(ENTRY | {"outcome": None, "state": state}, NAMES) for state in STATES[:-1]]
+    for sentence in told:
+        assert "db-1" in sentence.text
+        assert "_approval" not in sentence.text
+        assert ".." not in sentence.text
+        assert "/healing/cases/c1" in str(escape(sentence)) or "/approvals/" in str(escape(sentence))
+
+
+def test_names_lead_to_what_they_name():
+    shown = str(escape(sentences.heal(ENTRY | {"target": "db-1/postgresql"}, NAMES)))
+    assert '<b>postgresql</b> on <a href="/agents/a1">db-1</a>' in shown
+    assert NAMES.target("a9")[0].href == "/agents/a9"
+    assert NAMES.target("nobody")[0].href == ""
+
+
+def test_what_a_program_says_is_text():
+    entry = ENTRY | {"target": "<b>", "outcome": "failed", "reason": "<script>", "action_params": '{"a": "<i>"}'}
+    shown = str(escape(sentences.heal(entry, NAMES)))
+    assert "<script" not in shown
+    assert "<i>" not in shown
+    assert "&lt;script&gt;" in shown
+
+
+def test_an_incident():
+    note = {"time": 130, "user": "mara", "stage": "identified", "message": "A full disk"}
+    taken = {"time": 120, "user": "otto", "stage": "acknowledged", "message": ""}
+    given = {"time": 125, "user": "otto", "stage": "assigned", "message": "", "to": "mara"}
+    told = sentences.of_incident(INCIDENT | {"updates": [taken, given, note], "resolved": 400})
+    assert [sentence.text for sentence in told] == [
+        "Shop database went down: connection refused.",
+        "otto takes care of Shop database.",
+        "otto gave Shop database to mara.",
+        "mara wrote of Shop database: A full disk.",
+        "Shop database is up again after 5 min.",
+    ]
+    assert sentences.came_back(INCIDENT) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({}, "Tidy was done in 5 s. Started by mara. Output"),
+        ({"status": "failed", "reason": "exit code 1"}, "Tidy failed in 5 s: exit code 1. Started by mara. Output"),
+        ({"status": "running", "finished": None, "origin": "schedule"}, "Tidy runs. Started by the schedule. Output"),
+        (
+            {"status": "rejected", "reason": "rejected by ada."},
+            "Tidy was not allowed: rejected by ada. Started by mara. Output",
+        ),
+    ],
+)
+def test_a_run(changes, text):
+    record = {
+        "run_id": "r1", "automation_id": "x1", "name": "Tidy", "status": "done", "reason": None, "started": 10,
+        "finished": 15, "requested_by": "mara", "origin": "manual", "created_at": 9,
+    }  # fmt: skip
+    assert sentences.run(record | changes).text == text
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({}, "The machine asks for restart_service on postgresql on db-1."),
+        ({"status": "approved", "decided_by": "mara"}, "mara approved restart_service on postgresql on db-1."),
+        (
+            {"status": "rejected", "decided_by": "mara", "comment": "not now"},
+            "mara rejected restart_service on postgresql on db-1: not now.",
+        ),
+        ({"status": "expired"}, "restart_service on postgresql on db-1: nobody decided in time."),
+        (
+            {"status": "withdrawn", "comment": "it recovered"},
+            "restart_service on postgresql on db-1 was not needed any more: it recovered.",
+        ),
+        ({"kind": "run", "subject": "Tidy", "requested_by": "otto"}, "otto asks for Tidy."),
+    ],
+)
+def test_an_approval(changes, text):
+    record = {
+        "request_id": "q1", "kind": "heal", "subject": "db-1/postgresql", "plan": {"action": "restart_service"},
+        "requested_by": "healing", "requested_at": 10, "status": "pending", "decided_by": None, "decided_at": None,
+        "comment": None,
+    }  # fmt: skip
+    assert sentences.approval(record | changes, NAMES).text == text
+
+
+def test_a_window():
+    record = {"name": "Mail move", "active": True, "next_start": 50, "created_by": "jonas", "created_at": 10}
+    assert sentences.window(record, 60).text == "Maintenance Mail move is on. jonas planned it."
+    assert sentences.window(record, 60).at == 50
+    assert sentences.window(record | {"active": False}, 60).text == "jonas planned the maintenance Mail move."
+
+
+@pytest.mark.parametrize(
+    ("action", "more", "text"),
+    [
+        ("monitor.create", {"after": {"name": "Shop"}}, "ada made the monitor Shop."),
+        ("login", {"target": "ada"}, "ada signed in."),
+        ("healing.pause", {"target": "healing"}, "ada paused all healing."),
+        ("healing.rule.update", {"target": "disk"}, "ada changed the rule disk."),
+        (
+            "user.delete",
+            {"target": "otto", "result": "refused", "reason": "the last admin"},
+            "Refused: ada deleted the user otto (the last admin).",
+        ),
+        ("something.new_kind", {}, "ada something new kind x."),
+    ],
+)
+def test_an_audit_entry(action, more, text):
+    entry = {
+        "time": 1,
+        "username": "ada",
+        "action": action,
+        "target": "x",
+        "result": "ok",
+        "reason": None,
+        "before": None,
+        "after": None,
+    }
+    assert sentences.audit(entry | more).text == text
+
+
+def test_spans_counts_and_lists():
+    assert [span(s) for s in (-1, 6.24, 41, 150, 3900, 7200, 273_600)] == [
+        "0 s",
+        "6.2 s",
+        "41 s",
+        "2 min",
+        "1 h 5 min",
+        "2 h",
+        "3 d 4 h",
+    ]
+    assert [count(1, "host"), count(2000, "reply", "replies")] == ["1 host", "2\u202f000 replies"]
+    assert [listed([]), listed(["a"]), listed(["a", "b", "c"])] == ["", "a", "a, b and c"]

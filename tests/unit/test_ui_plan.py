@@ -1,0 +1,28 @@
+"""The table of pages: what every act that takes something away owes its reader."""
+
+from opsapp.ui.building import names_of
+from opsapp.ui.plan import PAGES, forms_of
+
+# Acts beside which their page's template says what will happen, with what hangs on this very thing.
+SAYS_ITSELF = {
+    ("/monitors/{id}", "delete"), ("/agents/{id}", "delete"), ("/maintenance/{id}", "delete"),
+    ("/notifications/channels/{id}", "delete"), ("/healing/rules/{rule_id}", "delete"),
+    ("/healing/dependencies", "remove"),
+}  # fmt: skip
+
+
+def acts():
+    for page in PAGES:
+        for act in (*forms_of(page), *(act for part in page.parts for act in part.acts)):
+            yield page, act
+
+
+def test_what_takes_something_away_says_first_what_will_happen():
+    silent = {(page.path, act.name) for page, act in acts() if act.grave and not act.warns and not act.fields}
+    assert silent - SAYS_ITSELF == set()
+    assert SAYS_ITSELF - silent == set(), "only what is needed is excepted"
+
+
+def test_an_act_for_many_rows_has_one_name_for_the_row():
+    assert [(page.path, act.name) for page, act in acts() if act.many and len(names_of(act)) != 1] == []
+    assert [(page.path, act.name) for page, act in acts() if act.many and act.inputs] == []

@@ -1,0 +1,60 @@
+"""What a rule is worth, in words: nothing is claimed that is not known."""
+
+import pytest
+
+from opsapp.ui.shapes.worth import if_nobody_acts, worth_of
+
+NOTHING = {"n": 0, "recovered": 0}
+
+
+def answer(**changes):
+    known = {"treated": {"n": 14, "recovered": 13}, "control": {"n": 14, "recovered": 3}, "lift": 0.714, "low": 0.09,
+             "high": 0.98, "saved_minutes": 32.5, "verdict": "helps"}  # fmt: skip
+    return {**known, **changes}
+
+
+def test_a_rule_that_helps_says_by_how_much_and_how_sure():
+    worth = worth_of(answer())
+    assert (worth.look, worth.verdict) == ("ok", "helps")
+    assert worth.words == "71 points more recover than by doing nothing. 95 % sure: between 9 and 98."
+    assert worth.saved == "Saved 32.5 minutes of outage so far, counted within the action's window."
+    assert "13 of 14" in worth.discs
+    assert "3 of 14" in worth.discs
+    assert 'aria-label="Points more than by doing nothing: between 9 and 98 points, counted 71"' in worth.span
+    assert '<line class="b-span" x1="54.5%" x2="99%"' in worth.span, "all of it is on the side of more"
+
+
+def test_what_is_not_known_is_said_so():
+    worth = worth_of(answer(treated=NOTHING, control=NOTHING, lift=None, saved_minutes=None, verdict="unknown"))
+    assert worth.verdict == "not known yet"
+    assert worth.words.startswith("Nothing can be compared yet")
+    assert worth.saved == ""
+    assert worth.span is None
+
+
+def test_a_rule_that_harms_says_so():
+    worth = worth_of(answer(lift=-0.3, low=-0.6, high=-0.1, verdict="harms"))
+    assert (worth.look, worth.words) == (
+        "bad",
+        "30 points fewer recover than by doing nothing. 95 % sure: between -60 and -10.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("wait_s", "words"),
+    [
+        (None, "3 of 9 came back by themselves. It takes five such cases and a heal to say how long to wait."),
+        (0, "3 of 9 came back by themselves. Acting at once costs the least downtime."),
+        (38, "3 of 9 came back by themselves. Waiting 38 s costs the least: 12 s less downtime a case."),
+    ],
+)
+def test_the_wait_in_words(wait_s, words):
+    curve = [{"seconds": 0, "share": 1}, {"seconds": 38, "share": 0.7}]
+    told = if_nobody_acts({"cases": 9, "recovered": 3, "wait_s": wait_s, "saves_s": 12, "curve": curve})
+    assert told.words == words
+    assert "<svg" in told.curve
+
+
+def test_without_cases_there_is_no_curve():
+    told = if_nobody_acts({"cases": 0, "recovered": 0, "wait_s": None, "saves_s": None, "curve": []})
+    assert (told.words, told.curve) == ("No case was left alone yet.", None)
