@@ -13,6 +13,7 @@ from opsapp.healing.engine.alerts import Alerts, watched_rules
 from opsapp.healing.engine.default_rules import complete
 from opsapp.healing.engine.readings import LiveReadings
 from opsapp.healing.resources import healing_of
+from opsapp.healing.stages.case import About, PlanningCase
 from opsapp.series.live import Live
 from tests.bench import Row
 from tests.engine.healing import Ward
@@ -131,11 +132,11 @@ def ledger():
 def fill_ledger(root, first, last):
     book = healing_of(root)["ledger"]
     book.tell = lambda *_: None  # the event bus is not what is measured
-    case = {"id": "c", "correlation_key": "h", "step": 0, "source": "alert"}
     for n in range(first, last):
-        about = {**case, "target": f"h{n % 1000}/nginx", "condition": f"cpu_percent > {n % 50}"}
+        rule_id, about = f"r{n % 100}", About("alert", f"cpu_percent > {n % 50}", f"h{n % 1000}/nginx")
+        case = PlanningCase(id="c", about=about, rule_id=rule_id, events={}, abouts={}, opened_at=n)
         fields = {"action_type": "restart_service", "executed": True}
-        entry = book.begin(root, about, rule_id=f"r{n % 100}", now=n, **fields)
+        entry = book.begin(root, case, rule_id=rule_id, now=n, **fields)
         book.finish(root, entry["id"], outcome="verified", reason="", now=n, events=1)
     del book.tell
 

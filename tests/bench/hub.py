@@ -17,13 +17,14 @@ READERS, READS_PER_S = 50, 4
 
 
 class Watched(Serve):
-    """A server with tests/bench/stalls.py in it."""
+    """A server with tests/bench/stalls.py in it, and what else is to be included."""
 
-    def __init__(self, directory, **more):
+    def __init__(self, directory, *more_includes, **more):
         super().__init__(directory, **more)
+        includes = " ".join(("tests.bench.stalls", *more_includes))
         text = self.ini.read_text().replace("%(here)s", str(self.ini.parent))
         self.ini = self.directory / "watched.ini"
-        self.ini.write_text(re.sub(r"^(\[app:main\])$", r"\1\npyramid.includes = tests.bench.stalls", text, flags=re.M))
+        self.ini.write_text(re.sub(r"^(\[app:main\])$", rf"\1\npyramid.includes = {includes}", text, flags=re.M))
         self.stalls = self.directory / "stalls"
 
     def environment(self):

@@ -1,7 +1,12 @@
-"""Signing in with a real browser, and the overview that follows what is committed."""
+"""Signing in with a real browser, and pages that follow what is committed."""
+
+import os
+import signal
+import time
 
 import pytest
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 
 from tests.support.browser import chromium, press
 from tests.support.process import PASSWORD, Serve
@@ -10,14 +15,12 @@ from tests.support.waiting import until
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture(scope="module")
-def serve(tmp_path_factory):
+@pytest.fixture
+def serve(tmp_path):
     config = {"web": {"login": {"attempts_per_ip": 100}}}
-    with Serve(tmp_path_factory.mktemp("serve"), config) as serve:
-        serve.admin.post(
-            "/api/monitoring/endpoints",
-            {"name": "<b>Shop</b>", "type": "tcp", "url": f"tcp://127.0.0.1:{serve.port}", "interval": 5, "timeout": 1},
-        )
+    with Serve(tmp_path / "serve", config) as serve:
+        body = {"name": "<b>Shop</b>", "type": "tcp", "url": f"tcp://127.0.0.1:{serve.port}", "interval": 5}
+        serve.admin.post("/api/monitoring/endpoints", body | {"timeout": 1})
         yield serve
 
 
@@ -28,9 +31,8 @@ def browser(tmp_path):
     driver.quit()
 
 
-def sign_in(browser, serve, password=PASSWORD):
-    browser.get(f"{serve.url}/")
-    assert browser.current_url == f"{serve.url}/login?next=/"
+def sign_in(browser, serve, password=PASSWORD, place="/"):
+    browser.get(f"{serve.url}{place}")
     browser.find_element(By.NAME, "username").send_keys("admin")
     browser.find_element(By.NAME, "password").send_keys(password)
     press(browser, "main button")
@@ -40,47 +42,132 @@ def text(browser, selector):
     return browser.find_element(By.CSS_SELECTOR, selector).text
 
 
-def complaints(browser):
-    return [line for line in browser.get_log("browser") if "favicon" not in line["message"]]
+def shown(browser, selector):
+    return any(each.is_displayed() for each in browser.find_elements(By.CSS_SELECTOR, selector))
 
 
-def test_the_overview_follows_what_is_committed(browser, serve, tmp_path):
-    sign_in(browser, serve)
-    assert browser.current_url == f"{serve.url}/"
-    assert text(browser, "h1") == "Overview"
-    assert "<b>Shop</b>" in text(browser, "table[data-kind=monitor]")
-    assert browser.execute_script("return document.cookie") == ""
-    until(lambda: text(browser, "#following").startswith("Following"), 10, what="the stream being open")
+def follows(browser):
+    until(lambda: shown(browser, "#live"), 10, what="the stream being open")
+
+
+def add_gone(serve):
     body = {"name": "Gone", "type": "tcp", "url": "tcp://127.0.0.1:1", "interval": 5, "timeout": 1, "retries": 0}
-    serve.admin.post("/api/monitoring/endpoints", body)
-    until(lambda: "incident" in text(browser, "#feed"), 15, what="the incident in the feed")
-    assert complaints(browser) == []
-    browser.refresh()
-    row = "table[data-kind=incident] tr[data-id] [data-field=status]"
-    assert text(browser, row) == "open"
-    assert browser.save_screenshot(str(tmp_path / "overview.png"))
+    return serve.admin.post("/api/monitoring/endpoints", body)["id"]
 
 
-def test_the_stream_ends_when_the_session_does(browser, serve):
+def asked_for(browser):
+    """How many parts were fetched since the page was loaded."""
+    script = "return performance.getEntriesByType('resource').filter((each) => each.initiatorType === 'fetch').length"
+    return browser.execute_script(script)
+
+
+def test_the_header_and_a_list_follow_what_is_committed(browser, serve):
+    sign_in(browser, serve, place="/monitors?q=")
+    follows(browser)
+    assert "<b>Shop</b>" in text(browser, "main table")
+    assert [cookie["name"] for cookie in browser.get_cookies() if not cookie["httpOnly"]] == ["opsapp_zone"]
+    typed = browser.find_element(By.CSS_SELECTOR, "main form[method=get] input")
+    typed.send_keys("half a wo")
+    browser.execute_script("window.same = document.querySelector('main table tbody tr')")
+    gone = add_gone(serve)
+    until(lambda: "Gone" in text(browser, "main table"), 15, what="the new row")
+    until(lambda: browser.title.startswith("(1) "), 15, what="the count in the title")
+    assert "1" in text(browser, "#counts .bad")
+    assert "icon-bad" in browser.find_element(By.CSS_SELECTOR, "link[rel=icon]").get_attribute("href")
+    assert text(browser, ".side [data-badge=incidents]") == "1"
+    assert typed.get_attribute("value") == "half a wo"
+    assert browser.switch_to.active_element == typed
+    assert browser.execute_script("return window.same.isConnected")
+    serve.admin.delete(f"/api/monitoring/endpoints/{gone}")
+    until(lambda: "Gone" not in text(browser, "main table"), 15, what="the row being gone")
+    until(lambda: not browser.title.startswith("("), 15, what="the title without a count")
+    assert [line for line in browser.get_log("browser") if line["level"] == "SEVERE"] == []
+
+
+def test_nothing_is_asked_for_while_nothing_changes_and_once_for_many_changes(browser, serve):
+    sign_in(browser, serve, place="/monitors")
+    follows(browser)
+    before = asked_for(browser)
+    users = serve.admin
+    for n in range(5):  # nothing of it is on this page
+        users.post("/api/users", {"username": f"u{n}", "password": "a sound password", "role": "viewer"})
+    body = {"type": "push", "interval": 3600}
+    for n in range(20):
+        serve.admin.post("/api/monitoring/endpoints", body | {"name": f"many {n}"})
+    until(lambda: "many 19" in text(browser, "main table"), 15, what="the last of the rows")
+    assert asked_for(browser) - before <= 12, "two parts, at most once a second each"
+
+
+def test_a_lost_connection_is_said_and_made_again(browser, serve):
     sign_in(browser, serve)
-    until(lambda: text(browser, "#following").startswith("Following"), 10, what="the stream being open")
+    follows(browser)
+    serve.kill()
+    until(lambda: shown(browser, "#lost"), 15, what="the bar at the top")
+    assert "Connection lost" in text(browser, "#lost")
+    serve.start()
+    browser.find_element(By.CSS_SELECTOR, "#lost button").click()
+    until(lambda: shown(browser, "#live") and not shown(browser, "#lost"), 20, what="the bar being gone")
+
+
+def test_a_server_that_stands_still_is_said_and_so_is_that_it_goes_on(browser, serve):
+    sign_in(browser, serve, place="/monitors")
+    follows(browser)
+    os.kill(serve.child.pid, signal.SIGSTOP)
+    try:
+        began = time.monotonic()
+        until(lambda: shown(browser, "#lost"), 15, what="the bar at the top")
+        assert "Connection lost" in text(browser, "#lost")
+        assert time.monotonic() - began < 20, "within seconds"
+    finally:
+        os.kill(serve.child.pid, signal.SIGCONT)
+    until(lambda: shown(browser, "#live") and not shown(browser, "#lost"), 20, what="the bar being gone")
+    gone = add_gone(serve)
+    until(lambda: "Gone" in text(browser, "main table"), 15, what="the new row")
+    assert gone
+
+
+def test_what_was_typed_outlives_the_session(browser, serve):
+    sign_in(browser, serve, place="/users")
+    follows(browser)
+    browser.find_element(By.CSS_SELECTOR, "#create-username").send_keys("grace")
+    browser.find_element(By.CSS_SELECTOR, "#create-password").send_keys("never kept anywhere")
     token = browser.get_cookie("opsapp_session")["value"]
     assert serve.client(token=token).post("/api/logout") == {"status": "ok"}
-    until(lambda: "ended" in text(browser, "#following"), 10, what="the end of the stream")
-    browser.refresh()
-    assert browser.current_url.startswith(f"{serve.url}/login")
+    until(lambda: shown(browser, "#lost a"), 15, what="the link for signing in")
+    assert browser.find_element(By.CSS_SELECTOR, "#create-username").get_attribute("value") == "grace"
+    press(browser, "#lost a")
+    assert "never kept" not in browser.execute_script("return JSON.stringify(sessionStorage)")
+    browser.find_element(By.NAME, "username").send_keys("admin")
+    browser.find_element(By.NAME, "password").send_keys(PASSWORD)
+    press(browser, "main button")
+    assert browser.current_url == f"{serve.url}/users"
+    assert browser.find_element(By.CSS_SELECTOR, "#create-username").get_attribute("value") == "grace"
+    assert browser.find_element(By.CSS_SELECTOR, "#create-password").get_attribute("value") == ""
+    assert browser.execute_script("return sessionStorage.length") == 0
+
+
+def test_a_list_is_gone_through_with_keys(browser, serve):
+    sign_in(browser, serve, place="/monitors")
+    before = browser.find_element(By.TAG_NAME, "html")
+    body = browser.find_element(By.TAG_NAME, "body")
+    until(lambda: shown(browser, "#live"), 10, what="the script")
+    body.send_keys("j")
+    assert browser.switch_to.active_element.text == "<b>Shop</b>"
+    browser.switch_to.active_element.send_keys(Keys.ENTER)
+    until(lambda: "/monitors/" in browser.current_url, 10, what="the monitor")
+    assert before is not None
 
 
 def test_signing_out(browser, serve):
     sign_in(browser, serve)
-    press(browser, "form.who button")
+    browser.find_element(By.CSS_SELECTOR, ".menu.mine summary").click()
+    press(browser, ".menu.mine form button")
     assert browser.current_url == f"{serve.url}/login"
     browser.get(f"{serve.url}/")
     assert "/login" in browser.current_url
 
 
-def test_a_wrong_password_says_so(browser, serve, tmp_path):
+def test_a_wrong_password_says_so(browser, serve):
     sign_in(browser, serve, "wrong")
     assert "wrong" in text(browser, "[role=alert]")
     assert browser.find_element(By.NAME, "username").get_attribute("value") == "admin"
-    assert browser.save_screenshot(str(tmp_path / "login.png"))

@@ -2,6 +2,7 @@
 
 import pytest
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 
 from tests.support.browser import chromium
 from tests.support.process import Serve
@@ -46,12 +47,15 @@ def test_the_page_fits_and_follows_the_scheme(browser, url, width, tmp_path):
     browser.get(url)
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
     paper = browser.find_element(By.TAG_NAME, "body").value_of_css_property("background-color")
-    assert paper.startswith("rgba(255, 255, 255" if browser.scheme == "light" else "rgba(13, 17, 23")
-    bars = browser.find_elements(By.CSS_SELECTOR, ".components li:first-child .bars i")
-    assert len(bars) == 90
-    assert all(bar.size["width"] >= 1 and bar.size["height"] >= 1 for bar in bars)
-    assert browser.find_element(By.CSS_SELECTOR, ".overall").text == "Partial outage"
+    assert paper.startswith("rgba(247, 247, 245" if browser.scheme == "light" else "rgba(15, 16, 15")
+    bars = browser.find_elements(By.CSS_SELECTOR, ".comp .bars")
+    assert len(bars) == 15
+    assert all(strip.size["width"] >= 90 and strip.size["height"] >= 20 for strip in bars)
+    assert browser.find_element(By.CSS_SELECTOR, ".verdict h1").text == "Part 00 is down"
+    assert "Partial outage since" in browser.find_element(By.CSS_SELECTOR, ".verdict p").text
     assert browser.find_element(By.CSS_SELECTOR, "article.open h3").text == "Part 00 is down"
+    bars[0].send_keys(Keys.ARROW_LEFT)
+    assert "nothing is known" in browser.find_element(By.CSS_SELECTOR, ".dayread").text
     assert browser.get_cookies() == []
     complaints = [line for line in browser.get_log("browser") if "favicon" not in line["message"]]
     assert complaints == []

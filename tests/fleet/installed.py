@@ -6,6 +6,7 @@ import sys
 import textwrap
 from pathlib import Path
 
+from distribution import wheel as wheels
 from tests.support import wheel
 from tests.support.client import Client
 from tests.support.process import ROOT
@@ -30,7 +31,7 @@ class Installed:
     def __init__(self, host, work):
         self.host, self.url = host, f"http://{host.address}:{PORT}"
         self._admin = None
-        self._install(wheel.build(work))
+        self._install(wheels.build(work, work))
         host.write("/etc/opsapp/opsapp.ini", said("`/etc/opsapp/opsapp.ini`:").replace("127.0.0.1", "0.0.0.0"))
         self.configure(f"web: {{base_url: '{MARK}'}}")
         for unit in UNITS.iterdir():

@@ -14,13 +14,6 @@ pytestmark = pytest.mark.system
 
 
 @pytest.fixture
-def server():
-    made = AgentServer(interval=1.0)
-    yield made
-    made.stop()
-
-
-@pytest.fixture
 def place(tmp_path):
     made = tmp_path / "host"
     for name in ("log", "data", "secret"):

@@ -11,24 +11,9 @@ import opsapp
 from opsapp.agent.capabilities import TOOLS, ToolManifest, try_tool
 from opsapp.agents import zipapp
 from tests.support.agent_process import AgentProcess
-from tests.support.agent_server import AgentServer
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.system
-
-
-@pytest.fixture
-def server():
-    made = AgentServer(interval=1.0)
-    yield made
-    made.stop()
-
-
-@pytest.fixture
-def agent(tmp_path, server):
-    with AgentProcess(tmp_path, server) as made:
-        made.online()
-        yield made
 
 
 @pytest.fixture

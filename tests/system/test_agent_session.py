@@ -9,17 +9,9 @@ import pytest
 from opsapp.agent.spool import Spool
 from opsapp.wire.fields import dumps
 from tests.support.agent_process import AgentProcess, oldest_python
-from tests.support.agent_server import AgentServer
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.system
-
-
-@pytest.fixture
-def server():
-    made = AgentServer(interval=1.0)
-    yield made
-    made.stop()
 
 
 @pytest.fixture

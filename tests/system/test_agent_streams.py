@@ -256,3 +256,20 @@ def test_a_stream_ends_when_its_reader_signs_out(serve, agent, files, vera):
     client.post("/api/logout")
     assert reader.next()[:2] == ("end", {"reason": "signed_out", "message": ""})
     reader.close()
+
+
+def test_the_output_of_a_command_is_followed_until_it_is_over(serve, agent, files):
+    gate = files / "gate"
+    script = f"echo first; while [ ! -e {gate} ]; do sleep 0.1; done; echo second"
+    asked = serve.admin.post(f"{agent.path}/commands", {"type": "shell", "params": {"command": f"sleep 1; {script}"}})
+    place = f"{agent.path}/commands/{asked['command_id']}"
+    reader = Events(serve.admin, f"{place}/stream")
+    assert reader.next()[:2] == ("output", {"text": "first\n"})
+    gate.write_text("")
+    assert reader.next()[:2] == ("output", {"text": "second\n"})
+    assert reader.next()[:2] == ("end", {"reason": "over"})
+    reader.close()
+    assert serve.admin.get(place)["output"] == "first\nsecond\n"
+    late = Events(serve.admin, f"{place}/stream")
+    assert late.next()[0] == "end"
+    late.close()

@@ -13,7 +13,7 @@ import pytest
 
 from opsapp.agents.zipapp import SHEBANG, agent_file
 from tests.support.agent_process import AgentProcess
-from tests.support.agent_server import KEY, AgentServer
+from tests.support.agent_server import KEY
 from tests.support.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.system
@@ -36,13 +36,6 @@ def variant(version="9.9.9", **patches):
                     data = data.replace(old, new)
             made.writestr(name, data)
     return buffer.getvalue()
-
-
-@pytest.fixture
-def server():
-    made = AgentServer(interval=1.0)
-    yield made
-    made.stop()
 
 
 @pytest.fixture

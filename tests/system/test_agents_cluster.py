@@ -5,7 +5,6 @@ import hashlib
 import os
 import signal
 import socket
-import threading
 import time
 
 import pytest
@@ -18,6 +17,7 @@ from tests.support.agent_process import EnrolledAgent
 from tests.support.box import Box
 from tests.support.client import Client
 from tests.support.process import Serve, Zeo
+from tests.support.together import repeated
 from tests.support.waiting import until
 from tests.system.test_agent_streams import Events, get, put
 
@@ -33,24 +33,6 @@ CONFIG = {
         ],
     },
 }  # fmt: skip
-
-
-@contextlib.contextmanager
-def repeated(fn):
-    """`fn` twice a second for as long as the block lasts, as an agent that goes on reporting."""
-    over = threading.Event()
-
-    def repeat():
-        while not over.wait(0.5):
-            fn()
-
-    thread = threading.Thread(target=repeat)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
 
 
 @contextlib.contextmanager

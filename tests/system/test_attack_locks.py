@@ -111,7 +111,7 @@ def test_the_command_line_unlocks(serve):
     name = user(serve, "lena")
     lock(serve, name)
     assert serve.stop() == 0
-    command = [sys.executable, "-m", "opsapp.cli", "user", "unlock", name, "--data", serve.data]
+    command = [sys.executable, "-m", "opsapp.cli", "user", "unlock", name, *serve.places]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=serve.environment(), cwd=ROOT)
     assert (done.returncode, done.stdout) == (0, f"unlocked {name}\n"), done.stderr
     serve.start()

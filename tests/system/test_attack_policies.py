@@ -70,7 +70,7 @@ def test_policies_forged_with_what_the_store_holds_are_refused(server, agent):
 def test_after_a_new_master_key_an_agent_gets_its_policies_and_heals_alone(server, agent):
     server.stop()
     agent.stop()
-    command = [sys.executable, "-m", "opsapp.cli", "rekey", "--data", str(server.data)]
+    command = [sys.executable, "-m", "opsapp.cli", "rekey", *server.places]
     subprocess.run(command, check=True, capture_output=True, timeout=90, cwd=ROOT)
     (agent.state / "policies.json").unlink()
     server.start()

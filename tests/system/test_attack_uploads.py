@@ -3,15 +3,15 @@
 import json
 import select
 import socket
-import threading
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, suppress
 
 import pytest
 
 from tests.support.process import PASSWORD, Serve
 from tests.support.raw import Raw
 from tests.support.serving import Serving
+from tests.support.together import repeated
 from tests.support.waiting import until
 
 pytestmark = [pytest.mark.system, pytest.mark.attack]
@@ -35,26 +35,15 @@ def connect(port, address="127.0.0.1"):
     return raw
 
 
-@contextmanager
 def dripping(uploads, every=1.0):
     """A byte of each now and then, until the block ends."""
-    over = threading.Event()
 
     def drip():
-        while not over.wait(every):
-            for raw in uploads:
-                try:
-                    raw.sock.send(b" ")
-                except OSError:
-                    continue
+        for raw in uploads:
+            with suppress(OSError):
+                raw.sock.send(b" ")
 
-    thread = threading.Thread(target=drip)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
+    return repeated(drip, every)
 
 
 def percentile(times, share=0.99):

@@ -30,6 +30,7 @@ def crash_again_and_again(tmp_path, points, seed):
 
 
 @pytest.mark.crash
+@pytest.mark.alone
 @pytest.mark.timeout(300)
 def test_every_answered_write_survives_kill_9(tmp_path):
     starts, written = crash_again_and_again(tmp_path, points=20, seed=1)

@@ -9,7 +9,7 @@ from tests.support.agent_process import EnrolledAgent
 from tests.support.process import Serve, opsapp
 from tests.support.waiting import until
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.system, pytest.mark.files("backups and copies of an embedded store's files")]
 
 
 def config(place):

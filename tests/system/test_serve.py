@@ -69,6 +69,7 @@ def connections(port):
     return sum(row[3] == "01" and row[1].endswith(f":{port:04X}") for row in rows)
 
 
+@pytest.mark.files("a second process may open any other store")
 def test_a_second_server_on_the_same_data_or_port_refuses_to_start(tmp_path):
     with Serve(tmp_path) as serve:
         second = Serve(tmp_path / "second", data=serve.data)
@@ -121,6 +122,7 @@ def test_pserve_serves_the_same_ini(tmp_path):
         assert serve.stop() == 0
 
 
+@pytest.mark.files("other stores are packed by a command")
 def test_a_server_packs_its_store_by_itself(tmp_path):
     pack = {"hour": None, "look_s": 0.2, "days": 0}
     with Serve(tmp_path, {"store": {"pack": pack}}) as serve:

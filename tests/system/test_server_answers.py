@@ -6,22 +6,9 @@ import time
 import pytest
 
 from tests.support.raw import Raw
-from tests.support.serving import Serving
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.system
-
-
-@pytest.fixture(scope="module")
-def serving():
-    with Serving() as running:
-        yield running
-
-
-@pytest.fixture
-def raw(serving):
-    with Raw(serving.port) as client:
-        yield client
 
 
 def counts(raw):

@@ -12,18 +12,6 @@ from tests.support.waiting import until
 pytestmark = pytest.mark.system
 
 
-@pytest.fixture(scope="module")
-def serving():
-    with Serving() as running:
-        yield running
-
-
-@pytest.fixture
-def raw(serving):
-    with Raw(serving.port) as client:
-        yield client
-
-
 HOST = "Host: 127.0.0.1"
 
 

@@ -6,21 +6,8 @@ which is not offered.) The server echoes; its sessions take messages of up to 64
 import pytest
 
 from tests.support.frames import BINARY, CLOSE, CONT, PING, PONG, TEXT, Frame, FrameClient, closing, frame
-from tests.support.serving import Serving
 
 pytestmark = pytest.mark.system
-
-
-@pytest.fixture(scope="module")
-def serving():
-    with Serving() as running:
-        yield running
-
-
-@pytest.fixture
-def session(serving):
-    with FrameClient(serving.port) as client:
-        yield client
 
 
 def ends(session, code, *frames):

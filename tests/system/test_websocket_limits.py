@@ -13,18 +13,6 @@ pytestmark = pytest.mark.system
 KEY = "dGhlIHNhbXBsZSBub25jZQ=="
 
 
-@pytest.fixture(scope="module")
-def serving():
-    with Serving() as running:
-        yield running
-
-
-@pytest.fixture
-def session(serving):
-    with FrameClient(serving.port) as client:
-        yield client
-
-
 def handshake(port, key=KEY, headers=(), version="13", path="/api/session"):
     with Raw(port) as raw:
         raw.send(upgrade(path, raw.host, key, headers, version))

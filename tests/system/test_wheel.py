@@ -9,8 +9,8 @@ import zipfile
 
 import pytest
 
+from distribution.wheel import build
 from tests.support.process import ROOT, Serve
-from tests.support.wheel import build
 
 pytestmark = pytest.mark.system
 ELSEWHERE = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
@@ -18,7 +18,7 @@ ELSEWHERE = {name: value for name, value in os.environ.items() if name != "PYTHO
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("wheel"))
+    return build(tmp_path_factory.mktemp("work"), tmp_path_factory.mktemp("wheel"))
 
 
 def test_it_carries_every_file_of_the_package(wheel):

@@ -1,0 +1,41 @@
+"""What the suite shares, because it takes seconds to start: a browser, and a service with one user of each role.
+
+Tests of one service use names of their own. A test that stops the service, or begins with an empty one, has its own.
+"""
+
+import pytest
+
+from tests.support.browser import chromium
+from tests.support.pages import add_users, fill, fresh
+from tests.support.process import Serve
+
+CONFIG = {
+    "web": {"login": {"attempts_per_ip": 10_000, "attempts_per_user": 10_000}},
+    "status_page": {"gather_s": 0.2, "webhook_allow_networks": ["127.0.0.0/8"]},
+    "agents": {"report_interval_s": 1},
+}
+
+
+@pytest.fixture(scope="session")
+def driver(tmp_path_factory):
+    driver = chromium(tmp_path_factory.mktemp("browser") / "profile")
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def page(driver):
+    """The shared browser as if it were new, at 1440 px. Afterwards nothing may stand in its console."""
+    fresh(driver)
+    yield driver
+    said = [line["message"] for line in driver.get_log("browser") if line["level"] in ("SEVERE", "WARNING")]
+    driver.get("about:blank")
+    assert said == []
+
+
+@pytest.fixture(scope="session")
+def house(tmp_path_factory):
+    with Serve(tmp_path_factory.mktemp("house"), CONFIG) as serve:
+        add_users(serve)
+        serve.ids = fill(serve, "<i>Gone</i>" + "x" * 180)
+        yield serve

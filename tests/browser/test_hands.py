@@ -1,0 +1,145 @@
+"""The main paths by a thumb at 390 px, by the keyboard alone, and at twice the size."""
+
+import time
+
+import pyotp
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from tests.support.automations import script
+from tests.support.browser import is_gone, press
+from tests.support.pages import PASSWORD, fill_in, phone, places, sign_in, size, tap
+from tests.support.waiting import until
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+GONE = {"type": "tcp", "url": "tcp://127.0.0.1:1", "interval": 5, "timeout": 1, "retries": 0}
+
+
+def request_of(house, name):
+    made = script(house, "true", name=name, requires_approval=True)
+    return house.admin.post(f"/api/automations/{made}/run", {})["request_id"]
+
+
+def incident_of(house, name):
+    monitor_id = house.admin.post("/api/monitoring/endpoints", GONE | {"name": name})["id"]
+    until(lambda: house.admin.get(f"/api/monitoring/endpoints/{monitor_id}")["status"] == "down", 20, what="it is down")
+    rows = house.admin.get("/api/monitoring/incidents?status=open")
+    return next(row["id"] for row in rows if row["monitor_id"] == monitor_id)
+
+
+@pytest.mark.parametrize(("word", "ends"), [("Approve", "approved"), ("Reject", "rejected")])
+def test_a_request_is_decided_by_thumb(page, house, word, ends):
+    request_id = request_of(house, f"by thumb {word}")
+    phone(page)
+    sign_in(page, house, "otto")
+    page.get(f"{house.url}/approvals/{request_id}")
+    button = next(each for each in page.find_elements(By.CSS_SELECTOR, ".thumb button") if each.text == word)
+    assert button.rect["height"] >= 40, "as large as a thumb"
+    before = page.find_element(By.TAG_NAME, "html")
+    tap(page, button)
+    until(lambda: is_gone(before), 15, what="the answer")
+    until(lambda: house.admin.get(f"/api/approvals/{request_id}")["status"] == ends, 15, what=ends)
+    assert page.execute_script("return document.documentElement.scrollWidth") <= 390
+
+
+def test_a_day_of_the_status_page_is_told_to_a_finger(page, house):
+    house.admin.post("/api/monitoring/endpoints", {"name": "Touched", "type": "push", "tags": ["public"]})
+    phone(page)
+    page.get(f"{house.url}/status")
+    tap(page, page.find_element(By.CSS_SELECTOR, ".comp .bars"))
+    until(lambda: page.find_element(By.CSS_SELECTOR, ".dayread").text, 10, what="what the day was")
+    assert page.get_cookies() == []
+
+
+def keys(page, *typed):
+    page.switch_to.active_element.send_keys(*typed)
+
+
+def tab_to(page, wanted, most=150):
+    """Tab until what is wanted has the focus, which is seen."""
+    for _ in range(most):
+        page.switch_to.active_element.send_keys(Keys.TAB)
+        focused = page.switch_to.active_element
+        if wanted(focused):
+            style = "const s = getComputedStyle(arguments[0]); return s.outlineStyle + s.outlineWidth + s.boxShadow"
+            assert page.execute_script(style, focused) != "none0pxnone"
+            return focused
+    raise AssertionError("Tab never comes to it")
+
+
+def leads_on(page, *typed):
+    before = page.find_element(By.TAG_NAME, "html")
+    keys(page, *typed)
+    until(lambda: is_gone(before), 15, what="the next page")
+    until(lambda: page.execute_script("return document.readyState") == "complete", 15, what="the whole page")
+
+
+def test_with_the_keyboard_one_signs_in_takes_an_incident_and_approves(page, house):
+    incident, request_id = incident_of(house, "Taken by keyboard"), request_of(house, "by keyboard")
+    page.get(f"{house.url}/login")
+    keys(page, "otto", Keys.TAB, PASSWORD)
+    leads_on(page, Keys.ENTER)
+    page.get(f"{house.url}/incidents/{incident}")
+    page.find_element(By.TAG_NAME, "body").send_keys(Keys.TAB)
+    assert page.switch_to.active_element.text == "Skip to the content"
+    keys(page, Keys.ENTER)
+    tab_to(page, lambda at: at.text in ("I take it", "Take it"))
+    leads_on(page, Keys.ENTER)
+    assert house.admin.get(f"/api/monitoring/incidents/{incident}")["acknowledged_by"] == "otto"
+    page.get(f"{house.url}/approvals/{request_id}")
+    tab_to(page, lambda at: at.text == "Approve")
+    leads_on(page, Keys.SPACE)
+    assert house.admin.get(f"/api/approvals/{request_id}")["status"] == "approved"
+
+
+def test_a_second_factor_is_set_up_and_asked_for(page, house):
+    house.admin.post("/api/users", {"username": "tess", "password": PASSWORD, "role": "operator"})
+    sign_in(page, house, "tess")
+    page.get(f"{house.url}/settings")
+    press(page, "#factor .btn.first")
+    secret = next(word for word in page.find_element(By.TAG_NAME, "main").text.split() if len(word) == 32)
+    code = pyotp.TOTP(secret)
+    page.get(f"{house.url}/settings")
+    page.find_element(By.XPATH, "//*[@id='factor']//summary[contains(., 'on')]").click()
+    fill_in(page, "#factor details[open]", code=code.now())
+    press(page, "#factor details[open] form button")
+    page.delete_all_cookies()
+    sign_in(page, house, "tess")
+    assert page.find_element(By.TAG_NAME, "h1").text == "Second step"
+    fill_in(page, "main", code="000000")
+    press(page, "main button")
+    assert page.find_element(By.CSS_SELECTOR, "[role=alert]").text
+    page.get_log("browser")  # a wrong code is a 401
+    fill_in(page, "main", code=code.at(time.time() + 30))  # of one step later, for each is good once
+    press(page, "main button")
+    page.get(f"{house.url}/settings")
+    assert "It is on" in page.find_element(By.ID, "factor").text
+
+
+def test_at_twice_the_size_nothing_is_out_of_reach(page, house):
+    """A window of 1280 px at 200 % is one of 640."""
+    sign_in(page, house, "ada")
+    size(page, 640, 450)
+    wrong = []
+    for place in places(house, {}):
+        page.get(house.url + place)
+        if page.execute_script("return document.documentElement.scrollWidth") > 640:
+            wrong.append(place)
+        page.execute_script("scrollTo(0, 200)")
+        covered = page.execute_script(COVERED)
+        if covered > 0.4:
+            wrong.append((place, f"{covered:.0%} of the window is covered by what stays"))
+    assert wrong == []
+
+
+# The part of the window's height that what is fixed or sticks covers.
+COVERED = """
+const fixed = [...document.querySelectorAll("body *")].filter((each) => {
+  const style = getComputedStyle(each);
+  const box = each.getBoundingClientRect();
+  return ["fixed", "sticky"].includes(style.position) && box.height && box.width > innerWidth / 2
+    && (box.top <= 0 || box.bottom >= innerHeight) && style.visibility === "visible";
+});
+return fixed.reduce((sum, each) => sum + each.getBoundingClientRect().height, 0) / innerHeight;
+"""

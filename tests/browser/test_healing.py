@@ -1,0 +1,71 @@
+"""A rule is written and tried in the browser, saved, and the page of its case follows the stages by itself."""
+
+import pytest
+from selenium.webdriver.common.by import By
+
+from tests.support.browser import chromium, press
+from tests.support.process import Serve
+from tests.support.waiting import until
+from tests.system.test_healing import CONFIG, box_of, promote
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+PASSWORD = "a sound password"
+RULE = "nginx-by-hand"
+
+
+@pytest.fixture
+def serve(tmp_path):
+    # Settling takes long enough to be seen.
+    healing = {**CONFIG["healing"], "rules": [], "hold_s": 1}
+    with Serve(tmp_path / "serve", {**CONFIG, "healing": healing}) as serve:
+        serve.admin.post("/api/users", {"username": "ada", "password": PASSWORD, "role": "admin"})
+        yield serve
+
+
+@pytest.fixture
+def browser(tmp_path):
+    driver = chromium(tmp_path / "profile")
+    yield driver
+    driver.quit()
+
+
+def fill(browser, name, text):
+    field = browser.find_element(By.NAME, name)
+    field.clear()
+    field.send_keys(text)
+
+
+def test_a_rule_is_tried_and_saved_and_its_case_is_followed(browser, serve):
+    box = box_of(serve)
+    box.state, box.cures = "failed", True
+    try:
+        until(lambda: serve.admin.get("/api/agents")[0]["status"] == "online", what="the agent being online")
+        browser.get(f"{serve.url}/")
+        fill(browser, "username", "ada")
+        fill(browser, "password", PASSWORD)
+        press(browser, "main button")
+
+        browser.get(f"{serve.url}/healing/rules/new")
+        fill(browser, "id", RULE)
+        fill(browser, "condition", 'service.nginx.state == "failed"')
+        fill(browser, "for", "0")
+        fill(browser, "cooldown_s", "5")
+        fill(browser, "settle_s", "5")
+        browser.find_element(By.XPATH, "//option[.='restart_service']").click()
+        press(browser, "button[value=add]")
+        press(browser, ".head button[value=try]")
+        assert "True now on box-1/nginx" in browser.find_element(By.CSS_SELECTOR, ".cond").text
+        assert "box-1/nginx" in browser.find_element(By.ID, "try").text
+        press(browser, ".head button[value=save]")
+        assert browser.current_url.endswith(f"/healing/rules/{RULE}")
+
+        promote(serve, "execute", RULE)
+        opened = until(lambda: serve.admin.get(f"/api/healing/ledger?rule_id={RULE}&action_type=restart_service"), 30,
+                       what="the heal")  # fmt: skip
+        browser.get(f"{serve.url}/healing/cases/{opened[0]['case_id']}")
+        assert "What is done about nginx on box-1" in browser.find_element(By.TAG_NAME, "h1").text
+        until(lambda: "was restarted" in browser.find_element(By.TAG_NAME, "h1").text, 30, what="the case being over")
+        assert "is in the chain" in browser.find_element(By.ID, "stages").text
+        assert not [line for line in browser.get_log("browser") if line["level"] in ("SEVERE", "WARNING")]
+    finally:
+        box.stop()

@@ -1,0 +1,151 @@
+"""Lists and forms with script: rows chosen by the keyboard, rows of a form added and moved, what is left ticking."""
+
+from pathlib import Path
+
+import axe_core_python
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from tests.support.browser import chromium, press
+from tests.support.pages import add_users, fill, look, sign_in, size
+from tests.support.process import Serve
+from tests.support.waiting import until
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+AXE = (Path(axe_core_python.__file__).parent / "axe.min.js").read_text()
+RULES = """
+const done = arguments[arguments.length - 1];
+axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}).then((said) => done(said.violations.map(
+  (each) => each.id + ": " + each.nodes.slice(0, 3).map((node) => node.html.slice(0, 120)).join(" | "))));
+"""
+
+
+@pytest.fixture(scope="module")
+def serve(tmp_path_factory):
+    with Serve(tmp_path_factory.mktemp("serve"), {"web": {"login": {"attempts_per_ip": 100}}}) as serve:
+        add_users(serve)
+        serve.ids = fill(serve)
+        yield serve
+
+
+@pytest.fixture
+def browser(tmp_path):
+    driver = chromium(tmp_path / "profile")
+    yield driver
+    driver.quit()
+
+
+def sound(browser, *, width=None):
+    """Nothing in the console, nothing for axe, nothing wider than the window."""
+    browser.execute_script(AXE)
+    assert browser.execute_async_script(RULES) == []
+    assert [line for line in browser.get_log("browser") if line["level"] in ("SEVERE", "WARNING")] == []
+    assert browser.execute_script("return document.documentElement.scrollWidth - window.innerWidth") <= 0
+
+
+def keys(browser, *typed):
+    browser.switch_to.active_element.send_keys(*typed)
+
+
+def push(browser, selector):
+    """Press what may lie under the tabs of a phone until it is scrolled to."""
+    found = browser.find_element(By.CSS_SELECTOR, selector)
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", found)
+    press(browser, selector)
+
+
+def chosen(browser):
+    return [tick.get_attribute("value") for tick in browser.find_elements(By.CSS_SELECTOR, ".pick:checked")]
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1440, "light")])
+def test_rows_are_chosen_and_changed_with_the_keyboard_alone(browser, serve, tmp_path, width, scheme):
+    sign_in(browser, serve, "ada")
+    size(browser, width, 900)
+    look(browser, scheme)
+    browser.get(serve.url + "/monitors?sort=name")
+    assert not browser.find_element(By.CSS_SELECTOR, ".many button").is_displayed(), "nothing is chosen yet"
+    browser.find_element(By.TAG_NAME, "body").send_keys("j")
+    keys(browser, "x")
+    assert chosen(browser) == ["Checkout"]
+    assert browser.find_element(By.CSS_SELECTOR, "[data-chosen]").text == "1 chosen"
+    keys(browser, "j")
+    keys(browser, "x")
+    assert chosen(browser) == ["Checkout", "Shop"]
+    pause = browser.find_element(By.CSS_SELECTOR, ".many button[value='monitors.pause']")
+    assert pause.rect["x"] + pause.rect["width"] <= width
+    sound(browser)
+    browser.save_screenshot(str(tmp_path / "chosen.png"))
+    browser.execute_script("arguments[0].focus()", pause)
+    keys(browser, Keys.ENTER)
+    until(lambda: browser.find_elements(By.CSS_SELECTOR, "#many"), 20, what="the page that says what will happen")
+    assert "nobody is told" in browser.find_element(By.TAG_NAME, "main").text
+    sound(browser)
+    browser.find_element(By.LINK_TEXT, "Leave it").send_keys(Keys.ENTER)
+    until(lambda: browser.find_elements(By.CSS_SELECTOR, ".pick"), 20, what="the list")
+    assert "sort=name" in browser.current_url
+    link = browser.find_element(By.CSS_SELECTOR, ".many .all")
+    link.click()
+    assert len(chosen(browser)) == len(browser.find_elements(By.CSS_SELECTOR, ".pick"))
+    assert link.text == "Choose none"
+
+
+def test_a_live_part_keeps_what_is_chosen(browser, serve):
+    sign_in(browser, serve, "otto")
+    browser.get(serve.url + "/monitors?sort=name")
+    browser.find_element(By.CSS_SELECTOR, ".pick[value='Shop']").click()
+    body = {"name": "Archive", "type": "tcp", "url": "tcp://127.0.0.1:1", "interval": 5, "timeout": 1, "retries": 0}
+    made = serve.admin.post("/api/monitoring/endpoints", body)["id"]
+    until(lambda: browser.find_elements(By.CSS_SELECTOR, ".pick[value='Archive']"), 30, what="the new row")
+    assert chosen(browser) == ["Shop"], "the tick stays with its row"
+    serve.admin.delete(f"/api/monitoring/endpoints/{made}")
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1440, "dark")])
+def test_steps_are_added_moved_and_chips_taken_out(browser, serve, tmp_path, width, scheme):
+    sign_in(browser, serve, "ada")
+    size(browser, width, 900)
+    look(browser, scheme)
+    browser.get(serve.url + "/automations/new?type=workflow")
+    push(browser, "button[value='params.steps:add']")
+    browser.find_element(By.NAME, "params.steps:0:id").send_keys("first")
+    push(browser, "button[value='params.steps:add']")
+    browser.find_element(By.NAME, "params.steps:1:id").send_keys("second")
+    push(browser, "button[value='params.steps:up:1']")
+    names = [browser.find_element(By.NAME, f"params.steps:{at}:id").get_attribute("value") for at in (0, 1)]
+    assert names == ["second", "first"]
+    sound(browser)
+    browser.save_screenshot(str(tmp_path / "steps.png"))
+    browser.get(serve.url + "/monitors/new")
+    browser.execute_script("document.querySelectorAll('main details').forEach((each) => { each.open = true; })")
+    tags = browser.find_element(By.NAME, "tags")
+    tags.send_keys("web, shop")
+    chips = browser.find_elements(By.CSS_SELECTOR, ".chips .tag")
+    assert [chip.get_attribute("aria-label") for chip in chips] == ["Take web out", "Take shop out"]
+    browser.execute_script("arguments[0].click()", chips[0])
+    assert tags.get_attribute("value") == "shop"
+    sound(browser)
+
+
+@pytest.mark.parametrize("path", ["/healing", "/healing/chaos", "/healing/replay", "/statuspage", "/maintenance/new"])
+def test_these_pages_are_whole_on_a_phone_and_a_desk(browser, serve, tmp_path, path):
+    sign_in(browser, serve, "ada")
+    for width, scheme in ((390, "dark"), (1440, "light")):
+        size(browser, width, 900)
+        look(browser, scheme)
+        browser.get(serve.url + path)
+        sound(browser)
+        browser.save_screenshot(str(tmp_path / f"{path.strip('/').replace('/', '-')}-{width}.png"))
+
+
+def test_what_is_left_to_decide_counts_down(browser, serve):
+    body = {"name": "needs a person", "type": "script", "params": {"script": "true"}, "requires_approval": True}
+    made = serve.admin.post("/api/automations", body)["id"]
+    serve.admin.post(f"/api/automations/{made}/run")
+    sign_in(browser, serve, "otto")
+    browser.get(serve.url + "/approvals")
+    time = browser.find_element(By.CSS_SELECTOR, "time[data-until]")
+    first = time.text
+    assert "left" in first
+    until(lambda: browser.find_element(By.CSS_SELECTOR, "time[data-until]").text != first, 30, what="a later time")

@@ -1,0 +1,137 @@
+"""What happens is seen as it happens, by two at once: hosts arrive, a monitor falls and rises, output is written.
+
+No page is loaded anew: each test marks the document and finds the mark again.
+"""
+
+import pytest
+from selenium.webdriver.common.by import By
+
+from tests.support.agent_process import EnrolledAgent
+from tests.support.automations import script
+from tests.support.box import Box
+from tests.support.browser import chromium, press
+from tests.support.pages import fill_in, sign_in, size
+from tests.support.targets import website
+from tests.support.waiting import until
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+
+
+def text(page, selector):
+    return page.find_element(By.CSS_SELECTOR, selector).text
+
+
+def says(page, selector, words, seconds=20):
+    until(lambda: words in text(page, selector), seconds, what=f"{words!r} in {selector}")
+
+
+def mark(page):
+    """From here on the page may not be loaded anew."""
+    until(lambda: page.find_element(By.ID, "live").is_displayed(), 20, what="the stream being open")
+    page.execute_script("window.marked = true")
+
+
+def is_the_same(page):
+    return page.execute_script("return window.marked === true")
+
+
+@pytest.fixture
+def other(tmp_path, house):
+    """Somebody else at another desk."""
+    driver = chromium(tmp_path / "other")
+    size(driver, 1440, 900)
+    yield driver
+    driver.quit()
+
+
+def test_a_host_arrives_at_the_page_that_waits_for_it_and_in_the_list_of_another(page, other, house):
+    sign_in(other, house, "vera")
+    other.get(f"{house.url}/agents")
+    mark(other)
+    sign_in(page, house, "ada")
+    page.get(f"{house.url}/agents/add")
+    fill_in(page, "main", label="arrives")
+    press(page, "#by-hand button.first")
+    key = text(page, "code.key")
+    assert "Waiting" in text(page, "#arrival")
+    mark(page)
+    until(lambda: row_of(other, "arrives"), 20, what="the new row")
+    agent_id = next(each["id"] for each in house.admin.get("/api/agents?q=arrives"))
+    box = Box(house.url, agent_id, key, hostname="arrives-1").start()
+    try:
+        says(page, "#arrival", "arrives reports")
+        until(lambda: "Reporting" in row_of(other, "arrives"), 20, what="the host being online in the list")
+    finally:
+        box.stop()
+    assert is_the_same(page)
+    assert is_the_same(other)
+
+
+def row_of(page, words):
+    rows = page.find_elements(By.CSS_SELECTOR, "main tbody tr")
+    return next((row.text for row in rows if words in row.text), "")
+
+
+def test_a_monitor_falls_and_rises_before_the_eyes_of_two(page, other, house):
+    with website() as site:
+        body = {"name": "Falls", "type": "http", "url": f"{site.url}/welcome", "interval": 5, "timeout": 2}
+        monitor_id = house.admin.post("/api/monitoring/endpoints", body | {"tags": ["falls"], "retries": 0})["id"]
+        address = f"/api/monitoring/endpoints/{monitor_id}"
+        until(lambda: house.admin.get(address)["status"] == "up", 20, what="the first check")
+        sign_in(page, house, "otto")
+        page.get(f"{house.url}/monitors/{monitor_id}")
+        sign_in(other, house, "vera")
+        other.get(f"{house.url}/monitors?tag=falls")
+        mark(page)
+        mark(other)
+        port = site.port
+    says(page, "#now", "Down", 30)
+    until(lambda: "Down" in row_of(other, "Falls"), 20, what="the row that says so")
+    with website(port=port):
+        says(page, "#now", "Up", 30)
+        until(lambda: "Up" in row_of(other, "Falls"), 20, what="the row that says so")
+    assert is_the_same(page)
+    assert is_the_same(other)
+    house.admin.delete(address)
+
+
+def test_a_run_is_followed_to_its_end(page, house):
+    automation = script(house, "for n in 1 2 3 4 5; do echo line $n; sleep 0.4; done", name="talks")
+    sign_in(page, house, "otto")
+    page.get(f"{house.url}/automations/{automation}")
+    press(page, ".head .btn.first")
+    assert "/automations/runs/" in page.current_url
+    mark(page)
+    says(page, "#output pre", "line 1")
+    says(page, "#output pre", "line 5")
+    says(page, "#state", "Done")
+    assert is_the_same(page)
+
+
+def test_a_commands_output_is_followed_on_its_page(page, house, tmp_path):
+    with EnrolledAgent(tmp_path / "agent", house, label="talker") as agent:
+        agent.online()
+        sign_in(page, house, "otto")
+        page.get(f"{house.url}/agents/{agent.id}?do=shell#commands")
+        fill_in(page, "#commands", params__command="for n in 1 2 3; do echo word $n; sleep 0.5; done")
+        press(page, "#commands form button.first")
+        if "/commands/" not in page.current_url:
+            press(page, "#commands ul a[href*='/commands/']")
+        mark(page)
+        says(page, "#output pre", "word 3")
+        says(page, "#command", "exit code 0")
+        assert text(page, "#output pre").split() == ["word", "1", "word", "2", "word", "3"]
+        assert is_the_same(page)
+
+
+def test_two_decide_at_once_and_the_second_is_told(page, other, house):
+    made = script(house, "true", name="asked twice", requires_approval=True)
+    request_id = house.admin.post(f"/api/automations/{made}/run", {})["request_id"]
+    sign_in(page, house, "otto")
+    sign_in(other, house, "ada")
+    for each in (page, other):
+        each.get(f"{house.url}/approvals/{request_id}")
+    press(page, "#decide button.first")
+    says(page, "#decision", "Approved by otto")
+    says(other, "#decision", "Approved by otto")
+    assert "button" not in other.find_element(By.ID, "decision").get_attribute("innerHTML")

@@ -1,0 +1,51 @@
+"""A night on call in a real browser: seen live as it goes down, written about, and decided by thumb."""
+
+import pytest
+from selenium.webdriver.common.by import By
+
+from tests.browser.test_overview import add_gone, follows, sign_in, text
+from tests.support.browser import chromium, press
+from tests.support.process import Serve
+from tests.support.waiting import until
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def serve(tmp_path):
+    with Serve(tmp_path / "serve", {"web": {"login": {"attempts_per_ip": 100}}}) as serve:
+        body = {"name": "Shop", "type": "tcp", "url": f"tcp://127.0.0.1:{serve.port}", "interval": 5, "timeout": 1}
+        serve.admin.post("/api/monitoring/endpoints", body)
+        yield serve
+
+
+@pytest.fixture
+def browser(tmp_path):
+    driver = chromium(tmp_path / "profile")
+    yield driver
+    driver.quit()
+
+
+def test_what_goes_down_is_seen_live_and_decided_on_a_phone(browser, serve):
+    browser.set_window_size(500, 844)  # the narrowest that the browser makes
+    sign_in(browser, serve)
+    browser.get(f"{serve.url}/")
+    follows(browser)
+    until(lambda: text(browser, "h1") == "The monitor is up.", 20, what="the first check")
+    add_gone(serve)
+    until(lambda: text(browser, "h1") == "1 down.", 20, what="what is down, without loading the page again")
+    assert "Nobody has it" in text(browser, "#wrong")
+    press(browser, "#wrong a.btn")
+    choice, form = (browser.find_element(By.CSS_SELECTOR, name).rect for name in ("#say .pick label", "#say"))
+    assert form["y"] < choice["y"] < form["y"] + form["height"], "the choices stand in their form"
+    browser.find_element(By.ID, "say-text").send_keys("We are looking")
+    press(browser, "#say button")
+    assert "We are looking" in text(browser, "#timeline")
+    automation = serve.admin.post("/api/automations/templates/memory/apply")["id"]
+    serve.admin.put(f"/api/automations/{automation}", {"requires_approval": True})
+    request_id = serve.admin.post(f"/api/automations/{automation}/run", {})["request_id"]
+    browser.get(f"{serve.url}/approvals/{request_id}")
+    assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+    press(browser, ".thumb button.first")
+    assert "Approved by admin" in text(browser, "#decision")
+    assert [line for line in browser.get_log("browser") if line["level"] != "DEBUG"] == []

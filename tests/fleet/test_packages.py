@@ -1,0 +1,160 @@
+"""The Debian packages on a host with nothing but Debian: installed, upgraded, removed, purged; the agent's likewise."""
+
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from distribution import debs, wheel
+from tests.support.client import Client
+from tests.support.waiting import until
+
+pytestmark = pytest.mark.timeout(900)
+MOST_S = 60
+INI, YAML = "/etc/opsapp/opsapp.ini", "/etc/opsapp/opsapp.yaml"
+SIGN_IN = r"""
+import http.cookiejar, re, sys, time, urllib.error, urllib.parse, urllib.request
+opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()))
+base, give_up = "http://127.0.0.1:6080", time.monotonic() + 60
+while True:
+    try:
+        page = opener.open(base + "/login", timeout=5).read().decode()
+        break
+    except (urllib.error.URLError, OSError):
+        if time.monotonic() > give_up:
+            raise
+        time.sleep(0.1)
+token = re.search(r'name="csrf_token" value="([^"]+)"', page)[1]
+password = open("/var/lib/opsapp/admin-password").read().strip()
+form = {"csrf_token": token, "username": "admin", "password": password}
+answer = opener.open(base + "/login", urllib.parse.urlencode(form).encode(), timeout=20)
+print(answer.status, answer.url, "Sign out" in answer.read().decode())
+"""
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory):
+    work = tmp_path_factory.mktemp("packages")
+    debs.install(wheel.build(work, work), work / "site", work)
+    return debs.service(work / "site", work, work), debs.agent(work, work)
+
+
+@pytest.fixture(scope="module")
+def host(lab):
+    host = lab.host()
+    yield host
+    lab.remove(host)
+
+
+def put(host, package):
+    shutil.copyfile(package, host.root / "root" / package.name)
+    return f"/root/{package.name}"
+
+
+def apt(host, *words):
+    return host.exec("env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-y", "-q", *words, timeout=300).stdout
+
+
+def installed(host, package):
+    said = apt(host, "install", put(host, package))
+    host.exec("rm", "-f", f"/root/{package.name}")
+    return said
+
+
+def signed_in(host):
+    return host.exec("python3", "-c", SIGN_IN, timeout=90).stdout.split()
+
+
+def later(package, work, version):
+    """The same package, as if of a later release."""
+    tree = work / "tree"
+    subprocess.run(["dpkg-deb", "-R", package, tree], check=True)
+    control = tree / "DEBIAN/control"
+    old = next(line for line in control.read_text().splitlines() if line.startswith("Version: "))
+    control.write_text(control.read_text().replace(old, f"Version: {version}"))
+    subprocess.run(["dpkg-deb", "-Zgzip", "--root-owner-group", "-b", tree, work / "later.deb"], check=True)
+    return work / "later.deb"
+
+
+def open_to_the_lab(host):
+    """A change of the owner's, which an upgrade has to leave alone."""
+    path = host.root / INI.lstrip("/")
+    path.write_text(path.read_text().replace("host = 127.0.0.1", "host = 0.0.0.0"))
+    host.exec("systemctl", "restart", "opsapp")
+
+
+def admin(host):
+    client = Client(f"http://{host.address}:6080")
+    password = host.read("/var/lib/opsapp/admin-password").strip()
+    until(lambda: answers(client), 60, what="an answer of the service")
+    return client.login("admin", password)
+
+
+def answers(client):
+    try:
+        return client.request("GET", "/api/status/public").status == 200
+    except OSError:
+        return False
+
+
+def test_from_a_bare_host_to_a_page_in_a_minute_and_nothing_left_after_a_purge(host, packages, tmp_path):
+    package, agent = packages
+    began = time.monotonic()
+    said = installed(host, package)
+    answer = signed_in(host)
+    took = time.monotonic() - began
+    assert answer == ["200", "http://127.0.0.1:6080/first-steps", "True"], said
+    assert took <= MOST_S
+    print(f"from apt install to the signed-in page: {took:.1f} s")
+
+    pid = host.exec("systemctl", "show", "--value", "-p", "MainPID", "opsapp").stdout.strip()
+    assert host.exec("ps", "-o", "user=", "-p", pid).stdout.strip() == "opsapp"
+    doctor = ["runuser", "-u", "opsapp", "--", "opsapp", "doctor", "--ini", INI, "--url", "http://127.0.0.1:6080"]
+    found = host.exec(*doctor, check=False, timeout=120)
+    assert found.returncode == 0, found.stdout
+    units = [f"/usr/lib/systemd/system/{name}" for name in ("opsapp.service", "opsapp-executor.socket")]
+    verified = host.exec("systemd-analyze", "verify", *units, check=False, timeout=60)
+    assert (verified.returncode, verified.stdout) == (0, "")
+
+    open_to_the_lab(host)
+    client = admin(host)
+    monitor = {"name": "kept", "type": "http", "url": "http://127.0.0.1/health", "enabled": False}
+    client.post("/api/monitoring/endpoints", monitor)
+    with_agent(host, client, agent)
+
+    installed(host, later(package, tmp_path, "9.0"))
+    assert "0.0.0.0" in host.read(INI)
+    assert host.exec("systemctl", "show", "--value", "-p", "MainPID", "opsapp").stdout.strip() not in ("0", pid)
+    assert [row["name"] for row in admin(host).get("/api/monitoring/endpoints")] == ["kept"]
+
+    apt(host, "remove", "opsapp")
+    assert host.exec("systemctl", "is-active", "opsapp", check=False).stdout.strip() == "inactive"
+    assert not (host.root / "usr/lib/opsapp").exists()
+    for kept in ("/var/lib/opsapp/main.fs", "/var/lib/opsapp/secret.key", YAML):
+        assert (host.root / kept.lstrip("/")).stat().st_size > 0
+    apt(host, "purge", "opsapp")
+    for gone in ("/var/lib/opsapp", "/etc/opsapp", "/usr/lib/opsapp"):
+        assert not (host.root / gone.lstrip("/")).exists(), gone
+    assert "opsapp" not in host.read("/etc/passwd")
+
+
+def with_agent(host, client, package):
+    """The agent's package on the same host: it waits for a key, reports, goes without a trace."""
+    said = installed(host, package)
+    assert "opsapp-agent-setup" in said
+    assert host.exec("systemctl", "is-active", "opsapp-agent", check=False).stdout.strip() == "inactive"
+    made = client.post("/api/agents", {"label": "here"})
+    where = ["--server", "http://127.0.0.1:6080", "--id", made["agent_id"]]
+    wrong = host.exec("opsapp-agent-setup", *where, check=False, timeout=90, stdin="no-such-key\n")
+    assert wrong.returncode != 0, wrong.stdout
+    host.exec("opsapp-agent-setup", *where, timeout=90, stdin=made["key"] + "\n")
+    assert (host.root / "etc/opsapp-agent/key").stat().st_mode & 0o777 == 0o600
+
+    def status():
+        return client.get(f"/api/agents/{made['agent_id']}")["status"]
+
+    until(lambda: status() == "online", 60, what="the agent's first report")
+    apt(host, "purge", "opsapp-agent")
+    for gone in ("/var/lib/opsapp-agent", "/etc/opsapp-agent", "/usr/lib/opsapp-agent"):
+        assert not (host.root / gone.lstrip("/")).exists(), gone

@@ -1,0 +1,41 @@
+"""What many tests of processes start: a server of connections, the server of an agent, and clients of them."""
+
+import pytest
+
+from tests.support.agent_process import AgentProcess
+from tests.support.agent_server import AgentServer
+from tests.support.frames import FrameClient
+from tests.support.raw import Raw
+from tests.support.serving import Serving
+
+
+@pytest.fixture(scope="module")
+def serving():
+    with Serving() as running:
+        yield running
+
+
+@pytest.fixture
+def raw(serving):
+    with Raw(serving.port) as client:
+        yield client
+
+
+@pytest.fixture
+def session(serving):
+    with FrameClient(serving.port) as client:
+        yield client
+
+
+@pytest.fixture
+def server():
+    made = AgentServer(interval=1.0)
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def agent(tmp_path, server):
+    with AgentProcess(tmp_path, server) as made:
+        made.online()
+        yield made
