@@ -10,7 +10,7 @@ export PYTHONPATH := $(CURDIR)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test crash coverage lint bench soak system attack browser fleet clean run-venv test-venv
+.PHONY: help run test crash coverage lint bench soak system postgresql zeo engines cluster attack browser fleet packages clean run-venv test-venv
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
@@ -23,7 +23,8 @@ test: test-venv ## the portable test suite: no root, no network; all decisions, 
 	  -m "not soak and not crash" $(or $(ARGS),--cov --cov-config=tests/coverage-logic.ini)
 
 crash: test-venv ## kill -9 at 10 to 20 seeded points of whatever has an effect on the world
-	@$(PYTEST) -n $(WORKERS) tests/engine tests/race tests/system -m "crash and not soak" $(ARGS)
+	@$(PYTEST) -n $(WORKERS) tests/engine tests/race tests/system -m "crash and not soak$(if $(ARGS),, and not alone)" $(ARGS)
+	@$(if $(ARGS),,$(PYTEST) -n 0 tests/system -m "crash and alone and not soak")
 
 coverage: test-venv ## the portable test suite with branch coverage, processes included; holds 95 % and prints what is not reached
 	@$(PYTEST) -n $(WORKERS) tests/unit tests/api tests/engine tests/race tests/system -m "not soak" \
@@ -40,6 +41,27 @@ system: test-venv ## real server and agent processes over real sockets; no root,
 	@$(PYTEST) -n $(WORKERS) tests/system -m "not soak and not crash and not alone" $(ARGS)
 	@$(if $(ARGS),,$(PYTEST) -n 0 tests/system -m "alone and not soak and not crash")
 
+# What depends on the engine: kills, runs, leases, the ledger of healing, series. The rest of tests/system runs on it by `make engines`.
+ON_ENGINES := $(addprefix tests/system/test_,automations_crash.py automations_load.py healing_alone.py \
+  healing_server.py agents_crash.py projections.py series_crash.py stream_ends.py)
+
+postgresql: test-venv ## what depends on the engine, with its stores in PostgreSQL: kills, runs, the ledger of healing, series
+	@$(PYTEST) -n $(WORKERS) --engine postgresql $(ON_ENGINES) -m "not soak and not alone" $(ARGS)
+	@$(if $(ARGS),,$(PYTEST) -n 0 --engine postgresql tests/system/test_crash.py -m "not soak")
+
+zeo: test-venv ## kills of servers, runs and agents on a ZEO server; what else needs one has it in tests/system anyway
+	@$(PYTEST) -n $(WORKERS) --engine zeo tests/system/test_automations_crash.py tests/system/test_agents_crash.py \
+	  tests/system/test_series_crash.py -m "not soak and not alone" $(ARGS)
+	@$(if $(ARGS),,$(PYTEST) -n 0 --engine zeo tests/system/test_crash.py -m "not soak")
+
+engines: test-venv ## the whole of tests/system on ZEO and on PostgreSQL; takes an hour
+	@for engine in zeo postgresql; do \
+	  $(PYTEST) -n $(WORKERS) --engine $$engine tests/system -m "not soak and not alone" $(ARGS) && \
+	  $(PYTEST) -n 0 --engine $$engine tests/system -m "alone and not soak" $(ARGS) || exit 1; done
+
+cluster: test-venv ## kill, stop, cut off and freeze nodes and stores in network namespaces, and count what was lost (root)
+	@$(BIN)/python -m tests.cluster $(ARGS)
+
 attack: test-venv ## what a hostile client or person tries, on a running server, and the HTTP parser against others
 	@$(PYTEST) -n $(WORKERS) tests/unit tests/api tests/engine tests/system -m "attack and not soak" $(ARGS)
 
@@ -52,8 +74,14 @@ fleet: test-venv ## healing on real systemd hosts in network namespaces (root; t
 soak: test-venv ## the crash suites with their full counts; takes hours
 	@$(PYTEST) tests -m soak --timeout 14400 $(ARGS)
 
+shots: test-venv ## a picture of every page: make shots ARGS=DIRECTORY
+	@$(BIN)/python -m tests.browser.shots $(ARGS)
+
 bench: test-venv ## measure and print a table; never a test
 	@$(BIN)/python -m tests.bench $(ARGS)
+
+packages: test-venv ## a wheel, Debian packages of service and agent, and the list of their parts, into dist/
+	@$(BIN)/python -m distribution $(ARGS)
 
 clean: ## remove what the build and the tests leave; keeps var/ and a .venv that is a link
 	@if [ -L .venv ]; then echo "keeping .venv, a link"; else rm -rf .venv; fi
