@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import shutil
 import time
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -152,12 +153,15 @@ def _at_top(node: Node, fn: Any, *values: Any) -> Any:
 
 
 def _evolve(top: Any, steps: list[EvolveStep], name: str, still: Beats | None) -> None:
-    """One step; none if one of the others has moved since we looked. One that comes meanwhile is a conflict."""
+    """One step; in a new store all: it is made whole or not at all. None if one of the others has moved since we
+    looked; one that comes meanwhile is a conflict."""
     if still is not None and KEY in top:
         if _others(top, steps, name) != still:
             return
         nodes.read_current(top[KEY])
-    evolve.evolve_next(top, steps)
+    new = not evolve.has_evolved(top)
+    while evolve.evolve_next(top, steps) and new:
+        pass
 
 
 def _others(top: Any, _steps: list[EvolveStep], name: str) -> Beats:
@@ -204,7 +208,7 @@ def _copy(files: list[Path]) -> Path:
             f"(`opsapp backup DIR`, by the older version) and run `opsapp init --no-backup`.",
             code="no_room",
         )
-    target = beside / time.strftime(f"{BEFORE}{VERSION}-%Y%m%dT%H%M%SZ", time.gmtime())
+    target = beside / f"{BEFORE}{VERSION}-{_time_in_name()}"
     for left in beside.glob(f"{BEFORE}*{UNFINISHED}"):
         shutil.rmtree(left)
     partial = target.with_name(target.name + UNFINISHED)
@@ -219,6 +223,11 @@ def _copy(files: list[Path]) -> Path:
         shutil.rmtree(old)
         log.info("deleted an older copy of the store: %s", old)
     return target
+
+
+def _time_in_name() -> str:
+    """To the millisecond: copies are told apart and put in order by it, and two upgrades may begin within a second."""
+    return datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S.%f")[:-3] + "Z"
 
 
 def _wait_for_others(node: Node, missing: list[EvolveStep], patient: bool) -> Beats:

@@ -1,8 +1,9 @@
 """Named evolve steps: how a store made by an older version becomes one of this version.
 
-A step runs once, in a transaction of its own, in the order in which the features are included; its name is kept in the
-root, with the version that ran it. A step must be fit to run on an empty store too, which is how a new store is made.
-A version refuses a store with a step that it does not know, unless that step is reversible.
+A step runs once, in a transaction of its own (in a new store all of them in one), in the order in which the features
+are included; its name is kept in the root, with the version that ran it. A step must be fit to run on an empty store
+too, which is how a new store is made. A version refuses a store with a step that it does not know, unless that step is
+reversible.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -26,11 +27,17 @@ def schema_of(section: type, name: str = "") -> Body:
     of a Body."""
     schema = Body(name=name)
     schema.across = getattr(section, "across", None)
-    hints = get_type_hints(section, include_extras=True)
+    hints = _hints_of(section, marks=True)
     for setting in fields(section):
         default = REQUIRED if setting.default is MISSING else setting.default
         schema.add(_node(hints[setting.name], setting.name, default))
     return schema
+
+
+@cache
+def _hints_of(section: type, *, marks: bool = False) -> dict[str, Any]:
+    """Reading them compiles each annotation, and sections share most of theirs."""
+    return get_type_hints(section, include_extras=marks)
 
 
 def _node(hint: Any, name: str, missing: Any) -> colander.SchemaNode:
@@ -87,7 +94,7 @@ def _kind(hint: Any, marks: list[Any]) -> colander.SchemaType:
 
 def value_of(section: type[Section], values: JsonObject) -> Section:
     """The section from what its schema has accepted."""
-    hints = get_type_hints(section)
+    hints = _hints_of(section)  # type: ignore[arg-type]  # a class is hashable
     return section(**{setting.name: _value(hints[setting.name], values[setting.name]) for setting in fields(section)})  # type: ignore[arg-type]
 
 
