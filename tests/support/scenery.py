@@ -13,6 +13,7 @@ from pathlib import Path
 
 from opsapp.runtime import measuring
 from opsapp.wire.probing import Outcome
+from opsapp.wire.version import VERSION
 from tests.engine.healing import Ward
 from tests.support import process
 from tests.support.clock import FakeClock
@@ -143,7 +144,7 @@ class Scenery:
         return {
             "hostname": name,
             "os": "Debian 12",
-            "version": "0.1.0",
+            "version": VERSION,
             "cpu_percent": round(30 + wave, 1),
             "mem_percent": round(62 + wave / 3, 1),
             "disk_percent": round(full, 1),

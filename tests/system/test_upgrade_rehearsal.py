@@ -1,0 +1,133 @@
+"""From the last release to this version and back, with its own code, while people write and an agent reports."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from opsapp.cli import main
+from opsapp.wire.version import VERSION
+from tests.support.process import ROOT, Serve, free_port
+from tests.support.release import ReleaseAgent, ReleaseServe, last_release, released
+from tests.support.waiting import until
+from tests.support.writers import Writer, missing, stored
+
+pytestmark = [pytest.mark.system, pytest.mark.files("the release starts on an embedded store")]
+
+ENOUGH = 15
+GUIDE = ROOT / "docs/guide/upgrade.md"
+MONITOR = {"name": "shop", "type": "tcp", "url": "tcp://127.0.0.1:1", "interval": 5, "timeout": 1, "retries": 0}
+RULE = {
+    "id": "shop-down", "condition": 'monitor.status == "down"', "severity": "critical",
+    "targets": {"monitors": ["shop"]}, "initial_level": "notify",
+    "escalation_chain": [{"action": "restart_service", "params": {"service": "nginx"}}],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory):
+    return last_release(tmp_path_factory.mktemp("release"))
+
+
+def test_this_version_has_a_number_that_no_release_had():
+    """Nodes, agents and copies of two versions are told apart by it."""
+    unreleased = (ROOT / "CHANGELOG.md").read_text().partition("## Unreleased")[2].partition("\n## ")[0].strip()
+    assert (VERSION in released()) == (unreleased in ("", "Nothing yet."))
+
+
+def go_on(writers):
+    """Each has some answers more."""
+    had = {writer: len(writer.answered) for writer in writers}
+    until(lambda: all(len(writer.answered) >= had[writer] + ENOUGH for writer in writers), 30, what="answered writes")
+
+
+def made(client):
+    """What does not change by itself."""
+    rules = {rule["id"]: (rule["condition"], rule["escalation_chain"]) for rule in client.get("/api/healing/rules")}
+    monitors = {each["id"]: (each["name"], each["url"]) for each in client.get("/api/monitoring/endpoints")}
+    return rules, monitors, sorted(user["username"] for user in client.get("/api/users"))
+
+
+def update(agent):
+    """By the commands of docs/guide/upgrade.md."""
+    (commands,) = re.findall(r"(?:^    SHA256=.*\n)(?:    .*\n)+", GUIDE.read_text(), re.M)
+    about = {"SERVER": agent.server.url, "TOKEN": agent.server.admin.token, "ID": agent.id}
+    done = subprocess.run(["sh", "-e"], input=commands, env={**os.environ, **about}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return agent.finished(json.loads(done.stdout)["command_id"], 60)
+
+
+def test_up_under_load_and_back_to_the_release_and_nothing_is_lost(tmp_path, release):
+    data, copy = tmp_path / "data", tmp_path / "copy"
+    place = {"port": free_port(), "data": data}
+    old, new = ReleaseServe(tmp_path / "old", release, **place), Serve(tmp_path / "new", **place)
+    with old:
+        token = old.admin.token
+        old.admin.post("/api/monitoring/endpoints", MONITOR)
+        old.admin.post("/api/healing/rules", RULE)
+        kept = made(old.admin)
+        agent = ReleaseAgent(tmp_path / "agent", old)
+        writers = [Writer(old.client(token=token), f"writer-{number}", pace=0.02) for number in range(3)]
+        with agent:
+            agent.online()
+            go_on(writers)
+            before = {key: label for writer in writers for key, label in writer.answered.items()}
+            assert release.opsapp("backup", copy, "--data", data).returncode == 0
+            go_on(writers)
+            assert old.stop() == 0
+            with new:
+                agent.server = new
+                go_on(writers)
+                for writer in writers:
+                    writer.end()
+                assert all(writer.broken for writer in writers), "they wrote while no server was there"
+                assert missing(new.client(token=token), writers) == {}, "and the session goes on"
+                assert made(new.admin) == kept
+                agent.online()
+                assert agent.seen()["version"] == release.version
+                assert agent.finished(agent.ask("echo as before"))["output"] == "as before\n"
+                assert update(agent)["output"] == f"now version {VERSION}\n"
+                assert agent.seen()["version"] == VERSION
+                assert new.stop() == 0
+            go_back(old, release, copy)
+            with old:
+                there = stored(old.admin)
+                assert {key: there.get(key) for key in before} == before
+                assert made(old.admin) == kept
+                agent.server = old
+                agent.online()
+
+
+def go_back(old, release, copy):
+    """The release refuses what it does not know, and changes nothing; its own backup it takes."""
+    (beside,) = old.data.glob(f"before-{VERSION}-*")
+    tree = (old.data / "main.fs").read_bytes()
+    for command in (["user", "list"], ["doctor"], ["init"]):
+        done = release.opsapp(*command, "--data", old.data)
+        assert done.returncode == 1
+        assert "The store was written by a newer version of opsapp" in done.stdout + done.stderr, command
+    with pytest.raises(AssertionError, match=r"ended with 1:[^$]*written by a newer version of opsapp"):
+        old.start()
+    assert (old.data / "main.fs").read_bytes() == tree
+    for backup in (beside, copy):
+        done = release.opsapp("restore", backup, "--data", old.data)
+        assert done.returncode == 0, done.stderr
+        assert release.opsapp("user", "list", "--data", old.data).stdout.startswith("admin\t")
+
+
+def test_this_version_takes_a_backup_of_the_release(tmp_path, release, capsys):
+    copy, data = tmp_path / "copy", str(tmp_path / "data")
+    for command in (["init"], ["backup", copy]):
+        assert release.opsapp(*command, "--data", tmp_path / "old").returncode == 0
+    assert main(["init", "--data", data]) == 0
+    assert main(["restore", str(copy), "--data", data]) == 0
+    shutil.copyfile(tmp_path / "old/secret.key", tmp_path / "data/secret.key")  # which is in no backup
+    assert main(["doctor", "--data", data]) == 0
+    assert "steps come with the next start" in capsys.readouterr().out
+    assert release.opsapp("user", "list", "--data", data).returncode == 0, "restored, it is still the release's"
+    assert main(["user", "list", "--data", data]) == 0
+    assert main(["doctor", "--data", data]) == 0
+    assert "ok    store: is of this version" in capsys.readouterr().out
