@@ -45,6 +45,14 @@ class ExecutorSettings:
 
 
 @dataclass(frozen=True)
+class NamedMetrics:
+    """`metrics` of `prediction` of `healing`: what agents report and is history because it is named; * stands for
+    any."""
+
+    metrics: Annotated[tuple[Annotated[str, Length(1, 255)], ...], Most(100)] = ()
+
+
+@dataclass(frozen=True)
 class ProtectedSettings:
     """`protected` of `healing`: what nothing acts upon, on the service's machine and on agents."""
 

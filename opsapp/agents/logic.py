@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from fnmatch import fnmatchcase
-from typing import Any, TypedDict, cast
+from fnmatch import fnmatchcase, translate
+from functools import lru_cache
+from typing import Any, NamedTuple, TypedDict, cast
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.visible import visible
 from opsapp.wire.commands import FINAL_STATES
-from opsapp.wire.readings import NUMBERS, STARTS_COUNTED
+from opsapp.wire.readings import NUMBERS, STARTS_COUNTED, of_report
 
 STATUSES = ("pending", "online", "offline", "dead")
 WORST_FIRST = ("offline", "dead", "pending", "online")
@@ -20,6 +22,7 @@ KEPT_METRICS = ("rx_bytes_s", "tx_bytes_s")  # what all links but the loopback c
 PRIVATE_LOGS = ("opsapp*", "ssh*", "sudo", "auth", "!*.service")
 UNIT_TYPES = ("service", "socket", "device", "mount", "automount", "swap", "target", "path", "timer", "slice", "scope")
 MOST_DISKS = 32
+MOST_NAMED = 64  # metrics of one host that are history because the configuration names them
 KEPT_SILENCES = 50
 PROFILE = ("hostname", "os", "version", "machine_id", "kernel", "arch")
 
@@ -140,8 +143,30 @@ def status_of(last_seen: float | None, connected: bool, now: float, interval: fl
     return "offline" if silent <= DEAD_INTERVALS * interval else "dead"
 
 
-def kept_values(report: HostReport) -> dict[str, float]:
-    """The numbers that become history."""
+class KeptNumbers(NamedTuple):
+    """The numbers of a report that become history, and how many of those that are named are too many."""
+
+    values: dict[str, float]
+    left_out: int
+
+
+def kept_of(report: HostReport, named: Sequence[str] = ()) -> KeptNumbers:
+    """What is always kept, and what fits a name of the configuration: of those the first by name."""
+    values = _always_kept(report)
+    if not named:
+        return KeptNumbers(values, 0)
+    fits, numbers = _fitting(tuple(named)), of_report(cast(JsonObject, report))
+    more = sorted(name for name in numbers.keys() - values.keys() if _is_number(numbers[name]) and fits(name))
+    values |= {name: float(numbers[name]) for name in more[:MOST_NAMED]}
+    return KeptNumbers(values, max(0, len(more) - MOST_NAMED))
+
+
+@lru_cache(maxsize=8)
+def _fitting(patterns: tuple[str, ...]) -> Any:
+    return re.compile("|".join(translate(pattern) for pattern in patterns)).match
+
+
+def _always_kept(report: HostReport) -> dict[str, float]:
     said = cast(JsonObject, report)
     values = {name: float(said[name]) for name in KEPT if said.get(name) is not None}
     measured = report.get("metrics") or {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from opsapp.agents.config import ProtectedSettings
+from opsapp.agents.config import NamedMetrics, ProtectedSettings
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.settings import Between, CheckedBy, Length, Most, SchemaAt
 
@@ -152,12 +152,11 @@ class UsualThresholds:
 
 
 @dataclass(frozen=True)
-class PredictionSettings:
+class PredictionSettings(NamedMetrics):
     every_s: Annotated[float, Between(1, DAY)] = 900
     warn_h: Annotated[float, Between(0, 8760)] = 24
     suggest_h: Annotated[float, Between(0, 8760)] = 72
     thresholds: UsualThresholds = UsualThresholds()
-    metrics: Annotated[tuple[Name, ...], Most(100)] = ()  # others to look for anomalies in; * stands for any
 
 
 @dataclass(frozen=True)

@@ -92,9 +92,21 @@ def test_another_version_than_the_servers_is_outdated(version, outdated):
 
 
 def test_network_rates_become_history_where_they_are_numbers():
-    kept = logic.kept_values({"cpu_percent": 3, "metrics": {"rx_bytes_s": 10, "tx_bytes_s": "many", "queue": 1}})
-    assert kept == {"cpu_percent": 3.0, "rx_bytes_s": 10.0}
-    assert "rx_bytes_s" not in logic.kept_values({"metrics": {"rx_bytes_s": True}})
+    kept = logic.kept_of({"cpu_percent": 3, "metrics": {"rx_bytes_s": 10, "tx_bytes_s": "many", "queue": 1}})
+    assert kept == ({"cpu_percent": 3.0, "rx_bytes_s": 10.0}, 0)
+    assert logic.kept_of({"metrics": {"rx_bytes_s": True}}).values == {}
+
+
+def test_what_is_named_becomes_history_up_to_a_number_of_metrics():
+    report = {"cpu_percent": 3, "metrics": {"queue.b": 2, "queue.a": 1, "other": 5, "queue.c": "many", "queue.d": True},
+              "services": {"queue": "active"}}  # fmt: skip
+    assert logic.kept_of(report, ("queue.*", "cpu_*", "service.*")) == (
+        {"cpu_percent": 3, "queue.a": 1, "queue.b": 2},
+        0,
+    )
+    many = {f"m{number:03}": number for number in range(logic.MOST_NAMED + 2)}
+    kept = logic.kept_of({"metrics": many}, ("m*",))
+    assert (sorted(kept.values), kept.left_out) == (sorted(many)[: logic.MOST_NAMED], 2)
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from opsapp.agents.config import AgentSettings, ProtectedSettings
-from opsapp.agents.logic import HostReport, by_our_clock, changed_profile, kept_values, skew_of
+from opsapp.agents.config import AgentSettings, NamedMetrics, ProtectedSettings
+from opsapp.agents.logic import MOST_NAMED, HostReport, by_our_clock, changed_profile, kept_of, skew_of
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.node import Node
 from opsapp.wire import readings
@@ -90,6 +90,7 @@ class Memory:
         self.taken = {"live": 0, "spooled": 0}
         self._words = Words()
         self._watched_there: dict[str, tuple[float, frozenset[str]]] = {}
+        self._has_too_many: set[str] = set()
 
     @property
     def interval(self) -> float:
@@ -99,6 +100,14 @@ class Memory:
     def protected(self) -> list[str]:
         """Processes that agents must not act upon."""
         return list(self.node.config[ProtectedSettings].processes)
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Metrics that are history beside those that always are."""
+        return self.node.config[NamedMetrics].metrics
+
+    def kept(self, report: HostReport) -> dict[str, float]:
+        return kept_of(report, self.named).values
 
     def interval_of(self, agent_id: str) -> float:
         """How often it shall report: more often while somebody watches."""
@@ -127,6 +136,7 @@ class Memory:
     def forget(self, agent_id: str) -> None:
         self.heard.pop(agent_id, None)
         self.series.pop(agent_id, None)
+        self._has_too_many.discard(agent_id)
         self.node.series.live.drop(subject(agent_id))
 
     def know(self, agent_id: str, profile: JsonObject, ip: str, at: float) -> None:
@@ -144,7 +154,7 @@ class Memory:
             return True
         if any(report.get(name) for name in ("results", "outcomes", "capabilities")):
             return True
-        return not kept_values(report).keys() <= self.series.get(agent_id, {}).keys()
+        return not self.kept(report).keys() <= self.series.get(agent_id, {}).keys()
 
     def observe(self, agent_id: str, report: HostReport, at: float) -> None:
         """A report: live values, history, whoever watches. A spooled one is history alone."""
@@ -206,9 +216,15 @@ class Memory:
 
     def _keep(self, agent_id: str, report: HostReport, at: float) -> None:
         numbers = self.series.get(agent_id, {})
-        for name, value in kept_values(report).items():
+        kept = kept_of(report, self.named)
+        for name, value in kept.values.items():
             if name in numbers:
                 self.node.series.journal.add(numbers[name], int(at * 1000), value)
+        if kept.left_out and agent_id not in self._has_too_many:
+            self._has_too_many.add(agent_id)
+            log.warning(
+                "agent %s reports %d metrics too many that healing.prediction.metrics names: of one host the first %d "
+                "by name are kept as history", agent_id, kept.left_out, MOST_NAMED)  # fmt: skip
 
     def watch(self, agent_id: str, watcher: Watcher) -> Callable[[], None]:
         """`watcher(report, at)` for every live report from now on; ends by calling what this returns."""

@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from opsapp.agents.logic import (
-    HostProfile,
-    HostReport,
-    LocalOutcome,
-    by_our_clock,
-    changed_profile,
-    kept_values,
-    with_silence,
-)
+from opsapp.agents.logic import HostProfile, HostReport, LocalOutcome, by_our_clock, changed_profile, with_silence
 from opsapp.agents.resources import POLL, Agent, Manifest, agents_of, keep_index, keep_outcome, rename_host
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
@@ -89,12 +81,13 @@ def note_host(root: Root, agent: Agent, said: HostProfile, ip: str) -> None:
 
 def note_series(root: Root, agent: Agent, report: HostReport) -> None:
     """Numbers for what is reported for the first time; every node learns them."""
-    new = sorted(kept_values(report).keys() - agent.series.keys())
+    node, known = node_of(root), agent.series
+    kept = memory_of(node).kept(report)
+    new = sorted(kept.keys() - known.keys())
     if not new:
         return
-    node, known = node_of(root), agent.series
     if len(known) + len(new) > MOST_SERIES:  # mounts come and go for ever: only those that are there now go on
-        known = {name: number for name, number in known.items() if name in kept_values(report)}
+        known = {name: number for name, number in known.items() if name in kept}
     agent.series = {**known, **dict(zip(new, node.series.numbers.take(len(new)), strict=True))}
     touched(root, agent.id)
     after_commit(root, node.post, memory_of(node).bind, agent.id, dict(agent.series))
