@@ -1,5 +1,6 @@
 """The Debian packages on a host with nothing but Debian: installed, upgraded, removed, purged; the agent's likewise."""
 
+import re
 import shutil
 import subprocess
 import time
@@ -8,6 +9,7 @@ import pytest
 
 from distribution import debs, wheel
 from tests.support.client import Client
+from tests.support.documented_commands import documented
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.timeout(900)
@@ -98,6 +100,16 @@ def answers(client):
         return False
 
 
+def names(host):
+    return [row["name"] for row in admin(host).get("/api/monitoring/endpoints")]
+
+
+def guide(looks):
+    """Commands of docs/guide/upgrade.md, in its order."""
+    page = "docs/guide/upgrade.md"
+    return [command.text for command in documented() if command.page == page and re.match(looks, command.text)]
+
+
 def test_from_a_bare_host_to_a_page_in_a_minute_and_nothing_left_after_a_purge(host, packages, tmp_path):
     package, agent = packages
     began = time.monotonic()
@@ -123,10 +135,18 @@ def test_from_a_bare_host_to_a_page_in_a_minute_and_nothing_left_after_a_purge(h
     client.post("/api/monitoring/endpoints", monitor)
     with_agent(host, client, agent)
 
+    for command in guide("runuser .* opsapp backup|install -d"):
+        host.exec("sh", "-ec", command, timeout=60)
     installed(host, later(package, tmp_path, "9.0"))
     assert "0.0.0.0" in host.read(INI)
     assert host.exec("systemctl", "show", "--value", "-p", "MainPID", "opsapp").stdout.strip() not in ("0", pid)
-    assert [row["name"] for row in admin(host).get("/api/monitoring/endpoints")] == ["kept"]
+    assert names(host) == ["kept"]
+    admin(host).post("/api/monitoring/endpoints", monitor | {"name": "since then"})
+
+    for command in guide("systemctl stop|runuser .* opsapp restore"):
+        host.exec("sh", "-ec", command, timeout=60)
+    apt(host, "install", "--allow-downgrades", put(host, package))
+    assert names(host) == ["kept"]
 
     apt(host, "remove", "opsapp")
     assert host.exec("systemctl", "is-active", "opsapp", check=False).stdout.strip() == "inactive"

@@ -1,4 +1,4 @@
-"""The guide can be read: short lines, short sentences, links that lead somewhere."""
+"""The guide can be read: short lines, short sentences, links that lead somewhere, commands that a test runs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import pathlib
 import re
 
 import pytest
+
+from tests.support.documented_commands import documented
+from tests.support.documented_runs import NOT_RUN, row_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GUIDE = sorted((ROOT / "docs/guide").glob("*.md"))
@@ -54,3 +57,14 @@ def test_sentences_are_short(page):
 def test_links_lead_to_files_that_exist(page):
     targets = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text())
     assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+def test_every_command_is_run_by_a_test():
+    rows = {command: row_of(command) for command in documented()}
+    without = [command for command, row in rows.items() if row is None]
+    assert without == [], "give each a row in tests/support/documented_runs.py"
+    for row in rows.values():
+        if not row.test.startswith(NOT_RUN):
+            path, function = re.match(r"([\w/]+\.py)(?:::(\w+))?", row.test).groups()
+            assert (ROOT / path).exists(), row
+            assert f"def {function or ''}" in (ROOT / path).read_text(), row

@@ -1,0 +1,63 @@
+"""Every command of README and guide is made of words that the real parsers know. Which test runs it: test_docs.py."""
+
+import re
+import shlex
+
+import pytest
+
+from opsapp.agent.config import parser as agent_parser
+from opsapp.cli.commands import parser
+from tests.support.documented_commands import Command, commands_of, documented, inline
+from tests.support.documented_runs import ROWS, row_of
+
+COMMANDS = documented()
+
+
+def name(command):
+    return f"{command.page}: {command.text[:60]}"
+
+
+def words_of(text):
+    """What the program is given: without comments, redirections, and brackets around what may be left out."""
+    plain = re.sub(r"\bN\b", "1", re.sub(r"[\[\]…]", "", text.removeprefix("runuser -u opsapp -- ")))
+    words = shlex.split(plain, comments=True)
+    return words[1 : words.index(">") if ">" in words else len(words)]
+
+
+def test_the_pages_have_commands():
+    assert len(COMMANDS) > 80
+    assert commands_of("a 'b\nc' \\\n d  # e\n\nfor n in 1; do\n  f\ndone\n# g\n") == [
+        "a 'b\nc' \\\n d  # e", "for n in 1; do\n  f\ndone",
+    ]  # fmt: skip
+
+
+def test_every_row_has_a_command():
+    used = {row_of(command) for command in COMMANDS}
+    assert [row for row in ROWS if row not in used] == []
+
+
+def of_opsapp():
+    blocks = [each for each in COMMANDS if re.match(r"(runuser .* )?opsapp ", each.text)]
+    return list(dict.fromkeys([*blocks, *inline("opsapp ")]))
+
+
+@pytest.mark.parametrize("command", of_opsapp(), ids=name)
+def test_the_command_knows_every_word_of_it(command, capsys):
+    """What stands in a sentence may leave out what it acts on."""
+    words = words_of(command.text)
+    try:
+        parser().parse_args(words)
+    except SystemExit:
+        said = capsys.readouterr().err
+        assert command not in COMMANDS, said
+        assert re.search("arguments are required|expected one argument", said), said
+
+
+@pytest.mark.parametrize("command", [each for each in COMMANDS if "opsapp-agent.pyz --" in each.text], ids=name)
+def test_the_agent_knows_every_option_of_it(command):
+    words = words_of(command.text)
+    agent_parser().parse_args(words[words.index("opsapp-agent.pyz") + 1 :] if "opsapp-agent.pyz" in words else words)
+
+
+def test_a_command_that_nobody_runs_is_found():
+    assert row_of(Command("docs/guide/running.md", "opsapp dance")) is None
