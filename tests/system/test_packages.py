@@ -1,6 +1,7 @@
 """What people install, built twice: the same bytes. tests/fleet/test_packages.py installs the Debian packages."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -52,6 +53,42 @@ def test_two_agent_packages_are_the_same_bytes_and_keep_their_configuration(buil
 
 
 @needs_dpkg
+def test_two_service_packages_are_the_same_bytes_whoever_builds_them(tmp_path, monkeypatch):
+    """From the same parts, as two people have them: another place, umask, date, and order of the files. Whole builds,
+    with what pip makes of the parts, take half a minute each: two were compared by hand."""
+    made = []
+    for name, mask, date in (("first", 0o022, 1_000_000_000), ("second/by another", 0o077, 1_600_000_000)):
+        work = tmp_path / name
+        work.mkdir(parents=True)
+        monkeypatch.chdir(work)
+        parts = ["colander", "pyramid"] if made else ["pyramid", "colander"]
+        before = os.umask(mask)
+        try:
+            site = some_parts(work / "site", parts, ("METADATA", "LICENSE.txt", "entry_points.txt", "__init__.py"))
+            for path in site.rglob("*"):
+                os.utime(path, (date, date))
+            made.append(debs.service(site, work, work))
+        finally:
+            os.umask(before)
+    assert made[0].read_bytes() == made[1].read_bytes()
+    listed = subprocess.run(["dpkg-deb", "-c", made[0]], capture_output=True, text=True, check=True).stdout
+    assert {line.split()[1] for line in listed.splitlines()} == {"root/root"}
+    assert "./usr/lib/opsapp/lib/" in listed
+    read = subprocess.run(["dpkg-deb", "-I", made[0], "conffiles"], capture_output=True, text=True, check=True)
+    assert read.stdout == "/etc/opsapp/opsapp.ini\n/etc/opsapp/opsapp.yaml\n"
+
+
+def some_parts(site, parts, kept=("METADATA",)):
+    """What pip would install of them, as far as files with these names go."""
+    for part in parts:
+        for file in metadata.distribution(part).files:
+            if file.name in kept:
+                (site / file).parent.mkdir(parents=True, exist_ok=True)
+                (site / file).write_bytes(file.locate().read_bytes())
+    return site
+
+
+@needs_dpkg
 def test_the_scripts_of_the_packages_are_sound():
     for script in sorted((source.ROOT / "distribution/debian").glob("*/p*")):
         assert subprocess.run(["sh", "-n", script]).returncode == 0, script
@@ -59,12 +96,7 @@ def test_the_scripts_of_the_packages_are_sound():
 
 
 def test_the_list_of_parts_names_each_with_its_version(tmp_path):
-    site = tmp_path / "site"
-    for name in ("colander", "gevent"):
-        found = metadata.distribution(name)
-        (metadata_file,) = (file for file in found.files if file.name == "METADATA" and len(file.parts) == 2)
-        (site / metadata_file.parent).mkdir(parents=True)
-        shutil.copyfile(metadata_file.locate(), site / metadata_file)
+    site = some_parts(tmp_path / "site", ("colander", "gevent"))
     document = json.loads(sbom.text([site]))
     assert (document["bomFormat"], document["specVersion"]) == ("CycloneDX", "1.5")
     assert document["metadata"]["component"]["version"] == VERSION
