@@ -36,13 +36,14 @@ def token_of(asked: argparse.Namespace) -> str:
     return given.strip()
 
 
-def ask(url: str, token: str, method: str, path: str, body: JsonObject | None = None) -> Any:
-    """The server's answer; Invalid where it names wrong fields, a sentence for people where it refuses otherwise."""
+def ask(url: str, token: str | None, method: str, path: str, body: JsonObject | None = None) -> Any:
+    """The server's answer, without a token to anybody; Invalid where it names wrong fields, a sentence for people where
+    it refuses otherwise."""
     try:
         request = urllib.request.Request(
             url.rstrip("/") + path,
             data=None if body is None else json.dumps(body).encode(),
-            headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
+            headers={"Content-Type": "application/json", **({"Authorization": f"Bearer {token}"} if token else {})},
             method=method,
         )
         with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:

@@ -17,7 +17,7 @@ warnings.filterwarnings("ignore", message="pkg_resources is deprecated")
 from opsapp.lib.problems import Invalid, Problem  # noqa: E402
 from opsapp.wire.version import VERSION  # noqa: E402
 
-from . import agentfile, ascode, config, doctor, rekey, serve, statusexport, store, storeserver, users  # noqa: E402
+from . import agentfile, ascode, config, demo, doctor, rekey, serve, statusexport, store, storeserver, users  # noqa: E402
 from .places import Mistaken  # noqa: E402
 
 
@@ -25,7 +25,7 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="opsapp", description="Self-hosted infrastructure operations.")
     top.add_argument("--version", action="version", version=f"opsapp {VERSION}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for room in (serve, store, storeserver, users, config, ascode, agentfile, doctor, statusexport, rekey):
+    for room in (serve, store, storeserver, users, config, ascode, agentfile, doctor, statusexport, rekey, demo):
         room.add_commands(commands)
     return top
 

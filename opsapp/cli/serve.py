@@ -29,6 +29,7 @@ def add_commands(commands: Any) -> None:
     command.add_argument("--node", help="this process' name in a cluster")
     command.add_argument("--address", help="where the other nodes of a cluster reach this one: https://10.0.0.5:6443")
     command.add_argument("--roles", help="what this process does: web, engine or web,engine")
+    command.add_argument("--demo", action="store_true", help="as `opsapp demo`, with its data below the data directory")
     add_options(command, ini=False)
     command.set_defaults(run=serve)
 
@@ -50,6 +51,8 @@ def serve(asked: argparse.Namespace) -> int:
         limits = Limits().with_settings(server)
     except (argparse.ArgumentTypeError, ValueError) as problem:
         raise Mistaken(f"{asked.ini}: [server:main]: {problem}") from None
+    if asked.demo:
+        return _demonstrate(settings_of(asked), host, port)
     ours = {} if set_up_logging(asked.ini) else {"opsapp.logs": "true"}
     settings = ours | settings_of(asked) | _node_settings(asked, port)
     application = make_application(settings)
@@ -63,6 +66,14 @@ def serve(asked: argparse.Namespace) -> int:
         on_ready=lambda running: print(f"Serving at {address(running)}", flush=True),
         on_hangup=application.registry["opsapp.reload"],
     )
+
+
+def _demonstrate(settings: Settings, host: str, port: int) -> int:
+    from .demo import demonstrate
+
+    if "opsapp.data" not in settings:
+        raise Mistaken("a demo needs a data directory: --data DIR, or `opsapp demo`")
+    return demonstrate(Path(settings["opsapp.data"]) / "demo", host, port)
 
 
 def make_application(settings: Settings) -> Any:

@@ -30,6 +30,7 @@ class Row(NamedTuple):
 ROWS = [
     Row(*row)
     for row in (
+        ("README|demo", r"make run ARGS=--demo|opsapp demo", "tests/system/test_demo.py"),
         ("README", r"make run", f"{HERE}test_make_run_serves"),
         ("README", r"make test", f"{NOT_RUN}it runs the tests; .ci/run begins with it"),
         ("README", r"PASSWORD=|TOKEN=|api|curl -so|echo KEY|python3 opsapp-agent", FIRST_STEPS),

@@ -1,0 +1,188 @@
+"""The demo's processes: three small services, the server, an agent; and the address at which a service is restarted.
+
+All end with the demo, also after kill -9. The address stands for what a service manager is elsewhere: nothing else
+brings a stopped service back. Must not: know what is watched or healed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from opsapp.cli.places import Mistaken
+
+from . import launcher, smallservice
+
+STOP_S = 15
+FIRST_S, BETWEEN_S = 20.0, (90.0, 180.0)
+SLOW_S = 240.0  # a slow service that nobody restarts is well again by itself then
+
+
+class SmallService:
+    """One small service: its process, and the port that it keeps over restarts."""
+
+    def __init__(self, name: str):
+        self.name, self.port = name, 0
+        self.child: subprocess.Popen[str] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/"
+
+    def start(self) -> None:
+        self.end()
+        self.child = subprocess.Popen(
+            [sys.executable, "-I", "-S", smallservice.__file__, self.name, str(self.port)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,  # Ctrl-C is for the demo, which ends them in order
+        )
+        assert self.child.stdout is not None
+        self.port = int(self.child.stdout.readline())
+
+    def end(self) -> None:
+        if self.child is not None:
+            self.child.kill()
+            self.child.communicate()
+
+
+class DemoProcesses:
+    """Everything that the demo has started; ended by leaving the `with`."""
+
+    def __init__(self, place: Path):
+        self.place = place
+        self.sites: dict[str, SmallService] = {}
+        self._children: dict[str, subprocess.Popen[bytes]] = {}
+        self._turn = threading.Lock()
+        self._control = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        threading.Thread(target=self._control.serve_forever, daemon=True).start()
+
+    def __enter__(self) -> DemoProcesses:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._control.shutdown()
+        self._control.server_close()
+        for child in self._children.values():
+            child.terminate()
+        for child in self._children.values():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(STOP_S)
+            child.kill()
+            child.wait()
+        for site in self.sites.values():
+            site.end()
+
+    @property
+    def control_url(self) -> str:
+        return f"http://127.0.0.1:{self._control.server_address[1]}"
+
+    def start_sites(self, names: Sequence[str]) -> dict[str, SmallService]:
+        for name in names:
+            self.sites[name] = SmallService(name)
+            self.sites[name].start()
+        return self.sites
+
+    def restart(self, name: str) -> bool:
+        with self._turn:
+            if name in self.sites:
+                self.sites[name].start()
+        return name in self.sites
+
+    def start_server(self, ini: Path, password: str) -> None:
+        self._start("server", ["-m", "opsapp.cli", "serve", str(ini)], {"OPSAPP_ADMIN_PASSWORD": password})
+
+    def start_agent(self, url: str, agent_id: str, key: str, program: bytes) -> None:
+        home = self.place / "agent"
+        home.mkdir()
+        (home / "opsapp-agent.pyz").write_bytes(program)
+        (home / "key").write_text(key + "\n")  # umask 077
+        (home / "agent.json").write_text("{}")
+        named = {"server": url, "id": agent_id, "key-file": home / "key", "state": home / "state"}
+        named["config"] = home / "agent.json"
+        words = [str(word) for name, value in named.items() for word in (f"--{name}", value)]
+        self._start("agent", ["-I", "-S", str(home / "opsapp-agent.pyz"), *words], {})
+
+    def _start(self, name: str, words: list[str], environment: dict[str, str]) -> None:
+        with (self.place / f"{name}.log").open("ab") as log:
+            self._children[name] = subprocess.Popen(
+                [sys.executable, launcher.__file__, str(os.getpid()), sys.executable, *words],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=self.place,
+                env={**os.environ, **environment},
+                start_new_session=True,
+            )
+
+    def check(self) -> None:
+        for name, child in self._children.items():
+            if child.poll() is not None:
+                said = (self.place / f"{name}.log").read_text(errors="replace").strip().splitlines()[-3:]
+                raise Mistaken(f"the demo's {name} has ended: " + " | ".join(said))
+
+    def answers(self, url: str) -> bool:
+        self.check()
+        try:
+            with urllib.request.urlopen(url + "/api/status/public", timeout=5) as answer:
+                return bool(answer.status == 200)
+        except (urllib.error.URLError, OSError):
+            return False
+
+
+def _handler(processes: DemoProcesses) -> type[BaseHTTPRequestHandler]:
+    class RestartHandler(BaseHTTPRequestHandler):
+        """POST /restart/NAME, as a service manager's order."""
+
+        def do_POST(self) -> None:
+            _, verb, name = [*self.path.split("/"), "", ""][:3]
+            known = verb == "restart" and processes.restart(name)
+            self.send_response(200 if known else 404)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_values: object) -> None:
+            """The demo's terminal tells what happens."""
+
+    return RestartHandler
+
+
+class DemoTrouble:
+    """What goes wrong, and when: the shop stops, or becomes slow, in turns."""
+
+    def __init__(self, processes: DemoProcesses):
+        self.processes = processes
+        self._due = time.monotonic() + FIRST_S
+        self._slow_until = float("inf")
+        self._kinds = self._turns()
+
+    def step(self) -> Iterator[str]:
+        if time.monotonic() >= self._slow_until:
+            self._slow_until = float("inf")
+            self.processes.restart("shop")
+            yield "The shop is fast again, by itself: nobody had approved the restart."
+        if time.monotonic() >= self._due:
+            self._due = time.monotonic() + random.uniform(*BETWEEN_S)
+            yield next(self._kinds)
+
+    def _turns(self) -> Iterator[str]:
+        shop = self.processes.sites["shop"]
+        while True:
+            shop.end()
+            yield "The shop has stopped. Its monitor will notice, and the rule demo-shop-stopped restarts it by itself."
+            self._slow_until = self._due + SLOW_S
+            self._due = self._slow_until + BETWEEN_S[0]
+            with urllib.request.urlopen(urllib.request.Request(shop.url, method="POST"), timeout=5):
+                pass
+            yield "The shop has become slow. The rule demo-shop-slow asks you first: see Approvals."
