@@ -46,7 +46,7 @@ ROWS = [
         ("monitoring", r"printf|apt-get|rm|COMPARE_", f"{NOT_RUN}a measurement of half an hour"),
         ("packages", r"apt install|cat|opsapp-agent-setup", PACKAGES),
         ("packages", r"docker compose",
-         f"{NOT_RUN}no container engine; tests/system/test_packages.py reads the two files"),
+         f"{NOT_RUN}no image can be fetched; tests/system/test_packages.py reads the two files"),
         ("running", r"python3 -m venv|useradd|chown|systemctl", UNITS),
         ("running", r"opsapp (backup|pack --url)", SERVED),
         ("running", r"opsapp (restore|pack --ini)", AT_REST),

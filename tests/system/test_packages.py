@@ -121,7 +121,7 @@ def test_what_postgresql_needs_is_locked_and_packed():
     assert all(re.search(rf"^{re.escape(name)}==", lock, re.M) for name in needed)
 
 
-# No container engine can be had where this runs, so the two files are read instead of built.
+# No base image can be fetched where this runs, so the two files are read instead of built.
 
 
 def test_the_container_does_not_run_as_root_and_copies_what_there_is():
