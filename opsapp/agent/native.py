@@ -10,7 +10,7 @@ import contextlib
 import os
 import signal
 import time
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Set
 
 from opsapp.wire.fields import JsonObject
 
@@ -221,8 +221,7 @@ def _write(path: str, value: str, success: str) -> Ran:
 # ---- units
 @step
 def restart_with_dependencies(context: Context) -> Ran:
-    """The services that a unit requires, and the unit itself. Asked for together: systemd restarts what requires a unit
-    with it, and each of them once only while all the jobs are in its queue."""
+    """The services that a unit requires, and the unit itself, each once."""
     name = context.params["service"]
     asked = context.run(["systemctl", "show", "--no-pager", "--property=Requires,BindsTo,Requisite", "--", name])
     if asked.status != "done":
@@ -230,7 +229,27 @@ def restart_with_dependencies(context: Context) -> Ran:
     words = asked.output.decode("utf-8", "replace").replace("=", " ").split()
     services = {word for word in words if word.endswith(".service") and not word.startswith(("systemd-", "dbus"))}
     needed = sorted(unit for unit in services if not is_named(unit, context.protected))
-    ran = context.run(["systemctl", "restart", "--", *needed, name])
-    output = f"restart {' '.join([*needed, name])}: {ran.status}\n".encode() + ran.output
-    failed = ran.status != "done"
-    return ran._replace(output=output, reason=(ran.reason or "not all of them restarted") if failed else None)
+    output = b""
+    for verb, *units in _orders(context, needed, name):
+        ran = context.run(["systemctl", verb, "--", *units])
+        output += f"{' '.join([verb, *units])}: {ran.status}\n".encode() + ran.output
+        if ran.status != "done":
+            return ran._replace(output=output, reason=ran.reason or "not all of them restarted")
+    return ran._replace(output=output)
+
+
+def _orders(context: Context, needed: List[str], name: str) -> Iterator[List[str]]:
+    """systemd restarts what requires a unit with it, if that runs. Asked to restart both, it may restart the one that
+    requires the other twice: when the first job is done before the second is asked for."""
+    if needed:
+        before = _invocation(context, name)
+        yield ["restart", *needed]
+        yield ["start", name]  # waits for it to be restarted; starts it where it did not run
+        if _invocation(context, name) != before:
+            return
+    yield ["restart", name]
+
+
+def _invocation(context: Context, name: str) -> bytes:
+    """Another one after each start; empty with a systemd of before 2016."""
+    return context.run(["systemctl", "show", "--no-pager", "--property=InvocationID", "--", name]).output

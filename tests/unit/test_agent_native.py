@@ -223,13 +223,24 @@ def test_a_switch_that_cannot_be_written_is_told(tmp_path):
 SHOWN = "Requires=db.service postgresql@15-main.service systemd-journald.socket\\nBindsTo=dbus.service\\nRequisite="
 
 
-def test_a_service_is_restarted_together_with_what_it_requires(tmp_path, monkeypatch):
-    bench = Bench(tmp_path, monkeypatch, {"systemctl": f'case "$2" in show) printf "{SHOWN}\\n";; esac'})
+@pytest.mark.parametrize("by_systemd", [True, False])
+def test_a_service_is_restarted_once_with_what_it_requires(tmp_path, monkeypatch, by_systemd):
+    """systemd restarts what runs and requires another unit with that one; what did not run is only started."""
+    run = tmp_path / "run"
+    run.write_text("1")
+    script = f"""case "$*" in
+      *InvocationID*) echo InvocationID=$(cat {run});;
+      *" show "*|"show "*) printf "{SHOWN}\\n";;
+      *restart*db*) [ {by_systemd} = False ] || echo 2 > {run};;
+      *restart*web*) echo 3 > {run};;
+    esac"""
+    bench = Bench(tmp_path, monkeypatch, {"systemctl": script})
     done = bench.execute("service_dependency_restart", service="web.service")
     assert done.ran.status == "done", done
-    restarts = [argv for argv in bench.calls("systemctl") if argv[1] == "restart"]
-    assert restarts == [["systemctl", "restart", "--", "db.service", "web.service"]]
-    assert done.ran.output.decode().startswith("restart db.service web.service: done\n")
+    orders = [" ".join(argv[1:]) for argv in bench.calls("systemctl") if argv[1] in ("restart", "start")]
+    expected = ["restart -- db.service", "start -- web.service", "restart -- web.service"]
+    assert orders == expected[: 2 if by_systemd else 3]
+    assert done.ran.output.decode().startswith("restart db.service: done\nstart web.service: done\n")
 
 
 @pytest.mark.parametrize(
