@@ -91,7 +91,14 @@ class Live:
     def observed_at(self, subject: str, *names: str) -> float | None:
         """When any of these was observed last."""
         row = self._rows.get(subject)
-        return max((row[row[0][name] + 1] for name in names if name in row[0]), default=None) if row else None
+        if not row:
+            return None
+        newest: float | None = None
+        for name in names:
+            place = row[0].get(name)
+            if place is not None and (newest is None or row[place + 1] > newest):
+                newest = row[place + 1]
+        return newest
 
     def subjects(self, kind: str = "") -> list[str]:
         """All subjects whose word begins with `kind`."""

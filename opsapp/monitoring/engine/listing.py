@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from operator import itemgetter
 from typing import Any
 
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.maintenance.engine import board_of
 from opsapp.monitoring.engine import recent
 from opsapp.monitoring.engine.register import Entry
 from opsapp.monitoring.engine.watch import watch_of
@@ -19,6 +21,7 @@ from opsapp.tree.root import Root
 UPTIME_AGE_S = 30.0
 UNKNOWN_AGE_S = 1.0
 WORST_FIRST = ("down", "degraded", "unknown", "pending", "maintenance", "up", "paused")
+CHECKED = ("last_check", "beat")  # what a check leaves, and a push
 COUNTING = {"up", "down", "degraded"}
 DAY_MS = 86_400_000
 
@@ -51,7 +54,8 @@ def page(node: Node, root: Root, query: JsonObject, *, secrets: bool) -> tuple[l
     if words:
         entries = [entry for entry in entries if _holds(entry, words)]
     if status is not None:
-        entries = [entry for entry in entries if current_status(node, entry, now) == status]
+        status_of = status_at(node, now)
+        entries = [entry for entry in entries if status_of(entry) == status]
     chosen = cut(_in_order(node, root, entries, query["sort"], now), query)
     measure_uptime(node, root, chosen, now)
     shown = [record(node, entry, now, secrets=secrets) for entry in chosen]
@@ -68,7 +72,8 @@ def _in_order(node: Node, root: Root, entries: list[Entry], sort: str, now: floa
     """Those that come first have the worst of what the list is sorted by; those that agree keep their order."""
     name, backward = sort.removeprefix("-"), sort.startswith("-")
     if name == "worst":
-        worst = [(WORST_FIRST.index(current_status(node, entry, now)), entry) for entry in entries]
+        status_of = status_at(node, now)
+        worst = [(WORST_FIRST.index(status_of(entry)), entry) for entry in entries]
         return [entry for _, entry in sorted(worst, key=itemgetter(0), reverse=backward)]
     if name == "response":
         return _measured_first([(response_of(node, entry), entry) for entry in entries], high_first=not backward)
@@ -153,27 +158,37 @@ def with_push_url(whole: JsonObject, push_token: str | None, *, secrets: bool) -
 
 
 def current_status(node: Node, entry: Entry, now: float) -> str:
-    """What is known now: a result that is too old is unknown. A window shows at once, and no longer than it is on."""
-    status = entry.told.status
-    if status in {"pending", "paused"}:
-        return status
-    if watch_of(node).in_window(entry, now):
-        return "maintenance"
-    if status in {"unknown", "maintenance"}:
-        return "unknown"
-    return shown(entry.told.status, checked_at(node, entry), entry.rules, now)
+    return status_at(node, now)(entry)
+
+
+def status_at(node: Node, now: float) -> Callable[[Entry], str]:
+    """What is known of a monitor now: a result that is too old is unknown. A window shows at once, and not longer than
+    it is on. One function for all of a list: what they share is looked up once."""
+    covered, observed_at = board_of(node).covered(now), node.series.live.observed_at
+
+    def status_of(entry: Entry) -> str:
+        status = entry.told.status
+        if status in {"pending", "paused"}:
+            return status
+        if covered(entry.id):
+            return "maintenance"
+        if status in {"unknown", "maintenance"}:
+            return "unknown"
+        return shown(status, observed_at(entry.subject, *CHECKED), entry.rules, now)
+
+    return status_of
 
 
 def status_counts(node: Node, root: Root) -> dict[str, int]:
     """How many monitors there are in each state, as they are shown."""
-    now, register = node.clock.now(), watch_of(node).register
+    register = watch_of(node).register
     register.catch_up(root)
-    return dict(Counter(current_status(node, entry, now) for entry in list(register.entries.values())))
+    return dict(Counter(map(status_at(node, node.clock.now()), list(register.entries.values()))))
 
 
 def checked_at(node: Node, entry: Entry) -> int | None:
     """When a check was made last, as far as this node knows."""
-    newest = node.series.live.observed_at(entry.subject, "last_check", "beat")
+    newest = node.series.live.observed_at(entry.subject, *CHECKED)
     return None if newest is None else int(newest)
 
 

@@ -51,7 +51,8 @@ class MonitorsStanding(NamedTuple):
 
 def standing_of_all(node: Node, root: Root, now: float) -> MonitorsStanding:
     entries = watch_of(node).entries(root)
-    statuses = {entry.id: listing.current_status(node, entry, now) for entry in entries.values()}
+    status_of = listing.status_at(node, now)
+    statuses = {entry.id: status_of(entry) for entry in entries.values()}
     unreadable = {damage.id for damage in watch_of(node).register.damaged.values()}
     statuses |= dict.fromkeys(unreadable, "unknown")
     found = [entry for entry in entries.values() if statuses[entry.id] in WORST]
