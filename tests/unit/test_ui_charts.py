@@ -189,19 +189,10 @@ def test_words_of_bands_do_not_stand_over_each_other():
     assert shown.count('<text class="bad"') == 1
 
 
-def test_small_multiples_share_time_and_bands():
-    plots = [
-        Plot("CPU", (Curve("CPU", [10.0, 20.0]),), charts.PERCENT, 100),
-        Plot("Load", (Curve("Load", [1.0, 2.0]),)),
-    ]
-    shown = charts.small_multiples(plots, AXIS, HALVES[:2], Looks(bands=[Band(START, START + 3600, "down")]))
-    assert [drawn(each).get("height") for each in shown] == ["134", "134"]
-    assert [each.count("b-bad") for each in shown] == [1, 1]
-    assert ">100 %</text>" in shown[0]
-    assert ">100 %</text>" not in shown[1]
-    net = Plot("Network", (Curve("in", [5.0, 6.0]), Curve("out", [1.0, 2.0], quiet=True)))
-    both = charts.small_multiples([net], AXIS, HALVES[:2], Looks())[0]
-    assert [len(paths(both, look)) for look in ("ar", "ln", "ln q")] == [0, 1, 1], "two lines have no area"
+def test_two_lines_have_no_area():
+    curves = (Curve("in", [5.0, 6.0]), Curve("out", [1.0, 2.0], quiet=True))
+    shown = charts.line_chart("Network", AXIS, HALVES[:2], curves, Looks())
+    assert [len(paths(shown, look)) for look in ("ar", "ln", "ln q")] == [0, 1, 1]
 
 
 def test_before_and_after_have_the_act_and_when_the_condition_held():

@@ -4,7 +4,6 @@
     strip(days, "Checkout, 90 days", ("24 Aug", "today"))      the same, large, with the day under the finger in words
     sparkline(values, "95 % within, 24 hours")                 a line as small as a word
     line_chart("Response time", axis, times, curves, looks)    lines over time, bands for outages, a threshold
-    small_multiples(plots, axis, times, looks)                 several small charts on one time axis
     before_after(plots, axis, times, marks, held, looks)       readings around acts, on one time axis
     fan("Disk /var", axis, times, values, outlook, limit)      what was measured, and what is expected
     survival(drops, horizon, "11 of 14 still broken", act)     the share that is still broken if nobody acts
@@ -22,7 +21,7 @@ Looks are classes of the style sheets; there is no style attribute. Must not: re
 """
 
 from .frame import BYTES, MILLISECONDS, PERCENT, PLAIN, ActMark, Band, Limit, TimeAxis, Unit, unit_of
-from .lines import Curve, Looks, Plot, before_after, line_chart, small_multiples
+from .lines import Curve, Looks, Plot, before_after, line_chart
 from .outlook import Outlook, fan
 from .shares import Drop, PhaseTime, Trials, interval, lift, phases, survival
 from .strips import Bar, bars, sparkline, strip
@@ -52,7 +51,6 @@ __all__ = [
     "lift",
     "line_chart",
     "phases",
-    "small_multiples",
     "sparkline",
     "strip",
     "survival",

@@ -100,16 +100,6 @@ def line_chart(
     )
 
 
-def small_multiples(plots: Sequence[Plot], axis: TimeAxis, times: Sequence[float], looks: Looks) -> list[Markup]:
-    """A chart for each plot, all over the same time and with the same bands."""
-    small = looks._replace(height=100)
-    made = []
-    for plot in plots:
-        own = small._replace(unit=plot.unit, top=plot.top, limits=plot.limits)
-        made.append(line_chart(plot.title, axis, times, plot.curves, own))
-    return made
-
-
 def before_after(
     plots: Sequence[Plot],
     axis: TimeAxis,
