@@ -15,6 +15,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 
 from .clocks import Clocks, by_service_clock
+from .moving import moved
 from .plan.shape import Act, Field
 from .reader import known_zone
 
@@ -137,15 +138,7 @@ def _moved(rows: list[dict[str, str]], what: str, empty: dict[str, str]) -> list
     verb, _, number = what.partition(":")
     if verb == "add":
         return [*rows, empty]
-    at = int(number) if number.isdecimal() and int(number) < len(rows) else None
-    if at is None:
-        return rows
-    if verb == "remove":
-        return rows[:at] + rows[at + 1 :]
-    other = {"up": at - 1, "down": at + 1}.get(verb, at)
-    if 0 <= other < len(rows):
-        rows[at], rows[other] = rows[other], rows[at]
-    return rows
+    return moved(rows, verb, number)
 
 
 def _as_rows(field: Field, form: Mapping[str, str]) -> dict[str, str]:

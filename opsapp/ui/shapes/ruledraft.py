@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from opsapp.lib import durations
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.ui.moving import moved
 from opsapp.ui.questions import Question
 from opsapp.wire.actions import ACTIONS
 
@@ -55,17 +56,9 @@ def _params(form: Mapping[str, str], at: int) -> dict[str, str]:
 def _acted(steps: list[StepDraft], do: str, new: str) -> list[StepDraft]:
     """One step more, one less, or one in another place."""
     verb, _, number = do.partition("-")
-    at = int(number) if number.isdecimal() and int(number) < len(steps) else None
     if verb == "add" and new in ACTIONS:
         return [*steps, StepDraft(new, {})]
-    if at is None:
-        return steps
-    if verb == "remove":
-        return steps[:at] + steps[at + 1 :]
-    other = {"up": at - 1, "down": at + 1}.get(verb, at)
-    if 0 <= other < len(steps):
-        steps[at], steps[other] = steps[other], steps[at]
-    return steps
+    return moved(steps, verb, number)
 
 
 def of_rule(rule: JsonObject) -> RuleDraft:
