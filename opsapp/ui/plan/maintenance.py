@@ -21,8 +21,8 @@ WINDOW = (
     Field("scope", "Covers", "names", of="target", ticks=True, clears=True, hint="None: everything"),
     Field("autonomy_override", "Healing in this time", "choice", OVERRIDES, True),
 )
-MONITORS = Part("Monitors", "/api/monitoring/endpoints?limit=300", (), name="monitors", hidden=True)
-HOSTS = Part("Hosts", "/api/agents?limit=300", (), name="hosts", hidden=True)
+MONITORS = Part("Monitors", f"/api/monitoring/endpoints?limit={shapes.LISTED}", (), name="monitors", hidden=True)
+HOSTS = Part("Hosts", f"/api/agents?limit={shapes.LISTED}", (), name="hosts", hidden=True)
 OWN = Part("You", "/api/me/settings", (), name="own", hidden=True)
 WINDOW_COLUMNS = (
     Column("Name", "name", link="/maintenance/{id}"),

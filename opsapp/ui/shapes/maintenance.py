@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import calendar
+from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
@@ -22,6 +23,7 @@ HOLDING = {
     "queue": "events wait, and are looked at again when it ends",
     "notify_only": "healing only tells people",
 }
+LISTED = 300  # monitors, and hosts, whose names the pages ask for
 NAMED = 4  # names in a sentence before they are counted
 DAY_S = 86_400
 NEXT = 5
@@ -73,22 +75,39 @@ class HeldTarget(NamedTuple):
     row: JsonObject
 
 
-def names_in(answers: Answers) -> dict[str, str]:
-    """Names of monitors and hosts by their ids."""
-    monitors = {row["id"]: row["name"] for row in answers.get("monitors") or []}
-    return monitors | {row["id"]: row["label"] or row["hostname"] for row in answers.get("hosts") or []}
+class KnownNames(NamedTuple):
+    """Names of monitors and hosts by their ids. `whole`: there is no other monitor or host."""
+
+    by_id: dict[str, str]
+    whole: bool
 
 
-def silences(scope: list[str], override: str, names: dict[str, str]) -> str:
+def names_in(answers: Answers) -> KnownNames:
+    monitors, hosts = answers.get("monitors"), answers.get("hosts")
+    by_id = {row["id"]: row["name"] for row in monitors or []}
+    by_id |= {row["id"]: row["label"] or row["hostname"] for row in hosts or []}
+    return KnownNames(by_id, all(rows is not None and len(rows) < LISTED for rows in (monitors, hosts)))
+
+
+def silences(scope: Sequence[str], override: str, names: KnownNames) -> str:
     """What a window silences, in a sentence."""
-    if not scope:
-        what = "Everything is silent: no alert of any monitor or host is sent"
+    if scope:
+        what = f"No alert of {_covered(scope, names)} is sent"
     else:
-        known = [names.get(each, "something that is gone") for each in scope]
-        told = known if len(known) <= NAMED else [*known[: NAMED - 1], f"{len(known) - NAMED + 1} more"]
-        listed = told[0] if len(told) == 1 else ", ".join(told[:-1]) + " and " + told[-1]
-        what = f"No alert of {listed} is sent"
+        what = "Everything is silent: no alert of any monitor or host is sent"
     return f"{what}, the time does not count in the uptime, and {HEALING[override]}."
+
+
+def _covered(scope: Sequence[str], names: KnownNames) -> str:
+    """A few by name, the rest counted. What has no name is gone only where all names are known."""
+    told = [names.by_id.get(thing, "something that is gone") for thing in scope if names.whole or thing in names.by_id]
+    if not told:
+        return "one monitor or host" if len(scope) == 1 else f"{len(scope)} monitors or hosts"
+    if len(scope) > NAMED:
+        told = told[: NAMED - 1]
+    if len(scope) > len(told):
+        told = [*told, f"{len(scope) - len(told)} more"]
+    return told[0] if len(told) == 1 else ", ".join(told[:-1]) + " and " + told[-1]
 
 
 def windows(answers: Answers, reader: Reader) -> dict[str, object]:
@@ -110,7 +129,7 @@ def windows(answers: Answers, reader: Reader) -> dict[str, object]:
     }
 
 
-def _window(row: JsonObject, names: dict[str, str], now: float) -> WindowLine:
+def _window(row: JsonObject, names: KnownNames, now: float) -> WindowLine:
     ahead = row["next_start"] is not None
     state = "active" if row["active"] else "off" if not row["enabled"] else "planned" if ahead else "past"
     sentence = silences(row["scope"], row["autonomy_override"], names)
