@@ -202,7 +202,13 @@ def _make_templates() -> Environment:
     )
     made.filters.update(moment=words.moment, machine=words.machine, percent=words.percent, plain=plain, steps=steps)
     made.filters.update(
-        span=words.span, ago=_ago, since=_since, clock=_clock, brief=_brief, kind_of=words.kind_of, spoken=words.spoken
+        span=words.rough_span,
+        ago=_ago,
+        since=_since,
+        clock=_clock,
+        brief=_brief,
+        kind_of=words.kind_of,
+        spoken=words.spoken,
     )
     made.globals["static"] = files.address
     made.filters.update(initials=words.initials, thumb=under_the_thumb, dig=building.dig)

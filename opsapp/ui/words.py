@@ -41,7 +41,7 @@ def spoken(state: object) -> str:
     return text[:1].upper() + text[1:]
 
 
-def span(seconds: float) -> str:
+def rough_span(seconds: float) -> str:
     """How long, to one unit: 17 min, 5 h, 3 d."""
     seconds = abs(seconds)
     if seconds < MINUTE:
@@ -101,12 +101,12 @@ def ago(seconds: float, reader: Reader | None) -> Markup:
     gone = reader.now - seconds
     if abs(gone) > 30 * DAY:
         return _time(seconds, local(seconds, zone).strftime("%d %b %Y"), zone)
-    return _time(seconds, f"{span(gone)} ago" if gone >= 0 else f"in {span(gone)}", zone, "ago")
+    return _time(seconds, f"{rough_span(gone)} ago" if gone >= 0 else f"in {rough_span(gone)}", zone, "ago")
 
 
 def since(seconds: float, reader: Reader) -> Markup:
     """How long it has been so."""
-    return _time(seconds, span(reader.now - seconds), reader.zone, "since")
+    return _time(seconds, rough_span(reader.now - seconds), reader.zone, "since")
 
 
 def _time(seconds: float, words: str, zone: str, ticks: str = "") -> Markup:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui.reader import Answers, Reader
-from opsapp.ui.words import span
+from opsapp.ui.words import rough_span
 
 OPEN = ("queued", "delivered", "running")
 STATES = {  # status -> (kind, what it means)
@@ -72,7 +72,7 @@ def shown_of(record: JsonObject, agent_id: str, now: float) -> CommandShown:
         words=record["reason"] or words,
         by=record["requested_by"],
         at=record["created_at"],
-        took=span((ended or now) - began),
+        took=rough_span((ended or now) - began),
         exit_code=record["exit_code"],
         output=record["output"],
         truncated=record["truncated"],

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui.reader import Answers, Reader
-from opsapp.ui.words import span
+from opsapp.ui.words import rough_span
 
 STANDS = {
     "Active": (
@@ -77,7 +77,9 @@ def _worker(worker: JsonObject) -> WorkerShown:
     if worker["late_s"] is None:
         return WorkerShown(name, "unknown", "has not run yet")
     late = worker["late_s"]
-    return WorkerShown(name, "degraded", f"late by {span(late)}") if late > 1 else WorkerShown(name, "ok", "in time")
+    return (
+        WorkerShown(name, "degraded", f"late by {rough_span(late)}") if late > 1 else WorkerShown(name, "ok", "in time")
+    )
 
 
 def _window(row: JsonObject) -> WindowShown:

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui import charts, sentences
 from opsapp.ui.reader import Answers, Reader
-from opsapp.ui.words import span
+from opsapp.ui.words import rough_span
 
 from .command import shown_of
 from .fans import fan_told
@@ -150,7 +150,7 @@ def facts_of(agent: JsonObject) -> tuple[str, ...]:
         agent["hostname"] if agent["hostname"] != agent["label"] else "",
         agent["os"],
         agent["ip"],
-        f"up {span(uptime)}" if uptime is not None else "",
+        f"up {rough_span(uptime)}" if uptime is not None else "",
         f"agent {agent['version']}" if agent["version"] else "",
         f"its clock is {agent['clock_skew_s']:+.0f} s off" if abs(agent["clock_skew_s"] or 0) >= 5 else "",
     )
@@ -162,7 +162,7 @@ def lead_of(agent: JsonObject, disks: Sequence[DiskShown], services: Sequence[Se
     if agent["status"] == "pending":
         return ""
     if agent["status"] != "online":
-        gone = span(reader.now - (agent["last_seen"] or reader.now))
+        gone = rough_span(reader.now - (agent["last_seen"] or reader.now))
         return f"Nothing was heard of it for {gone}: what stands below is from before."
     failed = [each.name for each in services if each.kind == "bad"] or agent["metrics"]["failed_units"]
     full = [disk for disk in disks if disk.kind]
@@ -240,7 +240,7 @@ def ahead_of(forecast: JsonObject | None, now: float) -> str:
     """When it will be as full as it may."""
     if forecast is None or forecast["hits_at"] is None or forecast["hits_at"] <= now:
         return ""
-    return f"{forecast['threshold']:g} % full in {span(forecast['hits_at'] - now)}"
+    return f"{forecast['threshold']:g} % full in {rough_span(forecast['hits_at'] - now)}"
 
 
 def fan_of(
@@ -270,7 +270,7 @@ def outlook_of(forecast: JsonObject | None, now: float) -> charts.Outlook:
     """The fan as the API tells it, where the threshold is ahead."""
     if forecast is None or forecast["hits_at"] is None or forecast["hits_at"] <= now:
         return charts.Outlook((), (), (), ())
-    return fan_told(forecast, now, 100.0, f"{forecast['threshold']:g} % in {span(forecast['hits_at'] - now)}")
+    return fan_told(forecast, now, 100.0, f"{forecast['threshold']:g} % in {rough_span(forecast['hits_at'] - now)}")
 
 
 def states_of(states: Mapping[str, str], starts: Mapping[str, float]) -> list[ServiceShown]:

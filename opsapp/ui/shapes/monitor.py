@@ -134,10 +134,10 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
 def looked(monitor: JsonObject) -> str:
     """How it is looked at, in a line."""
     if monitor["type"] == "push":
-        return f"waits to be called every {words.span(monitor['interval'])}"
+        return f"waits to be called every {words.rough_span(monitor['interval'])}"
     many = len(monitor["probe_from"])
     whence = f" from {many} host{'s' if many > 1 else ''}, {monitor['quorum']} of them decide" if many else ""
-    return f"{monitor['type']}, every {words.span(monitor['interval'])}{whence}"
+    return f"{monitor['type']}, every {words.rough_span(monitor['interval'])}{whence}"
 
 
 def next_check(monitor: JsonObject, reader: Reader) -> str:
@@ -148,7 +148,7 @@ def next_check(monitor: JsonObject, reader: Reader) -> str:
     if monitor["last_check"] is None:
         return "at once"
     left = monitor["last_check"] + monitor["interval"] - reader.now
-    return f"in {words.span(left)}" if left > 0 else "now"
+    return f"in {words.rough_span(left)}" if left > 0 else "now"
 
 
 def response_chart(
@@ -182,7 +182,9 @@ def outages(incidents: list[JsonObject], reader: Reader) -> list[charts.Band]:
     found = []
     for incident in incidents:
         end = incident.get("resolved") or reader.now
-        found.append(charts.Band(incident["started"], end, "down", f"Down {words.span(end - incident['started'])}"))
+        found.append(
+            charts.Band(incident["started"], end, "down", f"Down {words.rough_span(end - incident['started'])}")
+        )
     return found
 
 
@@ -201,7 +203,7 @@ def maintenance(points: list[JsonObject], step: int) -> list[charts.Band]:
 
 def uptime_line(row: JsonObject) -> UptimeLine:
     unknown = row["unknown_minutes"] * 60
-    told = f"{words.span(unknown)} unknown" if unknown >= 60 else ""
+    told = f"{words.rough_span(unknown)} unknown" if unknown >= 60 else ""
     span = "24 hours" if row["days"] == 1 else f"{row['days']} days"
     return UptimeLine(span, percent_words(row["uptime_percent"]), told)
 
@@ -233,7 +235,7 @@ def incident_line(incident: JsonObject, reader: Reader) -> IncidentLine:
         "ok" if over else "down",
         "Over" if over else "Open",
         words.ago(incident["started"], reader),
-        words.span(end - incident["started"]),
+        words.rough_span(end - incident["started"]),
     )
 
 
@@ -249,7 +251,7 @@ def certificate(monitor: JsonObject) -> str:
     days = monitor["cert_days"]
     if days is None:
         return ""
-    return f"ends in {words.span(days * DAY)}" if days > 0 else f"ended {words.span(days * DAY)} ago"
+    return f"ends in {words.rough_span(days * DAY)}" if days > 0 else f"ended {words.rough_span(days * DAY)} ago"
 
 
 def neighbours(graph: JsonObject | None, name: str, *, above: bool) -> list[Neighbour]:

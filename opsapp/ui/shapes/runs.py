@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui.reader import Answers, Reader
-from opsapp.ui.words import span, spoken
+from opsapp.ui.words import rough_span, spoken
 
 OPEN = ("pending_approval", "queued", "running")
 STATES = {  # status -> (kind, word, what it means)
@@ -51,7 +51,7 @@ class RunPartShown(NamedTuple):
 def shown_of(run: JsonObject, now: float) -> RunShown:
     kind, word, words = STATES[run["status"]]
     began = run["started"]
-    took = "" if began is None else span((run["finished"] or now) - began)
+    took = "" if began is None else rough_span((run["finished"] or now) - began)
     origin = "" if run["origin"] in ("", "manual") else f", {spoken(run['origin']).lower()}"
     return RunShown(
         run["name"],
