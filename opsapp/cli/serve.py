@@ -6,7 +6,9 @@ import argparse
 import configparser
 import logging
 import logging.config
+import os
 import re
+import socket
 import sys
 from pathlib import Path
 from typing import Any
@@ -63,9 +65,19 @@ def serve(asked: argparse.Namespace) -> int:
         node=application.registry["opsapp.node"],
         limits=limits,
         reuse_port=server.get("reuse_port", "").lower() in {"1", "true", "yes", "on"},
-        on_ready=lambda running: print(f"Serving at {address(running)}", flush=True),
+        on_ready=_tell_ready,
         on_hangup=application.registry["opsapp.reload"],
     )
+
+
+def _tell_ready(running: Any) -> None:
+    """For people; and for systemd, whose `start` returns then (a unit of Type=notify)."""
+    print(f"Serving at {address(running)}", flush=True)
+    manager = os.environ.get("NOTIFY_SOCKET")
+    if manager:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as to_manager:
+            to_manager.connect("\0" + manager[1:] if manager.startswith("@") else manager)
+            to_manager.sendall(b"READY=1")
 
 
 def _demonstrate(settings: Settings, host: str, port: int) -> int:

@@ -20,7 +20,7 @@ from markupsafe import Markup
 HERE = Path(__file__).parent / "guide"
 PLACE = "/help"
 GROUPS = (  # the order in which one reads it; a page that is not here comes last
-    ("To begin", ("demo", "running", "packages", "switching", "users", "agents", "pages")),
+    ("To begin", ("demo", "first-hour", "running", "packages", "switching", "users", "agents", "pages")),
     ("Watching", ("monitoring", "maintenance", "notifications", "status-page")),
     ("Acting", ("healing", "conditions", "actions", "automations", "agent")),
     ("Running it for long", ("upgrade", "cluster", "as-code", "testing")),

@@ -79,7 +79,9 @@ def test_uptime_of_a_monitor_says_how_much_is_unknown(lookout):
     monitor_id = lookout.watch_through((UP, 600), (DOWN, 600), (BLIND, 600))
     rows = lookout.service.vera.get(f"{BASE}/endpoints/{monitor_id}/uptime").json
     assert [row["days"] for row in rows] == [1, 7, 30, 90]
-    assert rows[0]["uptime_percent"] == pytest.approx(50, abs=2)
+    # A check is made at once, the next ones at the monitor's own second of the minute: the first phase seems up to a
+    # minute longer than it was, 11 of 21.
+    assert 49.9 < rows[0]["uptime_percent"] < 52.5
     assert rows[0]["downtime_minutes"] == pytest.approx(10, abs=1.5)
     assert rows[0]["unknown_minutes"] == pytest.approx(10, abs=1.5), "time before it was made is none"
     assert [row["incidents"] for row in rows] == [1, 1, 1, 1]

@@ -1,5 +1,7 @@
 """The Debian packages on a host with nothing but Debian: installed, upgraded, removed, purged; the agent's likewise."""
 
+import functools
+import json
 import re
 import shutil
 import subprocess
@@ -10,6 +12,7 @@ import pytest
 from distribution import debs, wheel
 from tests.support.client import Client
 from tests.support.documented_commands import documented
+from tests.support.receiver import Receiver
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.timeout(900)
@@ -178,3 +181,53 @@ def with_agent(host, client, package):
     apt(host, "purge", "opsapp-agent")
     for gone in ("/var/lib/opsapp-agent", "/etc/opsapp-agent", "/usr/lib/opsapp-agent"):
         assert not (host.root / gone.lstrip("/")).exists(), gone
+
+
+class Shell:
+    """A shell of a host whose variables and functions live on from one command to the next."""
+
+    def __init__(self, host):
+        self.host = host
+
+    def run(self, command, stdin=None):
+        kept = "declare -p PASSWORD TOKEN CHANNEL AGENT 2>/dev/null || true; declare -f"
+        text = f"[ ! -e state ] || . ./state\n{command}\n{{ {kept}; }} >state"
+        return self.host.exec("bash", "-c", f"set -eo pipefail; cd /root; {text}", timeout=120, stdin=stdin).stdout
+
+
+def test_the_first_hour_from_a_bare_host_to_a_heal(lab, packages):
+    """docs/guide/first-hour.md, command by command, on two hosts."""
+    page = "docs/guide/first-hour.md"
+    ops, web, receiver = lab.host(), lab.host(), Receiver(lab.address)
+    web.write("/etc/systemd/system/shop.service", "[Service]\nExecStart=/bin/sleep infinity\n")
+    web.exec("systemctl", "start", "shop")
+    here, there, said = Shell(ops), Shell(web), {}
+
+    @functools.cache
+    def client():  # each sign-in counts against the limit
+        return admin(ops)
+
+    def outcomes():
+        entries = client().get("/api/healing/ledger?rule_id=shop-failed")
+        return [entry["outcome"] for entry in entries if entry["outcome"] is not None]
+
+    failures = iter((["notified"], ["verified", "notified"]))
+    for command in [command.text for command in documented() if command.page == page]:
+        word = command.split()[0]
+        meant = command.replace("json://OPS:9099/hook", receiver.url()).replace("OPS", ops.address)
+        if word == "apt":
+            installed(ops, packages[0]) if "opsapp_" in command else installed(web, packages[1])
+        elif word == "opsapp-agent-setup":
+            agent_id = json.loads(ops.read("/root/agent.json"))["agent_id"]
+            said[word] = there.run(meant.replace("AGENT", agent_id), stdin=said["field"])
+        elif command.endswith(" shop"):
+            there.run(meant)
+            if "kill" in command:
+                expected = next(failures)
+                until(lambda expected=expected: outcomes() == expected, 60, what=f"{expected} in the ledger")
+        else:
+            said[word] = here.run(meant)
+    assert web.exec("systemctl", "is-active", "shop").stdout == "active\n"
+    until(lambda: any("shop" in title for title in receiver.titles), 60, what="the message about the unit")
+    assert (ops.root / "var/backups/opsapp/main.fs").stat().st_size > 0
+    receiver.close()

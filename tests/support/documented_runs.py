@@ -14,6 +14,7 @@ CURL = f"{HERE}test_the_requests_of_the_guide"
 OPSAPP = f"{HERE}test_the_commands_of_opsapp"
 SERVED, AT_REST = f"{OPSAPP} served", f"{OPSAPP} at rest"
 PACKAGES = "tests/fleet/test_packages.py::test_from_a_bare_host_to_a_page_in_a_minute_and_nothing_left_after_a_purge"
+FIRST_HOUR = "tests/fleet/test_packages.py::test_the_first_hour_from_a_bare_host_to_a_heal"
 UNITS = "tests/fleet/test_units.py::test_the_service_runs_as_its_own_user_and_is_whole"
 DUMP = "tests/system/test_postgresql.py::test_a_dump_restores_the_store"
 REHEARSAL = "tests/system/test_upgrade_rehearsal.py::"
@@ -43,6 +44,7 @@ ROWS = [
         ("cluster", r"pg_dump|pg_restore", DUMP),
         ("cluster", r"for n in",
          "tests/system/test_rolling_restart.py::test_all_nodes_are_restarted_and_no_request_fails"),
+        ("first-hour", r"", FIRST_HOUR),
         ("monitoring", r"printf|apt-get|rm|COMPARE_", f"{NOT_RUN}a measurement of half an hour"),
         ("packages", r"apt install|cat|opsapp-agent-setup", PACKAGES),
         ("packages", r"docker compose",

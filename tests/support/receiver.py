@@ -11,7 +11,8 @@ class Receiver:
     """`messages` are the bodies that arrived, `headers` those of the last. `status` is what it answers; while `open`
     is not set it hangs. `answer` makes the answer's body from the message."""
 
-    def __init__(self):
+    def __init__(self, host="127.0.0.1"):
+        self.host = host
         self.messages: list[dict] = []
         self.paths: list[str] = []
         self.headers: dict[str, str] = {}
@@ -60,12 +61,12 @@ class Receiver:
             daemon_threads = True
             request_queue_size = 256  # many may call at once
 
-        self._server = Server(("127.0.0.1", 0), Handler)
+        self._server = Server((host, 0), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
 
     def url(self, path="hooks/s3cr3t-token"):
-        return f"json://127.0.0.1:{self._server.server_address[1]}/{path}"
+        return f"json://{self.host}:{self._server.server_address[1]}/{path}"
 
     @property
     def titles(self):

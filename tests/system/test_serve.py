@@ -2,6 +2,7 @@
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -41,6 +42,21 @@ def test_the_first_start_makes_an_admin_and_says_how_to_sign_in(tmp_path):
         assert serve.stop() == 0
         serve.start()
         assert password not in serve.tail()
+
+
+def test_systemd_is_told_when_requests_are_answered(tmp_path):
+    """So `systemctl start`, and `apt install`, return when one can sign in."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(tmp_path / "notify"))
+        manager.settimeout(30)
+        serve = Serve(tmp_path / "serve")
+        serve.environment = lambda: {**Serve.environment(serve), "NOTIFY_SOCKET": str(tmp_path / "notify")}
+        serve.begin()
+        try:
+            assert manager.recv(100) == b"READY=1"
+            assert serve.is_ready()
+        finally:
+            serve.end()
 
 
 def test_sigterm_ends_it_with_0_within_10_s_and_data_stay(tmp_path):
