@@ -16,6 +16,7 @@ from gevent.pool import Pool
 
 from opsapp.lib.networks import AddressPolicy
 from opsapp.monitoring.logic.settings import MonitoringSettings
+from opsapp.monitoring.probes import transfers as transfers_module
 from opsapp.monitoring.probes.names import AddressRefused, NameFailed, Names
 from opsapp.monitoring.probes.prober import Prober
 from opsapp.wire.monitortypes import TYPES
@@ -150,15 +151,24 @@ def test_the_policy_judges_the_address_a_name_resolves_to(site):
 
 def test_libcurl_itself_cannot_connect_past_the_policy(site):
     """The gate at the socket holds even where the URL was never resolved by us."""
-    from opsapp.monitoring.probes.transfers import Hop, Transfers
-
-    transfers = Transfers(AddressPolicy(deny=["127.0.0.0/8"]))
+    transfers = transfers_module.Transfers(AddressPolicy(deny=["127.0.0.0/8"]))
     before = len(site.seen)
-    reply = transfers.fetch(Hop(f"http://2130706433:{site.port}/", "2130706433", site.port, [], 2.0))
+    reply = transfers.fetch(transfers_module.Hop(f"http://2130706433:{site.port}/", "2130706433", site.port, [], 2.0))
     transfers.close()
     assert reply.error
     assert reply.refused == "127.0.0.1"
     assert len(site.seen) == before
+
+
+def test_a_request_is_not_late_because_the_loop_stood_still_before_it(site, monkeypatch):
+    """The loop's time is that of its last turn; the request's time runs from its start."""
+    monkeypatch.setattr(transfers_module, "BACKSTOP_S", 0.01)
+    transfers = transfers_module.Transfers(AddressPolicy())
+    gevent.sleep(0)
+    time.sleep(1.2)  # as in a process that was stopped, or a thread that kept the loop from turning
+    reply = transfers.fetch(transfers_module.Hop(f"{site.url}/", "127.0.0.1", site.port, [], 1.0))
+    transfers.close()
+    assert (reply.error, reply.message, reply.status) == (0, "", 200)
 
 
 @pytest.mark.parametrize("path", ["/drip", "/silent"])

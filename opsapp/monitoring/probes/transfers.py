@@ -260,6 +260,7 @@ class Transfers:
         hop.timeout (plus the backstop) whatever the peer does."""
         handle = self._idle.pop() if self._idle else _Handle(self)
         handle.prepare(hop)
+        self._loop.update_now()  # where the loop has not turned for long, its time is from then
         handle.done, handle.ends = done, self._loop.now() + hop.timeout + BACKSTOP_S
         self._flying.add(handle)
         self._multi.add_handle(handle.easy)
