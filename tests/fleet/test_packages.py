@@ -11,7 +11,7 @@ import pytest
 
 from distribution import debs, wheel
 from tests.support.client import Client
-from tests.support.documented_commands import documented
+from tests.support.documented_commands import ROOT, commands_on, documented
 from tests.support.receiver import Receiver
 from tests.support.waiting import until
 
@@ -195,9 +195,8 @@ class Shell:
         return self.host.exec("bash", "-c", f"set -eo pipefail; cd /root; {text}", timeout=120, stdin=stdin).stdout
 
 
-def test_the_first_hour_from_a_bare_host_to_a_heal(lab, packages):
+def test_the_first_hour_from_a_bare_host_to_a_heal(lab, packages, tmp_path):
     """docs/guide/first-hour.md, command by command, on two hosts."""
-    page = "docs/guide/first-hour.md"
     ops, web, receiver = lab.host(), lab.host(), Receiver(lab.address)
     web.write("/etc/systemd/system/shop.service", "[Service]\nExecStart=/bin/sleep infinity\n")
     web.exec("systemctl", "start", "shop")
@@ -211,12 +210,14 @@ def test_the_first_hour_from_a_bare_host_to_a_heal(lab, packages):
         entries = client().get("/api/healing/ledger?rule_id=shop-failed")
         return [entry["outcome"] for entry in entries if entry["outcome"] is not None]
 
+    newer = later(packages[0], tmp_path, "9.0")
+    packed = iter(((ops, packages[0]), (web, packages[1]), (ops, packages[1]), (ops, newer)))
     failures = iter((["notified"], ["verified", "notified"]))
-    for command in [command.text for command in documented() if command.page == page]:
+    for command in commands_on(ROOT / "docs/guide/first-hour.md"):
         word = command.split()[0]
         meant = command.replace("json://OPS:9099/hook", receiver.url()).replace("OPS", ops.address)
         if word == "apt":
-            installed(ops, packages[0]) if "opsapp_" in command else installed(web, packages[1])
+            installed(*next(packed))
         elif word == "opsapp-agent-setup":
             agent_id = json.loads(ops.read("/root/agent.json"))["agent_id"]
             said[word] = there.run(meant.replace("AGENT", agent_id), stdin=said["field"])
@@ -227,6 +228,11 @@ def test_the_first_hour_from_a_bare_host_to_a_heal(lab, packages):
                 until(lambda expected=expected: outcomes() == expected, 60, what=f"{expected} in the ledger")
         else:
             said[word] = here.run(meant)
+    assert (next(packed, None), next(failures, None)) == (None, None)
+    assert "opsapp itself" in ops.exec("curl", "-sS", "http://127.0.0.1:6080/status").stdout
+    online = [agent["label"] for agent in client().get("/api/agents") if agent["status"] == "online"]
+    assert sorted(online) == ["ops", "web"]
+    assert outcomes() == ["verified", "notified"]
     assert web.exec("systemctl", "is-active", "shop").stdout == "active\n"
     until(lambda: any("shop" in title for title in receiver.titles), 60, what="the message about the unit")
     assert (ops.root / "var/backups/opsapp/main.fs").stat().st_size > 0

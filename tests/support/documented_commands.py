@@ -66,15 +66,14 @@ def is_open(text):
     return sum(word in OPENERS for word in firsts) > sum(word in CLOSERS for word in firsts)
 
 
+def commands_on(page):
+    """Every command of a page, in its order; one that stands there twice is there twice."""
+    return [text for block in blocks(page) if is_shell(block) for text in commands_of(block)]
+
+
 def documented():
     """Every command once for each page."""
+    pages = [page for page in PAGES if page.name != CONDITIONS]
     return list(
-        dict.fromkeys(
-            Command(str(page.relative_to(ROOT)), text)
-            for page in PAGES
-            if page.name != CONDITIONS
-            for block in blocks(page)
-            if is_shell(block)
-            for text in commands_of(block)
-        )
+        dict.fromkeys(Command(str(page.relative_to(ROOT)), text) for page in pages for text in commands_on(page))
     )
