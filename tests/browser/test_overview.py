@@ -43,7 +43,9 @@ def text(browser, selector):
 
 
 def shown(browser, selector):
-    return any(each.is_displayed() for each in browser.find_elements(By.CSS_SELECTOR, selector))
+    """In one step of the browser: between two of them the page may put another part in its place."""
+    script = "return [...document.querySelectorAll(arguments[0])].some(part => part.checkVisibility())"
+    return browser.execute_script(script, selector)
 
 
 def follows(browser):
