@@ -125,6 +125,8 @@ def test_a_node_without_the_new_key_says_so_and_takes_it_once_it_is_there(pair, 
     assert (refused.status, refused.json["code"]) == (503, "no_master_key")
     user = LOGIN | {"username": "bob"}
     one.admin.post("/api/users", user | {"role": "viewer"})
+    at_two = two.client(token=one.admin.token, timeout=60)  # what one has written, the other reads in a moment
+    until(lambda: "bob" in [known["username"] for known in at_two.get("/api/users")], 10, what="bob at the other node")
     bob = Client(two.url, timeout=60).login(**user)
     assert bob.request("POST", "/api/me/totp").json["code"] == "no_master_key"
     (elsewhere / "secret.key").replace(tmp_path / "data" / "secret.key")
