@@ -65,8 +65,18 @@ class Receiver:
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_error):
+        self.close()
+
+    @property
+    def port(self):
+        return self._server.server_address[1]
+
     def url(self, path="hooks/s3cr3t-token"):
-        return f"json://{self.host}:{self._server.server_address[1]}/{path}"
+        return f"json://{self.host}:{self.port}/{path}"
 
     @property
     def titles(self):

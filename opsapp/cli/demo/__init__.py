@@ -12,6 +12,7 @@ import os
 import secrets
 import shutil
 import signal
+import sys
 import time
 from pathlib import Path
 from typing import IO, Any
@@ -58,7 +59,7 @@ def demonstrate(place: Path, host: str, port: int) -> int:
     lock = _held(place)
     try:
         with DemoProcesses(place) as processes:
-            _run(processes, place, f"http://{host}:{port}", stopped)
+            _run(processes, place, (host, port), stopped)
     finally:
         shutil.rmtree(place)
         lock.close()
@@ -80,16 +81,17 @@ def remove(place: Path) -> int:
     return 0
 
 
-def _run(processes: DemoProcesses, place: Path, url: str, stopped: list[int]) -> None:
+def _run(processes: DemoProcesses, place: Path, address: tuple[str, int], stopped: list[int]) -> None:
+    url = _url(*address)
     password = secrets.token_urlsafe(12)
     sites = processes.start_sites(estate.SITES)
-    processes.start_server(_configured(place, url), password)
-    _until(lambda: processes.answers(url), "the service does not answer", stopped)
+    processes.start_server(_configured(place, *address), password)
+    _until(processes.serves, "the service does not answer", stopped)
     token = ask(url, None, "POST", "/api/login", {"username": USER, "password": password})["token"]
     estate.make(url, token, sites, processes.control_url)
     agent = ask(url, token, "POST", "/api/agents", {"label": "this machine", "tags": ["demo"]})
     processes.start_agent(url, agent["agent_id"], agent["key"], zipapp.agent_file().data)
-    print(estate.introduction(url, USER, password), flush=True)
+    print(estate.introduction(url, USER, _password_as_told(place, password)), flush=True)
     _go_on(processes, DemoTrouble(processes), estate.DemoStory(url, token), stopped)
 
 
@@ -101,9 +103,8 @@ def _go_on(processes: DemoProcesses, trouble: DemoTrouble, story: estate.DemoSto
         time.sleep(0.5)
 
 
-def _configured(place: Path, url: str) -> Path:
+def _configured(place: Path, host: str, port: int) -> Path:
     """The demo's own configuration: without the rules that act on the machine itself."""
-    host, port = url.removeprefix("http://").rsplit(":", 1)
     settings = {"healing": {"default_rules": False}, "monitoring": {"retry_spacing_s": 1}}
     (place / "opsapp.yaml").write_text(yaml.safe_dump(settings))
     ini = place / "opsapp.ini"
@@ -113,6 +114,21 @@ def _configured(place: Path, url: str) -> Path:
         f"[server:main]\nuse = egg:opsapp#gevent\nhost = {host}\nport = {port}\n"
     )
     return ini
+
+
+def _url(host: str, port: int) -> str:
+    """Where this machine reaches what listens there."""
+    reached = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{reached}]:{port}" if ":" in reached else f"http://{reached}:{port}"
+
+
+def _password_as_told(place: Path, password: str) -> str:
+    """What is not a terminal is a log, which others read and which is kept: it gets the name of the file only."""
+    if sys.stdout.isatty():
+        return password
+    file = place / "admin-password"
+    file.write_text(password + "\n")  # umask 077
+    return f"in {file}"
 
 
 def _held(place: Path) -> IO[str]:

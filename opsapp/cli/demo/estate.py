@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 from opsapp.cli.asking import ask
+from opsapp.cli.places import Mistaken
 from opsapp.lib.jsontypes import JsonObject
 
 SITES = ("shop", "catalog", "payments")
@@ -67,11 +68,12 @@ def _rules(monitors: Mapping[str, str], restart_url: str) -> Iterator[JsonObject
 
 
 def introduction(url: str, user: str, password: str) -> str:
+    """`password`: as it is said at a terminal, or where it is."""
     return f"""
 This is a demo of opsapp: three small web services, an agent on this machine, and four heal rules.
 Nothing of it touches other data of yours, and no rule of it may change this machine.
 
-    {url}/           sign in as {user} with the password {password}
+    {url}/           sign in as {user}; the password is {password}
     {url}/status     what the public would see
 
 The shop fails now and then. In 20 seconds it stops for the first time, and you can watch the
@@ -93,9 +95,17 @@ class DemoStory:
     def __init__(self, url: str, token: str):
         self.url, self.token = url, token
         self._told: set[Any] = set()
+        self._refused = False
 
     def step(self) -> Iterator[str]:
-        entries = ask(self.url, self.token, "GET", "/api/healing/ledger?limit=20")
+        try:
+            entries = ask(self.url, self.token, "GET", "/api/healing/ledger?limit=20")
+        except Mistaken as refusal:  # the visitor has ended this session, say: the demo goes on
+            if not self._refused:
+                yield f"What the ledger says is not told here any more: {refusal}"
+            self._refused = True
+            return
+        self._refused = False
         for entry in reversed(entries):
             key = entry["id"], entry["outcome"]
             if key not in self._told:

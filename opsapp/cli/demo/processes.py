@@ -7,15 +7,16 @@ brings a stopped service back. Must not: know what is watched or healed.
 from __future__ import annotations
 
 import contextlib
+import itertools
+import json
 import os
 import random
 import subprocess
 import sys
 import threading
 import time
-import urllib.error
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -25,7 +26,9 @@ from . import launcher, smallservice
 
 STOP_S = 15
 FIRST_S, BETWEEN_S = 20.0, (90.0, 180.0)
-SLOW_S = 240.0  # a slow service that nobody restarts is well again by itself then
+LASTS_S = 240.0  # the demo itself restarts then what nobody has restarted
+READY = "Serving at "  # what the server prints; another one at this address does not print it into our log
+OWN_SETTINGS = "OPSAPP_"  # variables of an installation: its master key, its agent's key
 
 
 class SmallService:
@@ -50,6 +53,14 @@ class SmallService:
         )
         assert self.child.stdout is not None
         self.port = int(self.child.stdout.readline())
+
+    @property
+    def runs(self) -> bool:
+        return self.child is not None and self.child.poll() is None
+
+    def slow_down(self) -> None:
+        with urllib.request.urlopen(urllib.request.Request(self.url, method="POST"), timeout=5):
+            pass
 
     def end(self) -> None:
         if self.child is not None:
@@ -100,6 +111,12 @@ class DemoProcesses:
                 self.sites[name].start()
         return name in self.sites
 
+    @contextlib.contextmanager
+    def alone_with(self, name: str) -> Iterator[SmallService]:
+        """The service, which nobody restarts meanwhile."""
+        with self._turn:
+            yield self.sites[name]
+
     def start_server(self, ini: Path, password: str) -> None:
         self._start("server", ["-m", "opsapp.cli", "serve", str(ini)], {"OPSAPP_ADMIN_PASSWORD": password})
 
@@ -108,7 +125,7 @@ class DemoProcesses:
         home.mkdir()
         (home / "opsapp-agent.pyz").write_bytes(program)
         (home / "key").write_text(key + "\n")  # umask 077
-        (home / "agent.json").write_text("{}")
+        (home / "agent.json").write_text(json.dumps({"allow_plain_http": True}))  # the server is on this machine
         named = {"server": url, "id": agent_id, "key-file": home / "key", "state": home / "state"}
         named["config"] = home / "agent.json"
         words = [str(word) for name, value in named.items() for word in (f"--{name}", value)]
@@ -122,7 +139,7 @@ class DemoProcesses:
                 stdout=log,
                 stderr=log,
                 cwd=self.place,
-                env={**os.environ, **environment},
+                env={**_others(os.environ), **environment},
                 start_new_session=True,
             )
 
@@ -132,13 +149,13 @@ class DemoProcesses:
                 said = (self.place / f"{name}.log").read_text(errors="replace").strip().splitlines()[-3:]
                 raise Mistaken(f"the demo's {name} has ended: " + " | ".join(said))
 
-    def answers(self, url: str) -> bool:
+    def serves(self) -> bool:
         self.check()
-        try:
-            with urllib.request.urlopen(url + "/api/status/public", timeout=5) as answer:
-                return bool(answer.status == 200)
-        except (urllib.error.URLError, OSError):
-            return False
+        return READY in (self.place / "server.log").read_text(errors="replace")
+
+
+def _others(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if not name.startswith(OWN_SETTINGS)}
 
 
 def _handler(processes: DemoProcesses) -> type[BaseHTTPRequestHandler]:
@@ -159,30 +176,37 @@ def _handler(processes: DemoProcesses) -> type[BaseHTTPRequestHandler]:
 
 
 class DemoTrouble:
-    """What goes wrong, and when: the shop stops, or becomes slow, in turns."""
+    """What goes wrong, and when: the shop stops, or becomes slow, in turns. The next turn begins when the shop is well
+    again: somebody restarted it, or the demo does it at last."""
 
-    def __init__(self, processes: DemoProcesses):
-        self.processes = processes
-        self._due = time.monotonic() + FIRST_S
-        self._slow_until = float("inf")
-        self._kinds = self._turns()
+    def __init__(self, processes: DemoProcesses, monotonic: Callable[[], float] = time.monotonic):
+        self.processes, self.monotonic = processes, monotonic
+        self._due = monotonic() + FIRST_S
+        self._failing: subprocess.Popen[str] | None = None
+        self._kinds = itertools.cycle((_stop, _slow_down))
 
     def step(self) -> Iterator[str]:
-        if time.monotonic() >= self._slow_until:
-            self._slow_until = float("inf")
-            self.processes.restart("shop")
-            yield "The shop is fast again, by itself: nobody had approved the restart."
-        if time.monotonic() >= self._due:
-            self._due = time.monotonic() + random.uniform(*BETWEEN_S)
-            yield next(self._kinds)
+        now = self.monotonic()
+        with self.processes.alone_with("shop") as shop:
+            restarted = self._failing is not None and shop.child is not self._failing
+            if restarted:
+                self._failing, self._due = None, now + random.uniform(*BETWEEN_S)
+            elif self._failing is not None and now >= self._due:
+                shop.start()
+                yield "Nobody has restarted the shop: the demo has done it."
+            elif self._failing is None and not shop.runs:
+                self._failing, self._due = shop.child, now + LASTS_S
+                yield "The shop has stopped, and the demo did not do it. Its monitor will notice."
+            elif self._failing is None and now >= self._due:
+                self._failing, self._due = shop.child, now + LASTS_S
+                yield next(self._kinds)(shop)
 
-    def _turns(self) -> Iterator[str]:
-        shop = self.processes.sites["shop"]
-        while True:
-            shop.end()
-            yield "The shop has stopped. Its monitor will notice, and the rule demo-shop-stopped restarts it by itself."
-            self._slow_until = self._due + SLOW_S
-            self._due = self._slow_until + BETWEEN_S[0]
-            with urllib.request.urlopen(urllib.request.Request(shop.url, method="POST"), timeout=5):
-                pass
-            yield "The shop has become slow. The rule demo-shop-slow asks you first: see Approvals."
+
+def _stop(shop: SmallService) -> str:
+    shop.end()
+    return "The shop has stopped. Its monitor will notice; the rule demo-shop-stopped restarts it."
+
+
+def _slow_down(shop: SmallService) -> str:
+    shop.slow_down()
+    return "The shop has become slow. The rule demo-shop-slow asks you first: see Approvals."
