@@ -5,7 +5,7 @@ from __future__ import annotations
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.zones import zone_problem
 from opsapp.tree.acl import ROLES
-from opsapp.web.fields import Body, choice, field, flag, list_of, name_text, text, whole, with_settings
+from opsapp.web.fields import Body, Paging, choice, field, flag, list_of, name_text, order, text, whole, with_settings
 
 USERNAME = text(
     1,
@@ -165,6 +165,17 @@ class ChangedUser(Body):
     role = choice(*ROLES, optional=True)
     password = field(PASSWORD, optional=True)
     disabled = flag(optional=True)
+
+
+class NameList(Paging):
+    """Names of users: those with these letters in them."""
+
+    q = text(0, 64, default=None)
+
+
+class UserList(NameList):
+    role = choice(*ROLES, default=None)
+    sort = order("username", "role", "last_login", "created_at")
 
 
 class Person(Body):

@@ -154,6 +154,24 @@ class RuleList(PastPage):
     sort = order("id", "severity", "updated_at")
 
 
+SUGGESTION_CATEGORIES = (
+    "recurring_issue",
+    "low_effectiveness",
+    "dependency_candidate",
+    "dependency_doubt",
+    "trust_promotion",
+    "circuit_breaker",
+    "capacity_forecast",
+    "anomaly",
+)
+
+
+class SuggestionList(Paging):
+    category = choice(*SUGGESTION_CATEGORIES, default=None)
+    rule_id = text(1, 64, default=None)
+    sort = order("created_at", "severity", "category")
+
+
 class ForecastQuery(Paging):
     agent_id = text(1, 64, default=None)
 

@@ -78,6 +78,10 @@ class Tested(Body):
     delivery_id = text()
 
 
+class ChannelList(Paging):
+    q = text(0, 200, default=None)
+
+
 class DeliveryQuery(Paging):
     limit = whole(1, 1000, default=100)
     status = choice(*STATUSES, default=None)

@@ -35,12 +35,12 @@ def _plain(field: AddressField) -> JsonObject:
     return field._asdict() | {"choices": list(field.choices)}
 
 
-@api.get(Channels, role="admin", query=Paging, returns=[schemas.ChannelRecord])
+@api.get(Channels, role="admin", query=schemas.ChannelList, returns=[schemas.ChannelRecord])
 def listing(context: Channels, request: Request) -> Any:
-    """All channels, by name. Their URLs are never shown."""
-    return page_of(
-        request, sorted((channel.plain() for channel in context.values()), key=lambda record: record["name"])
-    )
+    """All channels, or those with these letters in their name; by name. Their URLs are never shown."""
+    letters = (request.valid_query["q"] or "").casefold()
+    records = [channel.plain() for channel in context.values() if letters in channel.fields["name"].casefold()]
+    return page_of(request, sorted(records, key=lambda record: record["name"]))
 
 
 @api.create(

@@ -49,10 +49,10 @@ KINDS = (
     Sought("Hosts", "/api/agents", "/agents/{id}", "label", ("label",), asks=True),
     Sought("Incidents", INCIDENTS, "/incidents/{id}", "monitor_name", ("monitor_name", "cause"), limit=NEWEST),
     Sought("Automations", "/api/automations", "/automations/{id}", "name", ("name",), asks=True),
-    Sought("Rules", "/api/healing/rules", "/healing/rules/{id}", "id", ("id", "description", "condition"), limit=500),
+    Sought("Rules", "/api/healing/rules", "/healing/rules/{id}", "id", ("id", "description", "condition"), asks=True),
     Sought("Maintenance", "/api/maintenance", "/maintenance/{id}", "name", ("name",), limit=200),
     Sought("Saved filters", "/api/me/filters", "{path}", "name", ("name",), limit=50),
-    Sought("Users", "/api/users", "/users", "username", ("username",), limit=500),
+    Sought("Users", "/api/users", "/users", "username", ("username",), asks=True),
 )  # fmt: skip
 
 

@@ -5,30 +5,31 @@ What may be chosen is what the API shows to the reader. Must not: know a page.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
 from pyramid.request import Request
 
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.lib.problems import NotFound
+from opsapp.lib.problems import NotFound, Unreadable
 
 from .asking import ask, value_of
+from .building import dig
 from .filling import rows_of, words
 from .plan import Act, Field
 from .reader import Reader
 
 MOST = 1000  # of a list that the API gives at once
 FEW = 40  # as many are chosen from a list; of more, the name is typed
+SINGLY = 20  # up to as many ids are asked for one by one; more are looked up in the list
 
 
 class Pickable(NamedTuple):
-    """Where the API lists a kind of thing, and its field with the name. `asks`: its search takes words."""
+    """Where the API lists a kind of thing, and its field with the name. Each list is searched by `q`."""
 
     source: str
     name: str
-    asks: bool = False
     also: str = ""  # another kind that may be named in its place
 
 
@@ -38,12 +39,13 @@ class PickOption(NamedTuple):
 
 
 KINDS = {
-    "monitor": Pickable("/api/monitoring/endpoints", "name", asks=True),
-    "target": Pickable("/api/monitoring/endpoints", "name", asks=True, also="host"),
-    "host": Pickable("/api/agents", "label", asks=True),
-    "automation": Pickable("/api/automations", "name", asks=True),
+    "monitor": Pickable("/api/monitoring/endpoints", "name"),
+    "target": Pickable("/api/monitoring/endpoints", "name", also="host"),
+    "host": Pickable("/api/agents", "label"),
+    "automation": Pickable("/api/automations", "name"),
     "channel": Pickable("/api/notifications/channels", "name"),
-    "user": Pickable("/api/users", "username"),
+    "user": Pickable("/api/people", "username"),
+    "rule": Pickable("/api/healing/rules", "id"),
 }
 
 
@@ -63,25 +65,69 @@ class Choosable(NamedTuple):
     names: dict[str, str]
 
 
-def choosable(request: Request, reader: Reader, acts: Iterable[Act]) -> Choosable:
+def choosable(request: Request, reader: Reader, fields: Sequence[Field], shown: Iterable[JsonObject]) -> Choosable:
+    """For these fields. `shown` are the things whose stored values the forms hold."""
     options: dict[str, tuple[PickOption, ...]] = {}
     names: dict[str, str] = {}
-    for kind, by in sorted({(field.of, field.by) for act in acts for field in naming(act.fields)}):
+    stored = _stored_ids(fields, shown)
+    for kind, by in sorted({(field.of, field.by) for field in naming(fields)}):
         pickable = KINDS[kind]
         if reader.may(f"GET {pickable.source}"):
             found = _found(request, pickable, FEW + 1)
             if len(found) <= FEW:
                 options[f"{kind}.{by}"] = tuple(PickOption(str(row[by]), name) for row, name in found)
-            elif by == "id":
-                found = _found(request, pickable, MOST)
             if by == "id":
                 names |= {str(row["id"]): name for row, name in found}
+                names |= _names_of(request, pickable, stored.get(kind, set()) - names.keys())
     return Choosable(options, names)
+
+
+def _stored_ids(fields: Iterable[Field], shown: Iterable[JsonObject]) -> dict[str, set[str]]:
+    """The ids that the fields of these things hold, by kind."""
+    things, stored = list(shown), dict[str, set[str]]()
+    for field in fields:
+        for thing in things:
+            value = dig(thing, field.name)
+            if field.fields:
+                rows = [row if isinstance(row, dict) else {field.fields[0].name: row} for row in value or ()]
+                for kind, ids in _stored_ids(field.fields, rows).items():
+                    stored.setdefault(kind, set()).update(ids)
+            elif field.of and field.by == "id":
+                held = value if isinstance(value, list) else [value] if value else []
+                stored.setdefault(field.of, set()).update(map(str, held))
+    return stored
+
+
+def _names_of(request: Request, pickable: Pickable, ids: set[str]) -> dict[str, str]:
+    """What these are called. One that is gone, or cannot be read, has no name."""
+    names = _named_singly(request, pickable, ids) if len(ids) <= SINGLY else _named_in_list(request, pickable, ids)
+    rest = ids - names.keys()
+    return names | (_names_of(request, KINDS[pickable.also], rest) if pickable.also and rest else {})
+
+
+def _named_singly(request: Request, pickable: Pickable, ids: Iterable[str]) -> dict[str, str]:
+    names = {}
+    for each in ids:
+        try:
+            names[each] = named(value_of(ask(request, "GET", f"{pickable.source}/{quote(each, safe='')}")), pickable)
+        except (NotFound, Unreadable):
+            continue  # the form shows the id, and the API says what is wrong with it when it is saved
+    return names
+
+
+def _named_in_list(request: Request, pickable: Pickable, ids: set[str]) -> dict[str, str]:
+    """Page by page, until each has its name or the list ends."""
+    names, offset, total = dict[str, str](), 0, 1
+    while offset < total and len(names) < len(ids):
+        answer = ask(request, "GET", pickable.source, urlencode({"limit": MOST, "offset": offset}))
+        names |= {str(row["id"]): named(row, pickable) for row in value_of(answer) if row["id"] in ids}
+        offset, total = offset + MOST, int(answer.headers["X-Total-Count"])
+    return names
 
 
 def _found(request: Request, pickable: Pickable, limit: int, text: str = "") -> list[tuple[JsonObject, str]]:
     """Rows of the API's list with what each is called."""
-    query = {"limit": limit} | ({"q": text} if text and pickable.asks else {})
+    query = {"limit": limit} | ({"q": text} if text else {})
     rows = value_of(ask(request, "GET", pickable.source, urlencode(query)))
     found = [(row, named(row, pickable)) for row in rows]
     return found + (_found(request, KINDS[pickable.also], limit, text) if pickable.also else [])

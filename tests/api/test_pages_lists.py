@@ -1,10 +1,16 @@
 """Lists: many rows changed at once, sorted by their columns, kept under a name."""
 
+import re
+from pathlib import Path
+
 import pytest
 from webtest import TestApp
 from webtest.forms import Submit
 
 from opsapp.auth.cookies import SESSION
+from opsapp.auth.resources import users
+from opsapp.healing.resources import healing_of
+from opsapp.ui import files, picking
 from tests.support.app import _sign_in
 from tests.support.monitoring import DOWN, Lookout
 
@@ -24,6 +30,15 @@ def browser(service):
 def monitor(service, name, **more):
     body = {"name": name, "type": "http", "url": f"http://{name}.example/"}
     return service.otto.post_json(MONITORS, body | more).json["id"]
+
+
+def add_many_users(root, number):
+    for at in range(number):
+        users.create(root, f"crew-{at:02}", "viewer", "", at)
+
+
+def names_of_users(page):
+    return [cell.text for cell in page.html.select("#users tbody .own b")]
 
 
 def choose(page, part, act, *keys):
@@ -233,6 +248,86 @@ def test_of_two_thousand_a_window_names_what_it_covers(service, browser):
     again["scope"] = f"{ids[8]}"
     again.submit("act", value="window.save", status=303)
     assert service.otto.get("/api/maintenance").json[0]["scope"] == [ids[8]]
+
+
+def suggest(service, *rows):
+    def put(root):
+        for number, (category, severity) in enumerate(rows):
+            healing_of(root)["suggestions"].suggest(
+                category, severity, f"Look {number}.", rule_id="r", evidence=str(number), now=number
+            )
+
+    service.transact(put)
+
+
+def test_users_have_pages_and_an_order(service, browser):
+    service.transact(add_many_users, 60)
+    browser("otto")
+    ada = browser("ada")
+    page = ada.get("/users?q=crew")
+    assert names_of_users(page) == [f"crew-{n:02}" for n in range(50)]
+    assert "1–50 of 60" in page.text
+    assert names_of_users(page.click("Further")) == [f"crew-{n:02}" for n in range(50, 60)]
+    assert names_of_users(page.click("^Name$"))[0] == "crew-59"
+    assert names_of_users(ada.get("/users?sort=-role"))[0] == "ada", "admins have the highest role"
+    assert names_of_users(ada.get("/users?role=operator")) == ["otto"]
+    assert "No user fits" in ada.get("/users?q=nobody").text
+    listed = service.ada.get("/api/users?q=CREW-0&sort=-created_at&limit=2")
+    assert (listed.headers["X-Total-Count"], len(listed.json)) == ("10", 2)
+    assert [row["username"] for row in service.otto.get("/api/people?q=crew-5&limit=1").json] == ["crew-50"]
+    service.ada.get("/api/users?sort=password_hash", status=422)
+
+
+def test_suggestions_have_pages_an_order_and_their_kinds(service, browser):
+    suggest(service, *[("recurring_issue", "warning"), ("anomaly", "info")] * 30)
+    otto = browser("otto")
+    page = otto.get("/healing/suggestions")
+    assert "1–50 of 60" in page.text
+    assert len(page.html.select("#suggestions li")) == 50
+    assert len(page.click("Further").html.select("#suggestions li")) == 10
+    assert page.html.select_one("nav[aria-label=Order] a[aria-current]").text == "Newest"
+    chips = {chip.text for chip in page.click("Gravest").html.select("#suggestions li .chip")[:30]}
+    assert chips == {"Comes back"}
+    form = next(form for form in page.forms.values() if "category" in form.fields)
+    form["category"] = "anomaly"
+    assert {chip.text for chip in form.submit().html.select("#suggestions li .chip")} == {"Unusual"}
+    assert "No suggestion fits" in otto.get("/healing/suggestions?category=dependency_doubt").text
+    service.otto.get("/api/healing/suggestions?category=nothing", status=422)
+
+
+@pytest.mark.parametrize("path", ["/healing/ledger", "/healing/problems", "/healing/suggestions"])
+def test_a_rule_is_chosen_by_its_name(service, browser, path):
+    offered = [option["value"] for option in browser("otto").get(path).html.select("select[name=rule_id] option")]
+    assert offered[0] == ""
+    assert offered[1:] == [row["id"] for row in service.otto.get("/api/healing/rules").json]
+
+
+def test_of_many_users_and_channels_the_name_is_typed_with_help(service, browser):
+    service.transact(add_many_users, 60)
+    made = service.otto.post_json("/api/automations", {"name": "x", "type": "notification", "params": {"title": "x"}})
+    approvers = browser("otto").get(f"/automations/{made.json['id']}/edit").html.select_one("input[name=approvers]")
+    assert (approvers["data-of"], approvers["data-by"]) == ("user", "username")
+    script = (Path(files.__file__).parent / "static/fields.js").read_text()
+    for kind, pickable in picking.KINDS.items():
+        assert re.search(rf'{kind}: \[\["{pickable.source}", "{pickable.name}"\]', script), "script offers every kind"
+        assert service.ada.get(f"{pickable.source}?q=no-such-name&limit=1").json == []
+
+
+def test_a_form_asks_for_no_more_rows_than_it_shows(service, browser, monkeypatch):
+    ids = [monitor(service, f"shop-{number:02}") for number in range(60)]
+    window = {"name": "night", "start": "2100-01-01T00:00", "end": "2100-01-01T02:00", "autonomy_override": "disabled"}
+    made = service.otto.post_json("/api/maintenance", window | {"scope": ids[:3]}).json["id"]
+    asked = []
+    real = picking.ask
+    monkeypatch.setattr(picking, "ask", lambda request, method, path, query="": asked.append((path, query)) or real(
+        request, method, path, query))  # fmt: skip
+    form = form_with(browser("otto").get(f"/maintenance/{made}"), "window.save")
+    assert form["scope"].value == "shop-00, shop-01, shop-02"
+    assert not [query for _, query in asked if "limit=1000" in query]
+    monkeypatch.setattr(picking, "MOST", 25)
+    service.otto.put_json(f"/api/maintenance/{made}", {"scope": ids})
+    form = form_with(browser("otto").get(f"/maintenance/{made}"), "window.save")
+    assert form["scope"].value.split(", ") == [f"shop-{number:02}" for number in range(60)], "page by page"
 
 
 def form_with(page, act):

@@ -10,13 +10,13 @@ from opsapp.auth.logic.names import password_problem
 from opsapp.auth.resources import User, Users
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.projection import page_rows, readable
+from opsapp.tree.acl import ROLES
 from opsapp.tree.damage import Damage
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Api
 from opsapp.web import api
 from opsapp.web.answers import Deferred, ok_after
-from opsapp.web.fields import Paging
-from opsapp.web.paging import page_of
+from opsapp.web.paging import in_order, page_of
 
 
 class UserTotp(Facet):
@@ -36,17 +36,29 @@ def wrong_password(username: str, sound: JsonObject) -> dict[str, str]:
     return {"password": said} if said else {}
 
 
-@api.get(Users, role="admin", query=Paging, returns=[schemas.UserShown])
+def has_letters(username: str, letters: str | None) -> bool:
+    return (letters or "").casefold() in username
+
+
+@api.get(Users, role="admin", query=schemas.UserList, returns=[schemas.UserShown])
 def users(context: Users, request: Request) -> list[JsonObject]:
-    """All users, by name."""
-    return page_rows(context, "user", page_of(request, list(context.keys())), resources.describe, _unread)
+    """All users, or those with these letters in their name; by name, unless `sort` names another field."""
+    query = request.valid_query
+    names = [name for name in list(context.keys()) if has_letters(name, query["q"])]
+    if query["role"] is None and query["sort"] is None:  # then only those of the page are read
+        return page_rows(context, "user", page_of(request, names), resources.describe, _unread)
+    rows = page_rows(context, "user", names, resources.describe, _unread)
+    matching = [row for row in rows if query["role"] in (None, row["role"])]
+    return page_of(request, in_order(matching, query["sort"], {"role": ROLES}))
 
 
-@api.get(People, role="operator", query=Paging, returns=[schemas.Person])
+@api.get(People, role="operator", query=schemas.NameList, returns=[schemas.Person])
 def people(context: People, request: Request) -> list[JsonObject]:
     """The names of all users who can sign in: an incident or a problem may be given to them."""
+    letters = request.valid_query["q"]
     users = readable(resources.users_of(request.root), "user")
-    return page_of(request, [{"username": name, "role": user.role} for name, user in users if not user.disabled])
+    can_sign_in = [(name, user.role) for name, user in users if not user.disabled and has_letters(name, letters)]
+    return page_of(request, [{"username": name, "role": role} for name, role in can_sign_in])
 
 
 def _unread(damage: Damage) -> JsonObject:

@@ -7,17 +7,6 @@ from BTrees.OOBTree import OOBTree
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.folder import Folder, Record
 
-CATEGORIES = (
-    "recurring_issue",
-    "low_effectiveness",
-    "dependency_candidate",
-    "dependency_doubt",
-    "trust_promotion",
-    "circuit_breaker",
-    "capacity_forecast",
-    "anomaly",
-)
-
 
 class Suggestions(Folder):
     """Numbered, newest last. `evidence` remembers what each was about: the same is not suggested twice."""

@@ -7,6 +7,8 @@ from typing import Any
 
 from pyramid.request import Request
 
+WORST_FIRST = ("critical", "error", "warning", "info")
+
 
 def page(request: Request, rows: Sequence[Any]) -> list[Any]:
     """The part of a list that the query asks for, and how many there are."""

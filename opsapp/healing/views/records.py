@@ -19,10 +19,10 @@ from opsapp.lib.problems import Conflict
 from opsapp.runtime.chainkey import chain_key
 from opsapp.web import api
 from opsapp.web.answers import Deferred
-from opsapp.web.fields import Paging
+from opsapp.web.paging import in_order
 from opsapp.web.schemas import ChainAnswer
 
-from . import page
+from . import WORST_FIRST, page
 
 
 @api.get(Ledger, query=schemas.LedgerQuery, returns=[answers.LedgerRecord])
@@ -51,10 +51,16 @@ def effectiveness(context: Healing, request: Request) -> Any:
     return figures(action, condition, *context["ledger"].statistics(action, condition, target))
 
 
-@api.get(Suggestions, query=Paging, returns=[answers.SuggestionRecord])
+@api.get(Suggestions, query=schemas.SuggestionList, returns=[answers.SuggestionRecord])
 def suggestions(context: Suggestions, request: Request) -> Any:
-    """What people should look at."""
-    return request.shown(page(request, context.active()))
+    """What people should look at, the newest first unless `sort` names a field."""
+    query = request.valid_query
+    matching = [
+        row
+        for row in context.active()
+        if query["category"] in (None, row["category"]) and query["rule_id"] in (None, row["rule_id"])
+    ]
+    return request.shown(page(request, in_order(matching, query["sort"], {"severity": WORST_FIRST})))
 
 
 @api.act(Suggestion, "dismiss", returns=answers.Success)

@@ -23,9 +23,8 @@ from opsapp.web.fields import AsOf
 from opsapp.web.paging import in_order
 from opsapp.web.schemas import Created
 
-from . import page
+from . import WORST_FIRST, page
 
-WORST_FIRST = ("critical", "error", "warning", "info")
 UNREAD: JsonObject = {
     **RULE_DEFAULTS,
     "condition": NAMELESS,

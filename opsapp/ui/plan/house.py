@@ -21,6 +21,8 @@ HOUSE = (
                 (Column("Name", "username"), Column("Role", "role")),
                 name="users",
                 key="username",
+                paged=True,
+                filters=(Field("q", "Name"), Field("role", "Role", "choice", ROLES), Field("sort", "Sort by")),
                 acts=(
                     Act("role", "Change the role", USER, (Field("role", "Role", "choice", ROLES, True),)),
                     Act(

@@ -37,7 +37,7 @@ PROBLEMS = (
                 filters=(
                     Field("state", "State", "choice", STATES),
                     Field("owner", "Who has it"),
-                    Field("rule_id", "Rule"),
+                    Field("rule_id", "Rule", "name", of="rule", unsaid="any"),
                     Field("target", "Target"),
                 ),
                 acts=(TAKE,),

@@ -83,7 +83,7 @@ RECORDS = (
                 paged=True,
                 name="ledger",
                 filters=(
-                    Field("rule_id", "Rule"),
+                    Field("rule_id", "Rule", "name", of="rule", unsaid="any"),
                     Field("target", "Target"),
                     Field("outcome", "Outcome", "choice", OUTCOMES),
                     Field("action_type", "Action"),
@@ -106,7 +106,12 @@ RECORDS = (
                 "/api/healing/suggestions",
                 (),
                 name="suggestions",
-                hidden=True,
+                paged=True,
+                filters=(
+                    Field("category", "About", "choice", tuple(learned.CATEGORIES)),
+                    Field("rule_id", "Rule", "name", of="rule", unsaid="any"),
+                    Field("sort", "Sort by"),
+                ),
                 acts=(
                     Act(
                         "confirm",

@@ -55,7 +55,11 @@ class AuditLine(NamedTuple):
 
 
 def users(answers: Answers, reader: Reader) -> dict[str, object]:
-    return {"users": [_user(row, number) for number, row in enumerate(answers["users"] or [])], "may": MAY}
+    return {
+        "users": [_user(row, number) for number, row in enumerate(answers["users"] or [])],
+        "may": MAY,
+        "filtered": any(reader.query.get(name) for name in ("q", "role")),
+    }
 
 
 def _user(row: JsonObject, number: int) -> UserLine:

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui.charts import PERCENT, PLAIN, Limit, TimeAxis, fan
-from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.reader import Answers, Reader, query_with, with_query
 
 from .fans import fan_told
 
@@ -33,7 +33,10 @@ CATEGORIES = {
     "recurring_issue": "Comes back",
     "trust_promotion": "Could do more",
     "circuit_breaker": "Put back",
+    "anomaly": "Unusual",
 }
+SUGGESTIONS = "/healing/suggestions"
+ORDERS = {"-created_at": "Newest", "severity": "Gravest", "category": "By kind"}  # what the API sorts by, in words
 DRAWN = 6  # of those that come first
 METRICS = {"cpu_percent": "CPU", "mem_percent": "Memory", "disk_percent": "Disk", "swap_percent": "Swap"}
 
@@ -46,6 +49,17 @@ class SuggestionLine(NamedTuple):
     at: int
     rule: str
     row: JsonObject
+
+
+class ListOrder(NamedTuple):
+    words: str
+    href: str
+    chosen: bool
+
+
+class CategoryChoice(NamedTuple):
+    id: str
+    name: str
 
 
 class ForecastLine(NamedTuple):
@@ -90,7 +104,16 @@ class TrustCard(NamedTuple):
 
 
 def suggestions(answers: Answers, reader: Reader) -> dict[str, object]:
-    return {"lines": tuple(_suggestion(row) for row in answers["suggestions"] or ())}
+    now = reader.query.get("sort") or "-created_at"
+    return {
+        "lines": tuple(_suggestion(row) for row in answers["suggestions"] or ()),
+        "orders": tuple(
+            ListOrder(words, with_query(SUGGESTIONS, query_with(reader.query, sort=sort)), sort == now)
+            for sort, words in ORDERS.items()
+        ),
+        "categories": tuple(CategoryChoice(*pair) for pair in CATEGORIES.items()),
+        "filtered": any(reader.query.get(name) for name in ("category", "rule_id")),
+    }
 
 
 def _suggestion(row: JsonObject) -> SuggestionLine:

@@ -2,25 +2,36 @@
 // shown as chips. Without it the names are typed, with commas between them.
 // Must not: know a form.
 
+// What `ui/picking.py` has in KINDS: the lists of each kind, and the field with the name.
 const SOURCES = {
-  monitor: ["/api/monitoring/endpoints", "name"],
-  target: ["/api/monitoring/endpoints", "name"],
-  host: ["/api/agents", "label"],
-  automation: ["/api/automations", "name"],
+  monitor: [["/api/monitoring/endpoints", "name"]],
+  target: [["/api/monitoring/endpoints", "name"], ["/api/agents", "label"]],
+  host: [["/api/agents", "label"]],
+  automation: [["/api/automations", "name"]],
+  channel: [["/api/notifications/channels", "name"]],
+  user: [["/api/people", "username"]],
+  rule: [["/api/healing/rules", "id"]],
 };
+const MOST = 12;
 const waits = new WeakMap();
 
+async function names(source, named, by, word) {
+  const answer = await fetch(`${source}?limit=${MOST}&q=${encodeURIComponent(word)}`, { redirect: "manual" }).catch(() => null);
+  if (!answer?.ok) return [];
+  return (await answer.json()).map((row) => by === "id" ? row[named] || row.hostname : row[by]);
+}
+
 async function offer(field) {
-  const source = SOURCES[field.dataset.of];
+  const sources = SOURCES[field.dataset.of];
   const list = document.getElementById(field.getAttribute("list"));
-  const word = field.value.split(",").pop().trim();
-  if (!source || !list || !word) return;
-  const answer = await fetch(`${source[0]}?limit=12&q=${encodeURIComponent(word)}`, { redirect: "manual" }).catch(() => null);
-  if (!answer?.ok) return;
-  const before = "several" in field.dataset ? field.value.slice(0, field.value.lastIndexOf(",") + 1) : "";
-  list.replaceChildren(...(await answer.json()).map((row) => {
+  const typed = field.value;
+  const word = typed.split(",").pop().trim();
+  if (!sources || !list || !word) return;
+  const fits = await Promise.all(sources.map(([source, named]) => names(source, named, field.dataset.by, word)));
+  if (field.value !== typed) return;  // more was typed meanwhile, and is asked for by itself
+  const before = "several" in field.dataset ? typed.slice(0, typed.lastIndexOf(",") + 1) : "";
+  list.replaceChildren(...fits.flat().slice(0, MOST).map((name) => {
     const option = document.createElement("option");
-    const name = field.dataset.by === "id" ? row[source[1]] : row[field.dataset.by];
     option.value = before + (before && " ") + name;
     return option;
   }));

@@ -92,13 +92,16 @@ def values_of(request: Request, page: Page, ids: dict[str, str], path: str) -> J
     reader = values["reader"]
     values |= {"page": page, "path": path, "said": said(page, reader.query.get("said"))}
     values |= {"forms": [act for act in page.forms if reader.may(act.api)], "acts": building.acts_of(page, reader.may)}
-    values["options"], values["known_names"] = picking.choosable(request, reader, values["acts"].values())
     values["bulk"] = building.many_of(page, values["acts"])
     if (page.needs and not reader.may(page.needs)) or not (page.parts or values["forms"]):
         raise HTTPForbidden
     sections = building.show(page, ids, reader, lambda path, query: ask(request, "GET", path, query), value_of)
     if page.file is not None:
         values["file"] = tuple(sections[0].value[field] for field in page.file)
+    fields = [field for act in values["acts"].values() for field in act.fields]
+    fields += [field for part in page.parts for field in part.filters]
+    shown = [each.value for each in sections if isinstance(each.value, dict)]
+    values["options"], values["known_names"] = picking.choosable(request, reader, fields, shown)
     values |= {"title": title_of(page, sections), "sections": [each for each in sections if not each.part.hidden]}
     if page.template == building.GENERIC:
         values["live_main"] = building.told_of(page)
