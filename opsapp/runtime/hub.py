@@ -18,12 +18,12 @@ import gevent
 from gevent.hub import Waiter
 
 from .fair import NOBODY, FairQueue, Whose
+from .threadtimes import Progress
 
 log = logging.getLogger(__name__)
 
 LEAVE_AFTER_S = 1.0
 LOOK_EVERY_S = 0.004
-HELD_UP = 0.25  # the share of a processor below which a leader does not get on
 
 
 def _captured(fn: Callable[..., Any], values: tuple[Any, ...]) -> tuple[bool, Any]:
@@ -99,21 +99,20 @@ class Lane:
 class LeadLane(Lane):
     """For short work that is mostly Python. One thread leads and does all of it while it gets on: two that both want
     the interpreter take it from each other all the time, which cost a third of the requests a second. The others help
-    while the leader is held up (by a disk, a server far away): it has used little processor though work waits."""
+    while the leader is held up by a disk or a server far away, and not while it stands in line for a processor or for
+    the interpreter: there they would only make the line longer."""
 
     def __init__(self, hub: Hub, name: str, size: int):
         super().__init__(hub, name, size)
         self._calls: queue.SimpleQueue[bool] = queue.SimpleQueue()
         self._held_up = False
         self._timer: Any = None
-        self._clock = 0  # the leader's processor time
-        self._done = self._seen_done = 0  # how many tasks the leader has finished
-        self._seen = (0.0, 0.0)
+        self._progress: Progress | None = None
 
     def run_for(self, whose: Whose, fn: Callable[..., Any], *values: Any) -> Any:
-        if self._timer is not None and not self._timer.active and self._hub.is_here():
-            self._seen, self._seen_done = self._now(), self._done
-            self._timer.start(self._look)
+        if self._timer is not None and not self._timer.active and self._progress and self._hub.is_here():
+            self._progress.begin()
+            self._timer.start(self._look, self._progress)
         return super().run_for(whose, fn, *values)
 
     def _start(self) -> None:
@@ -121,13 +120,12 @@ class LeadLane(Lane):
         for number in range(1, self.size):
             self._add_thread(self._help, number)
         if self.size > 1:
-            self._clock = time.pthread_getcpuclockid(self._threads[0].ident or 0)
+            self._progress = Progress(self._threads[0], threading.current_thread())
             self._timer = gevent.get_hub().loop.timer(LOOK_EVERY_S, LOOK_EVERY_S)
 
     def _lead(self) -> None:
         while (task := self._tasks.get()) is not None:
             self._do(*task)
-            self._done += 1
             del task
 
     def _help(self) -> None:
@@ -150,21 +148,13 @@ class LeadLane(Lane):
     def _do(self, waiter: Waiter, fn: Callable[..., Any], values: tuple[Any, ...]) -> None:
         self._hub.answer(waiter, _captured(fn, values))
 
-    def _now(self) -> tuple[float, float]:
-        return time.monotonic(), time.clock_gettime(self._clock)
-
-    def _look(self) -> None:
-        """On the hub, every few milliseconds while there is work: does the leader get on? A look that comes late says
-        that the machine is busy with others; then it is enough that anything was done."""
+    def _look(self, progress: Progress) -> None:
+        """On the hub, every few milliseconds while there is work: does the leader get on?"""
         if not self._tasks.qsize():
             self._held_up = False
             self._timer.stop()
             return
-        (at, used), (seen_at, seen_used) = self._now(), self._seen
-        idle = used - seen_used < HELD_UP * (at - seen_at)
-        late = at - seen_at > 3 * LOOK_EVERY_S
-        self._held_up = idle and not (late and self._done > self._seen_done)
-        self._seen, self._seen_done = (at, used), self._done
+        self._held_up = progress.is_held_up()
         if self._held_up:
             for _ in range(self.size - 1 - self._calls.qsize()):
                 self._calls.put(True)
@@ -174,6 +164,9 @@ class LeadLane(Lane):
             self._timer.stop()
             self._timer.close()
             self._timer = None
+        if self._progress is not None:
+            self._progress.close()
+            self._progress = None
         if not self._threads:
             return
         self._held_up = True
