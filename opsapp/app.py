@@ -15,7 +15,7 @@ from .runtime.node import Node
 from .runtime.settings import check_apart, make_data_directory, private_files, store_settings
 from .web import configfile
 from .web.scanning import without_source
-from .web.setup import reserve_view_names, settle_requests
+from .web.setup import reserve_view_names, settle_requests, settle_views
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +56,7 @@ def configure(settings: Mapping[str, Any], *, new_history: bool = False) -> Conf
             config.include(room)
         config.commit()
         reserve_view_names(config.registry)
+        settle_views(config.registry)
         settle_requests(config)
     return config
 

@@ -91,24 +91,24 @@ def load(item: Any) -> Any:
     if isinstance(item, Broken):
         raise TypeError(f"its class {type(item).__module__}.{type(item).__name__} is not there")
     item._p_activate()
-    unopened = getattr(item, "unopened", None)
-    if unopened is not None:
+    known = type(item)
+    if hasattr(known, "unopened") and (unopened := item.unopened) is not None:
         raise unopened
-    for name in getattr(type(item), "loads_with", ()):
+    for name in getattr(known, "loads_with", ()):
         part = getattr(item, name)
         if part is not None:
             load(part)
     return item
 
 
-def loaded(item: Any, what: str) -> Any:
+def loaded(item: Any, name: str) -> Any:
     """The same for who has asked for this one item: damage is a problem that the caller is told."""
     try:
         return load(item)
     except Exception as problem:
         if isinstance(problem, Unopened) or not is_damage(problem):
             raise
-        raise Unreadable(what, reason_of(problem)) from problem
+        raise Unreadable(f"{type(item).__name__} {name}", reason_of(problem)) from problem
 
 
 def reason_of(problem: BaseException) -> str:

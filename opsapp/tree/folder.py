@@ -76,7 +76,7 @@ class Folder(Persistent):
 
     def __getitem__(self, name: str) -> Any:
         child = self._children.get(name)
-        return facet_of(self, name) if child is None else loaded(child, f"{type(child).__name__} {name}")
+        return facet_of(self, name) if child is None else loaded(child, name)
 
     def __setitem__(self, name: str, child: Any) -> None:
         if name in RESERVED:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import socket
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -32,6 +33,7 @@ def reachable(bound: tuple[str, int]) -> tuple[str, int]:
             return "127.0.0.1", port
 
 
+@lru_cache(maxsize=256)  # every request asks, and nearly all the same
 def canonical(host: str | None, base_url: str | None, local: tuple[str, int], scheme: str = "http") -> tuple[str, str]:
     """(scheme, host[:port]) that URLs of this request are built from.
 

@@ -7,7 +7,8 @@ from contextlib import ExitStack
 from typing import Any
 
 from pyramid.config import Configurator
-from pyramid.interfaces import IRequestExtensions, IRequestFactory
+from pyramid.config.views import MultiView
+from pyramid.interfaces import IMultiView, IRequestExtensions, IRequestFactory
 from pyramid.renderers import JSON
 from pyramid.request import Request
 from pyramid.settings import asbool, aslist
@@ -180,6 +181,25 @@ def reserve_view_names(registry: Any) -> None:
     introspector = registry.introspector
     RESERVED.update(entry["introspectable"]["name"] for entry in introspector.get_category("views", ()))
     RESERVED.discard("")
+
+
+class MatchedViews(MultiView):
+    """The views of one thing, by method. Pyramid's own calls one after the other, and each that does not match makes a
+    whole answer of 404 first: a fifteenth of what a small read costs."""
+
+    def __init__(self, views: MultiView):
+        super().__init__(views.name)
+        self.media_views, self.views, self.accepts = views.media_views, views.views, views.accepts
+
+    def __call__(self, context: Any, request: Request) -> Any:
+        return self.match(context, request)(context, request)
+
+
+def settle_views(registry: Any) -> None:
+    """Once all is included: ask which view matches before one is called."""
+    for known in list(registry.registeredAdapters()):
+        if known.provided is IMultiView:
+            registry.registerAdapter(MatchedViews(known.factory), known.required, IMultiView, known.name)
 
 
 def settle_requests(config: Configurator) -> None:

@@ -6,6 +6,7 @@ import logging
 import re
 import secrets
 import time
+from collections.abc import Iterator
 from typing import Any
 from wsgiref.handlers import format_date_time
 
@@ -23,6 +24,18 @@ _BREAKS = re.compile(r"[\r\n\0]")
 LEFT = 499  # in the log alone: the client went before there was an answer
 HSTS = "Strict-Transport-Security: max-age=31536000"
 _JOIN_UP_TO = 64 * 1024
+_ID_BYTES, _DRAWN = 8, 256
+
+
+def _ids() -> Iterator[str]:
+    """Random ids. They are drawn many at a time: each question to the system lets another thread have the
+    interpreter, and whoever answers a request has to wait for it."""
+    while True:
+        drawn = secrets.token_hex(_ID_BYTES * _DRAWN)
+        yield from (drawn[at : at + 2 * _ID_BYTES] for at in range(0, len(drawn), 2 * _ID_BYTES))
+
+
+_IDS = _ids()
 
 
 class Exchange:
@@ -54,7 +67,7 @@ class Exchange:
         self.server = server
         self.timeout = server.limits.send_timeout
         self.started = time.perf_counter()
-        self.request_id = secrets.token_hex(8)
+        self.request_id = next(_IDS)
         self.method, self.path, self.query, self.minor = "-", "-", "", 1
         self.keep = False
         self.secure = server.is_behind_tls()
