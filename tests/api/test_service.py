@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from pyramid.config import Configurator
+from pyramid.exceptions import PredicateMismatch
 from pyramid.interfaces import INewResponse
 
 from opsapp.runtime import events
@@ -174,6 +175,23 @@ def test_no_class_is_made_for_a_request(service):
     for _ in range(3):
         service.vera.get("/api/me")
     assert len(seen) == 1
+
+
+def test_no_view_of_another_method_is_called_first(service, monkeypatch):
+    """Each would make a whole answer of 404, that nobody sees."""
+    url = "/api/monitoring/endpoints"
+    monitor_id = service.otto.post_json(url, {"name": "Shop", "url": "https://shop.example.org/", "type": "http"}).json[
+        "id"
+    ]
+    made = []
+    refuse = PredicateMismatch.__init__
+    monkeypatch.setattr(PredicateMismatch, "__init__", lambda *said, **more: made.append(said) or refuse(*said, **more))
+    service.vera.get(f"{url}/{monitor_id}")
+    service.otto.put_json(f"{url}/{monitor_id}", {"name": "Till"})
+    service.ada.delete(f"{url}/{monitor_id}")
+    assert made == []
+    service.ada.post_json(f"{url}/{monitor_id}", {}, status=405)
+    assert made
 
 
 def test_the_document_in_docs_is_this_one(service):
