@@ -180,9 +180,8 @@ def test_no_class_is_made_for_a_request(service):
 def test_no_view_of_another_method_is_called_first(service, monkeypatch):
     """Each would make a whole answer of 404, that nobody sees."""
     url = "/api/monitoring/endpoints"
-    monitor_id = service.otto.post_json(url, {"name": "Shop", "url": "https://shop.example.org/", "type": "http"}).json[
-        "id"
-    ]
+    shop = {"name": "Shop", "url": "https://shop.example.org/", "type": "http"}
+    monitor_id = service.otto.post_json(url, shop, status=201).json["id"]
     made = []
     refuse = PredicateMismatch.__init__
     monkeypatch.setattr(PredicateMismatch, "__init__", lambda *said, **more: made.append(said) or refuse(*said, **more))
@@ -190,7 +189,7 @@ def test_no_view_of_another_method_is_called_first(service, monkeypatch):
     service.otto.put_json(f"{url}/{monitor_id}", {"name": "Till"})
     service.ada.delete(f"{url}/{monitor_id}")
     assert made == []
-    service.ada.post_json(f"{url}/{monitor_id}", {}, status=405)
+    service.ada.put_json(url, {}, status=405)
     assert made
 
 
