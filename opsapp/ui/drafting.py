@@ -16,6 +16,7 @@ from opsapp.lib.problems import Conflict, Forbidden, Invalid, Problem
 from opsapp.web import idempotency
 from opsapp.web.answers import Deferred
 
+from . import repeating
 from .asking import ask, value_of
 from .building import filled
 from .pages import see_other
@@ -75,13 +76,16 @@ def _asked(request: Request, question: Question) -> Any:
 def _saved(
     request: Request, draft: Draft, question: Question, ids: Mapping[str, str], known: Redrawn, draw: Draw
 ) -> Any:
-    if not idempotency.first_time(request):
-        return draw(known._replace(problem="This form was already sent. Nothing was done a second time."))
+    sent = repeating.sent(request, known.given)
+    if not sent.first_time:
+        return see_other(repeating.again_led_to(sent, request.path_info))
     try:
         value = value_of(_asked(request, question))
     except (Invalid, Forbidden, Conflict) as problem:
         return draw(known._replace(wrong=_fields(problem), problem=problem.message))
-    return see_other(filled(draft.goes, {**ids, **question.body, **value}) or "/")
+    place = filled(draft.goes, {**ids, **question.body, **value}) or "/"
+    idempotency.leads_to(request.root, sent, place)
+    return see_other(place)
 
 
 def _fields(problem: Problem) -> dict[str, str]:

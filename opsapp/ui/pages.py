@@ -24,6 +24,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound, Problem
 from opsapp.web.answers import Elsewhere
 from opsapp.web.asked import Asked
+from opsapp.web.forms import first_look
 
 from . import building, files, filling, words
 from .counts import counts_of
@@ -32,6 +33,7 @@ from .helping import help_for
 from .menu import menu_for, under_the_thumb
 from .reader import Reader, known_zone, query_with, with_query
 
+ONCE = "once"  # the field with which a form names itself: it comes a second time, unchanged, from a reload or by Back
 PART = "X-Part"  # the header that asks for one block of a page
 ZONE = "opsapp_zone"  # the cookie in which a browser says where its clock is
 _LOCAL = re.compile(r"/(?![/\\])[!-~]*")
@@ -105,7 +107,7 @@ def known_of(request: Request) -> dict[str, Any]:
     secret = getattr(request, "cookie_secret", None)
     me = request.caller and {"username": request.caller.name, "role": request.caller.role}
     token = masked_token(secret) if secret else None
-    once = new_token()  # the forms of this page: one that comes a second time, unchanged, was sent by a reload
+    once = first_look(request, ONCE) or new_token()  # the forms of this page; one that is drawn again keeps its name
     menu = menu_for(building.known_of(request.registry), request.caller.role) if request.caller else ()
     known = {"me": me, "csrf": token, "once": once, "menu": menu, "path": request.path_info}
     known["help"] = help_for(request.path_info)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from BTrees.OOBTree import OOBTree
 from persistent import Persistent
@@ -102,16 +102,35 @@ def _once(view: View, context: Any, request: Request, key: str) -> Any:
     return answer
 
 
-def first_time(request: Request) -> bool:
-    """Whether these bytes come from this caller to this place for the first time: a page's form names the page that it
-    was on, so the same bytes again are a reload. Nothing of the answer is kept."""
+class SentForm(NamedTuple):
+    """A page's form as it was sent. `led_to`: the page that it led to the first time, where it led to one."""
+
+    key: str
+    first_time: bool
+    led_to: str | None = None
+
+
+def sent_form(request: Request, form: Mapping[str, str], masked: str) -> SentForm:
+    """Whether this caller sends this to this place for the first time: a form names itself (`once`), so the same again
+    is a reload, or comes from a page that was gone back to. `masked` is a field that each page has anew."""
     who = request.caller.name if request.caller else ""
-    place = hashlib.sha256("\0".join((who, "form", request.path_info, _digest(request.body))).encode()).hexdigest()
-    first, now = request.root.system["idempotency"].get(place), request.node.clock.now()
+    said = json.dumps(sorted((name, text) for name, text in form.items() if name != masked))
+    key = hashlib.sha256("\0".join((who, "form", request.path_info, said)).encode("utf-8", "replace")).hexdigest()
+    first, now = request.root.system["idempotency"].get(key), request.node.clock.now()
     if first is not None and first.at > now - KEEP_S:
-        return False
-    remember(request.root, place, Remembered("", now, None, 0))
-    return True
+        return SentForm(key, False, first.answer)
+    remember(request.root, key, Remembered("", now, None, 0))
+    return SentForm(key, True)
+
+
+def leads_to(root: Root, sent: SentForm, place: str) -> None:
+    """Where the form has led: whoever sends it again is led there too."""
+    _fill(root, sent.key, place, 303)
+
+
+def forget_form(root: Root, sent: SentForm) -> None:
+    """It was refused: it may be sent again as it is."""
+    _forget(root, sent.key)
 
 
 def _meaning(raw: bytes) -> str:

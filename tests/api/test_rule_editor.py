@@ -77,9 +77,10 @@ def test_a_form_that_is_sent_twice_saves_once(service, editor):
     ada = editor()
     page = sent(ada, ada.get(NEW), condition="cpu_percent > 90", do="add", new_action="clear_cache")
     fields = {**dict(page.forms["rule"].submit_fields()), "do": "save"}
-    assert ada.post(NEW, fields, status=303).headers["Location"] != NEW
-    again = ada.post(NEW, fields, status=422)
-    assert "already sent" in again.text
+    made = ada.post(NEW, fields, status=303).headers["Location"]
+    again = ada.post(NEW, fields, status=303)
+    assert again.headers["Location"] == f"{made}?said=already-sent"
+    assert "already sent" in again.follow().text
     assert len([rule for rule in service.vera.get("/api/healing/rules").json if rule["source"] == "api"]) == 1
 
 

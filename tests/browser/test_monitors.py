@@ -97,3 +97,38 @@ def test_two_kinds_are_tried_saved_seen_down_paused_cloned_and_deleted(browser, 
     assert sorted(names) == ["Database", "Shop"]
     said = [line["message"] for line in browser.get_log("browser") if line["level"] in ("SEVERE", "WARNING")]
     assert said == []
+
+
+def test_a_form_that_is_saved_again_after_back_leads_to_what_it_made(browser, serve):
+    def save():
+        fill(browser, name="Twice", url="http://twice.example/")
+        press(browser, "button[value=create]")
+        return browser.current_url.partition("?")[0]
+
+    def named_twice():
+        return [row["id"] for row in serve.admin.get("/api/monitoring/endpoints") if row["name"] == "Twice"]
+
+    sign_in(browser, serve)
+    browser.get(f"{serve.url}/monitors/new")
+    made = save()
+    browser.back()
+    until(lambda: browser.current_url.endswith("/monitors/new"), 15, what="the form")
+    assert save() == made
+    assert "Nothing was done a second time" in text_of(browser, "[role=status]")
+    assert len(named_twice()) == 1
+    browser.get(f"{serve.url}/monitors/new")
+    assert browser.find_element(By.CSS_SELECTOR, "#monitor-form [name=name]").get_attribute("value") == ""
+    assert save() != made
+    assert len(named_twice()) == 2, "who opens the form anew wants another"
+
+
+def test_an_arrow_waits_for_what_answers_the_words(browser, serve):
+    for name in ("Anvil", "Bellows"):
+        serve.admin.post("/api/monitoring/endpoints", {"name": name, "type": "push"})
+    sign_in(browser, serve)
+    field = browser.find_element(By.ID, "find")
+    field.send_keys("Anvil")
+    until(lambda: browser.find_elements(By.CSS_SELECTOR, ".palette a"), 15, what="what was found")
+    field.send_keys(Keys.BACKSPACE * 5, "Bellows", Keys.ARROW_DOWN)
+    until(lambda: browser.switch_to.active_element.tag_name == "a", 15, what="a result has the focus")
+    assert "Bellows" in browser.switch_to.active_element.text

@@ -85,6 +85,11 @@ class Act(NamedTuple):
     def path(self) -> str:
         return self.api.split(" ")[1]
 
+    @property
+    def makes(self) -> bool:
+        """Whether it adds a thing to a list: done a second time, there are two."""
+        return self.method == "POST" and bool(self.fields) and not self.tries and "{" not in self.path
+
 
 class Part(NamedTuple):
     """A section of a page. `pick` leads into the answer. `acts` are for each row, or the whole of facts.

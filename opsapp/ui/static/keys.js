@@ -31,15 +31,17 @@ document.addEventListener("keydown", (event) => {
 
 // What is found while one types, below the field: the results of /find.
 const field = document.getElementById("find");
-let palette, asked = 0, wait = 0;
+let palette, asked = 0, wait = 0, answered = "";  // the words that the palette answers
+const wanted = () => field.value.trim();
 
 function close() {
   palette?.remove();
   palette = null;
+  answered = "";
 }
 
 async function look() {
-  const words = field.value.trim();
+  const words = wanted();
   const mine = ++asked;
   if (!words) return close();
   const answer = await fetch("/find?q=" + encodeURIComponent(words), { headers: { "X-Part": "results" }, redirect: "manual" }).catch(() => null);
@@ -53,9 +55,17 @@ async function look() {
   }
   const fresh = new DOMParser().parseFromString(text, "text/html").body;
   palette.replaceChildren(...[...fresh.childNodes].map((node) => document.importNode(node, true)));
+  answered = words;
 }
 
-function step(by) {
+// What is below the field may still answer what was typed before: then it is asked for first.
+async function step(by) {
+  if (document.activeElement === field && wanted() !== answered) {
+    clearTimeout(wait);
+    await look();
+    if (wanted() !== answered) return;
+  }
+  if (!palette) return;
   const links = [field, ...palette.querySelectorAll("a")];
   const at = links.indexOf(document.activeElement);
   links[(at + by + links.length) % links.length].focus();
@@ -63,10 +73,10 @@ function step(by) {
 
 field?.addEventListener("input", () => { clearTimeout(wait); wait = setTimeout(look, 150); });
 field?.form.addEventListener("keydown", (event) => {
-  if (!palette) return;
+  if (!palette && !wanted()) return;
   if (event.key === "ArrowDown") { event.preventDefault(); step(1); }
   else if (event.key === "ArrowUp") { event.preventDefault(); step(-1); }
-  else if (event.key === "Escape") { close(); field.focus(); }
+  else if (event.key === "Escape" && palette) { close(); field.focus(); }
 });
 field?.form.addEventListener("focusout", (event) => { if (event.relatedTarget && !field.form.contains(event.relatedTarget)) close(); });
 document.addEventListener("pointerdown", (event) => { if (palette && !field.form.contains(event.target)) close(); });

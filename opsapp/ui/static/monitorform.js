@@ -18,7 +18,8 @@ async function change_kind(event) {
   }
   document.getElementById('form').replaceWith(document.adoptNode(fresh));
   document.querySelector('.head .sub')?.replaceChildren(page.querySelector('.head .sub')?.textContent ?? '');
-  history.replaceState(null, '', link.href);
+  const once = document.querySelector('#monitor-form [name=once]')?.value;
+  history.replaceState({ ...history.state, once }, '', link.href);
   document.querySelector('.kinds [aria-current]')?.focus();
 }
 document.addEventListener('click', change_kind);

@@ -22,11 +22,8 @@ function restore() {
   const text = sessionStorage.getItem(KEY);
   if (!text) return;
   const said = JSON.parse(text);
-  if (said.place !== place) {
-    if (new URLSearchParams(location.search).has("said")) sessionStorage.removeItem(KEY);
-    return;
-  }
-  sessionStorage.removeItem(KEY);
+  sessionStorage.removeItem(KEY);  // whoever comes to another page has come through
+  if (said.place !== place) return;
   for (const [id, value] of said.kept) {
     const field = document.getElementById(id);
     if (!field) continue;
@@ -43,3 +40,10 @@ const draws = (button) => button && ["redraw", "do"].includes(button.name);
 addEventListener("submit", (event) => { if (!draws(event.submitter) && event.target.method === "post" && event.target.closest("main")) gather(); }, true);
 addEventListener("click", (event) => { if (event.target.closest?.('a[href^="/login"]')) gather(); }, true);
 restore();
+
+// Whoever goes back to a form that has made something and sends it again is led to what it made: the form keeps its name
+// with its place in the history. Opened anew, or loaded again, it has another.
+const names = () => document.querySelectorAll('form[data-makes] input[name="once"]');
+const came = performance.getEntriesByType("navigation")[0]?.type;
+if (came === "back_forward" && history.state?.once) for (const name of names()) name.value = history.state.once;
+else if (names().length) history.replaceState({ ...history.state, once: names()[0].value }, "");

@@ -11,10 +11,11 @@ from pyramid.response import Response
 
 from opsapp.auth.confirmation import is_confirmed
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.lib.problems import Conflict, Forbidden, Invalid, UpstreamFailed
+from opsapp.lib.problems import Conflict, Forbidden, Invalid, OutcomeUnknown, Problem, UpstreamFailed
+from opsapp.runtime.node import Node
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Root
-from opsapp.ui import building, drafting, keeping, many, picking
+from opsapp.ui import building, drafting, keeping, many, picking, repeating
 from opsapp.ui.asking import ask, value_of
 from opsapp.ui.drafting import REDRAW, Draw, Redrawn
 from opsapp.ui.filling import body_of, given_to, redrawn
@@ -25,8 +26,8 @@ from opsapp.web import api, idempotency
 from opsapp.web.answers import Deferred, Elsewhere
 from opsapp.web.config import WebSettings
 from opsapp.web.forms import read_form
+from opsapp.web.idempotency import SentForm
 
-REPEATED = "already-sent"
 PROOF = "confirm-proof"
 REDRAWN = "redraw"  # the name of buttons that change the rows of a form, and nothing else
 CODE = re.compile(r"\d{6}")
@@ -155,7 +156,7 @@ def title_of(page: Page, sections: list[building.Shown]) -> str:
 
 
 def said(page: Page, name: str | None) -> str | None:
-    if name == REPEATED:
+    if name == repeating.REPEATED:
         return "This form was already sent. Nothing was done a second time."
     act = building.act_of(page, name) if name else None
     return (act.done or f"Done: {act.label}.") if act else None
@@ -178,8 +179,6 @@ def change(request: Request, page: Page, ids: dict[str, str], place: str) -> Any
         return drafting.drawn(request, page.draft, form, ids, drawing(request, page, ids, place))
     if form.get("act") == many.MANY:
         return change_many(request, page, place, form)
-    if not idempotency.first_time(request):
-        return see_other(again_at(request, place, said=REPEATED))
     return change_one(request, page, ids, place, form)
 
 
@@ -212,6 +211,9 @@ def named_by(request: Request, page: Page, ids: dict[str, str], form: dict[str, 
 
 def change_one(request: Request, page: Page, ids: dict[str, str], place: str, form: dict[str, str]) -> Any:
     act, row, path = named_by(request, page, ids, form)
+    sent = repeating.sent(request, form)
+    if not (sent.first_time or act.tries):
+        return see_other(repeating.again_led_to(sent, again_at(request, place)))
     values = known_of(request) | {"title": act.label, "page": page, "path": place, "name": form["act"]}
     values["back"] = again_at(request, place, said=form["act"])
     values["server"] = (request.node.config[WebSettings].base_url or request.host_url).rstrip("/")
@@ -238,12 +240,16 @@ def change_one(request: Request, page: Page, ids: dict[str, str], place: str, fo
     if isinstance(answer, Deferred):
         if act.tries:
             shown_later = values_of(request, page, ids, place)
-            sent = FormAgain(form["act"], with_form["given"])
-            return Deferred(lambda: drawn(page, shown_later, sent._replace(tried=value_of(answer))))
-        return Deferred(lambda: late(act, answer, values, with_form))
+            tried = FormAgain(form["act"], with_form["given"])
+            return Deferred(lambda: drawn(page, shown_later, tried._replace(tried=value_of(answer))))
+        node = request.node
+        return Deferred(lambda: late(act, answer, with_form, node, sent))
     if act.tries:
         return show(request, page, ids, place, FormAgain(form["act"], with_form["given"], tried=value_of(answer)))
-    return after(act, value_of(answer), with_form)
+    response = after(act, value_of(answer), with_form)
+    if response.status_int == 303:
+        idempotency.leads_to(request.root, sent, response.location)
+    return response
 
 
 def change_many(request: Request, page: Page, place: str, form: dict[str, str]) -> Any:
@@ -254,8 +260,9 @@ def change_many(request: Request, page: Page, place: str, form: dict[str, str]) 
     values = known_of(request) | {"page": page, "path": place, "name": form["do"], "query": request.query_string}
     if keeping.REFILL in form or many.needs_asking(act, form) or not many.chosen_of(form):
         return many.asked_first(act, form, values)
-    if not idempotency.first_time(request):
-        return see_other(again_at(request, place, said=REPEATED))
+    sent = repeating.sent(request, form)
+    if not sent.first_time:
+        return see_other(repeating.again_led_to(sent, again_at(request, place)))
     try:
         return many.carried_out(request, act, form, values)
     except Forbidden as problem:
@@ -296,15 +303,22 @@ def declared_inputs(request: Request, page: Page, name: str, act: Act, ids: dict
     return {act.inputs: building.dig(value_of(ask(request, "GET", source)), act.inputs)}
 
 
-def late(act: Act, answer: Deferred, values: dict[str, Any], with_form: dict[str, Any]) -> Response:
+def late(act: Act, answer: Deferred, with_form: dict[str, Any], node: Node, sent: SentForm) -> Response:
+    """What comes of it outside of the transaction. A form that was refused may be sent again as it is."""
     try:
-        return after(act, value_of(answer), with_form)
-    except Invalid as problem:
-        return again(problem, with_form)
-    except UpstreamFailed:
-        if not act.here:
-            raise
-        return see_other(values["back"].replace("said=", "failed="))  # the page says why
+        response = after(act, value_of(answer), with_form)
+    except OutcomeUnknown:
+        raise
+    except Problem as problem:
+        node.transact(idempotency.forget_form, sent)
+        if isinstance(problem, Invalid):
+            return again(problem, with_form)
+        if isinstance(problem, UpstreamFailed) and act.here:
+            return see_other(with_form["back"].replace("said=", "failed="))  # the page says why
+        raise
+    if response.status_int == 303:
+        node.transact(idempotency.leads_to, sent, response.location)
+    return response
 
 
 def after(act: Act, value: Any, values: dict[str, Any]) -> Response:
