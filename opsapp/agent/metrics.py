@@ -130,10 +130,10 @@ def _uptime() -> Optional[int]:
 
 def _load() -> Dict[str, float]:
     try:
-        one, five, fifteen = os.getloadavg()
+        load1, load5, load15 = os.getloadavg()
     except OSError:
         return {}
-    return {"load1": round(one, 2), "load5": round(five, 2), "load15": round(fifteen, 2)}
+    return {"load1": round(load1, 2), "load5": round(load5, 2), "load15": round(load15, 2)}
 
 
 def _pressure() -> Dict[str, float]:

@@ -44,9 +44,9 @@ class Actions(Protocol):
     def create(self, node: Any, root: Root, fields: JsonObject) -> str:
         """Make it as the API would, and answer its id."""
 
-    def update(self, node: Any, root: Root, each: str, fields: JsonObject) -> None: ...
+    def update(self, node: Any, root: Root, entry_id: str, fields: JsonObject) -> None: ...
 
-    def delete(self, node: Any, root: Root, each: str) -> None: ...
+    def delete(self, node: Any, root: Root, entry_id: str) -> None: ...
 
 
 Document = dict[str, list[JsonObject | None]]
@@ -103,24 +103,24 @@ def apply(
         if kind.name not in document:
             continue
         present: dict[str, deque[StoredEntry]] = defaultdict(deque)
-        for thing in list(kind.actions.stored(node, root)):
-            present[thing.fields[kind.key]].append(thing)
+        for stored in list(kind.actions.stored(node, root)):
+            present[stored.fields[kind.key]].append(stored)
         for number, entry in enumerate(document[kind.name]):
             if entry is None:
                 continue
-            found = present[entry[kind.key]]
+            same_name = present[entry[kind.key]]
             with _Told(wrong, f"{kind.name}.{number}"):
-                change = _bring(root, node, kind, entry, found.popleft() if found else None)
+                change = _bring(root, node, kind, entry, same_name.popleft() if same_name else None)
                 unchanged += change is None
                 changes += [change] if change else []
-        leftovers += [(kind, thing) for rest in present.values() for thing in rest if thing.owned]
+        leftovers += [(kind, stored) for rest in present.values() for stored in rest if stored.owned]
     if wrong:
         raise Invalid(wrong)
     if prune:
-        for kind, thing in reversed(leftovers):
-            kind.actions.delete(node, root, thing.id)
-            shown = kind.actions.shown(thing.fields)
-            changes.append(EntryChange(kind.name, DELETE, thing.fields[kind.key], thing.id, shown, {}))
+        for kind, stored in reversed(leftovers):
+            kind.actions.delete(node, root, stored.id)
+            shown = kind.actions.shown(stored.fields)
+            changes.append(EntryChange(kind.name, DELETE, stored.fields[kind.key], stored.id, shown, {}))
     return changes, unchanged
 
 

@@ -60,17 +60,17 @@ def save(files: list[Path], directory: Path, *, damaged: bool = False) -> list[C
         _copy(path, partial)
         end = whole_until(partial)
         os.truncate(partial, end)
-        found = inspecting.damaged(partial)
+        broken = inspecting.damaged(partial)
         if not damaged:
-            _refuse_damaged(path, partial, found)
+            _refuse_damaged(path, partial, broken)
         partial.replace(target)
-        copied.append(Copy(path.name, end, found))
+        copied.append(Copy(path.name, end, broken))
     _say_what_is_lacking(directory, copied)
     return copied
 
 
 def _say_what_is_lacking(directory: Path, copied: list[Copy]) -> None:
-    lines = [f"{copy.name}: {each}" for copy in copied for each in copy.damaged]
+    lines = [f"{copy.name}: {object_}" for copy in copied for object_ in copy.damaged]
     (directory / LACKING).unlink(missing_ok=True)
     if lines:
         (directory / LACKING).write_text("\n".join(lines) + "\n")
@@ -82,12 +82,12 @@ def lacking(directory: Path) -> list[str]:
     return path.read_text().splitlines() if path.exists() else []
 
 
-def _refuse_damaged(path: Path, copy: Path, found: list[str]) -> None:
+def _refuse_damaged(path: Path, copy: Path, broken: list[str]) -> None:
     """A copy of it would one day be taken for a good one, and older copies be thrown away."""
-    if found:
+    if broken:
         copy.unlink()
-        more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
-        named = f"{'; '.join(found[:NAMED])}{more}"
+        more = f" and {len(broken) - NAMED} more" if len(broken) > NAMED else ""
+        named = f"{'; '.join(broken[:NAMED])}{more}"
         raise Conflict(
             f"{path.name} has damaged objects, so no copy was made: {named}. `opsapp backup --damaged` copies the rest"
         )

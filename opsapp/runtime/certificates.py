@@ -68,12 +68,12 @@ def now() -> datetime:
 
 def members_of(place: Path) -> list[ClusterMember]:
     """Those that have a certificate here, with the names in it."""
-    found = []
+    members = []
     for path in sorted(place.glob(f"*/{CERT}")):
         names = read(path).extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-        said = tuple(str(name.value) for name in names)
-        found.append(ClusterMember(path.parent.name, said, serves_only=path.parent.name == STORE))
-    return found
+        addresses = tuple(str(name.value) for name in names)
+        members.append(ClusterMember(path.parent.name, addresses, serves_only=path.parent.name == STORE))
+    return members
 
 
 def read(path: Path) -> x509.Certificate:
@@ -115,10 +115,10 @@ def findings(directory: Path, now: datetime) -> list[Finding]:
     missing = [name for name in (CA, CERT, KEY) if not (directory / name).exists()]
     if missing:
         return [Finding(FAIL, "certificate", f"{directory} lacks {', '.join(missing)}")]
-    found = [finding(directory / name, now) for name in (CA, CERT)]
+    certificates = [finding(directory / name, now) for name in (CA, CERT)]
     if (directory / KEY).stat().st_mode & 0o077:
-        found.append(Finding(FAIL, "certificate", f"others may read {directory / KEY}: chmod 600"))
-    return found
+        certificates.append(Finding(FAIL, "certificate", f"others may read {directory / KEY}: chmod 600"))
+    return certificates
 
 
 def _authority(name: x509.Name, key: Any, now: datetime) -> x509.Certificate:
@@ -141,7 +141,7 @@ def _member(member: ClusterMember, key: Any, root: x509.Certificate, signer: Any
     return (
         _builder(name, root.subject, key.public_key(), now, MEMBER_DAYS)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(x509.SubjectAlternativeName([_alternative(each) for each in member.names]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([_alternative(address) for address in member.names]), critical=False)
         .add_extension(x509.ExtendedKeyUsage(uses), critical=False)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key()), critical=False)

@@ -25,12 +25,12 @@ class General:
 
 def by_class(sections: Iterable[Any]) -> dict[type, Any]:
     """Every section by its class and by those it is made from, and the sections within it."""
-    found: dict[type, Any] = {}
+    section_of: dict[type, Any] = {}
     for section in sections:
         within = (getattr(section, field.name) for field in fields(section))
-        found |= by_class(part for part in within if is_dataclass(part))
-        found |= {kind: section for kind in type(section).__mro__ if is_dataclass(kind)}
-    return found
+        section_of |= by_class(part for part in within if is_dataclass(part))
+        section_of |= {kind: section for kind in type(section).__mro__ if is_dataclass(kind)}
+    return section_of
 
 
 class Configuration:

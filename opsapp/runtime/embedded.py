@@ -87,9 +87,9 @@ def incomplete(files: list[Path], key: Path | None, *, new_history: bool = False
     """What is missing of the store and what to do, in words; None when nothing is."""
     main, others = StoreFile(files[-1], is_used(files[-1])), [StoreFile(path, is_used(path)) for path in files[:-1]]
     if not main.used:
-        found = [part.path for part in others if part.used] + _remains(files)
-        found += [key] if key is not None and key.exists() else []
-        return _lost_main(main.path, found) if found else None
+        leftovers = [part.path for part in others if part.used] + _remains(files)
+        leftovers += [key] if key is not None and key.exists() else []
+        return _lost_main(main.path, leftovers) if leftovers else None
     lost = [part.path for part in others if not _has_root(part.path)]
     if lost and not new_history:
         names = ", ".join(map(str, lost))
@@ -100,22 +100,24 @@ def incomplete(files: list[Path], key: Path | None, *, new_history: bool = False
     return None
 
 
-def _lost_main(main: Path, found: list[Path]) -> str:
-    names = ", ".join(path.name for path in found)
-    said = (
+def _lost_main(main: Path, leftovers: list[Path]) -> str:
+    names = ", ".join(path.name for path in leftovers)
+    told = (
         f"{main} is {'empty' if main.exists() else 'missing'}, but there is an older store's {names} beside it. No new "
         f"store is made, so that nothing is lost. Put {main.name} back, or restore a backup (`opsapp restore DIR`)."
     )
-    aside = [path for path in found if path.name.startswith(f"{main.name}.before-")]
+    aside = [path for path in leftovers if path.name.startswith(f"{main.name}.before-")]
     if aside:
-        said += f" {aside[-1].name} is the store that a restore set aside: to use it, rename it to {main.name}."
-    return said + f" If you want a new, empty store, move {names} to another directory first."
+        told += f" {aside[-1].name} is the store that a restore set aside: to use it, rename it to {main.name}."
+    return told + f" If you want a new, empty store, move {names} to another directory first."
 
 
 def _remains(files: list[Path]) -> list[Path]:
     """What only a store that was used leaves beside its files."""
     patterns = (".before-*", ".old", ".pack", ".tr[0-9]*")
-    return sorted(found for path in files for each in patterns for found in path.parent.glob(path.name + each))
+    return sorted(
+        path_beside for path in files for pattern in patterns for path_beside in path.parent.glob(path.name + pattern)
+    )
 
 
 def _has_root(path: Path) -> bool:
@@ -146,11 +148,11 @@ def transactions(file: IO[bytes], position: int) -> Iterator[Transaction]:
     """The whole transactions of a FileStorage file from a position on, until its end or one that is not whole."""
     size = os.fstat(file.fileno()).st_size
     while position + TRANS_HDR_LEN <= size:
-        found = _transaction_at(file, position, size)
-        if found is None:
+        transaction = _transaction_at(file, position, size)
+        if transaction is None:
             return
-        yield found
-        position = found.end
+        yield transaction
+        position = transaction.end
 
 
 def _transaction_at(file: IO[bytes], position: int, size: int) -> Transaction | None:
@@ -210,9 +212,9 @@ def checked_until(file: IO[bytes], path: Path, position: int = START) -> tuple[i
     """Where the last whole transaction ends, looked for from a position on, and its id. Conflict where the time of one
     of them cannot be right."""
     last, limit = bytes(8), _limit()
-    for found in transactions(file, position):
-        _check_time(path, found, last, limit)
-        position, last = found.end, found.tid
+    for transaction in transactions(file, position):
+        _check_time(path, transaction, last, limit)
+        position, last = transaction.end, transaction.tid
     return position, last
 
 
@@ -235,15 +237,15 @@ def _limit() -> float:
     return time.time() + AHEAD_S
 
 
-def _check_time(path: Path, found: Transaction, last: bytes, limit: float) -> None:
+def _check_time(path: Path, transaction: Transaction, last: bytes, limit: float) -> None:
     """Conflict where a transaction says a time that has not come, or one before the transaction that it follows."""
-    said = TimeStamp(found.tid) if found.tid > bytes(8) else None
-    if said is not None and last < found.tid and said.timeTime() <= limit:
+    stamp = TimeStamp(transaction.tid) if transaction.tid > bytes(8) else None
+    if stamp is not None and last < transaction.tid and stamp.timeTime() <= limit:
         return
-    time_said = str(said)[:19] if said is not None else "no time"
-    wrong = "which is before the change that it follows" if found.tid <= last else "which has not come yet"
+    time_said = str(stamp)[:19] if stamp is not None else "no time"
+    wrong = "which is before the change that it follows" if transaction.tid <= last else "which has not come yet"
     raise Conflict(
-        f"{path.name} has a change at byte {found.position} with the time {time_said} UTC, {wrong}. "
+        f"{path.name} has a change at byte {transaction.position} with the time {time_said} UTC, {wrong}. "
         f"The file is damaged, or this machine's clock is or was wrong. "
         f"If the clock is right, restore a backup (`opsapp restore DIR`)."
     )
@@ -265,7 +267,7 @@ def _check_nothing_whole_behind(file: IO[bytes], path: Path, end: int, last: byt
 
 def _pack_broke_off(path: Path) -> bool:
     beside = [path.with_name(path.name + ending) for ending in (".old", ".pack")]
-    return not path.exists() and all(each.exists() for each in beside)
+    return not path.exists() and all(path_beside.exists() for path_beside in beside)
 
 
 def take_back_pack(path: Path) -> None:
@@ -277,7 +279,7 @@ def take_back_pack(path: Path) -> None:
 
 def _clean(path: Path) -> None:
     """Delete what a pack or a restore left behind, and what was cut off long ago."""
-    for ending in (".old", ".pack", PARTIAL, *(PARTIAL + each for each in (".lock", ".index", ".tmp"))):
+    for ending in (".old", ".pack", PARTIAL, *(PARTIAL + suffix for suffix in (".lock", ".index", ".tmp"))):
         path.with_name(path.name + ending).unlink(missing_ok=True)
     for kept in path.parent.glob(f"{path.name}.tr[0-9]*"):
         if kept.stat().st_mtime < time.time() - CUT_KEPT_S:

@@ -95,13 +95,13 @@ def _begin_batch(root: Root) -> Batch:
 
 def read_since(root: Root, positions: Positions) -> tuple[Positions, list[Event]]:
     """Every event behind `positions` (last key read per writer), in commit order, and the new positions."""
-    found: list[Event] = []
+    fresh: list[Event] = []
     after = dict(positions)
     for writer, tree in root.system["outbox"].items():
         for key, batch in tree.items(positions.get(writer, 0), excludemin=writer in positions):
-            found.extend(_told_by(writer, key, batch))
+            fresh.extend(_told_by(writer, key, batch))
             after[writer] = key
-    return after, sorted(found, key=lambda event: event.id)
+    return after, sorted(fresh, key=lambda event: event.id)
 
 
 def latest(root: Root, most: int) -> Positions:
@@ -113,17 +113,17 @@ def latest(root: Root, most: int) -> Positions:
 
 def read_before(root: Root, positions: Positions, most: int) -> tuple[Positions, list[Event]]:
     """What stands before `positions`, about `most` batches of it, and from where it was read."""
-    found: list[Event] = []
+    earlier: list[Event] = []
     before: dict[str, int] = {}
     for writer, last in positions.items():
         tree = root.system["outbox"].get(writer)
         first = last - max(1, most // len(positions))
         batches = list(tree.items(first, last, excludemin=True)) if tree else []
         for key, batch in batches:
-            found.extend(_told_by(writer, key, batch))
+            earlier.extend(_told_by(writer, key, batch))
         if tree and tree.minKey() <= first:
             before[writer] = first
-    return before, sorted(found, key=lambda event: event.id)
+    return before, sorted(earlier, key=lambda event: event.id)
 
 
 def _told_by(writer: str, key: int, batch: Batch) -> list[Event]:
@@ -159,8 +159,8 @@ def sweep(root: Root, before: float) -> bool:
                 continue
             if at >= before:
                 break
-            for each in old:
-                del tree[each]
+            for old_key in old:
+                del tree[old_key]
             dropped += len(old)
             old = []
     return dropped >= SWEEP_PAGE
@@ -242,8 +242,8 @@ class Tail:
         room = RING - len(self._ring)
         if not self._earlier or room <= 0:
             return False
-        self._earlier, found = self.node.transact(_read_told, self._earlier)
-        lines = sorted([*_lines(found)[-room:], *self._ring])
+        self._earlier, earlier = self.node.transact(_read_told, self._earlier)
+        lines = sorted([*_lines(earlier)[-room:], *self._ring])
         self._ring.clear()
         self._ring.extend(lines)
         return bool(self._earlier)
@@ -299,18 +299,18 @@ def _read_written(root: Root, positions: Positions | None) -> tuple[Positions, P
     """Transaction function: from where was read, `read_since`, and the text of each event. Here, and not on the hub,
     where others would wait."""
     before = latest(root, RECENT) if positions is None else positions
-    after, found = read_since(root, before)
-    return before, after, _with_text(found)
+    after, fresh = read_since(root, before)
+    return before, after, _with_text(fresh)
 
 
 def _read_told(root: Root, positions: Positions) -> tuple[Positions, list[Event]]:
     """Transaction function: a page of what was told before."""
-    before, found = read_before(root, positions, EARLIER)
-    return before, _with_text(found)
+    before, earlier = read_before(root, positions, EARLIER)
+    return before, _with_text(earlier)
 
 
-def _with_text(found: list[Event]) -> list[Event]:
-    return [event._replace(text=_packed(event.data)) for event in found]
+def _with_text(events: list[Event]) -> list[Event]:
+    return [event._replace(text=_packed(event.data)) for event in events]
 
 
 def _packed(data: JsonObject) -> str:

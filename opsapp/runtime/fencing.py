@@ -32,8 +32,8 @@ def set_up(root: Root) -> None:
 
 
 def store_id(root: Root) -> str:
-    found: str = root.system[STORE]
-    return found
+    identifier: str = root.system[STORE]
+    return identifier
 
 
 def next_token(last: int, now: float) -> int:

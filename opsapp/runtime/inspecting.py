@@ -86,7 +86,9 @@ def _broken(storage: Any) -> dict[bytes, str]:
                 raise
             broken[oid] = reason_of(problem)
             continue
-        broken.update({each.oid: "it is missing" for each in record.refers if each.oid not in record_ids(storage)})
+        broken.update(
+            {reference.oid: "it is missing" for reference in record.refers if reference.oid not in record_ids(storage)}
+        )
     return broken
 
 
@@ -113,10 +115,10 @@ def read(data: bytes) -> ObjectRecord:
 
 
 def _class_of(module: str, name: str) -> Any:
-    found = find_global(module, name)
-    if isinstance(found, type) and issubclass(found, Broken):
+    cls = find_global(module, name)
+    if isinstance(cls, type) and issubclass(cls, Broken):
         raise TypeError(f"there is no class {module}.{name}")
-    return found
+    return cls
 
 
 def _of(reference: Any) -> tuple[bytes | None, Any]:
@@ -154,9 +156,9 @@ def _names(storage: Any, oids: Iterable[bytes]) -> dict[bytes, str]:
     for _ in range(2):  # those that are damaged, then who holds them
         holders: set[bytes] = set()
         for oid in record_ids(storage):
-            for each in _referred(storage, oid):
-                if each.oid in wanted and each.oid not in held:
-                    held[each.oid] = (each.cls.__name__ if each.cls else "object", each.key, oid)
+            for reference in _referred(storage, oid):
+                if reference.oid in wanted and reference.oid not in held:
+                    held[reference.oid] = (reference.cls.__name__ if reference.cls else "object", reference.key, oid)
                     holders.add(oid)
         wanted = holders
 

@@ -131,13 +131,13 @@ class LeaseKeeper:
 
     def _beat(self, stale: dict[str, int]) -> dict[str, tuple[str, int, int]]:
         try:
-            found: dict[str, tuple[str, int, int]] = self.node.transact(
+            beats: dict[str, tuple[str, int, int]] = self.node.transact(
                 beat, self.node.owner, self.wanted, stale, self.node.clock.now()
             )
         except StoreAway:
             self._watched.clear()  # beats stand still while the store is away, and that says nothing of their owners
             raise
-        return found
+        return beats
 
     def start(self) -> None:
         self.step()

@@ -88,8 +88,8 @@ def check_room(databases: Databases) -> None:
 
 def last(root: Root) -> LastPack | None:
     """Transaction function."""
-    found = root.system.get(LAST)
-    return None if found is None else LastPack(*found)
+    stored = root.system.get(LAST)
+    return None if stored is None else LastPack(*stored)
 
 
 def _note(root: Root, done: LastPack) -> None:

@@ -90,7 +90,7 @@ class Nonces:
         with self._lock:
             if now - self._tidied_at > TIDY_S:
                 self._tidied_at = now
-                self._known = {each: known for each, known in self._known.items() if known[0] > now}
+                self._known = {earlier: known for earlier, known in self._known.items() if known[0] > now}
             known = self._known.setdefault(nonce, (now + 2 * SIGNED_FOR_S, request_id))
             return known[1] == request_id
 

@@ -119,7 +119,7 @@ class Projection(ABC, Generic[Item]):
         whole = positions is None or now - self._read_at > events.KEEP_S / 2
         if positions is not None and not whole:
             positions, fresh = events.read_since(root, positions)
-            ids = {each for event in fresh if (each := self.concerns(event)) is not None}
+            ids = {item_id for event in fresh if (item_id := self.concerns(event)) is not None}
             whole = any(event.kind == events.LOST for event in fresh)
         if whole:  # the outbox may no longer reach back to where we were
             positions, ids = events.positions(root), {*self.known(), *self.ids(root)}
@@ -136,29 +136,29 @@ class Projection(ABC, Generic[Item]):
 
     def _read_all(self, root: Root, ids: Iterable[str]) -> tuple[dict[str, Item | None], dict[str, Damage]]:
         items, damaged = {}, {}
-        for each in ids:
+        for item_id in ids:
             try:
-                items[each] = self.read(root, each)
+                items[item_id] = self.read(root, item_id)
             except Exception as problem:
                 if not is_damage(problem):
                     raise
-                damaged[each] = Damage.found(self.kind, each, problem, self.name_of(each))
+                damaged[item_id] = Damage.found(self.kind, item_id, problem, self.name_of(item_id))
         return items, damaged
 
     def _take(self, root: Root, items: dict[str, Item | None]) -> None:
         """But for what was put into the memory after this transaction began: it sees something older."""
         began = getattr(root._p_jar.transaction_manager, "began", 0.0)
         with self._taking:
-            self._put_at = {each: at for each, at in self._put_at.items() if at >= began}
-            taken = {each: item for each, item in items.items() if each not in self._put_at}
+            self._put_at = {item_id: at for item_id, at in self._put_at.items() if at >= began}
+            taken = {item_id: item for item_id, item in items.items() if item_id not in self._put_at}
             if taken:
                 self.apply(taken)
 
     def _note_damage(self, ids: Collection[str], damaged: dict[str, Damage]) -> None:
-        for each, damage in damaged.items():
-            if each not in self.damaged:
+        for item_id, damage in damaged.items():
+            if item_id not in self.damaged:
                 log.error("cannot be read: %s: %s", damage, damage.reason)
-        kept = {each: damage for each, damage in self.damaged.items() if each not in ids}
+        kept = {item_id: damage for item_id, damage in self.damaged.items() if item_id not in ids}
         self.damaged = kept | damaged
 
     def pass_over(self, before: Mapping[str, int], after: Mapping[str, int], fresh: Iterable[events.Event]) -> None:
@@ -196,21 +196,21 @@ def readable(folder: Any, kind: str, damaged: list[Damage] | None = None) -> Ite
     """The children of a folder one by one, each loaded. What cannot be read goes into `damaged` and is noted at the
     node, where health and people hear of it."""
     names, broken = keys_of(folder.tree)
-    found = [Damage(f"part of the list of {kind}s", "", "", reason) for reason in broken]
+    unreadable = [Damage(f"part of the list of {kind}s", "", "", reason) for reason in broken]
     for name in names:
         try:
             child = load(folder.get(name))
         except Exception as problem:
             if not is_damage(problem):
                 raise
-            found.append(Damage.found(kind, name, problem))
+            unreadable.append(Damage.found(kind, name, problem))
             continue
         yield name, child
     if damaged is not None:
-        damaged.extend(found)
+        damaged.extend(unreadable)
     connection: Any = folder._p_jar
     if connection is not None and connection.before is None:
-        _note(folder, kind, found)
+        _note(folder, kind, unreadable)
 
 
 def page_rows(
@@ -218,7 +218,7 @@ def page_rows(
 ) -> list[JsonObject]:
     """The rows of these children. One that cannot be read has the row that `unread` makes, with the reason; where only
     a sealed part cannot be opened the rest of it is shown."""
-    rows, found, read = [], list[Damage](), set[str]()
+    rows, unreadable, read = [], list[Damage](), set[str]()
     for name in ids:
         child = folder.get(name)
         read.add(name)
@@ -229,11 +229,15 @@ def page_rows(
         except Exception as problem:
             if not is_damage(problem):
                 raise
-            found.append(Damage.found(kind, name, problem))
-            rows.append(unread(found[-1]) | {"unreadable": found[-1].reason})
+            unreadable.append(Damage.found(kind, name, problem))
+            rows.append(unread(unreadable[-1]) | {"unreadable": unreadable[-1].reason})
         else:
             rows.append(row(child))
-    _note(folder, kind, [each for each in base_of(folder).noted_damage.get(kind, ()) if each.id not in read] + found)
+    _note(
+        folder,
+        kind,
+        [damage for damage in base_of(folder).noted_damage.get(kind, ()) if damage.id not in read] + unreadable,
+    )
     return rows
 
 
@@ -280,9 +284,9 @@ class Projections:
 
     def damaged(self) -> list[Damage]:
         """What could not be read when it was tried last."""
-        found = [damage for projection in tuple(self._by_name.values()) for damage in projection.damaged.values()]
-        found += [damage for noted in tuple(self.node.noted_damage.values()) for damage in noted]
-        return list({(damage.kind, damage.id): damage for damage in found}.values())
+        damages = [damage for projection in tuple(self._by_name.values()) for damage in projection.damaged.values()]
+        damages += [damage for noted in tuple(self.node.noted_damage.values()) for damage in noted]
+        return list({(damage.kind, damage.id): damage for damage in damages}.values())
 
     def start(self) -> None:
         self.node.supervisor.add("projections", self.step, every=EVERY_S, wake=(WAKE,))

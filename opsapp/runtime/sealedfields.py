@@ -70,15 +70,15 @@ class SealedFields(Persistent):
                 raise self.unopened
             del state[SEALED]
         parts = {name: split(state.get(name)) for name in self.sealed_fields}
-        hidden = {name: each.hidden for name, each in parts.items() if each.hidden}
+        hidden = {name: split_field.hidden for name, split_field in parts.items() if split_field.hidden}
         if hidden:
             state |= {name: parts[name].seen for name in hidden}
             self._seal(state, hidden)
         return state
 
     def _seal(self, state: dict[str, Any], hidden: dict[str, list[tuple[list[str | int], Any]]]) -> None:
-        places = {name: [path for path, _ in each] for name, each in hidden.items()}
-        values = {name: [value for _, value in each] for name, each in hidden.items()}
+        places = {name: [path for path, _ in hidden_parts] for name, hidden_parts in hidden.items()}
+        values = {name: [value for _, value in hidden_parts] for name, hidden_parts in hidden.items()}
         try:
             sealed = seal_of(self).seal(json.dumps(values), purpose(self._p_oid))
         except Unavailable:
@@ -105,7 +105,7 @@ class SealedFields(Persistent):
         except Unavailable as problem:
             self._set_without(state, problem)
             return
-        whole = {name: each for name, each in state.items() if name != SEALED}
+        whole = {name: value for name, value in state.items() if name != SEALED}
         for name, paths in SealedParts(*state[SEALED]).places.items():
             whole[name] = joined(Parts(state[name], list(zip(paths, values[name], strict=True))))
         super().__setstate__(whole)

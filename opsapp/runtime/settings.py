@@ -21,10 +21,10 @@ def store_settings(settings: Settings) -> dict[str, str]:
     data = settings.get("opsapp.data")
     main = settings.get("opsapp.store") or settings.get("zodbconn.uri") or _file_in(data, "main.fs")
     history = settings.get("opsapp.history_store") or settings.get("zodbconn.uri.history") or _beside(main)
-    found = {"zodbconn.uri": main, "opsapp.shared_store": "false" if main.startswith(FILE) else "true"}
+    derived = {"zodbconn.uri": main, "opsapp.shared_store": "false" if main.startswith(FILE) else "true"}
     if history:
-        found["zodbconn.uri.history"] = history
-    return found
+        derived["zodbconn.uri.history"] = history
+    return derived
 
 
 def _file_in(data: str | None, name: str) -> str:

@@ -79,23 +79,23 @@ def bring_up_to_date(node: Node, files: list[Path], *, copy: bool = True, patien
 
 def refuse_newer(node: Node, files: list[Path]) -> None:
     """Conflict for a store that this version must not use."""
-    found: list[ForeignStep] = _at_top(node, evolve.foreign)
-    said = refused(found, files)
-    if said:
-        raise Conflict(said)
-    if found:
-        named = ", ".join(f"{step.name} ({step.version})" for step in found)
+    newer: list[ForeignStep] = _at_top(node, evolve.foreign)
+    refusal = refused(newer, files)
+    if refusal:
+        raise Conflict(refusal)
+    if newer:
+        named = ", ".join(f"{step.name} ({step.version})" for step in newer)
         log.warning("a newer version has used this store: %s; this version (%s) may go on with it", named, VERSION)
 
 
-def refused(found: list[ForeignStep], files: list[Path]) -> str | None:
+def refused(newer: list[ForeignStep], files: list[Path]) -> str | None:
     """The same in words, with the copy that was made before; None when it may."""
-    said = evolve.refusal(found)
-    if said is None:
+    refusal = evolve.refusal(newer)
+    if refusal is None:
         return None
-    first = next(step.version for step in found if not step.reversible)
+    first = next(step.version for step in newer if not step.reversible)
     made = [path for path in copies(files) if path.name.startswith(f"{BEFORE}{first}-")] if first else []
-    return f"{said} The store as it was before is in {made[-1]}." if made else said
+    return f"{refusal} The store as it was before is in {made[-1]}." if made else refusal
 
 
 def steps_of_file(path: Path, steps: list[EvolveStep]) -> list[ForeignStep]:
@@ -138,14 +138,16 @@ def copies(files: list[Path]) -> list[Path]:
     """The copies that upgrades made of this store, the oldest first."""
     if not files:
         return []
-    found = [path for path in files[-1].parent.glob(f"{BEFORE}*-*") if path.is_dir() and path.suffix != UNFINISHED]
-    return sorted(found, key=lambda path: path.name.rpartition("-")[2])
+    directories = [
+        path for path in files[-1].parent.glob(f"{BEFORE}*-*") if path.is_dir() and path.suffix != UNFINISHED
+    ]
+    return sorted(directories, key=lambda path: path.name.rpartition("-")[2])
 
 
 def under_way(top: Any) -> UpgradeBegun | None:
     """An upgrade that has not come to its end."""
-    found = top[KEY].system.get(UNDER_WAY) if KEY in top else None
-    return None if found is None else UpgradeBegun(*found)
+    stored = top[KEY].system.get(UNDER_WAY) if KEY in top else None
+    return None if stored is None else UpgradeBegun(*stored)
 
 
 def _at_top(node: Node, fn: Any, *values: Any) -> Any:
@@ -166,8 +168,8 @@ def _evolve(top: Any, steps: list[EvolveStep], name: str, still: Beats | None) -
 
 def _others(top: Any, _steps: list[EvolveStep], name: str) -> Beats:
     """The nodes of other versions, living or not."""
-    found = nodes.beats(top[KEY]) if KEY in top else {}
-    return {other: heard for other, heard in found.items() if other != name and heard.version != VERSION}
+    beats = nodes.beats(top[KEY]) if KEY in top else {}
+    return {other: heard for other, heard in beats.items() if other != name and heard.version != VERSION}
 
 
 def _state(top: Any, steps: list[EvolveStep]) -> UpgradeState:
@@ -217,7 +219,7 @@ def _copy(files: list[Path]) -> Path:
     lacking = backup.lacking(target)
     log.warning(
         "the store as it was before version %s is in %s (%d bytes%s): `opsapp restore` takes it",
-        VERSION, target, sum(each.size for each in saved), f", {len(lacking)} objects damaged" if lacking else "",
+        VERSION, target, sum(copy.size for copy in saved), f", {len(lacking)} objects damaged" if lacking else "",
     )  # fmt: skip
     for old in copies(files)[:-KEPT]:
         shutil.rmtree(old)

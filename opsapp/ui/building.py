@@ -39,7 +39,7 @@ class Known(NamedTuple):
 def known_of(registry: Any) -> Known:
     known = registry.get(REGISTRY_KEY)
     if known is None:
-        roles = {_shape(f"{each.method} {each.path}"): each.role for each in endpoints(registry)}
+        roles = {_shape(f"{endpoint.method} {endpoint.path}"): endpoint.role for endpoint in endpoints(registry)}
         pages = tuple(page for page in PAGES if all(_shape(api) in roles for api in needed(page)))
         wanted = {api for page in pages for api in needed(page, all=True)}
         known = Known(pages, {api: roles[_shape(api)] for api in wanted if _shape(api) in roles})
@@ -49,12 +49,12 @@ def known_of(registry: Any) -> Known:
 
 def needed(page: Page, *, all: bool = False) -> list[str]:
     """The views that a page is made of; with `all`, those of its acts too."""
-    found = ["GET " + part.source.partition("?")[0] for part in page.parts if all or not part.optional]
+    apis = ["GET " + part.source.partition("?")[0] for part in page.parts if all or not part.optional]
     acts = [*(forms_of(page) if all else page.forms), *(act for part in page.parts for act in part.acts)]
     asked = page.draft.apis if all and page.draft is not None else ()
     if all and is_list(page):
-        found.append(f"GET {FILTERS}")
-    return found + [act.api for act in (acts if all or not page.parts else ())] + list(asked)
+        apis.append(f"GET {FILTERS}")
+    return apis + [act.api for act in (acts if all or not page.parts else ())] + list(asked)
 
 
 def _shape(api: str) -> str:
@@ -160,7 +160,7 @@ INPUT_KINDS = {"integer": "number", "number": "number", "boolean": "flag", "choi
 def for_row(act: Act, row: dict[str, Any]) -> Act:
     """The act with a field for each input that the row declares."""
     declared = dig(row, act.inputs) if act.inputs else None
-    return act._replace(fields=act.fields + tuple(_input_field(each) for each in declared or ()))
+    return act._replace(fields=act.fields + tuple(_input_field(declared_input) for declared_input in declared or ()))
 
 
 def _input_field(declared: dict[str, Any]) -> Field:
@@ -197,7 +197,7 @@ def show(page: Page, ids: dict[str, str], reader: Reader, ask: Ask, value_of: An
     answers: dict[tuple[str, str], Any] = {}
     said: JsonObject = dict(ids)
     query = dict(reader.query)
-    found = []
+    sections = []
     for number, part in enumerate(page.parts):
         source, _, own = part.source.partition("?")
         if part.optional and not reader.may("GET " + source):
@@ -207,7 +207,10 @@ def show(page: Page, ids: dict[str, str], reader: Reader, ask: Ask, value_of: An
             continue
         given = {field.name: query[field.name] for field in part.filters if query.get(field.name)}
         more = urlencode(part.asks(reader, said)) if part.asks else ""
-        asked = (path, "&".join(each for each in (own_filled, more, _query(part, given, query)) if each))
+        asked = (
+            path,
+            "&".join(query_part for query_part in (own_filled, more, _query(part, given, query)) if query_part),
+        )
         try:
             answers[asked] = answers.get(asked) or ask(*asked)
         except NotFound:
@@ -216,8 +219,8 @@ def show(page: Page, ids: dict[str, str], reader: Reader, ask: Ask, value_of: An
             continue  # it hangs on what an earlier part said, which names what is there no more
         shown = _shown(part, number, answers[asked], value_of, given, query)
         said[shown.name] = shown.value
-        found.append(shown._replace(acts=tuple(act for act in part.acts if reader.may(act.api))))
-    return found
+        sections.append(shown._replace(acts=tuple(act for act in part.acts if reader.may(act.api))))
+    return sections
 
 
 def _shown(

@@ -65,7 +65,9 @@ def drawn(request: Request, draft: Draft, form: Mapping[str, str], ids: Mapping[
                 answers[question.name] = value_of(answer)
     if not late:
         return draw(Redrawn(answers, form, wrong))
-    return Deferred(lambda: draw(Redrawn(answers | {name: value_of(each) for name, each in late.items()}, form, wrong)))
+    return Deferred(
+        lambda: draw(Redrawn(answers | {name: value_of(deferred) for name, deferred in late.items()}, form, wrong))
+    )
 
 
 def _asked(request: Request, question: Question) -> Any:

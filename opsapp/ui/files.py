@@ -28,12 +28,12 @@ class StaticFile(NamedTuple):
 @cache
 def files() -> dict[str, StaticFile]:
     """All of them by name. They are few and small, and do not change while the service runs."""
-    found = {}
+    file_by_name = {}
     for path in sorted(HERE.iterdir()):
         plain = path.read_bytes()
         kind = KINDS.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-        found[path.name] = StaticFile(kind, plain, gzip.compress(plain, LEVEL, mtime=0))
-    return found
+        file_by_name[path.name] = StaticFile(kind, plain, gzip.compress(plain, LEVEL, mtime=0))
+    return file_by_name
 
 
 @cache

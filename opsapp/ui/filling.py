@@ -102,8 +102,8 @@ def _put_rows(body: JsonObject, wrong: dict[str, str], field: Field, form: Mappi
             except WrongText as problem:
                 wrong[f"{field.name}:{at}:{inner.name}"] = str(problem)
         values.append(value)
-    one = field.fields[0].name if len(field.fields) == 1 else None
-    _put(body, name, [value.get(one, "") for value in values] if one else values)
+    only_input = field.fields[0].name if len(field.fields) == 1 else None
+    _put(body, name, [value.get(only_input, "") for value in values] if only_input else values)
 
 
 def row_value(field: Field, row: Mapping[str, str]) -> Any:
@@ -154,8 +154,8 @@ def _as_rows(field: Field, form: Mapping[str, str]) -> dict[str, str]:
 
 def as_texts(field: Field, values: list[Any]) -> list[dict[str, str]]:
     """Stored rows as the inputs hold them."""
-    one = field.fields[0].name if len(field.fields) == 1 else None
-    rows = [{one: value} if one else value if isinstance(value, dict) else {} for value in values]
+    only_input = field.fields[0].name if len(field.fields) == 1 else None
+    rows = [{only_input: value} if only_input else value if isinstance(value, dict) else {} for value in values]
     return [{inner.name: _text(row.get(inner.name)) for inner in field.fields} for row in rows]
 
 
@@ -254,8 +254,8 @@ def json_value(text: str) -> Any:
     except json.JSONDecodeError as problem:
         lines = text.replace("\r\n", "\n").split("\n")
         line = lines[min(problem.lineno, len(lines)) - 1].strip()
-        found = f": {line[:60]}" if line else ""
-        told = f"This is not valid JSON: {problem.msg}, line {problem.lineno} column {problem.colno}{found}"
+        near = f": {line[:60]}" if line else ""
+        told = f"This is not valid JSON: {problem.msg}, line {problem.lineno} column {problem.colno}{near}"
         raise WrongText(told) from None
     except RecursionError:
         raise WrongText("This is not valid JSON: it is nested too deeply.") from None

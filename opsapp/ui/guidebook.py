@@ -62,9 +62,9 @@ class GuideHit(NamedTuple):
 def pages() -> dict[str, GuidePage]:
     """All of them by name, in the order of `GROUPS`."""
     order = [name for _, names in GROUPS for name in names]
-    found = {path.stem: path.read_text() for path in HERE.glob("*.md")}
-    names = sorted(found, key=lambda name: (order.index(name) if name in order else len(order), name))
-    return {name: _page(name, found[name]) for name in names}
+    text_by_name = {path.stem: path.read_text() for path in HERE.glob("*.md")}
+    names = sorted(text_by_name, key=lambda name: (order.index(name) if name in order else len(order), name))
+    return {name: _page(name, text_by_name[name]) for name in names}
 
 
 def groups() -> list[tuple[str, list[GuidePage]]]:
@@ -125,15 +125,15 @@ def _begins(word: str, text: str) -> bool:
 
 def search(wanted: Sequence[str], most: int) -> list[GuideHit]:
     """Sections with words that begin with all of these (in small letters), those with them in their titles first."""
-    found: list[tuple[int, int, GuideHit]] = []
+    hits: list[tuple[int, int, GuideHit]] = []
     for page in pages().values():
         for section in (GuideSection(1, page.title, "", page.lead), *page.sections):
             whole = f"{page.title} {section.title} {section.words}".casefold()
             if all(_begins(word, whole) for word in wanted):
                 named = sum(_begins(word, section.title.casefold()) for word in wanted)
                 place = page.place + (f"#{section.anchor}" if section.anchor else "")
-                found.append((-named, len(found), GuideHit(section.title, place, page.title)))
-    return [hit for _, _, hit in sorted(found)[:most]] if wanted else []
+                hits.append((-named, len(hits), GuideHit(section.title, place, page.title)))
+    return [hit for _, _, hit in sorted(hits)[:most]] if wanted else []
 
 
 @cache

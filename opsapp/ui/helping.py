@@ -49,5 +49,5 @@ def help_for(path: str) -> str:
     """Where the guide says more about the page at this address."""
     steps = path.rstrip("/").split("/")
     above = ("/".join(steps[:length]) for length in range(len(steps), 1, -1))
-    section = next((ABOUT[each] for each in above if each in ABOUT), ABOUT["/"] if path == "/" else "")
+    section = next((ABOUT[address] for address in above if address in ABOUT), ABOUT["/"] if path == "/" else "")
     return f"{PLACE}/{section}" if section else PLACE

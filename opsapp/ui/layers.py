@@ -65,20 +65,20 @@ def around(edges: Iterable[Edge], centre: Collection[str], most: int) -> set[str
     for child, parent in edges:
         beside.setdefault(child, set()).add(parent)
         beside.setdefault(parent, set()).add(child)
-    found = dict.fromkeys(name for name in sorted(centre) if name in beside)
-    for name in _growing(found):
+    chosen = dict.fromkeys(name for name in sorted(centre) if name in beside)
+    for name in _growing(chosen):
         for near in sorted(beside[name]):
-            if len(found) >= most:
-                return set(found)
-            found.setdefault(near)
-    return set(found)
+            if len(chosen) >= most:
+                return set(chosen)
+            chosen.setdefault(near)
+    return set(chosen)
 
 
-def _growing(found: Mapping[str, None]) -> Iterable[str]:
+def _growing(chosen: Mapping[str, None]) -> Iterable[str]:
     """Each name once, those that are added on the way too."""
     at = 0
-    while at < len(found):
-        yield list(found)[at]
+    while at < len(chosen):
+        yield list(chosen)[at]
         at += 1
 
 
@@ -98,12 +98,16 @@ def _layers(above: Mapping[str, Sequence[str]]) -> dict[str, int]:
         stack = [start]
         while stack:
             name = stack[-1]
-            waiting = [each for each in above[name] if each not in layer_of and each not in under_way and each != name]
+            waiting = [
+                parent
+                for parent in above[name]
+                if parent not in layer_of and parent not in under_way and parent != name
+            ]
             if name in layer_of or (name in under_way and not waiting):
                 stack.pop()
                 under_way.discard(name)
                 layer_of.setdefault(
-                    name, 1 + max((layer_of[each] for each in above[name] if each in layer_of), default=-1)
+                    name, 1 + max((layer_of[parent] for parent in above[name] if parent in layer_of), default=-1)
                 )
             else:
                 under_way.add(name)
@@ -131,8 +135,8 @@ def _cells(layer_of: Mapping[str, int], edges: Iterable[Edge]) -> tuple[list[lis
 def _backwards(hops: Mapping[Cell, Sequence[Cell]]) -> dict[Cell, list[Cell]]:
     after: dict[Cell, list[Cell]] = {}
     for cell, before in hops.items():
-        for each in before:
-            after.setdefault(each, []).append(cell)
+        for neighbour in before:
+            after.setdefault(neighbour, []).append(cell)
     return after
 
 
@@ -143,8 +147,10 @@ def _untangle(layers: list[list[Cell]], hops: Mapping[Cell, Sequence[Cell]]) -> 
         joined, order = (after, layers[::-1]) if sweep % 2 else (hops, layers)
         for fixed, free in pairwise(order):
             place = {cell: number for number, cell in enumerate(fixed)}
-            middle = {cell: _middle([place[each] for each in joined.get(cell, ()) if each in place] or [number])
-                      for number, cell in enumerate(free)}  # fmt: skip
+            middle = {}
+            for number, cell in enumerate(free):
+                places = [place[neighbour] for neighbour in joined.get(cell, ()) if neighbour in place]
+                middle[cell] = _middle(places or [number])
             free.sort(key=lambda cell: (middle[cell], cell))
 
 
@@ -156,7 +162,9 @@ def _heights(layers: list[list[Cell]], hops: Mapping[Cell, Sequence[Cell]]) -> d
     for sweep in range(SWEEPS):
         joined = after if sweep % 2 else hops
         for cells in layers[::-1] if sweep % 2 else layers:
-            wanted = [_middle([heights[each] for each in joined.get(cell, ())] or [heights[cell]]) for cell in cells]
+            wanted = [
+                _middle([heights[neighbour] for neighbour in joined.get(cell, ())] or [heights[cell]]) for cell in cells
+            ]
             heights.update(zip(cells, _spread(wanted, step), strict=True))
     top = min(heights.values(), default=0.0)
     return {cell: round(MARGIN + y - top, 1) for cell, y in heights.items()}

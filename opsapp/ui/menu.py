@@ -39,12 +39,12 @@ def menu_for(known: Known, role: str) -> tuple[MenuGroup, ...]:
     """What this role may see."""
     mine = {page.path: page for page in known.pages if page.menu and all(known.may(role, api) for api in needed(page))}
     placed = {path for _, links in GROUPS for path, _ in links}
-    found = []
+    groups = []
     for title, links in GROUPS:
         late = [(path, "list") for path in mine if path not in placed] if title == HOUSE else []
         links_of = tuple(MenuLink(path, mine[path].menu or "", icon) for path, icon in (*links, *late) if path in mine)
-        found.append(MenuGroup(title, links_of))
-    return tuple(group for group in found if group.links)
+        groups.append(MenuGroup(title, links_of))
+    return tuple(group for group in groups if group.links)
 
 
 def under_the_thumb(menu: tuple[MenuGroup, ...]) -> tuple[tuple[MenuLink, ...], tuple[MenuLink, ...]]:

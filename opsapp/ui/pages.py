@@ -159,9 +159,9 @@ def plain(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):
-        return ", ".join(f"{name} {plain(each)}" for name, each in value.items())
+        return ", ".join(f"{name} {plain(inner)}" for name, inner in value.items())
     if isinstance(value, list):
-        return "; ".join(plain(each) for each in value)
+        return "; ".join(plain(item) for item in value)
     return str(value)
 
 

@@ -73,11 +73,11 @@ def choosable(request: Request, reader: Reader, fields: Sequence[Field], shown: 
     for kind, by in sorted({(field.of, field.by) for field in naming(fields)}):
         pickable = KINDS[kind]
         if reader.may(f"GET {pickable.source}"):
-            found = _found(request, pickable, FEW + 1)
-            if len(found) <= FEW:
-                options[f"{kind}.{by}"] = tuple(PickOption(str(row[by]), name) for row, name in found)
+            pickable_rows = _found(request, pickable, FEW + 1)
+            if len(pickable_rows) <= FEW:
+                options[f"{kind}.{by}"] = tuple(PickOption(str(row[by]), name) for row, name in pickable_rows)
             if by == "id":
-                names |= {str(row["id"]): name for row, name in found}
+                names |= {str(row["id"]): name for row, name in pickable_rows}
                 names |= _names_of(request, pickable, stored.get(kind, set()) - names.keys())
     return Choosable(options, names)
 
@@ -107,9 +107,11 @@ def _names_of(request: Request, pickable: Pickable, ids: set[str]) -> dict[str, 
 
 def _named_singly(request: Request, pickable: Pickable, ids: Iterable[str]) -> dict[str, str]:
     names = {}
-    for each in ids:
+    for row_id in ids:
         try:
-            names[each] = named(value_of(ask(request, "GET", f"{pickable.source}/{quote(each, safe='')}")), pickable)
+            names[row_id] = named(
+                value_of(ask(request, "GET", f"{pickable.source}/{quote(row_id, safe='')}")), pickable
+            )
         except (NotFound, Unreadable):
             continue  # the form shows the id, and the API says what is wrong with it when it is saved
     return names
@@ -129,8 +131,8 @@ def _found(request: Request, pickable: Pickable, limit: int, text: str = "") -> 
     """Rows of the API's list with what each is called."""
     query = {"limit": limit} | ({"q": text} if text else {})
     rows = value_of(ask(request, "GET", pickable.source, urlencode(query)))
-    found = [(row, named(row, pickable)) for row in rows]
-    return found + (_found(request, KINDS[pickable.also], limit, text) if pickable.also else [])
+    named_rows = [(row, named(row, pickable)) for row in rows]
+    return named_rows + (_found(request, KINDS[pickable.also], limit, text) if pickable.also else [])
 
 
 def named(row: JsonObject, pickable: Pickable) -> str:
@@ -148,7 +150,7 @@ def resolved(
             continue
         texts = words(form[name]) if field.kind == "names" else [form[name].strip()]
         ids = {text: _id_of(request, pickable, text) for text in texts if text}
-        unknown = [text for text, found in ids.items() if found is None]
+        unknown = [text for text, row_id in ids.items() if row_id is None]
         if unknown:
             kind = " or ".join(["monitor", pickable.also] if pickable.also else [field.of])
             wrong[name] = f"There is no {kind} called {' nor '.join(unknown)}, or more than one."

@@ -54,7 +54,7 @@ def page(about: JsonObject, document: JsonObject, place: PagePlace = LIVE) -> st
     zone, now = about["timezone"], document["generated_at"]
     month = shape.month_of(now, zone)
     start, _ = shape.month_edges(month, zone)
-    recent = [one for day in document["history"] for one in day["incidents"] if one["started"] >= start]
+    recent = [incident for day in document["history"] for incident in day["incidents"] if incident["started"] >= start]
     windows = shape.window_lines(document)
     return _rendered(
         "status.jinja2",

@@ -266,7 +266,7 @@ def month_words(month: str, language: str) -> str:
 def month_edges(month: str, zone: str) -> tuple[float, float]:
     """When it begins and ends there."""
     after = stepped(month, 1)
-    first, last = (datetime(int(each[:4]), int(each[5:]), 1, tzinfo=ZoneInfo(zone)) for each in (month, after))
+    first, last = (datetime(int(edge[:4]), int(edge[5:]), 1, tzinfo=ZoneInfo(zone)) for edge in (month, after))
     return first.timestamp(), last.timestamp()
 
 

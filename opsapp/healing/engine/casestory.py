@@ -72,7 +72,7 @@ def _monitor_id(subject: str | None) -> str | None:
 
 def entries_of(ledger: Ledger, case: CaseRecord) -> list[JsonObject]:
     """The ledger's entries of a case, oldest first."""
-    found = {}
+    entry_by_id = {}
     for rule_id in {case.rule_id, *case.events}:
         index = held(ledger.by_both, (rule_id, case.target))
         for entry_id in index.newest(0, LOOKED_AT) if index else ():
@@ -80,8 +80,8 @@ def entries_of(ledger: Ledger, case: CaseRecord) -> list[JsonObject]:
             if entry is None or entry["created_at"] < int(case.opened_at):
                 break
             if entry["case_id"] == case.id:
-                found[entry_id] = entry
-    return [found[entry_id] for entry_id in sorted(found)]
+                entry_by_id[entry_id] = entry
+    return [entry_by_id[entry_id] for entry_id in sorted(entry_by_id)]
 
 
 def _act(heal: Heal, met: Iterable[CaseGate]) -> JsonObject:

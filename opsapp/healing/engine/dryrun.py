@@ -113,7 +113,7 @@ def _would(
 def _event(given: dict[str, Any], rule: Any, inventory: list[Member], world: World) -> dict[str, Any]:
     """The event as alerts would have made it: with the host or monitor that its target names."""
     host = names_of(given["target"])[-1]
-    member = next((one for one in inventory if host in (one.name, *one.names)), None)
+    member = next((candidate for candidate in inventory if host in (candidate.name, *candidate.names)), None)
     condition = given.get("condition") or rule["condition"]
     name = given["target"].partition("/")[2]
     return {

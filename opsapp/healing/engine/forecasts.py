@@ -89,9 +89,9 @@ def step(node: Node, foresight: Foresight) -> bool:
         part = inventory[first : first + AGENTS]
         room = foresight.room()
         measured = node.transact(read, part, limits, section, dict(foresight.read_until), room, now)
-        seen = node.lane(LANE, 1).run(examine, foresight, measured, limits, section, now)
-        node.transact(keep, seen, now)
-        coming += [row for one in seen.values() for row in one.rows if row["hits_at"] is not None]
+        results = node.lane(LANE, 1).run(examine, foresight, measured, limits, section, now)
+        node.transact(keep, results, now)
+        coming += [row for examined in results.values() for row in examined.rows if row["hits_at"] is not None]
     node.transact(close, [str(member.agent_id) for member in inventory], coming, now)
     foresight.end()
     return False

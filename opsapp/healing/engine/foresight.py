@@ -142,18 +142,18 @@ def read(
     now: float,
 ) -> list[MetricNews]:
     """What is new of the agents' metrics. A metric that is not known yet waits for its turn where there is no room."""
-    reading, now_ms, found = node_of(root).series.reading(root), int(now * 1000), []
+    reading, now_ms, news = node_of(root).series.reading(root), int(now * 1000), []
     for member, metric, number in _metrics(root, members, limits, section):
         since = until.get(number)
         if since is None or since < now_ms - NEAR_MS:
             if room <= 0:
                 continue
             room -= 1
-            found.append(_restored(reading, member, metric, number, now_ms))
+            news.append(_restored(reading, member, metric, number, now_ms))
         else:
             rows = reading.rows(number, since, now_ms + 1)
-            found.append(MetricNews(member, metric, number, (), _slots(rows, now_ms), _last(rows)))
-    return found
+            news.append(MetricNews(member, metric, number, (), _slots(rows, now_ms), _last(rows)))
+    return news
 
 
 def _metrics(

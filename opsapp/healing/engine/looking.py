@@ -58,19 +58,19 @@ def compare(root: Root, text: str, targets: JsonObject | None) -> JsonObject:
 def names(root: Root) -> list[JsonObject]:
     """What can be read now, as conditions say it: a service's state once, whatever services there are."""
     readings = _readings(root)
-    found: dict[tuple[str, str], JsonObject] = {}
+    row_by_name: dict[tuple[str, str], JsonObject] = {}
     for member in fleet_access(root).inventory(root):
         of, seen = ("host" if member.is_agent else "monitor"), set()
         for key, (value, _) in readings.samples(member.subject).items():
             if value is None or isinstance(value, dict | list) or (of == "monitor") != key.startswith("monitor."):
                 continue
             name = _general(key)
-            row = found.setdefault(
+            row = row_by_name.setdefault(
                 (of, name), {"name": name, "of": of, "subjects": 0, "example": value, "on": member.name}
             )
             row["subjects"] += name not in seen
             seen.add(name)
-    return [found[key] for key in sorted(found)[:NAMED]]
+    return [row_by_name[key] for key in sorted(row_by_name)[:NAMED]]
 
 
 def _readings(root: Root) -> LiveReadings:
@@ -88,10 +88,12 @@ def _looks(member: Member, readings: LiveReadings, condition: Condition, now: fl
     bound = [condition]
     if condition.family is not None:  # a monitor has no services, containers or mounts
         bound = [condition.bind(name) for name in condition.bindings(samples)] if member.is_agent else []
-    for each in bound:
-        reading = read(samples, each, now, member.interval)
-        missing = [name for name in each.names if name not in reading.metrics]
-        yield Look(target_of(member.name, each), member.name, member.subject, reading.verdict, reading.metrics, missing)
+    for instance in bound:
+        reading = read(samples, instance, now, member.interval)
+        missing = [name for name in instance.names if name not in reading.metrics]
+        yield Look(
+            target_of(member.name, instance), member.name, member.subject, reading.verdict, reading.metrics, missing
+        )
 
 
 def _general(key: str) -> str:

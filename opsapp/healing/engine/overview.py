@@ -47,7 +47,7 @@ def overview(root: Root, now: float) -> JsonObject:
     shown = [_under_way(healing, case, fleet) for case in cases[:MOST_CASES]]
     agents = len(list(agents_of(root)))
     named = {name for entry in _newest(healing) for name in names_of(entry["target"])}
-    named |= {name for each in (*troubles, *shown) for name in names_of(str(each.get("target") or each.get("name")))}
+    named |= {name for row in (*troubles, *shown) for name in names_of(str(row.get("target") or row.get("name")))}
     named |= {trouble["root_cause"] for trouble in troubles if trouble["root_cause"]}
     return {
         "at": int(now),
@@ -72,8 +72,8 @@ def overview(root: Root, now: float) -> JsonObject:
 def _counted(troubles: list[JsonObject]) -> JsonObject:
     known = {trouble["name"] for trouble in troubles}
     statuses = [trouble["status"] for trouble in troubles if trouble["kind"] != "alert"]
-    down = [each for each in troubles if each["kind"] != "alert" and each["status"] == "down"]
-    causes = {each["root_cause"] if each["root_cause"] in known else each["name"] for each in down}
+    down = [trouble for trouble in troubles if trouble["kind"] != "alert" and trouble["status"] == "down"]
+    causes = {trouble["root_cause"] if trouble["root_cause"] in known else trouble["name"] for trouble in down}
     counts = {status: statuses.count(status) for status in WORST}
     return {**counts, "causes": len(causes), "alerts": len(troubles) - len(statuses)}
 
@@ -93,16 +93,18 @@ def _troubles(
     root: Root, healing: Healing, monitors: MonitorsStanding, fleet: list[HostFacts], now: float
 ) -> list[JsonObject]:
     """Root causes before what hangs on them, down before slow before unknown, of alike ones the oldest first."""
-    found = [_of_host(node_of(root), host) for host in fleet if not host.online]
-    found += [_of_monitor(monitor) for monitor in monitors.troubled]
-    found += _told(healing, {trouble["name"] for trouble in found})
-    causes = causes_of(root, {trouble["name"] for trouble in found}, now)
-    for trouble in found:
+    troubles = [_of_host(node_of(root), host) for host in fleet if not host.online]
+    troubles += [_of_monitor(monitor) for monitor in monitors.troubled]
+    troubles += _told(healing, {trouble["name"] for trouble in troubles})
+    causes = causes_of(root, {trouble["name"] for trouble in troubles}, now)
+    for trouble in troubles:
         trouble["root_cause"] = causes.get(trouble["name"])
         trouble["case_id"] = healing.book.open_on.get(trouble["name"]) or healing.book.last_on.get(trouble["name"])
-    known = {trouble["name"] for trouble in found}
-    found.sort(key=lambda each: (each["root_cause"] in known, WORST.index(each["status"]), each["since"] or now))
-    return found
+    known = {trouble["name"] for trouble in troubles}
+    troubles.sort(
+        key=lambda trouble: (trouble["root_cause"] in known, WORST.index(trouble["status"]), trouble["since"] or now)
+    )
+    return troubles
 
 
 def _of_monitor(monitor: TroubledMonitor) -> JsonObject:
@@ -130,7 +132,7 @@ def _of_host(node: Node, host: HostFacts) -> JsonObject:
 def _told(healing: Healing, known: Iterable[str]) -> list[JsonObject]:
     """Conditions on hosts that people were told of, and not that they are over."""
     told: Mapping[tuple[str, str], str] = healing.book.told or {}
-    found: list[JsonObject] = []
+    alerts: list[JsonObject] = []
     conditions = (
         {rule_id: rule.fields["condition"] for rule_id, rule in readable(healing["rules"], "rule")} if told else {}
     )
@@ -138,7 +140,7 @@ def _told(healing: Healing, known: Iterable[str]) -> list[JsonObject]:
         if target in known or rule_id not in healing["rules"]:
             continue
         since = _since(healing, rule_id, target)
-        found.append(
+        alerts.append(
             {
                 "kind": "alert",
                 "id": None,
@@ -152,7 +154,7 @@ def _told(healing: Healing, known: Iterable[str]) -> list[JsonObject]:
                 "last_day": [],
             }
         )
-    return found
+    return alerts
 
 
 def _since(healing: Healing, rule_id: str, target: str) -> int | None:
@@ -168,14 +170,15 @@ def _with_days(
 ) -> list[JsonObject]:
     """The first ones with how they stood in the last 24 hours: reading that is most of the cost."""
     series = {monitor.id: monitor.series for monitor in monitors}
-    for trouble in [each for each in troubles if each["kind"] == "monitor" and not each["root_cause"]][:MOST_DAYS]:
+    own = [trouble for trouble in troubles if trouble["kind"] == "monitor" and not trouble["root_cause"]]
+    for trouble in own[:MOST_DAYS]:
         trouble["last_day"] = last_day(node, root, series[trouble["id"]], now)
     return troubles
 
 
 def _under_way(healing: Healing, case: CaseRecord, fleet: list[HostFacts]) -> JsonObject:
     chain, heal = _chain_of(healing, case.rule_id), case.heal
-    host = None if heal is None else next((each for each in fleet if each.agent_id == heal.host), None)
+    host = None if heal is None else next((candidate for candidate in fleet if candidate.agent_id == heal.host), None)
     return {
         "id": case.id,
         "target": case.target,

@@ -168,14 +168,14 @@ def compare(entries: list[JsonObject], world: World, inventory: list[Member], ch
                     "events": entry["events"],
                 }
             )
-    same = events - sum(one["events"] for one in differences)
+    same = events - sum(difference["events"] for difference in differences)
     rules = [count._asdict() for count in counts.values()]
     return {"events": events, "same": same, "differences": differences, "rules": rules}
 
 
 def _not_fired(entries: list[JsonObject], world: World, change: PolicyChange) -> set[int]:
     """Ids of entries whose event would not have come under the changed `for` and `cooldown_s` of its rule."""
-    found: set[int] = set()
+    not_fired: set[int] = set()
     for rule_id, rule in change.rules.items():
         present = world.rules.get(rule_id)
         if present is None or _timing(present) == _timing(rule):
@@ -187,8 +187,8 @@ def _not_fired(entries: list[JsonObject], world: World, change: PolicyChange) ->
         for rows in by_target.values():
             alerts = [_fired(row, world.settings) for row in rows]
             fires = onsets.still_fire(alerts, _timing(present), _timing(rule))
-            found.update(row["id"] for row, fired in zip(rows, fires, strict=True) if not fired)
-    return found
+            not_fired.update(row["id"] for row, fired in zip(rows, fires, strict=True) if not fired)
+    return not_fired
 
 
 def _timing(rule: JsonObject) -> onsets.Timing:
@@ -207,12 +207,12 @@ def _fired(entry: JsonObject, settings: HealingSettings) -> onsets.Fired:
 
 def _failing(entries: list[JsonObject], first: int, until: float) -> set[str]:
     """Targets that something was recorded of within the window before and the hold after."""
-    found = set()
+    failing = set()
     for entry in entries[first:]:
         if entry["created_at"] > until:
             break
-        found.add(entry["target"])
-    return found
+        failing.add(entry["target"])
+    return failing
 
 
 def _event_of(entry: JsonObject) -> JsonObject:
@@ -307,7 +307,7 @@ def _answered(entry: JsonObject, record: CommandedCase) -> HostAnswer:
 def _as_it_was(entry: JsonObject, rule: JsonObject, inventory: list[Member]) -> JsonObject:
     host = logic.names_of(entry["target"])[-1]
     part = logic.part_of(entry["target"])
-    member = next((one for one in inventory if host in one.names), None)
+    member = next((candidate for candidate in inventory if host in candidate.names), None)
     condition = parse(rule["condition"])
     return {
         "source": entry["source"],

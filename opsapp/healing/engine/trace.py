@@ -191,14 +191,14 @@ def _reached() -> dict[str, frozenset[str]]:
     """The places of commands that can follow each, with none between them."""
     reached = {}
     for place in PLACES.values():
-        found: set[str] = set()
+        reachable: set[str] = set()
         begun = {place}
         while begun:
             leaving = (move for move in moves.MOVES if move.before in begun)
             after = {move.after for move in leaving if move.by != "Wait" or move.after != move.before}
-            begun = after - found - set(PLACES.values())
-            found |= after
-        reached[place] = frozenset(found)
+            begun = after - reachable - set(PLACES.values())
+            reachable |= after
+        reached[place] = frozenset(reachable)
     return reached
 
 

@@ -52,8 +52,8 @@ def _held_down(healing: Any, names: list[str], incident: JsonObject, now: float)
     below = [target for target in graph.nodes if not graph.ancestors(target).keys().isdisjoint(names)]
     begins = tuple(f"{ROOT_CAUSE} {name}:" for name in names)
     rows = [row for target in below[:MOST] for row in ledger.page(None, target, NEWEST_BELOW, 0)[1]]
-    found = [row for row in rows if row["reason"].startswith(begins) and _belongs(row, incident, now)]
-    return [row for row in found if row["target"] not in names]
+    held_down = [row for row in rows if row["reason"].startswith(begins) and _belongs(row, incident, now)]
+    return [row for row in held_down if row["target"] not in names]
 
 
 def _names(root: Root, incident: JsonObject) -> list[str]:

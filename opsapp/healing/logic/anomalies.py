@@ -67,9 +67,9 @@ class Experts:
     def best(self, expected: tuple[Expected | None, ...]) -> Expected | None:
         """What was not judged for long comes last."""
         told = [
-            (judged < JUDGED, error, one)
-            for judged, error, one in zip(self.judged, self.errors, expected, strict=True)
-            if one is not None
+            (judged < JUDGED, error, prediction)
+            for judged, error, prediction in zip(self.judged, self.errors, expected, strict=True)
+            if prediction is not None
         ]
         return min(told)[2] if told else None
 

@@ -99,7 +99,7 @@ def _weights(
     hours: Sequence[float], cuts: list[int], told: list[list[tuple[float | None, ...]]]
 ) -> tuple[tuple[float, ...], ...]:
     """By the inverse square of the mean squared error; a way that could not be tried has no say."""
-    found: list[tuple[float, ...]] = []
+    weights: list[tuple[float, ...]] = []
     for band in range(max(BANDS) + 1):
         squares, counts = [0.0] * len(NAMES), [0.0] * len(NAMES)
         for age, cut in enumerate(cuts):
@@ -112,8 +112,8 @@ def _weights(
                     if value is not None:
                         squares[way] += fading * (value - truth) ** 2
                         counts[way] += fading
-        found.append(_shares(squares, counts, found[-1] if found else None))
-    return tuple(found)
+        weights.append(_shares(squares, counts, weights[-1] if weights else None))
+    return tuple(weights)
 
 
 def _shares(squares: list[float], counts: list[float], before: tuple[float, ...] | None) -> tuple[float, ...]:
@@ -133,25 +133,25 @@ def _misses(
     weights: tuple[tuple[float, ...], ...],
     place: int,
 ) -> list[Miss]:
-    found = []
+    misses = []
     for age, cut in enumerate(cuts):
         truth = _truth(hours, cut, AHEAD[place])
         if truth is not None:
-            found.append(Miss(age, abs(truth - mixed(weights[BANDS[place]], told[age][place]))))
-    return found
+            misses.append(Miss(age, abs(truth - mixed(weights[BANDS[place]], told[age][place]))))
+    return misses
 
 
 def _widths(misses: list[list[Miss]], share: float, floor: float) -> tuple[float, ...]:
     """For each of AHEAD: pooled with its neighbours, never narrower than nearer ones; where nothing was tried yet, as
     much wider as a random walk's."""
-    found: list[float] = []
+    widths: list[float] = []
     for place, ahead in enumerate(AHEAD):
         pooled = [miss for near in misses[max(0, place - 1) : place + 2] for miss in near]
         width = quantile(pooled, share)
         if width is None:
-            width = found[-1] * (ahead / AHEAD[place - 1]) ** 0.5 if found else 0.0
-        found.append(max(width, floor, found[-1] if found else 0.0))
-    return tuple(width * (1 + GROWING * min(3.0, width / found[0] - 1)) for width in found)
+            width = widths[-1] * (ahead / AHEAD[place - 1]) ** 0.5 if widths else 0.0
+        widths.append(max(width, floor, widths[-1] if widths else 0.0))
+    return tuple(width * (1 + GROWING * min(3.0, width / widths[0] - 1)) for width in widths)
 
 
 def quantile(misses: list[Miss], share: float) -> float | None:
@@ -208,8 +208,8 @@ def _would_tell(
     rises: Rises,
     threshold: float,
 ) -> bool:
-    found = runaway(past, rises.before(len(past)))
-    if found is not None and past[-1] + found.slope * DAY_H >= threshold:
+    rising = runaway(past, rises.before(len(past)))
+    if rising is not None and past[-1] + rising.slope * DAY_H >= threshold:
         return True
     within = range(AHEAD.index(DAY_H) + 1)
     expected = max(mixed(weights[BANDS[place]], told[place]) for place in within)

@@ -50,7 +50,7 @@ def level_step(past: Sequence[float]) -> tuple[int, float] | None:
         return None
     whole = fmean(newest)
     total = sum((change - whole) ** 2 for change in newest)
-    best, found = total, None
+    best, step = total, None
     left, left_squares = 0.0, 0.0
     right, right_squares = sum(newest), sum(change * change for change in newest)
     for cut, change in enumerate(newest[: DAY_H - STEP_SEEN_H], 1):
@@ -59,10 +59,10 @@ def level_step(past: Sequence[float]) -> tuple[int, float] | None:
         after = DAY_H - cut
         error = left_squares - left * left / cut + right_squares - right * right / after
         if error < best:
-            best, found = error, (after, right / after - left / cut)
-    if found is None or abs(found[1]) < STEP * usual or best > _error_of_line(newest, found[0]) * STEP_OF_LINE:
+            best, step = error, (after, right / after - left / cut)
+    if step is None or abs(step[1]) < STEP * usual or best > _error_of_line(newest, step[0]) * STEP_OF_LINE:
         return None
-    return found
+    return step
 
 
 def _error_of_line(values: Sequence[float], after: int) -> float:

@@ -62,11 +62,11 @@ class Forecast(NamedTuple):
 
 def forecast(past: Sequence[float], card: Card, threshold: float, now: float, end: float) -> Forecast:
     """`past` by the hour without gaps, up to `end`; `now` is the last reading."""
-    found = runaway(past, card.steepest)
-    if found is not None and past[-1] < threshold:
-        fan = _straight(past, card, found, end)
+    rising = runaway(past, card.steepest)
+    if rising is not None and past[-1] < threshold:
+        fan = _straight(past, card, rising, end)
     else:
-        found, fan = None, _usual(list(past), card, now, end)
+        rising, fan = None, _usual(list(past), card, now, end)
     hits_at = _meets(fan, threshold, now, "expected")
     low = high = None
     if hits_at is not None:
@@ -74,18 +74,28 @@ def forecast(past: Sequence[float], card: Card, threshold: float, now: float, en
         high = _meets(fan, threshold, now, "low")
     usual_high = max(past[-7 * DAY_H :]) >= threshold
     return Forecast(
-        now, threshold, hits_at, low, high, card.coverage, card.alarms, card.sure[0], found is not None, usual_high, fan
+        now,
+        threshold,
+        hits_at,
+        low,
+        high,
+        card.coverage,
+        card.alarms,
+        card.sure[0],
+        rising is not None,
+        usual_high,
+        fan,
     )
 
 
-def _straight(past: Sequence[float], card: Card, found: Runaway, end: float) -> tuple[FanPoint, ...]:
+def _straight(past: Sequence[float], card: Card, rising: Runaway, end: float) -> tuple[FanPoint, ...]:
     """On with the line. How far off it may be grows with the hours; and what was never sure is none the surer."""
 
     def at(hours: int) -> FanPoint:
-        base = usual(past, len(past) + hours - 1, found.period)
-        expected = base + found.level + found.slope * hours
+        base = usual(past, len(past) + hours - 1, rising.period)
+        expected = base + rising.level + rising.slope * hours
         noise = at_hour(card.sure, hours)
-        low, high = (math.hypot((found.slope - end) * hours, noise) for end in (found.low, found.high))
+        low, high = (math.hypot((rising.slope - end) * hours, noise) for end in (rising.low, rising.high))
         return FanPoint(
             end + (hours - 0.5) * HOUR,
             expected,

@@ -35,11 +35,11 @@ Reader = Callable[[re.Match[str]], CaseGate]
 
 def gates(why: Iterable[str]) -> list[CaseGate]:
     """The gates in the order in which the case met them."""
-    found: list[CaseGate] = []
+    met: list[CaseGate] = []
     for line in why:
-        stage = found[-1].stage if found else "correlation"
-        found.append(_read(line, stage, acted=any(gate.gate == "execute" for gate in found)))
-    return found
+        stage = met[-1].stage if met else "correlation"
+        met.append(_read(line, stage, acted=any(gate.gate == "execute" for gate in met)))
+    return met
 
 
 def _read(line: str, stage: str, *, acted: bool) -> CaseGate:
@@ -53,55 +53,55 @@ def _read(line: str, stage: str, *, acted: bool) -> CaseGate:
     return CaseGate(stage, "said", "noted", detail=line)
 
 
-def _correlated(found: re.Match[str]) -> CaseGate:
-    result = {"plan": "passed", "end": "stopped"}.get(found["kind"], "waits")
-    return CaseGate("correlation", "root_cause", result, detail=found["more"] or "")
+def _correlated(match: re.Match[str]) -> CaseGate:
+    result = {"plan": "passed", "end": "stopped"}.get(match["kind"], "waits")
+    return CaseGate("correlation", "root_cause", result, detail=match["more"] or "")
 
 
-def _level(found: re.Match[str]) -> CaseGate:
-    result = "passed" if found["level"] == found["effective"] else "lowered"
-    return CaseGate("planning", "level", result, found["level"], found["effective"])
+def _level(match: re.Match[str]) -> CaseGate:
+    result = "passed" if match["level"] == match["effective"] else "lowered"
+    return CaseGate("planning", "level", result, match["level"], match["effective"])
 
 
-def _capped(found: re.Match[str]) -> CaseGate:
-    return CaseGate("planning", "cap", "lowered", found["cap"], found["why"])
+def _capped(match: re.Match[str]) -> CaseGate:
+    return CaseGate("planning", "cap", "lowered", match["cap"], match["why"])
 
 
-def _skipped(found: re.Match[str]) -> CaseGate:
-    return CaseGate("planning", "step", "stopped", found["action"], found["why"], int(found["step"]))
+def _skipped(match: re.Match[str]) -> CaseGate:
+    return CaseGate("planning", "step", "stopped", match["action"], match["why"], int(match["step"]))
 
 
-def _checked(found: re.Match[str]) -> CaseGate:
-    result = "passed" if found["result"] == "passed" else "stopped"
-    return CaseGate("planning", "pre_flight", result, found["check"], found["detail"] or "")
+def _checked(match: re.Match[str]) -> CaseGate:
+    result = "passed" if match["result"] == "passed" else "stopped"
+    return CaseGate("planning", "pre_flight", result, match["check"], match["detail"] or "")
 
 
-def _would(found: re.Match[str]) -> CaseGate:
-    result = "passed" if found["would"] in WOULD_ACT else "stopped"
-    return CaseGate("planning", "plan", result, found["would"], found["why"] or "")
+def _would(match: re.Match[str]) -> CaseGate:
+    result = "passed" if match["would"] in WOULD_ACT else "stopped"
+    return CaseGate("planning", "plan", result, match["would"], match["why"] or "")
 
 
-def _approval(found: re.Match[str]) -> CaseGate:
-    result = {"requested": "waits", "approved": "passed"}.get(found["status"], "stopped")
-    return CaseGate("execution", "approval", result, found["by"] or "", found["status"])
+def _approval(match: re.Match[str]) -> CaseGate:
+    result = {"requested": "waits", "approved": "passed"}.get(match["status"], "stopped")
+    return CaseGate("execution", "approval", result, match["by"] or "", match["status"])
 
 
-def _sent(found: re.Match[str]) -> CaseGate:
-    stage = "verification" if found["phase"] in ("confirm", "rollback") else "execution"
-    return CaseGate(stage, found["phase"], "passed", found["action"], found["host"], command_id=found["command"])
+def _sent(match: re.Match[str]) -> CaseGate:
+    stage = "verification" if match["phase"] in ("confirm", "rollback") else "execution"
+    return CaseGate(stage, match["phase"], "passed", match["action"], match["host"], command_id=match["command"])
 
 
-def _no_snapshot(found: re.Match[str]) -> CaseGate:
-    return CaseGate("execution", "no_snapshot", "stopped", "", found["why"])
+def _no_snapshot(match: re.Match[str]) -> CaseGate:
+    return CaseGate("execution", "no_snapshot", "stopped", "", match["why"])
 
 
-def _not_begun(found: re.Match[str]) -> CaseGate:
-    return CaseGate("execution", "not_begun", "stopped", "", found["why"])
+def _not_begun(match: re.Match[str]) -> CaseGate:
+    return CaseGate("execution", "not_begun", "stopped", "", match["why"])
 
 
-def _ended(found: re.Match[str]) -> CaseGate:
-    result = VERIFIED.get(found["outcome"], "stopped")
-    return CaseGate("verification", "outcome", result, found["outcome"], found["why"] or "", int(found["step"]))
+def _ended(match: re.Match[str]) -> CaseGate:
+    result = VERIFIED.get(match["outcome"], "stopped")
+    return CaseGate("verification", "outcome", result, match["outcome"], match["why"] or "", int(match["step"]))
 
 
 LINES: tuple[tuple[re.Pattern[str], Reader], ...] = tuple(
@@ -109,7 +109,7 @@ LINES: tuple[tuple[re.Pattern[str], Reader], ...] = tuple(
     for pattern, reader in (
         (
             r"event of rule (?P<rule>\S+): held until (?P<for>\S+ s) from now",
-            lambda found: CaseGate("correlation", "held", "passed", found["rule"], found["for"]),
+            lambda match: CaseGate("correlation", "held", "passed", match["rule"], match["for"]),
         ),
         (r"correlated: (?P<kind>plan|end|wait|hold)(, (?P<more>.*))?", _correlated),
         (r"level (?P<level>\S+), effective (?P<effective>\S+)", _level),
@@ -129,11 +129,11 @@ LINES: tuple[tuple[re.Pattern[str], Reader], ...] = tuple(
         (r"not begun: (?P<why>.*)", _not_begun),
         (
             r"(?P<verdict>failed|inconclusive|lost), (?P<why>.*); rolling back",
-            lambda found: CaseGate("verification", "verdict", "stopped", found["verdict"], found["why"]),
+            lambda match: CaseGate("verification", "verdict", "stopped", match["verdict"], match["why"]),
         ),
         (
             r"verified; (?P<why>confirming .*)",
-            lambda found: CaseGate("verification", "verdict", "passed", "verified", found["why"]),
+            lambda match: CaseGate("verification", "verdict", "passed", "verified", match["why"]),
         ),
         (r"step (?P<step>\d+): (?P<outcome>\w+)(, (?P<why>.*))?", _ended),
     )

@@ -65,41 +65,41 @@ def is_better(treated: Arm, control: Arm) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _lower(one: Arm, other: Arm, alpha: float) -> float:
-    """The lower end of what is not refuted for the rate of `one` less that of `other`."""
-    low, high = -1.0, one.recovered / one.n - other.recovered / other.n
+def _lower(first: Arm, second: Arm, alpha: float) -> float:
+    """The lower end of what is not refuted for the rate of `first` less that of `second`."""
+    low, high = -1.0, first.recovered / first.n - second.recovered / second.n
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        if _refuted(one, other, middle, alpha):
+        if _refuted(first, second, middle, alpha):
             low = middle
         else:
             high = middle
     return low
 
 
-def _refuted(one: Arm, other: Arm, difference: float, alpha: float) -> bool:
+def _refuted(first: Arm, second: Arm, difference: float, alpha: float) -> bool:
     """Whether the true difference is larger than this."""
-    mixture = _log_mixture(one) + _log_mixture(other)
-    return mixture - _best_below(one, other, difference) >= -math.log(alpha)
+    mixture = _log_mixture(first) + _log_mixture(second)
+    return mixture - _best_below(first, second, difference) >= -math.log(alpha)
 
 
-def _best_below(one: Arm, other: Arm, difference: float) -> float:
+def _best_below(first: Arm, second: Arm, difference: float) -> float:
     """The log-likelihood of the best pair of rates that are at most so far apart. It is concave, so the best lies where
     they were seen, or on the edge."""
-    if one.recovered / one.n - other.recovered / other.n <= difference:
-        return _log_likelihood(one, one.recovered / one.n) + _log_likelihood(other, other.recovered / other.n)
+    if first.recovered / first.n - second.recovered / second.n <= difference:
+        return _log_likelihood(first, first.recovered / first.n) + _log_likelihood(second, second.recovered / second.n)
     low, high = max(0.0, -difference), min(1.0, 1.0 - difference)
     for _ in range(HALVINGS):
         left, right = low + (high - low) / 3, high - (high - low) / 3
-        if _on_edge(one, other, difference, left) < _on_edge(one, other, difference, right):
+        if _on_edge(first, second, difference, left) < _on_edge(first, second, difference, right):
             low = left
         else:
             high = right
-    return _on_edge(one, other, difference, (low + high) / 2)
+    return _on_edge(first, second, difference, (low + high) / 2)
 
 
-def _on_edge(one: Arm, other: Arm, difference: float, rate: float) -> float:
-    return _log_likelihood(one, rate + difference) + _log_likelihood(other, rate)
+def _on_edge(first: Arm, second: Arm, difference: float, rate: float) -> float:
+    return _log_likelihood(first, rate + difference) + _log_likelihood(second, rate)
 
 
 def _log_likelihood(arm: Arm, rate: float) -> float:

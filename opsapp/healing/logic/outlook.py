@@ -42,9 +42,9 @@ class MetricOutlook:
         self._test(hours, threshold)
         if self.card is None:
             return None
-        found = forecast(filled(hours), self.card, threshold, now, self.past.hour * HOUR)
-        self.sudden = found.sudden
-        return found
+        ahead = forecast(filled(hours), self.card, threshold, now, self.past.hour * HOUR)
+        self.sudden = ahead.sudden
+        return ahead
 
     def _test(self, hours: list[float], threshold: float) -> None:
         hour = self.past.hour

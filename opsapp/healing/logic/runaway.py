@@ -113,8 +113,8 @@ def runaway(past: Sequence[float], before: Steepest | None) -> Runaway | None:
     if before is None:
         return None
     left = without(past, before.period, len(past) - WINDOWS[-1] - 2)
-    found = _rising(past, left, before)
-    return found if found is not None and _rising(past[:-1], left[:-1], before) is not None else None
+    rising = _rising(past, left, before)
+    return rising if rising is not None and _rising(past[:-1], left[:-1], before) is not None else None
 
 
 def _rising(past: Sequence[float], left: Sequence[float], before: Steepest) -> Runaway | None:

@@ -29,7 +29,7 @@ def policies(host: Host, names: tuple[str, ...], tags: tuple[str, ...], world: W
     if brake.pulled(world.load("", host.hostname)._replace(rule=0, target=0), world.settings.brake):
         return []
     overdue = {rule_id for rule_id, target in world.overdue if rules.names_of(target)[-1] in names}
-    found = []
+    policies_of_host = []
     for rule_id, rule in sorted(world.rules.items()):
         trust = world.trust.get(rule_id)
         if trust is None or not rule["enabled"] or rule_id in overdue or not _is_about(rule, host, names, tags):
@@ -37,8 +37,8 @@ def policies(host: Host, names: tuple[str, ...], tags: tuple[str, ...], world: W
         level = effective(trust, source="agent", caps=[(window.cap, "window")]).level
         steps = _steps(rule, level, host, world)
         if steps:
-            found.append(_policy(rule_id, rule, steps))
-    return found[:MOST_POLICIES]
+            policies_of_host.append(_policy(rule_id, rule, steps))
+    return policies_of_host[:MOST_POLICIES]
 
 
 def _is_about(rule: JsonObject, host: Host, names: tuple[str, ...], tags: tuple[str, ...]) -> bool:
@@ -52,7 +52,7 @@ def _is_about(rule: JsonObject, host: Host, names: tuple[str, ...], tags: tuple[
 
 
 def _steps(rule: JsonObject, level: str, host: Host, world: World) -> list[JsonObject]:
-    found = []
+    steps = []
     for step in rules.steps(rule):
         action = ACTIONS[step.action]
         capable = host.usable is None or host.handler(action) is not None
@@ -61,8 +61,8 @@ def _steps(rule: JsonObject, level: str, host: Host, world: World) -> list[JsonO
         if action.where != "host" or action.shell or behaviour(level, action.risk) != "execute" or not capable:
             continue
         if not doubt and not _protected(step.params, world):
-            found.append({"action": step.action, "params": dict(step.params)})
-    return found[:MOST_STEPS]
+            steps.append({"action": step.action, "params": dict(step.params)})
+    return steps[:MOST_STEPS]
 
 
 def _protected(params: JsonObject, world: World) -> bool:

@@ -129,7 +129,7 @@ class CaseRecord:
         return state(**{**{name: getattr(self, name) for name in SHARED}, **known})
 
 
-SHARED = tuple(each.name for each in fields(CaseRecord))
+SHARED = tuple(field.name for field in fields(CaseRecord))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,7 +239,7 @@ STATES: tuple[type[CaseRecord], ...] = (
     RollingBackCase,
     ClosedCase,
 )
-OWN = {state: tuple(each.name for each in fields(state) if each.name not in SHARED) for state in STATES}
+OWN = {state: tuple(field.name for field in fields(state) if field.name not in SHARED) for state in STATES}
 PLAIN = tuple(name for name in SHARED if name not in ("about", "abouts", "heal", "tried"))
 # What an older version expects of every case.
 EMPTY: JsonObject = {name: None for name in (

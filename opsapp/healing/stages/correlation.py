@@ -101,12 +101,12 @@ def look_above(target: str, subject: str | None, since: float, world: World, mea
         ill = name in world.failing or world.doubtful(name)
         return not ill and world.well(name, since, subject)
 
-    found, over = world.graph.suppressor(target, world.failing, well), _over_since(target, measured_at, world)
-    if over is not None and (found is None or over.name in world.graph.ancestors(found[0])):
+    cause, over = world.graph.suppressor(target, world.failing, well), _over_since(target, measured_at, world)
+    if over is not None and (cause is None or over.name in world.graph.ancestors(cause[0])):
         return Above(over, (), ())
     unknown = [name for name in world.graph.declared_above(target, well) if name not in world.failing]
     return Above(
-        None if found is None else Cause(*found),
+        None if cause is None else Cause(*cause),
         tuple(name for name in unknown if world.unmeasured(name, since, subject)),
         tuple(name for name in unknown if world.doubtful(name)),
     )
@@ -181,17 +181,17 @@ def is_resolved_by_itself(cases: Iterable[CaseRecord], rule_id: str) -> bool:
 
 def hold_over(case: CorrelatingCase, world: World) -> Next:
     """What follows the hold."""
-    found = correlate(case, world)
-    about = case.abouts.get(found.rule_id, case.about)
-    said = f"correlated: {found.kind}" + (f", {found.reason}" if found.reason else "")
-    case = replace(case, about=about, rule_id=found.rule_id, queued=found.kind == "wait").saying(said)
-    if found.kind == "wait":
-        return Wait(replace(case, waits_from=case.waits_from or world.now), found.due, found.ask)
-    if found.kind == "hold":
-        return Wait(case, found.due, found.ask)
-    if found.kind == "end":
+    correlated = correlate(case, world)
+    about = case.abouts.get(correlated.rule_id, case.about)
+    said = f"correlated: {correlated.kind}" + (f", {correlated.reason}" if correlated.reason else "")
+    case = replace(case, about=about, rule_id=correlated.rule_id, queued=correlated.kind == "wait").saying(said)
+    if correlated.kind == "wait":
+        return Wait(replace(case, waits_from=case.waits_from or world.now), correlated.due, correlated.ask)
+    if correlated.kind == "hold":
+        return Wait(case, correlated.due, correlated.ask)
+    if correlated.kind == "end":
         held = case.held or guards.held(case, world) is not None
-        return EndCase(replace(case, held=held), found.outcome or "", found.reason)
+        return EndCase(replace(case, held=held), correlated.outcome or "", correlated.reason)
     return PlanNow(case.becomes(PlanningCase))
 
 
@@ -231,7 +231,7 @@ def held_for(above: Above, waited: float, world: World) -> tuple[bool, str]:
 
 def leading(case: CaseRecord, world: World) -> str | None:
     """The rule that may do most leads, then the most severe, then the first. Arrival decides only between equals."""
-    found: str | None = None
+    leader: str | None = None
     best: tuple[int, int] = (-1, -1)
     for rule_id in case.events:
         rule, trust = world.rules.get(rule_id), world.trust.get(rule_id)
@@ -240,8 +240,8 @@ def leading(case: CaseRecord, world: World) -> str | None:
         level = effective(trust, source=case.about.source, caps=()).level
         weight = (rank(level), SEVERITIES.index(rule["severity"]) if rule["severity"] in SEVERITIES else 0)
         if weight > best:
-            found, best = rule_id, weight
-    return found
+            leader, best = rule_id, weight
+    return leader
 
 
 def _after(window: windows.WindowEffect, case: CaseRecord, world: World) -> float:

@@ -54,9 +54,9 @@ def lost(case: CaseRecord, world: World) -> Lost | None:
 def act_lost(case: CommandedCase, world: World) -> Lost | None:
     """The same of an act that was planned and not begun: its rule may have lost the trust that it was planned with. The
     brake has counted it already."""
-    found = lost(case, world)
-    if found is not None:
-        return found
+    loss = lost(case, world)
+    if loss is not None:
+        return loss
     window = windows.permitted(world.windows, case.about.called)
     caps = [(window.cap, "; ".join(window.reasons)), *overdue(case, world)]
     level = effective(world.trust[case.rule_id], source=case.about.source, caps=caps).level
@@ -66,13 +66,13 @@ def act_lost(case: CommandedCase, world: World) -> Lost | None:
     return Lost(ENDS.get(does, "withdrawn"), f"level {level} by now")
 
 
-def stopped(case: PlanningCase | AwaitingCase, found: Lost) -> EndCase:
+def stopped(case: PlanningCase | AwaitingCase, loss: Lost) -> EndCase:
     """Before anything was begun."""
-    return EndCase(replace(case, held=case.held or found.held), found.outcome, found.reason)
+    return EndCase(replace(case, held=case.held or loss.held), loss.outcome, loss.reason)
 
 
-def not_begun(case: CommandedCase, found: Lost) -> EndCase:
+def not_begun(case: CommandedCase, loss: Lost) -> EndCase:
     """Nothing has been done: there is nothing to verify, to count, or to undo."""
-    ending = replace(case, held=case.held or found.held).saying(f"not begun: {found.reason}")
-    notifies = found.outcome == "notified"
-    return EndCase(ending, found.outcome, found.reason, entry={"executed": False}, notifies=notifies)
+    ending = replace(case, held=case.held or loss.held).saying(f"not begun: {loss.reason}")
+    notifies = loss.outcome == "notified"
+    return EndCase(ending, loss.outcome, loss.reason, entry={"executed": False}, notifies=notifies)

@@ -110,12 +110,12 @@ def whereto(
     wanted = hostname or named or case.about.agent_id
     if not wanted:
         return None, "no_host"
-    found = world.find_hosts(wanted)
-    if not found:
+    hosts = world.find_hosts(wanted)
+    if not hosts:
         return None, "no_host"
-    if len(found) > 1 or (found[0].ambiguous and wanted != found[0].agent_id):
+    if len(hosts) > 1 or (hosts[0].ambiguous and wanted != hosts[0].agent_id):
         return None, "ambiguous_host"
-    return found[0], ""
+    return hosts[0], ""
 
 
 def _caps(case: CaseRecord, no_host: str, world: World) -> list[tuple[str, str]]:

@@ -64,16 +64,16 @@ def looked_at(case: VerifyingCase, world: World, token: int) -> Next:
         patience = patience_of(case.rule_id, world)
         return _ask(replace(case, deadline=world.now + patience), patience, world, token)
     reading = world.reading(case.about)
-    found = verify(reading, settled_at=case.settled_at, deadline=case.deadline, now=world.now)
-    if found.outcome is None:
+    verdict = verify(reading, settled_at=case.settled_at, deadline=case.deadline, now=world.now)
+    if verdict.outcome is None:
         if world.now - case.asked_at >= ASK_AGAIN_S:
             return _ask(case, case.deadline - world.now, world, token)
         return Wait(case, world.now + POLL_S)
     entry: EntryFields = {"metrics_after": reading.metrics}
-    then = afterwards(found.outcome, ACTIONS[case.heal.action], case.heal.snapshot)
+    then = afterwards(verdict.outcome, ACTIONS[case.heal.action], case.heal.snapshot)
     if then == "rollback":
-        return roll_back(case, found.outcome, found.reason, entry)
-    if found.outcome == "verified" and case.heal.armed:
+        return roll_back(case, verdict.outcome, verdict.reason, entry)
+    if verdict.outcome == "verified" and case.heal.armed:
         confirming = case.saying("verified; confirming what the agent would undo").becomes(ConfirmingCase)
         return SendCommand(confirming, entry=entry)
-    return end_step(case, found.outcome, found.reason, world, entry)
+    return end_step(case, verdict.outcome, verdict.reason, world, entry)

@@ -37,9 +37,9 @@ UNREAD: JsonObject = {
 def problems(context: Problems, request: Request) -> Any:
     """What rules heal on the same target again and again: open ones first, then the newest first."""
     damaged: list[Damage] = []
-    now, found = request.node.clock.now(), engine.listing(request.root, request.valid_query, damaged)
+    now, listed = request.node.clock.now(), engine.listing(request.root, request.valid_query, damaged)
     unread = [{**UNREAD, "id": damage.id, "unreadable": damage.reason} for damage in damaged if damage.id]
-    return request.shown(page(request, unread + [engine.plain(request.root, problem, now) for problem in found]))
+    return request.shown(page(request, unread + [engine.plain(request.root, problem, now) for problem in listed]))
 
 
 @api.get(RecurringProblem, returns=answers.ProblemRecord)

@@ -56,16 +56,16 @@ def of_monitors(node: Node, root: Root, entries: list[Entry], checks: int, now: 
     reading, now_ms = node.series.reading(root), int(now * 1000)
     recents = node.registry.setdefault(KEY, Recents())
     month = reading.totals(now_ms - 30 * DAY, now_ms + 1, [entry.series for entry in entries])
-    found: dict[str, JsonObject] = {}
+    recent_of: dict[str, JsonObject] = {}
     for entry in entries:
         span = min(LONGEST_MS, (checks + 2) * entry.settings.interval * 1000)
         rows = reading.rows(entry.series, now_ms - span, now_ms + 1)
         day = recents.day(reading, entry.series, now)
         total, newest = month.get(entry.series), now_ms // HOUR
-        found[entry.id] = {
+        recent_of[entry.id] = {
             "statuses": [STATUSES[row.state] for row in rows if row.is_check][-checks:],
             "p95_ms": [day.p95s.get(newest - back) for back in range(HOURS - 1, -1, -1)],
             "p95_24h_ms": day.p95,
             "uptime_30d": None if total is None else percent(total.up, total.down),
         }
-    return found
+    return recent_of

@@ -37,7 +37,7 @@ def uptimes(node: Node, root: Root, monitor_id: str) -> list[JsonObject]:
     entry, now = watch_of(node).entry(root, monitor_id), now_ms(node)
     reading, first = node.series.reading(root), (now - UPTIME_SPANS[-1] * DAY) / 1000
     touching = incidents_of(root).touching(first, now / 1000)
-    own = [(each.started, each.resolved) for each in touching if each.monitor_id == monitor_id]
+    own = [(incident.started, incident.resolved) for incident in touching if incident.monitor_id == monitor_id]
     rows = []
     for days in UPTIME_SPANS:
         start = (now - days * DAY) // HOUR * HOUR

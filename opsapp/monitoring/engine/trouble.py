@@ -55,12 +55,12 @@ def standing_of_all(node: Node, root: Root, now: float) -> MonitorsStanding:
     statuses = {entry.id: status_of(entry) for entry in entries.values()}
     unreadable = {damage.id for damage in watch_of(node).register.damaged.values()}
     statuses |= dict.fromkeys(unreadable, "unknown")
-    found = [entry for entry in entries.values() if statuses[entry.id] in WORST]
-    found.sort(key=lambda entry: (WORST.index(statuses[entry.id]), entry.told.since, entry.name.casefold()))
+    troubled = [entry for entry in entries.values() if statuses[entry.id] in WORST]
+    troubled.sort(key=lambda entry: (WORST.index(statuses[entry.id]), entry.told.since, entry.name.casefold()))
     counts = Counter(statuses.values())
     return MonitorsStanding(
         {status: counts.get(status, 0) for status in BY_CODE},
-        [_troubled(root, entry, statuses[entry.id]) for entry in found],
+        [_troubled(root, entry, statuses[entry.id]) for entry in troubled],
     )
 
 
@@ -75,12 +75,12 @@ def _troubled(root: Root, entry: Entry, status: str) -> TroubledMonitor:
 
 def ending_certificates(node: Node, root: Root) -> list[EndingCertificate]:
     """Certificates that end soon, the first first."""
-    found = []
+    ending = []
     for entry in watch_of(node).entries(root).values():
         days = node.series.live.value(entry.subject, "cert_days")
         if isinstance(days, int | float) and days <= SOON_DAYS and entry.settings.enabled:
-            found.append(EndingCertificate(entry.id, entry.name, int(days)))
-    return sorted(found, key=lambda certificate: certificate.days)[:MOST_CERTIFICATES]
+            ending.append(EndingCertificate(entry.id, entry.name, int(days)))
+    return sorted(ending, key=lambda certificate: certificate.days)[:MOST_CERTIFICATES]
 
 
 def last_day(node: Node, root: Root, series: int, now: float) -> list[str]:

@@ -127,7 +127,7 @@ def ticks(scale: Scale, *, binary: bool = False, most: int = 3) -> list[float]:
             step *= 2
     else:
         power = 10.0 ** floor(log10(least))
-        step = next(power * each for each in (1, 2, 2.5, 5, 10) if power * each >= least * 0.999)
+        step = next(power * multiple for multiple in (1, 2, 2.5, 5, 10) if power * multiple >= least * 0.999)
     first = floor(scale.base / step) + 1
     return [number * step for number in range(first, floor(scale.top / step + 1e-9) + 1)]
 
@@ -146,8 +146,8 @@ def clock_words(at: float, axis: TimeAxis, step: float = 0) -> str:
 
 def time_ticks(axis: TimeAxis) -> list[tuple[float, str]]:
     """(x in percent, words) of round local times: hours of the reader's day, days, months."""
-    step = next((each for each in STEPS if axis.length / each <= MOST_TICKS), STEPS[-1])
-    found = []
+    step = next((candidate for candidate in STEPS if axis.length / candidate <= MOST_TICKS), STEPS[-1])
+    marks = []
     for at in _round_times(axis, step):
         local = datetime.fromtimestamp(at, axis.zone)
         if step >= 31 * DAY:
@@ -158,24 +158,24 @@ def time_ticks(axis: TimeAxis) -> list[tuple[float, str]]:
             words = f"{local:%a} {local.day}"
         else:
             words = f"{local:%H:%M}"
-        found.append((axis.x(at), words))
-    thin = ceil(len(found) / MOST_TICKS) or 1
-    return [each for each in found[::thin] if 12 <= each[0] <= 90]
+        marks.append((axis.x(at), words))
+    thin = ceil(len(marks) / MOST_TICKS) or 1
+    return [mark for mark in marks[::thin] if 12 <= mark[0] <= 90]
 
 
 def _round_times(axis: TimeAxis, step: int) -> list[float]:
     """Local times that are whole multiples of `step`, through changes of the clock."""
     local = datetime.fromtimestamp(axis.start, axis.zone).replace(tzinfo=None)
     local = local.replace(hour=0, minute=0, second=0, microsecond=0)
-    found = []
+    times = []
     while (at := local.replace(tzinfo=axis.zone).timestamp()) <= axis.end:
         if at >= axis.start:
-            found.append(at)
+            times.append(at)
         if step >= 31 * DAY:
             local = (local.replace(day=1) + timedelta(days=32)).replace(day=1)
         else:
             local += timedelta(seconds=step)
-    return found
+    return times
 
 
 def edges(axis: TimeAxis) -> tuple[str, str]:
@@ -194,10 +194,10 @@ def time_axis(axis: TimeAxis, height: int) -> Markup:
     letter = LETTER_OF_SMALL if height <= SMALL else LETTER
     free = len(first) * letter + 5  # what the first words leave, on a phone
     words = Markup("")
-    for x, each in time_ticks(axis):
-        half = len(each) * letter / 2 if height <= SMALL else 0.0
+    for x, label in time_ticks(axis):
+        half = len(label) * letter / 2 if height <= SMALL else 0.0
         if free + half <= x <= 100 - half - half:
-            words += text(x, y, each, "middle")
+            words += text(x, y, label, "middle")
             free = x + half + half / 2
     return text(0, y, first) + words + text(100, y, last, "end")
 

@@ -142,18 +142,18 @@ def read_line(curves: Sequence[Curve], rows: Sequence[TableRow], looks: Looks) -
 def rows_of(
     axis: TimeAxis, times: Sequence[float], curves: Sequence[Curve], scale: Scale, looks: Looks
 ) -> list[TableRow]:
-    found = []
+    rows = []
     for number, at in enumerate(times):
         values = [curve.values[number] for curve in curves]
         cells = [
             clock_words(at, axis, looks.step),
-            *("–" if each is None else looks.unit.words(each) for each in values),
+            *("–" if value is None else looks.unit.words(value) for value in values),
         ]
         if looks.states:
             cells.append(looks.states[number])
-        ys = tuple(None if each is None else scale.y(each) for each in values)
-        found.append(TableRow(axis.x(at), ys, tuple(cells)))
-    return found
+        ys = tuple(None if value is None else scale.y(value) for value in values)
+        rows.append(TableRow(axis.x(at), ys, tuple(cells)))
+    return rows
 
 
 def described(curves: Sequence[Curve], looks: Looks) -> str:
@@ -194,8 +194,8 @@ def _shapes(
     elif len(curves) == 1:
         floor = [None if place is None else (place[0], 100.0) for place in places[0]]
         yield from (_area(upper, lower) for upper, lower in _joint(places[0], floor, runs))
-    for curve, found in reversed(list(zip(curves, places, strict=True))):
-        d = "".join("M" + "L".join(map(_pair, part)) for run in runs for part in _known(found[run.start : run.stop]))
+    for curve, points in reversed(list(zip(curves, places, strict=True))):
+        d = "".join("M" + "L".join(map(_pair, part)) for run in runs for part in _known(points[run.start : run.stop]))
         yield Markup('<path class="ln{}" d="{}"/>').format(" q" if curve.quiet else "", d)
 
 

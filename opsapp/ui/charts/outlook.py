@@ -57,14 +57,14 @@ def fan(
     limits = [limit] if limit else []
     line_of_limit, words_of_limit = limits_of(limits, scale)
     plot = (
-        value_axis(scale, unit, [each.value for each in limits])
+        value_axis(scale, unit, [line.value for line in limits])
         + inner(_fan_shapes(axis, times, values, outlook, scale) + line_of_limit, height)
         + time_axis(axis, height)
         + words_of_limit
         + _now(axis, times, values, scale)
     )
     newest = unit.words(values[-1]) if values else "–"
-    told = [f"{newest} now", *(each for each in (outlook.words, outlook.trust) if each)]
+    told = [f"{newest} now", *(words for words in (outlook.words, outlook.trust) if words)]
     label = f"{title}: {'; '.join(told)}"
     rows = [
         *(_row(axis, at, unit.words(value), "", scale.y(value)) for at, value in zip(times, values, strict=True)),

@@ -47,7 +47,7 @@ LEFT_OUT = ("role",)  # the service says it
 
 def field_of(name: str, about: WireField) -> Field:
     told = about.describe()
-    choices = tuple(str(each) for each in told.get("choices") or ())
+    choices = tuple(str(choice) for choice in told.get("choices") or ())
     default = told["default"]
     return Field(
         f"params.{name}",

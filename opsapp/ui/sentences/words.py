@@ -70,15 +70,15 @@ class NameBook(NamedTuple):
 
 def said(at: int | None, look: str, *words: str | Word | tuple[Word, ...]) -> Sentence:
     """A sentence of plain texts, words, and several words at once."""
-    found: list[Word] = []
+    flat: list[Word] = []
     for word in words:
         if isinstance(word, str):
-            found += [Word(word)] if word else []
+            flat += [Word(word)] if word else []
         elif isinstance(word, Word):
-            found.append(word)
+            flat.append(word)
         else:
-            found += word
-    return Sentence(int(at or 0), look, tuple(found))
+            flat += word
+    return Sentence(int(at or 0), look, tuple(flat))
 
 
 def person(name: str | None) -> Word:
@@ -120,6 +120,6 @@ def listed(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else ""
 
 
-def count(number: int, one: str, many: str = "") -> str:
+def count(number: int, singular: str, plural: str = "") -> str:
     """ "1 monitor", "3 monitors"."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}".replace(",", "\u202f")
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}".replace(",", "\u202f")

@@ -31,13 +31,13 @@ class Fact(NamedTuple):
 def listing(answers: Answers, reader: Reader) -> dict[str, object]:
     names = _names(answers)
     asked = [question(record, names, reader) for record in answers["approvals"] or []]
-    mine = sum(each.mine for each in asked)
+    mine = sum(asked_question.mine for asked_question in asked)
     others = len(asked) - mine
     told = f"{count(mine, 'decision is', 'decisions are')} yours." if mine else "No decision waits for you."
     return {
         "heading": told,
         "sub": f"{count(others, 'request waits', 'requests wait')} for somebody else." if others else "",
-        "asked": sorted(asked, key=lambda each: (not each.mine, each.row["expires_at"])),
+        "asked": sorted(asked, key=lambda asked_question: (not asked_question.mine, asked_question.row["expires_at"])),
         "decided": [(sentences.approval(record, names), outcome(record)) for record in answers["decided"] or []],
     }
 

@@ -89,7 +89,7 @@ def new(_answers: Answers, reader: Reader) -> dict[str, object]:
         TypeChoice(spoken(kind), words, f"{NEW}?type={kind}", kind == wanted, f"create-{kind.replace('_', '-')}")
         for kind, words in TYPES.items()
     ]
-    return {"title": "A new automation", "kinds": kinds, "chosen": next(each for each in kinds if each.chosen)}
+    return {"title": "A new automation", "kinds": kinds, "chosen": next(choice for choice in kinds if choice.chosen)}
 
 
 def one(answers: Answers, reader: Reader) -> dict[str, object]:
@@ -129,10 +129,10 @@ def times_of(automation: JsonObject, reader: Reader) -> list[str]:
     the API tells for the next time only."""
     if not automation["schedule"] or automation["next_run"] is None:
         return []
-    found = [float(automation["next_run"])]
-    while automation["timezone"] and len(found) < NEXT_TIMES:
-        found.append(cron.next_time(automation["schedule"], automation["timezone"], found[-1]))
-    return [datetime.fromtimestamp(at, ZoneInfo(reader.zone)).strftime("%a %d %b %Y, %H:%M") for at in found]
+    times = [float(automation["next_run"])]
+    while automation["timezone"] and len(times) < NEXT_TIMES:
+        times.append(cron.next_time(automation["schedule"], automation["timezone"], times[-1]))
+    return [datetime.fromtimestamp(at, ZoneInfo(reader.zone)).strftime("%a %d %b %Y, %H:%M") for at in times]
 
 
 def facts_of(automation: JsonObject) -> list[tuple[str, str]]:

@@ -91,7 +91,7 @@ def around(opened_at: float, closed_at: float | None, reader: Reader) -> Around:
         low, high = (value or 0 for value in chosen)
         if high - low >= MINUTE and start <= low and high <= reader.now:
             start, last = low, high
-    step = next((each for each in STEPS if (last - start) / each <= MOST_POINTS), STEPS[-1])
+    step = next((length for length in STEPS if (last - start) / length <= MOST_POINTS), STEPS[-1])
     return Around(start, last, step, live=last >= reader.now)
 
 
@@ -135,10 +135,10 @@ def of_incident(known: JsonObject, points: Sequence[JsonObject], reader: Reader)
     it = around(incident["started"], incident.get("resolved"), reader)
     points = _within(points, it)
     steps = [entry for entry in reversed(known["heals"]) if entry["action_type"]]
-    found: list[Happened] = [(incident["started"], "bad", "it went down")]
-    found += [moment for entry in steps for moment in _of_entry(entry, entry["created_at"])]
-    found += [(incident["resolved"], "ok", "it is up again")] if incident.get("resolved") is not None else []
-    moments = numbered(found)
+    happened: list[Happened] = [(incident["started"], "bad", "it went down")]
+    happened += [moment for entry in steps for moment in _of_entry(entry, entry["created_at"])]
+    happened += [(incident["resolved"], "ok", "it is up again")] if incident.get("resolved") is not None else []
+    moments = numbered(happened)
     held = [(incident["started"], incident.get("resolved") or reader.now)]
     plots = monitor_plots(ReadByCondition(), points) if any(point["p95_ms"] is not None for point in points) else []
     drawn = draw(plots, points, it, moments, held, reader, height=100)
@@ -228,8 +228,8 @@ def _comparisons(tree: object) -> Iterator[Comparison]:
 
 
 def host_plots(wanted: ReadByCondition, points: Sequence[JsonObject]) -> list[Plot]:
-    found = [_plot(name, points, wanted.limits(name)) for name in wanted.names]
-    return [plot for plot in found if plot is not None]
+    plots = [_plot(name, points, wanted.limits(name)) for name in wanted.names]
+    return [plot for plot in plots if plot is not None]
 
 
 def _plot(name: str, points: Sequence[JsonObject], limits: tuple[Limit, ...]) -> Plot | None:
@@ -272,13 +272,13 @@ def moments_of(case: JsonObject) -> list[ShownMoment]:
     acted, entries = case["act"], case["entries"]
     steps = [entry for entry in entries if entry["action_type"]]
     newest = next((entry for entry in reversed(steps) if not entry["rolls_back"]), None)
-    found: list[Happened] = [(case["opened_at"], "bad", "the alert came")]
+    happened: list[Happened] = [(case["opened_at"], "bad", "the alert came")]
     for entry in steps:
         last = acted is not None and entry is newest
-        found += _of_entry(entry, (acted["acted_at"] or acted["began_at"]) if last else entry["created_at"])
-    if case["recovered_at"] is not None and not any(look == "ok" for _, look, _ in found):
-        found.append((case["recovered_at"], "ok", "the condition was false again"))
-    return numbered(found)
+        happened += _of_entry(entry, (acted["acted_at"] or acted["began_at"]) if last else entry["created_at"])
+    if case["recovered_at"] is not None and not any(look == "ok" for _, look, _ in happened):
+        happened.append((case["recovered_at"], "ok", "the condition was false again"))
+    return numbered(happened)
 
 
 def _of_entry(entry: JsonObject, at: float) -> list[Happened]:
@@ -292,6 +292,6 @@ def _of_entry(entry: JsonObject, at: float) -> list[Happened]:
     return done + ([(entry["finished_at"], *ended)] if ended and entry["finished_at"] is not None else [])
 
 
-def numbered(found: Iterable[Happened]) -> list[ShownMoment]:
-    ordered = sorted(found, key=lambda moment: moment[0])
+def numbered(happened: Iterable[Happened]) -> list[ShownMoment]:
+    ordered = sorted(happened, key=lambda moment: moment[0])
     return [ShownMoment(number, *moment) for number, moment in enumerate(ordered, 1)]

@@ -162,8 +162,8 @@ def place(case: JsonObject) -> Place:
 
 
 def _asked(entries: list[JsonObject]) -> Place | None:
-    found = next((entry["approval_id"] for entry in reversed(entries) if entry["approval_id"]), None)
-    return Place("the approval", f"/approvals/{found}") if found else None
+    approval_id = next((entry["approval_id"] for entry in reversed(entries) if entry["approval_id"]), None)
+    return Place("the approval", f"/approvals/{approval_id}") if approval_id else None
 
 
 def _took(case: JsonObject) -> str:
@@ -200,7 +200,9 @@ def _value(value: object) -> str:
 
 def _output(case: JsonObject, command: JsonObject | None) -> SaidByHost | None:
     acted = case["act"]
-    entry = next((each for each in reversed(case["entries"]) if each["action_type"] not in ("", "rollback")), None)
+    entry = next(
+        (candidate for candidate in reversed(case["entries"]) if candidate["action_type"] not in ("", "rollback")), None
+    )
     if acted is None or entry is None or command is None:
         return None
     if command["finished_at"] is None:
@@ -236,8 +238,8 @@ def _undoable(case: JsonObject) -> JsonObject | None:
 
 def _record(case: JsonObject) -> str:
     action = case["act"]["action"] if case["act"] else None
-    found = next((record for record in case["records"] if record["action_type"] == action), None)
-    return f"helped {found['verified']} of {found['total']}" if found and found["total"] else ""
+    history = next((record for record in case["records"] if record["action_type"] == action), None)
+    return f"helped {history['verified']} of {history['total']}" if history and history["total"] else ""
 
 
 def _differs(case: JsonObject, tried: JsonObject) -> str:

@@ -110,7 +110,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "rows": rows[:MOST_ROWS],
         "row_count": len(rows),
         "names": sorted({*nodes, *joined})[:MOST_NAMES],
-        "candidates": [candidate_of(each) for each in candidates],
+        "candidates": [candidate_of(row) for row in candidates],
         "asked": {"target": reader.query.get("target", ""), "depends_on": reader.query.get("depends_on", "")},
     }
 
@@ -142,7 +142,7 @@ def chosen_of(name: str, nodes: Mapping[str, JsonObject], known: Edges, roots: S
         "root cause" if line.root else line.why,
         line.parents,
         tuple(depends_on(child, name, known) | {"id": child} for child in below),
-        frozenset(each for each in (name, *below) if each in nodes and nodes[each]["source"] == "yaml"),
+        frozenset(target for target in (name, *below) if target in nodes and nodes[target]["source"] == "yaml"),
     )
 
 

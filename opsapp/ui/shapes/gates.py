@@ -194,14 +194,14 @@ def _trusted(case: JsonObject, trust: JsonObject | None) -> list[GateLine]:
 def _took(case: JsonObject) -> dict[str, str]:
     """How long a stage took, where both of its ends are known."""
     entries, act = case["entries"], case["act"]
-    found = {}
+    durations = {}
     if entries:
-        found["correlation"] = span(max(0, entries[0]["created_at"] - case["opened_at"]))
+        durations["correlation"] = span(max(0, entries[0]["created_at"] - case["opened_at"]))
     if act and act["acted_at"] is not None:
-        found["execution"] = span(max(0, act["acted_at"] - act["began_at"]))
+        durations["execution"] = span(max(0, act["acted_at"] - act["began_at"]))
         if case["closed_at"] is not None:
-            found["verification"] = span(max(0, case["closed_at"] - act["acted_at"]))
-    return found
+            durations["verification"] = span(max(0, case["closed_at"] - act["acted_at"]))
+    return durations
 
 
 def of_dry_run(answer: JsonObject, helped: str = "") -> tuple[GateLine, ...]:

@@ -18,23 +18,23 @@ QUIET = ("observed", "absorbed")  # an entry that says that nothing happened
 
 
 def feed(answers: Answers, names: NameBook, reader: Reader) -> list[Sentence]:
-    found: list[Sentence] = []
+    news: list[Sentence] = []
     for entry in answers["ledger"] or []:
         if entry["outcome"] not in QUIET:
-            found.append(sentences.heal(entry, names))
+            news.append(sentences.heal(entry, names))
     for incident in answers["incidents"] or []:
-        found += sentences.of_incident(incident)
-    found += [sentences.run(record) for record in answers["runs"] or [] if not record["origin"].startswith("run:")]
-    found += [sentences.approval(record, names) for record in answers["decided"] or []]
-    found += [sentences.window(record, int(reader.now)) for record in answers["windows"] or []]
-    found += [sentences.audit(entry) for entry in answers["audit"] or [] if _is_news(entry)]
-    return told_once(sorted(found, key=lambda sentence: -sentence.at))[:MOST]
+        news += sentences.of_incident(incident)
+    news += [sentences.run(record) for record in answers["runs"] or [] if not record["origin"].startswith("run:")]
+    news += [sentences.approval(record, names) for record in answers["decided"] or []]
+    news += [sentences.window(record, int(reader.now)) for record in answers["windows"] or []]
+    news += [sentences.audit(entry) for entry in answers["audit"] or [] if _is_news(entry)]
+    return told_once(sorted(news, key=lambda sentence: -sentence.at))[:MOST]
 
 
-def told_once(found: Iterable[Sentence]) -> list[Sentence]:
+def told_once(told: Iterable[Sentence]) -> list[Sentence]:
     """What is said again and again, once, where it was said last, with how often."""
     times: dict[tuple[str, str], list[Sentence]] = {}
-    for sentence in found:
+    for sentence in told:
         times.setdefault((sentence.look, sentence.text), []).append(sentence)
     return [
         same[0] if len(same) == 1 else same[0]._replace(words=(*same[0].words, Word(f" ({len(same)} times)")))

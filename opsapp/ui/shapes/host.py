@@ -85,7 +85,7 @@ class ProcessShown(NamedTuple):
 
 
 def range_of(query: Mapping[str, str]) -> ChartRange:
-    return next((each for each in SPANS if each.name.replace(" ", "") == query.get("range")), SPANS[1])
+    return next((offered for offered in SPANS if offered.name.replace(" ", "") == query.get("range")), SPANS[1])
 
 
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
@@ -99,7 +99,9 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     commands = [shown_of(record, agent["id"], reader.now) for record in answers["commands"] or ()]
     services, containers = states_of(metrics["services"], metrics["starts"]), states_of(metrics["containers"], {})
     every = reader.query.get("all") == "services"
-    names = sentences.NameBook(hosts={each: agent["id"] for each in (agent["hostname"], agent["label"]) if each})
+    names = sentences.NameBook(
+        hosts={known_as: agent["id"] for known_as in (agent["hostname"], agent["label"]) if known_as}
+    )
     return {
         "title": name,
         "agent": agent,
@@ -111,7 +113,8 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "lead": lead_of(agent, disks, services, reader),
         "notes": notes_of({**agent, "failed_units": 0}),
         "ranges": [
-            HostChoice(each.name, f"{place}?range={each.name.replace(' ', '')}", each == chosen) for each in SPANS
+            HostChoice(offered.name, f"{place}?range={offered.name.replace(' ', '')}", offered == chosen)
+            for offered in SPANS
         ],
         "charts": charts_of(points, metrics, chosen, reader),
         "disks": disks,
@@ -154,7 +157,7 @@ def facts_of(agent: JsonObject) -> tuple[str, ...]:
         f"agent {agent['version']}" if agent["version"] else "",
         f"its clock is {agent['clock_skew_s']:+.0f} s off" if abs(agent["clock_skew_s"] or 0) >= 5 else "",
     )
-    return tuple(each for each in known if each)
+    return tuple(fact for fact in known if fact)
 
 
 def lead_of(agent: JsonObject, disks: Sequence[DiskShown], services: Sequence[ServiceShown], reader: Reader) -> str:
@@ -164,14 +167,14 @@ def lead_of(agent: JsonObject, disks: Sequence[DiskShown], services: Sequence[Se
     if agent["status"] != "online":
         gone = rough_span(reader.now - (agent["last_seen"] or reader.now))
         return f"Nothing was heard of it for {gone}: what stands below is from before."
-    failed = [each.name for each in services if each.kind == "bad"] or agent["metrics"]["failed_units"]
+    failed = [service.name for service in services if service.kind == "bad"] or agent["metrics"]["failed_units"]
     full = [disk for disk in disks if disk.kind]
     said = [
         f"{_listed(failed)} failed." if failed else "",
         f"{full[0].mount} is {full[0].words} full." if full else "",
         next((f"{disk.mount} will be {disk.ahead}." for disk in disks if disk.ahead and not disk.kind), ""),
     ]
-    return " ".join(each for each in said if each) or "Nothing about it wants attention."
+    return " ".join(sentence for sentence in said if sentence) or "Nothing about it wants attention."
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -193,10 +196,10 @@ def charts_of(
     )
     made = []
     for title, fields, unit, top in wanted:
-        found = [(name, [point.get(field) for point in points]) for name, field in fields]
+        named_values = [(name, [point.get(field) for point in points]) for name, field in fields]
         curves = [
             charts.Curve(name, values, quiet=number > 0)
-            for number, (name, values) in enumerate(found)
+            for number, (name, values) in enumerate(named_values)
             if number == 0 or any(values)
         ]
         looks = charts.Looks(unit=unit, top=top, step=chosen.step_s, height=100)
@@ -251,7 +254,7 @@ def fan_of(
     reader: Reader,
 ) -> Markup | None:
     """The chosen disk: what was measured, and where it is heading as far as that is known."""
-    disk = next((each for each in disks if each.chosen), None)
+    disk = next((candidate for candidate in disks if candidate.chosen), None)
     if disk is None:
         return None
     known = [(point["time"] + chosen.step_s / 2, point["disks"].get(disk.mount)) for point in points]
@@ -275,11 +278,11 @@ def outlook_of(forecast: JsonObject | None, now: float) -> charts.Outlook:
 
 def states_of(states: Mapping[str, str], starts: Mapping[str, float]) -> list[ServiceShown]:
     """What is wrong first."""
-    found = [
+    services = [
         ServiceShown(name, _kind(state), STATE_WORDS.get(state, state.capitalize()), int(starts.get(name, 0)))
         for name, state in states.items()
     ]
-    return sorted(found, key=lambda each: (STATE_ORDER.index(each.kind), each.name))
+    return sorted(services, key=lambda service: (STATE_ORDER.index(service.kind), service.name))
 
 
 def _kind(state: str) -> str:

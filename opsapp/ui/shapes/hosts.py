@@ -90,7 +90,7 @@ def line_of(row: JsonObject) -> HostLine:
         id=row["id"],
         name=name,
         href=f"/agents/{row['id']}",
-        under=" · ".join(each for each in (under, row["ip"]) if each),
+        under=" · ".join(fact for fact in (under, row["ip"]) if fact),
         kind=kind,
         word=word,
         last_seen=row["last_seen"],
@@ -107,7 +107,7 @@ def line_of(row: JsonObject) -> HostLine:
 
 def gauge(value: float | None, values: list[float | None] | tuple[()], label: str) -> HostGauge:
     """What is known: of a host that says nothing, nothing."""
-    line = charts.sparkline(values, label, top=100) if any(each is not None for each in values) else Markup("")
+    line = charts.sparkline(values, label, top=100) if any(reading is not None for reading in values) else Markup("")
     if value is None:
         return HostGauge("–", "", 0.0, line)
     return HostGauge(f"{value:.0f} %", "warn" if value >= HIGH else "", min(100.0, max(0.0, value)), line)
@@ -132,7 +132,7 @@ def _summary(rows: list[JsonObject]) -> str:
     silent = sum(row["status"] in ("offline", "dead") for row in rows)
     outdated = sum(row["outdated"] for row in rows)
     said = [f"{silent} silent" if silent else "", f"{outdated} with an outdated agent" if outdated else ""]
-    return ", ".join(each for each in said if each)
+    return ", ".join(count for count in said if count)
 
 
 def _address(query: dict[str, str]) -> str:

@@ -82,8 +82,8 @@ def secrets(answers: Answers, reader: Reader) -> dict[str, object]:
 def _secret(row: JsonObject, names: dict[str, str]) -> SecretLine:
     def users_of(field: str) -> tuple[SecretUser, ...]:
         return tuple(
-            SecretUser(names.get(each, "an automation that is gone"), row | {"automation_id": each})
-            for each in row[field]
+            SecretUser(names.get(automation_id, "an automation that is gone"), row | {"automation_id": automation_id})
+            for automation_id in row[field]
         )
 
     return SecretLine(row["name"], users_of("allowed_for"), users_of("lapsed"), row)
@@ -109,7 +109,7 @@ def _line(entry: JsonObject) -> AuditLine:
     before, after = (entry[name] if isinstance(entry[name], dict) else {} for name in ("before", "after"))
     fields = sorted({*before, *after})
     changes = tuple((name, _short(before.get(name)), _short(after.get(name))) for name in fields)
-    changed = tuple(each for each in changes if each[1] != each[2])
+    changed = tuple(change for change in changes if change[1] != change[2])
     return AuditLine(sentences.audit(entry), entry["ip"] or "", entry["action"], changed)
 
 
@@ -119,5 +119,5 @@ def _short(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return ", ".join(_short(each) for each in value)
+        return ", ".join(_short(item) for item in value)
     return str(value)

@@ -84,8 +84,8 @@ class WarRoomTop(NamedTuple):
 def listing(answers: Answers, reader: Reader) -> dict[str, object]:
     """The list: what is open on top, where nothing else was asked for."""
     plain = not any(reader.query.get(name) for name in ("status", "owner", "monitor_id", "offset"))
-    now = [_line(each, reader) for each in (answers["open"] or [] if plain else [])]
-    rows = [_line(each, reader) for each in answers["incidents"] or []]
+    now = [_line(incident, reader) for incident in (answers["open"] or [] if plain else [])]
+    rows = [_line(incident, reader) for incident in answers["incidents"] or []]
     mine = {"owner": reader.username}
     status, owner = reader.query.get("status"), reader.query.get("owner")
     return {
@@ -144,13 +144,13 @@ def room(answers: Answers, reader: Reader) -> dict[str, object]:
         "room": _top(known, overview, names, reader),
         "items": [item for item in items if _is_shown(item, show)],
         "shows": tuple((word, place + more, show == asked) for word, more, asked in SHOWS),
-        "decide": next((each for each in questions if each.mine), None),
+        "decide": next((candidate for candidate in questions if candidate.mine), None),
         "stages": [(stage, STAGE_NAMES[stage], f"{place}?{urlencode({'template': stage})}#say") for stage in TEMPLATES],
         "stage": template if template in TEMPLATES else _stage_now(incident),
         "draft": TEMPLATES.get(template, "").format(name=incident["monitor_name"]),
         "people": _people(incident),
-        "helped": [_helped(each) for each in known["suggested_automations"][:6]],
-        "related": [(each["name"], f"/monitors/{each['id']}", each["status"]) for each in related],
+        "helped": [_helped(automation) for automation in known["suggested_automations"][:6]],
+        "related": [(monitor["name"], f"/monitors/{monitor['id']}", monitor["status"]) for monitor in related],
         "post_mortem": f"{place}/post-mortem.md",
         "around": beforeafter.of_incident(known, answers["history"] or (), reader),
     }
@@ -185,18 +185,22 @@ def _root(incident: JsonObject) -> str:
 
 def _facts(incident: JsonObject, overview: JsonObject, names: NameBook) -> list[Sentence]:
     name, root = incident["monitor_name"], incident.get("root_cause")
-    found = [said(incident["started"], "bad", sentence_of(incident["cause"]) or "The check failed without a reason.")]
+    facts = [said(incident["started"], "bad", sentence_of(incident["cause"]) or "The check failed without a reason.")]
     if root:
         words = (" has failed too. This one needs it, so its own healing waits.",)
-        found.append(said(None, "hid", names.target(root), *words))
-    below = [each for each in overview["troubles"] if each["root_cause"] == name and incident["status"] == "open"]
+        facts.append(said(None, "hid", names.target(root), *words))
+    below = [
+        trouble for trouble in overview["troubles"] if trouble["root_cause"] == name and incident["status"] == "open"
+    ]
     if below:
         needs = "needs it. Its" if len(below) == 1 else "need it. Their"
-        links = listed([each["name"] for each in below[:5]] + ([f"{len(below) - 5} more"] if len(below) > 5 else []))
-        found.append(said(None, "hid", Word(links, strong=True), f" {needs} own healing waits until this one is up."))
+        links = listed(
+            [trouble["name"] for trouble in below[:5]] + ([f"{len(below) - 5} more"] if len(below) > 5 else [])
+        )
+        facts.append(said(None, "hid", Word(links, strong=True), f" {needs} own healing waits until this one is up."))
     if incident.get("resolved") is not None:
-        found.append(said(incident["resolved"], "ok", "It is up again."))
-    return found
+        facts.append(said(incident["resolved"], "ok", "It is up again."))
+    return facts
 
 
 def _timeline(known: JsonObject, questions: list[Question], names: NameBook) -> list[TimelineItem]:
@@ -206,7 +210,7 @@ def _timeline(known: JsonObject, questions: list[Question], names: NameBook) -> 
     items += [_note(incident, note, public=public) for note in incident["updates"]]
     back = sentences.came_back(incident)
     items += [TimelineItem(back.at, "ok", "check", back)] if back is not None else []
-    asked = {each.row.get("ledger_id"): each for each in questions}
+    asked = {asked_question.row.get("ledger_id"): asked_question for asked_question in questions}
     items += [_heal(entry, asked.get(entry["id"]), names) for entry in known["heals"]]
     runs = [event for event in known["events"] if event["kind"] == "run"]
     items += [TimelineItem(run["time"], "", "bolt", said(run["time"], "", sentence_of(run["text"]))) for run in runs]

@@ -113,9 +113,9 @@ def _covered(scope: Sequence[str], names: KnownNames) -> str:
 def windows(answers: Answers, reader: Reader) -> dict[str, object]:
     names = names_in(answers)
     zone = service_zone(answers)
-    found = [_window(row, names, reader.now) for row in answers["windows"] or []]
-    by_state = {state: [each for each in found if each.state == state] for state in ("active", "planned", "off")}
-    past = [each for each in found if each.state == "past"]
+    shown = [_window(row, names, reader.now) for row in answers["windows"] or []]
+    by_state = {state: [window for window in shown if window.state == state] for state in ("active", "planned", "off")}
+    past = [window for window in shown if window.state == "past"]
     held = [_held(row) for row in answers["healing"] or []]
     return {
         "now": by_state["active"],
@@ -125,7 +125,7 @@ def windows(answers: Answers, reader: Reader) -> dict[str, object]:
         "held": held,
         "month": month_of(answers["calendar"] or [], reader, zone),
         "zone": zone,
-        "none": not found and not held,
+        "none": not shown and not held,
     }
 
 
@@ -181,7 +181,7 @@ def month_of(entries: list[JsonObject], reader: Reader, zone: str) -> CalendarMo
     today = datetime.fromtimestamp(reader.now, where).date()
     weeks = []
     for week in calendar.Calendar().monthdatescalendar(first.year, first.month):
-        weeks.append(tuple(_day(each, entries, reader.now, where, first.month, today) for each in week))
+        weeks.append(tuple(_day(day, entries, reader.now, where, first.month, today) for day in week))
     before, after = first - timedelta(days=1), (first + timedelta(days=31)).replace(day=1)
     with_some = tuple(day for week in weeks for day in week if day.entries and day.inside)
     return CalendarMonth(f"{first:%B %Y}", f"{before:%Y-%m}", f"{after:%Y-%m}", tuple(weeks), with_some)
@@ -191,14 +191,14 @@ def _day(day: date, entries: list[JsonObject], now: float, where: ZoneInfo, mont
     begin = datetime(day.year, day.month, day.day, tzinfo=where).timestamp()
     following = day + timedelta(days=1)
     end = datetime(following.year, following.month, following.day, tzinfo=where).timestamp()
-    found = tuple(
+    marks = tuple(
         CalendarMark(
-            each["window_id"], each["name"], _words(each, begin, end, where), each["start"] <= now < each["end"]
+            entry["window_id"], entry["name"], _words(entry, begin, end, where), entry["start"] <= now < entry["end"]
         )
-        for each in entries
-        if each["start"] < end and each["end"] > begin
+        for entry in entries
+        if entry["start"] < end and entry["end"] > begin
     )
-    return CalendarDay(day.day, day.isoformat(), f"{day:%A %d %B}", day.month == month, day == today, found)
+    return CalendarDay(day.day, day.isoformat(), f"{day:%A %d %B}", day.month == month, day == today, marks)
 
 
 def _words(entry: JsonObject, begin: float, end: float, where: ZoneInfo) -> str:
@@ -232,7 +232,7 @@ def new_window(answers: Answers, reader: Reader) -> dict[str, object]:
 def one_window(answers: Answers, reader: Reader) -> dict[str, object]:
     row = answers["window"]
     window = _window(row, names_in(answers), reader.now)
-    times = [each for each in answers["calendar"] or [] if each["window_id"] == row["id"]][:NEXT]
+    times = [entry for entry in answers["calendar"] or [] if entry["window_id"] == row["id"]][:NEXT]
     return _editor(row, answers, reader) | {"window": window, "next": times, "title": row["name"]}
 
 

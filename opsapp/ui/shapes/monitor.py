@@ -81,7 +81,7 @@ def chosen(reader: Reader) -> Chosen:
     start, end = (_whole(reader.query.get(name)) for name in ("from", "to"))
     if start is not None and end is not None and end - start >= 60 and start < reader.now:
         end = min(end, int(reader.now))
-        step = next((each for each in STEPS if (end - start) / each <= MOST_POINTS), DAY)
+        step = next((length for length in STEPS if (end - start) / length <= MOST_POINTS), DAY)
         return Chosen("", start, end, step, live=False)
     key = reader.query.get("span", USUAL)
     span = SPANS[key] if key in SPANS else SPANS[USUAL]
@@ -179,26 +179,26 @@ def response_chart(
 
 
 def outages(incidents: list[JsonObject], reader: Reader) -> list[charts.Band]:
-    found = []
+    bands = []
     for incident in incidents:
         end = incident.get("resolved") or reader.now
-        found.append(
+        bands.append(
             charts.Band(incident["started"], end, "down", f"Down {words.rough_span(end - incident['started'])}")
         )
-    return found
+    return bands
 
 
 def maintenance(points: list[JsonObject], step: int) -> list[charts.Band]:
     """Points in maintenance that follow each other are one band."""
-    found: list[charts.Band] = []
+    bands: list[charts.Band] = []
     for point in points:
         if point["status"] != "maintenance":
             continue
-        if found and found[-1].end >= point["time"]:
-            found[-1] = found[-1]._replace(end=point["time"] + step)
+        if bands and bands[-1].end >= point["time"]:
+            bands[-1] = bands[-1]._replace(end=point["time"] + step)
         else:
-            found.append(charts.Band(point["time"], point["time"] + step, "maintenance", "Maintenance"))
-    return found
+            bands.append(charts.Band(point["time"], point["time"] + step, "maintenance", "Maintenance"))
+    return bands
 
 
 def uptime_line(row: JsonObject) -> UptimeLine:
@@ -261,7 +261,10 @@ def neighbours(graph: JsonObject | None, name: str, *, above: bool) -> list[Neig
     said = {node["target"]: node["status"] for node in graph["nodes"]}
     near, far = ("from", "to") if above else ("to", "from")
     names = sorted(edge[far] for edge in graph["edges"] if edge[near] == name)
-    return [Neighbour(each, said.get(each, "unknown"), words.spoken(said.get(each, "unknown"))) for each in names]
+    return [
+        Neighbour(neighbour, said.get(neighbour, "unknown"), words.spoken(said.get(neighbour, "unknown")))
+        for neighbour in names
+    ]
 
 
 def heal_line(entry: JsonObject, reader: Reader) -> HealLine:

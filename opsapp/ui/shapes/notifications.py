@@ -130,7 +130,7 @@ def sent_of(row: JsonObject) -> SentLine:
 
 def new_channel(answers: Answers, reader: Reader) -> dict[str, object]:
     types = answers["types"]
-    chosen = next((each for each in types if each["name"] == reader.query.get("type")), None)
+    chosen = next((offered for offered in types if offered["name"] == reader.query.get("type")), None)
     return {
         "types": types,
         "chosen": chosen,
@@ -150,7 +150,7 @@ def one_channel(answers: Answers, reader: Reader) -> dict[str, object]:
         "quiet_row": {"id": row["id"], "quiet_hours": hours},
         "choices": {},
         "move": f"channel.move-{row['type']}",
-        "sent": [sent_of(each) for each in answers["deliveries"] or []],
+        "sent": [sent_of(delivery) for delivery in answers["deliveries"] or []],
         "title": row["name"],
     }
 

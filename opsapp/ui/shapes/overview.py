@@ -78,7 +78,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     overview = answers["overview"]
     names = NameBook(overview["monitor_ids"], overview["agent_ids"])
     asked = [question(record, names, reader) for record in answers["approvals"] or []]
-    mine = sum(each.mine for each in asked)
+    mine = sum(request.mine for request in asked)
     return {
         "heading": heading(overview, mine),
         "sub": below(overview),
@@ -89,7 +89,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "asked": asked,
         "mine": mine,
         "needs": _needs(answers, overview, reader),
-        "works": [_work(each, names) for each in overview["cases"] if each["state"] != "awaiting_approval"],
+        "works": [_work(case_row, names) for case_row in overview["cases"] if case_row["state"] != "awaiting_approval"],
         "next": foresight.breaks_next(overview["next"], answers["history"], reader),
         "monitors": monitorlist.lines(answers["monitors"] or []),
         "monitor_count": overview["monitors"]["total"],
@@ -149,22 +149,25 @@ def below(overview: JsonObject) -> list[str]:
 def _wrong(overview: JsonObject, names: NameBook) -> list[WrongLine]:
     """Root causes, each with what hangs on it. What hangs on something that is not shown stands by itself."""
     troubles = overview["troubles"]
-    shown = {each["name"] for each in troubles if not each["root_cause"]}
-    tops = joined([each for each in troubles if each["root_cause"] not in shown])
-    cases = {each["target"]: each for each in overview["cases"]}
-    return [_line(top, [each for each in troubles if each["root_cause"] == top["name"]], cases, names) for top in tops]
+    shown = {trouble["name"] for trouble in troubles if not trouble["root_cause"]}
+    tops = joined([trouble for trouble in troubles if trouble["root_cause"] not in shown])
+    cases = {case_row["target"]: case_row for case_row in overview["cases"]}
+    return [
+        _line(top, [trouble for trouble in troubles if trouble["root_cause"] == top["name"]], cases, names)
+        for top in tops
+    ]
 
 
 def joined(troubles: list[JsonObject]) -> list[JsonObject]:
     """Alerts of several rules about one target are one line, the worst first, with all of their conditions."""
-    found: dict[tuple[str, str], JsonObject] = {}
-    for number, each in enumerate(troubles):
-        key = (each["kind"], each["name"]) if each["kind"] == "alert" else ("", str(number))
-        if key in found:
-            found[key] = found[key] | {"also": [*found[key].get("also", ()), each]}
+    row_by_key: dict[tuple[str, str], JsonObject] = {}
+    for number, trouble in enumerate(troubles):
+        key = (trouble["kind"], trouble["name"]) if trouble["kind"] == "alert" else ("", str(number))
+        if key in row_by_key:
+            row_by_key[key] = row_by_key[key] | {"also": [*row_by_key[key].get("also", ()), trouble]}
         else:
-            found[key] = each
-    return list(found.values())
+            row_by_key[key] = trouble
+    return list(row_by_key.values())
 
 
 def _line(top: JsonObject, below: list[JsonObject], cases: dict[str, JsonObject], names: NameBook) -> WrongLine:
@@ -189,7 +192,7 @@ def _line(top: JsonObject, below: list[JsonObject], cases: dict[str, JsonObject]
         room,
         case(top["case_id"]),
         _day(top),
-        tuple(_under(each, names) for each in below[:MOST_UNDER]),
+        tuple(_under(trouble, names) for trouble in below[:MOST_UNDER]),
         max(0, len(below) - MOST_UNDER),
     )
 
@@ -207,7 +210,7 @@ def _cause(trouble: JsonObject) -> Sentence:
         return said(None, "", "The agent on this host does not report. What runs there is unknown.")
     needs = f" Needs {trouble['root_cause']}." if trouble["root_cause"] else ""
     if trouble["kind"] == "alert":
-        told = [_held(trouble), *((Word(" "), *_held(each)) for each in trouble.get("also", ()))]
+        told = [_held(trouble), *((Word(" "), *_held(same)) for same in trouble.get("also", ()))]
         return said(None, "", *told, needs)
     if trouble["status"] == "unknown":
         return said(None, "", sentence_of(trouble["cause"]) or "Nobody has looked at it lately.")
@@ -234,7 +237,7 @@ def _day(trouble: JsonObject) -> Markup:
 
 def _needs(answers: Answers, overview: JsonObject, reader: Reader) -> list[NeedLine]:
     """What wants a person and is no request: a step in time saves an incident."""
-    lines = [_certificate(each) for each in overview["certificates"]]
+    lines = [_certificate(certificate) for certificate in overview["certificates"]]
     wanting = [row for row in answers["problems"] or () if problems.wants(row, reader.username)]
     lines += [_problem(row, reader) for row in wanting[:MOST_PROBLEMS]]
     for suggestion in (answers["suggestions"] or [])[:3]:
@@ -243,7 +246,7 @@ def _needs(answers: Answers, overview: JsonObject, reader: Reader) -> list[NeedL
         lines.append(NeedLine("icon:bulb", words, suggestion))
     failed = answers["deliveries"] or []
     if failed:
-        names = listed(sorted({each["channel"] for each in failed}))
+        names = listed(sorted({delivery["channel"] for delivery in failed}))
         some = count(len(failed), "message", "messages")
         words = said(0, "bad", f"{some} could not be delivered by {names}. ", Word("See", "/notifications"))
         lines.append(NeedLine("bad", words))
@@ -287,7 +290,7 @@ def _work(work: JsonObject, names: NameBook) -> WorkLine:
         names.target(work["target"]),
         f"/healing/cases/{quote(work['id'], safe='')}",
         said(None, "", *told.get(state, (sentence_of(str(state)),))),
-        " · ".join(each for each in (step, after) if each),
+        " · ".join(fact for fact in (step, after) if fact),
         work["due"] if state in ("settling", "verifying") else None,
         pips,
     )

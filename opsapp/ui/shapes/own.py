@@ -61,11 +61,11 @@ def settings(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def service(answers: Answers, reader: Reader) -> dict[str, object]:
-    found = sorted(answers["doctor"]["findings"], key=lambda finding: ORDER.index(finding["level"]))
+    findings = sorted(answers["doctor"]["findings"], key=lambda finding: ORDER.index(finding["level"]))
     rows = answers["configured"]["settings"]
-    unwell = [finding for finding in found if finding["level"] != "ok"]
+    unwell = [finding for finding in findings if finding["level"] != "ok"]
     return {
-        "findings": [(LEVELS[finding["level"]], finding["what"], finding["said"]) for finding in found],
+        "findings": [(LEVELS[finding["level"]], finding["what"], finding["said"]) for finding in findings],
         "unwell": len(unwell),
         "changed": [row for row in rows if row["changed"]],
         "usual": [row for row in rows if not row["changed"]],
@@ -104,7 +104,7 @@ def document_text(document: JsonObject) -> str:
 def _lines(value: object) -> str:
     if not isinstance(value, list) or not value:
         return json.dumps(value, ensure_ascii=False)
-    return "[\n" + ",\n".join(f"    {json.dumps(each, ensure_ascii=False)}" for each in value) + "\n  ]"
+    return "[\n" + ",\n".join(f"    {json.dumps(item, ensure_ascii=False)}" for item in value) + "\n  ]"
 
 
 def change_words(change: JsonObject) -> DocumentChange:

@@ -131,7 +131,7 @@ def _span(text: str) -> object:
 
 
 def names(text: str) -> list[str]:
-    return [name for each in text.split(",") if (name := each.strip())]
+    return [name for part in text.split(",") if (name := part.strip())]
 
 
 def _typed(step: StepDraft) -> JsonObject:
@@ -177,8 +177,8 @@ def questions(form: Mapping[str, str], ids: Mapping[str, str], answers: JsonObje
         return tuple(asked)
     whole = {**rule, "id": ids.get("rule_id") or form.get("id") or UNSAVED}
     asked.append(Question("past", "POST /api/healing/replay", {"days": DAYS, "rules": [whole]}))
-    for at, found in enumerate((answers.get("now") or {"targets": []})["targets"][:TRIED]):
-        event = {"rule_id": whole["id"], "target": found["target"], "source": "test"}
+    for at, looked in enumerate((answers.get("now") or {"targets": []})["targets"][:TRIED]):
+        event = {"rule_id": whole["id"], "target": looked["target"], "source": "test"}
         asked.append(Question(f"dry-{at}", "POST /api/healing/dry-run", {"event": event, "rule": whole}))
     return tuple(asked)
 

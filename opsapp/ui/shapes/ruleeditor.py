@@ -111,9 +111,9 @@ def _step(
     paths = (f"escalation_chain.{at}", "action") if len(draft.steps) == 1 else (f"escalation_chain.{at}",)
     fields = []
     for name, told in (row["params"] if row else {}).items():
-        said = next((wrong[path] for each in paths if (path := f"{each}.params.{name}") in wrong), "")
+        said = next((wrong[path] for stem in paths if (path := f"{stem}.params.{name}") in wrong), "")
         fields.append(_param(name, told, step.params.get(name, ""), row or {}, said))
-    own = next((wrong[path] for each in paths if (path := f"{each}.action") in wrong), "")
+    own = next((wrong[path] for stem in paths if (path := f"{stem}.action") in wrong), "")
     note = "" if row is None else "can be undone" if row["reversible"] else "cannot be undone"
     risk = row["risk"] if row else ""
     return StepForm(at, step.action, risk, note, tuple(fields), own, at == 0, at == len(draft.steps) - 1)
@@ -142,22 +142,22 @@ def _param(name: str, told: JsonObject, value: str, row: JsonObject, wrong: str)
 def _now(now: JsonObject | None) -> tuple[NowLine, ...]:
     """Where the condition holds: the worst first, and not more than fit."""
     lines = []
-    for found in (now or {"targets": []})["targets"][:6]:
-        kind, words = VERDICTS[found["verdict"]]
-        told = [f"{name} {value}" for name, value in found["readings"].items()]
-        told += [f"{name} is not reported" for name in found["missing"]]
-        lines.append(NowLine(kind, f"{words} {found['target']}", ", ".join(told)))
+    for look in (now or {"targets": []})["targets"][:6]:
+        kind, words = VERDICTS[look["verdict"]]
+        told = [f"{name} {value}" for name, value in look["readings"].items()]
+        told += [f"{name} is not reported" for name in look["missing"]]
+        lines.append(NowLine(kind, f"{words} {look['target']}", ", ".join(told)))
     return tuple(lines)
 
 
 def _tried(answers: Answers, at: int) -> TriedOn:
     answer = answers[f"dry-{at}"]
     would, chosen = WOULD.get(answer["would"], answer["would"]), answer["action_selection"]
-    found = answers["now"]["targets"][at]
-    if found["verdict"] is False:
-        return TriedOn(found["target"], "Nothing: the condition is false.", ())
+    look = answers["now"]["targets"][at]
+    if look["verdict"] is False:
+        return TriedOn(look["target"], "Nothing: the condition is false.", ())
     acts = answer["would"] in ("execute", "request_approval") and chosen
-    return TriedOn(found["target"], f"{would}: {chosen['action_type']}." if acts else f"{would}.", of_dry_run(answer))
+    return TriedOn(look["target"], f"{would}: {chosen['action_type']}." if acts else f"{would}.", of_dry_run(answer))
 
 
 def _past(past: JsonObject | None, saved: JsonObject | None) -> PastCount | None:

@@ -32,7 +32,7 @@ def found(context: FindPage, request: Request) -> Response:
     words = known["reader"].query.get("q", "").strip()[:LONGEST]
     hits = [look(request, kind, words) for kind in finding.KINDS if words and known["reader"].may(f"GET {kind.source}")]
     hits = [finding.pages_of(known["menu"], words), *hits, finding.guide_of(words)]
-    values = known | {"title": "Find", "words": words, "hits": [each for each in hits if each.rows]}
+    values = known | {"title": "Find", "words": words, "hits": [group for group in hits if group.rows]}
     return render("find.jinja2", values, part=request.headers.get(PART))
 
 

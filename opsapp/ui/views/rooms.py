@@ -101,15 +101,18 @@ def values_of(request: Request, page: Page, ids: dict[str, str], path: str) -> J
         values["file"] = tuple(sections[0].value[field] for field in page.file)
     fields = [field for act in values["acts"].values() for field in act.fields]
     fields += [field for part in page.parts for field in part.filters]
-    shown = [each.value for each in sections if isinstance(each.value, dict)]
+    shown = [section.value for section in sections if isinstance(section.value, dict)]
     values["options"], values["known_names"] = picking.choosable(request, reader, fields, shown)
-    values |= {"title": title_of(page, sections), "sections": [each for each in sections if not each.part.hidden]}
+    values |= {
+        "title": title_of(page, sections),
+        "sections": [section for section in sections if not section.part.hidden],
+    }
     if page.template == building.GENERIC:
         values["live_main"] = building.told_of(page)
     if is_list(page) and values["csrf"]:
         rows = value_of(ask(request, "GET", FILTERS))
         values["saved_filters"] = [row for row in rows if row["path"] == path]
-    values["answers"] = {part.name: None for part in page.parts} | {each.name: each.value for each in sections}
+    values["answers"] = {part.name: None for part in page.parts} | {section.name: section.value for section in sections}
     if page.shape is not None:
         shaped = page.shape(values["answers"], reader)
         if taken := shaped.keys() & EVERY_PAGE:
@@ -151,7 +154,7 @@ def title_of(page: Page, sections: list[building.Shown]) -> str:
     if "{" not in page.path or not sections or not sections[0].rows:
         return page.title
     row = sections[0].rows[0]
-    name = next((row[each] for each in ("label", "hostname", "name", "monitor_name") if row.get(each)), None)
+    name = next((row[field] for field in ("label", "hostname", "name", "monitor_name") if row.get(field)), None)
     return f"{page.title}: {name}" if name else page.title
 
 

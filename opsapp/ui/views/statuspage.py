@@ -91,8 +91,8 @@ def history(context: MonthsFacet, request: Request) -> Response:
     month = request.valid_query["month"] or statusshape.month_of(now, looks["timezone"])
     start, end = statusshape.month_edges(month, looks["timezone"])
     incidents, count = published_incidents(request.node, request.root, start, end, AT_ONCE)
-    planned = [one for one in engine.calendar(request.root) if start <= one.start < end]
-    windows = [one for one in planned if statusshape.is_over(one, now)]
+    planned = [occurrence for occurrence in engine.calendar(request.root) if start <= occurrence.start < end]
+    windows = [occurrence for occurrence in planned if statusshape.is_over(occurrence, now)]
     return tagged(request, statuspage.history(looks, month, incidents, count, windows, now), "text/html")
 
 
