@@ -59,8 +59,8 @@ class Containers:
     def states(self) -> Dict[str, str]:
         if self._monotonic() >= self._due or self._known.settles(self._clock()):
             self._look()
-        there = {name: state for states in self._states.values() for name, state in states.items()}
-        return {**self._known.removed(self._clock()), **there}
+        present = {name: state for states in self._states.values() for name, state in states.items()}
+        return {**self._known.removed(self._clock()), **present}
 
     def _look(self) -> None:
         began = self._monotonic()

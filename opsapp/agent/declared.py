@@ -37,8 +37,8 @@ def mistakes(actions: Iterable[Action]) -> List[str]:
     ]
 
 
-def _missing(what: str, wanted: Set[str], known: Set[str]) -> List[str]:
-    return [f"there is no {what} {name}" for name in sorted(wanted - known)]
+def _missing(kind: str, wanted: Set[str], known: Set[str]) -> List[str]:
+    return [f"there is no {kind} {name}" for name in sorted(wanted - known)]
 
 
 def checked_steps(actions: Iterable[Action]) -> Dict[str, Step]:

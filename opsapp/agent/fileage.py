@@ -63,12 +63,12 @@ def held_open() -> Set[Inode]:
     """Every file that some process has open or mapped, of the processes that may be looked at."""
     inodes: Set[Inode] = set()
     for pid in filter(str.isdigit, os.listdir("/proc")):
-        for what in ("fd", "map_files"):
+        for directory in ("fd", "map_files"):
             try:
-                names = os.listdir(f"/proc/{pid}/{what}")
+                names = os.listdir(f"/proc/{pid}/{directory}")
             except OSError:
                 continue  # it has ended, or is another user's
-            inodes.update(inode for inode in (_inode(f"/proc/{pid}/{what}/{name}") for name in names) if inode)
+            inodes.update(inode for inode in (_inode(f"/proc/{pid}/{directory}/{name}") for name in names) if inode)
     return inodes
 
 

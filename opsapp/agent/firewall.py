@@ -36,12 +36,12 @@ def take_firewall(params: JsonObject, host: Any) -> dict:
 def look_again(before: dict, _params: JsonObject, _host: Any) -> dict:
     """Whether the rule of a snapshot is there now."""
     if before["tool"] == "firewall-cmd":
-        there = any(
+        present = any(
             ask(["firewall-cmd", f"--query-rich-rule={rich}"])[0] == 0 for rich in _rich(FirewallRule(**before["rule"]))
         )
     else:
-        there = before["mark"] in _listing(before["tool"])
-    return {"present": there}
+        present = before["mark"] in _listing(before["tool"])
+    return {"present": present}
 
 
 def _listing(tool: str) -> str:
@@ -145,11 +145,11 @@ def _has_ip6tables() -> bool:
     return ask(["ip6tables", "-S"])[0] == 0
 
 
-def iptables(rule: FirewallRule, mark: str, verb: str, both: bool) -> List[List[str]]:
+def iptables(rule: FirewallRule, mark: str, verb: str, both_families: bool) -> List[List[str]]:
     """For the family of the addresses; without any, for both."""
     named = rule.addresses
     programs = ["ip6tables"] if any(":" in address for address in named) else ["iptables"]
-    if not named and both:
+    if not named and both_families:
         programs.append("ip6tables")
     argvs = []
     for program in programs:

@@ -161,10 +161,10 @@ def _find(program: str, env: Dict[str, str]) -> None:
     """OSError when there is no such program: the gate could tell it in the output only."""
     near = [""] if os.path.dirname(program) else os.get_exec_path(env)
     places = [os.path.join("/", place, program) for place in near]
-    there = [place for place in places if os.path.isfile(place)]
-    if not there:
+    installed = [place for place in places if os.path.isfile(place)]
+    if not installed:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-    if not any(os.access(place, os.X_OK) for place in there):
+    if not any(os.access(place, os.X_OK) for place in installed):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 

@@ -64,10 +64,10 @@ def masked_token(secret: str) -> str:
 def _unmasked(given: str) -> str:
     """The token that was given masked; anything else as it is."""
     try:
-        both = bytes.fromhex(given) if len(given) == 4 * MASK else b""
+        masked = bytes.fromhex(given) if len(given) == 4 * MASK else b""
     except ValueError:
         return given
-    return bytes(a ^ b for a, b in zip(both[:MASK], both[MASK:], strict=True)).hex() if both else given
+    return bytes(a ^ b for a, b in zip(masked[:MASK], masked[MASK:], strict=True)).hex() if masked else given
 
 
 def carries(request: Request, secret: str) -> bool:

@@ -169,6 +169,6 @@ def _bring(root: Root, node: Any, kind: Kind, entry: JsonObject, present: Stored
 def export(root: Root, node: Any, kinds: Iterable[Kind]) -> dict[str, list[JsonObject]]:
     """Everything that can be written as code, as a document that `apply` takes. Without ids and secrets."""
     return {
-        kind.name: [kind.actions.shown(thing.fields) for thing in kind.actions.stored(node, root) if thing.owned]
+        kind.name: [kind.actions.shown(stored.fields) for stored in kind.actions.stored(node, root) if stored.owned]
         for kind in kinds
     }

@@ -46,8 +46,12 @@ class PageFields(Body):
     public_url = text(1, 300, null=True, default=None, check=lambda url: url and web_problem(url, credentials=False))
     footer = text(0, 500, default="")
     language = choice(*LANGUAGES, default="en")
-    accent_light = field(COLOUR, null=True, default=None, check=lambda it: it and colour_problem(it, dark=False))
-    accent_dark = field(COLOUR, null=True, default=None, check=lambda it: it and colour_problem(it, dark=True))
+    accent_light = field(
+        COLOUR, null=True, default=None, check=lambda colour: colour and colour_problem(colour, dark=False)
+    )
+    accent_dark = field(
+        COLOUR, null=True, default=None, check=lambda colour: colour and colour_problem(colour, dark=True)
+    )
     subscribe_by = list_of(choice(*KINDS), 2, unique=True, default=())
     mail_from = text(
         3, 254, null=True, default=None, check=lambda address: address and address_problem("mail", address)

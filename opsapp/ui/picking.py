@@ -86,8 +86,8 @@ def _stored_ids(fields: Iterable[Field], shown: Iterable[JsonObject]) -> dict[st
     """The ids that the fields of these things hold, by kind."""
     things, stored = list(shown), dict[str, set[str]]()
     for field in fields:
-        for thing in things:
-            value = dig(thing, field.name)
+        for record in things:
+            value = dig(record, field.name)
             if field.fields:
                 rows = [row if isinstance(row, dict) else {field.fields[0].name: row} for row in value or ()]
                 for kind, ids in _stored_ids(field.fields, rows).items():

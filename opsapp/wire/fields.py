@@ -148,8 +148,8 @@ def mapping(item: Check, limit: int, key: Optional[Check] = None, sparse: bool =
             raise FieldProblem("must be an object")
         if len(value) > limit:
             raise FieldProblem(f"must have at most {limit} entries")
-        there = {name: entry for name, entry in value.items() if not (sparse and entry is None)}
-        return {_at("key", key, name): _at(name, item, entry) for name, entry in there.items()}
+        present = {name: entry for name, entry in value.items() if not (sparse and entry is None)}
+        return {_at("key", key, name): _at(name, item, entry) for name, entry in present.items()}
 
     return check
 

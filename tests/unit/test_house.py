@@ -23,6 +23,7 @@ CEILINGS = {"untyped": 188, "twice_named": 3, "in_circles": 0}
 DOCUMENTED = {"_replace", "_asdict", "_fields", "_make", "_exit", "_current_frames", "_srcfile"}
 INTERNALS = "opsapp.runtime.internals"  # the one file for private names of libraries
 VAGUE = {"utils", "util", "manager", "core", "helpers", "common", "misc"}
+VAGUE_LOCALS = {"one", "found", "each", "thing", "it", "got"}
 
 
 @functools.cache
@@ -98,6 +99,25 @@ def test_nothing_is_monkey_patched():
 
 def test_no_room_has_a_vague_name():
     assert [name_of(path) for path in FILES if VAGUE & set(name_of(path).split("."))] == []
+
+
+def bound_names(path):
+    """(line, name) of every variable and parameter of the file."""
+    for node in nodes_of(path):
+        if isinstance(node, ast.arg):
+            yield node.lineno, node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.lineno, node.id
+
+
+def test_variables_say_what_they_hold():
+    vague = [
+        f"{path.relative_to(ROOT)}:{line} {name}"
+        for path in FILES
+        for line, name in bound_names(path)
+        if name in VAGUE_LOCALS
+    ]
+    assert vague == []
 
 
 def test_every_file_says_what_it_is():

@@ -117,8 +117,8 @@ class Memory:
     def _is_watched(self, agent_id: str) -> bool:
         """Here, or on a node that said so not long ago."""
         since = self.node.clock.monotonic() - WATCHED_FOR_S
-        there = self._watched_there.values()
-        return agent_id in self._watchers or any(at > since and agent_id in watched for at, watched in there)
+        elsewhere = self._watched_there.values()
+        return agent_id in self._watchers or any(at > since and agent_id in watched for at, watched in elsewhere)
 
     def watched_here(self) -> list[str]:
         return list(self._watchers)

@@ -93,8 +93,8 @@ def session_elsewhere(root: Root, agent_id: str) -> str | None:
 
 def held_by(node: Node, agent: Agent) -> str | None:
     """The name of the other node that holds its session; None when it is here or nowhere."""
-    here = agent.id in memory_of(node).connected
-    return agent.state.node.partition(":")[0] if not here and lives_elsewhere(node, agent.state) else None
+    connected_here = agent.id in memory_of(node).connected
+    return agent.state.node.partition(":")[0] if not connected_here and lives_elsewhere(node, agent.state) else None
 
 
 def status(node: Node, facts: AgentFacts) -> str:

@@ -104,12 +104,12 @@ def become(root: Root, agent: Agent, status: str, *, session: str | None = "") -
     """An agent's state, written when it changes, and `last_seen` now and then while it lives. `session` None: it is
     where it was."""
     node, state = node_of(root), agent.state
-    now, here = node.clock.now(), owner(node)
+    now, own_node = node.clock.now(), owner(node)
     rare = 10 * memory_of(node).interval
     if status == "online":
         note_silence(agent, now)
-        if session is not None and (state.node, state.session) != (here, session):
-            state.node, state.session = here, session
+        if session is not None and (state.node, state.session) != (own_node, session):
+            state.node, state.session = own_node, session
             touched(root, agent.id)
         if state.last_seen is None or now - state.last_seen > rare or state.status != status:
             state.last_seen = now

@@ -148,9 +148,9 @@ def request_report(node: Node, agent_id: str, timeout: float = 10.0, token: int 
     session = sessions_of(node).live.get(agent_id)
     if session is not None and not session.ended and session.number:
         return _measured_by(node, session, timeout, token)
-    there = node.transact(records.session_elsewhere, agent_id)
-    if there is not None:
-        return _asked_there(node, there, {"agent_id": agent_id, "timeout": timeout, "token": token})
+    other_node = node.transact(records.session_elsewhere, agent_id)
+    if other_node is not None:
+        return _asked_there(node, other_node, {"agent_id": agent_id, "timeout": timeout, "token": token})
     arrived = AsyncResult()
     stop = memory_of(node).watch(agent_id, lambda report, at: arrived.set(report))
     try:
@@ -175,11 +175,11 @@ def request_probe(node: Node, agent_id: str, target: JsonObject) -> JsonObject |
     session = sessions_of(node).live.get(agent_id)
     if session is not None and not session.ended and session.number:
         return probed_here(node, agent_id, target)
-    there = node.transact(records.session_elsewhere, agent_id)
-    if there is None:
+    other_node = node.transact(records.session_elsewhere, agent_id)
+    if other_node is None:
         return None
     try:
-        return peers.ask(node, there, PROBE, {"agent_id": agent_id, "target": target})["outcome"]
+        return peers.ask(node, other_node, PROBE, {"agent_id": agent_id, "target": target})["outcome"]
     except Unavailable as problem:
         log.warning("no probe from agent=%s: %s", agent_id, problem)
         return None

@@ -149,9 +149,9 @@ def digest_headers(sha256: str) -> dict[str, str]:
 def read_file(context: Agent, request: Request) -> Any:
     """A file from the agent. Viewers read under its `viewer_paths`, operators what its own rules permit."""
     require_connected(request.node, context)
-    there = held_elsewhere(request, context)
-    if there:
-        return peers.forward(request, there)
+    other_node = held_elsewhere(request, context)
+    if other_node:
+        return peers.forward(request, other_node)
     role = "viewer" if request.caller.role == "viewer" else "operator"
     wanted, if_range = range_of(request.headers.get("Range")), request.headers.get("If-Range")
     return StreamAnswer(FileSource(request.node, context.id, request.valid_query["path"], role, wanted, if_range))
@@ -220,9 +220,9 @@ def write_file(context: Agent, request: Request) -> Any:
     require_connected(request.node, context)
     node, agent_id = request.node, context.id
     most = node.config[AgentSettings].max_file_bytes + FORM_ROOM
-    there = held_elsewhere(request, context)
-    if there:
-        return peers.forward_body(request, there, most)
+    other_node = held_elsewhere(request, context)
+    if other_node:
+        return peers.forward_body(request, other_node, most)
     return Sink(
         lambda body: receive_form(body, FileUpload(node, agent_id), needs=("dest",), optional=("sha256",)), limit=most
     )

@@ -120,9 +120,9 @@ def logs(context: StreamFacet, request: Request) -> Any:
     if query["source"] == "file" and query["path"] is None:
         raise Invalid({"path": "is required"})
     require_reader(request, query)
-    there = held_elsewhere(request, context.__parent__)
-    if there:
-        return peers.forward(request, there)
+    other_node = held_elsewhere(request, context.__parent__)
+    if other_node:
+        return peers.forward(request, other_node)
     role = "viewer" if request.caller.role == "viewer" else "operator"
     params = {"role": role, **{name: value for name, value in query.items() if value is not None}}
     after = sse.last_event_id(request.headers, request.GET)
@@ -135,9 +135,9 @@ def metrics(context: StreamFacet, request: Request) -> Any:
     agent = context.__parent__
     if records.status_of(request.node, agent) != "online":
         raise Unavailable("The agent is not online.", code="agent_offline", retry_after=10)
-    there = held_elsewhere(request, agent)
-    if there:
-        return peers.forward(request, there)
+    other_node = held_elsewhere(request, agent)
+    if other_node:
+        return peers.forward(request, other_node)
     return sse.event_stream(metrics_feed(request.node, agent.id))
 
 

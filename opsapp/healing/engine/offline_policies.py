@@ -53,9 +53,9 @@ def step(node: Node, inventory: Inventory, failing: Holding) -> bool:
     known = _known(node)
     agents = [member for member in inventory if member.is_agent and member.agent_id]
     for first in range(0, len(agents), AT_ONCE):
-        some = agents[first : first + AT_ONCE]
-        held = {str(member.agent_id): known[str(member.agent_id)] for member in some if member.agent_id in known}
-        known.update(node.transact(give, some, inventory, failing, held))
+        page = agents[first : first + AT_ONCE]
+        held = {str(member.agent_id): known[str(member.agent_id)] for member in page if member.agent_id in known}
+        known.update(node.transact(give, page, inventory, failing, held))
     return False
 
 

@@ -96,7 +96,7 @@ def by_day(incidents: Iterable[JsonObject]) -> list[JsonObject]:
     days: dict[str, list[JsonObject]] = {}
     for incident in incidents:
         days.setdefault(date(incident["started"] // DAY_S), []).append(incident)
-    return [{"date": day, "incidents": those} for day, those in sorted(days.items(), reverse=True)]
+    return [{"date": day, "incidents": of_day} for day, of_day in sorted(days.items(), reverse=True)]
 
 
 def date(day: int) -> str:

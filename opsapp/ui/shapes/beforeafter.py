@@ -99,9 +99,9 @@ def _whole(text: str | None) -> int | None:
     return int(text) if text and text.isdecimal() and len(text) < 12 else None
 
 
-def query_of(it: Around) -> dict[str, str]:
-    hours = min(17_520, max(1, ceil((it.end - it.start) / AROUND_S)))
-    return {"range_h": str(hours), "resolution": str(it.step), "until": str(ceil(it.end))}
+def query_of(time_range: Around) -> dict[str, str]:
+    hours = min(17_520, max(1, ceil((time_range.end - time_range.start) / AROUND_S)))
+    return {"range_h": str(hours), "resolution": str(time_range.step), "until": str(ceil(time_range.end))}
 
 
 def asked_by_case(reader: Reader, said: JsonObject) -> dict[str, str]:
@@ -115,9 +115,9 @@ def asked_by_incident(reader: Reader, said: JsonObject) -> dict[str, str]:
 
 
 def of_case(case: JsonObject, host: Sequence[JsonObject], monitor: Sequence[JsonObject], reader: Reader) -> BeforeAfter:
-    it = around(case["opened_at"], case["closed_at"], reader)
+    time_range = around(case["opened_at"], case["closed_at"], reader)
     wanted, note = wanted_by(case["condition"]), ""
-    points = _within(monitor, it) or _within(host, it)
+    points = _within(monitor, time_range) or _within(host, time_range)
     plots = monitor_plots(wanted, points) if case["monitor_id"] else host_plots(wanted, points)
     if not plots and points:
         plots = [plot for name in CONTEXT if (plot := _plot(name, points, ())) is not None]
@@ -125,15 +125,15 @@ def of_case(case: JsonObject, host: Sequence[JsonObject], monitor: Sequence[Json
         note = f"No history is kept of {names}: only figures have one. This is the host meanwhile." if plots else ""
     moments = moments_of(case)
     held = [(case["opened_at"], held_until(case, reader.now))]
-    drawn = draw(plots, points, it, moments, held, reader)
+    drawn = draw(plots, points, time_range, moments, held, reader)
     return BeforeAfter(tuple(drawn), tuple(moments), note, bool(reader.query.get("from") and reader.query.get("to")))
 
 
 def of_incident(known: JsonObject, points: Sequence[JsonObject], reader: Reader) -> BeforeAfter:
     """The response time of the monitor around its incident, with what healing did about it."""
     incident = known["incident"]
-    it = around(incident["started"], incident.get("resolved"), reader)
-    points = _within(points, it)
+    time_range = around(incident["started"], incident.get("resolved"), reader)
+    points = _within(points, time_range)
     steps = [entry for entry in reversed(known["heals"]) if entry["action_type"]]
     happened: list[Happened] = [(incident["started"], "bad", "it went down")]
     happened += [moment for entry in steps for moment in _of_entry(entry, entry["created_at"])]
@@ -141,23 +141,23 @@ def of_incident(known: JsonObject, points: Sequence[JsonObject], reader: Reader)
     moments = numbered(happened)
     held = [(incident["started"], incident.get("resolved") or reader.now)]
     plots = monitor_plots(ReadByCondition(), points) if any(point["p95_ms"] is not None for point in points) else []
-    drawn = draw(plots, points, it, moments, held, reader, height=100)
+    drawn = draw(plots, points, time_range, moments, held, reader, height=100)
     return BeforeAfter(tuple(drawn), tuple(moments), "", zoomed=False)
 
 
 def draw(
     plots: Sequence[Plot],
     points: Sequence[JsonObject],
-    it: Around,
+    time_range: Around,
     moments: Sequence[ShownMoment],
     held: Sequence[tuple[float, float]],
     reader: Reader,
     height: int = 128,
 ) -> list[Markup]:
-    axis = TimeAxis(it.start, it.end, ZoneInfo(reader.zone), it.live)
-    times = [min(it.end, point["time"] + it.step / 2) for point in points]
+    axis = TimeAxis(time_range.start, time_range.end, ZoneInfo(reader.zone), time_range.live)
+    times = [min(time_range.end, point["time"] + time_range.step / 2) for point in points]
     states = [_state(point, at, held) for point, at in zip(points, times, strict=True)]
-    looks = Looks(height=height, step=max(it.step, usual_gap(times)), states=states, zoom=True)
+    looks = Looks(height=height, step=max(time_range.step, usual_gap(times)), states=states, zoom=True)
     return charts.before_after(plots, axis, times, marks_of(moments, axis), held, looks)
 
 
@@ -258,8 +258,8 @@ def monitor_plots(wanted: ReadByCondition, points: Sequence[JsonObject]) -> list
     return [Plot("Response time", (Curve("95 % within", values),), charts.MILLISECONDS, None, limits)]
 
 
-def _within(points: Iterable[JsonObject] | None, it: Around) -> list[JsonObject]:
-    return [point for point in points or () if it.start - it.step < point["time"] <= it.end]
+def _within(points: Iterable[JsonObject] | None, time_range: Around) -> list[JsonObject]:
+    return [point for point in points or () if time_range.start - time_range.step < point["time"] <= time_range.end]
 
 
 def held_until(case: JsonObject, now: float) -> float:

@@ -100,7 +100,9 @@ def silences(scope: Sequence[str], override: str, names: KnownNames) -> str:
 
 def _covered(scope: Sequence[str], names: KnownNames) -> str:
     """A few by name, the rest counted. What has no name is gone only where all names are known."""
-    told = [names.by_id.get(thing, "something that is gone") for thing in scope if names.whole or thing in names.by_id]
+    told = [
+        names.by_id.get(target, "something that is gone") for target in scope if names.whole or target in names.by_id
+    ]
     if not told:
         return "one monitor or host" if len(scope) == 1 else f"{len(scope)} monitors or hosts"
     if len(scope) > NAMED:

@@ -89,15 +89,15 @@ def chosen(reader: Reader) -> Chosen:
 
 
 def history_query(reader: Reader, said: JsonObject) -> dict[str, str]:
-    it = chosen(reader)
-    hours = min(17_520, max(1, ceil((it.end - it.start) / HOUR)))
-    asked = {"range_h": str(hours), "resolution": str(it.step)}
-    return asked if it.live else asked | {"until": str(int(it.end))}
+    time_range = chosen(reader)
+    hours = min(17_520, max(1, ceil((time_range.end - time_range.start) / HOUR)))
+    asked = {"range_h": str(hours), "resolution": str(time_range.step)}
+    return asked if time_range.live else asked | {"until": str(int(time_range.end))}
 
 
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     monitor = answers["monitor"]
-    it = chosen(reader)
+    time_range = chosen(reader)
     incidents = answers["incidents"] or []
     place = f"/monitors/{monitor['id']}"
     return {
@@ -111,9 +111,9 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "next_check": next_check(monitor, reader),
         "tags": tags_of(monitor),
         "place": place,
-        "spans": [(span.name, f"{place}?span={key}", key == it.key) for key, span in SPANS.items()],
-        "zoomed": not it.key,
-        "chart": response_chart(monitor, answers["history"] or [], incidents, it, reader),
+        "spans": [(span.name, f"{place}?span={key}", key == time_range.key) for key, span in SPANS.items()],
+        "zoomed": not time_range.key,
+        "chart": response_chart(monitor, answers["history"] or [], incidents, time_range, reader),
         "uptimes": [uptime_line(row) for row in answers["uptime"] or []],
         "days": days_strip(monitor, answers["days"] or [], reader),
         "incidents": [incident_line(row, reader) for row in incidents[:8]],
@@ -152,11 +152,15 @@ def next_check(monitor: JsonObject, reader: Reader) -> str:
 
 
 def response_chart(
-    monitor: JsonObject, points: list[JsonObject], incidents: list[JsonObject], it: Chosen, reader: Reader
+    monitor: JsonObject, points: list[JsonObject], incidents: list[JsonObject], time_range: Chosen, reader: Reader
 ) -> Markup:
-    axis = charts.TimeAxis(it.start, it.end, ZoneInfo(reader.zone), it.live)
-    within = [point for point in points if point["time"] + it.step > it.start and point["time"] <= it.end]
-    times = [min(it.end, max(it.start, point["time"] + it.step / 2)) for point in within]
+    axis = charts.TimeAxis(time_range.start, time_range.end, ZoneInfo(reader.zone), time_range.live)
+    within = [
+        point
+        for point in points
+        if point["time"] + time_range.step > time_range.start and point["time"] <= time_range.end
+    ]
+    times = [min(time_range.end, max(time_range.start, point["time"] + time_range.step / 2)) for point in within]
     limit = monitor["degraded_ms"]
     return charts.line_chart(
         f"Response time of {monitor['name']}",
@@ -169,8 +173,8 @@ def response_chart(
         charts.Looks(
             charts.MILLISECONDS,
             filled=True,
-            step=max(it.step, 1.5 * monitor["interval"]),
-            bands=[*outages(incidents, reader), *maintenance(within, it.step)],
+            step=max(time_range.step, 1.5 * monitor["interval"]),
+            bands=[*outages(incidents, reader), *maintenance(within, time_range.step)],
             limits=[charts.Limit(limit, f"slow above {charts.MILLISECONDS.words(limit)}")] if limit else [],
             states=[word_of(point["status"]).lower() for point in within],
             zoom=True,

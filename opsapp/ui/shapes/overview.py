@@ -247,17 +247,17 @@ def _needs(answers: Answers, overview: JsonObject, reader: Reader) -> list[NeedL
     failed = answers["deliveries"] or []
     if failed:
         names = listed(sorted({delivery["channel"] for delivery in failed}))
-        some = count(len(failed), "message", "messages")
-        words = said(0, "bad", f"{some} could not be delivered by {names}. ", Word("See", "/notifications"))
+        messages = count(len(failed), "message", "messages")
+        words = said(0, "bad", f"{messages} could not be delivered by {names}. ", Word("See", "/notifications"))
         lines.append(NeedLine("bad", words))
     return lines
 
 
 def _problem(row: JsonObject, reader: Reader) -> NeedLine:
-    it = problems.line(row, reader)
+    line = problems.line(row, reader)
     whose = "It is yours. " if row["owner"] == reader.username else "Nobody has it. " if row["owner"] is None else ""
-    words = said(row["opened_at"], it.look, Word(it.target, it.href), f": {it.words} {whose}", it.due)
-    return NeedLine(it.look, words)
+    words = said(row["opened_at"], line.look, Word(line.target, line.href), f": {line.words} {whose}", line.due)
+    return NeedLine(line.look, words)
 
 
 def _certificate(certificate: JsonObject) -> NeedLine:

@@ -72,10 +72,10 @@ def _container(values: Values, seconds: int) -> Fault | None:
 
 
 def _stopped(tool: str, name: str, seconds: int) -> Fault:
-    thing = shlex.quote(name)
-    mend = f"{tool} start {thing}"
+    quoted_name = shlex.quote(name)
+    mend = f"{tool} start {quoted_name}"
     watchdog = f"setsid sh -c {shlex.quote(f'sleep {seconds}; {mend}')} >/dev/null 2>&1 </dev/null &"
-    return Fault(f"{watchdog}\n{tool} stop {thing}", mend, name)
+    return Fault(f"{watchdog}\n{tool} stop {quoted_name}", mend, name)
 
 
 def _cpu(values: Values, seconds: int) -> Fault | None:
