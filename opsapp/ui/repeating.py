@@ -39,8 +39,8 @@ def sent(request: Request, form: Mapping[str, str]) -> SentForm:
 
 
 def _is_there(request: Request, path: str) -> bool:
-    found = find(known_of(request.registry), path)
-    source = found and found[0].parts and filled(found[0].parts[0].source.partition("?")[0], found[1])
+    matched = find(known_of(request.registry), path)
+    source = matched and matched[0].parts and filled(matched[0].parts[0].source.partition("?")[0], matched[1])
     try:
         return not source or bool(ask(request, "GET", source))
     except NotFound:
