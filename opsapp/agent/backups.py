@@ -28,10 +28,10 @@ def newest_at(backup: Backup) -> Optional[float]:
         times = [os.stat(path).st_mtime for path in glob.glob(backup.files) if os.path.isfile(path)]
         return max(times, default=0.0)
     argv = list(backup.newest) or [*restic(backup), "snapshots", "--json", "--latest", "1"]
-    code, said = ask(argv, ASK_S)
+    code, output = ask(argv, ASK_S)
     if code != 0:
         return None
-    return _restic_time(said) if backup.restic and not backup.newest else _epoch(said)
+    return _restic_time(output) if backup.restic and not backup.newest else _epoch(output)
 
 
 def age_hours(backup: Backup) -> Optional[float]:
@@ -112,14 +112,14 @@ def _unknown(context: Context, name: str) -> Ran:
     return failed(f"no_capable_handler: this agent's configuration has no backup {name!r} (it has: {known})")
 
 
-def _epoch(said: str) -> Optional[float]:
-    match = re.search(r"\d+(\.\d+)?", said)
+def _epoch(output: str) -> Optional[float]:
+    match = re.search(r"\d+(\.\d+)?", output)
     return float(match.group(0)) if match else None
 
 
-def _restic_time(said: str) -> Optional[float]:
+def _restic_time(output: str) -> Optional[float]:
     try:
-        rows = json.loads(said)
+        rows = json.loads(output)
         return max((_moment(row["time"]) for row in rows), default=0.0)
     except (ValueError, KeyError, TypeError):
         return None

@@ -43,13 +43,13 @@ class Chain(NamedTuple):
 
 def base_chains() -> List[Chain]:
     """Those of the whole host; OSError when nft does not say."""
-    code, said = ask(["nft", "--json", "list", "ruleset"])
+    code, output = ask(["nft", "--json", "list", "ruleset"])
     try:
-        rows = json.loads(said)["nftables"] if code == 0 else None
+        rows = json.loads(output)["nftables"] if code == 0 else None
     except (ValueError, KeyError, TypeError):
         rows = None
     if rows is None:
-        raise OSError(f"nft does not list its rules: {said.strip()[:200]}")
+        raise OSError(f"nft does not list its rules: {output.strip()[:200]}")
     rules = [row["rule"] for row in rows if "rule" in row]
     chains = [row["chain"] for row in rows if "hook" in row.get("chain", {})]
     return [
@@ -104,7 +104,7 @@ def legacy_obstacle(rule: FirewallRule) -> str:
     for path, program in LEGACY.items():
         if not os.path.exists(path):
             continue
-        code, said = ask([program, "--list-rules", chain])
-        if code == 0 and re.search(rf"-P {chain} DROP|-j (?!ACCEPT|LOG)", said):
+        code, output = ask([program, "--list-rules", chain])
+        if code == 0 and re.search(rf"-P {chain} DROP|-j (?!ACCEPT|LOG)", output):
             return f"{program} has rules of its own in {chain}"
     return ""

@@ -196,15 +196,15 @@ def _works(whole: List[str], tool: Tool, seconds: float) -> bool:
     if tool.needs and not os.path.exists(tool.needs):
         return False
     argv = [*whole, *(part.replace("{pid}", str(os.getpid())) for part in tool.attempt)]
-    code, said = ask(argv, seconds)
-    return code in tool.accept and bool(not tool.said or re.search(tool.said, said))
+    code, output = ask(argv, seconds)
+    return code in tool.accept and bool(not tool.said or re.search(tool.said, output))
 
 
 def _version(whole: List[str], tool: Tool, seconds: float) -> Optional[str]:
     if not tool.version:
         return None
-    _, said = ask([*whole, *tool.version], seconds)
-    match = _VERSION.search(said)
+    _, output = ask([*whole, *tool.version], seconds)
+    match = _VERSION.search(output)
     return match.group(0)[:64] if match else None
 
 

@@ -172,37 +172,39 @@ class KnownContainers:
 def inspect(name: str) -> Optional[JsonObject]:
     """What a runtime says of a container, with the runtime's name in it; None when none knows it."""
     for runtime in RUNTIMES:
-        code, said = ask([runtime, "inspect", "--type", "container", "--", name])
+        code, output = ask([runtime, "inspect", "--type", "container", "--", name])
         if code != 0:
             continue
         try:
-            return {"runtime": runtime, **json.loads(said)[0]}
+            return {"runtime": runtime, **json.loads(output)[0]}
         except (ValueError, IndexError, TypeError):
-            log.warning("%s inspect %s cannot be read: %s", runtime, name, said.strip()[:200])
+            log.warning("%s inspect %s cannot be read: %s", runtime, name, output.strip()[:200])
     return None
 
 
 def listed(runtime: str) -> List[Container]:
     """The containers of a runtime; OSError when it does not say."""
-    code, said = ask([runtime, "ps", "--all", "--format", "{{json .}}" if runtime == "docker" else "json"])
+    code, output = ask([runtime, "ps", "--all", "--format", "{{json .}}" if runtime == "docker" else "json"])
     if code != 0:
-        raise OSError(f"{runtime} ps: {said.strip()[:200]}")
-    return parse(said)
+        raise OSError(f"{runtime} ps: {output.strip()[:200]}")
+    return parse(output)
 
 
 def ends_by_removal(runtime: str, name: str) -> bool:
     """Whether a container was started with --rm. docker's list does not say it."""
-    code, said = ask([runtime, "inspect", "--type", "container", "--format", "{{.HostConfig.AutoRemove}}", "--", name])
-    return code != 0 or said.strip() != "false"
+    code, output = ask(
+        [runtime, "inspect", "--type", "container", "--format", "{{.HostConfig.AutoRemove}}", "--", name]
+    )
+    return code != 0 or output.strip() != "false"
 
 
-def parse(said: str) -> List[Container]:
+def parse(output: str) -> List[Container]:
     """podman writes one array, docker one object a line. OSError when it is neither."""
     try:
-        is_list = said.lstrip().startswith("[")
-        rows = json.loads(said) if is_list else [json.loads(line) for line in said.splitlines() if line]
+        is_list = output.lstrip().startswith("[")
+        rows = json.loads(output) if is_list else [json.loads(line) for line in output.splitlines() if line]
     except ValueError:
-        raise OSError(f"the list of containers cannot be read: {said.strip()[:200]}") from None
+        raise OSError(f"the list of containers cannot be read: {output.strip()[:200]}") from None
     containers = []
     for row in rows or ():
         names = row.get("Names") or []

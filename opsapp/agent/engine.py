@@ -82,10 +82,10 @@ def connecting(inspected: JsonObject, name: str) -> List[List[str]]:
 
 def create(name: str, inspected: JsonObject) -> Tuple[bool, str]:
     """Make it, not started. (whether it is there, what the engine said)"""
-    code, said = ask(["docker", "context", "inspect", "--format", "{{.Endpoints.docker.Host}}"])
-    scheme, _, path = said.strip().partition("://")
+    code, output = ask(["docker", "context", "inspect", "--format", "{{.Endpoints.docker.Host}}"])
+    scheme, _, path = output.strip().partition("://")
     if code != 0 or scheme != "unix":
-        return False, f"the engine is at no socket of this host: {said.strip()[:200]}"
+        return False, f"the engine is at no socket of this host: {output.strip()[:200]}"
     link = _Socket(path)
     try:
         link.request(

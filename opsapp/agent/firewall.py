@@ -51,7 +51,7 @@ def _listing(tool: str) -> str:
         "ufw": [["ufw", "status", "verbose"]],
         "firewall-cmd": [["firewall-cmd", "--list-rich-rules"]],
     }
-    return "".join(said for code, said in map(ask, argvs.get(tool, [])) if code == 0)
+    return "".join(output for code, output in map(ask, argvs.get(tool, [])) if code == 0)
 
 
 # ---- nftables: a table of our own; to accept something, a rule in every chain that could drop it

@@ -26,13 +26,13 @@ def _says(*argv: str) -> bool:
 
 
 def _of_networkd(link: str) -> bool:
-    code, said = ask(["networkctl", "status", "--no-pager", "--lines=0", link])
-    return code == 0 and bool(re.search(r"State: \S+ \((?!unmanaged)", said))
+    code, output = ask(["networkctl", "status", "--no-pager", "--lines=0", link])
+    return code == 0 and bool(re.search(r"State: \S+ \((?!unmanaged)", output))
 
 
 def _of_network_manager(link: str) -> bool:
-    code, said = ask(["nmcli", "--get-values", "GENERAL.STATE", "device", "show", link])
-    return code == 0 and not said.strip().startswith("10")
+    code, output = ask(["nmcli", "--get-values", "GENERAL.STATE", "device", "show", link])
+    return code == 0 and not output.strip().startswith("10")
 
 
 def _link_exists(link: str) -> bool:
@@ -40,14 +40,14 @@ def _link_exists(link: str) -> bool:
 
 
 def _runs_dnsmasq(unit: str) -> bool:
-    code, said = ask(["systemctl", "show", "--no-pager", "--property=MainPID", "--value", "--", unit])
-    pid = said.strip()
+    code, output = ask(["systemctl", "show", "--no-pager", "--property=MainPID", "--value", "--", unit])
+    pid = output.strip()
     return code == 0 and pid.isdigit() and pid != "0" and (maybe(f"/proc/{pid}/comm") or "").strip() == "dnsmasq"
 
 
 def _is_timer(task: str) -> bool:
-    code, said = ask(["systemctl", "show", "--no-pager", "--property=LoadState", "--value", "--", f"{task}.timer"])
-    return code == 0 and said.strip() == "loaded"
+    code, output = ask(["systemctl", "show", "--no-pager", "--property=LoadState", "--value", "--", f"{task}.timer"])
+    return code == 0 and output.strip() == "loaded"
 
 
 FITS: Dict[str, Fits] = {

@@ -168,27 +168,27 @@ class CommandJournal:
     def _path(self, name: str) -> str:
         return os.path.join(self.results, f"r-{name}.json")
 
-    def _write(self, said: JsonObject, sync: bool = True) -> None:
-        self._lines.append(dumps(said), sync)
+    def _write(self, record: JsonObject, sync: bool = True) -> None:
+        self._lines.append(dumps(record), sync)
 
     def _replay(self, line: bytes) -> None:
         try:
-            said = loads(line)
+            record = loads(line)
         except WireError:
             return  # one line damaged by the disk: the others still count
-        did, name = said.get("did"), said.get("id")
+        did, name = record.get("did"), record.get("id")
         if did == "token":
-            store = said.get("store", "")
-            self._note_token(store, max(said["token"], self._tokens.get(store, 0)))
+            store = record.get("store", "")
+            self._note_token(store, max(record["token"], self._tokens.get(store, 0)))
         elif did == ACCEPTED:
-            self._entries[name] = CommandEntry(ACCEPTED, said["at"], said["command"])
+            self._entries[name] = CommandEntry(ACCEPTED, record["at"], record["command"])
         elif name in self._entries:
             entry = self._entries[name]
             if did == "process":
-                entry.group = ProcessGroup(said["pid"], said["pid_start"], said.get("boot", ""))
+                entry.group = ProcessGroup(record["pid"], record["pid_start"], record.get("boot", ""))
             else:
                 entry.state = did
-                entry.at = said.get("at", entry.at)
+                entry.at = record.get("at", entry.at)
                 if did in (FINISHED, THANKED):
                     entry.command = None
 

@@ -64,8 +64,8 @@ def clean_media_queue(context: Context) -> Ran:
     return done(f"{len(stuck)} stuck downloads were removed from the queue of {instance.name}")
 
 
-def _stuck(said: Any) -> List[int]:
-    rows = said.get("records") if isinstance(said, dict) else None
+def _stuck(answer: Any) -> List[int]:
+    rows = answer.get("records") if isinstance(answer, dict) else None
     if not isinstance(rows, list):
         raise MediaServerRefused("the queue cannot be read")
     return [
@@ -91,14 +91,14 @@ def _call(instance: Instance, method: str, path: str, body: Optional[dict]) -> A
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect())
     try:
         with opener.open(request, timeout=CALL_S) as answer:
-            said = answer.read(MOST_BYTES)
+            raw = answer.read(MOST_BYTES)
     except urllib.error.HTTPError as error:
         error.close()
         raise MediaServerRefused(f"{instance.name} answered {error.code}") from None
     except (OSError, ValueError) as error:
         raise MediaServerRefused(f"{instance.name} cannot be reached: {getattr(error, 'reason', error)}") from None
     try:
-        return json.loads(said) if said.strip() else None
+        return json.loads(raw) if raw.strip() else None
     except ValueError:
         return None
 

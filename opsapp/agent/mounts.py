@@ -44,8 +44,8 @@ def has_rotated_logs(mount: Optional[str]) -> bool:
     """Whether logrotate, as it is configured, minds a file there."""
     if mount is None:
         return True
-    _, said = ask(["logrotate", "--debug", LOGROTATE])
-    return any(lies_on(path, mount) for path in _CONSIDERED.findall(said))
+    _, output = ask(["logrotate", "--debug", LOGROTATE])
+    return any(lies_on(path, mount) for path in _CONSIDERED.findall(output))
 
 
 @step

@@ -32,10 +32,10 @@ class Unseen(OSError):
 def take_link(params: JsonObject, _host: Any) -> dict:
     """Whether an interface is up, its addresses and the routes over it."""
     nic = params["nic"]
-    code, said = ask(["ip", "-json", "address", "show", "dev", nic])
+    code, output = ask(["ip", "-json", "address", "show", "dev", nic])
     if code != 0:
-        raise Unseen(f"ip address show {nic}: {said.strip()[:200]}")
-    about = json.loads(said)[0]
+        raise Unseen(f"ip address show {nic}: {output.strip()[:200]}")
+    about = json.loads(output)[0]
     addresses = [
         f"{address['local']}/{address['prefixlen']}"
         for address in about.get("addr_info", [])
@@ -47,8 +47,8 @@ def take_link(params: JsonObject, _host: Any) -> dict:
 def _routes(nic: str) -> List[str]:
     routes = []
     for family in ("-4", "-6"):
-        code, said = ask(["ip", family, "route", "show", "dev", nic])
-        lines = said.splitlines() if code == 0 else []
+        code, output = ask(["ip", family, "route", "show", "dev", nic])
+        lines = output.splitlines() if code == 0 else []
         kept = [[word for word in line.split() if word not in _FLAGS] for line in lines]
         routes += [" ".join([family, *words]) for words in kept if words and not words[0].startswith("fe80")]
     return routes
@@ -155,12 +155,12 @@ def take_resolver(_params: JsonObject, host: Any) -> dict:
 
 def resolved_servers() -> Dict[str, List[str]]:
     """Link → its name servers, as systemd-resolved has them."""
-    code, said = ask(["resolvectl", "--no-pager", "dns"])
+    code, output = ask(["resolvectl", "--no-pager", "dns"])
     if code != 0:
-        raise Unseen(f"resolvectl dns: {said.strip()[:200]}")
+        raise Unseen(f"resolvectl dns: {output.strip()[:200]}")
     return {
         match.group(1): match.group(2).split()
-        for match in re.finditer(r"^Link \d+ \((.+?)\):[ \t]*(.*)$", said, re.MULTILINE)
+        for match in re.finditer(r"^Link \d+ \((.+?)\):[ \t]*(.*)$", output, re.MULTILINE)
     }
 
 

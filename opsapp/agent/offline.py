@@ -167,8 +167,8 @@ class Offline:
                 log.error("%s on %s is left alone: %s", step["action"], name or "the host", error)
                 return
             began = time.monotonic()
-            said = self._step(policy, name, condition, outcome)
-            outcome = {**outcome, **said, "duration_s": round(time.monotonic() - began, 3)}
+            step_outcome = self._step(policy, name, condition, outcome)
+            outcome = {**outcome, **step_outcome, "duration_s": round(time.monotonic() - began, 3)}
             over = outcome["outcome"] == "verified" or position == positions[-1] or self._stop.is_set()
             outcome["escalated"] = not over
             self._finish(outcome)
@@ -233,11 +233,11 @@ class Offline:
             return {"reason": f"bad_params: {error}"}
         answer = self._phase("execute", outcome, params)
         if answer.ran is None or answer.ran.status != "done":
-            said = (answer.ran.reason if answer.ran else None) or "the action failed"
+            reason = (answer.ran.reason if answer.ran else None) or "the action failed"
             return (
-                {"reason": f"{said}; undone", "outcome": "rolled_back"}
+                {"reason": f"{reason}; undone", "outcome": "rolled_back"}
                 if (answer.data or {}).get("undone")
-                else {"reason": said}
+                else {"reason": reason}
             )
         self._stop.wait(action.settle if policy["settle_s"] is None else max(action.least_settle, policy["settle_s"]))
         after = self._readings(self._measure())

@@ -47,9 +47,9 @@ class Outcomes:
     def process(self, name: str, group: ProcessGroup) -> None:
         """The process group that a heal is about to run, so that a later agent can stop what was left of it."""
         with self._lock:
-            said = {"did": PROCESS, "id": name, "group": list(group)}
-            self._lines.append(dumps(said), sync=False)
-            self._replay(said)
+            record = {"did": PROCESS, "id": name, "group": list(group)}
+            self._lines.append(dumps(record), sync=False)
+            self._replay(record)
 
     def finish(self, outcome: dict) -> None:
         self._note(DONE, outcome["outcome_id"], outcome)
@@ -98,24 +98,24 @@ class Outcomes:
             self._lines.append(dumps({"did": did, "id": name, "outcome": outcome}))
             self._replay({"did": did, "id": name, "outcome": outcome})
 
-    def _replay(self, said: dict) -> None:
-        if said["did"] == PROCESS:
-            self._groups[said["id"]] = ProcessGroup(*said["group"])
+    def _replay(self, record: dict) -> None:
+        if record["did"] == PROCESS:
+            self._groups[record["id"]] = ProcessGroup(*record["group"])
             return
-        if said["did"] == PAST:
-            self._begun = [HealStart(*start) for start in said["begun"]]
+        if record["did"] == PAST:
+            self._begun = [HealStart(*start) for start in record["begun"]]
             return
-        if said["did"] == BEGUN:
-            about = said["outcome"]
+        if record["did"] == BEGUN:
+            about = record["outcome"]
             self._begun.append(HealStart(about["created_at"], about["rule_id"], about["target"].partition("/")[2]))
-        if said["did"] != BEGUN:
-            self._groups.pop(said["id"], None)
-        if said["did"] == THANKED:
-            self._kept.pop(said["id"], None)
-            self._state.pop(said["id"], None)
+        if record["did"] != BEGUN:
+            self._groups.pop(record["id"], None)
+        if record["did"] == THANKED:
+            self._kept.pop(record["id"], None)
+            self._state.pop(record["id"], None)
         else:
-            self._kept[said["id"]] = said["outcome"]
-            self._state[said["id"]] = said["did"]
+            self._kept[record["id"]] = record["outcome"]
+            self._state[record["id"]] = record["did"]
 
     def _forget_old(self) -> None:
         newest = max((start.at for start in self._begun), default=0.0)

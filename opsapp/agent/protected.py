@@ -43,10 +43,10 @@ class ProtectedNames:
     def _kept(self) -> frozenset:
         try:
             with open(self._path, "rb") as file:
-                said = loads(file.read())
+                names = loads(file.read())
         except FileNotFoundError:
             return frozenset()
         except (OSError, WireError) as error:
             log.error("the kept protected names cannot be read: %s", error)
             return frozenset()
-        return frozenset(name for name in said if isinstance(name, str)) if isinstance(said, list) else frozenset()
+        return frozenset(name for name in names if isinstance(name, str)) if isinstance(names, list) else frozenset()

@@ -58,8 +58,8 @@ def is_named(name: str, protected: Set[str]) -> bool:
 def _service(service: str, protected: Set[str]) -> Optional[str]:
     if is_named(service, protected):
         return f"protected: the service {service}"
-    code, said = ask(["systemctl", "show", "--no-pager", "--property=MainPID", "--value", "--", service])
-    pid = int(said.strip()) if code == 0 and said.strip().isdigit() else 0
+    code, output = ask(["systemctl", "show", "--no-pager", "--property=MainPID", "--value", "--", service])
+    pid = int(output.strip()) if code == 0 and output.strip().isdigit() else 0
     return _process(pid, f"the service {service}", protected)
 
 

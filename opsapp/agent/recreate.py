@@ -105,9 +105,9 @@ def recreate(context: Context) -> Ran:
 
 def _create(context: Context, name: str, inspected: JsonObject) -> Ran:
     """By docker's engine, then into its networks, then started."""
-    made, said = engine.create(name, inspected)
+    made, output = engine.create(name, inspected)
     if not made:
-        return failed("the engine did not make it", (said + "\n").encode("utf-8", "replace"))
+        return failed("the engine did not make it", (output + "\n").encode("utf-8", "replace"))
     ran = Ran("done", 0, b"")
     for argv in [*engine.connecting(inspected, name), ["docker", "start", "--", name]]:
         ran = context.run(argv)
@@ -125,7 +125,7 @@ def _detached(command: List[str]) -> List[str]:
 
 
 def _bring_back(runtime: str, name: str, aside: Optional[str]) -> bytes:
-    said = ""
+    output = ""
     if aside:
-        said += ask([runtime, "rm", "--force", "--", name])[1] + ask([runtime, "rename", aside, name])[1]
-    return (said + ask([runtime, "start", "--", name])[1]).encode("utf-8", "replace")
+        output += ask([runtime, "rm", "--force", "--", name])[1] + ask([runtime, "rename", aside, name])[1]
+    return (output + ask([runtime, "start", "--", name])[1]).encode("utf-8", "replace")

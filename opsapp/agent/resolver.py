@@ -67,11 +67,11 @@ def _ask(link: socket.socket, name: str, kind: int) -> Optional[int]:
     while time.monotonic() < until:
         link.settimeout(max(0.01, until - time.monotonic()))
         try:
-            said = link.recv(4096)
+            packet = link.recv(4096)
         except socket.timeout:
             return None
-        if len(said) >= 12 and struct.unpack(">H", said[:2])[0] == number and said[2] & 0x80:
-            code, answers = said[3] & 0x0F, struct.unpack(">H", said[6:8])[0]
+        if len(packet) >= 12 and struct.unpack(">H", packet[:2])[0] == number and packet[2] & 0x80:
+            code, answers = packet[3] & 0x0F, struct.unpack(">H", packet[6:8])[0]
             return _NXDOMAIN if code == _NOERROR and not answers and kind != _NS else code
     return None
 

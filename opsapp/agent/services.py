@@ -201,14 +201,14 @@ def _wanted(unit: Dict[str, str]) -> bool:
 
 
 def _show(which: List[str]) -> List[Dict[str, str]]:
-    code, said = ask(["systemctl", "show", "--no-pager", f"--property={','.join(_PROPERTIES)}", *which])
-    if code != 0 and "Id=" not in said:
-        raise OSError(f"systemctl show: {said.strip()[:200]}")
-    return parse_show(said)
+    code, output = ask(["systemctl", "show", "--no-pager", f"--property={','.join(_PROPERTIES)}", *which])
+    if code != 0 and "Id=" not in output:
+        raise OSError(f"systemctl show: {output.strip()[:200]}")
+    return parse_show(output)
 
 
-def parse_show(said: str) -> List[Dict[str, str]]:
-    blocks = (block.splitlines() for block in said.split("\n\n"))
+def parse_show(output: str) -> List[Dict[str, str]]:
+    blocks = (block.splitlines() for block in output.split("\n\n"))
     units = [dict(line.split("=", 1) for line in block if "=" in line) for block in blocks]
     return [unit for unit in units if "Id" in unit and "ActiveState" in unit]
 
@@ -225,13 +225,13 @@ def _listing(path: Optional[str]) -> frozenset:
 
 # ---- the others
 def _openrc() -> Dict[str, str]:
-    code, said = ask(["rc-status", "--all", "--nocolor"])
+    code, output = ask(["rc-status", "--all", "--nocolor"])
     if code != 0:
-        raise OSError(f"rc-status: {said.strip()[:200]}")
-    return parse_openrc(said)
+        raise OSError(f"rc-status: {output.strip()[:200]}")
+    return parse_openrc(output)
 
 
-def parse_openrc(said: str) -> Dict[str, str]:
+def parse_openrc(output: str) -> Dict[str, str]:
     words = {
         "started": "active",
         "stopped": "failed",
@@ -242,7 +242,7 @@ def parse_openrc(said: str) -> Dict[str, str]:
     }
     states: Dict[str, str] = {}
     runlevel = ""
-    for line in said.splitlines():
+    for line in output.splitlines():
         if line.startswith("Runlevel:"):
             runlevel = line.split(":", 1)[1].strip()
         elif line.startswith("Dynamic Runlevel:"):

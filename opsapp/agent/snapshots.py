@@ -95,10 +95,10 @@ def take_unit(params: JsonObject, host: LocalHost) -> dict:
     capabilities = host.capabilities
     name = params["service"]
     if capabilities.usable("systemctl"):
-        code, said = ask(["systemctl", "show", "--no-pager", f"--property={','.join(UNIT)}", "--", name])
-        units = parse_show(said)
+        code, output = ask(["systemctl", "show", "--no-pager", f"--property={','.join(UNIT)}", "--", name])
+        units = parse_show(output)
         if code != 0 or not units:
-            raise Unknown(f"systemctl show {name}: {said.strip()[:200]}")
+            raise Unknown(f"systemctl show {name}: {output.strip()[:200]}")
         return {"service": name, **units[0]}
     for tool, argv in (
         ("rc-service", ["rc-service", name, "status"]),
@@ -106,8 +106,8 @@ def take_unit(params: JsonObject, host: LocalHost) -> dict:
         ("service", ["service", name, "status"]),
     ):
         if capabilities.usable(tool):
-            code, said = ask(argv)
-            return {"service": name, "status_code": code, "status": said.strip()[:500]}
+            code, output = ask(argv)
+            return {"service": name, "status_code": code, "status": output.strip()[:500]}
     raise Unknown("no service manager works here")
 
 
@@ -163,10 +163,10 @@ def take_process(params: JsonObject, host: LocalHost) -> dict:
 
 
 def take_disk(_params: JsonObject, _host: LocalHost) -> dict:
-    code, said = ask(["df", "-P", "-k"])
+    code, output = ask(["df", "-P", "-k"])
     if code not in (0, 1):
-        raise Unknown(f"df: {said.strip()[:200]}")
-    rows = (line.split(None, 5) for line in said.splitlines()[1:])
+        raise Unknown(f"df: {output.strip()[:200]}")
+    rows = (line.split(None, 5) for line in output.splitlines()[1:])
     return {"used_kb": {row[5]: int(row[2]) for row in rows if len(row) == 6 and row[2].isdigit()}}
 
 

@@ -45,8 +45,8 @@ class Spool:
         self._live: Deque[dict] = collections.deque(maxlen=LIVE_MOST)
         self._lines = LineFile(os.path.join(directory, "spool.jsonl"))
         self._mark = os.open(os.path.join(directory, "spool.mark"), os.O_RDWR | os.O_CREAT, 0o600)
-        said = os.pread(self._mark, 32, 0)
-        self._sent = min(int(said), self._lines.size) if said.isdigit() else 0  # bytes at the front, delivered
+        mark = os.pread(self._mark, 32, 0)
+        self._sent = min(int(mark), self._lines.size) if mark.isdigit() else 0  # bytes at the front, delivered
         self._kept_at = 0.0
 
     def put(self, report: dict) -> None:

@@ -73,10 +73,10 @@ def take_certificate(params: JsonObject, host: Any) -> dict:
     domain = params["domain"]
     hook = host.config.certificates.get(domain)
     path = hook.file if hook else f"/etc/letsencrypt/live/{domain}/fullchain.pem"
-    code, said = ask(["openssl", "x509", "-noout", "-enddate", "-serial", "-in", path])
+    code, output = ask(["openssl", "x509", "-noout", "-enddate", "-serial", "-in", path])
     if code != 0:
-        raise OSError(f"the certificate {path} cannot be read: {said.strip()[:200]}")
-    return {"domain": domain, "file": path, "says": said.strip()[:500]}
+        raise OSError(f"the certificate {path} cannot be read: {output.strip()[:200]}")
+    return {"domain": domain, "file": path, "says": output.strip()[:500]}
 
 
 @step
@@ -98,8 +98,8 @@ def containers_of(project: str) -> List[str]:
     """podman's containers of a compose project, whichever compose made them."""
     names: List[str] = []
     for label in _LABELS:
-        code, said = ask(["podman", "ps", "--all", "--filter", f"label={label}={project}", "--format", "{{.Names}}"])
-        names += said.split() if code == 0 else []
+        code, output = ask(["podman", "ps", "--all", "--filter", f"label={label}={project}", "--format", "{{.Names}}"])
+        names += output.split() if code == 0 else []
     return list(dict.fromkeys(names))
 
 
@@ -116,7 +116,7 @@ def take_project(params: JsonObject, host: Any) -> dict:
         if host.capabilities.usable(tool):
             states: Dict[str, str] = {}
             for label in _LABELS:
-                code, said = ask(
+                code, output = ask(
                     [
                         tool,
                         "ps",
@@ -127,7 +127,7 @@ def take_project(params: JsonObject, host: Any) -> dict:
                         "{{json .}}" if tool == "docker" else "json",
                     ]
                 )
-                states.update((container.name, container.state) for container in (parse(said) if code == 0 else ()))
+                states.update((container.name, container.state) for container in (parse(output) if code == 0 else ()))
             return {"project": params["project"], "containers": states}
     raise OSError("no container runtime works here")
 
@@ -147,9 +147,9 @@ def take_packages(_params: JsonObject, host: Any) -> dict:
     """The installed versions: enough to go back by hand."""
     for tool, argv in (("apt-get", ["dpkg-query", "--show"]), ("dnf", ["rpm", "-qa"]), ("zypper", ["rpm", "-qa"])):
         if host.capabilities.usable(tool):
-            code, said = ask(argv, 60)
+            code, output = ask(argv, 60)
             if code == 0:
-                return {"packages": said.splitlines()[:10000]}
+                return {"packages": output.splitlines()[:10000]}
     raise OSError("no package manager works here")
 
 
@@ -157,16 +157,16 @@ def take_timer(params: JsonObject, host: Any) -> dict:
     names = [f"{params['task']}.timer", f"{params['task']}.service"]
     if not host.capabilities.usable("systemctl"):
         raise OSError("no service manager works here")
-    _, said = ask(["systemctl", "show", "--no-pager", "--property=Id,ActiveState,UnitFileState,Result", "--", *names])
-    return {"task": params["task"], "units": said.strip()[:1000]}
+    _, output = ask(["systemctl", "show", "--no-pager", "--property=Id,ActiveState,UnitFileState,Result", "--", *names])
+    return {"task": params["task"], "units": output.strip()[:1000]}
 
 
 def take_vm(params: JsonObject, host: Any) -> dict:
     for tool, argv in (("virsh", ["virsh", "dominfo", params["vm_id"]]), ("qm", ["qm", "status", params["vm_id"]])):
         if host.capabilities.usable(tool):
-            code, said = ask(argv)
+            code, output = ask(argv)
             if code == 0:
-                return {"vm_id": params["vm_id"], "by": tool, "says": said.strip()[:1000]}
+                return {"vm_id": params["vm_id"], "by": tool, "says": output.strip()[:1000]}
     raise OSError(f"nobody here knows a virtual machine {params['vm_id']}")
 
 

@@ -179,8 +179,8 @@ class LogTail(OpenStream):
         for start in range(0, len(entries), BATCH):
             batch = entries[start : start + BATCH]
             if self._dropped:
-                said = f"[{self._dropped} lines were dropped: the reader is too slow]"
-                batch = [{"line": said, **({"place": self._told} if self._told else {})}, *batch]
+                notice = f"[{self._dropped} lines were dropped: the reader is too slow]"
+                batch = [{"line": notice, **({"place": self._told} if self._told else {})}, *batch]
             if not self.take_credit(sum(len(entry["line"]) + 1 for entry in batch)):
                 self._dropped += len(entries[start : start + BATCH])
                 continue
@@ -203,16 +203,16 @@ def journal_entry(line: bytes) -> Optional[dict]:
     if not line:
         return None
     try:
-        said = json.loads(line)
+        decoded = json.loads(line)
     except ValueError:
         return None
-    message = said.get("MESSAGE")
+    message = decoded.get("MESSAGE")
     if isinstance(message, list):  # what is not UTF-8 comes as a list of bytes
         message = bytes(message).decode("utf-8", "replace")
-    name, pid = said.get("SYSLOG_IDENTIFIER"), said.get("_PID")
+    name, pid = decoded.get("SYSLOG_IDENTIFIER"), decoded.get("_PID")
     label = f"{name}[{pid}]: " if name and pid else f"{name}: " if name else ""
     entry = _line(f"{label}{message}".encode("utf-8", "replace"))
-    stamp = said.get("__REALTIME_TIMESTAMP")
+    stamp = decoded.get("__REALTIME_TIMESTAMP")
     if isinstance(stamp, str) and stamp.isdigit():
         entry["time"] = int(stamp) / 1e6
     return entry

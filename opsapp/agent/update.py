@@ -149,8 +149,8 @@ class Updater:
         )
         if reached.status == "done":
             return None
-        said = reached.output.decode("utf-8", "replace").split("\n")
-        last = next((line.strip() for line in reversed(said) if line.strip()), reached.reason)
+        lines = reached.output.decode("utf-8", "replace").split("\n")
+        last = next((line.strip() for line in reversed(lines) if line.strip()), reached.reason)
         return f"the new version did not reach the server ({reached.status}): {last}"
 
     def _try(self, note: dict) -> None:
@@ -175,9 +175,9 @@ class Updater:
             start_new_session=True,
         )
         assert guard.stdout is not None
-        with guard.stdout as said:
-            ready, _, _ = select.select([said], [], [], TELL_S)
-            if not ready or os.read(said.fileno(), 64) != WATCHING:
+        with guard.stdout as stream:
+            ready, _, _ = select.select([stream], [], [], TELL_S)
+            if not ready or os.read(stream.fileno(), 64) != WATCHING:
                 guard.kill()
                 guard.wait()
                 raise OSError("the guard of the update does not start")

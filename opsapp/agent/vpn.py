@@ -40,14 +40,14 @@ class Tunnels:
 
 def present() -> Set[str]:
     """The tunnels there are: WireGuard in the kernel, and what is on a tun device (openvpn, tailscale, …)."""
-    code, said = ask(["ip", "-details", "-json", "link", "show"], 5)
-    return tunnels(said) if code == 0 else _of_sysfs()
+    code, output = ask(["ip", "-details", "-json", "link", "show"], 5)
+    return tunnels(output) if code == 0 else _of_sysfs()
 
 
-def tunnels(said: str) -> Set[str]:
+def tunnels(output: str) -> Set[str]:
     """From `ip -details -json link show`."""
     try:
-        links = json.loads(said)
+        links = json.loads(output)
     except ValueError:
         return set()
     devices = set()
@@ -77,10 +77,10 @@ def flags(name: str) -> int:
     """An interface's flags as the kernel has them; 0 when there is none."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
         try:
-            said = fcntl.ioctl(link, _SIOCGIFFLAGS, struct.pack("16s16x", name.encode()[:15]))
+            flags = fcntl.ioctl(link, _SIOCGIFFLAGS, struct.pack("16s16x", name.encode()[:15]))
         except OSError:
             return 0
-    return int(struct.unpack("16xH14x", said)[0])
+    return int(struct.unpack("16xH14x", flags)[0])
 
 
 def running(name: str) -> bool:
@@ -134,8 +134,8 @@ def _talks(name: str) -> bool:
     """False when WireGuard keeps every peer alive and none of them has answered for long. Without wg, up is up."""
     if not os.path.exists(f"/etc/wireguard/{name}.conf") and not os.path.exists(f"/var/run/wireguard/{name}.sock"):
         return True
-    code, said = ask(["wg", "show", name, "dump"], 3)
-    return code != 0 or talks(said, time.time())
+    code, output = ask(["wg", "show", name, "dump"], 3)
+    return code != 0 or talks(output, time.time())
 
 
 def talks(dump: str, now: float) -> bool:

@@ -167,8 +167,8 @@ def _fitting(patterns: tuple[str, ...]) -> Any:
 
 
 def _always_kept(report: HostReport) -> dict[str, float]:
-    said = cast(JsonObject, report)
-    values = {name: float(said[name]) for name in KEPT if said.get(name) is not None}
+    reported = cast(JsonObject, report)
+    values = {name: float(reported[name]) for name in KEPT if reported.get(name) is not None}
     measured = report.get("metrics") or {}
     values |= {name: float(measured[name]) for name in KEPT_METRICS if _is_number(measured.get(name))}
     disks = sorted(report.get("disks", {}).items())[:MOST_DISKS]
@@ -181,12 +181,12 @@ def _is_number(value: Any) -> bool:
 
 def snapshot(report: HostReport) -> JsonObject:
     """The latest report as the detail and the metrics stream show it: unknown numbers are left out."""
-    said = cast(JsonObject, report)
-    shown = {name: said[name] for name in NUMBERS if said.get(name) is not None}
+    reported = cast(JsonObject, report)
+    shown = {name: reported[name] for name in NUMBERS if reported.get(name) is not None}
     for key in ("disks", "services", "starts", "containers", "metrics", "network", "temperatures"):
-        shown[key] = dict(said.get(key) or {})
+        shown[key] = dict(reported.get(key) or {})
     for key in ("failed_units", "top_processes"):
-        shown[key] = list(said.get(key) or ())
+        shown[key] = list(reported.get(key) or ())
     return shown
 
 
@@ -213,8 +213,8 @@ def snapshot_of_values(values: Mapping[str, tuple[Any, float]]) -> JsonObject:
 def changed_profile(known: JsonObject, report: HostProfile) -> JsonObject:
     """What a report says about the host that is not what the record says."""
     values = cast(JsonObject, report)
-    said = {name: _shown(values[name]) for name in PROFILE if values.get(name)}
-    return {name: value for name, value in said.items() if known.get(name) != value}
+    shown = {name: _shown(values[name]) for name in PROFILE if values.get(name)}
+    return {name: value for name, value in shown.items() if known.get(name) != value}
 
 
 def _shown(value: Any) -> Any:

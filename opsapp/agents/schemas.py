@@ -170,7 +170,7 @@ class NewCommand(Body):
         try:
             check_params(values["type"], values["params"] or {})
         except WireError as wrong:
-            return {f"params.{name}": said for name, said in wrong.fields.items()} or {"params": str(wrong)}
+            return {f"params.{name}": message for name, message in wrong.fields.items()} or {"params": str(wrong)}
         return {}
 
 

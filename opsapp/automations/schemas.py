@@ -140,9 +140,9 @@ class Input(Body):
     description = text(0, 1000, default="")
 
     def validator(self, node: colander.SchemaNode, value: dict[str, Any]) -> None:
-        said = given_inputs.declaration_problem(cast(InputDeclaration, value))
-        if said:
-            raise colander.Invalid(node, said)
+        message = given_inputs.declaration_problem(cast(InputDeclaration, value))
+        if message:
+            raise colander.Invalid(node, message)
 
 
 def _inputs_problem(value: Any) -> str | None:
@@ -157,7 +157,7 @@ def _wrong_params(sound: dict[str, Any]) -> dict[str, str]:
     try:
         PARAMS[sound["type"]]().deserialize(sound["params"])
     except colander.Invalid as wrong:
-        return {f"params.{name}" if name else "params": said for name, said in fields_of(wrong).items()}
+        return {f"params.{name}" if name else "params": message for name, message in fields_of(wrong).items()}
     return {}
 
 

@@ -56,8 +56,8 @@ def ask(url: str, token: str | None, method: str, path: str, body: JsonObject | 
 
 def _refused(refusal: urllib.error.HTTPError) -> Exception:
     try:
-        said = json.loads(refusal.read())
-        fields, message = said.get("fields"), said["error"]
+        answer = json.loads(refusal.read())
+        fields, message = answer.get("fields"), answer["error"]
     except (ValueError, KeyError, AttributeError):
         return Mistaken(f"the server answered {refusal.code}")
     return Invalid(fields) if fields else Mistaken(f"the server answered {refusal.code}: {message}")

@@ -29,8 +29,8 @@ def make(asked: argparse.Namespace) -> None:
     members = {member.label: member for member in certificates.members_of(place)} if asked.renew else {}
     if asked.store_host:
         members[STORE] = ClusterMember(STORE, tuple(map(_checked, asked.store_host.split(","))), serves_only=True)
-    for said in (asked.nodes or "").split(",") if asked.nodes else ():
-        label, _, host = said.partition("=")
+    for named_node in (asked.nodes or "").split(",") if asked.nodes else ():
+        label, _, host = named_node.partition("=")
         if label in (STORE, AUTHORITY):
             raise Mistaken(f"a node cannot be called {label}")
         members[_checked(label)] = ClusterMember(label, tuple(dict.fromkeys([label, _checked(host or label)])))
@@ -38,8 +38,8 @@ def make(asked: argparse.Namespace) -> None:
         raise Mistaken("say for whom: --store-host HOST, --nodes NAME=HOST,…, or --renew")
     made = certificates.make(place, list(members.values()), renew=asked.renew, now=certificates.now())
     for label in members:
-        said = "made" if label in made else "is there already (--renew makes it anew)"
-        print(f"{place / label}\t{said}")
+        state = "made" if label in made else "is there already (--renew makes it anew)"
+        print(f"{place / label}\t{state}")
     print(f"keep {place / AUTHORITY} in a safe place, and on no node: it makes new certificates")
 
 

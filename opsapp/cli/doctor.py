@@ -99,8 +99,8 @@ def _certificates(settings: Settings) -> Iterator[Finding]:
 def _store(settings: Settings) -> Iterator[Finding]:
     files = backup.files_of(settings)
     if embedded.unfinished(files):
-        said = "a restore or a pack was interrupted: the next start, or `opsapp init`, finishes it"
-        yield Finding(FAIL, "store", said)
+        message = "a restore or a pack was interrupted: the next start, or `opsapp init`, finishes it"
+        yield Finding(FAIL, "store", message)
         return
     told = embedded.incomplete(files, sealing.file_beside(settings)) if files else None
     if told:
@@ -134,9 +134,9 @@ def _version(
     foreign: list[ForeignStep], missing: list[EvolveStep], begun: upgrading.UpgradeBegun | None, files: list[Path]
 ) -> Finding:
     """Whether this version may use the store, and what a start would do with it."""
-    said = upgrading.refused(foreign, files)
-    if said:
-        return Finding(FAIL, "store", said)
+    refusal = upgrading.refused(foreign, files)
+    if refusal:
+        return Finding(FAIL, "store", refusal)
     if begun is not None:
         kept = f"; as it was before: {begun.copy}" if begun.copy else ""
         return Finding(
@@ -191,8 +191,8 @@ def _unopened(path: Path, keys: sealing.Seal) -> Iterator[Finding]:
     sealed = inspecting.unopened(path, keys)
     if sealed:
         more = f" and {len(sealed) - NAMED} more" if len(sealed) > NAMED else ""
-        said = f"{path.name}: sealed with a master key that is not here: {', '.join(sealed[:NAMED])}{more}"
-        yield Finding(FAIL, "store", said)
+        message = f"{path.name}: sealed with a master key that is not here: {', '.join(sealed[:NAMED])}{more}"
+        yield Finding(FAIL, "store", message)
 
 
 def _is_held(path: Path) -> bool:
@@ -216,10 +216,10 @@ def _whole(path: Path) -> Finding:
 def _server(url: str) -> Finding:
     try:
         with urllib.request.urlopen(url.rstrip("/") + "/api/status/public", timeout=10) as answer:
-            said = json.load(answer)
+            ready = json.load(answer)
     except urllib.error.HTTPError as refusal:
         return Finding(FAIL, "server", f"{url} answers {refusal.code}")
     except (urllib.error.URLError, OSError, ValueError) as problem:
         return Finding(FAIL, "server", f"{url} cannot be asked: {plain(problem)}")
-    level = OK if said.get("version") == VERSION else WARN
-    return Finding(level, "server", f"{url} answers: {said.get('status')}, version {said.get('version')}")
+    level = OK if ready.get("version") == VERSION else WARN
+    return Finding(level, "server", f"{url} answers: {ready.get('status')}, version {ready.get('version')}")

@@ -115,8 +115,8 @@ def opening(locked: str) -> Iterator[None]:
         raise Mistaken("the store cannot be opened: PostgreSQL needs `pip install 'opsapp[postgresql]'`") from None
     except ClientDisconnected as away:
         reason = str(away).partition("\n")[0]
-        said = f": {reason}" if reason else ""
-        raise Mistaken(f"the store cannot be opened: its server does not answer{said}") from None
+        ending = f": {reason}" if reason else ""
+        raise Mistaken(f"the store cannot be opened: its server does not answer{ending}") from None
     except FileStorageError as problem:
         raise Mistaken(f"the store cannot be opened: {problem} is damaged, or is no store") from None
     except OSError as problem:
@@ -128,6 +128,6 @@ def opening(locked: str) -> Iterator[None]:
 def plain(problem: Exception) -> str:
     """What the system says, for people: the file if it names one, and no numbers."""
     reason = getattr(problem, "reason", problem)  # urllib wraps what the socket said
-    said = getattr(reason, "strerror", None) or str(reason)
+    words = getattr(reason, "strerror", None) or str(reason)
     name = getattr(reason, "filename", None)
-    return f"{name}: {said}" if isinstance(name, str) else said
+    return f"{name}: {words}" if isinstance(name, str) else words

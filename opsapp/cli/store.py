@@ -118,9 +118,9 @@ def _print_lacking(directory: Path) -> None:
 
 def _refuse_newer(main: Path, files: list[Path]) -> None:
     """Conflict where a newer version has written this file, which may be a server's, or a copy."""
-    said = upgrading.refused(upgrading.steps_of_file(main, known_steps()), files)
-    if said:
-        raise Conflict(said)
+    refusal = upgrading.refused(upgrading.steps_of_file(main, known_steps()), files)
+    if refusal:
+        raise Conflict(refusal)
 
 
 def restore_store(asked: argparse.Namespace) -> None:

@@ -40,7 +40,7 @@ class Invalid(Problem):
 
     def __init__(self, fields: dict[str, str], message: str | None = None, **details: Any):
         named = islice(fields.items(), MOST_FIELDS)
-        self.fields = {_sayable(name): _sayable(said) for name, said in named}
+        self.fields = {_sayable(name): _sayable(problem) for name, problem in named}
         text = message or "Some values are not valid: " + ", ".join(sorted(self.by_field()))
         more = len(fields) - MOST_FIELDS
         super().__init__(f"{text} and {more} more" if more > 0 else text, **details)

@@ -89,11 +89,11 @@ def ends(certificate: x509.Certificate) -> datetime:
 
 def directory_of(settings: Settings) -> Path | None:
     """This node's certificates: `opsapp.tls`, or as the store's address says."""
-    said = settings.get("opsapp.tls")
-    if not said:
+    tls_directory = settings.get("opsapp.tls")
+    if not tls_directory:
         for name in ("zodbconn.uri", "zodbconn.uri.history"):
-            said = said or parse_qs(urlsplit(settings.get(name, "")).query).get("tls", [""])[0]
-    return Path(said) if said else None
+            tls_directory = tls_directory or parse_qs(urlsplit(settings.get(name, "")).query).get("tls", [""])[0]
+    return Path(tls_directory) if tls_directory else None
 
 
 def finding(path: Path, now: datetime) -> Finding:

@@ -95,24 +95,25 @@ class Nonces:
             return known[1] == request_id
 
 
-def signature(secret: bytes, method: str, target: str, said: str) -> str:
-    return hmac.new(secret, f"{method}\n{target}\n{said}".encode(), hashlib.sha256).hexdigest()
+def signature(secret: bytes, method: str, target: str, envelope: str) -> str:
+    return hmac.new(secret, f"{method}\n{target}\n{envelope}".encode(), hashlib.sha256).hexdigest()
 
 
 def credential(node: Node, name: str, method: str, target: str, caller: Caller, digest: str) -> str:
     """The header's value for a request to the node of that name: who asks, when, and the proof."""
     plain = json.dumps([name, node.clock.now(), secrets.token_hex(16), digest, *caller], separators=(",", ":"))
-    said = base64.urlsafe_b64encode(plain.encode()).decode()
-    return f"{said}.{signature(node.registry[REGISTRY_KEY].derived(PURPOSE), method, target, said)}"
+    envelope = base64.urlsafe_b64encode(plain.encode()).decode()
+    return f"{envelope}.{signature(node.registry[REGISTRY_KEY].derived(PURPOSE), method, target, envelope)}"
 
 
-def _is_ours(node: Node, method: str, target: str, said: str, proof: str) -> bool:
+def _is_ours(node: Node, method: str, target: str, envelope: str, proof: str) -> bool:
     """Signed with a key of this cluster; the file is read anew for one that has just come."""
     seal = node.registry[REGISTRY_KEY]
 
     def known() -> bool:
         return any(
-            hmac.compare_digest(signature(secret, method, target, said), proof) for secret in seal.all_derived(PURPOSE)
+            hmac.compare_digest(signature(secret, method, target, envelope), proof)
+            for secret in seal.all_derived(PURPOSE)
         )
 
     if not proof.isascii():
@@ -125,11 +126,11 @@ def _is_ours(node: Node, method: str, target: str, said: str, proof: str) -> boo
 def vouched(node: Node, method: str, target: str, value: str, request_id: str) -> Vouched | None:
     """Who asks, if a node of this cluster says so of this very request, just now and for the first time. A service
     whose store is its own has no other nodes."""
-    said, _, proof = value.partition(".")
-    if node.exclusive or not _is_ours(node, method, target, said, proof):
+    envelope, _, proof = value.partition(".")
+    if node.exclusive or not _is_ours(node, method, target, envelope, proof):
         return None
     try:
-        name, at, nonce, digest, *who = json.loads(base64.urlsafe_b64decode(said))
+        name, at, nonce, digest, *who = json.loads(base64.urlsafe_b64decode(envelope))
         caller = Caller(*who)
     except (ValueError, TypeError, binascii.Error):  # signed by a node of another version
         return None

@@ -172,9 +172,9 @@ def prepare(node: NodeBase) -> None:
     seal = node.registry[REGISTRY_KEY] = Seal(read(path), lambda: read(path))
     if seal.present is not None:
         known = node.transact(_agree, seal.present)
-    said = _trouble(seal, known)
-    if said is not None:
-        log.error("%s. Put the file back: %s", said, path or f"set {ENVIRONMENT}")
+    trouble = _trouble(seal, known)
+    if trouble is not None:
+        log.error("%s. Put the file back: %s", trouble, path or f"set {ENVIRONMENT}")
     elif seal.present is None:
         log.warning("there is no master key: no secret can be stored. Set %s", ENVIRONMENT)
 

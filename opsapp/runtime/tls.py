@@ -44,8 +44,8 @@ def _context(directory: Path | None, kind: Any, _stamp: int) -> Any:
         context.load_verify_locations(str(directory / CA))
         context.load_cert_chain(str(directory / CERT), str(directory / KEY))
     except (OSError, ssl.SSLError) as problem:
-        said = getattr(problem, "strerror", None) or str(problem)
-        raise ValueError(f"the certificates in {directory} cannot be used: {said}") from None
+        reason = getattr(problem, "strerror", None) or str(problem)
+        raise ValueError(f"the certificates in {directory} cannot be used: {reason}") from None
     return context
 
 

@@ -242,11 +242,13 @@ def _wait_for_others(node: Node, missing: list[EvolveStep], patient: bool) -> Be
             return still
         them = ", ".join(f"{name}: {heard.version or 'an older one'}" for name, heard in sorted(living.items()))
         named = ", ".join(step.name for step in missing if not step.reversible)
-        said = f"nodes of another version use the store ({them}), and {named} changes what they read. Stop them first"
+        message = (
+            f"nodes of another version use the store ({them}), and {named} changes what they read. Stop them first"
+        )
         if not patient:
-            raise Conflict(f"This version ({VERSION}) cannot use the store yet: {said}.")
+            raise Conflict(f"This version ({VERSION}) cannot use the store yet: {message}.")
         if time.monotonic() - told_at >= TELL_S:
-            log.warning("waiting before the upgrade to %s: %s", VERSION, said)
+            log.warning("waiting before the upgrade to %s: %s", VERSION, message)
             told_at = time.monotonic()
 
 

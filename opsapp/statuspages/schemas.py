@@ -17,13 +17,13 @@ COLOUR = text(7, 7, pattern="#[0-9a-f]{6}", example="a colour like #1a5fb4")
 
 
 def _groups_across(sound: JsonObject) -> dict[str, str]:
-    said = groups_problem(sound["groups"]) if "groups" in sound else None
-    return {"groups": said} if said else {}
+    message = groups_problem(sound["groups"]) if "groups" in sound else None
+    return {"groups": message} if message else {}
 
 
 def _subscription_across(sound: JsonObject) -> dict[str, str]:
-    said = address_problem(sound["kind"], sound["address"]) if {"kind", "address"} <= sound.keys() else None
-    return {"address": said} if said else {}
+    message = address_problem(sound["kind"], sound["address"]) if {"kind", "address"} <= sound.keys() else None
+    return {"address": message} if message else {}
 
 
 class NewGroup(Body):

@@ -112,8 +112,8 @@ def loaded(item: Any, name: str) -> Any:
 
 
 def reason_of(problem: BaseException) -> str:
-    said = str(problem) if isinstance(problem, Unopened) else f"{type(problem).__name__}: {problem}"
-    return said[:200]
+    reason = str(problem) if isinstance(problem, Unopened) else f"{type(problem).__name__}: {problem}"
+    return reason[:200]
 
 
 def keys_of(tree: Any) -> tuple[list[str], list[str]]:

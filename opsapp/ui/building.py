@@ -195,18 +195,18 @@ class Shown(NamedTuple):
 def show(page: Page, ids: dict[str, str], reader: Reader, ask: Ask, value_of: Any) -> list[Shown]:
     """Every part that its reader may see. What the API refuses is refused."""
     answers: dict[tuple[str, str], Any] = {}
-    said: JsonObject = dict(ids)
+    known_values: JsonObject = dict(ids)
     query = dict(reader.query)
     sections = []
     for number, part in enumerate(page.parts):
         source, _, own = part.source.partition("?")
         if part.optional and not reader.may("GET " + source):
             continue
-        path, own_filled = filled(source, said), filled(own, said)
+        path, own_filled = filled(source, known_values), filled(own, known_values)
         if path is None or own_filled is None:
             continue
         given = {field.name: query[field.name] for field in part.filters if query.get(field.name)}
-        more = urlencode(part.asks(reader, said)) if part.asks else ""
+        more = urlencode(part.asks(reader, known_values)) if part.asks else ""
         asked = (
             path,
             "&".join(query_part for query_part in (own_filled, more, _query(part, given, query)) if query_part),
@@ -218,7 +218,7 @@ def show(page: Page, ids: dict[str, str], reader: Reader, ask: Ask, value_of: An
                 raise
             continue  # it hangs on what an earlier part said, which names what is there no more
         shown = _shown(part, number, answers[asked], value_of, given, query)
-        said[shown.name] = shown.value
+        known_values[shown.name] = shown.value
         sections.append(shown._replace(acts=tuple(act for act in part.acts if reader.may(act.api))))
     return sections
 

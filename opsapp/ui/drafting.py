@@ -93,5 +93,7 @@ def _saved(
 def _fields(problem: Problem) -> dict[str, str]:
     """By the names of the saved thing's fields, wherever in the question it stood."""
     if isinstance(problem, Invalid):
-        return {name.removeprefix("rule.").removeprefix("rules.0."): said for name, said in problem.fields.items()}
+        return {
+            name.removeprefix("rule.").removeprefix("rules.0."): message for name, message in problem.fields.items()
+        }
     return {"": problem.message}

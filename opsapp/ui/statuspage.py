@@ -117,11 +117,11 @@ def note(about: JsonObject, kind: str, title: str, words: str, button: str = "")
 
 def asked_again(about: JsonObject, given: dict[str, str], wrong: str) -> str:
     """The form once more, with what was wrong; or by itself, where nothing was."""
-    said = ("warn", "That did not work", wrong)
+    notice = ("warn", "That did not work", wrong)
     if not wrong:
         offers = "Be told when something begins, changes or is over." if about["offered"] else "This page offers none."
-        said = ("off", "Subscriptions", offers)
-    values: JsonObject = {**dict(zip(("kind", "title", "words"), said, strict=True)), "button": "", "again": True}
+        notice = ("off", "Subscriptions", offers)
+    values: JsonObject = {**dict(zip(("kind", "title", "words"), notice, strict=True)), "button": "", "again": True}
     return _rendered("status_note.jinja2", about, **values | {"given": given, "wrong": wrong})
 
 

@@ -214,8 +214,8 @@ def day_rows(monitor: JsonObject) -> list[DayRow]:
     for day in reversed(monitor["days"]):
         state, known = day_state(day), day["uptime"]
         words = {"up": "Up", "degraded": "Short downtime", "down": "Downtime", "unknown": "Nothing is known"}[state]
-        said = "–" if known is None else f"{shown_uptime(known)} %"
-        rows.append(DayRow(day["date"], look(state), words, said, day["incidents"]))
+        uptime = "–" if known is None else f"{shown_uptime(known)} %"
+        rows.append(DayRow(day["date"], look(state), words, uptime, day["incidents"]))
     return rows
 
 

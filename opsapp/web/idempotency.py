@@ -114,8 +114,10 @@ def sent_form(request: Request, form: Mapping[str, str], masked: str) -> SentFor
     """Whether this caller sends this to this place for the first time: a form names itself (`once`), so the same again
     is a reload, or comes from a page that was gone back to. `masked` is a field that each page has anew."""
     who = request.caller.name if request.caller else ""
-    said = json.dumps(sorted((name, text) for name, text in form.items() if name != masked))
-    key = hashlib.sha256("\0".join((who, "form", request.path_info, said)).encode("utf-8", "replace")).hexdigest()
+    fields_text = json.dumps(sorted((name, text) for name, text in form.items() if name != masked))
+    key = hashlib.sha256(
+        "\0".join((who, "form", request.path_info, fields_text)).encode("utf-8", "replace")
+    ).hexdigest()
     first, now = request.root.system["idempotency"].get(key), request.node.clock.now()
     if first is not None and first.at > now - KEEP_S:
         return SentForm(key, False, first.answer)

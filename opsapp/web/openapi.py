@@ -96,8 +96,8 @@ def _document(registry: Any) -> JsonObject:
 
 
 def _operation(endpoint: Endpoint) -> JsonObject:
-    said = inspect.getdoc(endpoint.function) or endpoint.function.__name__.replace("_", " ")
-    text = " ".join(said.partition("\n\n")[0].split())
+    description = inspect.getdoc(endpoint.function) or endpoint.function.__name__.replace("_", " ")
+    text = " ".join(description.partition("\n\n")[0].split())
     operation: JsonObject = {
         "operationId": f"{endpoint.method.lower()}_{re.sub(r'[^a-z0-9]+', '_', endpoint.path.lower()).strip('_')}",
         "summary": text,

@@ -80,7 +80,7 @@ class Action(NamedTuple):
         clean = record(params, self.params, unknown="refuse", what=f"{self.name} parameters")
         wrong = {**self.undecided(clean), **self.contradictions(clean)}
         if wrong:
-            told = ", ".join(dict.fromkeys(said for said in wrong.values()))
+            told = ", ".join(dict.fromkeys(message for message in wrong.values()))
             raise WireError(f"{self.name}: {told}", "invalid", wrong)
         return clean
 

@@ -182,7 +182,7 @@ def nested(fields: Dict[str, WireField], unknown: str = "ignore") -> Check:
         try:
             return record(value, fields, unknown)
         except WireError as error:
-            inside = "; ".join(f"{name} {said}" for name, said in error.fields.items())
+            inside = "; ".join(f"{name} {message}" for name, message in error.fields.items())
             raise FieldProblem(inside or str(error)) from None
 
     return _telling(check, "object", properties={name: field.describe() for name, field in fields.items()})
@@ -209,7 +209,7 @@ def record(value: Any, fields: Dict[str, WireField], unknown: str = "ignore", wh
     if unknown == "refuse":
         wrong.update({_printable(name): "is not known" for name in value if name not in fields})
     if wrong:
-        listed = "; ".join(f"{name} {said}" for name, said in list(wrong.items())[:8])
+        listed = "; ".join(f"{name} {message}" for name, message in list(wrong.items())[:8])
         raise WireError(f"{what}: {listed}", "invalid", wrong)
     return clean
 

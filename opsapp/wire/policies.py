@@ -38,12 +38,12 @@ _ID = text(64, low=1, pattern=r"[A-Za-z0-9_.:-]+")
 
 
 def _condition(value: Any) -> str:
-    said = text(2000, low=1)(value)
+    condition = text(2000, low=1)(value)
     try:
-        parse(said)
+        parse(condition)
     except ConditionError as error:
         raise FieldProblem(f"is no condition: {error}") from None
-    return said
+    return condition
 
 
 STEP: Dict[str, WireField] = {
@@ -93,5 +93,5 @@ def check_bundle(bundle: Any, signature: str, secret: str, agent_id: str) -> Jso
 
 
 def _canonical(bundle: JsonObject) -> bytes:
-    said = json.dumps(bundle, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return said.encode("utf-8")
+    canonical = json.dumps(bundle, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return canonical.encode("utf-8")

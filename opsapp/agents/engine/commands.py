@@ -68,7 +68,7 @@ def checked(kind: str, params: JsonObject) -> JsonObject:
         if wrong.code == "unknown_type":
             raise Invalid(wrong.fields) from None
         raise Invalid(
-            {f"params.{name}": said for name, said in wrong.fields.items()} or {"params": str(wrong)}
+            {f"params.{name}": message for name, message in wrong.fields.items()} or {"params": str(wrong)}
         ) from None
 
 

@@ -121,8 +121,8 @@ class DeployHost:
         except (OSError, EOFError, paramiko.SSHException) as problem:
             raise failed(step, f"the connection broke: {problem}") from None
         if result.exited != 0:
-            said = (result.stderr.strip() or result.stdout.strip())[-TOLD:]
-            raise failed(step, said or f"it ended with {result.exited}")
+            output = (result.stderr.strip() or result.stdout.strip())[-TOLD:]
+            raise failed(step, output or f"it ended with {result.exited}")
         return result.stdout
 
     def become_root(self) -> None:
@@ -191,8 +191,8 @@ def open_connection(connection: Any, target: Target) -> None:
     except paramiko.AuthenticationException:
         raise failed("authenticate", f"the host does not take this key for {target.user}") from None
     except (OSError, EOFError, paramiko.SSHException) as problem:
-        said = "no answer in time" if isinstance(problem, socket.timeout) else _in_words(problem)
-        raise failed("connect", said or type(problem).__name__) from None
+        reason = "no answer in time" if isinstance(problem, socket.timeout) else _in_words(problem)
+        raise failed("connect", reason or type(problem).__name__) from None
 
 
 def _in_words(problem: Exception) -> str:
@@ -212,9 +212,9 @@ def identify(target: Target) -> Machine:
     """Which machine is there. Blocks; for a lane."""
     with connected(target) as host:
         host.become_root()
-        said = [line.strip() for line in host.run("login", MACHINE).splitlines()]
-    ids = [machine_id for machine_id in said[:2] if machine_id and machine_id != "uninitialized"]
-    return Machine(ids[0][:64] if ids else "", said[2] if len(said) > 2 else "")
+        lines = [line.strip() for line in host.run("login", MACHINE).splitlines()]
+    ids = [machine_id for machine_id in lines[:2] if machine_id and machine_id != "uninitialized"]
+    return Machine(ids[0][:64] if ids else "", lines[2] if len(lines) > 2 else "")
 
 
 def deploy(

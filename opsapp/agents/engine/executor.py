@@ -305,7 +305,7 @@ def standing(config: Configuration) -> Finding:
             "write automations and rules that run on this machine. Set executor.user",
         )
     if who.socket is None and os.geteuid() != 0:
-        said = f"cannot be started as {who.name} by {executor_launch.user_name(os.geteuid())}: that needs root"
-        return Finding(WARN, "executor", said)
-    said = f"runs as {who.name}, who is not the service's user: operators may write what runs there"
-    return Finding(OK, "executor", said)
+        message = f"cannot be started as {who.name} by {executor_launch.user_name(os.geteuid())}: that needs root"
+        return Finding(WARN, "executor", message)
+    message = f"runs as {who.name}, who is not the service's user: operators may write what runs there"
+    return Finding(OK, "executor", message)

@@ -45,8 +45,8 @@ def enrol(root: Root, label: str | None, host: str, machine_id: str, hostname: s
     present = sorted(agents_on(root, machine_id, hostname), key=lambda agent: agent.state.last_seen or 0.0)
     if not present:
         agent_id, key = create(root, label or host, [])
-        said = HostProfile(machine_id=machine_id, hostname=hostname)  # what is empty says nothing
-        reports.note_host(root, resources.find_agent(root, agent_id), said, "")
+        profile = HostProfile(machine_id=machine_id, hostname=hostname)  # what is empty says nothing
+        reports.note_host(root, resources.find_agent(root, agent_id), profile, "")
         return Enrolled(agent_id, key, None, ())
     agent = present[-1]
     before = (agent.label, agent.key_digest)

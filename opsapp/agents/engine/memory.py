@@ -69,11 +69,11 @@ class Words:
     def slim(self, report: HostReport) -> HostReport:
         """What is remembered of a report: what it says, without what was stored elsewhere."""
         values = cast(JsonObject, report)
-        said = {name: value for name, value in values.items() if name not in STORED and value not in (None, {}, [])}
+        reported = {name: value for name, value in values.items() if name not in STORED and value not in (None, {}, [])}
         for name in MAPPINGS:
-            if name in said:
-                said[name] = self.shared(said[name])
-        return cast(HostReport, said)
+            if name in reported:
+                reported[name] = self.shared(reported[name])
+        return cast(HostReport, reported)
 
 
 class Memory:
@@ -183,16 +183,16 @@ class Memory:
         for watcher in tuple(self._watchers.get(agent_id, ())):
             watcher(report, at)
 
-    def note_clock(self, agent_id: str, said: float | None, at: float) -> float:
+    def note_clock(self, agent_id: str, agent_time: float | None, at: float) -> float:
         """What the host's clock showed when it began a message that came at `at`; when that was by our clock. A message
         that waited, while we were restarted for one, says what was."""
-        if said is None:
+        if agent_time is None:
             return at
         heard = self.heard.setdefault(agent_id, Heard(0.0))
-        if heard.ahead and said - at < max(heard.ahead) - MOST_LATE_S:  # somebody has set the clock back
+        if heard.ahead and agent_time - at < max(heard.ahead) - MOST_LATE_S:  # somebody has set the clock back
             heard.ahead.clear()
-        heard.ahead.append(said - at)
-        return by_our_clock(said, self.skew(agent_id), at)
+        heard.ahead.append(agent_time - at)
+        return by_our_clock(agent_time, self.skew(agent_id), at)
 
     def skew(self, agent_id: str) -> float | None:
         """By how many seconds the host's clock is ahead of ours; None while nobody knows."""
@@ -201,8 +201,8 @@ class Memory:
 
     def skew_with(self, agent_id: str, report: HostReport, at: float) -> float | None:
         """The same, with a report that has just come."""
-        heard, said = self.heard.get(agent_id), report.get("time")
-        fresh = [] if said is None or report.get("reason") == "spooled" else [said - at]
+        heard, agent_time = self.heard.get(agent_id), report.get("time")
+        fresh = [] if agent_time is None or report.get("reason") == "spooled" else [agent_time - at]
         return skew_of([*(heard.ahead if heard else ()), *fresh])
 
     def _forget_old_names(self, agent_id: str, now_said: int, at: float) -> None:

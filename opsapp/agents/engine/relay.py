@@ -118,14 +118,14 @@ class Relay:
         """How often in a row each other node could not be told."""
         return [(name, peer.failed) for name, peer in sorted(self._peers.items())]
 
-    def take(self, said: JsonObject) -> None:
+    def take(self, message: JsonObject) -> None:
         """What another node heard."""
         memory = memory_of(self.node)
-        memory.watched_there(said["node"], said["watching"])
+        memory.watched_there(message["node"], message["watching"])
         now = self.node.clock.now()  # it took a moment to get here; the clocks of nodes need not agree
-        for agent_id, report in said["reports"]:
+        for agent_id, report in message["reports"]:
             memory.hear(agent_id, report, now)
-        for command_id, seq, data in said["outputs"]:
+        for command_id, seq, data in message["outputs"]:
             outputs_of(self.node).hand_on(command_id, seq, data)
 
 

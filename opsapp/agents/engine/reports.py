@@ -65,9 +65,9 @@ def silences_of(root: Root, agent_id: str) -> tuple[tuple[float, float], ...]:
     return () if agent is None else agent.state.silences
 
 
-def note_host(root: Root, agent: Agent, said: HostProfile, ip: str) -> None:
+def note_host(root: Root, agent: Agent, profile: HostProfile, ip: str) -> None:
     """Who the host says it is."""
-    changed = changed_profile(agent.profile, said)
+    changed = changed_profile(agent.profile, profile)
     if "hostname" in changed:
         rename_host(root, agent, changed["hostname"])
     if changed:
@@ -202,8 +202,8 @@ def take_poll(root: Root, agent: Agent, report: HostReport, *, key: policies.Sho
     policies.catch_up(root, agent, report["policy_version"])
     if ended:
         wake_after_commit(root, commands.RESULTS)
-    said = answer(node, agent, sent, cancels)
-    return said if report["policy_version"] is None else {**said, **further(node, agent, report, key)}
+    reply = answer(node, agent, sent, cancels)
+    return reply if report["policy_version"] is None else {**reply, **further(node, agent, report, key)}
 
 
 def refuse_clone(agent: Agent, machine: str, connected: bool) -> None:
@@ -229,5 +229,5 @@ def answer(node: Node, agent: Agent, sent: list[JsonObject], cancels: list[str])
 def further(node: Node, agent: Agent, report: HostReport, key: policies.ShownKey) -> JsonObject:
     """What the answer has beside that for an agent that says which policies it holds."""
     newer = policies.newer_than(agent, report["policy_version"], key.secret_for(report["features"]))
-    said = {"time": node.clock.now(), "protected_processes": memory_of(node).protected, "policies": newer}
-    return {name: value for name, value in said.items() if value is not None}
+    reply = {"time": node.clock.now(), "protected_processes": memory_of(node).protected, "policies": newer}
+    return {name: value for name, value in reply.items() if value is not None}

@@ -368,9 +368,9 @@ class AgentSession:
             self._soon(commands.started, self.agent_id, message["command_id"], message["started_at"])
 
     def _on_output(self, message: JsonObject) -> None:
-        said = (message["command_id"], message["seq"], message["data"])
-        outputs_of(self._node).hand_on(*said)
-        relay_of(self._node).output(*said)
+        chunk = (message["command_id"], message["seq"], message["data"])
+        outputs_of(self._node).hand_on(*chunk)
+        relay_of(self._node).output(*chunk)
 
     def _on_ack(self, message: JsonObject) -> None:
         if message["of"] == "command" and message["id"] not in self.measures:

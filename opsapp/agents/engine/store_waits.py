@@ -25,10 +25,10 @@ class Patience:
 
     def waits(self, agent_id: str, why: Exception) -> None:
         self._waiting.add(agent_id)
-        now, said = self._clock.monotonic(), str(why)
-        if said != self._said or now - self._said_at >= REMIND_S:
-            log.warning("nothing can be stored, agents wait count=%d: %s", len(self._waiting), said)
-            self._said, self._said_at = said, now
+        now, reason = self._clock.monotonic(), str(why)
+        if reason != self._said or now - self._said_at >= REMIND_S:
+            log.warning("nothing can be stored, agents wait count=%d: %s", len(self._waiting), reason)
+            self._said, self._said_at = reason, now
 
     def over(self, agent_id: str) -> None:
         """It could be stored, or the agent has gone."""

@@ -196,15 +196,17 @@ class AgentStreams:
 
 def problem_of(closed: JsonObject) -> problems.Problem:
     """Why the agent closed a stream, as the caller is told."""
-    code, said = closed["code"], closed.get("message") or ""
+    code, message = closed["code"], closed.get("message") or ""
     if code == "not_found":
-        return problems.NotFound(said or "There is no such file.", code="no_such_file")
+        return problems.NotFound(message or "There is no such file.", code="no_such_file")
     if code == "not_allowed":
-        return problems.Forbidden(said or "The agent does not permit this path.", code="path_not_allowed")
+        return problems.Forbidden(message or "The agent does not permit this path.", code="path_not_allowed")
     if code == "too_large":
-        return problems.TooLarge(said or "The file is too large.")
+        return problems.TooLarge(message or "The file is too large.")
     if code == "bad_request":
-        return problems.Invalid({"path": said or "cannot be used"})
+        return problems.Invalid({"path": message or "cannot be used"})
     if code in ("gone", "busy"):
-        return problems.Unavailable(said or "The agent went away.", code="agent_gone", retry_after=5)
-    return problems.UpstreamFailed(f"The agent could not do it: {code}" + (f": {said}" if said else ""), code=code)
+        return problems.Unavailable(message or "The agent went away.", code="agent_gone", retry_after=5)
+    return problems.UpstreamFailed(
+        f"The agent could not do it: {code}" + (f": {message}" if message else ""), code=code
+    )

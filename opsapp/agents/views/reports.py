@@ -24,14 +24,14 @@ from opsapp.wire.messages import check_report
 def report(context: Agent, request: Request) -> Any:
     """An agent's report. Fields that nobody here knows are ignored; a missing number is unknown."""
     try:
-        said = cast(HostReport, check_report(read_object(request, optional=False)))
+        checked = cast(HostReport, check_report(read_object(request, optional=False)))
     except WireError as wrong:
         raise Invalid(wrong.fields or {"report": str(wrong)}) from None
     node, key = request.node, shown_key(request.headers["X-Agent-Key"])
     try:
-        answer = reports.take_poll(request.root, context, said, key=key, ip=request.client_ip or "")
+        answer = reports.take_poll(request.root, context, checked, key=key, ip=request.client_ip or "")
     except reports.Clone:
         request.after_abort(session_store.flag_clone, context.id)
         raise
-    after_commit(request.root, node.post, memory_of(node).observe, context.id, said, node.clock.now())
+    after_commit(request.root, node.post, memory_of(node).observe, context.id, checked, node.clock.now())
     return answer

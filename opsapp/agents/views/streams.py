@@ -76,8 +76,8 @@ class LogSource:
             try:
                 item = self._stream.take(sse.COMMENT_EVERY_S)
             except EndOfStream as ended:
-                code, said = ended.message["code"], ended.message.get("message") or ""
-                yield sse.encode({"reason": code, "message": said}, event="end")
+                code, message = ended.message["code"], ended.message.get("message") or ""
+                yield sse.encode({"reason": code, "message": message}, event="end")
                 return
             if item is None:
                 yield sse.COMMENT

@@ -32,8 +32,8 @@ add_facet(Api, "people", People)
 
 
 def wrong_password(username: str, sound: JsonObject) -> dict[str, str]:
-    said = password_problem(sound["password"], username) if "password" in sound else None
-    return {"password": said} if said else {}
+    message = password_problem(sound["password"], username) if "password" in sound else None
+    return {"password": message} if message else {}
 
 
 def has_letters(username: str, letters: str | None) -> bool:

@@ -48,8 +48,8 @@ class RunApproval:
             flow.end(root, run, "cancelled", now, reason=approval.comment or "withdrawn")
         else:
             who = f" by {approval.decided_by}" if approval.decided_by else ""
-            said = f": {approval.comment}" if approval.comment else ""
-            flow.end(root, run, "rejected", now, reason=f"{approval.status}{who}{said}")
+            comment = f": {approval.comment}" if approval.comment else ""
+            flow.end(root, run, "rejected", now, reason=f"{approval.status}{who}{comment}")
 
 
 def _go_on(root: Root, run: Run, now: float) -> None:

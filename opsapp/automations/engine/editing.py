@@ -56,9 +56,9 @@ def problems_of(
 ) -> dict[str, str]:
     """What no single field shows. Of settings that are wrong elsewhere too, only the sound ones are given."""
     kind, params = settings["type"], settings["params"]
-    wrong = {f"params.{name}": said for name, said in _target_problems(kind, params).items()}
+    wrong = {f"params.{name}": message for name, message in _target_problems(kind, params).items()}
     if kind == "workflow" and params_are_sound:
-        wrong.update({f"params.{name}": said for name, said in workflow.step_problems(params).items()})
+        wrong.update({f"params.{name}": message for name, message in workflow.step_problems(params).items()})
     if not wrong and kind in meaning.PARENTS and params_are_sound:
         wrong.update(_child_problems(root, kind, params, own_id))
     if _is_new_agent(root, params.get("agent_id"), own_id):
@@ -88,15 +88,15 @@ def _secret_problems(root: Root, params: JsonObject, own_id: str | None) -> dict
     if not refused:
         return {}
     name = refused[0]
-    said = f"the secret {name} is not allowed for this automation: once it is there, an admin allows it"
-    return {"params": f"{said} with POST /api/secrets/{name}/allow"}
+    message = f"the secret {name} is not allowed for this automation: once it is there, an admin allows it"
+    return {"params": f"{message} with POST /api/secrets/{name}/allow"}
 
 
 def _script_problems(kind: str, params: JsonObject) -> dict[str, str]:
     """Placeholders where no value can be filled in safely."""
     script = meaning.script_of(kind, params)
-    said = script and filling.script_problem(script.text, script.shell)
-    return {f"params.{script.field}": said} if script and said else {}
+    message = script and filling.script_problem(script.text, script.shell)
+    return {f"params.{script.field}": message} if script and message else {}
 
 
 def _input_problems(settings: JsonObject) -> dict[str, str]:
@@ -280,7 +280,7 @@ def import_all(
             try:
                 made[f"{PLACE}{n}"] = create(root, whole(root, _resolved(values, made), params), by, now).id
             except Invalid as invalid:
-                wrong.update({f"{n}.{name}": said for name, said in invalid.fields.items()})
+                wrong.update({f"{n}.{name}": message for name, message in invalid.fields.items()})
                 made[f"{PLACE}{n}"] = f"{PLACE}{n}"
     if wrong:
         raise Invalid(wrong)

@@ -316,8 +316,8 @@ def _may_try_again(run: Run, status: str) -> bool:
 def _try_again(root: Root, run: Run, status: str, reason: str | None, now: float) -> None:
     delay = options(root).retry_delay_s
     board_of(root).drop(run.id)
-    said = f"\n[attempt {run.attempt} {status}" + (f": {reason}" if reason else "") + f"; again in {delay:g} s]\n"
-    write(root, run, said, now)
+    line = f"\n[attempt {run.attempt} {status}" + (f": {reason}" if reason else "") + f"; again in {delay:g} s]\n"
+    write(root, run, line, now)
     run.attempt += 1
     run.owner, run.parts, run.commands, run.began = "", (), (), None
     board_of(root).agenda.add(now + delay, run.id, RETRY)

@@ -44,9 +44,9 @@ def values(declared: Sequence[InputDeclaration], given: Mapping[str, Any]) -> tu
             else:
                 sound[name] = ""
             continue
-        said = problem(declaration, value)
-        if said:
-            wrong[name] = said
+        message = problem(declaration, value)
+        if message:
+            wrong[name] = message
         else:
             sound[name] = value
     wrong.update({name: "is not known here" for name in given if name not in known})
@@ -60,6 +60,6 @@ def declaration_problem(declared: InputDeclaration) -> str | None:
     if declared["type"] != "choice" and declared.get("choices"):
         return "only a choice has choices"
     if declared.get("default") is not None:
-        said = problem(declared, declared["default"])
-        return f"the default {said}" if said else None
+        message = problem(declared, declared["default"])
+        return f"the default {message}" if message else None
     return None

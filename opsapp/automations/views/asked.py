@@ -31,7 +31,7 @@ def params(kind: str, values: Any) -> JsonObject:
         return schemas.PARAMS[kind]().deserialize(values)
     except colander.Invalid as wrong:
         raise Invalid(
-            {f"params.{name}" if name else "params": said for name, said in fields_of(wrong).items()}
+            {f"params.{name}" if name else "params": message for name, message in fields_of(wrong).items()}
         ) from None
 
 
@@ -102,5 +102,5 @@ def _checked(values: list[Any]) -> tuple[dict[int, JsonObject], dict[str, str]]:
         try:
             sound[n] = schema.deserialize(without_hidden(value))
         except colander.Invalid as invalid:
-            wrong.update({f"{n}.{name}" if name else str(n): said for name, said in fields_of(invalid).items()})
+            wrong.update({f"{n}.{name}" if name else str(n): message for name, message in fields_of(invalid).items()})
     return sound, wrong

@@ -146,8 +146,8 @@ class DemoProcesses:
     def check(self) -> None:
         for name, child in self._children.items():
             if child.poll() is not None:
-                said = (self.place / f"{name}.log").read_text(errors="replace").strip().splitlines()[-3:]
-                raise Mistaken(f"the demo's {name} has ended: " + " | ".join(said))
+                last_lines = (self.place / f"{name}.log").read_text(errors="replace").strip().splitlines()[-3:]
+                raise Mistaken(f"the demo's {name} has ended: " + " | ".join(last_lines))
 
     def serves(self) -> bool:
         self.check()

@@ -79,7 +79,7 @@ def _refusal(context: PipelineContext, outcome: AgentOutcome, *, own: bool, know
 
 def _record(context: PipelineContext, outcome: AgentOutcome, event: JsonObject, began: float) -> JsonObject:
     """Its entry in the ledger."""
-    said = outcome.outcome if outcome.outcome in LOCAL else "inconclusive"
+    reported = outcome.outcome if outcome.outcome in LOCAL else "inconclusive"
     trust, action = context.world.trust[outcome.rule_id], ACTIONS.get(outcome.action_type)
     kept = action is not None and action.snapshot is not None
     case_id = outcome.case_id or outcome.outcome_id
@@ -97,15 +97,15 @@ def _record(context: PipelineContext, outcome: AgentOutcome, event: JsonObject, 
         duration_s=outcome.duration_s,
         metrics_before=outcome.metrics_before,
         metrics_after=outcome.metrics_after,
-        executed=said != "skipped",
+        executed=reported != "skipped",
     )
     return context.ledger.finish(
         context.root,
         entry["id"],
-        outcome=said,
+        outcome=reported,
         reason=outcome.reason or "healed by the agent alone",
         now=context.now,
         events=0 if outcome.escalated else 1,
         verdict=outcome.verdict,
-        rollback_status="rolled_back" if said == "rolled_back" else None,
+        rollback_status="rolled_back" if reported == "rolled_back" else None,
     )

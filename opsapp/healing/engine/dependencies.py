@@ -136,8 +136,8 @@ def remove_edge(root: Root, target: str, parent: str) -> None:
     if node is None or parent not in node.depends_on:
         raise NotFound(f"{target} does not depend on {parent}.")
     if not dependencies.remove_edge(target, parent):
-        said = f"The configuration file says that {target} depends on {parent}: take it out there."
-        raise Conflict(said, code="declared_in_file")
+        message = f"The configuration file says that {target} depends on {parent}: take it out there."
+        raise Conflict(message, code="declared_in_file")
     healing_of(root).edges.forget((target, parent))
 
 

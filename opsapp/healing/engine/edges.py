@@ -101,13 +101,13 @@ def _durations(context: PipelineContext, trial: EdgeTrial) -> Iterator[tuple[sur
 
 def _falls_out(context: PipelineContext, edge: Edge, sure: float, stayed: int) -> None:
     child, parent = edge
-    said = f"{child} stayed down {stayed} times when only {parent} was healed"
+    message = f"{child} stayed down {stayed} times when only {parent} was healed"
     learned = edge in context.healing.edges.learned
     if not learned or not context.healing["dependencies"].remove_edge(child, parent):
         context.healing["suggestions"].suggest(
             "dependency_doubt",
             "warning",
-            f"{said}: it is only {sure:.0%} sure that it depends on it. Take the dependency out?",
+            f"{message}: it is only {sure:.0%} sure that it depends on it. Take the dependency out?",
             rule_id="",
             evidence=f"{child}|{parent}|{stayed // 10}",
             now=context.now,
@@ -118,5 +118,5 @@ def _falls_out(context: PipelineContext, edge: Edge, sure: float, stayed: int) -
     note(context.root, THE_SERVICE, "healing.dependencies.remove", "dependencies",
          before={"target": child, "depends_on": parent, "confidence": round(sure, 4)})  # fmt: skip
     tell(context.root, context.now, key=f"edge:{child}|{parent}", kind="heal.dependency", severity="info",
-         title=f"{child} does not depend on {parent}", text=f"{said}: the learned dependency is taken out.",
+         title=f"{child} does not depend on {parent}", text=f"{message}: the learned dependency is taken out.",
          tags=("healing",))  # fmt: skip

@@ -78,6 +78,6 @@ def _braked(healing: Healing, world: World) -> list[str]:
         load = world.load(heal.rule_id, heal.target)
         counts = {f"rule {heal.rule_id}": Load(rule=load.rule), f"target {heal.target}": Load(target=load.target),
                   f"site {heal.site}": Load(site=load.site)}  # fmt: skip
-        said = {name: brake.pulled(count, limits) for name, count in counts.items()}
-        reasons += [f"brake of {name}: {why}" for name, why in said.items() if why]
+        pulled = {name: brake.pulled(count, limits) for name, count in counts.items()}
+        reasons += [f"brake of {name}: {why}" for name, why in pulled.items() if why]
     return list(dict.fromkeys(reasons))

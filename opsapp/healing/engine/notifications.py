@@ -82,12 +82,12 @@ def useless(context: PipelineContext, change: LevelChange, trust: Trust) -> None
     _call_somebody(context, f"breaker:{rule_id}", "heal.breaker", f"Rule {rule_id} hardly helps", text)
 
 
-def braked(context: PipelineContext, said: str) -> None:
+def braked(context: PipelineContext, reason: str) -> None:
     """The brake is on: a person is called, once an hour for as long as it is."""
     if context.now - context.healing.brake_told_at < BRAKE_AGAIN_S:
         return
     context.healing.brake_told_at = context.now
-    text = f"Healing only notifies where this holds: {said}."
+    text = f"Healing only notifies where this holds: {reason}."
     _call_somebody(context, "healing:brake", "heal.brake", "Healing has put its brake on", text)
 
 

@@ -129,8 +129,8 @@ def called(reply: Reply, problem: str) -> JsonObject:
         return {"status": "done", "exit_code": 0, "output": output, "data": {"http_status": reply.status}}
     if reply.status == 0 and reply.sent:
         return {"status": "lost", "output": output, "reason": f"sent, but no whole answer: {problem}"}
-    said = problem or f"HTTP {reply.status}"
-    return {"status": "failed", "output": output, "reason": f"webhook: {said}", "data": {"http_status": reply.status}}
+    result = problem or f"HTTP {reply.status}"
+    return {"status": "failed", "output": output, "reason": f"webhook: {result}", "data": {"http_status": reply.status}}
 
 
 def ran(result: JsonObject, timeout: float, *, stopping: bool) -> JsonObject:

@@ -173,9 +173,9 @@ def _send(context: PipelineContext, case: Case, record: CommandedCase, arm_s: fl
         command_id = commands.ask(context, record, arm_s)
     except (NotFound, Invalid, Conflict) as refusal:  # before anything was written
         return execution.refused(record, str(refusal), context.world)
-    said = f"{record.phase} of {record.heal.action} sent to {record.heal.host}: command {command_id}"
+    line = f"{record.phase} of {record.heal.action} sent to {record.heal.host}: command {command_id}"
     context.book.acting.insert(record.id)
-    sent = replace(record, command_id=command_id, sent_at=context.now).saying(said)
+    sent = replace(record, command_id=command_id, sent_at=context.now).saying(line)
     context.book.keep(case, sent, context.now + POLL_S)
     return None
 

@@ -62,15 +62,15 @@ def told_of(text: str) -> tuple[str, ...]:
         condition = parse(text)
     except ConditionError:
         return (text,)
-    said, subject = str(condition.tree), condition.subject
+    written, subject = str(condition.tree), condition.subject
     if subject is None or subject.name == "*":
-        return (said,)
-    general = said
+        return (written,)
+    general = written
     for key in condition.names:
         family, middle, attribute = split(key)
         if middle:
             general = general.replace(str(Name(key)), f"{family}.*.{attribute}")
-    return said, general
+    return written, general
 
 
 def names_of(target: str) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ def wrong_params(name: str, params: JsonObject) -> dict[str, str]:
         except ValueError as problem:
             wrong[param] = str(problem)
     wrong |= action.contradictions(sound)
-    return {f"params.{param}": said for param, said in wrong.items()}
+    return {f"params.{param}": message for param, message in wrong.items()}
 
 
 def incomplete(rule: JsonObject) -> dict[str, str]:
@@ -37,9 +37,9 @@ def incomplete(rule: JsonObject) -> dict[str, str]:
     else:
         return {}
     return {
-        f"{path}.params.{param}": said
+        f"{path}.params.{param}": message
         for path, name, params in steps
-        for param, said in unfillable(name, dict(params or {})).items()
+        for param, message in unfillable(name, dict(params or {})).items()
     }
 
 

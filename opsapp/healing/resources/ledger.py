@@ -321,8 +321,10 @@ class Ledger(Folder):
 
     def history(self, action_type: str, condition: str, target: str) -> tuple[OutcomeTally, OutcomeTally]:
         """The tallies of the target's host and of the fleet."""
-        said = told_of(condition)[0]
-        return self.tally(action_type, said, names_of(target)[-1]), self.tally(action_type, said, "")
+        condition_text = told_of(condition)[0]
+        return self.tally(action_type, condition_text, names_of(target)[-1]), self.tally(
+            action_type, condition_text, ""
+        )
 
     def tally(self, action_type: str, condition: str, target: str) -> OutcomeTally:
         return OutcomeTally(*self.effect.get((action_type, condition, target), ()))
@@ -331,7 +333,11 @@ class Ledger(Folder):
 def keys_of(record: JsonObject) -> list[tuple[str, str, str]]:
     """The keys of the tallies in which an executed entry counts."""
     targets = ("", *names_of(record["target"]))
-    return [(record["action_type"], said, target) for said in told_of(record["condition"]) for target in targets]
+    return [
+        (record["action_type"], condition_text, target)
+        for condition_text in told_of(record["condition"])
+        for target in targets
+    ]
 
 
 def _add(tree: OOBTree, key: Any, entry_id: int) -> None:

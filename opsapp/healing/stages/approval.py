@@ -45,8 +45,8 @@ def decided(case: AwaitingCase, request: Request, world: World, near: Neighbours
         return _pending(case, request, world)
     if request.status == "approved":
         return _approved(case, request, world, near, hashed)
-    said = f"approval {request.status}"
-    return EndCase(case.saying(said + _by(request)), request.status, request.comment or said)
+    line = f"approval {request.status}"
+    return EndCase(case.saying(line + _by(request)), request.status, request.comment or line)
 
 
 def _by(request: Request) -> str:

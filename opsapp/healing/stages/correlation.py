@@ -183,8 +183,8 @@ def hold_over(case: CorrelatingCase, world: World) -> Next:
     """What follows the hold."""
     correlated = correlate(case, world)
     about = case.abouts.get(correlated.rule_id, case.about)
-    said = f"correlated: {correlated.kind}" + (f", {correlated.reason}" if correlated.reason else "")
-    case = replace(case, about=about, rule_id=correlated.rule_id, queued=correlated.kind == "wait").saying(said)
+    line = f"correlated: {correlated.kind}" + (f", {correlated.reason}" if correlated.reason else "")
+    case = replace(case, about=about, rule_id=correlated.rule_id, queued=correlated.kind == "wait").saying(line)
     if correlated.kind == "wait":
         return Wait(replace(case, waits_from=case.waits_from or world.now), correlated.due, correlated.ask)
     if correlated.kind == "hold":

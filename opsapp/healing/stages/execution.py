@@ -88,9 +88,9 @@ def begin(case: PlanningCase | AwaitingCase, plan: Plan, world: World, *, tells:
     return BeginHeal(case.becomes(state, heal=heal, step=step, waits_from=None, looks_from=None), plan, tells)
 
 
-def refused(case: CommandedCase, said: str, world: World) -> Next:
+def refused(case: CommandedCase, why: str, world: World) -> Next:
     """The command could not even be written. Nothing follows what a person asked for."""
-    reason = f"{case.phase} not possible: {said}"
+    reason = f"{case.phase} not possible: {why}"
     if case.manual:
         return EndCase(case, "failed", reason)
     verdict = case.verdict if isinstance(case, RollingBackCase) else None
@@ -182,15 +182,15 @@ def after_action(case: ActingCase, answer: HostAnswer, world: World) -> Next:
 
 def _failure(answer: HostAnswer) -> str:
     """Why the action failed: of a missing handler with the tools that were looked for."""
-    said = answer.reason or ""
-    if said == "no_capable_handler" and answer.looked_for:
+    why = answer.reason or ""
+    if why == "no_capable_handler" and answer.looked_for:
         unfit = f"; not for this: {', '.join(answer.unfit)}" if answer.unfit else ""
-        said = f"{said}: looked for {', '.join(answer.looked_for)}{unfit}"
+        why = f"{why}: looked for {', '.join(answer.looked_for)}{unfit}"
     if answer.status == "lost":
-        return said or "nobody can tell whether the action ran"
+        return why or "nobody can tell whether the action ran"
     if answer.status in UNSTARTED:
         return f"host_offline: the action's command is {answer.status}"
-    return said or f"the action ended {answer.status}, exit code {answer.exit_code}"
+    return why or f"the action ended {answer.status}, exit code {answer.exit_code}"
 
 
 def roll_back(case: CaseRecord, verdict: str, reason: str, entry: EntryFields | None = None) -> SendCommand:

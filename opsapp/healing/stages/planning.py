@@ -63,8 +63,8 @@ class Plan(NamedTuple):
     @property
     def brake(self) -> str | None:
         """What the brake says, where it holds the level down."""
-        said = (why for why in self.effective.reasons if why.startswith(BRAKE))
-        return next((why.removeprefix(BRAKE) for why in said), None)
+        brakes = (why for why in self.effective.reasons if why.startswith(BRAKE))
+        return next((why.removeprefix(BRAKE) for why in brakes), None)
 
 
 def plan(case: CaseRecord, world: World) -> Plan:

@@ -122,9 +122,9 @@ def refuse_wrong(fields: WindowSettings, zone: str, missing: Iterable[str] = ())
     """What no single field shows."""
     wrong = wrong_scope(missing)
     length = logic.instant(fields["end"], zone) - logic.instant(fields["start"], zone)
-    said = logic.wrong_span(min(length, logic.length_of(fields["start"], fields["end"])))
-    if said:
-        wrong["end"] = said
+    message = logic.wrong_span(min(length, logic.length_of(fields["start"], fields["end"])))
+    if message:
+        wrong["end"] = message
     if wrong:
         raise Invalid(wrong)
 

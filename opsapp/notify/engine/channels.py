@@ -70,7 +70,9 @@ def _wrong_fields(given: JsonObject) -> dict[str, str]:
     if "type" not in given:
         return {"type": "is required too"}
     wrong = addressing.wrong_fields(given["type"], given["address"])
-    return {f"address.{name}": said for name, said in wrong.items()} or _unknown(with_url(given)["url"], "address")
+    return {f"address.{name}": message for name, message in wrong.items()} or _unknown(
+        with_url(given)["url"], "address"
+    )
 
 
 def _unknown(url: str, field: str) -> dict[str, str]:

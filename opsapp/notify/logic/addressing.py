@@ -192,9 +192,9 @@ def wrong_fields(name: str, given: Given) -> dict[str, str]:
     known = {field.name for field in kind.fields}
     wrong = {name: f"is no field of {kind.title}" for name in given if name not in known}
     for field in kind.fields:
-        said = _wrong(field, given.get(field.name, "").strip())
-        if said:
-            wrong[field.name] = said
+        message = _wrong(field, given.get(field.name, "").strip())
+        if message:
+            wrong[field.name] = message
     return wrong
 
 

@@ -226,8 +226,8 @@ def _settled(group: MessageGroup) -> MessageGroup:
     return group._replace(due=None, absorbed=group.absorbed + group.events, events=0, titles=())
 
 
-def _is_news(row: Told | MessageGroup, said: LastTold) -> bool:
-    return row.kind != said.kind or rank(row.severity) > rank(said.severity)
+def _is_news(row: Told | MessageGroup, last_told: LastTold) -> bool:
+    return row.kind != last_told.kind or rank(row.severity) > rank(last_told.severity)
 
 
 def _titles(known: Iterable[str], more: Iterable[str]) -> tuple[str, ...]:

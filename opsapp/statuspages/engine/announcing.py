@@ -41,9 +41,9 @@ def heard(root: Root, incident: Incident, change: str, now: float, update: JsonO
         return
     if what == letters.OVER and incident.closed_because:
         what = letters.CLOSED
-    said = {"stage": update["stage"], "message": update["message"]} if update else {}
+    update_fields = {"stage": update["stage"], "message": update["message"]} if update else {}
     name = monitor.settings["name"]
-    _put(root, NewsItem(int(now), what, incident.id, name, (incident.monitor_id,), **said))
+    _put(root, NewsItem(int(now), what, incident.id, name, (incident.monitor_id,), **update_fields))
 
 
 def _put(root: Root, item: NewsItem) -> None:

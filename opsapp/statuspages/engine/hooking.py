@@ -99,11 +99,11 @@ def called(prober: Prober, sender: PageSender, letter: PageLetter) -> Posted:
 
 def content(sender: PageSender, letter: PageLetter) -> dict[str, object]:
     """What a webhook gets. `id` is the same when it comes twice."""
-    said: dict[str, object] = {"page": sender.page, "url": f"{sender.base}/status", "id": letter.row}
+    body: dict[str, object] = {"page": sender.page, "url": f"{sender.base}/status", "id": letter.row}
     if letter.challenge:
-        return said | {"type": "challenge", "challenge": letter.challenge}
+        return body | {"type": "challenge", "challenge": letter.challenge}
     items = [_shown(sender, NewsItem(*item)) for item in letter.items]  # type: ignore[arg-type]
-    return said | {"type": "news", "items": items, "unsubscribe_url": letter.leave}
+    return body | {"type": "news", "items": items, "unsubscribe_url": letter.leave}
 
 
 def _shown(sender: PageSender, item: NewsItem) -> dict[str, object]:

@@ -93,8 +93,8 @@ def _each(connection: smtplib.SMTP, sender: PageSender, letters: list[PageLetter
             connection.send_message(written(sender, letter, now), sender.mail_from, [letter.to])
             yield Posted(letter.row)
         except smtplib.SMTPRecipientsRefused as refused:
-            code, said = next(iter(refused.recipients.values()))
-            yield Posted(letter.row, f"{code} {said.decode('utf-8', 'replace')}", final=code >= 500)
+            code, message = next(iter(refused.recipients.values()))
+            yield Posted(letter.row, f"{code} {message.decode('utf-8', 'replace')}", final=code >= 500)
         except (OSError, smtplib.SMTPException) as wrong:
             lost = _said(wrong)
             yield Posted(letter.row, lost)

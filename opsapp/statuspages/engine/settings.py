@@ -73,18 +73,18 @@ def lacking(root: Root) -> list[str]:
     settings, store = settings_of(root), store_of(root)
     if not settings["subscribe_by"]:
         return []
-    said = [] if settings["public_url"] else ["public_url: where visitors see the page, for the links in messages"]
+    lacking = [] if settings["public_url"] else ["public_url: where visitors see the page, for the links in messages"]
     if MAIL in settings["subscribe_by"]:
-        said += [] if store.mail_server else ["mail_server: by which mail leaves"]
-        said += [] if settings["mail_from"] else ["mail_from: the sender's address"]
-    return said if chain_key(root) else [*said, "the master key, by which addresses are sealed"]
+        lacking += [] if store.mail_server else ["mail_server: by which mail leaves"]
+        lacking += [] if settings["mail_from"] else ["mail_from: the sender's address"]
+    return lacking if chain_key(root) else [*lacking, "the master key, by which addresses are sealed"]
 
 
 def offered(root: Root) -> list[str]:
     """The ways by which visitors can subscribe now."""
     short = lacking(root)
     kinds = settings_of(root)["subscribe_by"]
-    if any(not said.startswith("mail_") for said in short):
+    if any(not name.startswith("mail_") for name in short):
         return []
     return [kind for kind in kinds if kind != MAIL or not short]
 
@@ -95,10 +95,10 @@ def put_logo(root: Root, image: str) -> JsonObject:
         data = base64.b64decode(image, validate=True)
     except binascii.Error:
         raise Invalid({"image": "must be a picture in base64"}) from None
-    said = picture_problem(data)
+    message = picture_problem(data)
     picture = picture_of(data)
-    if said or picture is None:
-        raise Invalid({"image": said or ""})
+    if message or picture is None:
+        raise Invalid({"image": message or ""})
     logo = store_of(root).logo = Logo(data, picture.kind, digest(image)[:16])
     emit(root, EVENT, {"change": "logo"})
     return {"kind": logo.kind, "bytes": len(data), "digest": logo.digest}

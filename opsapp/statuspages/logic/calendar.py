@@ -61,7 +61,7 @@ def text(title: str, entries: Iterable[PlannedTime], names: dict[str, str], link
     for entry in entries:
         affected = sorted(names[monitor_id] for monitor_id in entry.monitors if monitor_id in names)
         more = len(affected) - MOST_NAMES
-        said = ", ".join(affected[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+        affected_names = ", ".join(affected[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
         lines += [
             "BEGIN:VEVENT",
             f"UID:{_escaped(entry.uid)}@opsapp",
@@ -73,7 +73,7 @@ def text(title: str, entries: Iterable[PlannedTime], names: dict[str, str], link
             f"STATUS:{'CANCELLED' if entry.state == CANCELLED else 'CONFIRMED'}",
             "TRANSP:TRANSPARENT",
             f"SUMMARY:{_escaped(entry.name)}",
-            *([f"DESCRIPTION:{_escaped(said)}"] if said else []),
+            *([f"DESCRIPTION:{_escaped(affected_names)}"] if affected_names else []),
             *([f"URL:{link}"] if link else []),
             "END:VEVENT",
         ]

@@ -75,7 +75,7 @@ def one_line(words: str) -> str:
 def _title(item: NewsItem) -> str:
     if item.what == UPDATE:
         return f"{item.name}: {STAGE_WORDS.get(item.stage, item.stage)}"
-    said = {
+    texts = {
         BEGINS: "is down",
         OVER: "is up again",
         CLOSED: "is watched no more",
@@ -83,7 +83,7 @@ def _title(item: NewsItem) -> str:
         MOVED: "was moved",
         CANCELLED: "was cancelled",
     }
-    return f"{'Maintenance: ' if item.what in MAINTENANCE else ''}{item.name} {said[item.what]}"
+    return f"{'Maintenance: ' if item.what in MAINTENANCE else ''}{item.name} {texts[item.what]}"
 
 
 def _lines(item: NewsItem, base: str, zone: str) -> list[str]:

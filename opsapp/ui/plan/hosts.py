@@ -13,7 +13,7 @@ from .problems import about
 from .shape import Act, Column, Field, Page, Part
 
 
-def measured_over(reader: Reader, said: JsonObject) -> dict[str, str]:
+def measured_over(reader: Reader, earlier: JsonObject) -> dict[str, str]:
     """The range that the reader chose, in as many steps as a chart shows."""
     span = host_shape.range_of(reader.query)
     return {"range_h": str(span.hours), "resolution": str(span.step_s)}

@@ -104,13 +104,13 @@ def query_of(time_range: Around) -> dict[str, str]:
     return {"range_h": str(hours), "resolution": str(time_range.step), "until": str(ceil(time_range.end))}
 
 
-def asked_by_case(reader: Reader, said: JsonObject) -> dict[str, str]:
-    case = said["case"]
+def asked_by_case(reader: Reader, earlier: JsonObject) -> dict[str, str]:
+    case = earlier["case"]
     return query_of(around(case["opened_at"], case["closed_at"], reader))
 
 
-def asked_by_incident(reader: Reader, said: JsonObject) -> dict[str, str]:
-    incident = said["room"]["incident"]
+def asked_by_incident(reader: Reader, earlier: JsonObject) -> dict[str, str]:
+    incident = earlier["room"]["incident"]
     return query_of(around(incident["started"], incident.get("resolved"), reader))
 
 

@@ -195,8 +195,8 @@ def depends_on(target: str, parent: str, known: Edges) -> JsonObject:
     edge = known.get((target, parent), UNTRIED)
     tried = edge["came_back"] + edge["stayed"]
     sure = f"{edge['confidence']:.0%} sure: came back with it {edge['came_back']} of {tried} times" if tried else ""
-    said = ", ".join(word for word in ("learned" if edge["learned"] else "", sure) if word)
-    return {"id": parent, "target": target, "depends_on": parent, "sure": said}
+    notes = ", ".join(word for word in ("learned" if edge["learned"] else "", sure) if word)
+    return {"id": parent, "target": target, "depends_on": parent, "sure": notes}
 
 
 def candidate_of(suggestion: JsonObject) -> SuggestedEdge:
@@ -214,7 +214,7 @@ def sentence(nodes: Mapping[str, JsonObject], roots: Collection[str]) -> str:
         return "Nothing in it has failed."
     held = sum(nodes[name]["suppressed_by"] is not None for name in failed)
     causes = listed(sorted(roots)[:3] + ([f"{len(roots) - 3} more"] if len(roots) > 3 else []))
-    said = f"{causes} {'is the root cause' if len(roots) == 1 else 'are root causes'}" if roots else "No root cause"
+    words = f"{causes} {'is the root cause' if len(roots) == 1 else 'are root causes'}" if roots else "No root cause"
     on = "it" if len(roots) == 1 else "them"
     hangs = "hangs" if held == 1 else "hang"
-    return f"{said}; {held} of {len(failed)} failures {hangs} on {on}." if held else f"{said}."
+    return f"{words}; {held} of {len(failed)} failures {hangs} on {on}." if held else f"{words}."

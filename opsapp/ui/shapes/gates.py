@@ -120,8 +120,8 @@ def line(gate: JsonObject) -> GateLine:
 def _approval(told: GateLine, by: str, status: str) -> GateLine:
     if status == "requested":
         return told._replace(words="People are asked", figure="")
-    said = {"approved": "said yes", "rejected": "said no"}.get(status, status)
-    return told._replace(strong=by, words=said if by else f"Approval {status}", figure="")
+    words = {"approved": "said yes", "rejected": "said no"}.get(status, status)
+    return told._replace(strong=by, words=words if by else f"Approval {status}", figure="")
 
 
 def rungs(case: JsonObject, trust: JsonObject | None) -> tuple[Rung, ...]:

@@ -169,12 +169,12 @@ def lead_of(agent: JsonObject, disks: Sequence[DiskShown], services: Sequence[Se
         return f"Nothing was heard of it for {gone}: what stands below is from before."
     failed = [service.name for service in services if service.kind == "bad"] or agent["metrics"]["failed_units"]
     full = [disk for disk in disks if disk.kind]
-    said = [
+    facts = [
         f"{_listed(failed)} failed." if failed else "",
         f"{full[0].mount} is {full[0].words} full." if full else "",
         next((f"{disk.mount} will be {disk.ahead}." for disk in disks if disk.ahead and not disk.kind), ""),
     ]
-    return " ".join(sentence for sentence in said if sentence) or "Nothing about it wants attention."
+    return " ".join(sentence for sentence in facts if sentence) or "Nothing about it wants attention."
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -115,24 +115,24 @@ def gauge(value: float | None, values: list[float | None] | tuple[()], label: st
 
 def notes_of(row: JsonObject) -> tuple[str, ...]:
     """What somebody has to know of this host besides its state."""
-    said = []
+    facts = []
     if row.get("unreadable"):
-        said.append(f"Its record cannot be read: {row['unreadable']}.")
+        facts.append(f"Its record cannot be read: {row['unreadable']}.")
     if row["clone_detected_at"] is not None:
-        said.append("Another machine used its key: give both their own.")
+        facts.append("Another machine used its key: give both their own.")
     if row["hostname_conflict"]:
-        said.append("Another host reports the same name.")
+        facts.append("Another host reports the same name.")
     if row.get("failed_units"):
         count = row["failed_units"]
-        said.append(f"{count} failed unit{'s' if count > 1 else ''}.")
-    return tuple(said)
+        facts.append(f"{count} failed unit{'s' if count > 1 else ''}.")
+    return tuple(facts)
 
 
 def _summary(rows: list[JsonObject]) -> str:
     silent = sum(row["status"] in ("offline", "dead") for row in rows)
     outdated = sum(row["outdated"] for row in rows)
-    said = [f"{silent} silent" if silent else "", f"{outdated} with an outdated agent" if outdated else ""]
-    return ", ".join(count for count in said if count)
+    facts = [f"{silent} silent" if silent else "", f"{outdated} with an outdated agent" if outdated else ""]
+    return ", ".join(count for count in facts if count)
 
 
 def _address(query: dict[str, str]) -> str:

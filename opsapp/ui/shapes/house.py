@@ -89,7 +89,7 @@ def _secret(row: JsonObject, names: dict[str, str]) -> SecretLine:
     return SecretLine(row["name"], users_of("allowed_for"), users_of("lapsed"), row)
 
 
-def since_asked(reader: Reader, said: JsonObject) -> dict[str, str]:
+def since_asked(reader: Reader, earlier: JsonObject) -> dict[str, str]:
     """From the day on that the address asks for (`?from=2026-11-01`), by the reader's clock."""
     try:
         day = datetime.strptime(reader.query.get("from", ""), "%Y-%m-%d").replace(tzinfo=ZoneInfo(reader.zone))

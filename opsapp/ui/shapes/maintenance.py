@@ -155,7 +155,7 @@ def service_zone(answers: Answers) -> str:
     return (answers.get("own") or {}).get("service_timezone") or "UTC"
 
 
-def month_asked(reader: Reader, said: JsonObject) -> dict[str, str]:
+def month_asked(reader: Reader, earlier: JsonObject) -> dict[str, str]:
     """The weeks of the month that the address asks for, with a day around for zones."""
     first = _first_of(reader)
     days = list(calendar.Calendar().itermonthdates(first.year, first.month))
@@ -164,7 +164,7 @@ def month_asked(reader: Reader, said: JsonObject) -> dict[str, str]:
     return {"since": str(int(begin.timestamp())), "until": str(int(end.timestamp()))}
 
 
-def next_asked(reader: Reader, said: JsonObject) -> dict[str, str]:
+def next_asked(reader: Reader, earlier: JsonObject) -> dict[str, str]:
     return {"since": str(int(reader.now)), "until": str(int(reader.now + 62 * DAY_S))}
 
 

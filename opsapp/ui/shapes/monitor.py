@@ -88,7 +88,7 @@ def chosen(reader: Reader) -> Chosen:
     return Chosen(key if key in SPANS else USUAL, reader.now - span.hours * HOUR, reader.now, span.step, live=True)
 
 
-def history_query(reader: Reader, said: JsonObject) -> dict[str, str]:
+def history_query(reader: Reader, earlier: JsonObject) -> dict[str, str]:
     time_range = chosen(reader)
     hours = min(17_520, max(1, ceil((time_range.end - time_range.start) / HOUR)))
     asked = {"range_h": str(hours), "resolution": str(time_range.step)}
@@ -225,8 +225,8 @@ def days_strip(monitor: JsonObject, points: list[JsonObject], reader: Reader) ->
             made = monitor["created_at"] // DAY <= day
             bars.append(charts.Bar("unknown", when, "nothing was measured" if made else "not watched yet"))
         else:
-            said = "" if point["uptime"] is None else f", {percent_words(point['uptime'])} up"
-            bars.append(charts.Bar(point["status"], when, f"{word_of(point['status'])}{said}"))
+            uptime = "" if point["uptime"] is None else f", {percent_words(point['uptime'])} up"
+            bars.append(charts.Bar(point["status"], when, f"{word_of(point['status'])}{uptime}"))
     return charts.strip(bars, f"{monitor['name']}, {DAYS} days", (bars[0].when, "today"))
 
 
@@ -262,11 +262,11 @@ def neighbours(graph: JsonObject | None, name: str, *, above: bool) -> list[Neig
     """What it hangs on, or what hangs on it, by the graph of dependencies."""
     if graph is None:
         return []
-    said = {node["target"]: node["status"] for node in graph["nodes"]}
+    statuses = {node["target"]: node["status"] for node in graph["nodes"]}
     near, far = ("from", "to") if above else ("to", "from")
     names = sorted(edge[far] for edge in graph["edges"] if edge[near] == name)
     return [
-        Neighbour(neighbour, said.get(neighbour, "unknown"), words.spoken(said.get(neighbour, "unknown")))
+        Neighbour(neighbour, statuses.get(neighbour, "unknown"), words.spoken(statuses.get(neighbour, "unknown")))
         for neighbour in names
     ]
 

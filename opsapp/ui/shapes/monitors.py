@@ -59,7 +59,7 @@ def row_of(monitor: JsonObject, reader: Reader) -> MonitorRow:
     )
 
 
-def list_query(reader: Reader, said: JsonObject) -> dict[str, str]:
+def list_query(reader: Reader, earlier: JsonObject) -> dict[str, str]:
     """Worst first, unless a person sorts it."""
     return {} if reader.query.get("sort") else {"sort": "worst"}
 

@@ -111,8 +111,8 @@ def _step(
     paths = (f"escalation_chain.{at}", "action") if len(draft.steps) == 1 else (f"escalation_chain.{at}",)
     fields = []
     for name, told in (row["params"] if row else {}).items():
-        said = next((wrong[path] for stem in paths if (path := f"{stem}.params.{name}") in wrong), "")
-        fields.append(_param(name, told, step.params.get(name, ""), row or {}, said))
+        message = next((wrong[path] for stem in paths if (path := f"{stem}.params.{name}") in wrong), "")
+        fields.append(_param(name, told, step.params.get(name, ""), row or {}, message))
     own = next((wrong[path] for stem in paths if (path := f"{stem}.action") in wrong), "")
     note = "" if row is None else "can be undone" if row["reversible"] else "cannot be undone"
     risk = row["risk"] if row else ""
@@ -173,4 +173,6 @@ def _elsewhere(wrong: Mapping[str, str], draft: RuleDraft) -> tuple[str, ...]:
     shown = {"", "id", "condition", "for", "cooldown_s", "settle_s", "verify_timeout_s", "description", "severity",
              "wait", "holdout", "holdout.share"}  # fmt: skip
     steps = ("escalation_chain.", "action.params.")
-    return tuple(f"{name}: {said}" for name, said in wrong.items() if name not in shown and not name.startswith(steps))
+    return tuple(
+        f"{name}: {message}" for name, message in wrong.items() if name not in shown and not name.startswith(steps)
+    )

@@ -152,8 +152,8 @@ def login(context: LoginPage, request: Request) -> Deferred:
     form = form_of(request, "login.jinja2", "Sign in", values.get("next"), values.get("kept", ""))
     node, client = request.node, client_of(request)
     username, password = values.get("username", "")[:256], values.get("password", "")[:1024]
-    said = {"username": username, "sso": _sso(request)}
-    return try_it(node, form, lambda: engine.sign_in(node, username, password, client), **said)
+    given = {"username": username, "sso": _sso(request)}
+    return try_it(node, form, lambda: engine.sign_in(node, username, password, client), **given)
 
 
 def signed_out(request: Request) -> Response | None:

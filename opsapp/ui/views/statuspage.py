@@ -168,8 +168,8 @@ def document(request: Request) -> JsonObject:
 
 def base_of(request: Request) -> str:
     """Where visitors see the page."""
-    said = engine.settings_of(request.root)["public_url"] or request.node.config[WebSettings].base_url
-    return (said or request.host_url).rstrip("/")
+    address = engine.settings_of(request.root)["public_url"] or request.node.config[WebSettings].base_url
+    return (address or request.host_url).rstrip("/")
 
 
 def tagged(request: Request, text: str, kind: str) -> Response:
