@@ -139,8 +139,8 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="take a server on another machine without TLS: its network can read key and commands",
     )
-    made.add_argument("--once", action="store_true", help="report once by polling, do what the answer asks, leave")
-    made.add_argument("--check", action="store_true", help="report once by polling, do nothing else, leave")
+    made.add_argument("--once", action="store_true", help="report once by polling, do what the answer asks, and exit")
+    made.add_argument("--check", action="store_true", help="report once by polling, do nothing else, and exit")
     made.add_argument("--guard", type=int, metavar="PID", help=argparse.SUPPRESS)
     made.add_argument("--version", action="version", version=f"opsapp-agent {VERSION}")
     return made

@@ -195,7 +195,7 @@ class Embedded:
         except ServiceGone:
             pass
         except (OSError, WireError) as error:
-            log.error("the executor ends, for it cannot read what the service says: %s", error)
+            log.error("the executor stops, because it cannot read a message of the service: %s", error)
         self.programs.grace_most = HURRY_S
         self.executor.stop(HURRY_S + 4.0)
         self.journal.close()

@@ -73,7 +73,7 @@ def watch(state_dir: str, pid: int, trial_s: float, start: List[str], env: Dict[
     _end(pid, began, min(END_S, trial_s))
     if _somebody_runs(state_dir, min(MANAGER_S, trial_s)):
         return 0
-    log.error("nobody starts the old version again: doing it")
+    log.error("nothing starts the old version again: starting it now")
     os.execve(start[0], start, env)
     return 1
 

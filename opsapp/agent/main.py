@@ -172,7 +172,7 @@ class AgentProgram:
             log.error("%s", error)
             return
         if changed and not self.config.once and not self.journal.open():
-            log.info("the key file holds another key: beginning anew with it")
+            log.info("the key file holds another key: starting again with it")
             self._restart()
 
     def _restart(self, program: Optional[str] = None) -> None:

@@ -43,7 +43,7 @@ def scan_media_library(context: Context) -> Ran:
         _call(instance, method, path, body)
     except MediaServerRefused as refusal:
         return failed(str(refusal))
-    return done(f"{instance.name} reads its library anew")
+    return done(f"{instance.name} reads its library again")
 
 
 @step

@@ -57,4 +57,4 @@ def no_journal_there(context: Context) -> Ran:
 @step
 def no_logs_there(context: Context) -> Ran:
     mount = context.params["mount"]
-    return failed(no_mount(mount)) if no_mount(mount) else nothing(mount, "logrotate minds no file there")
+    return failed(no_mount(mount)) if no_mount(mount) else nothing(mount, "logrotate rotates no file there")

@@ -83,7 +83,7 @@ class StaleForm(Forbidden):
     code = "csrf"
 
     def __init__(self, kept: dict[str, str], token: str):
-        super().__init__("You have signed in anew since this form was opened.")
+        super().__init__("You have signed in again since this form was opened.")
         self.kept, self.token = kept, token
 
 

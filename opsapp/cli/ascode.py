@@ -30,12 +30,12 @@ SIGNS = {ascode.CREATE: "+", ascode.UPDATE: "~", ascode.DELETE: "-"}
 
 
 def add_commands(commands: Any) -> None:
-    apply = commands.add_parser("apply", help="make what a YAML file says true, all of it or nothing; prints a diff")
+    apply = commands.add_parser("apply", help="apply a YAML file, all of it or nothing; prints a diff")
     apply.add_argument("file", metavar="FILE", help="the YAML file, or - for standard input")
     apply.add_argument("--dry-run", action="store_true", help="print the diff and change nothing")
     apply.add_argument("--prune", action="store_true", help="delete what the file does not have, of the kinds it names")
     apply.set_defaults(run=apply_file)
-    take = commands.add_parser("import", help="take in what `export` wrote, all of it or nothing")
+    take = commands.add_parser("import", help="import what `export` wrote, all of it or nothing")
     take.add_argument("file", metavar="FILE", nargs="?", default="-", help="the file; standard input without one")
     take.add_argument("--dry-run", action="store_true", help="print the diff and change nothing")
     take.add_argument(
@@ -43,7 +43,9 @@ def add_commands(commands: Any) -> None:
     )
     take.add_argument("--modules", metavar="FILE", help="with --from prometheus-blackbox: the exporter's own file")
     take.set_defaults(run=import_file, prune=False)
-    give = commands.add_parser("export", help="write everything that can be a file to standard output; no secrets")
+    give = commands.add_parser(
+        "export", help="write everything that a file can hold to standard output, without secrets"
+    )
     give.set_defaults(run=export)
     for command in (apply, take, give):
         asking.add_options(command)
@@ -176,7 +178,7 @@ def diff(changes: Iterable[JsonObject]) -> Iterable[str]:
                 before, after = change["before"].get(name), change["after"].get(name)
                 yield f"    {name}: {json.dumps(before)} -> {json.dumps(after)}"
             if change["secrets"]:
-                yield "    a secret is another one"
+                yield "    a secret differs"
 
 
 def summary(answer: JsonObject) -> str:

@@ -17,11 +17,11 @@ NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._:-]{0,251}[A-Za-z0-9])?")
 def add_options(command: argparse.ArgumentParser) -> None:
     group = command.add_argument_group("certificates of a cluster")
     group.add_argument(
-        "--cluster", metavar="DIR", help="make an authority, and certificates of the store and the nodes"
+        "--cluster", metavar="DIR", help="make a certificate authority, and certificates for the store and the nodes"
     )
     group.add_argument("--store-host", metavar="HOSTS", help="names and addresses of the ZEO server, with commas")
     group.add_argument("--nodes", metavar="NODES", help="node-1=10.0.0.5,node-2=10.0.0.6: the nodes and where they are")
-    group.add_argument("--renew", action="store_true", help="make all certificates in DIR anew, by the same authority")
+    group.add_argument("--renew", action="store_true", help="renew all certificates in DIR, with the same authority")
 
 
 def make(asked: argparse.Namespace) -> None:
@@ -38,7 +38,7 @@ def make(asked: argparse.Namespace) -> None:
         raise Mistaken("say for whom: --store-host HOST, --nodes NAME=HOST,…, or --renew")
     made = certificates.make(place, list(members.values()), renew=asked.renew, now=certificates.now())
     for label in members:
-        state = "made" if label in made else "is there already (--renew makes it anew)"
+        state = "made" if label in made else "exists already (--renew makes a new one)"
         print(f"{place / label}\t{state}")
     print(f"keep {place / AUTHORITY} in a safe place, and on no node: it makes new certificates")
 

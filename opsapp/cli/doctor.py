@@ -210,7 +210,9 @@ def _whole(path: Path) -> Finding:
     end, size = backup.whole_until(path), path.stat().st_size
     if end == size:
         return Finding(OK, "store", f"{path} is whole, {size} bytes")
-    return Finding(WARN, "store", f"{path} ends in {size - end} bytes of a change that was never answered; they go")
+    return Finding(
+        WARN, "store", f"{path} ends in {size - end} bytes of an unfinished change; the next start removes them"
+    )
 
 
 def _server(url: str) -> Finding:

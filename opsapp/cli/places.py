@@ -108,7 +108,7 @@ def opening(locked: str) -> Iterator[None]:
         raise Mistaken(locked) from None
     except NoResolverForScheme as unknown:
         scheme = unknown.uri.partition(":")[0]  # the rest may hold a password
-        raise Mistaken(f"the store cannot be opened: {scheme}: is no kind of store that is known here") from None
+        raise Mistaken(f"the store cannot be opened: {scheme}: is not a known kind of store") from None
     except ModuleNotFoundError as lacking:
         if lacking.name not in POSTGRESQL:
             raise

@@ -21,27 +21,25 @@ from .places import Mistaken, add_options, configured, existing, plain, settings
 
 
 def add_commands(commands: Any) -> None:
-    init = commands.add_parser("init", help="make the store, or bring it up to date, and the first admin")
+    init = commands.add_parser("init", help="make the store and the first admin, or upgrade the store")
+    init.add_argument("--new-history", action="store_true", help="replace the lost history file with an empty one")
     init.add_argument(
-        "--new-history", action="store_true", help="go on without the lost file of what was measured: make an empty one"
-    )
-    init.add_argument(
-        "--no-backup", action="store_true", help="bring it up to date without a copy of it as it was: you have a backup"
+        "--no-backup", action="store_true", help="upgrade the store without a copy of it: you have a backup"
     )
     cluster.add_options(init)
     add_options(init)
     init.set_defaults(run=init_store)
-    pack = commands.add_parser("pack", help="drop the store's past; with --url, a running server does it")
+    pack = commands.add_parser("pack", help="remove the store's old revisions; with --url, a running server does it")
     asking.add_options(pack)
     pack.add_argument("--days", type=int, default=1, help="keep the history of so many days (default 1)")
     add_options(pack)
     pack.set_defaults(run=pack_store)
-    save = commands.add_parser("backup", help="copy an embedded store into DIR, beside a running server too")
+    save = commands.add_parser("backup", help="copy an embedded store into DIR, also while a server runs")
     save.add_argument("directory", metavar="DIR")
     save.add_argument("--damaged", action="store_true", help="copy a store with damaged objects too, and say which")
     add_options(save)
     save.set_defaults(run=save_store)
-    restore = commands.add_parser("restore", help="put a backup in the place of an embedded store, which is set aside")
+    restore = commands.add_parser("restore", help="replace an embedded store by a backup; the old store is kept")
     restore.add_argument("directory", metavar="DIR")
     add_options(restore)
     restore.set_defaults(run=restore_store)
@@ -113,7 +111,7 @@ def save_store(asked: argparse.Namespace) -> None:
 
 def _print_lacking(directory: Path) -> None:
     for name in backup.lacking(directory):
-        print(f"this backup lacks what cannot be read: {name}")
+        print(f"this backup lacks objects that cannot be read: {name}")
 
 
 def _refuse_newer(main: Path, files: list[Path]) -> None:

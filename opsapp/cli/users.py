@@ -30,7 +30,7 @@ def add_commands(commands: Any) -> None:
     passwd = user.add_parser("passwd", help="a new password; ends the user's sessions")
     passwd.add_argument("username")
     listing = user.add_parser("list", help="all users")
-    disable = user.add_parser("disable", help="nobody signs in as this user any more; ends the user's sessions")
+    disable = user.add_parser("disable", help="this user cannot sign in any more; ends the user's sessions")
     disable.add_argument("username")
     unlock = user.add_parser("unlock", help="forget the failed attempts to sign in as this user")
     unlock.add_argument("username")

@@ -155,7 +155,9 @@ class OutcomeUnknown(Unavailable):
 
     code = "outcome_unknown"
 
-    def __init__(self, message: str = "The store broke off while it saved: look whether the change is there."):
+    def __init__(
+        self, message: str = "The connection to the store was lost during the save: check whether the change is there."
+    ):
         super().__init__(message, retry_after=2)
 
 

@@ -49,7 +49,7 @@ def seal_stored(node: NodeBase) -> int:
     count = _store_again(node, classes)
     node.transact(lambda root: root.system.__setitem__(DONE, declared))
     if count:
-        log.info("sealed the hidden parts of %d records; `opsapp pack` drops what the store keeps of them", count)
+        log.info("sealed the hidden parts of %d records; `opsapp pack` removes their old revisions", count)
     return count
 
 
@@ -119,7 +119,9 @@ def _of_class(storage: Any, classes: tuple[type, ...]) -> Iterator[bytes]:
     if isinstance(storage, MappingStorage):
         return
     if not hasattr(storage, "record_iternext"):
-        raise Unavailable("this kind of storage cannot be gone through: nothing was sealed", code="store_not_listed")
+        raise Unavailable(
+            "the objects of this kind of storage cannot be listed: nothing was sealed", code="store_not_listed"
+        )
     position: Any = None
     while True:
         oid, _, data, position = storage.record_iternext(position)

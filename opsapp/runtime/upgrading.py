@@ -193,7 +193,7 @@ def _keep_as_it_was(
         return
     if not files:
         log.warning(
-            "the store is brought to version %s by %d steps. It is not embedded, so it is not copied here: to go back, "
+            "upgrading the store to version %s by %d steps. It is not embedded, so it is not copied here: to go back, "
             "restore the backup that was made before the upgrade (docs/guide/cluster.md)", VERSION, len(missing)
         )  # fmt: skip
     _at_top(node, _begin, str(_copy(files)) if files and copy else "")
@@ -205,8 +205,8 @@ def _copy(files: list[Path]) -> Path:
     free = room.free(beside)
     if free < size + SPARE:
         raise Conflict(
-            f"There is no room for a copy of the store before it is brought to version {VERSION}: {beside} needs "
-            f"{(size + SPARE) >> 20} MiB and has {int(free) >> 20}. Free some; or keep a backup elsewhere "
+            f"There is no room for a copy of the store before the upgrade to version {VERSION}: {beside} needs "
+            f"{(size + SPARE) >> 20} MiB and has {int(free) >> 20}. Free some space; or keep a backup elsewhere "
             f"(`opsapp backup DIR`, by the older version) and run `opsapp init --no-backup`.",
             code="no_room",
         )

@@ -45,7 +45,7 @@ def test_each_member_gets_its_files_and_nobody_else_may_read_them(cluster):
 def test_a_node_more_and_all_anew(opsapp, cluster):
     before = contents(cluster)
     code, out, _err = opsapp("init", "--cluster", cluster, "--nodes", "node-1,node-3=10.0.0.7")
-    assert (code, f"{cluster}/node-1\tis there already" in out, f"{cluster}/node-3\tmade" in out) == (0, True, True)
+    assert (code, f"{cluster}/node-1\texists already" in out, f"{cluster}/node-3\tmade" in out) == (0, True, True)
     assert before.items() <= contents(cluster).items()
     assert opsapp("init", "--cluster", cluster, "--renew")[0] == 0
     after = contents(cluster)

@@ -71,7 +71,7 @@ def test_what_cannot_be_opened_or_written_is_told_in_a_sentence(opsapp, place, t
         (("restore", damaged, *place), "is not a store"),
         (("status-export", wall, *place), f"the files cannot be written: {wall}"),
         (("init", "--data", wall / "within"), f"the store cannot be opened: {wall / 'within'}: Not a directory"),
-        (("init", "--store", "bogus://x"), "bogus: is no kind of store that is known here"),
+        (("init", "--store", "bogus://x"), "bogus: is not a known kind of store"),
         (("check-config", "--config", damaged), f"{damaged}: file: cannot be read: Is a directory"),
         (("apply", wall / "within", *place), "cannot be read: Not a directory"),
         (("pack", "--url", "http://127.0.0.1:1", "--token", "x"), "the server cannot be asked: Connection refused"),
@@ -282,4 +282,4 @@ def test_the_doctor_names_a_damaged_object_and_backup_keeps_no_copy_of_it(opsapp
     assert not list((tmp_path / "copies").glob("main.fs*"))
     code, out, _ = opsapp("backup", "--damaged", *place, tmp_path / "other")
     assert code == 0
-    assert "this backup lacks what cannot be read: main.fs: Monitor " in out
+    assert "this backup lacks objects that cannot be read: main.fs: Monitor " in out

@@ -88,7 +88,7 @@ def test_one_monitor_says_how_it_stands_and_what_was_measured(service, lookout):
     assert page.html.select("#delete") == [], "only an admin deletes"
     losses = words_of(browser(service, "ada").get(f"/monitors/{monitor_id}").html.select_one("#delete"))
     assert "Its history goes with it" in losses
-    assert "It leaves the public status page." in losses
+    assert "It is removed from the public status page." in losses
 
 
 @pytest.mark.parametrize("span", ["1h", "24h", "7d", "30d", "1y", "nonsense"])
@@ -131,7 +131,7 @@ def test_a_monitor_is_checked_paused_and_goes_on(service, lookout):
     page.forms[form_number(page, "monitor.pause")].submit()
     assert lookout.monitor(monitor_id)["enabled"] is False
     page = otto.get(path)
-    assert "paused: nobody looks" in words_of(page.html.select_one("#facts"))
+    assert "paused: not checked" in words_of(page.html.select_one("#facts"))
     page.forms[form_number(page, "monitor.resume")].submit()
     assert lookout.monitor(monitor_id)["enabled"] is True
 

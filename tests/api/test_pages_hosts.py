@@ -77,7 +77,7 @@ def test_a_host_says_first_what_is_wrong_with_it(service, box):
     assert not page.html.select("#manage")
     service.clock.advance(3600)
     silent = browser(service, "vera").get(f"/agents/{box.id}").html.select_one(".lead-line").text
-    assert silent.startswith("Nothing was heard of it for 60 min")
+    assert silent.startswith("It has not reported for 60 min")
 
 
 @pytest.mark.parametrize("range_", ["1h", "24h", "7d", "30d", "nonsense"])

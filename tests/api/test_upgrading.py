@@ -109,7 +109,7 @@ def test_without_room_for_a_copy_nothing_begins_unless_one_is_kept_elsewhere(ops
     monkeypatch.setattr(room, "free", lambda directory: 20 << 20)
     with later(BEAMS):
         code, _out, err = opsapp("user", "list", "--data", data)
-        assert (code, "There is no room for a copy of the store before it is brought to version 0.9.0" in err) == (
+        assert (code, "There is no room for a copy of the store before the upgrade to version 0.9.0" in err) == (
             1,
             True,
         )

@@ -87,7 +87,7 @@ def test_two_kinds_are_tried_saved_seen_down_paused_cloned_and_deleted(browser, 
     assert cross.get_attribute("visibility") == "visible", "the arrow keys move the crosshair"
     assert scrub.get_attribute("aria-valuetext").startswith(text_of(browser, "#response .read b"))
     push(browser, "monitor.pause")
-    assert "paused: nobody looks" in text_of(browser, "#facts")
+    assert "paused: not checked" in text_of(browser, "#facts")
     press(browser, ".acts a[href$='/clone']")
     press(browser, "button[value=create]")
     assert text_of(browser, "h1") == "Shop (copy)"

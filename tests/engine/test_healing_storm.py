@@ -54,7 +54,7 @@ def test_500_targets_failing_at_once_meet_the_brake(ward):
     turn(here)
     turn(here, 5)
     assert Counter(entry["outcome"] for entry in here.ledger) == {"notified": 500}
-    assert all("50 % of all targets are sick" in entry["reason"] for entry in here.ledger)
+    assert all("50 % of all targets are unhealthy" in entry["reason"] for entry in here.ledger)
     assert here.hosts.sent == []
     kinds = Counter(row.kind for row in here.node.transact(inbox.take, 10_000))
     assert (kinds["heal.brake"], kinds["heal.notified"]) == (1, 500)

@@ -89,7 +89,7 @@ def test_another_service_at_the_address_is_not_asked_anything(tmp_path):
 def test_a_story_that_is_refused_is_told_once_and_ends_nothing():
     with Receiver() as service:
         story = estate.DemoStory(f"http://127.0.0.1:{service.port}", "ended")
-        assert ["not told here any more" in line for line in [*story.step(), *story.step()]] == [True]
+        assert ["not shown here any more" in line for line in [*story.step(), *story.step()]] == [True]
 
 
 class Shop:

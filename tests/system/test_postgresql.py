@@ -239,7 +239,7 @@ def test_a_store_that_does_not_open_says_why_and_no_password(shared, tmp_path):
         ("postgresql://u:geheim@127.0.0.1:1/db?wait_timeout=0", "Connection refused"),
         (f"postgresql://opsapp:geheim@127.0.0.1:{shared.port}/nowhere?wait_timeout=0", "does not exist"),
         ("postgresql://u:geheim@h/db?blah=1", "blah"),
-        ("pgsql://u:geheim@h/db", "no kind of store"),
+        ("pgsql://u:geheim@h/db", "not a known kind of store"),
     ):
         done = opsapp("init", "--store", uri, "--data", tmp_path)
         assert (done.returncode, said in done.stderr, "geheim" in done.stderr + done.stdout) == (1, True, False), done

@@ -185,7 +185,7 @@ def take_poll(root: Root, agent: Agent, report: HostReport, *, key: policies.Sho
     machine = report["machine_id"] or ""
     refuse_clone(agent, machine, connected)
     if connected and (report["results"] or report["outcomes"]):
-        raise Conflict("This agent's session is open: results are taken from there.", code="session_open")
+        raise Conflict("This agent has an open session: send results there.", code="session_open")
     take_report(root, agent, report, ip=ip, session=None if connected else "")
     ended = False
     for result in report["results"]:

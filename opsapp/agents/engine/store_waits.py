@@ -27,7 +27,7 @@ class Patience:
         self._waiting.add(agent_id)
         now, reason = self._clock.monotonic(), str(why)
         if reason != self._said or now - self._said_at >= REMIND_S:
-            log.warning("nothing can be stored, agents wait count=%d: %s", len(self._waiting), reason)
+            log.warning("nothing can be stored, agents wait: count=%d: %s", len(self._waiting), reason)
             self._said, self._said_at = reason, now
 
     def over(self, agent_id: str) -> None:
@@ -36,5 +36,5 @@ class Patience:
             return
         self._waiting.discard(agent_id)
         if not self._waiting:
-            log.info("agents wait for the store no more")
+            log.info("the store takes reports again: agents no longer wait")
             self._said = ""

@@ -34,12 +34,12 @@ USER = "admin"
 
 def add_commands(commands: Any) -> None:
     command = commands.add_parser(
-        "demo", help="a small estate on this machine that fails and is healed, until Ctrl-C; then it is deleted"
+        "demo", help="a few services on this machine that fail and are healed, until Ctrl-C; then they are deleted"
     )
     command.add_argument("--host", default="127.0.0.1", help="the address to listen at")
     command.add_argument("--port", type=int, default=6080, help="the port to listen at")
-    command.add_argument("--dir", metavar="DIR", help=f"where its data are meanwhile (default: {_usual()})")
-    command.add_argument("--remove", action="store_true", help="end one that runs, and delete what a killed one left")
+    command.add_argument("--dir", metavar="DIR", help=f"where its data is while it runs (default: {_usual()})")
+    command.add_argument("--remove", action="store_true", help="end a running demo, and delete what a killed one left")
     command.set_defaults(run=demo)
 
 
@@ -63,7 +63,7 @@ def demonstrate(place: Path, host: str, port: int) -> int:
     finally:
         shutil.rmtree(place)
         lock.close()
-    print("\nThe demo has ended; its data are deleted.", flush=True)
+    print("\nThe demo has ended; its data is deleted.", flush=True)
     return 0
 
 

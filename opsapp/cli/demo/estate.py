@@ -102,7 +102,7 @@ class DemoStory:
             entries = ask(self.url, self.token, "GET", "/api/healing/ledger?limit=20")
         except Mistaken as refusal:  # the visitor has ended this session, say: the demo goes on
             if not self._refused:
-                yield f"What the ledger says is not told here any more: {refusal}"
+                yield f"The ledger is not shown here any more: {refusal}"
             self._refused = True
             return
         self._refused = False

@@ -32,7 +32,7 @@ def pulled(load: Load, limits: BrakeSettings) -> str | None:
             return f"{done} heals within an hour, the limit for one {scope} is {limit}"
     percent = 100 * load.sick / load.targets if load.targets else 0.0
     if load.sick >= SICK_FROM and percent > limits.max_unhealthy_percent:
-        return f"{percent:.0f} % of all targets are sick, the limit is {limits.max_unhealthy_percent} %"
+        return f"{percent:.0f} % of all targets are unhealthy, the limit is {limits.max_unhealthy_percent} %"
     return None
 
 

@@ -40,4 +40,4 @@ def logo(root: Root) -> tuple[bytes, str, str] | None:
 
 def wrong_address(kind: str, address: str) -> str | None:
     """What is wrong with what a visitor typed, or None."""
-    return address_problem(kind, address) if kind in KINDS else "Say by what you want to be told."
+    return address_problem(kind, address) if kind in KINDS else "Choose how you want to be told."

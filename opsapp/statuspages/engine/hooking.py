@@ -93,7 +93,7 @@ def called(prober: Prober, sender: PageSender, letter: PageLetter) -> Posted:
     if not problem and not 200 <= reply.status < 300:
         problem = f"HTTP {reply.status}"
     if not problem and letter.challenge and letter.challenge.encode() not in reply.body:
-        problem = "it did not say the challenge back"
+        problem = "its answer did not contain the challenge"
     return Posted(letter.row, problem or None, final=bool(letter.challenge) and 200 <= reply.status < 500)
 
 

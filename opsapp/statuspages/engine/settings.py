@@ -75,7 +75,7 @@ def lacking(root: Root) -> list[str]:
         return []
     lacking = [] if settings["public_url"] else ["public_url: where visitors see the page, for the links in messages"]
     if MAIL in settings["subscribe_by"]:
-        lacking += [] if store.mail_server else ["mail_server: by which mail leaves"]
+        lacking += [] if store.mail_server else ["mail_server: the server that sends mail"]
         lacking += [] if settings["mail_from"] else ["mail_from: the sender's address"]
     return lacking if chain_key(root) else [*lacking, "the master key, by which addresses are sealed"]
 

@@ -25,7 +25,7 @@ from .settings import offered
 LEAVE = "leave"
 PAGE = 500
 MOST_PENDING = 5_000
-ASKED = {"status": "asked", "message": "If this address can be told, it now has a message to confirm with."}
+ASKED = {"status": "asked", "message": "If messages can be sent to this address, one is on its way: confirm with it."}
 
 
 def ask(node: Node, ip: str, kind: str, address: str, groups: tuple[str, ...]) -> JsonObject:

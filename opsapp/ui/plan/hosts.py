@@ -50,12 +50,13 @@ HOSTS = (
                     Act("tags", "Set the tags", "PUT /api/agents/{id}", (TAGS,), many=True,
                         warns="The tags that they have now are replaced. Rules that act on a tag follow at once."),
                     Act("update", "Update the agent", "POST /api/agents/{id}/commands", body=(("type", "update"),),
-                        many=True, warns="Each agent fetches this service's version and starts anew with it."),
+                        many=True, warns="Each agent downloads this service's version and restarts with it."),
                     Act("capabilities", "Look for tools again", "POST /api/agents/{id}/commands",
                         body=(("type", "capabilities"),), many=True),
                     Act("delete", "Delete", "DELETE /api/agents/{id}", grave=True, many=True,
                         warns="Their records, their keys and all that they measured are deleted. Monitors that run "
-                        "from them stop. The agents on the hosts stay, and are refused. This cannot be undone."),
+                        "from them stop. The agents on the hosts keep running, but are refused. "
+                        "This cannot be undone."),
                 ),
             ),
         ),

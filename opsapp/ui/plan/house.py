@@ -87,7 +87,7 @@ HOUSE = (
                     Act("take-back", "Take back", "DELETE /api/secrets/{id}/allow",
                         body=(("automation_id", "{automation_id}"),)),
                     Act("delete", "Delete", "DELETE /api/secrets/{id}", grave=True,
-                        warns="Runs of the automations that use it fail from now on. The value cannot be got back."),
+                        warns="Runs of the automations that use it fail from now on. The value cannot be restored."),
                 ),
             ),
             Part("Automations", "/api/automations", (), name="automations", hidden=True),

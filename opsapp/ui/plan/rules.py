@@ -37,7 +37,7 @@ RULES = (
                         when=(("enabled", (True,)),),
                         body=(("enabled", False),),
                         many=True,
-                        warns="It does not look for its condition any more: nothing is healed by it.",
+                        warns="Its condition is not evaluated any more: it heals nothing.",
                     ),
                     Act(
                         "enable",

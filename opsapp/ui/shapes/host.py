@@ -166,7 +166,7 @@ def lead_of(agent: JsonObject, disks: Sequence[DiskShown], services: Sequence[Se
         return ""
     if agent["status"] != "online":
         gone = rough_span(reader.now - (agent["last_seen"] or reader.now))
-        return f"Nothing was heard of it for {gone}: what stands below is from before."
+        return f"It has not reported for {gone}: the values below are from before."
     failed = [service.name for service in services if service.kind == "bad"] or agent["metrics"]["failed_units"]
     full = [disk for disk in disks if disk.kind]
     facts = [
@@ -174,7 +174,7 @@ def lead_of(agent: JsonObject, disks: Sequence[DiskShown], services: Sequence[Se
         f"{full[0].mount} is {full[0].words} full." if full else "",
         next((f"{disk.mount} will be {disk.ahead}." for disk in disks if disk.ahead and not disk.kind), ""),
     ]
-    return " ".join(sentence for sentence in facts if sentence) or "Nothing about it wants attention."
+    return " ".join(sentence for sentence in facts if sentence) or "Nothing on it needs attention."
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -142,7 +142,7 @@ def looked(monitor: JsonObject) -> str:
 
 def next_check(monitor: JsonObject, reader: Reader) -> str:
     if not monitor["enabled"]:
-        return "paused: nobody looks"
+        return "paused: not checked"
     if monitor["type"] == "push":
         return "when it is called"
     if monitor["last_check"] is None:
@@ -288,7 +288,7 @@ def losses(monitor: JsonObject, incidents: list[JsonObject], rules: list[JsonObj
     if incidents:
         told.append("Its past incidents stay.")
     if "public" in monitor["tags"]:
-        told.append("It leaves the public status page.")
+        told.append("It is removed from the public status page.")
     naming = [rule["id"] for rule in rules if names_it(rule, name)]
     if naming:
         told.append(f"Rules that name it find nothing any more: {', '.join(naming)}.")

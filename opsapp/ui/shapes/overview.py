@@ -213,7 +213,7 @@ def _cause(trouble: JsonObject) -> Sentence:
         told = [_held(trouble), *((Word(" "), *_held(same)) for same in trouble.get("also", ()))]
         return said(None, "", *told, needs)
     if trouble["status"] == "unknown":
-        return said(None, "", sentence_of(trouble["cause"]) or "Nobody has looked at it lately.")
+        return said(None, "", sentence_of(trouble["cause"]) or "It has not been checked lately.")
     return said(None, "", sentence_of(trouble["cause"]) or "The check failed without a reason.", needs)
 
 

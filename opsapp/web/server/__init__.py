@@ -176,7 +176,7 @@ def _last_resort(code: int) -> threading.Timer:
     safe at any instruction; what was not never was."""
 
     def tell() -> None:
-        log.error("the stop took longer than %d s: leaving", LEAVE_WITHIN_S)
+        log.error("the stop took longer than %d s: exiting", LEAVE_WITHIN_S)
         logging.shutdown()
 
     def leave() -> None:

@@ -156,7 +156,7 @@ def _handshake_problem(connection: Connection, head: RequestHead, answer: answer
         value = {"error": "This is a WebSocket: ask for an upgrade.", "code": "upgrade_required"}
         return 426, {"Upgrade": "websocket", "Connection": "Upgrade"}, value
     if head.headers.get("sec-websocket-version") != "13":
-        value = {"error": "Only version 13 of the WebSocket protocol is spoken here.", "code": "upgrade_required"}
+        value = {"error": "Only version 13 of the WebSocket protocol is supported.", "code": "upgrade_required"}
         return 426, {"Sec-WebSocket-Version": "13", "Upgrade": "websocket"}, value
     if not _is_key(head.headers.get("sec-websocket-key", "")):
         return 400, {}, {"error": "The Sec-WebSocket-Key cannot be read.", "code": "bad_websocket_key"}
@@ -164,7 +164,7 @@ def _handshake_problem(connection: Connection, head: RequestHead, answer: answer
     if origin is not None and origin not in answer.origins:
         ours = canonical(head.host, connection.server.base_url(), connection.local)
         if not same_origin(origin, *ours):
-            return Forbidden("A page of another site may not connect here.", code="foreign_origin")
+            return Forbidden("A page of another site may not connect.", code="foreign_origin")
     return None
 
 

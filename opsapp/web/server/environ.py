@@ -35,7 +35,7 @@ class UnreadBody:
     """Stands where a sink's body would be: it stays on the socket until the view has answered."""
 
     def read(self, _size: int = -1) -> NoReturn:
-        raise TooLarge("This body is not read here.")
+        raise TooLarge("This request must not have a body.")
 
     readline = readlines = __iter__ = seek = read
 

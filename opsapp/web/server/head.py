@@ -112,7 +112,7 @@ def _request_line(line: str) -> tuple[str, str, int]:
         raise bad("bad_request_line", "The request line cannot be read.")
     method, target, major, minor = match.groups()
     if (major, minor) not in {("1", "0"), ("1", "1")}:
-        raise Refusal(505, "http_version", "Only HTTP/1.0 and HTTP/1.1 are spoken here.")
+        raise Refusal(505, "http_version", "Only HTTP/1.0 and HTTP/1.1 are supported.")
     return method, target, int(minor)
 
 
@@ -175,7 +175,7 @@ def _framing(headers: dict[str, str], minor: int) -> tuple[int, bool]:
         if length is not None:
             raise bad("conflicting_framing", "Content-Length and Transfer-Encoding exclude each other.")
         if minor == 0 or coding.lower() != "chunked":
-            raise bad("bad_transfer_encoding", "The only transfer coding known here is chunked.")
+            raise bad("bad_transfer_encoding", "The only supported transfer coding is chunked.")
         return 0, True
     if length is None:
         return 0, False
@@ -194,5 +194,5 @@ def _expects_continue(headers: dict[str, str], minor: int) -> bool:
     if expect is None or minor == 0:
         return False
     if expect.lower() != "100-continue":
-        raise Refusal(417, "expectation_failed", "The only expectation known here is 100-continue.")
+        raise Refusal(417, "expectation_failed", "The only supported expectation is 100-continue.")
     return True
