@@ -44,7 +44,8 @@ def test_a_closed_case_says_why_with_its_figures(case):
     page = case.get(case.path)
     assert page.html.h1.text == "Why nginx on box-1 was restarted"
     rungs = ladder(page)
-    assert "helped 1 of 1" in rungs["Plan"].text
+    assert "not tried before" in rungs["Plan"].text, "the case itself is not counted"
+    assert page.html.select_one("#record") is None
     assert "service.nginx.state failed → active" in rungs["Verify"].text
     assert "Ledger entry 1 is in the chain" in rungs["Record"].text
     assert "1 of 1 at level execute" in rungs["Trust"].text

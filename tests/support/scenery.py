@@ -25,6 +25,8 @@ HOUR = 3600
 ADMIN = "mara"
 PEOPLE = {ADMIN: "admin", "jonas": "operator", "vera": "viewer"}
 LIVED_S = 26 * HOUR + 600
+HEALS = 5  # of one target by one rule: so many make a problem
+HEAL_S = 300
 RULES = (
     {
         "id": "disk-of-a-database",
@@ -41,6 +43,7 @@ RULES = (
         "condition": 'service.php-fpm.state == "failed"',
         "severity": "error",
         "action": {"type": "restart_service"},
+        "holdout": 0,
     },
     {
         "id": "orders-down",
@@ -87,8 +90,12 @@ class Scenery:
 
     def play(self):
         self._settle_in()
-        self._pass(20 * HOUR, 900)
+        for _ in range(HEALS - 1):
+            self._pass(4 * HOUR, 900)
+            self._heal_a_service()
+        self._pass(4 * HOUR - (HEALS - 1) * HEAL_S, 900)
         self._heal_a_service()
+        self._look_for_the_cause()
         self._pass(3 * HOUR, 600)
         self._heal_a_disk()
         self._pass(2.5 * HOUR, 300)
@@ -201,6 +208,19 @@ class Scenery:
 
     def _heal_a_service(self):
         self._heal("web-1", {"services": {"php-fpm": "failed", "nginx": "active"}}, {})
+
+    def _look_for_the_cause(self):
+        """What is healed again and again is a problem, and somebody has taken it."""
+        self.service.tokens.clear()
+        problem = self.service.ada.get("/api/healing/problems").json[0]["id"]
+        due = time.strftime("%Y-%m-%d", time.gmtime(self.clock.now() + 6 * 24 * HOUR))
+        taken = {
+            "owner": "jonas",
+            "due": due,
+            "note": "It fails after each deployment: the old workers keep the socket.",
+        }
+        self.service.ada.put_json(f"/api/healing/problems/{problem}", taken)
+        self.ids["/healing/problems/{id}"] = problem
 
     def _heal_a_disk(self):
         well = {"disks": {"/": 38.0, "/var": 71.0}, "disk_percent": 71.0}

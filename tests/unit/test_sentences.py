@@ -1,11 +1,16 @@
 """What the records of the API say as sentences: who, what, where, and no id where there is a name."""
 
+import re
+from pathlib import Path
+
 import pytest
 from markupsafe import escape
 
+import opsapp
 from opsapp.healing.stages.ledger import OUTCOMES, STATES
 from opsapp.ui import sentences
 from opsapp.ui.sentences import NameBook, count, listed, span
+from opsapp.ui.shapes.gates import helped_before, line
 
 NAMES = NameBook(
     monitors={"Shop database": "m1", "Checkout": "m2"}, hosts={"db-1": "a1", "Cellar": "a9"}, automations={"x1": "Tidy"}
@@ -234,3 +239,48 @@ def test_spans_counts_and_lists():
     ]
     assert [count(1, "host"), count(2000, "reply", "replies")] == ["1 host", "2\u202f000 replies"]
     assert [listed([]), listed(["a"]), listed(["a", "b", "c"])] == ["", "a", "a, b and c"]
+
+
+def audited():
+    """Every action that a view or an engine writes into the record."""
+    patterns = (r'audit\(\s*"([a-z_.]+)"', r'audit="([a-z_.]+)"', r'note\([^"]*"([a-z_]+\.[a-z_.]+)"')
+    texts = [path.read_text() for path in Path(opsapp.__file__).parent.rglob("*.py")]
+    found = {action for text in texts for pattern in patterns for action in re.findall(pattern, text)}
+    return sorted(action for action in found if not action.startswith("thing."))
+
+
+@pytest.mark.parametrize("action", audited())
+def test_every_audited_action_is_told_in_words(action):
+    entry = {"time": 1, "action": action, "result": "ok", "reason": "", "username": "ada", "target": "it"}
+    text = sentences.audit(entry | {"after": None, "before": None}).text
+    assert "_" not in text
+    words = action.replace(".", " ").replace("_", " ")
+    assert not text.startswith(f"ada {words}"), "its name stands for it"
+
+
+def test_an_audited_thing_is_called_by_its_name():
+    entry = {"time": 1, "action": "monitor.check", "result": "ok", "reason": "", "username": "ada", "target": "m1"}
+    entry |= {"after": None, "before": None}
+    assert sentences.audit(entry, {"m1": "Checkout"}).text == "ada checked the monitor Checkout."
+    assert sentences.audit(entry).text == "ada checked the monitor m1."
+    edge = entry | {"action": "healing.dependencies.add", "after": {"target": "shop", "depends_on": "db"}}
+    assert sentences.audit(edge).text == "ada added the dependency shop on db."
+    run = entry | {"action": "automation.apply_template", "after": {"name": "Memory"}}
+    assert sentences.audit(run).text == "ada made from a template the automation Memory."
+
+
+CASE = {"records": [{"action_type": "webhook", "verified": 3, "total": 4}],
+        "entries": [{"action_type": "webhook", "state": "final", "outcome": "verified"}]}  # fmt: skip
+
+
+def test_how_often_an_action_had_helped_leaves_the_case_out():
+    assert helped_before(CASE, "webhook") == "helped 2 of 3 times"
+    assert helped_before(CASE, "other") == ""
+    first = CASE | {"records": [{"action_type": "webhook", "verified": 1, "total": 1}]}
+    assert helped_before(first, "webhook") == ""
+
+
+def test_what_the_service_does_itself_is_not_sent_to_a_host():
+    gate = {"gate": "execute", "result": "passed", "detail": "", "subject": "", "stage": "execution"}
+    assert line(gate, by_service=True).words == "Done by the service itself"
+    assert line(gate).words == "Sent to the host"

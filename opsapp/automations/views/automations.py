@@ -87,7 +87,8 @@ def run_automation(context: Automation, request: Request) -> Any:
     """At once, whatever its schedule says. The body gives the inputs."""
     given, now = asked.inputs(request, context), request.node.clock.now()
     run = request_run(request.root, now, context.id, inputs=given, by=request.caller.name, origin="manual")
-    request.audit("automation.run", context.id, after={"run_id": run["run_id"], "status": run["status"]})
+    told = {"name": context.definition.settings["name"], "run_id": run["run_id"], "status": run["status"]}
+    request.audit("automation.run", context.id, after=told)
     return run
 
 

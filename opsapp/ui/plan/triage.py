@@ -41,6 +41,7 @@ OVERVIEW = (
             told("problems", "/api/healing/problems?limit=50", optional=True),
             told("deliveries", "/api/notifications/deliveries?status=failed&limit=20", optional=True),
             told("history", "/api/agents/{overview.next.agent_id}/metrics?range_h=24&resolution=1800"),
+            told("forecasts", "/api/healing/forecasts?agent_id={overview.next.agent_id}"),
             told("monitors", "/api/monitoring/endpoints?limit=50&sort=worst&recent=30"),
             told("ledger", "/api/healing/ledger?limit=30"),
             told("incidents", "/api/monitoring/incidents?limit=15"),

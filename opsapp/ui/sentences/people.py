@@ -5,6 +5,7 @@ Pure: from the API's records to words. Must not: ask anybody.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from urllib.parse import quote
 
 from opsapp.lib.jsontypes import JsonObject
@@ -41,6 +42,12 @@ DEEDS = {
     "allow": "allowed the use of the {thing}",
     "disallow": "ended the use of the {thing}",
     "deploy": "put an agent on",
+    "save": "kept the {thing}",
+    "check": "checked the {thing}",
+    "try": "tried out the {thing}",
+    "assign": "handed over the {thing}",
+    "leave": "gave up the {thing}",
+    "webhook": "ran by its webhook the {thing}",
 }
 THINGS = {
     "healing.window": "healing window",
@@ -53,7 +60,8 @@ THINGS = {
     "agent.command": "command",
     "key": "API key",
     "secret": "secret",
-    "channel": "channel",
+    "filter": "list",
+    "subscription": "subscription to the status page",
 }
 WHOLE = {
     "login": "signed in",
@@ -65,6 +73,8 @@ WHOLE = {
     "healing.problem.open": "saw that a heal comes back again and again:",
     "healing.problem.close": "closed, because it was quiet, the problem",
     "healing.dependencies": "changed what depends on what",
+    "healing.dependencies.add": "added the dependency",
+    "healing.dependencies.remove": "took out the dependency",
     "healing.chaos.run": "ran the chaos scenario",
     "incident.update": "wrote an update to an incident",
     "incident.acknowledge": "took an incident",
@@ -74,7 +84,12 @@ WHOLE = {
     "agent.key": "made a new key for the host",
     "agent.key.revoke": "took the key from the host",
     "automation.webhook_token": "made a new webhook address for the automation",
-    "automation.apply_template": "made an automation of a template",
+    "automation.apply_template": "made from a template the automation",
+    "agent.command": "ran a command on the host",
+    "status_page.update": "changed the status page",
+    "status_page.logo": "changed the logo of the status page",
+    "settings.own": "changed settings of their own",
+    "session.confirm": "confirmed who they are",
     "automation.import": "imported automations",
     "totp.enable": "switched the second factor on",
     "totp.disable": "switched the second factor off",
@@ -82,6 +97,9 @@ WHOLE = {
     "session.end": "ended a session",
     "password.change": "changed the password",
 }
+# Of those without a place: what they name belongs to the sentence.
+NAMED = ("agent.file.write", "agent.key.revoke", "healing.chaos.run", "healing.dependencies.add",
+         "healing.dependencies.remove")  # fmt: skip
 PLACES = {
     "monitor": "/monitors/{}",
     "automation": "/automations/{}",
@@ -195,14 +213,14 @@ def window(record: JsonObject, now: int) -> Sentence:
     return said(began, "maint", "Maintenance ", name, " is on. ", who, " planned it.")
 
 
-def audit(entry: JsonObject) -> Sentence:
-    """What somebody did, or was refused."""
+def audit(entry: JsonObject, names: Mapping[str, str] = {}) -> Sentence:
+    """What somebody did, or was refused. `names` are those of ids, as far as they are known."""
     action = str(entry["action"])
     done = entry["result"] in ("ok", "accepted")
     refused = "" if done else f" ({str(entry['reason'] or entry['result']).replace('_', ' ')})"
     look = "icon:x" if refused else "icon:list"
     family, _, verb = action.rpartition(".")
-    name = named(entry)
+    name = named(entry, names)
     place = PLACES.get(family)
     target = (
         Word(name, place.format(quote(str(entry["target"]), safe="")))
@@ -212,7 +230,7 @@ def audit(entry: JsonObject) -> Sentence:
     actor = person(entry["username"] if done else entry["username"] or "somebody")
     who = (actor, " ") if done else ("Refused: ", actor, " ")
     if action in WHOLE:
-        tail = (" ", target) if name and action not in ("login", "logout") and family in PLACES else ()
+        tail = (" ", target) if name and (family in PLACES or action in NAMED) else ()
         return said(entry["time"], look, *who, WHOLE[action], *tail, refused, ".")
     if verb in DEEDS:
         deed = DEEDS[verb].format(thing=THINGS.get(family, family.rpartition(".")[2]))
@@ -220,11 +238,13 @@ def audit(entry: JsonObject) -> Sentence:
     return said(entry["time"], look, *who, action.replace(".", " ").replace("_", " "), " ", target, refused, ".")
 
 
-def named(entry: JsonObject) -> str:
-    """The name of what the entry is about, where it was written down; else its id."""
+def named(entry: JsonObject, names: Mapping[str, str] = {}) -> str:
+    """The name of what the entry is about, where it was written down or is known; else its id."""
     for told in (entry["after"], entry["before"]):
         if isinstance(told, dict):
+            if isinstance(told.get("depends_on"), str):
+                return f"{told.get('target')} on {told['depends_on']}"
             for field in ("name", "label", "username", "title"):
                 if isinstance(told.get(field), str):
                     return str(told[field])
-    return str(entry["target"])
+    return names.get(str(entry["target"]), str(entry["target"]))

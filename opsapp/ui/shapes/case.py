@@ -15,7 +15,7 @@ from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.sentences import act, reason, span
 
 from . import beforeafter
-from .gates import WOULD, GateLine, Rung, counted, of_dry_run, rungs
+from .gates import WOULD, GateLine, Rung, counted, helped_before, of_dry_run, rungs
 
 DONE = {
     "restart_service": "was restarted",
@@ -121,7 +121,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         output=_output(case, answers["command"]),
         undo=_undo(case),
         undone=_undoable(case),
-        record=_record(case),
+        record=helped_before(case, case["act"]["action"]) if case["act"] else "",
         event={name: case[name] for name in ("rule_id", "target", "condition")},
     )
     tried = answers.get("what_if")
@@ -129,7 +129,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "title": view.title,
         "case": view,
         "around": beforeafter.of_case(case, answers["host"] or (), answers["monitor"] or (), reader),
-        "what_if": None if tried is None else WhatIf(of_dry_run(tried, view.record), _differs(case, tried)),
+        "what_if": None if tried is None else WhatIf(of_dry_run(tried, _record(case)), _differs(case, tried)),
         "may_try": reader.may("POST /api/healing/dry-run"),
     }
 

@@ -26,4 +26,4 @@ def fan_told(forecast: JsonObject, now: float, top: float | None, words: str = "
 def trust_of(forecast: JsonObject) -> str:
     if forecast["coverage"] is None:
         return "not tried in back-tests yet"
-    return f"the truth lay within in {forecast['coverage']:.0%} of back-tests"
+    return f"the truth lay within in {forecast['coverage'] * 100:.0f} % of back-tests"

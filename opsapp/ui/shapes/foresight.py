@@ -13,14 +13,13 @@ from zoneinfo import ZoneInfo
 from markupsafe import Markup
 
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.ui.charts import PERCENT, PLAIN, Limit, Outlook, TimeAxis, fan
+from opsapp.ui.charts import PERCENT, PLAIN, Limit, TimeAxis, fan
 from opsapp.ui.reader import UTC, Reader
 from opsapp.ui.sentences import Word, span
 
-from .fans import trust_of
+from .fans import fan_told
 
-BEHIND_S, AHEAD_MOST_S, STEPS = 86_400, 14 * 86_400, 12
-HALF_OF = 0.344  # how far the middle half of outcomes reaches, of what 95 in 100 reach
+BEHIND_S, AHEAD_MOST_S = 86_400, 14 * 86_400
 WORDS = {"cpu_percent": "CPU", "mem_percent": "Memory", "disk_percent": "Disk", "swap_percent": "Swap"}
 
 
@@ -33,9 +32,15 @@ class NextLine(NamedTuple):
     chart: Markup
 
 
-def breaks_next(forecast: JsonObject | None, history: list[JsonObject] | None, reader: Reader) -> NextLine | None:
+def breaks_next(
+    forecast: JsonObject | None, of_host: list[JsonObject] | None, history: list[JsonObject] | None, reader: Reader
+) -> NextLine | None:
+    """`of_host` are the forecasts of its host, with their fans."""
     if forecast is None:
         return None
+    what = (forecast["metric"], forecast["mount"])
+    same = (row for row in of_host or () if (row["metric"], row["mount"]) == what)
+    fan_of = next(same, {**forecast, "fan": []})
     unit = PERCENT if _is_share(forecast) else PLAIN
     place = Word(forecast["hostname"], f"/agents/{quote(forecast['agent_id'], safe='')}")
     between = ""
@@ -47,7 +52,7 @@ def breaks_next(forecast: JsonObject | None, history: list[JsonObject] | None, r
         f"reaches {unit.words(forecast['threshold'])} in",
         forecast["hits_at"],
         between,
-        _chart(forecast, history or [], reader),
+        _chart(forecast, fan_of, history or [], reader),
     )
 
 
@@ -59,22 +64,15 @@ def _is_share(forecast: JsonObject) -> bool:
     return bool(forecast["metric"].endswith("percent") or forecast["mount"])
 
 
-def _chart(forecast: JsonObject, history: list[JsonObject], reader: Reader) -> Markup:
+def _chart(forecast: JsonObject, fan_of: JsonObject, history: list[JsonObject], reader: Reader) -> Markup:
+    """What was measured, and ahead of now what the forecast says at its own points: nothing where it says nothing."""
     points = [(point["time"], value) for point in history if (value := _value(point, forecast)) is not None]
     if not points:
         points = [(int(reader.now), forecast["now"])]
-    now, top = reader.now, 100 if _is_share(forecast) else None
+    now, top = reader.now, 100.0 if _is_share(forecast) else None
     end = min(now + AHEAD_MOST_S, max(now + BEHIND_S, forecast["hits_at"] + (forecast["hits_at"] - now) * 0.25))
-    times = [now + (end - now) * step / STEPS for step in range(1, STEPS + 1)]
-    expected = [_ahead(forecast, at, forecast["hits_at"], now, top) for at in times]
-    early, late = forecast["low"] or forecast["hits_at"], forecast["high"] or forecast["hits_at"]
-    most = [(_ahead(forecast, at, late, now, top), _ahead(forecast, at, early, now, top)) for at in times]
-    half = [
-        (middle - (middle - low) * HALF_OF, middle + (high - middle) * HALF_OF)
-        for middle, (low, high) in zip(expected, most, strict=True)
-    ]
+    outlook = fan_told({**fan_of, "fan": [point for point in fan_of["fan"] if point["at"] <= end]}, now, top)
     unit = PERCENT if _is_share(forecast) else PLAIN
-    outlook = Outlook(times, expected, half, most, trust=trust_of(forecast))
     limit = Limit(forecast["threshold"], f"alarm at {unit.words(forecast['threshold'])}")
     axis = TimeAxis(now - BEHIND_S, end, _zone(reader), live=False)
     title = f"{_what(forecast)} on {forecast['hostname']}"
@@ -89,10 +87,3 @@ def _zone(reader: Reader) -> tzinfo:
 def _value(point: JsonObject, forecast: JsonObject) -> float | None:
     value = point["disks"].get(forecast["mount"]) if forecast["mount"] else point.get(forecast["metric"])
     return value if isinstance(value, int | float) else None
-
-
-def _ahead(forecast: JsonObject, at: float, hits_at: float, now: float, top: float | None) -> float:
-    """On the straight way from now to the threshold, and on beyond it."""
-    grown = (forecast["threshold"] - forecast["now"]) * (at - now) / max(60.0, hits_at - now)
-    value = float(forecast["now"] + grown)
-    return max(0.0, value if top is None else min(top, value))

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui.sentences import figures, reason, span
 
+SERVER = "server"  # the host of an act that the service does itself
 RUNGS = (
     ("correlation", "Correlate"),
     ("planning", "Plan"),
@@ -85,8 +86,8 @@ class Rung(NamedTuple):
     took: str = ""
 
 
-def line(gate: JsonObject) -> GateLine:
-    """A gate of the API in words."""
+def line(gate: JsonObject, by_service: bool = False) -> GateLine:
+    """A gate of the API in words. `by_service`: the service acts itself, no host is asked."""
     kind, result, detail = gate["gate"], gate["result"], gate["detail"]
     subject = str(gate["subject"] or "")
     look = LOOKS[result]
@@ -109,7 +110,8 @@ def line(gate: JsonObject) -> GateLine:
     if kind == "plan":
         return told._replace(words=WOULD.get(subject, subject), figure=reason(detail) if detail else "")
     if kind in PHASES:
-        return told._replace(words=PHASES[kind], figure="")
+        words = "Done by the service itself" if by_service and kind == "execute" else PHASES[kind]
+        return told._replace(words=words, figure="")
     if kind == "approval":
         return _approval(told, subject, detail)
     if kind in ("outcome", "verdict"):
@@ -128,8 +130,9 @@ def rungs(case: JsonObject, trust: JsonObject | None) -> tuple[Rung, ...]:
     """The ladder of a case: each stage with its gates, as far as it came."""
     reached = [name for name, _ in RUNGS].index(case["stage"])
     by_stage: dict[str, list[GateLine]] = {name: [] for name, _ in RUNGS}
+    by_service = bool(case["act"]) and case["act"]["host"] == SERVER
     for gate in case["gates"]:
-        told = line(gate)
+        told = line(gate, by_service)
         if told not in by_stage[gate["stage"]][-1:]:
             by_stage[gate["stage"]].append(told)
     by_stage["planning"] += _chosen(case)
@@ -149,17 +152,28 @@ def rungs(case: JsonObject, trust: JsonObject | None) -> tuple[Rung, ...]:
 
 
 def _chosen(case: JsonObject) -> list[GateLine]:
-    """The actions that were taken, with how often each has helped."""
-    records = {record["action_type"]: record for record in case["records"]}
+    """The actions that were taken, with how often each had helped before."""
     chosen = []
     for entry in case["entries"]:
         action = entry["action_type"]
         if action and action != "rollback":
-            record = records.get(action)
-            total = record["total"] if record else 0
-            figure = f"helped {record['verified']} of {total}" if record and total else "not yet tried"
-            chosen.append(GateLine("ok", action, "chosen", figure))
+            chosen.append(GateLine("ok", action, "chosen", helped_before(case, action) or "not tried before"))
     return list(dict.fromkeys(chosen))
+
+
+def helped_before(case: JsonObject, action: str) -> str:
+    """How often an action had helped against the condition, this case aside; "" where it had never been tried."""
+    known = next((record for record in case["records"] if record["action_type"] == action), None)
+    if known is None:
+        return ""
+    own = [
+        entry["outcome"] for entry in case["entries"] if entry["action_type"] == action and entry["state"] == "final"
+    ]
+    helped, tried = (
+        known["verified"] - own.count("verified"),
+        known["total"] - sum(outcome in COUNTED for outcome in own),
+    )
+    return f"helped {helped} of {tried} times" if tried > 0 else ""
 
 
 def _measured(gates: list[GateLine], case: JsonObject) -> list[GateLine]:

@@ -99,18 +99,20 @@ def since_asked(reader: Reader, earlier: JsonObject) -> dict[str, str]:
 
 
 def audit(answers: Answers, reader: Reader) -> dict[str, object]:
+    names = {row["id"]: row["name"] for part in ("monitors", "automations") for row in answers[part] or []}
+    names |= {row["id"]: row["label"] or row["hostname"] for row in answers["hosts"] or []}
     return {
-        "lines": [_line(entry) for entry in answers["entries"] or []],
+        "lines": [_line(entry, names) for entry in answers["entries"] or []],
         "since": reader.query.get("from", "") if since_asked(reader, {}) else "",
     }
 
 
-def _line(entry: JsonObject) -> AuditLine:
+def _line(entry: JsonObject, names: dict[str, str]) -> AuditLine:
     before, after = (entry[name] if isinstance(entry[name], dict) else {} for name in ("before", "after"))
     fields = sorted({*before, *after})
     changes = tuple((name, _short(before.get(name)), _short(after.get(name))) for name in fields)
     changed = tuple(change for change in changes if change[1] != change[2])
-    return AuditLine(sentences.audit(entry), entry["ip"] or "", entry["action"], changed)
+    return AuditLine(sentences.audit(entry, names), entry["ip"] or "", entry["action"], changed)
 
 
 def _short(value: object) -> str:

@@ -90,7 +90,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "mine": mine,
         "needs": _needs(answers, overview, reader),
         "works": [_work(case_row, names) for case_row in overview["cases"] if case_row["state"] != "awaiting_approval"],
-        "next": foresight.breaks_next(overview["next"], answers["history"], reader),
+        "next": foresight.breaks_next(overview["next"], answers["forecasts"], answers["history"], reader),
         "monitors": monitorlist.lines(answers["monitors"] or []),
         "monitor_count": overview["monitors"]["total"],
         "feed": happened.feed(answers, names, reader),
