@@ -137,7 +137,7 @@ def fill_ledger(root, first, last):
         case = PlanningCase(id="c", about=about, rule_id=rule_id, events={}, abouts={}, opened_at=n)
         fields = {"action_type": "restart_service", "executed": True}
         entry = book.begin(root, case, rule_id=rule_id, now=n, **fields)
-        book.finish(root, entry["id"], outcome="verified", reason="", now=n, events=1)
+        book.finish(root, entry.id, outcome="verified", reason="", now=n, events=1)
     del book.tell
 
 

@@ -14,7 +14,7 @@ def fill(root, count, start=0):
     for n in range(start, start + count):
         event = {"source": "test", "rule_id": f"r{n % 3}", "condition": "c", "target": f"box-{n % 2}/nginx", "at": n}
         entry = ledger.begin(root, case_of(event), rule_id=f"r{n % 3}", now=n, action_type="run", executed=True)
-        ledger.finish(root, entry["id"], outcome="verified" if n % 4 else "failed", reason="", now=n)
+        ledger.finish(root, entry.id, outcome="verified" if n % 4 else "failed", reason="", now=n)
 
 
 def page(service, query):
@@ -208,7 +208,7 @@ def test_effectiveness_of_a_rule_about_every_service(service):
             event = {"rule_id": "any", "source": "alert", "condition": f"service.{name}.failed == 1", "at": 1}
             case = case_of({**event, "target": f"box-1/{name}"})
             entry = book.begin(root, case, rule_id="any", now=1, action_type="restart_service", executed=True)
-            book.finish(root, entry["id"], outcome=outcome, reason="", now=2)
+            book.finish(root, entry.id, outcome=outcome, reason="", now=2)
 
     service.transact(write)
     path = "/api/healing/effectiveness?action_type=restart_service&condition="

@@ -10,6 +10,7 @@ from opsapp.healing.resources.cases import case_of
 from opsapp.healing.stages import ending, ledger, reported
 from opsapp.healing.stages.attempt import Tried
 from opsapp.healing.stages.case import About
+from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.healing.stages.reported import AgentOutcome
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.actions import ACTIONS
@@ -51,14 +52,14 @@ def report_local(context: PipelineContext, report: JsonObject) -> None:
         entries.end_event(context, case_of(event), "suppressed", why, 1)
         return
     record = _record(context, outcome, event, began)
-    if record["executed"]:
+    if record.executed:
         suggestions.after_outcome(context.healing, record, context.world.settings, context.now)
     if not outcome.escalated:  # the last step of its case
-        if ending.tells(record["outcome"], record["reason"]):
-            notifications.unresolved(
-                context, record["rule_id"], About.read(record), record["outcome"], record["reason"]
-            )
-        tried = [Tried(ledger.judged(record), None)] if record["executed"] else []
+        said = str(record.outcome)
+        if ending.tells(said, record.reason):
+            about = About(record.source, record.condition, record.target)
+            notifications.unresolved(context, record.rule_id, about, said, record.reason)
+        tried = [Tried(ledger.judged(record), None)] if record.executed else []
         evidence.count_case(context, tried, record, alone_at=began + outcome.duration_s)
 
 
@@ -77,7 +78,7 @@ def _refusal(context: PipelineContext, outcome: AgentOutcome, *, own: bool, know
     return refusal
 
 
-def _record(context: PipelineContext, outcome: AgentOutcome, event: JsonObject, began: float) -> JsonObject:
+def _record(context: PipelineContext, outcome: AgentOutcome, event: JsonObject, began: float) -> LedgerRecord:
     """Its entry in the ledger."""
     reported = outcome.outcome if outcome.outcome in LOCAL else "inconclusive"
     trust, action = context.world.trust[outcome.rule_id], ACTIONS.get(outcome.action_type)
@@ -101,7 +102,7 @@ def _record(context: PipelineContext, outcome: AgentOutcome, event: JsonObject, 
     )
     return context.ledger.finish(
         context.root,
-        entry["id"],
+        entry.id,
         outcome=reported,
         reason=outcome.reason or "healed by the agent alone",
         now=context.now,

@@ -85,7 +85,7 @@ def _absorb_late(context: PipelineContext, case: Case, about: CaseRecord) -> Non
     assert isinstance(closed, ClosedCase)
     late = dict(closed.late)
     if rule_id in late:
-        before = context.ledger.entries[late[rule_id]].fields["events"]
+        before = context.ledger.entries[late[rule_id]].record.events
         context.ledger.update(context.root, late[rule_id], events=before + 1)
     else:
         late[rule_id] = entries.begin_entry(context, about, None, events=1)

@@ -12,7 +12,7 @@ from opsapp.healing.resources import Healing
 from opsapp.healing.resources.cases import NEVER
 from opsapp.healing.resources.ledger import Ledger, held
 from opsapp.healing.stages.case import CaseRecord, ClosedCase, Heal, VerifyingCase
-from opsapp.healing.stages.ledger import effectiveness
+from opsapp.healing.stages.ledger import Effectiveness, LedgerRecord, effectiveness
 from opsapp.lib.jsontypes import JsonObject
 
 LOOKED_AT = 500  # entries of a rule and target among which a case's are looked for
@@ -31,7 +31,7 @@ def story(healing: Healing, case_id: str) -> JsonObject:
     case = healing.book.cases[case_id].record
     entries = entries_of(healing["ledger"], case)
     met = gates(case.why)
-    acted = sorted({entry["action_type"] for entry in entries if entry["action_type"] not in ("", "rollback")})
+    acted = sorted({entry.action_type for entry in entries if entry.action_type not in ("", "rollback")})
     return {
         "id": case.id,
         "target": case.target,
@@ -56,12 +56,13 @@ def story(healing: Healing, case_id: str) -> JsonObject:
         "deadline": int(case.deadline) if isinstance(case, VerifyingCase) else None,
         "gates": [gate._asdict() for gate in met],
         "act": None if case.heal is None else _act(case.heal, met),
-        "entries": entries,
-        "records": [
-            effectiveness(action, case.about.condition, *healing["ledger"].statistics(action, case.about.condition))
-            for action in acted
-        ],
+        "entries": [healing["ledger"].shown(entry) for entry in entries],
+        "records": [figures._asdict() for figures in _figures(healing["ledger"], acted, case.about.condition)],
     }
+
+
+def _figures(ledger: Ledger, actions: Iterable[str], condition: str) -> list[Effectiveness]:
+    return [effectiveness(action, condition, *ledger.statistics(action, condition)) for action in actions]
 
 
 def _monitor_id(subject: str | None) -> str | None:
@@ -70,16 +71,16 @@ def _monitor_id(subject: str | None) -> str | None:
     return name if kind == "monitor" else None
 
 
-def entries_of(ledger: Ledger, case: CaseRecord) -> list[JsonObject]:
+def entries_of(ledger: Ledger, case: CaseRecord) -> list[LedgerRecord]:
     """The ledger's entries of a case, oldest first."""
     entry_by_id = {}
     for rule_id in {case.rule_id, *case.events}:
         index = held(ledger.by_both, (rule_id, case.target))
         for entry_id in index.newest(0, LOOKED_AT) if index else ():
             entry = ledger.record(entry_id)
-            if entry is None or entry["created_at"] < int(case.opened_at):
+            if entry is None or entry.created_at < int(case.opened_at):
                 break
-            if entry["case_id"] == case.id:
+            if entry.case_id == case.id:
                 entry_by_id[entry_id] = entry
     return [entry_by_id[entry_id] for entry_id in sorted(entry_by_id)]
 

@@ -51,8 +51,8 @@ def failures_since(node: Node, since: float, together: float) -> dict[str, list[
         page, below = node.transact(recorded, since, below)
         read += len(page)
         for row in page:
-            if row["outcome"] not in NO_FAILURE:
-                failures.setdefault(row["target"], []).append(float(row["created_at"]))
+            if row.outcome not in NO_FAILURE:
+                failures.setdefault(row.target, []).append(float(row.created_at))
         if below is None:
             break
     told = {target: sorted(moments) for target, moments in failures.items()}

@@ -9,6 +9,7 @@ from opsapp.healing.resources.cases import Case
 from opsapp.healing.stages import ending, ledger
 from opsapp.healing.stages.attempt import Tried
 from opsapp.healing.stages.case import CaseRecord, ClosedCase, PlanningCase
+from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.healing.stages.moves import EndCase, NextStep
 from opsapp.healing.stages.planning import Plan
 from opsapp.healing.stages.timing import settle_of
@@ -48,10 +49,10 @@ def begin_entry(context: PipelineContext, record: CaseRecord, plan: Plan | None,
             risk=choice.action.risk,
             escalation_step=choice.step.position,
         )
-    return context.ledger.begin(context.root, record, rule_id=record.rule_id, now=context.now, **known)["id"]
+    return context.ledger.begin(context.root, record, rule_id=record.rule_id, now=context.now, **known).id
 
 
-def finish(context: PipelineContext, ended: NextStep | EndCase) -> tuple[CaseRecord, Any]:
+def finish(context: PipelineContext, ended: NextStep | EndCase) -> tuple[CaseRecord, LedgerRecord]:
     """The present entry becomes final: the case after that, and the entry. What ends its case stands for its events."""
     record, outcome, reason = ended.case, ended.outcome, ended.reason
     events = record.events.get(record.rule_id, 0) if isinstance(ended, EndCase) else 0
@@ -61,7 +62,7 @@ def finish(context: PipelineContext, ended: NextStep | EndCase) -> tuple[CaseRec
     )
     record = record.saying(f"step {record.step}: {outcome}" + (f", {reason}" if reason else ""))
     record = replace(record, entry_id=None, approval_id=None)
-    if entry["executed"]:
+    if entry.executed:
         definition = None if record.heal is None else record.heal.definition
         record = replace(record, tried=(*record.tried, Tried(ledger.judged(entry), definition)))
         suggestions.after_outcome(context.healing, entry, context.world.settings, context.now)

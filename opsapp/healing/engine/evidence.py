@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from opsapp.healing.stages import trials
 from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.attempt import Tried, comes_to
+from opsapp.healing.stages.ledger import LedgerRecord
 
 from . import edges, notifications, problems, suggestions
 from .context import PipelineContext
@@ -21,15 +22,15 @@ def count_trigger(context: PipelineContext, rule_id: str) -> None:
 
 
 def count_case(
-    context: PipelineContext, tried: Sequence[Tried], last: Mapping[str, Any], alone_at: float | None = None
+    context: PipelineContext, tried: Sequence[Tried], last: LedgerRecord, alone_at: float | None = None
 ) -> None:
     """One case is one heal attempt, whatever its chain's length. `last` is the entry that it ended with.
     `alone_at`: when it ended, where an agent reports it of healing alone."""
-    if last["outcome"] == "verified":
-        problems.healed(context, last["rule_id"], last["target"])
-        edges.healed(context, last["target"])
-    state = context.healing["trust"].get(last["rule_id"])
-    result = state and comes_to(tried, last["outcome"], state.trust.definition)
+    if last.outcome == "verified":
+        problems.healed(context, last.rule_id, last.target)
+        edges.healed(context, last.target)
+    state = context.healing["trust"].get(last.rule_id)
+    result = state and comes_to(tried, str(last.outcome), state.trust.definition)
     if state is None or result is None:
         return
     settings = context.world.settings
@@ -39,8 +40,8 @@ def count_case(
         trust, change = governor.reported(state.trust, result, alone_at, context.now, settings)
     if change is not None:
         state.become(context.root, trust, cause=change.cause, now=context.now)
-        suggestions.demoted(context.healing["suggestions"], change, last["id"], context.now)
-        notifications.demoted(context, change, last["id"])
+        suggestions.demoted(context.healing["suggestions"], change, last.id, context.now)
+        notifications.demoted(context, change, last.id)
     _evaluate(context, state, trust)
 
 

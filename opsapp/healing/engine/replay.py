@@ -31,7 +31,7 @@ from opsapp.healing.stages.case import (
     VerifyingCase,
 )
 from opsapp.healing.stages.execution import HostAnswer
-from opsapp.healing.stages.ledger import params_text
+from opsapp.healing.stages.ledger import LedgerRecord, params_text
 from opsapp.healing.stages.moves import EndCase, NextStep
 from opsapp.healing.stages.planning import Plan
 from opsapp.healing.stages.stepping import Facts, following
@@ -105,7 +105,7 @@ def replay(node: Node, days: float, change: PolicyChange) -> JsonObject:
     """Outside any transaction: read page by page, think in a lane's thread."""
     since = node.clock.now() - days * DAY
     world, inventory = node.transact(present)
-    entries: list[JsonObject] = []
+    entries: list[LedgerRecord] = []
     below: int | None = None
     while len(entries) < MOST:
         page, below = node.transact(recorded, since, below)
@@ -123,49 +123,48 @@ def present(root: Root) -> tuple[World, list[Member]]:
     return World(**policy), fleet_access(root).inventory(root)
 
 
-def recorded(root: Root, since: float, below: int | None) -> tuple[list[JsonObject], int | None]:
+def recorded(root: Root, since: float, below: int | None) -> tuple[list[LedgerRecord], int | None]:
     """A page of entries that stand for events, newest first, and where the next page begins."""
     entries = healing_of(root)["ledger"].entries
     top = (entries.maxKey() if entries else 0) if below is None else below - 1
     first = max(1, top - PAGE + 1)
-    rows = [entries[entry_id].fields for entry_id in entries.keys(first, top)] if top else []
-    wanted = [
-        dict(row) for row in reversed(rows) if row["created_at"] >= since and row["events"] and row["state"] == "final"
-    ]
-    ended = not rows or first == 1 or rows[0]["created_at"] < since
+    rows = [entries[entry_id].record for entry_id in entries.keys(first, top)] if top else []
+    wanted = [row for row in reversed(rows) if row.created_at >= since and row.events and row.is_final]
+    ended = not rows or first == 1 or rows[0].created_at < since
     return wanted, None if ended else first
 
 
-def compare(entries: list[JsonObject], world: World, inventory: list[Member], change: PolicyChange) -> JsonObject:
+def compare(entries: list[LedgerRecord], world: World, inventory: list[Member], change: PolicyChange) -> JsonObject:
     """In a lane's thread: what would have become of each."""
     graph = world.graph if change.graph is None else change.graph
     changed = replace(world, rules={**world.rules, **change.rules}, graph=graph)
     gone = _not_fired(entries, world, change)
-    differences, events = [], 0
+    differences: list[JsonObject] = []
+    events = 0
     counts = {rule_id: RuleCount(rule_id) for rule_id in change.rules}
     first = 0
     for entry in entries:
-        events += entry["events"]
-        at = entry["created_at"]
-        while first < len(entries) and entries[first]["created_at"] < at - world.settings.absorption_window_s:
+        events += entry.events
+        at = entry.created_at
+        while first < len(entries) and entries[first].created_at < at - world.settings.absorption_window_s:
             first += 1
         failing = _failing(entries, first, at + world.settings.hold_s)
         now = _led_to(entry, world, inventory, failing)
-        then = NOTHING if entry["id"] in gone else _led_to(entry, changed, inventory, failing)
-        if entry["rule_id"] in counts:
-            counts[entry["rule_id"]] = counts[entry["rule_id"]].counted(entry["events"], then != NOTHING)
+        then = NOTHING if entry.id in gone else _led_to(entry, changed, inventory, failing)
+        if entry.rule_id in counts:
+            counts[entry.rule_id] = counts[entry.rule_id].counted(entry.events, then != NOTHING)
         if now != then:
             differences.append(
                 {
                     "event": _event_of(entry),
                     "then": _then(entry),
-                    "then_action": entry["action_type"] or None,
-                    "then_outcome": entry["outcome"],
+                    "then_action": entry.action_type or None,
+                    "then_outcome": entry.outcome,
                     "would": then.does,
                     "would_action": then.action,
                     "would_outcome": then.outcome,
-                    "ledger_id": entry["id"],
-                    "events": entry["events"],
+                    "ledger_id": entry.id,
+                    "events": entry.events,
                 }
             )
     same = events - sum(difference["events"] for difference in differences)
@@ -173,21 +172,21 @@ def compare(entries: list[JsonObject], world: World, inventory: list[Member], ch
     return {"events": events, "same": same, "differences": differences, "rules": rules}
 
 
-def _not_fired(entries: list[JsonObject], world: World, change: PolicyChange) -> set[int]:
+def _not_fired(entries: list[LedgerRecord], world: World, change: PolicyChange) -> set[int]:
     """Ids of entries whose event would not have come under the changed `for` and `cooldown_s` of its rule."""
     not_fired: set[int] = set()
     for rule_id, rule in change.rules.items():
         present = world.rules.get(rule_id)
         if present is None or _timing(present) == _timing(rule):
             continue
-        by_target: dict[str, list[JsonObject]] = {}
+        by_target: dict[str, list[LedgerRecord]] = {}
         for entry in entries:
-            if entry["rule_id"] == rule_id and entry["source"] == "alert":
-                by_target.setdefault(entry["target"], []).append(entry)
+            if entry.rule_id == rule_id and entry.source == "alert":
+                by_target.setdefault(entry.target, []).append(entry)
         for rows in by_target.values():
             alerts = [_fired(row, world.settings) for row in rows]
             fires = onsets.still_fire(alerts, _timing(present), _timing(rule))
-            not_fired.update(row["id"] for row, fired in zip(rows, fires, strict=True) if not fired)
+            not_fired.update(row.id for row, fired in zip(rows, fires, strict=True) if not fired)
     return not_fired
 
 
@@ -195,58 +194,58 @@ def _timing(rule: JsonObject) -> onsets.Timing:
     return onsets.Timing(seconds(rule["for"]), float(rule["cooldown_s"]))
 
 
-def _fired(entry: JsonObject, settings: HealingSettings) -> onsets.Fired:
+def _fired(entry: LedgerRecord, settings: HealingSettings) -> onsets.Fired:
     """When an entry's event came, and how long its condition is known to have held. What was verified would have gone
     on without the heal; what had a case was held first."""
-    outcome, at = entry["outcome"], float(entry["created_at"])
+    outcome, at = entry.outcome, float(entry.created_at)
     came = at if outcome in AT_ONCE else at - settings.hold_s
-    until = float("inf") if outcome == "verified" else float(entry["finished_at"] or at)
+    until = float("inf") if outcome == "verified" else float(entry.finished_at or at)
     most = settings.absorption_window_s if outcome == "suppressed" else float("inf")
     return onsets.Fired(came, until, outcome in ("verified", "withdrawn"), most)
 
 
-def _failing(entries: list[JsonObject], first: int, until: float) -> set[str]:
+def _failing(entries: list[LedgerRecord], first: int, until: float) -> set[str]:
     """Targets that something was recorded of within the window before and the hold after."""
     failing = set()
     for entry in entries[first:]:
-        if entry["created_at"] > until:
+        if entry.created_at > until:
             break
-        failing.add(entry["target"])
+        failing.add(entry.target)
     return failing
 
 
-def _event_of(entry: JsonObject) -> JsonObject:
+def _event_of(entry: LedgerRecord) -> JsonObject:
     return {
-        "source": entry["source"],
-        "rule_id": entry["rule_id"],
-        "condition": entry["condition"],
-        "target": entry["target"],
-        "metrics": entry["metrics_before"],
-        "created_at": entry["created_at"],
+        "source": entry.source,
+        "rule_id": entry.rule_id,
+        "condition": entry.condition,
+        "target": entry.target,
+        "metrics": entry.metrics_before,
+        "created_at": entry.created_at,
     }
 
 
-def _then(entry: JsonObject) -> str:
+def _then(entry: LedgerRecord) -> str:
     """What was done, in the words of a dry run."""
-    outcome = entry["outcome"] or entry["state"]
-    if outcome in ACTED and entry["executed"] and not entry["approval_id"]:
+    outcome = entry.outcome or entry.state
+    if outcome in ACTED and entry.executed and not entry.approval_id:
         return "execute"
-    return "request_approval" if entry["approval_id"] else THEN.get(outcome, "nothing")
+    return "request_approval" if entry.approval_id else THEN.get(outcome, "nothing")
 
 
-def _led_to(entry: JsonObject, world: World, inventory: list[Member], failing: set[str]) -> LedTo:
+def _led_to(entry: LedgerRecord, world: World, inventory: list[Member], failing: set[str]) -> LedTo:
     """What would have been done under this world's policy."""
-    rule = world.rules.get(entry["rule_id"])
-    if rule is None or entry["rule_id"] not in world.trust:
+    rule = world.rules.get(entry.rule_id)
+    if rule is None or entry.rule_id not in world.trust:
         return NOTHING
     event = _as_it_was(entry, rule, inventory)
-    verdict = _verdict(event["condition"], entry["metrics_before"])
+    verdict = _verdict(event["condition"], entry.metrics_before)
     then = replace(
         world,
-        now=float(entry["created_at"]),
+        now=float(entry.created_at),
         failing=failing,
-        trust={entry["rule_id"]: _trust(world.trust[entry["rule_id"]], entry, rule)},
-        reading=lambda _: Reading(verdict, dict(entry["metrics_before"]), float(entry["created_at"])),
+        trust={entry.rule_id: _trust(world.trust[entry.rule_id], entry, rule)},
+        reading=lambda _: Reading(verdict, dict(entry.metrics_before), float(entry.created_at)),
     )
     received = correlation.receive(RuleEvent.read(event), then, ())
     if received.kind == "end":
@@ -262,16 +261,16 @@ def _led_to(entry: JsonObject, world: World, inventory: list[Member], failing: s
     return LedTo(plan.would, action, _healed(entry, case.becomes(PlanningCase), plan, then))
 
 
-def _healed(entry: JsonObject, case: PlanningCase, plan: Plan, world: World) -> str | None:
+def _healed(entry: LedgerRecord, case: PlanningCase, plan: Plan, world: World) -> str | None:
     """What stages 3 and 4 make of the host's answers as the entry has them. None where nothing was done, or another
     action would be: nobody knows what the host would have answered to that."""
-    action = (entry["action_type"], entry["action_params"])
-    if plan.would != "execute" or plan.choice is None or not entry["executed"]:
+    action = (entry.action_type, entry.action_params)
+    if plan.would != "execute" or plan.choice is None or not entry.executed:
         return None
     if (plan.choice.action.name, params_text(plan.choice.params)) != action:
         return None
     record: CaseRecord = execution.begin(case, plan, world).case
-    measured_at = entry["created_at"] + entry["duration_s"]
+    measured_at = entry.created_at + entry.duration_s
     while True:
         if isinstance(record, VerifyingCase):
             world = _measured(entry, record, measured_at, world)
@@ -282,44 +281,44 @@ def _healed(entry: JsonObject, case: PlanningCase, plan: Plan, world: World) -> 
         record, world = then.case, replace(world, now=max(world.now, getattr(then, "due", 0.0)))
 
 
-def _measured(entry: JsonObject, record: VerifyingCase, measured_at: float, world: World) -> World:
+def _measured(entry: LedgerRecord, record: VerifyingCase, measured_at: float, world: World) -> World:
     """The world when the reading came that the entry has, or when it was waited for no longer."""
-    if measured_at > record.deadline or not entry["metrics_after"]:
+    if measured_at > record.deadline or not entry.metrics_after:
         return replace(world, now=record.deadline, reading=lambda _: Reading(None, {}, None))
-    metrics = dict(entry["metrics_after"])
+    metrics = dict(entry.metrics_after)
     reading = Reading(_verdict(record.about.condition, metrics), metrics, max(measured_at, record.settled_at))
     return replace(world, now=max(measured_at, record.settled_at), reading=lambda _: reading)
 
 
-def _answered(entry: JsonObject, record: CommandedCase) -> HostAnswer:
+def _answered(entry: LedgerRecord, record: CommandedCase) -> HostAnswer:
     """What the host has answered, as far as the entry says."""
     if isinstance(record, SnapshotCase):
         return HostAnswer("done", snapshot={})
     if isinstance(record, RollingBackCase):
-        return HostAnswer("done", restored=entry["rollback_status"] != "failed")
-    if entry["action_success"]:
+        return HostAnswer("done", restored=entry.rollback_status != "failed")
+    if entry.action_success:
         return HostAnswer("done")
-    status = "lost" if entry["outcome"] == "lost" else "failed"
-    undone = True if entry["outcome"] == "rolled_back" else None
-    return HostAnswer(status, entry["reason"], undone=undone)
+    status = "lost" if entry.outcome == "lost" else "failed"
+    undone = True if entry.outcome == "rolled_back" else None
+    return HostAnswer(status, entry.reason, undone=undone)
 
 
-def _as_it_was(entry: JsonObject, rule: JsonObject, inventory: list[Member]) -> JsonObject:
-    host = logic.names_of(entry["target"])[-1]
-    part = logic.part_of(entry["target"])
+def _as_it_was(entry: LedgerRecord, rule: JsonObject, inventory: list[Member]) -> JsonObject:
+    host = logic.names_of(entry.target)[-1]
+    part = logic.part_of(entry.target)
     member = next((candidate for candidate in inventory if host in candidate.names), None)
     condition = parse(rule["condition"])
     return {
-        "source": entry["source"],
-        "rule_id": entry["rule_id"],
+        "source": entry.source,
+        "rule_id": entry.rule_id,
         "condition": str(condition.bind(part) if part else condition),
-        "target": entry["target"],
+        "target": entry.target,
         "severity": rule["severity"],
-        "metrics": entry["metrics_before"],
+        "metrics": entry.metrics_before,
         "agent_id": member.agent_id if member else None,
         "subject": member.subject if member else None,
         "names": member.names if member else (),
-        "at": float(entry["created_at"]),
+        "at": float(entry.created_at),
     }
 
 
@@ -328,9 +327,9 @@ def _verdict(text: str, metrics: JsonObject) -> bool | None:
     return None if condition.family else condition.evaluate(metrics)
 
 
-def _trust(present: Trust, entry: JsonObject, rule: JsonObject) -> Trust:
+def _trust(present: Trust, entry: LedgerRecord, rule: JsonObject) -> Trust:
     """The level of that time; a rule that does something else would have had to earn it anew."""
-    level = entry["trust_level"] or present.current_level
+    level = entry.trust_level or present.current_level
     definition = logic.definition(rule)
     if definition != present.definition:
         level = lowest(level, "notify")

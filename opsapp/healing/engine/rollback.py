@@ -28,11 +28,11 @@ def refuse_impossible(root: Root, ledger_id: int) -> None:
     record = healing["ledger"].record(ledger_id)
     if record is None:
         raise NotFound("There is no such ledger entry.")
-    if record["state"] != "final":
+    if not record.is_final:
         raise Conflict("This heal has not ended yet.", code="not_final")
-    if not healing["ledger"].can_roll_back(ledger_id):
+    if not healing["ledger"].can_roll_back(record):
         raise Conflict("This heal has been rolled back already.", code="already_rolled_back")
-    action = ACTIONS.get(record["action_type"])
+    action = ACTIONS.get(record.action_type)
     if action is None or not action.reversible:
         raise Conflict("This action cannot be reversed.", code="not_reversible")
     if ledger_id not in healing.snapshots:
@@ -75,12 +75,12 @@ def _look(root: Root, request: str) -> JsonObject | None:
     if entry_id is None:
         raise Conflict("This heal has been rolled back already.", code="already_rolled_back")
     record = healing["ledger"].record(entry_id)
-    if record["state"] != "final":
+    if not record.is_final:
         return None
     return {
         "ledger_id": entry_id,
-        "rolls_back": record["rolls_back"],
-        "outcome": record["outcome"],
-        "rollback_status": record["outcome"],
-        "reason": record["reason"],
+        "rolls_back": record.rolls_back,
+        "outcome": record.outcome,
+        "rollback_status": record.outcome,
+        "reason": record.reason,
     }

@@ -217,30 +217,30 @@ def _learn(context: PipelineContext, record: CaseRecord, entry: moves.EntryField
 def begin_manual_rollback(context: PipelineContext, ledger_id: int, request: str) -> None:
     """An admin wants an entry undone: a case of its own, with an entry of its own that names the other."""
     entry, kept = context.ledger.record(ledger_id), context.healing.snapshots.get(ledger_id)
-    if entry is None or kept is None or not context.ledger.can_roll_back(ledger_id):
+    if entry is None or kept is None or not context.ledger.can_roll_back(entry):
         context.healing.answers[request] = None
         return
-    about = About("manual", entry["condition"], entry["target"], agent_id=kept["agent_id"])
-    heal = Heal(kept["agent_id"], entry["action_type"], kept["heal_id"], context.now, snapshot=kept["snapshot"])
+    about = About("manual", entry.condition, entry.target, agent_id=kept["agent_id"])
+    heal = Heal(kept["agent_id"], entry.action_type, kept["heal_id"], context.now, snapshot=kept["snapshot"])
     wanted = RollingBackCase(
-        about=about, rule_id=entry["rule_id"], events={}, abouts={}, opened_at=context.now, heal=heal, manual=True
+        about=about, rule_id=entry.rule_id, events={}, abouts={}, opened_at=context.now, heal=heal, manual=True
     )
     moves.check(moves.NEW, SendCommand(wanted))
     case = context.book.open(wanted, context.now)
     record = context.ledger.begin(
         context.root,
         case.record,
-        rule_id=entry["rule_id"],
+        rule_id=entry.rule_id,
         now=context.now,
         action_type="rollback",
-        rolls_back=entry["id"],
-        action_params=ledger.params_text({"ledger_id": entry["id"], "action_type": entry["action_type"]}),
-        escalation_step=entry["escalation_step"],
+        rolls_back=entry.id,
+        action_params=ledger.params_text({"ledger_id": entry.id, "action_type": entry.action_type}),
+        escalation_step=entry.escalation_step,
         state="executing",
         snapshot_id=kept["heal_id"],
-        risk=entry["risk"],
+        risk=entry.risk,
     )
-    context.healing.answers[request] = record["id"]
+    context.healing.answers[request] = record.id
     opened = case.record
     assert isinstance(opened, RollingBackCase)
-    _carry_on(context, case, _send(context, case, replace(opened, entry_id=record["id"])))
+    _carry_on(context, case, _send(context, case, replace(opened, entry_id=record.id)))

@@ -9,8 +9,8 @@ from opsapp.healing.resources import Healing
 from opsapp.healing.resources.ledger import held
 from opsapp.healing.resources.suggestions import Suggestions
 from opsapp.healing.stages import trust as governor
+from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.healing.stages.trust import LevelChange, Trust
-from opsapp.lib.jsontypes import JsonObject
 
 DEMOTED = {  # by cause: what a suggestion says of the rule
     governor.BREAKER: "failed several times in a row within a short time and only notifies now",
@@ -57,14 +57,14 @@ def after_trigger(suggestions: Suggestions, trust: Trust, promotion: PromotionSe
         )
 
 
-def after_outcome(healing: Healing, record: JsonObject, settings: HealingSettings, now: float) -> None:
+def after_outcome(healing: Healing, record: LedgerRecord, settings: HealingSettings, now: float) -> None:
     """After an execution: does the problem come back again and again, and does the action help at all?"""
     suggestions, ledger = healing["suggestions"], healing["ledger"]
-    rule_id, action, condition = record["rule_id"], record["action_type"], record["condition"]
-    own, fleet = ledger.history(action, condition, record["target"])
+    rule_id, action, condition = record.rule_id, record.action_type, record.condition
+    own, fleet = ledger.history(action, condition, record.target)
     doubt = effectiveness.against(own, fleet, now, settings.skip)
     if doubt:
-        host = names_of(record["target"])[-1]
+        host = names_of(record.target)[-1]
         suggestions.suggest(
             "low_effectiveness",
             "warning",
@@ -74,15 +74,15 @@ def after_outcome(healing: Healing, record: JsonObject, settings: HealingSetting
             now=now,
         )
     recurrence = settings.recurrence
-    heals = _heals_within(healing, rule_id, record["target"], now - recurrence.window_s, recurrence.heals)
+    heals = _heals_within(healing, rule_id, record.target, now - recurrence.window_s, recurrence.heals)
     if heals >= recurrence.heals:
         suggestions.suggest(
             "recurring_issue",
             "warning",
-            f"{record['target']} was healed by {rule_id} {heals} times within "
+            f"{record.target} was healed by {rule_id} {heals} times within "
             f"{recurrence.window_s / 86400:g} days: look for the cause.",
             rule_id=rule_id,
-            evidence=f"{record['target']}:{int(now // recurrence.window_s)}",
+            evidence=f"{record.target}:{int(now // recurrence.window_s)}",
             now=now,
         )
 
@@ -92,8 +92,8 @@ def _heals_within(healing: Healing, rule_id: str, target: str, since: float, eno
     index = held(healing["ledger"].by_both, (rule_id, target))
     heals = 0
     for entry_id in index.newest(0, 10 * enough) if index else ():
-        fields = healing["ledger"].entries[entry_id].fields
-        if fields["created_at"] < since:
+        record = healing["ledger"].entries[entry_id].record
+        if record.created_at < since:
             break
-        heals += fields["executed"]
+        heals += record.executed
     return heals

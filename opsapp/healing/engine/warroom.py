@@ -125,7 +125,7 @@ def _helped(ledger: Any, rows: Any, monitor_name: str) -> list[JsonObject]:
     helpful = []
     for (action, condition), own in tried.items():
         measured = effectiveness(action, condition, *ledger.statistics(action, condition))
-        if measured["total"]:
-            score = (measured["lower_bound"] or 0) / (100 if own else 200)
-            helpful.append({**measured, "score": round(score, 4)})
+        if measured.total:
+            score = (measured.lower_bound or 0) / (100 if own else 200)
+            helpful.append({**measured._asdict(), "score": round(score, 4)})
     return sorted(helpful, key=lambda row: (-row["score"], row["action_type"]))

@@ -21,6 +21,7 @@ from opsapp.healing.logic.effectiveness import OutcomeTally
 from opsapp.healing.logic.rules import names_of, told_of
 from opsapp.healing.stages import ledger as stage
 from opsapp.healing.stages.case import CaseRecord
+from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.chainkey import chain_key
 from opsapp.runtime.events import emit
@@ -38,11 +39,10 @@ class LedgerFilter(NamedTuple):
     since: int | None = None
     until: int | None = None
 
-    def fits(self, fields: JsonObject) -> bool:
-        wanted = (("outcome", self.outcome), ("action_type", self.action_type))
-        if any(value is not None and fields[name] != value for name, value in wanted):
+    def fits(self, record: LedgerRecord) -> bool:
+        if self.outcome not in (None, record.outcome) or self.action_type not in (None, record.action_type):
             return False
-        at = fields["created_at"]
+        at = record.created_at
         return (self.since is None or at >= self.since) and (self.until is None or at <= self.until)
 
 
@@ -57,6 +57,16 @@ class LedgerEntry(SealedFields, Record):
 
     def __init__(self, fields: JsonObject):
         self.fields = fields
+
+    @property
+    def record(self) -> LedgerRecord:
+        return LedgerRecord.read(self.fields)
+
+    def keep(self, record: LedgerRecord) -> None:
+        """What is final stays as it is."""
+        if self.record.is_final:
+            raise ValueError(f"ledger entry {record.id} is final")
+        self.fields = record.stored()
 
 
 Entry = LedgerEntry  # its name in older stores
@@ -115,13 +125,13 @@ class Ledger(Folder):
 
     # -- writing
 
-    def begin(self, root: Root, case: CaseRecord, *, rule_id: str, now: float, **fields: Any) -> JsonObject:
-        """Write an intent; the new entry's fields."""
+    def begin(self, root: Root, case: CaseRecord, *, rule_id: str, now: float, **fields: Any) -> LedgerRecord:
+        """Write an intent."""
         record = stage.opened(case, entry_id=self._next_id(), rule_id=rule_id, created_at=now, **fields)
-        self.entries[record["id"]] = LedgerEntry(record)
-        self.open.insert(record["id"])
-        if record["rolls_back"]:
-            self.rollbacks[record["rolls_back"]] = record["id"]
+        self.entries[record.id] = LedgerEntry(record.stored())
+        self.open.insert(record.id)
+        if record.rolls_back:
+            self.rollbacks[record.rolls_back] = record.id
         self._index(record)
         self.tell(root, record)
         return record
@@ -142,34 +152,32 @@ class Ledger(Folder):
         intent = stage.opened(case, entry_id=self._next_id(), rule_id=rule_id, created_at=now, **fields)
         key, last = chain_key(root), self.head
         record = stage.final(intent, outcome=outcome, reason=reason, now=now, previous=last, key=key, events=events)
-        self.entries[record["id"]] = LedgerEntry(record)
+        self.entries[record.id] = LedgerEntry(record.stored())
         self._index(record)
         self._chain(record, key)
         if outcome != "observed":
             self.tell(root, record)
 
-    def update(self, root: Root, entry_id: int, **fields: Any) -> JsonObject:
+    def update(self, root: Root, entry_id: int, **fields: Any) -> None:
         """Change an entry that is not final."""
         entry = self.entries[entry_id]
-        if entry.fields["state"] == "final":
-            raise ValueError(f"ledger entry {entry_id} is final")
-        entry.fields = {**entry.fields, **fields}
-        self.tell(root, entry.fields)
-        return entry.fields
+        record = entry.record._replace(**fields)
+        entry.keep(record)
+        self.tell(root, record)
 
-    def finish(self, root: Root, entry_id: int, *, outcome: str, reason: str, now: float, **fields: Any) -> JsonObject:
+    def finish(
+        self, root: Root, entry_id: int, *, outcome: str, reason: str, now: float, **fields: Any
+    ) -> LedgerRecord:
         """Make an entry final: link it into the chain, count it in the statistics."""
         entry = self.entries[entry_id]
-        if entry.fields["state"] == "final":
-            raise ValueError(f"ledger entry {entry_id} is final")
         key, previous = chain_key(root), self.head
         record = stage.final(
-            entry.fields, outcome=outcome, reason=reason, now=now, previous=previous, key=key, **fields
+            entry.record, outcome=outcome, reason=reason, now=now, previous=previous, key=key, **fields
         )
-        entry.fields = record
+        entry.keep(record)
         self.open.remove(entry_id)
         self._chain(record, key)
-        if record["executed"]:
+        if record.executed:
             self._count(record, now, node_of(root).config[HealingSettings].skip)
         self.tell(root, record)
         return record
@@ -177,10 +185,10 @@ class Ledger(Folder):
     def _next_id(self) -> int:
         return self.entries.maxKey() + 1 if self.entries else 1
 
-    def _chain(self, record: JsonObject, key: bytes) -> None:
+    def _chain(self, record: LedgerRecord, key: bytes) -> None:
         """The next link: the order is that of becoming final."""
-        self.head = record["hash"]
-        self.order[self.links() + 1] = record["id"]
+        self.head = str(record.hash)
+        self.order[self.links() + 1] = record.id
         self.ended = chain.signed_end(key, self.links(), self.head) if key else None
 
     def links(self) -> int:
@@ -201,28 +209,30 @@ class Ledger(Folder):
         self.mark = chain.signed_mark(key, self.links(), self.head)
         self.ended = chain.signed_end(key, self.links(), self.head)
 
-    def can_roll_back(self, entry_id: int) -> bool:
+    def can_roll_back(self, record: LedgerRecord) -> bool:
         """Whether it was not rolled back and no rollback has begun."""
-        later = self.rollbacks.get(entry_id)
-        under_way = later is not None and self.entries[later].fields["state"] != "final"
-        record = self.record(entry_id)
-        return record is not None and not under_way and record["rollback_status"] != "rolled_back"
+        later = self.rolled_back_by(record)
+        return (later is None or later.is_final) and self._rollback_status(record) != "rolled_back"
 
-    def tell(self, root: Root, record: JsonObject) -> None:
+    def rolled_back_by(self, record: LedgerRecord) -> LedgerRecord | None:
+        """The later entry of the rollback that an admin requested."""
+        later = self.rollbacks.get(record.id)
+        return None if later is None else self.entries[later].record
+
+    def tell(self, root: Root, record: LedgerRecord) -> None:
         emit(root, "heal", self.shown(record))
 
-    def _index(self, record: JsonObject) -> None:
-        entry_id, rule_id = record["id"], record["rule_id"]
-        self.all.add(entry_id)
-        _add(self.by_rule, rule_id, entry_id)
-        for name in names_of(record["target"]):
-            _add(self.by_target, name, entry_id)
-            _add(self.by_both, (rule_id, name), entry_id)
+    def _index(self, record: LedgerRecord) -> None:
+        self.all.add(record.id)
+        _add(self.by_rule, record.rule_id, record.id)
+        for name in names_of(record.target):
+            _add(self.by_target, name, record.id)
+            _add(self.by_both, (record.rule_id, name), record.id)
 
-    def _count(self, record: JsonObject, now: float, skip: SkipSettings) -> None:
+    def _count(self, record: LedgerRecord, now: float, skip: SkipSettings) -> None:
         """Count an executed entry in the tallies of its action: of all targets, of its host, of its target."""
         verified, total = stage.counts(record)
-        host = names_of(record["target"])[-1]
+        host = names_of(record.target)[-1]
         for key in keys_of(record):
             tally = effectiveness.tried(self.tally(*key), now)
             if total:
@@ -231,20 +241,21 @@ class Ledger(Folder):
 
     # -- reading
 
-    def record(self, entry_id: int) -> JsonObject | None:
+    def record(self, entry_id: int) -> LedgerRecord | None:
         entry = self.entries.get(entry_id)
-        return None if entry is None else self.shown(entry.fields)
+        return None if entry is None else entry.record
 
-    def shown(self, record: JsonObject) -> JsonObject:
+    def shown(self, record: LedgerRecord) -> JsonObject:
         """An entry as the API gives it. `rollback_status` comes from the later entry that rolled it back; `has_case`:
         whether its case is kept still."""
-        later = self.rollbacks.get(record["id"])
-        status = record["rollback_status"] if later is None else self.entries[later].fields["outcome"]
-        has_case = record["case_id"] in self.__parent__.book.cases if record["case_id"] else False
-        shown = {**record, "rollback_status": status, "has_case": has_case}
-        del shown["executed"]
-        shown.pop("verdict", None)
+        has_case = record.case_id in self.__parent__.book.cases if record.case_id else False
+        shown = {**record._asdict(), "rollback_status": self._rollback_status(record), "has_case": has_case}
+        del shown["executed"], shown["verdict"]
         return shown
+
+    def _rollback_status(self, record: LedgerRecord) -> str | None:
+        later = self.rolled_back_by(record)
+        return record.rollback_status if later is None else later.outcome
 
     def page(
         self, rule_id: str | None, target: str | None, limit: int, offset: int, only: LedgerFilter = NO_FILTER
@@ -259,10 +270,10 @@ class Ledger(Folder):
         if index is None:
             return 0, []
         if only == NO_FILTER:
-            return index.count, [self.shown(self.entries[entry_id].fields) for entry_id in index.newest(offset, limit)]
-        newest = (self.entries[entry_id].fields for entry_id in index.newest(0, LOOKED_AT))
-        fitting = [fields for fields in newest if only.fits(fields)]
-        return len(fitting), [self.shown(fields) for fields in fitting[offset : offset + limit]]
+            return index.count, [self.shown(self.entries[entry_id].record) for entry_id in index.newest(offset, limit)]
+        newest = (self.entries[entry_id].record for entry_id in index.newest(0, LOOKED_AT))
+        fitting = [record for record in newest if only.fits(record)]
+        return len(fitting), [self.shown(record) for record in fitting[offset : offset + limit]]
 
     def chained(self) -> Iterator[JsonObject]:
         """The final entries in the order of the chain. A missing entry is replaced by a link that fits nowhere."""
@@ -292,10 +303,11 @@ class Ledger(Folder):
         rollbacks: dict[int, int] = {}
         tallies: dict[tuple[str, str, str], tuple[int, int]] = {}
         for entry_id, entry in self.entries.items():
-            if entry.fields["rolls_back"]:
-                rollbacks[entry.fields["rolls_back"]] = entry_id
-            verified, total = stage.counts(entry.fields) if entry.fields["state"] == "final" else (0, 0)
-            for key in keys_of(entry.fields) if total else ():
+            record = entry.record
+            if record.rolls_back:
+                rollbacks[record.rolls_back] = entry_id
+            verified, total = stage.counts(record) if record.is_final else (0, 0)
+            for key in keys_of(record) if total else ():
                 before = tallies.get(key, (0, 0))
                 tallies[key] = (before[0] + verified, before[1] + total)
         changed = dict(self.rollbacks.items()).items() ^ rollbacks.items()
@@ -305,7 +317,7 @@ class Ledger(Folder):
         kept = {key: tuple(tally[:2]) for key, tally in self.effect.items() if tally[1]}
         differing = {key for key, _ in kept.items() ^ tallies.items()}
         if differing:
-            counted = (n for n, entry in self.entries.items() if differing.intersection(keys_of(entry.fields)))
+            counted = (n for n, entry in self.entries.items() if differing.intersection(keys_of(entry.record)))
             first = next(counted, self._next_id())
             return verdict._replace(valid=False, first_bad=first, reason="the statistics are not those of the entries")
         return verdict
@@ -330,12 +342,12 @@ class Ledger(Folder):
         return OutcomeTally(*self.effect.get((action_type, condition, target), ()))
 
 
-def keys_of(record: JsonObject) -> list[tuple[str, str, str]]:
+def keys_of(record: LedgerRecord) -> list[tuple[str, str, str]]:
     """The keys of the tallies in which an executed entry counts."""
-    targets = ("", *names_of(record["target"]))
+    targets = ("", *names_of(record.target))
     return [
-        (record["action_type"], condition_text, target)
-        for condition_text in told_of(record["condition"])
+        (record.action_type, condition_text, target)
+        for condition_text in told_of(record.condition)
         for target in targets
     ]
 

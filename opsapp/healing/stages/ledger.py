@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from opsapp.healing.logic import bounds, chain
 from opsapp.healing.logic.rules import names_of
+from opsapp.lib.jsontypes import JsonObject
 
 from .case import CaseRecord
 
@@ -31,85 +31,123 @@ OUTCOMES = (
 COUNTED = ("verified", "failed", "rolled_back")  # what effectiveness and trust are made of, when it was executed
 
 
-def opened(case: CaseRecord, *, entry_id: int, rule_id: str, created_at: float, **fields: Any) -> dict[str, Any]:
+class LedgerRecord(NamedTuple):
+    """One outcome, or the intent of it. The store holds it as a mapping, over which its link in the chain is made."""
+
+    id: int
+    case_id: str
+    correlation_key: str
+    rule_id: str
+    condition: str
+    target: str
+    source: str
+    created_at: int
+    escalation_step: int
+    action_type: str = ""
+    action_params: str = "{}"
+    action_success: int = 0
+    verified: int = 0
+    duration_s: float = 0.0
+    trust_level: str = ""
+    state: str = "planned"
+    outcome: str | None = None
+    events: int = 0  # for which it stands
+    reason: str = ""
+    risk: str | None = None
+    approval_id: str | None = None
+    snapshot_id: str | None = None
+    rollback_status: str | None = None
+    rolls_back: int | None = None
+    executed: bool = False
+    metrics_before: JsonObject = {}
+    metrics_after: JsonObject = {}
+    finished_at: int | None = None
+    prev_hash: str | None = None
+    hash: str | None = None
+    verdict: str | None = None  # what was known before it was rolled back, where that was no failure
+
+    @classmethod
+    def read(cls, stored: JsonObject) -> LedgerRecord:
+        """Older versions wrote fewer fields."""
+        return cls(**{name: stored[name] for name in cls._fields if name in stored})
+
+    def stored(self) -> JsonObject:
+        return {name: value for name, value in self._asdict().items() if name != "verdict" or value is not None}
+
+    @property
+    def is_final(self) -> bool:
+        return self.state == "final"
+
+
+class Effectiveness(NamedTuple):
+    """How often an action has helped against a condition; nothing is known of what was never tried."""
+
+    action_type: str
+    condition: str
+    total: int
+    verified: int
+    failed: int
+    success_rate: float | None
+    lower_bound: float | None
+
+
+def opened(case: CaseRecord, *, entry_id: int, rule_id: str, created_at: float, **fields: Any) -> LedgerRecord:
     """A record as it begins: the intent. `fields` are what planning knows (action, step, risk, trust level)."""
-    return {
-        "id": entry_id,
-        "case_id": case.id,
-        "correlation_key": names_of(case.target)[0],
-        "rule_id": rule_id,
-        "condition": case.about.condition,
-        "target": case.target,
-        "action_type": "",
-        "action_params": "{}",
-        "escalation_step": case.step,
-        "action_success": 0,
-        "verified": 0,
-        "duration_s": 0.0,
-        "trust_level": "",
-        "source": case.about.source,
-        "created_at": int(created_at),
-        "state": "planned",
-        "outcome": None,
-        "events": 0,
-        "reason": "",
-        "risk": None,
-        "approval_id": None,
-        "snapshot_id": None,
-        "rollback_status": None,
-        "rolls_back": None,
-        "executed": False,
-        "metrics_before": {},
-        "metrics_after": {},
-        "finished_at": None,
-        "prev_hash": None,
-        "hash": None,
-        **fields,
-    }
+    intent = LedgerRecord(
+        id=entry_id,
+        case_id=case.id,
+        correlation_key=names_of(case.target)[0],
+        rule_id=rule_id,
+        condition=case.about.condition,
+        target=case.target,
+        source=case.about.source,
+        created_at=int(created_at),
+        escalation_step=case.step,
+    )
+    return intent._replace(**fields)
 
 
-def params_text(params: Mapping[str, Any]) -> str:
+def params_text(params: JsonObject) -> str:
     """Parameters as the record shows them: what was left out is left out."""
     return json.dumps({name: value for name, value in params.items() if value is not None}, sort_keys=True)
 
 
 def final(
-    entry: Mapping[str, Any], *, outcome: str, reason: str, now: float, previous: str, key: bytes = b"", **fields: Any
-) -> dict[str, Any]:
+    entry: LedgerRecord, *, outcome: str, reason: str, now: float, previous: str, key: bytes = b"", **fields: Any
+) -> LedgerRecord:
     """The record as it stays: with its outcome and its link in the chain."""
-    record = {
-        **entry,
+    ended = entry._replace(
         **fields,
-        "state": "final",
-        "outcome": outcome,
-        "reason": reason,
-        "finished_at": int(now),
-        "verified": int(outcome == "verified"),
-        "prev_hash": previous,
-    }
-    return {**record, "hash": chain.link(previous, record, key)}
+        state="final",
+        outcome=outcome,
+        reason=reason,
+        finished_at=int(now),
+        verified=int(outcome == "verified"),
+        prev_hash=previous,
+    )
+    return ended._replace(hash=chain.link(previous, ended.stored(), key))
 
 
-def judged(entry: Mapping[str, Any]) -> str:
+def judged(entry: LedgerRecord) -> str:
     """What trust and statistics go by: what was taken back while nobody knew whether it helped is no failure."""
-    return str(entry.get("verdict") or entry["outcome"])
+    return str(entry.verdict or entry.outcome)
 
 
-def counts(entry: Mapping[str, Any]) -> tuple[int, int]:
+def counts(entry: LedgerRecord) -> tuple[int, int]:
     """(verified, total) that a final record adds to the statistics of its action and condition."""
-    if not entry["executed"] or judged(entry) not in COUNTED:
+    if not entry.executed or judged(entry) not in COUNTED:
         return 0, 0
-    return entry["verified"], 1
+    return entry.verified, 1
 
 
-def effectiveness(action_type: str, condition: str, verified: int, total: int) -> dict[str, Any]:
+def effectiveness(action_type: str, condition: str, verified: int, total: int) -> Effectiveness:
     bound = bounds.wilson(verified, total)
-    return {
-        "action_type": action_type,
-        "condition": condition,
-        "total": total,
-        "verified": verified,
-        "failed": total - verified,
-        "success_rate": None if total == 0 else round(100 * verified / total, 2),
-        "lower_bound": None if bound is None else round(100 * bound, 2),
-    }
+    return Effectiveness(
+        action_type,
+        condition,
+        total,
+        verified,
+        total - verified,
+        success_rate=None if total == 0 else round(100 * verified / total, 2),
+        lower_bound=None if bound is None else round(100 * bound, 2),
+    )

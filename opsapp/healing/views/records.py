@@ -48,7 +48,7 @@ def verify(context: Ledger, request: Request) -> Any:
 def effectiveness(context: Healing, request: Request) -> Any:
     """How often an action has helped against a condition."""
     action, condition, target = (request.valid_query[name] for name in ("action_type", "condition", "target"))
-    return figures(action, condition, *context["ledger"].statistics(action, condition, target))
+    return figures(action, condition, *context["ledger"].statistics(action, condition, target))._asdict()
 
 
 @api.get(Suggestions, query=schemas.SuggestionList, returns=[answers.SuggestionRecord])

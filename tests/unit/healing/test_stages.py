@@ -486,11 +486,19 @@ def test_a_record_from_intent_to_its_link_in_the_chain():
         action_type="restart_service",
         action_params=params,
     )
-    assert (entry["state"], entry["outcome"], entry["created_at"]) == ("planned", None, int(NOW))
-    assert json.loads(entry["action_params"]) == {"service": "nginx"}
+    assert (entry.state, entry.outcome, entry.created_at) == ("planned", None, int(NOW))
+    assert json.loads(entry.action_params) == {"service": "nginx"}
     done = ledger.final(entry, outcome="verified", reason="ok", now=NOW + 9, previous=chain.GENESIS, events=2)
-    assert (done["verified"], done["state"], done["events"], done["finished_at"]) == (1, "final", 2, int(NOW + 9))
-    assert chain.verify([done]).valid
+    assert (done.verified, done.state, done.events, done.finished_at) == (1, "final", 2, int(NOW + 9))
+    assert chain.verify([done.stored()]).valid
+
+
+def test_a_stored_record_is_read_as_it_was_and_with_defaults_where_it_is_older():
+    done = ledger.opened(case(), entry_id=7, rule_id="nginx-down", created_at=NOW)._replace(verdict="lost")
+    assert ledger.LedgerRecord.read(done.stored()) == done
+    assert "verdict" not in done._replace(verdict=None).stored()
+    older = {name: value for name, value in done.stored().items() if name not in ("rolls_back", "metrics_after")}
+    assert ledger.LedgerRecord.read({**older, "of_a_later_version": 1}) == done
 
 
 @pytest.mark.parametrize(
@@ -506,20 +514,13 @@ def test_a_record_from_intent_to_its_link_in_the_chain():
     ],
 )
 def test_what_counts_for_effectiveness(outcome, executed, counted):
-    assert ledger.counts({"executed": executed, "outcome": outcome, "verified": int(outcome == "verified")}) == counted
+    entry = ledger.opened(case(), entry_id=7, rule_id="nginx-down", created_at=NOW, executed=executed)
+    assert ledger.counts(entry._replace(outcome=outcome, verified=int(outcome == "verified"))) == counted
 
 
 def test_effectiveness_without_data_is_null_and_never_a_number():
-    assert ledger.effectiveness("run", "a > 1", 0, 0) == {
-        "action_type": "run",
-        "condition": "a > 1",
-        "total": 0,
-        "verified": 0,
-        "failed": 0,
-        "success_rate": None,
-        "lower_bound": None,
-    }
-    assert ledger.effectiveness("run", "a > 1", 9, 10)["success_rate"] == 90.0
+    assert ledger.effectiveness("run", "a > 1", 0, 0) == ("run", "a > 1", 0, 0, 0, None, None)
+    assert ledger.effectiveness("run", "a > 1", 9, 10).success_rate == 90.0
 
 
 def test_hosts_are_found_by_id_hostname_and_label():

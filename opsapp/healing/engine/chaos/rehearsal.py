@@ -287,7 +287,7 @@ def _write_rule(root: Root, rule_id: str, fields: JsonObject, level: str, now: f
 
 def _entries(root: Root) -> list[JsonObject]:
     ledger = healing_of(root)["ledger"]
-    return [ledger.record(entry_id) for entry_id in ledger.entries]
+    return [ledger.shown(entry.record) for entry in ledger.entries.values()]
 
 
 def _under_way(root: Root) -> bool:
