@@ -17,7 +17,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.conditions import Condition, parse
 from opsapp.wire.fields import WireError, dumps, loads
-from opsapp.wire.policies import check_bundle, secret_of
+from opsapp.wire.policies import Policy, PolicyBundle, PolicyTerms, check_bundle, secret_of
 from opsapp.wire.readings import RUNS, STARTS_COUNTED, key_of, of_report, of_service
 
 from .armed import ALONE, Armed
@@ -70,7 +70,7 @@ class Offline:
         tell: Callable[[], None],
         server_time: Callable[[], float] = time.time,
     ):
-        self.bundle: Optional[dict] = None
+        self.bundle: Optional[PolicyBundle] = None
         self._path = os.path.join(config.state_dir, "policies.json")
         self._config = config
         self._healer = healer
@@ -88,16 +88,16 @@ class Offline:
 
     @property
     def version(self) -> int:
-        return self.bundle["version"] if self.bundle else 0
+        return self.bundle.version if self.bundle else 0
 
     def take(self, bundle: Any, signature: str) -> None:
         """New policies from the server; WireError when they are not for us."""
         clean = check_bundle(bundle, signature, secret_of(self._config.key), self._config.agent_id)
-        if self.bundle and clean["version"] < self.bundle["version"]:
+        if self.bundle and clean.version < self.bundle.version:
             raise WireError("newer policies are here already", "stale_policies")
         write_whole(self._path, dumps({"bundle": bundle, "signature": signature}))
         self.bundle = clean
-        log.info("policies version %s: %s rules", clean["version"], len(clean["policies"]))
+        log.info("policies version %s: %s rules", clean.version, len(clean.terms.policies))
 
     def run(self) -> None:
         while not self._stop.wait(self._every()):
@@ -110,17 +110,17 @@ class Offline:
     def turn(self, report: dict, now: float) -> None:
         """Evaluate every policy; heal what has been true for long enough, if we are alone and may."""
         bundle = self.bundle
-        if bundle is None or self._server_time() > bundle["expires_at"]:
+        if bundle is None or self._server_time() > bundle.expires_at:
             return
         values = self._readings(report)
-        for policy in bundle["policies"]:
-            for name, condition in _bound(policy["condition"], values):
-                key = (policy["rule_id"], name)
+        for policy in bundle.terms.policies:
+            for name, condition in _bound(policy.condition, values):
+                key = (policy.rule_id, name)
                 if condition.evaluate(values) is not True:
                     self._true_since.pop(key, None)
                     continue
                 since = self._true_since.setdefault(key, now)
-                if now - since >= policy["for_s"] and self._may(bundle, policy, key, now):
+                if now - since >= policy.for_s and self._may(bundle.terms, policy, key, now):
                     self._heal(policy, name, condition, report)
 
     # ---- inside
@@ -131,7 +131,7 @@ class Offline:
     def _every(self) -> float:
         if self.bundle is None:
             return 1.0
-        return max(self._config.service_check_s, min(self._config.interval_s, self.bundle["offline_after_s"] / 3))
+        return max(self._config.service_check_s, min(self._config.interval_s, self.bundle.terms.offline_after_s / 3))
 
     def _load(self) -> None:
         try:
@@ -145,26 +145,26 @@ class Offline:
         except (OSError, WireError, KeyError, TypeError) as error:
             log.error("the kept policies are not used: %s", error)
 
-    def _may(self, bundle: dict, policy: dict, key: Tuple[str, str], now: float) -> bool:
-        if self._silent_for() < bundle["offline_after_s"]:
+    def _may(self, terms: PolicyTerms, policy: Policy, key: Tuple[str, str], now: float) -> bool:
+        if self._silent_for() < terms.offline_after_s:
             return False
-        if now - self._outcomes.last(*key) < policy["cooldown_s"]:  # also after a restart of this agent
+        if now - self._outcomes.last(*key) < policy.cooldown_s:  # also after a restart of this agent
             return False
-        if self._outcomes.since(now - bundle["budget_window_s"]) >= bundle["budget"]:
+        if self._outcomes.since(now - terms.budget_window_s) >= terms.budget:
             log.warning("the heal budget is used up: %s on %s is left alone", *key)
             return False
         return True
 
-    def _heal(self, policy: dict, name: str, condition: Condition, report: dict) -> None:
+    def _heal(self, policy: Policy, name: str, condition: Condition, report: dict) -> None:
         """The steps of one case, until one resolves it. Each is an outcome of its own."""
         positions, case_id = self._positions(policy, name), secrets.token_hex(8)
         for position in positions:
-            step = policy["steps"][position]
+            step = policy.steps[position]
             outcome = {**self._begin(policy, name, condition, report, position), "case_id": case_id}
             try:
                 self._outcomes.begin(outcome)
             except OSError as error:  # what cannot be written down is not done
-                log.error("%s on %s is left alone: %s", step["action"], name or "the host", error)
+                log.error("%s on %s is left alone: %s", step.action, name or "the host", error)
                 return
             began = time.monotonic()
             step_outcome = self._step(policy, name, condition, outcome)
@@ -173,17 +173,17 @@ class Offline:
             outcome["escalated"] = not over
             self._finish(outcome)
             self._tell()
-            log.info("alone: %s on %s: %s", step["action"], name or "the host", outcome["outcome"])
+            log.info("alone: %s on %s: %s", step.action, name or "the host", outcome["outcome"])
             if over:
                 return
 
-    def _positions(self, policy: dict, name: str) -> List[int]:
+    def _positions(self, policy: Policy, name: str) -> List[int]:
         """The steps that may be done. What was undone because nobody could confirm it is not done again until the
         server was heard: it would cut this host off for good, for here nobody else confirms it."""
         heard_at, positions = time.time() - self._silent_for(), []
-        for position, step in enumerate(policy["steps"]):
-            action = ACTIONS[step["action"]]
-            params = action.complete(step["params"], name or None)
+        for position, step in enumerate(policy.steps):
+            action = ACTIONS[step.action]
+            params = action.complete(step.params, name or None)
             if self._armed.unconfirmed(action.name, params, heard_at):
                 log.warning("%s on %s was undone unconfirmed: it is left alone", action.name, name or "the host")
             else:
@@ -201,17 +201,17 @@ class Offline:
             if self._stop.wait(DISK_RETRY_S):
                 return
 
-    def _begin(self, policy: dict, name: str, condition: Condition, report: dict, position: int) -> dict:
-        step, host = policy["steps"][position], report["hostname"]
-        params = ACTIONS[step["action"]].complete(step["params"], name or None)
+    def _begin(self, policy: Policy, name: str, condition: Condition, report: dict, position: int) -> dict:
+        step, host = policy.steps[position], report["hostname"]
+        params = ACTIONS[step.action].complete(step.params, name or None)
         assert self.bundle is not None
         values = self._readings(report)
         return {
             "outcome_id": secrets.token_hex(8),
-            "rule_id": policy["rule_id"],
+            "rule_id": policy.rule_id,
             "condition": str(condition),
             "target": f"{host}/{name}" if name else host,
-            "action_type": step["action"],
+            "action_type": step.action,
             "action_params": params,
             "escalation_step": position,
             "action_success": 0,
@@ -220,12 +220,12 @@ class Offline:
             "reason": None,
             "duration_s": 0,
             "created_at": time.time(),
-            "policy_version": self.bundle["version"],
+            "policy_version": self.bundle.version,
             "metrics_before": {key: values[key] for key in condition.names if key in values},
             "metrics_after": {},
         }
 
-    def _step(self, policy: dict, name: str, condition: Condition, outcome: dict) -> dict:
+    def _step(self, policy: Policy, name: str, condition: Condition, outcome: dict) -> dict:
         action = ACTIONS[outcome["action_type"]]
         try:
             params = action.check(outcome["action_params"])
@@ -239,7 +239,7 @@ class Offline:
                 if (answer.data or {}).get("undone")
                 else {"reason": reason}
             )
-        self._stop.wait(action.settle if policy["settle_s"] is None else max(action.least_settle, policy["settle_s"]))
+        self._stop.wait(action.settle if policy.settle_s is None else max(action.least_settle, policy.settle_s))
         after = self._readings(self._measure())
         verdict = condition.evaluate(after)
         seen = {key: after[key] for key in condition.names if key in after}

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from typing import Any, Dict
+from typing import Any, Dict, NamedTuple, Optional, Tuple
 
 from .actions import ACTIONS, HIGH
 from .conditions import ConditionError, parse
@@ -73,6 +73,64 @@ BUNDLE: Dict[str, WireField] = {
 }
 
 
+class PolicyStep(NamedTuple):
+    """An action, as STEP has it."""
+
+    action: str
+    params: JsonObject = {}
+
+
+class Policy(NamedTuple):
+    """What a host may do alone for one rule, as POLICY has it."""
+
+    rule_id: str
+    condition: str
+    steps: Tuple[PolicyStep, ...]
+    for_s: float = 0
+    cooldown_s: float = 300
+    settle_s: Optional[float] = None  # None: the action's own
+
+    @classmethod
+    def read(cls, sent: JsonObject) -> "Policy":
+        steps = tuple(PolicyStep(step["action"], step.get("params") or {}) for step in sent["steps"])
+        return cls(**{**{name: sent[name] for name in cls._fields if name in sent}, "steps": steps})
+
+    def sent(self) -> JsonObject:
+        whole: JsonObject = {**self._asdict(), "steps": [step._asdict() for step in self.steps]}
+        return {name: value for name, value in whole.items() if value is not None}
+
+
+class PolicyTerms(NamedTuple):
+    """What a host may do alone, after how long a silence, and how many heals within `budget_window_s`."""
+
+    policies: Tuple[Policy, ...]
+    offline_after_s: float
+    budget: int
+    budget_window_s: float = 3600
+
+
+class PolicyBundle(NamedTuple):
+    """What one host was given, as BUNDLE has it."""
+
+    agent_id: str
+    version: int
+    issued_at: float
+    expires_at: float
+    terms: PolicyTerms
+
+    @classmethod
+    def read(cls, sent: JsonObject) -> "PolicyBundle":
+        own = {name: sent[name] for name in PolicyTerms._fields if name in sent}
+        terms = PolicyTerms(**{**own, "policies": tuple(Policy.read(policy) for policy in sent["policies"])})
+        return cls(sent["agent_id"], sent["version"], sent["issued_at"], sent["expires_at"], terms)
+
+    def sent(self) -> JsonObject:
+        """As it is stored and signed."""
+        whole: JsonObject = {**self._asdict(), **self.terms._asdict()}
+        del whole["terms"]
+        return {**whole, "policies": [policy.sent() for policy in self.terms.policies]}
+
+
 def secret_of(key: str) -> str:
     """What signs the policies of the agent with this key. It cannot be made from the key's SHA-256."""
     return hmac.new(key.encode("utf-8"), _PURPOSE, hashlib.sha256).hexdigest()
@@ -82,12 +140,12 @@ def sign(bundle: JsonObject, secret: str) -> str:
     return hmac.new(secret.encode("ascii"), _canonical(bundle), hashlib.sha256).hexdigest()
 
 
-def check_bundle(bundle: Any, signature: str, secret: str, agent_id: str) -> JsonObject:
+def check_bundle(bundle: Any, signature: str, secret: str, agent_id: str) -> PolicyBundle:
     """The validated bundle; WireError when it is not signed with this key or not meant for this agent."""
     if not isinstance(bundle, dict) or not hmac.compare_digest(sign(bundle, secret), signature):
         raise WireError("the policies are not signed with this agent's key", "bad_signature")
-    clean = record(bundle, BUNDLE, what="policies")
-    if clean["agent_id"] != agent_id:
+    clean = PolicyBundle.read(record(bundle, BUNDLE, what="policies"))
+    if clean.agent_id != agent_id:
         raise WireError("the policies are another agent's", "bad_signature")
     return clean
 

@@ -5,12 +5,13 @@ import pytest
 from opsapp.agents.engine import give_policies, silences_of, terms_of
 from opsapp.agents.engine.policies import catch_up, policies_of
 from opsapp.agents.resources import agents_of
+from opsapp.wire.policies import Policy, PolicyStep, PolicyTerms
 from tests.api.test_agents import Polling
 
 pytestmark = pytest.mark.attack
 
-STEP = {"action": "restart_service", "params": {"service": "nginx"}}
-POLICY = {"rule_id": "nginx", "condition": 'service.nginx.state == "failed"', "settle_s": 0, "steps": [STEP]}
+STEP = PolicyStep("restart_service", {"service": "nginx"})
+TERMS = PolicyTerms((Policy("nginx", 'service.nginx.state == "failed"', (STEP,), settle_s=0),), 45.0, 3)
 
 
 @pytest.fixture
@@ -19,10 +20,8 @@ def box(service):
 
 
 def give(service, box, **more):
-    terms = {"policies": [POLICY], "offline_after_s": 45.0, "budget": 3, **more}
-    service.node.transact(
-        lambda root: give_policies(root, box.id, **terms, expires_at=service.clock.now() + 86400)
-    )  # fmt: skip
+    expires_at = service.clock.now() + 86400
+    service.node.transact(lambda root: give_policies(root, box.id, TERMS._replace(**more), expires_at=expires_at))
 
 
 def test_who_once_said_which_machine_it_is_on_and_says_it_no_more_is_a_clone(service, box):
@@ -103,7 +102,7 @@ def test_an_agent_with_later_policies_than_a_restored_store_knows_is_given_the_s
     answer = box.report(policy_version=41)
     assert (answer["policy_version"], answer["policies"]["bundle"]["version"]) == (42, 42)
     assert answer["time"] == service.clock.now()
-    assert service.read(lambda root: policies_of(root, box.id)["policies"]) == [{**POLICY}]
+    assert service.read(lambda root: policies_of(root, box.id).terms) == TERMS
     service.node.transact(lambda root: catch_up(root, agents_of(root)[box.id], None))
     assert box.report(policy_version=42).get("policies") is None
 

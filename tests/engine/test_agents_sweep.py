@@ -28,7 +28,9 @@ def agent(service):
 def report(service, agent, **more):
     said = {**REPORT, **more}
     key = shown_key("k" * 64)
-    return service.transact(lambda root: reports.take_poll(root, find_agent(root, agent), said, key=key, ip="10.0.0.1"))
+    return service.transact(
+        lambda root: reports.take_poll(root, find_agent(root, agent), said, key=key, ip="10.0.0.1").sent()
+    )
 
 
 def send(service, agent, **more):

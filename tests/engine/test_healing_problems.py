@@ -127,7 +127,7 @@ def test_past_its_date_the_host_does_not_heal_it_alone_either(recurring):
     def given(root):
         world = world_now(root)
         [host] = [host for host in world.hosts.values() if host.hostname == "box-1"]
-        return [policy["rule_id"] for policy in alone.policies(host, ("box-1",), (), world)]
+        return [policy.rule_id for policy in alone.policies(host, ("box-1",), (), world)]
 
     put(here, {"due": int(here.clock.now()) + 60})
     assert here.node.transact(given) == ["nginx"]

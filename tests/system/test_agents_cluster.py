@@ -13,6 +13,7 @@ import yaml
 from opsapp import app as opsapp_app
 from opsapp.agent.metrics import machine_id
 from opsapp.agents.engine import give_policies
+from opsapp.wire.policies import Policy, PolicyStep, PolicyTerms
 from tests.support.agent_process import EnrolledAgent
 from tests.support.box import Box
 from tests.support.client import Client
@@ -218,12 +219,12 @@ def test_policies_given_on_a_third_node_reach_the_session(agent, pair):
     app = opsapp_app.main({}, **store, **{"opsapp.data": str(data), "opsapp.node": "three"})
     node = app.registry["opsapp.node"]
     try:
-        rule = {"rule_id": "r", "condition": "cpu_percent > 101", "steps": [{"action": "flush_dns"}]}
+        terms = PolicyTerms(
+            (Policy("r", "cpu_percent > 101", (PolicyStep("flush_dns"),)),), offline_after_s=45, budget=1
+        )
         kept = agent.state / "policies.json"
         for version in (1, 2):
-            node.transact(
-                lambda root: give_policies(root, agent.id, policies=[rule], offline_after_s=45, budget=1,
-                                           expires_at=time.time() + 3600))  # fmt: skip
+            node.transact(lambda root: give_policies(root, agent.id, terms, expires_at=time.time() + 3600))
             until(lambda v=version: kept.exists() and f'"version":{v}' in kept.read_text(), what="the policies")
     finally:
         node.stop()

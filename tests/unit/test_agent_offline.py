@@ -326,7 +326,7 @@ def test_who_knows_what_the_service_stores_of_the_key_signs_nothing(made, tmp_pa
 def test_only_the_signed_bundle_passes(changes):
     whole = bundle(expires_at=10)
     signature = sign(whole, secret_of(KEY))
-    assert check_bundle(whole, signature, secret_of(KEY), "a1")["version"] == 1
+    assert check_bundle(whole, signature, secret_of(KEY), "a1").version == 1
     changed = {**whole, **changes}
     if changed != whole:
         with pytest.raises(WireError):

@@ -9,7 +9,7 @@ Must not: decide which rules a host gets.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import NamedTuple
 
 from opsapp.agents.resources import Agent, Policies, agents_of, find_agent
@@ -19,7 +19,7 @@ from opsapp.lib.problems import Invalid
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 from opsapp.wire.fields import WireError, record
-from opsapp.wire.policies import BUNDLE, BY_KEY, secret_of, sign
+from opsapp.wire.policies import BUNDLE, BY_KEY, PolicyBundle, PolicyTerms, secret_of, sign
 
 from .directory import touched
 
@@ -41,44 +41,32 @@ def shown_key(key: str) -> ShownKey:
     return ShownKey(digest(key), secret_of(key))
 
 
-def give_policies(
-    root: Root,
-    agent_id: str,
-    *,
-    policies: Sequence[JsonObject],
-    offline_after_s: float,
-    budget: int,
-    expires_at: float,
-    budget_window_s: float = 3600.0,
-) -> int:
-    """From now on the agent holds these and no others (none at all is fine). The bundle's version, which only grows.
+class SignedPolicies(NamedTuple):
+    """A bundle as it is stored, and the signature over just that."""
 
-    `policies` as `wire.policies.POLICY` has them; Invalid when the agent would refuse them.
-    """
+    bundle: JsonObject
+    signature: str
+
+
+def give_policies(root: Root, agent_id: str, terms: PolicyTerms, *, expires_at: float) -> int:
+    """From now on the agent holds these and no others (none at all is fine). The bundle's version, which only grows.
+    Invalid when the agent would refuse them."""
     agent = find_agent(root, agent_id)
-    bundle: JsonObject = {
-        "agent_id": agent_id,
-        "version": version_of(agent) + 1,
-        "issued_at": node_of(root).clock.now(),
-        "expires_at": expires_at,
-        "offline_after_s": offline_after_s,
-        "budget": budget,
-        "budget_window_s": budget_window_s,
-        "policies": [dict(policy) for policy in policies],
-    }
+    version = version_of(agent) + 1
+    bundle = PolicyBundle(agent_id, version, node_of(root).clock.now(), expires_at, terms).sent()
     try:
         record(bundle, BUNDLE, what="policies")
     except WireError as wrong:
         raise Invalid(wrong.fields or {"policies": str(wrong)}) from None
     agent.policies = Policies(bundle, () if agent.policies is None else agent.policies.earlier())
-    touched(root, agent_id, policy_version=bundle["version"])
-    return bundle["version"]
+    touched(root, agent_id, policy_version=version)
+    return version
 
 
-def policies_of(root: Root, agent_id: str) -> JsonObject | None:
+def policies_of(root: Root, agent_id: str) -> PolicyBundle | None:
     """The bundle that the agent was given last; None before the first."""
     agent = find_agent(root, agent_id)
-    return None if agent.policies is None else dict(agent.policies.bundle)
+    return None if agent.policies is None else PolicyBundle.read(agent.policies.bundle)
 
 
 def terms_of(root: Root, agent_id: str, version: int) -> tuple[int, float] | None:
@@ -103,15 +91,15 @@ def version_of(agent: Agent) -> int:
     return 0 if agent.policies is None else agent.policies.bundle["version"]
 
 
-def newer_than(agent: Agent, held: int | None, secret: str) -> JsonObject | None:
-    """{bundle, signature}, signed with `secret`, when the agent holds an older version than this node knows."""
+def newer_than(agent: Agent, held: int | None, secret: str) -> SignedPolicies | None:
+    """Signed with `secret`, when the agent holds an older version than this node knows."""
     if agent.policies is None or version_of(agent) <= (held or 0):
         return None
     bundle = agent.policies.bundle
-    return {"bundle": bundle, "signature": sign(bundle, secret)}
+    return SignedPolicies(bundle, sign(bundle, secret))
 
 
-def waiting_policies(root: Root, agent_id: str, held: int, secret: str) -> JsonObject | None:
+def waiting_policies(root: Root, agent_id: str, held: int, secret: str) -> SignedPolicies | None:
     """The same for a session that is open."""
     agent = agents_of(root).get(agent_id)
     return None if agent is None else newer_than(agent, held, secret)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from opsapp.agents.logic import HostProfile, HostReport, LocalOutcome, by_our_clock, changed_profile, with_silence
 from opsapp.agents.resources import POLL, Agent, Manifest, agents_of, keep_index, keep_outcome, rename_host
 from opsapp.lib.jsontypes import JsonObject
@@ -27,6 +29,24 @@ class Clone(Conflict):
     """Another machine uses the same key while its owner is connected."""
 
     code = "clone"
+
+
+class PollAnswer(NamedTuple):
+    """What an agent that polls is told."""
+
+    interval: float
+    commands: list[JsonObject]
+    cancel: list[str]
+    policy_version: int
+    time: float | None = None
+    protected_processes: list[str] | None = None
+    policies: policies.SignedPolicies | None = None
+
+    def sent(self) -> JsonObject:
+        """Without what an agent of before does not know, or that is not news."""
+        newer = None if self.policies is None else self.policies._asdict()
+        whole = {"status": "ok", **self._asdict(), "policies": newer}
+        return {name: value for name, value in whole.items() if value is not None}
 
 
 def take_report(root: Root, agent: Agent, report: HostReport, *, ip: str, session: str | None = "") -> None:
@@ -176,7 +196,7 @@ def owner(node: Node) -> str:
     return f"{node.name}:{node.boot}"
 
 
-def take_poll(root: Root, agent: Agent, report: HostReport, *, key: policies.ShownKey, ip: str) -> JsonObject:
+def take_poll(root: Root, agent: Agent, report: HostReport, *, key: policies.ShownKey, ip: str) -> PollAnswer:
     """A report by polling: all that is in it, and the answer with what waits for the agent. While a session is open,
     on whichever node, that one has the commands, and another machine is a clone."""
     node, queue = node_of(root), agent.commands
@@ -203,7 +223,7 @@ def take_poll(root: Root, agent: Agent, report: HostReport, *, key: policies.Sho
     if ended:
         wake_after_commit(root, commands.RESULTS)
     reply = answer(node, agent, sent, cancels)
-    return reply if report["policy_version"] is None else {**reply, **further(node, agent, report, key)}
+    return reply if report["policy_version"] is None else further(reply, node, agent, report, key)
 
 
 def refuse_clone(agent: Agent, machine: str, connected: bool) -> None:
@@ -215,19 +235,17 @@ def refuse_clone(agent: Agent, machine: str, connected: bool) -> None:
         raise Clone("Another machine is connected with this key.")
 
 
-def answer(node: Node, agent: Agent, sent: list[JsonObject], cancels: list[str]) -> JsonObject:
+def answer(node: Node, agent: Agent, sent: list[JsonObject], cancels: list[str]) -> PollAnswer:
     """What every poll is answered."""
-    return {
-        "status": "ok",
-        "interval": memory_of(node).interval_of(agent.id),
-        "commands": sent,
-        "cancel": cancels[:100],
-        "policy_version": policies.version_of(agent),
-    }
+    return PollAnswer(
+        interval=memory_of(node).interval_of(agent.id),
+        commands=sent,
+        cancel=cancels[:100],
+        policy_version=policies.version_of(agent),
+    )
 
 
-def further(node: Node, agent: Agent, report: HostReport, key: policies.ShownKey) -> JsonObject:
-    """What the answer has beside that for an agent that says which policies it holds."""
+def further(reply: PollAnswer, node: Node, agent: Agent, report: HostReport, key: policies.ShownKey) -> PollAnswer:
+    """The answer with what it has beside that for an agent that says which policies it holds."""
     newer = policies.newer_than(agent, report["policy_version"], key.secret_for(report["features"]))
-    reply = {"time": node.clock.now(), "protected_processes": memory_of(node).protected, "policies": newer}
-    return {name: value for name, value in reply.items() if value is not None}
+    return reply._replace(time=node.clock.now(), protected_processes=memory_of(node).protected, policies=newer)

@@ -165,10 +165,10 @@ class AgentSession:
         except LineClosed:
             log.debug("policies wait for the next session agent=%s", self.agent_id)
 
-    def _hand_over(self, given: JsonObject | None) -> None:
-        if given is not None and given["bundle"]["version"] > self.policy_version:
-            self.policy_version = given["bundle"]["version"]
-            self.post(messages.encode("policies", id=f"policies-{self.policy_version}", **given))
+    def _hand_over(self, given: policies.SignedPolicies | None) -> None:
+        if given is not None and given.bundle["version"] > self.policy_version:
+            self.policy_version = given.bundle["version"]
+            self.post(messages.encode("policies", id=f"policies-{self.policy_version}", **given._asdict()))
 
     def deleted(self, unfinished: list[str]) -> None:
         """The agent is no more: what it runs for us is stopped with the last words of this session."""

@@ -18,7 +18,7 @@ from .directory import lives_elsewhere, touched
 from .reports import Clone
 
 Offered = tuple[list[JsonObject], list[str]]
-Opened = tuple[int, Offered, JsonObject | None]
+Opened = tuple[int, Offered, policies.SignedPolicies | None]
 
 
 def open_session(root: Root, agent_id: str, key: policies.ShownKey, session: str, hello: JsonObject, ip: str) -> Opened:

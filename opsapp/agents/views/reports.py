@@ -34,4 +34,4 @@ def report(context: Agent, request: Request) -> Any:
         request.after_abort(session_store.flag_clone, context.id)
         raise
     after_commit(request.root, node.post, memory_of(node).observe, context.id, checked, node.clock.now())
-    return answer
+    return answer.sent()

@@ -12,11 +12,11 @@ from opsapp.agents.engine import give_policies, policies_of
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.stages import alone
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound
 from opsapp.runtime import leases
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
+from opsapp.wire.policies import PolicyTerms
 
 from . import world
 from .failures import Holding
@@ -30,22 +30,14 @@ AT_ONCE = 20
 SILENT_INTERVALS = 3
 
 
-class Terms(NamedTuple):
-    """What an agent may heal alone (as `wire.policies.POLICY` has it), from when on, and how often."""
-
-    policies: list[JsonObject]
-    offline_after_s: float
-    budget: int
-
-
 class Held(NamedTuple):
     """What an agent was given last."""
 
-    terms: Terms
+    terms: PolicyTerms
     expires_at: float
 
 
-NOTHING = Held(Terms([], 0.0, 0), 0.0)
+NOTHING = Held(PolicyTerms((), 0.0, 0), 0.0)
 
 
 def step(node: Node, inventory: Inventory, failing: Holding) -> bool:
@@ -81,14 +73,14 @@ def give(
     holding: dict[str, Held] = {}
     for member in agents:
         host = seen.hosts[str(member.agent_id)]
-        policies = alone.policies(host, member.names, member.tags, seen) if section.enabled else []
+        policies = alone.policies(host, member.names, member.tags, seen) if section.enabled else ()
         offline_after_s = section.offline_after_s or SILENT_INTERVALS * member.interval
-        terms = Terms(policies, offline_after_s, alone.budget_share(seen.settings, hosts))
+        terms = PolicyTerms(tuple(policies), offline_after_s, alone.budget_share(seen.settings, hosts))
         present = held.get(host.agent_id) or _read(root, host.agent_id)
         if present is not None and _is_news(present, terms, now, section.expires_s):
             present = Held(terms, now + section.expires_s)
-            give_policies(root, host.agent_id, **terms._asdict(), expires_at=present.expires_at)
-            _remember(healing, host.agent_id, [policy["rule_id"] for policy in policies])
+            give_policies(root, host.agent_id, terms, expires_at=present.expires_at)
+            _remember(healing, host.agent_id, [policy.rule_id for policy in policies])
         if present is not None:
             holding[host.agent_id] = present
     return holding
@@ -100,10 +92,10 @@ def _read(root: Root, agent_id: str) -> Held | None:
         bundle = policies_of(root, agent_id)
     except NotFound:
         return None
-    return NOTHING if bundle is None else Held(Terms(*(bundle[name] for name in Terms._fields)), bundle["expires_at"])
+    return NOTHING if bundle is None else Held(bundle.terms, bundle.expires_at)
 
 
-def _is_news(present: Held, terms: Terms, now: float, life: float) -> bool:
+def _is_news(present: Held, terms: PolicyTerms, now: float, life: float) -> bool:
     """Whether these terms differ from what the agent has, or half of the time until it expires is over."""
     if present is NOTHING:
         return bool(terms.policies)

@@ -12,6 +12,7 @@ from opsapp.lib.durations import seconds
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.conditions import parse
+from opsapp.wire.policies import Policy, PolicyStep
 
 from .trust import effective
 from .world import Host, World
@@ -20,8 +21,8 @@ ELSEWHERE = ("monitor", "response_time_ms", "cert_days")  # readings that no age
 MOST_STEPS, MOST_POLICIES = 10, 500
 
 
-def policies(host: Host, names: tuple[str, ...], tags: tuple[str, ...], world: World) -> list[JsonObject]:
-    """As `wire.policies.POLICY` has them. None while healing is paused, held back by a window, or braked; none of a
+def policies(host: Host, names: tuple[str, ...], tags: tuple[str, ...], world: World) -> list[Policy]:
+    """None while healing is paused, held back by a window, or braked; none of a
     rule that would ask people first about anything on this host."""
     window = windows.permitted(world.windows, names)
     if world.paused or host.ambiguous or window.effect or not set(names).isdisjoint(world.settings.protected.targets):
@@ -51,7 +52,7 @@ def _is_about(rule: JsonObject, host: Host, names: tuple[str, ...], tags: tuple[
     return not any(name.partition(".")[0] in ELSEWHERE for name in parse(rule["condition"]).names)
 
 
-def _steps(rule: JsonObject, level: str, host: Host, world: World) -> list[JsonObject]:
+def _steps(rule: JsonObject, level: str, host: Host, world: World) -> tuple[PolicyStep, ...]:
     steps = []
     for step in rules.steps(rule):
         action = ACTIONS[step.action]
@@ -61,8 +62,8 @@ def _steps(rule: JsonObject, level: str, host: Host, world: World) -> list[JsonO
         if action.where != "host" or action.shell or behaviour(level, action.risk) != "execute" or not capable:
             continue
         if not doubt and not _protected(step.params, world):
-            steps.append({"action": step.action, "params": dict(step.params)})
-    return steps[:MOST_STEPS]
+            steps.append(PolicyStep(step.action, dict(step.params)))
+    return tuple(steps[:MOST_STEPS])
 
 
 def _protected(params: JsonObject, world: World) -> bool:
@@ -70,15 +71,15 @@ def _protected(params: JsonObject, world: World) -> bool:
     return any(str(params.get(name) or "").removesuffix(".service") in kept for name in ("service", "container"))
 
 
-def _policy(rule_id: str, rule: JsonObject, steps: list[JsonObject]) -> JsonObject:
-    policy = {
-        "rule_id": rule_id,
-        "condition": rule["condition"],
-        "for_s": seconds(rule["for"]),
-        "cooldown_s": min(float(rule["cooldown_s"]), 7 * 86400.0),
-        "steps": steps,
-    }
-    return policy if rule["settle_s"] is None else {**policy, "settle_s": float(rule["settle_s"])}
+def _policy(rule_id: str, rule: JsonObject, steps: tuple[PolicyStep, ...]) -> Policy:
+    return Policy(
+        rule_id,
+        rule["condition"],
+        steps,
+        for_s=seconds(rule["for"]),
+        cooldown_s=min(float(rule["cooldown_s"]), 7 * 86400.0),
+        settle_s=None if rule["settle_s"] is None else float(rule["settle_s"]),
+    )
 
 
 def budget_share(settings: HealingSettings, hosts: int) -> int:

@@ -1,12 +1,14 @@
 """What a host may heal by itself: only what would be done on it without a person."""
 
+import json
+
 import pytest
 
 from opsapp.healing.config import BrakeSettings, HealingSettings, HealsPerHour
 from opsapp.healing.logic.brake import Load
 from opsapp.healing.logic.windows import ActiveWindow
 from opsapp.healing.stages.alone import budget_share, policies
-from opsapp.wire.policies import BUNDLE, sign
+from opsapp.wire.policies import PolicyBundle, PolicyTerms, check_bundle, sign
 
 from .world import BOX, trust, world
 from .world import rule as bare
@@ -26,8 +28,8 @@ def given(tags=(), level="execute", host=BOX, **changes):
 
 def test_a_rule_that_acts_by_itself_is_given():
     [policy] = given()
-    assert policy["rule_id"] == "nginx-down"
-    assert [step["action"] for step in policy["steps"]] == ["restart_service"]
+    assert policy.rule_id == "nginx-down"
+    assert [step.action for step in policy.steps] == ["restart_service"]
 
 
 @pytest.mark.parametrize("level", ["observation", "dry-run", "notify", "approve"])
@@ -82,10 +84,14 @@ def test_the_share_of_the_budget():
 
 
 def test_an_agent_would_take_it():
-    bundle = {"agent_id": "a1", "version": 1, "issued_at": 0, "expires_at": 9, "offline_after_s": 45, "budget": 3,
-              "policies": given()}  # fmt: skip
-    assert sign(bundle, "secret")
-    assert set(bundle) <= set(BUNDLE)
+    bundle = PolicyBundle("a1", 1, 0, 9, PolicyTerms(tuple(given()), 45, 3))
+    sent = json.loads(json.dumps(bundle.sent()))
+    assert check_bundle(sent, sign(sent, "secret"), "secret", "a1") == PolicyBundle.read(sent) == bundle
+
+
+def test_a_rule_without_a_settle_time_leaves_it_to_the_action():
+    assert "settle_s" not in given()[0].sent()
+    assert given(rule=rule(settle_s=7))[0].sent()["settle_s"] == 7
 
 
 def test_past_the_brake_none_is_given():
