@@ -82,6 +82,8 @@ def _may_hide_text(text: str) -> bool:
 
 def public(value: Any) -> Any:
     """A JSON value with the public part of all that is in it."""
+    if type(value) in _HIDING_NOTHING:  # most of what is asked: every write goes through here twice
+        return value
     if isinstance(value, str):
         return public_text(value)
     if isinstance(value, Mapping):
@@ -234,6 +236,8 @@ def _may_hide_field(name: str, value: Any) -> bool:
 
 
 def _without(value: Any, shown: Any, path: list[str | int], hidden: list[tuple[list[str | int], Any]]) -> Any:
+    if value is shown:
+        return shown
     if isinstance(value, Mapping) and isinstance(shown, Mapping):
         return {name: _without(part, shown[name], [*path, name], hidden) for name, part in value.items()}
     if isinstance(value, list | tuple) and isinstance(shown, list):
