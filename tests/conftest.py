@@ -8,6 +8,8 @@ from hypothesis import HealthCheck, settings
 
 from tests.support import engines
 from tests.support.app import Service
+from tests.support.mailbox import Mailbox
+from tests.support.receiver import Receiver
 
 # A slow machine, or the first run in a fresh clone, is no fault of what is tested.
 # The same examples in every run: what is new is looked for on purpose, not by whoever changes something else.
@@ -47,3 +49,17 @@ def service(tmp_path, monkeypatch):
     service = Service(tmp_path)
     yield service
     service.close()
+
+
+@pytest.fixture
+def mailbox():
+    mailbox = Mailbox()
+    yield mailbox
+    mailbox.close()
+
+
+@pytest.fixture
+def receiver():
+    receiver = Receiver()
+    yield receiver
+    receiver.close()

@@ -4,7 +4,6 @@ import pytest
 
 from opsapp.ui.shapes import monitor as shape_of_one
 from opsapp.wire.probing import Outcome
-from tests.api.test_rooms import browser
 from tests.support.app import Service
 from tests.support.monitoring import DOWN, UP, Lookout
 
@@ -39,7 +38,7 @@ def filled_form(page, **values):
 def test_the_list_is_worst_first_with_checks_and_figures(service, lookout):
     lookout.watch_through((UP, 1800), name="Alpha", tags=["shop"])
     lookout.watch_through((UP, 600), (DOWN, 600), name="Beta")
-    page = browser(service, "vera").get("/monitors")
+    page = service.browser("vera").get("/monitors")
     rows = page.html.select("#rows tbody tr")
     assert [row.select_one("a").text for row in rows] == ["Beta", "Alpha"]
     assert "HTTP 500" in words_of(rows[0].select_one("td"))
@@ -50,26 +49,26 @@ def test_the_list_is_worst_first_with_checks_and_figures(service, lookout):
     assert words_of(rows[1].select("td.num")[1]) == "100 %"
     assert rows[1].select_one("a.tag")["href"] == "/monitors?tag=shop"
     assert page.html.select("a[href='/monitors/new']") == [], "a viewer adds nothing"
-    tagged = browser(service, "otto").get("/monitors?tag=shop")
+    tagged = service.browser("otto").get("/monitors?tag=shop")
     assert [row.select_one("a").text for row in tagged.html.select("#rows tbody tr")] == ["Alpha"]
     assert tagged.html.select("a[href='/monitors/new']")
-    by_name = browser(service, "vera").get("/monitors?sort=name")
+    by_name = service.browser("vera").get("/monitors?sort=name")
     assert [row.select_one("a").text for row in by_name.html.select("#rows tbody tr")] == ["Alpha", "Beta"]
-    part = browser(service, "vera").get("/monitors", headers={"X-Part": "rows"})
+    part = service.browser("vera").get("/monitors", headers={"X-Part": "rows"})
     assert part.text.strip().startswith("<table"), "what goes into the element that is fetched anew"
 
 
 def test_an_empty_list_says_what_to_do(service):
-    page = browser(service, "otto").get("/monitors")
+    page = service.browser("otto").get("/monitors")
     assert page.html.select_one(".empty a[href='/monitors/new']")
-    assert "Ask for less" in browser(service, "otto").get("/monitors?q=x").text
+    assert "Ask for less" in service.browser("otto").get("/monitors?q=x").text
 
 
 def test_one_monitor_says_how_it_stands_and_what_was_measured(service, lookout):
     monitor_id = lookout.watch_through(
         (GOOD, 3600), (DOWN, 2700), (GOOD, 900), name="Shop", degraded_ms=900, tags=["public"]
     )
-    page = browser(service, "otto").get(f"/monitors/{monitor_id}")
+    page = service.browser("otto").get(f"/monitors/{monitor_id}")
     assert page.html.h1.text == "Shop"
     chart = page.html.select_one("#response svg.plot")
     assert "half within 205 ms" in chart["aria-label"]
@@ -86,7 +85,7 @@ def test_one_monitor_says_how_it_stands_and_what_was_measured(service, lookout):
     assert page.html.select(".acts a[href$='/edit']")
     assert "Deleting" not in page.text
     assert page.html.select("#delete") == [], "only an admin deletes"
-    losses = words_of(browser(service, "ada").get(f"/monitors/{monitor_id}").html.select_one("#delete"))
+    losses = words_of(service.browser("ada").get(f"/monitors/{monitor_id}").html.select_one("#delete"))
     assert "Its history goes with it" in losses
     assert "It is removed from the public status page." in losses
 
@@ -94,7 +93,7 @@ def test_one_monitor_says_how_it_stands_and_what_was_measured(service, lookout):
 @pytest.mark.parametrize("span", ["1h", "24h", "7d", "30d", "1y", "nonsense"])
 def test_every_span_has_its_chart(service, lookout, span):
     monitor_id = lookout.watch_through((UP, 1200))
-    page = browser(service, "vera").get(f"/monitors/{monitor_id}?span={span}")
+    page = service.browser("vera").get(f"/monitors/{monitor_id}?span={span}")
     here = page.html.select_one(".spans [aria-current]")
     assert here["href"].endswith(f"span={span if span != 'nonsense' else '24h'}")
     assert page.html.select("#response .data tbody tr")
@@ -103,7 +102,7 @@ def test_every_span_has_its_chart(service, lookout, span):
 def test_a_part_of_the_time_is_looked_at_closer(service, lookout):
     monitor_id = lookout.watch_through((UP, 3600))
     now = int(service.clock.now())
-    page = browser(service, "vera").get(f"/monitors/{monitor_id}?from={now - 1800}&to={now - 900}")
+    page = service.browser("vera").get(f"/monitors/{monitor_id}?from={now - 1800}&to={now - 900}")
     times = page.html.select("#response .data tbody tr")
     assert 14 <= len(times) <= 17, "a point a minute"
     assert "your choice" in words_of(page.html.select_one(".spans"))
@@ -112,7 +111,7 @@ def test_a_part_of_the_time_is_looked_at_closer(service, lookout):
 
 def test_a_monitor_that_was_never_checked_says_so(service, lookout):
     monitor_id = lookout.add(type="push", url="", name="Backup")
-    page = browser(service, "otto").get(f"/monitors/{monitor_id}")
+    page = service.browser("otto").get(f"/monitors/{monitor_id}")
     assert "Not checked yet" in words_of(page.html.select_one("#now"))
     assert "Nothing was measured in this time." in page.text
     assert "/api/monitoring/push/" in words_of(page.html.select_one("#facts"))
@@ -122,7 +121,7 @@ def test_a_monitor_that_was_never_checked_says_so(service, lookout):
 
 def test_a_monitor_is_checked_paused_and_goes_on(service, lookout):
     monitor_id = lookout.watch_through((UP, 60))
-    otto, path = browser(service, "otto"), f"/monitors/{monitor_id}"
+    otto, path = service.browser("otto"), f"/monitors/{monitor_id}"
     lookout.sees[monitor_id] = DOWN
     otto.get(path).forms[form_number(otto.get(path), "monitor.check")].submit()
     assert lookout.monitor(monitor_id)["status"] == "down"
@@ -148,7 +147,7 @@ def test_settings_are_tried_and_then_saved(service, lookout):
         return GOOD if entry.target.url.startswith("https://shop") else DOWN
 
     lookout.checker.measuring.measure = measure
-    otto = browser(service, "otto")
+    otto = service.browser("otto")
     values = {"name": "Shop", "url": "https://down.example/", "json_path": "$.status", "expected_value": '"ok"'}
     form = filled_form(otto.get("/monitors/new?type=json"), **values, tags="shop, public", interval="30")
     tried = form.submit("act", value="try")
@@ -171,7 +170,7 @@ def test_settings_are_tried_and_then_saved(service, lookout):
 
 
 def test_what_is_wrong_stands_beside_its_field(service, lookout):
-    otto = browser(service, "otto")
+    otto = service.browser("otto")
     form = filled_form(otto.get("/monitors/new?type=tcp"), name="Database", url="tcp://db.example")
     wrong = form.submit("act", value="create", status=422)
     assert "must name a port" in words_of(wrong.html.select_one("#m-url-wrong"))
@@ -185,7 +184,7 @@ def test_what_is_wrong_stands_beside_its_field(service, lookout):
 
 
 def test_each_type_has_the_fields_that_it_needs(service):
-    otto = browser(service, "otto")
+    otto = service.browser("otto")
 
     def names(kind):
         fields = otto.get(f"/monitors/new?type={kind}").forms["monitor-form"].fields
@@ -201,7 +200,7 @@ def test_each_type_has_the_fields_that_it_needs(service):
 def test_a_host_is_chosen_by_its_name(service):
     service.ada.post_json("/api/agents", {"label": "box-1"}, status=201)
     host = service.ada.get("/api/agents").json[0]
-    page = browser(service, "otto").get("/monitors/new?type=agent")
+    page = service.browser("otto").get("/monitors/new?type=agent")
     assert page.html.select_one(f"#m-url option[value='agent://{host['id']}']")
     form = filled_form(page, name="Box", url=f"agent://{host['id']}", agent_id=host["id"])
     form.submit("act", value="create")
@@ -210,7 +209,7 @@ def test_a_host_is_chosen_by_its_name(service):
 
 def test_a_monitor_is_changed_and_cloned(service, lookout):
     monitor_id = lookout.watch_through((UP, 60), name="Shop", tags=["shop"], degraded_ms=500, headers={"X-A": "b"})
-    otto = browser(service, "otto")
+    otto = service.browser("otto")
     form = otto.get(f"/monitors/{monitor_id}/edit").forms["monitor-form"]
     assert (form["name"].value, form["tags"].value, form["degraded_ms"].value) == ("Shop", "shop", "500")
     assert form["headers"].value == '{"X-A": "b"}'
@@ -229,7 +228,7 @@ def test_a_monitor_is_changed_and_cloned(service, lookout):
 
 def test_a_monitor_is_deleted_by_an_admin(service, lookout):
     monitor_id = lookout.watch_through((UP, 60), name="Shop")
-    ada = browser(service, "ada")
+    ada = service.browser("ada")
     page = ada.get(f"/monitors/{monitor_id}")
     answer = page.forms[form_number(page, "monitor.delete")].submit()
     assert answer.headers["Location"].endswith("/monitors")
@@ -238,7 +237,7 @@ def test_a_monitor_is_deleted_by_an_admin(service, lookout):
 
 def test_a_viewer_has_no_form(service, lookout):
     monitor_id = lookout.watch_through((UP, 60))
-    vera = browser(service, "vera")
+    vera = service.browser("vera")
     for page in ("/monitors/new", f"/monitors/{monitor_id}/edit", f"/monitors/{monitor_id}/clone"):
         vera.get(page, status=403)
     assert vera.get(f"/monitors/{monitor_id}").html.select(".acts form, .acts a") == []

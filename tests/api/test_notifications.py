@@ -11,18 +11,10 @@ from opsapp.notify.engine.running import sender_of
 from opsapp.notify.engine.sending import begin_test
 from opsapp.notify.resources import channels_of
 from tests.support.app import Service
-from tests.support.receiver import Receiver
 
 CHANNELS = "/api/notifications/channels"
 SECRET = "json://user:hidden-pass@127.0.0.1:9/hidden-token?+X-Key=hidden-header"
 BODY = {"name": "on-call", "url": SECRET}
-
-
-@pytest.fixture
-def receiver():
-    receiver = Receiver()
-    yield receiver
-    receiver.close()
 
 
 def create(service, **more):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from .test_rooms import browser, form, press
+from .test_rooms import form, press
 
 SCRIPT = {"name": "tidy", "type": "script", "params": {"script": "echo <b>"}, "schedule": "0 3 * * *",
           "timezone": "Europe/Berlin"}  # fmt: skip
@@ -18,7 +18,7 @@ def tidy(service):
 def test_the_list_says_how_the_last_runs_went_and_when_the_next_comes(service, tidy):
     run = service.otto.post_json(f"/api/automations/{tidy}/run", {}).json["run_id"]
     service.otto.post_json(f"/api/automations/runs/{run}/cancel", {})
-    page = browser(service, "vera").get("/automations")
+    page = service.browser("vera").get("/automations")
     row = page.html.select_one("#list tbody tr")
     assert row.select_one("a").text == "tidy"
     assert "0 of 1 done" in row.text
@@ -28,7 +28,7 @@ def test_the_list_says_how_the_last_runs_went_and_when_the_next_comes(service, t
 
 
 def test_an_automation_shows_its_next_five_times_by_the_readers_clock(service, tidy):
-    page = browser(service, "vera").get(f"/automations/{tidy}")
+    page = service.browser("vera").get(f"/automations/{tidy}")
     times = [each.text for each in page.html.select("#when li")]
     assert len(times) == 5
     assert all(each.endswith(("01:00", "02:00")) for each in times)  # 03:00 in Berlin, by UTC
@@ -37,7 +37,7 @@ def test_an_automation_shows_its_next_five_times_by_the_readers_clock(service, t
 
 
 def test_a_run_is_started_followed_and_cancelled(service, tidy):
-    otto = browser(service, "otto")
+    otto = service.browser("otto")
     shown = press(otto.get(f"/automations/{tidy}"), "automation.run").follow()
     assert shown.html.select_one("h1").text.strip() == "Run of tidy"
     run_id = shown.request.path.rpartition("/")[2]
@@ -55,7 +55,7 @@ def test_a_run_is_started_followed_and_cancelled(service, tidy):
 def test_a_run_that_needs_an_approval_says_who_may_not_give_it(service):
     body = {**SCRIPT, "name": "grave", "requires_approval": True}
     made = service.ada.post_json("/api/automations", body).json["id"]
-    shown = press(browser(service, "otto").get(f"/automations/{made}"), "automation.run").follow()
+    shown = press(service.browser("otto").get(f"/automations/{made}"), "automation.run").follow()
     assert "Who asked for it may not." in shown.text
     assert shown.html.select_one('main a[href="/approvals"]')
 
@@ -70,7 +70,7 @@ def test_a_run_that_needs_an_approval_says_who_may_not_give_it(service):
     ],
 )
 def test_each_type_has_its_own_fields(service, kind, values, params):
-    otto = browser(service, "otto")
+    otto = service.browser("otto")
     page = otto.get(f"/automations/new?type={kind.replace('-', '_')}")
     refused = press(page, f"create-{kind}", 422, name="made", schedule="at noon", **values)
     assert "five fields" in refused.html.select_one("main .err").text
@@ -82,7 +82,7 @@ def test_each_type_has_its_own_fields(service, kind, values, params):
 
 
 def test_it_is_edited_with_what_it_has(service, tidy):
-    otto = browser(service, "otto")
+    otto = service.browser("otto")
     page = otto.get(f"/automations/{tidy}/edit")
     assert '"script": "echo <b>"' in form(page, "automation.save")["params"].value, "also as JSON"
     asked = form(page, "automation.save-script")
@@ -93,7 +93,7 @@ def test_it_is_edited_with_what_it_has(service, tidy):
     assert asked.submit(status=303).location.endswith(f"/automations/{tidy}")
     record = service.ada.get(f"/api/automations/{tidy}").json
     assert (record["schedule"], record["timeout"], record["params"]["script"]) == (None, 60, "echo <b>")
-    browser(service, "vera").get(f"/automations/{tidy}/edit", status=403)
+    service.browser("vera").get(f"/automations/{tidy}/edit", status=403)
 
 
 def drawn(page, act, do, **values):
@@ -104,7 +104,7 @@ def drawn(page, act, do, **values):
 
 
 def test_inputs_are_fields_that_come_go_and_move_without_a_script(service):
-    otto = browser(service, "otto")
+    otto = service.browser("otto")
     page = otto.get("/automations/new?type=script")
     page = drawn(page, "create-script", "inputs:add", name="tidy", **{"params.script": "echo {{input:path}}"})
     page = drawn(page, "create-script", "inputs:add", **{"inputs:0:name": "path", "inputs:0:default": "/tmp"})
@@ -130,7 +130,7 @@ def test_inputs_are_fields_that_come_go_and_move_without_a_script(service):
 
 
 def test_steps_name_automations_and_can_be_written_as_json(service, tidy):
-    otto = browser(service, "otto")
+    otto = service.browser("otto")
     page = drawn(otto.get("/automations/new?type=workflow"), "create-workflow", "params.steps:add", name="night")
     page = drawn(page, "create-workflow", "params.steps:json", **{
         "params.steps:0:id": "first", "params.steps:0:automation_id": tidy})  # fmt: skip
@@ -154,7 +154,7 @@ def test_of_many_a_name_is_typed_and_found(service):
     for number in range(42):
         body = {"name": f"job {number:02}", "type": "notification", "params": {"title": "x"}}
         service.otto.post_json("/api/automations", body)
-    otto = browser(service, "otto")
+    otto = service.browser("otto")
     page = drawn(otto.get("/automations/new?type=composite"), "create-composite", "params.automations:add", name="all")
     asked = form(page, "create-composite")
     assert asked["params.automations:0:automation_id"].tag == "input", "42 are too many for a list"

@@ -5,7 +5,7 @@ import pytest
 from opsapp.runtime import measuring
 
 from .test_agents import Polling
-from .test_rooms import browser, form, press
+from .test_rooms import form, press
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def report(service, box, **more):
 def test_the_list_says_what_each_host_measures(service, box):
     report(service, box, failed_units=["imgproxy.service"])
     Polling(service, "new")
-    page = browser(service, "vera").get("/agents")
+    page = service.browser("vera").get("/agents")
     rows = {row.select_one("a").text: row.text for row in page.html.select("tbody tr")}
     assert list(rows) == ["new", "web-2"]
     assert "Waiting for its first report" in rows["new"]
@@ -31,29 +31,29 @@ def test_the_list_says_what_each_host_measures(service, box):
         assert words in rows["web-2"]
     assert page.html.select("tbody svg.spark")
     assert "Add a host" not in page.text
-    assert browser(service, "ada").get("/agents").html.select_one(".head a.first")["href"] == "/agents/add"
+    assert service.browser("ada").get("/agents").html.select_one(".head a.first")["href"] == "/agents/add"
 
 
 def test_silent_hosts_come_first_and_filters_are_kept(service, box):
     report(service, box)
     service.clock.advance(3600)
     Polling(service, "awake").report()
-    page = browser(service, "vera").get("/agents?q=w")
+    page = service.browser("vera").get("/agents?q=w")
     assert [row.select_one("a").text for row in page.html.select("tbody tr")] == ["web-2", "awake"]
     assert "q=w&status=dead" in page.text.replace("&amp;", "&")
-    none = browser(service, "vera").get("/agents?tag=nowhere")
+    none = service.browser("vera").get("/agents?tag=nowhere")
     assert "No host fits" in none.text
 
 
 def test_an_empty_list_says_what_to_do(service):
-    assert "No host reports yet" in browser(service, "vera").get("/agents").text
-    assert browser(service, "ada").get("/agents").html.select_one(".empty a")["href"] == "/agents/add"
+    assert "No host reports yet" in service.browser("vera").get("/agents").text
+    assert service.browser("ada").get("/agents").html.select_one(".empty a")["href"] == "/agents/add"
 
 
 def test_a_new_host_waits_and_turns_into_itself(service):
-    shown = press(browser(service, "ada").get("/agents/add"), "create", 200, label="web-9")
+    shown = press(service.browser("ada").get("/agents/add"), "create", 200, label="web-9")
     place = shown.html.select_one("#arrival")["data-live-from"]
-    vera = browser(service, "vera")
+    vera = service.browser("vera")
     assert "Waiting for its first report" in vera.get(place).text
     part = vera.get(place, headers={"X-Part": "arrival"})
     assert "Waiting for its first report" in part.text
@@ -68,7 +68,7 @@ def test_a_new_host_waits_and_turns_into_itself(service):
 
 def test_a_host_says_first_what_is_wrong_with_it(service, box):
     report(service, box)
-    page = browser(service, "vera").get(f"/agents/{box.id}")
+    page = service.browser("vera").get(f"/agents/{box.id}")
     assert page.html.select_one(".lead-line").text == "imgproxy failed. /var is 91 % full."
     assert [row.select_one("td").text for row in page.html.select("#services tbody tr")] == ["imgproxy", "nginx"]
     assert len(page.html.select(".quad figure.chart")) == 4
@@ -76,14 +76,14 @@ def test_a_host_says_first_what_is_wrong_with_it(service, box):
     assert page.html.select("#disks .parts b")[0].text == "/var"
     assert not page.html.select("#manage")
     service.clock.advance(3600)
-    silent = browser(service, "vera").get(f"/agents/{box.id}").html.select_one(".lead-line").text
+    silent = service.browser("vera").get(f"/agents/{box.id}").html.select_one(".lead-line").text
     assert silent.startswith("It has not reported for 60 min")
 
 
 @pytest.mark.parametrize("range_", ["1h", "24h", "7d", "30d", "nonsense"])
 def test_the_charts_take_a_range(service, box, range_):
     report(service, box)
-    page = browser(service, "vera").get(f"/agents/{box.id}?range={range_}&disk=/")
+    page = service.browser("vera").get(f"/agents/{box.id}?range={range_}&disk=/")
     current = page.html.select_one("#charts [aria-current]").text
     assert current.replace(" ", "") == ("24h" if range_ == "nonsense" else range_)
     assert page.html.select_one("#disks .parts [aria-current]").text == "/"
@@ -91,7 +91,7 @@ def test_the_charts_take_a_range(service, box, range_):
 
 def test_a_command_is_asked_for_by_its_fields_and_leads_to_its_page(service, box):
     report(service, box)
-    otto = browser(service, "otto")
+    otto = service.browser("otto")
     page = otto.get(f"/agents/{box.id}?do=service&service=nginx")
     asked = form(page, "agent.service")
     assert asked["params.service"].value == "nginx"
@@ -100,7 +100,7 @@ def test_a_command_is_asked_for_by_its_fields_and_leads_to_its_page(service, box
     assert shown.html.select_one("h1").text.strip() == "restart nginx"
     stream = shown.html.select_one("pre[data-follow]")["data-follow"]
     assert stream.endswith("/stream")
-    vera = browser(service, "vera").get(shown.request.path)
+    vera = service.browser("vera").get(shown.request.path)
     assert not vera.html.select("pre[data-follow]")
     command_id = shown.request.path.rpartition("/")[2]
     box.report(results=[{"command_id": command_id, "status": "failed", "exit_code": 3, "output": "no such unit <b>"}])
@@ -113,7 +113,7 @@ def test_a_command_is_asked_for_by_its_fields_and_leads_to_its_page(service, box
 
 def test_a_queued_command_is_stopped(service, box):
     report(service, box)
-    otto = browser(service, "otto")
+    otto = service.browser("otto")
     shown = press(otto.get(f"/agents/{box.id}"), "agent.shell", **{"params.command": "sleep 60\necho x"}).follow()
     assert shown.html.select_one("h1").text.strip() == "sleep 60 …"
     press(shown, "command.stop")
@@ -122,7 +122,7 @@ def test_a_queued_command_is_stopped(service, box):
 
 def test_a_host_is_renamed_gets_another_key_and_is_deleted(service, box):
     report(service, box)
-    ada, place = browser(service, "ada"), f"/agents/{box.id}"
+    ada, place = service.browser("ada"), f"/agents/{box.id}"
     asked = form(ada.get(place), "agent.change")
     assert (asked["label"].value, asked["tags"].value) == ("web-2", "web")
     asked["tags"] = "web, shop"
@@ -146,18 +146,18 @@ GRAPH = [
 
 def test_dependencies_are_drawn_and_told_in_a_table(service):
     service.ada.put_json("/api/healing/dependencies", {"dependencies": GRAPH})
-    page = browser(service, "vera").get("/healing/dependencies")
+    page = service.browser("vera").get("/healing/dependencies")
     assert [text.text for text in page.html.select("svg.graph g > text")] == ["db-1", "web-1", "web-2", "shop"]
     assert len(page.html.select("svg.graph path.edge")) == 4
     assert "<lonely>" in [row.select_one("td").text for row in page.html.select("#table tbody tr")]
     assert not page.html.select("#add")
-    near = browser(service, "vera").get("/healing/dependencies?q=nothing-like-it")
+    near = service.browser("vera").get("/healing/dependencies?q=nothing-like-it")
     assert "Nothing of that name is connected" in near.text
 
 
 def test_an_edge_is_added_and_taken_out_and_a_circle_is_refused_in_words(service):
     service.ada.put_json("/api/healing/dependencies", {"dependencies": GRAPH})
-    ada, place = browser(service, "ada"), "/healing/dependencies"
+    ada, place = service.browser("ada"), "/healing/dependencies"
     page = press(ada.get(place), "add", target="db-1", depends_on="<lonely>").follow()
     assert "The dependency is added." in page.text
     assert {"from": "db-1", "to": "<lonely>"} in service.vera.get("/api/healing/dependencies").json["edges"]

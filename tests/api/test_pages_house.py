@@ -4,28 +4,12 @@ import pytest
 from webtest import TestApp
 from webtest.forms import Submit
 
-from opsapp.auth.cookies import SESSION
-from tests.support.app import _sign_in
-from tests.support.receiver import Receiver
-
 CHANNELS, WINDOWS = "/api/notifications/channels", "/api/maintenance"
 
 
 @pytest.fixture
 def browser(service):
-    def sign_in(who):
-        made = TestApp(service.app)
-        made.set_cookie(SESSION, service.transact(_sign_in, who, service.clock.now()))
-        return made
-
-    return sign_in
-
-
-@pytest.fixture
-def receiver():
-    receiver = Receiver()
-    yield receiver
-    receiver.close()
+    return service.browser
 
 
 def form(page, act):

@@ -4,14 +4,11 @@ import re
 from pathlib import Path
 
 import pytest
-from webtest import TestApp
 from webtest.forms import Submit
 
-from opsapp.auth.cookies import SESSION
 from opsapp.auth.resources import users
 from opsapp.healing.resources import healing_of
 from opsapp.ui import files, picking
-from tests.support.app import _sign_in
 from tests.support.monitoring import DOWN, Lookout
 
 MONITORS = "/api/monitoring/endpoints"
@@ -19,12 +16,7 @@ MONITORS = "/api/monitoring/endpoints"
 
 @pytest.fixture
 def browser(service):
-    def sign_in(who):
-        made = TestApp(service.app)
-        made.set_cookie(SESSION, service.transact(_sign_in, who, service.clock.now()))
-        return made
-
-    return sign_in
+    return service.browser
 
 
 def monitor(service, name, **more):

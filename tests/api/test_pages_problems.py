@@ -1,26 +1,18 @@
 """The pages of problems: the list, one with its form, and what other pages say of it."""
 
 import pytest
-from webtest import TestApp
 
-from opsapp.auth.cookies import SESSION
 from opsapp.healing.engine.default_rules import complete
 from opsapp.healing.logic.problems import ProblemFacts
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import put_rule
-from tests.support.app import _sign_in
 
 DAY = 86400
 
 
 @pytest.fixture
 def browser(service):
-    def make(who):
-        client = TestApp(service.app)
-        client.set_cookie(SESSION, service.transact(_sign_in, who, service.clock.now()))
-        return client
-
-    return make
+    return service.browser
 
 
 @pytest.fixture

@@ -1,20 +1,14 @@
 """Forms that are sent a second time: by a reload, or from a page that was gone back to."""
 
 import pytest
-from webtest import TestApp
-
-from opsapp.auth.cookies import SESSION
-from tests.support.app import _sign_in
 
 MONITORS = "/api/monitoring/endpoints"
 
 
 @pytest.fixture
 def otto(service):
-    made = TestApp(service.app)
     assert service.otto.get("/api/me").json["role"] == "operator"
-    made.set_cookie(SESSION, service.transact(_sign_in, "otto", service.clock.now()))
-    return made
+    return service.browser("otto")
 
 
 def filled(page, **values):

@@ -8,12 +8,11 @@ import pyotp
 import pytest
 from webtest import TestApp
 
-from opsapp.auth.cookies import SESSION
 from opsapp.monitoring.engine import changes
 from opsapp.monitoring.resources import monitors_of
 from opsapp.ui import building
 from opsapp.ui.plan import PAGES
-from tests.support.app import ROLES, Service, _sign_in
+from tests.support.app import ROLES, Service
 
 MENU_OF_ADMINS = {"/users", "/audit", "/notifications", "/secrets", "/statuspage"}
 OF_CHANNELS = {"/notifications/new", "/notifications/channels/{id}", "/notifications/deliveries/{id}"}
@@ -46,13 +45,6 @@ def service(tmp_path_factory):
     service.delivery = service.ada.get("/api/notifications/deliveries").json[0]["id"]
     yield service
     service.close()
-
-
-def browser(service, who):
-    """A browser in which `who` is signed in."""
-    made = TestApp(service.app)
-    made.set_cookie(SESSION, service.transact(_sign_in, who, service.clock.now()))
-    return made
 
 
 def place_of(service, page):
@@ -103,12 +95,12 @@ PLAIN = [page for page in PAGES if page.path not in ELSEWHERE]
 @pytest.mark.parametrize("page", PLAIN, ids=lambda page: page.path)
 def test_every_page(service, page, who):
     if page not in building.known_of(service.app.registry).pages:
-        browser(service, who).get(page.path, status=404)
+        service.browser(who).get(page.path, status=404)
         return
     refused = (
         page.path in {"vera": NOT_VIEWERS | UNLISTED | {"/automations/new"}, "otto": ADMINS | UNLISTED, "ada": ()}[who]
     )
-    answer = browser(service, who).get(place_of(service, page), status=403 if refused else 200)
+    answer = service.browser(who).get(place_of(service, page), status=403 if refused else 200)
     outline = Outline(answer.text)
     assert outline.lang == "en"
     for tag in ("h1", "title", "main"):
@@ -130,7 +122,7 @@ def test_every_row_of_the_table_names_views_that_there_are(service):
 
 
 def test_the_menu_has_what_its_reader_may_see(service):
-    seen = {who: browser(service, who).get("/healing").html.select(".side nav a") for who in ("vera", "ada")}
+    seen = {who: service.browser(who).get("/healing").html.select(".side nav a") for who in ("vera", "ada")}
     paths = {who: {link["href"] for link in links} for who, links in seen.items()}
     assert paths["ada"] - paths["vera"] == MENU_OF_ADMINS | {"/healing/replay"}
     assert "/healing/trust" in paths["vera"]
@@ -152,7 +144,7 @@ def press(page, act, status=303, **values):
 
 
 def test_a_monitor_is_paused_and_resumed(service):
-    otto, path = browser(service, "otto"), f"/monitors/{service.monitor}"
+    otto, path = service.browser("otto"), f"/monitors/{service.monitor}"
     page = press(otto.get(path), "pause").follow()
     assert "Done: Pause." in page.text
     assert service.vera.get(f"/api/monitoring/endpoints/{service.monitor}").json["enabled"] is False
@@ -163,7 +155,7 @@ def test_a_monitor_is_paused_and_resumed(service):
 
 
 def test_trust_is_given_and_taken_and_what_cannot_be_says_why(service):
-    ada = browser(service, "ada")
+    ada = service.browser("ada")
     page = press(ada.get("/healing/trust"), "promote", level="approve").follow()
     rule = form(page, "demote")["row-rule_id"].value
     levels = {each["rule_id"]: each["current_level"] for each in service.vera.get("/api/healing/trust").json}
@@ -188,7 +180,7 @@ def test_a_rule_is_promoted_to_the_next_level_by_one_click_and_never_above_its_c
     rule = {"id": "capped", "condition": "cpu_percent > 99", "action": {"type": "clear_cache"},
             "trust_ceiling": "approve", "initial_level": "notify"}  # fmt: skip
     service.ada.post_json("/api/healing/rules", rule)
-    page = browser(service, "ada").get("/healing/trust")
+    page = service.browser("ada").get("/healing/trust")
     chosen = next(each for each in page.forms.values() if "row-rule_id" in each.fields
                   and each["row-rule_id"].value == "capped" and each["act"].value.endswith("promote"))  # fmt: skip
     assert [option for option, _, _ in chosen["level"].options] == ["approve"]
@@ -201,14 +193,14 @@ def test_a_rule_is_promoted_to_the_next_level_by_one_click_and_never_above_its_c
 
 
 def test_healing_is_paused_and_resumed(service):
-    ada = browser(service, "ada")
+    ada = service.browser("ada")
     page = press(ada.get("/healing"), "pause").follow()
     assert "Healing is paused." in page.html.select_one("#standing").text
     assert "Healing is active." in press(page, "resume").follow().html.select_one("#standing").text
 
 
 def test_an_automation_is_run(service):
-    otto = browser(service, "otto")
+    otto = service.browser("otto")
     page = press(otto.get(f"/automations/{service.automation}"), "run").follow()
     runs = service.vera.get(f"/api/automations/{service.automation}/runs").json
     assert len(runs) == 1
@@ -225,7 +217,7 @@ def test_an_automation_is_run_with_its_inputs(service):
     ]
     body = {"name": "asks", "type": "script", "params": {"script": "true"}, "inputs": inputs}
     made = service.ada.post_json("/api/automations", body).json["id"]
-    otto = browser(service, "otto")
+    otto = service.browser("otto")
     rows = [each for each in otto.get("/automations").forms.values() if each.fields.get("row-id", [None])[0]]
     assert made not in {each["row-id"].value for each in rows if each["act"].value == "0.run"}
     page = otto.get(f"/automations/{made}")
@@ -242,13 +234,13 @@ def test_an_automation_is_run_with_its_inputs(service):
 
 def test_the_last_days_are_replayed(service):
     changed = '[{"id": "default-cpu", "condition": "cpu_percent > 95", "action": {"type": "clear_cache"}}]'
-    shown = press(browser(service, "otto").get("/healing/replay"), "replay", 200, days="30", rules=changed)
+    shown = press(service.browser("otto").get("/healing/replay"), "replay", 200, days="30", rules=changed)
     assert "events would have gone" in shown.text or "nothing to replay" in shown.text
     assert shown.html.select_one('#by-rule a[href="/healing/rules/default-cpu"]')
 
 
 def test_the_result_of_a_form_is_loaded_again_and_nothing_is_done_twice(service):
-    ada = browser(service, "ada")
+    ada = service.browser("ada")
     asked = form(ada.get("/agents/add"), "create")
     asked["label"] = "loaded-twice"
     sent = asked.submit_fields()
@@ -264,7 +256,7 @@ def test_the_result_of_a_form_is_loaded_again_and_nothing_is_done_twice(service)
 
 
 def test_a_user_is_made_and_wrong_values_are_named(service):
-    ada = browser(service, "ada")
+    ada = service.browser("ada")
     page = ada.get("/users")
     refused = press(page, "create", 422, username="grace", role="operator", password="tooshort1")
     again = form(refused, "create")
@@ -278,7 +270,7 @@ def test_a_user_is_made_and_wrong_values_are_named(service):
 def test_a_user_with_an_at_sign_is_changed_like_any_other(service):
     body = {"username": "grace@example.org", "role": "operator", "password": "a sound password"}
     service.ada.post_json("/api/users", body)
-    page = browser(service, "ada").get("/users")
+    page = service.browser("ada").get("/users")
     row = next(form for form in page.forms.values() if form.fields.get("act", [None])[0] is not None
                and form["act"].value == "users.role" and form["row-username"].value == "grace@example.org")  # fmt: skip
     assert row["role"].value == "operator"  # what she has, not what comes first
@@ -289,7 +281,7 @@ def test_a_user_with_an_at_sign_is_changed_like_any_other(service):
 
 @pytest.mark.parametrize("name", ["ada/totp", "../me", "..", "a\u20ac", "%61da"])
 def test_a_row_leads_nowhere_else(service, name):
-    ada = browser(service, "ada")
+    ada = service.browser("ada")
     token = ada.get("/users").forms[1]["csrf_token"].value
     forged = {"csrf_token": token, "act": "users.role", "row-username": name, "role": "viewer"}
     ada.post("/users", forged, status=404)
@@ -297,14 +289,14 @@ def test_a_row_leads_nowhere_else(service, name):
 
 
 def test_a_form_whose_row_says_too_little_does_nothing(service):
-    ada = browser(service, "ada")
+    ada = service.browser("ada")
     token = ada.get("/healing/chaos").forms[1]["csrf_token"].value
     for row in ({}, {"row-name": ""}, {"row-id": "x"}):
         ada.post("/healing/chaos", {"csrf_token": token, "act": "scenarios.rehearse", **row}, status=404)
 
 
 def test_who_was_signed_out_meanwhile_is_led_back_to_the_form(service):
-    ada = browser(service, "ada")
+    ada = service.browser("ada")
     token = ada.get("/users").forms[1]["csrf_token"].value
     ada.reset()
     page = ada.post("/users?said=role", {"csrf_token": token, "act": "create"}, status=401)
@@ -319,19 +311,19 @@ def test_who_was_signed_out_meanwhile_is_led_back_to_the_form(service):
     ],
 )  # fmt: skip
 def test_forms_make_what_they_say(service, path, values, api, made):
-    assert press(browser(service, "ada").get(path), "create", **values).follow().html.select_one(".notice")
+    assert press(service.browser("ada").get(path), "create", **values).follow().html.select_one(".notice")
     assert any(all(row.get(name) == value for name, value in made.items()) for row in service.ada.get(api).json)
 
 
 def test_a_script_has_the_lines_that_were_written(service):
     written = {"name": "two", "params.script": "true\r\nfalse"}
-    press(browser(service, "otto").get("/automations/new"), "create-script", 200, **written)
+    press(service.browser("otto").get("/automations/new"), "create-script", 200, **written)
     made = next(each for each in service.vera.get("/api/automations").json if each["name"] == "two")
     assert service.ada.get(f"/api/automations/{made['id']}").json["params"]["script"] == "true\nfalse"
 
 
 def test_an_agents_key_is_shown_once(service):
-    shown = press(browser(service, "ada").get("/agents/add"), "create", 200, label="box-2", tags="web")
+    shown = press(service.browser("ada").get("/agents/add"), "create", 200, label="box-2", tags="web")
     key = shown.html.select_one("code.key").text.strip()
     assert len(key) == 64
     command = shown.html.select_one("pre").text
@@ -342,7 +334,7 @@ def test_an_agents_key_is_shown_once(service):
 
 
 def test_a_key_is_shown_once(service):
-    made = press(browser(service, "otto").get("/settings"), "key", 200, name="probe", role="viewer")
+    made = press(service.browser("otto").get("/settings"), "key", 200, name="probe", role="viewer")
     key = made.html.find("dt", string="key").find_next("dd").text.strip()
     assert service.anonymous.get("/api/me", headers={"Authorization": f"Bearer {key}"}).json["username"] == "otto"
 
@@ -350,7 +342,7 @@ def test_a_key_is_shown_once(service):
 def test_a_second_factor_is_set_up_by_a_picture_and_ended_by_an_admin(service):
     body = {"username": "scout", "password": "horse battery staple", "role": "viewer"}
     service.ada.post_json("/api/users", body)
-    scout = browser(service, "scout")
+    scout = service.browser("scout")
     begun = press(scout.get("/settings"), "totp", 200)
     secret = begun.html.find("dt", string="secret").find_next("dd").text.strip()
     kind, _, picture = begun.html.select_one("img")["src"].partition(",")
@@ -361,25 +353,25 @@ def test_a_second_factor_is_set_up_by_a_picture_and_ended_by_an_admin(service):
     kept = press(wrong, "totp-on", 200, code=pyotp.TOTP(secret).at(int(service.clock.now())))
     assert len(kept.html.select("ol li")) == 10
     assert service.ada.get("/api/users/scout").json["totp_enabled"] is True
-    press(browser(service, "ada").get("/users"), "users.totp-off")
+    press(service.browser("ada").get("/users"), "users.totp-off")
     assert service.ada.get("/api/users/scout").json["totp_enabled"] is False
 
 
 def test_a_rehearsal_shows_what_came_of_it(service):
-    shown = press(browser(service, "ada").get("/healing/chaos"), "rehearse", 200)
+    shown = press(service.browser("ada").get("/healing/chaos"), "rehearse", 200)
     assert "expectations held" in shown.html.select_one("main [role=status]").text
     assert len(shown.html.select("#expectations tbody tr")) > 1
 
 
 def test_a_list_is_searched_and_what_is_wrong_is_a_page(service):
-    vera = browser(service, "vera")
+    vera = service.browser("vera")
     assert "No monitor is like that." in vera.get("/monitors?q=nothing-like-it").text
     assert "&lt;Shop&gt;" in vera.get("/monitors?q=shop").text
     assert vera.get("/monitors?status=bad", status=422).content_type == "text/html"
 
 
 def test_who_may_not_sees_no_form_and_is_refused_all_the_same(service):
-    vera = browser(service, "vera")
+    vera = service.browser("vera")
     path = f"/monitors/{service.monitor}"
     page = vera.get(path)
     assert [each for each in page.forms.values() if "act" in each.fields] == []
@@ -390,7 +382,7 @@ def test_who_may_not_sees_no_form_and_is_refused_all_the_same(service):
 
 @pytest.mark.parametrize("token", [None, "0" * 64])
 def test_without_the_forms_token_nothing_changes(service, token):
-    otto, path = browser(service, "otto"), f"/monitors/{service.monitor}"
+    otto, path = service.browser("otto"), f"/monitors/{service.monitor}"
     body = {"act": "monitor.pause", "row-id": service.monitor} | ({"csrf_token": token} if token else {})
     otto.post(path, body, status=403)
     assert service.vera.get(f"/api/monitoring/endpoints/{service.monitor}").json["enabled"] is True
@@ -398,7 +390,7 @@ def test_without_the_forms_token_nothing_changes(service, token):
 
 @pytest.mark.parametrize("act", ["", "nothing", "0.nothing", "9.pause", "9" * 5000 + ".pause", "x.pause", "0.pause.x"])
 def test_an_act_that_is_none(service, act):
-    otto, path = browser(service, "otto"), f"/monitors/{service.monitor}"
+    otto, path = service.browser("otto"), f"/monitors/{service.monitor}"
     token = otto.get(path).forms[1]["csrf_token"].value
     otto.post(path, {"act": act, "csrf_token": token}, status=404)
     otto.post_json(path, {"act": act}, headers={"X-CSRF-Token": token}, status=415)
@@ -406,7 +398,7 @@ def test_an_act_that_is_none(service, act):
 
 @pytest.mark.parametrize("path", ["/monitors/0000", "/monitors/x/y", "/agents/0000", "/healing/nothing", "/users/ada"])
 def test_unknown_pages(service, path):
-    page = browser(service, "ada").get(path, status=404)
+    page = service.browser("ada").get(path, status=404)
     assert page.html.h1.text == "Not found"
 
 
@@ -429,7 +421,7 @@ def test_thousands_of_monitors_are_shown_a_page_at_a_time(tmp_path, monkeypatch)
         first = {"name": "a-first", "type": "http", "url": "http://shop.example/"}
         like = service.otto.post_json("/api/monitoring/endpoints", first).json["id"]
         service.transact(add_monitors, like, 2000, service.clock.now())
-        otto = browser(service, "otto")
+        otto = service.browser("otto")
         page = otto.get("/monitors")
         tables = page.html.select("table")
         assert [len(table.select("tbody tr")) for table in tables] == [50]
@@ -443,7 +435,7 @@ def test_thousands_of_monitors_are_shown_a_page_at_a_time(tmp_path, monkeypatch)
 
 
 def test_one_block_of_a_page_is_served_by_itself(service):
-    ada = browser(service, "ada")
+    ada = service.browser("ada")
     whole = ada.get("/monitors")
     assert whole.vary == ("X-Part", "Accept-Encoding")
     block = ada.get("/monitors", headers={"X-Part": "main"})

@@ -1,23 +1,15 @@
 """A rule is written on its page: nothing is lost while it is a draft, the API says what it would do, and saves it."""
 
 import pytest
-from webtest import TestApp
 
-from opsapp.auth.cookies import SESSION
 from opsapp.ui.shapes.ruledraft import of_form, of_rule, rule_of
-from tests.support.app import _sign_in
 
 NEW = "/healing/rules/new"
 
 
 @pytest.fixture
 def editor(service):
-    def make(who="ada"):
-        browser = TestApp(service.app)
-        browser.set_cookie(SESSION, service.transact(_sign_in, who, service.clock.now()))
-        return browser
-
-    return make
+    return lambda who="ada": service.browser(who)
 
 
 def sent(browser, page, status=200, **values):

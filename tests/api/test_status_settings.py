@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.monitoring import DOWN, UP, Lookout
 
-from .test_rooms import browser, form
+from .test_rooms import form
 
 SETTINGS, LOGO = "/api/status/settings", "/api/status/logo"
 
@@ -189,7 +189,7 @@ def test_strangers_may_not_send_much(service):
 
 def test_groups_are_rows_that_name_monitors(service, shop):
     _, shop_id = shop
-    ada = browser(service, "ada")
+    ada = service.browser("ada")
     page = form(ada.get("/statuspage"), "settings.groups").submit("redraw", value="groups:add")
     asked = form(page, "settings.groups")
     asked["groups:0:name"], asked["groups:0:monitors"] = "Trade", "shop"
@@ -210,7 +210,7 @@ def test_groups_are_rows_that_name_monitors(service, shop):
 
 def test_the_page_has_what_is_stored_and_says_who_is_told(service, shop):
     service.ada.put_json(SETTINGS, {"name": "Lindenhof", "language": "de"})
-    page = browser(service, "ada").get("/statuspage")
+    page = service.browser("ada").get("/statuspage")
     asked = form(page, "settings.look")
     assert (asked["name"].value, asked["language"].value) == ("Lindenhof", "de")
     assert "Nobody has subscribed yet." in page.html.select_one("#told").text

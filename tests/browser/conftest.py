@@ -24,6 +24,14 @@ def driver(tmp_path_factory):
 
 
 @pytest.fixture
+def browser(tmp_path):
+    """A browser of a test's own, for what takes a service of its own."""
+    driver = chromium(tmp_path / "profile")
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
 def page(driver):
     """The shared browser as if it were new, at 1440 px. Afterwards nothing may stand in its console."""
     fresh(driver)

@@ -3,7 +3,7 @@
 import pytest
 from selenium.webdriver.common.by import By
 
-from tests.support.browser import chromium, press
+from tests.support.browser import press
 from tests.support.process import Serve
 from tests.support.waiting import until
 from tests.system.test_healing import CONFIG, box_of, promote
@@ -20,13 +20,6 @@ def serve(tmp_path):
     with Serve(tmp_path / "serve", {**CONFIG, "healing": healing}) as serve:
         serve.admin.post("/api/users", {"username": "ada", "password": PASSWORD, "role": "admin"})
         yield serve
-
-
-@pytest.fixture
-def browser(tmp_path):
-    driver = chromium(tmp_path / "profile")
-    yield driver
-    driver.quit()
 
 
 def fill(browser, name, text):

@@ -9,7 +9,6 @@ from selenium.webdriver.support.select import Select
 from tests.support.browser import chromium
 from tests.support.browser import press as click
 from tests.support.process import PASSWORD, Serve
-from tests.support.receiver import Receiver
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 OWN = "a password of my own"
@@ -19,13 +18,6 @@ OWN = "a password of my own"
 def serve(tmp_path):
     with Serve(tmp_path / "serve", {"web": {"login": {"attempts_per_ip": 100}}}) as serve:
         yield serve
-
-
-@pytest.fixture
-def receiver():
-    receiver = Receiver()
-    yield receiver
-    receiver.close()
 
 
 @pytest.fixture

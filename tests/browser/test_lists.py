@@ -7,7 +7,7 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from tests.support.browser import chromium, press
+from tests.support.browser import press
 from tests.support.pages import add_users, fill, look, sign_in, size
 from tests.support.process import Serve
 from tests.support.waiting import until
@@ -27,13 +27,6 @@ def serve(tmp_path_factory):
         add_users(serve)
         serve.ids = fill(serve)
         yield serve
-
-
-@pytest.fixture
-def browser(tmp_path):
-    driver = chromium(tmp_path / "profile")
-    yield driver
-    driver.quit()
 
 
 def sound(browser, *, width=None):

@@ -5,7 +5,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from tests.browser.test_overview import sign_in
-from tests.support.browser import chromium, press
+from tests.support.browser import press
 from tests.support.process import Serve
 from tests.support.targets import refused_port, website
 from tests.support.waiting import until
@@ -17,13 +17,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 def serve(tmp_path_factory):
     with Serve(tmp_path_factory.mktemp("serve"), {"web": {"login": {"attempts_per_ip": 100}}}) as serve:
         yield serve
-
-
-@pytest.fixture
-def browser(tmp_path):
-    driver = chromium(tmp_path / "profile")
-    yield driver
-    driver.quit()
 
 
 def fill(browser, **values):

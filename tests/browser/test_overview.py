@@ -8,7 +8,7 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from tests.support.browser import chromium, press
+from tests.support.browser import press
 from tests.support.process import PASSWORD, Serve
 from tests.support.waiting import until
 
@@ -22,13 +22,6 @@ def serve(tmp_path):
         body = {"name": "<b>Shop</b>", "type": "tcp", "url": f"tcp://127.0.0.1:{serve.port}", "interval": 5}
         serve.admin.post("/api/monitoring/endpoints", body | {"timeout": 1})
         yield serve
-
-
-@pytest.fixture
-def browser(tmp_path):
-    driver = chromium(tmp_path / "profile")
-    yield driver
-    driver.quit()
 
 
 def sign_in(browser, serve, password=PASSWORD, place="/"):

@@ -4,7 +4,7 @@ import pytest
 from selenium.webdriver.common.by import By
 
 from tests.browser.test_overview import add_gone, follows, sign_in, text
-from tests.support.browser import chromium, press
+from tests.support.browser import press
 from tests.support.process import Serve
 from tests.support.waiting import until
 
@@ -17,13 +17,6 @@ def serve(tmp_path):
         body = {"name": "Shop", "type": "tcp", "url": f"tcp://127.0.0.1:{serve.port}", "interval": 5, "timeout": 1}
         serve.admin.post("/api/monitoring/endpoints", body)
         yield serve
-
-
-@pytest.fixture
-def browser(tmp_path):
-    driver = chromium(tmp_path / "profile")
-    yield driver
-    driver.quit()
 
 
 def test_what_goes_down_is_seen_live_and_decided_on_a_phone(browser, serve):

@@ -148,14 +148,8 @@ def test_an_edge_that_is_taken_out_meanwhile_is_followed_no_more(shop):
 
 
 def test_the_page_says_how_sure_it_is(shop):
-    from webtest import TestApp
-
-    from opsapp.auth.cookies import SESSION
-    from tests.support.app import _sign_in
-
     here = incident(shop(), "up")
-    browser = TestApp(here.service.app)
-    browser.set_cookie(SESSION, here.service.transact(_sign_in, "otto", here.clock.now()))
+    browser = here.service.browser("otto")
     assert "sure: came back with it 1 of 1 times" in browser.get("/healing/dependencies").text
 
 

@@ -1,10 +1,6 @@
 """The pages of healing over a real case: its ladder while it is open and after, what would happen now, the ledger."""
 
 import pytest
-from webtest import TestApp
-
-from opsapp.auth.cookies import SESSION
-from tests.support.app import _sign_in
 
 FAILED = {"service__nginx__state": "failed"}
 WELL = {"service__nginx__state": "active"}
@@ -17,9 +13,7 @@ def case(ward):
     here.path = f"/healing/cases/{here.cases[0]['id']}"
 
     def get(path, who="vera"):
-        browser = TestApp(here.service.app)
-        browser.set_cookie(SESSION, here.service.transact(_sign_in, who, here.clock.now()))
-        return browser.get(path)
+        return here.service.browser(who).get(path)
 
     here.get = get
     return here
@@ -67,9 +61,7 @@ def test_what_if_is_a_dry_run_that_changes_nothing(case):
 
 
 def test_the_ladder_is_fetched_alone_when_it_changes(case):
-    browser = TestApp(case.service.app)
-    browser.set_cookie(SESSION, case.service.transact(_sign_in, "vera", case.clock.now()))
-    part = browser.get(case.path, headers={"X-Part": "stages"})
+    part = case.service.browser("vera").get(case.path, headers={"X-Part": "stages"})
     assert "<html" not in part.text
     assert "Six stages" in part.text
 

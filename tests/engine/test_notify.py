@@ -19,13 +19,6 @@ from tests.support.waiting import until
 CHANNELS = "/api/notifications/channels"
 
 
-@pytest.fixture
-def receiver():
-    receiver = Receiver()
-    yield receiver
-    receiver.close()
-
-
 class Office:
     """A service whose notification steps the test makes."""
 

@@ -6,9 +6,8 @@ from opsapp.automations.engine.carrier import take_up
 from opsapp.runtime import sealedstore
 from opsapp.runtime.sealing import REGISTRY_KEY, Seal
 
-from .test_notify import Office, receiver
+from .test_notify import Office
 
-__all__ = ["receiver"]
 SECRET = "open sesame & shut"
 
 

@@ -3,16 +3,8 @@
 import pytest
 
 from opsapp.notify.resources import deliveries_of
-from tests.support.mailbox import Mailbox
 
 from .test_notify import Office
-
-
-@pytest.fixture
-def mailbox():
-    mailbox = Mailbox()
-    yield mailbox
-    mailbox.close()
 
 
 @pytest.fixture

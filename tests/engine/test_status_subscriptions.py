@@ -5,16 +5,8 @@ import pytest
 from opsapp.statuspages.engine import announcing, running, sending
 from opsapp.statuspages.logic.settings import StatusPageSettings
 from opsapp.statuspages.resources import store_of
-from tests.support.mailbox import Mailbox
 from tests.support.monitoring import DOWN, UP
 from tests.support.subscribers import ADA, SETTINGS, SUBSCRIPTIONS, Press
-
-
-@pytest.fixture
-def mailbox():
-    mailbox = Mailbox()
-    yield mailbox
-    mailbox.close()
 
 
 @pytest.fixture

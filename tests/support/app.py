@@ -16,6 +16,7 @@ from webtest import TestApp
 from opsapp import app as opsapp_app
 from opsapp.agents.engine import executor
 from opsapp.auth import resources as auth
+from opsapp.auth.cookies import SESSION
 from opsapp.auth.engine import passwords
 from opsapp.tree.root import root_of
 from tests.support.clock import FakeClock
@@ -58,6 +59,12 @@ class Service:
         client = DocumentedApp(self.app)
         client.authorization = ("Bearer", self.tokens[who])
         return client
+
+    def browser(self, who: str) -> TestApp:
+        """A browser in which `who` is signed in."""
+        browser = TestApp(self.app)
+        browser.set_cookie(SESSION, self.transact(_sign_in, who, self.clock.now()))
+        return browser
 
     @property
     def vera(self) -> TestApp:
