@@ -4,7 +4,9 @@ PYTHON ?= python3
 WORKERS ?= 3
 ARGS ?=
 BIN := .venv/bin
-PYTEST := $(BIN)/python -m pytest -rsfE
+# On what servers of the system tests keep their stores: file, zeo or postgresql.
+ENGINE ?= file
+PYTEST := $(BIN)/python -m pytest -rsfE --engine $(ENGINE)
 export PYTHONPATH := $(CURDIR)
 # The system tests start hundreds of processes: each reads what was compiled once instead of compiling it (0.5 s) again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -43,7 +45,7 @@ system: test-venv ## real server and agent processes over real sockets; no root,
 
 # What depends on the engine: kills, runs, leases, the ledger of healing, series. The rest of tests/system runs on it by `make engines`.
 ON_ENGINES := $(addprefix tests/system/test_,automations_crash.py automations_load.py healing_alone.py \
-  healing_server.py agents_crash.py projections.py series_crash.py stream_ends.py)
+  healing_server.py agents_crash.py series_crash.py stream_ends.py)
 
 postgresql: test-venv ## what depends on the engine, with its stores in PostgreSQL: kills, runs, the ledger of healing, series
 	@$(PYTEST) -n $(WORKERS) --engine postgresql $(ON_ENGINES) -m "not soak and not alone" $(ARGS)
@@ -54,10 +56,8 @@ zeo: test-venv ## kills of servers, runs and agents on a ZEO server; what else n
 	  tests/system/test_series_crash.py -m "not soak and not alone" $(ARGS)
 	@$(if $(ARGS),,$(PYTEST) -n 0 --engine zeo tests/system/test_crash.py -m "not soak")
 
-engines: test-venv ## the whole of tests/system on ZEO and on PostgreSQL; takes an hour
-	@for engine in zeo postgresql; do \
-	  $(PYTEST) -n $(WORKERS) --engine $$engine tests/system -m "not soak and not alone" $(ARGS) && \
-	  $(PYTEST) -n 0 --engine $$engine tests/system -m "alone and not soak" $(ARGS) || exit 1; done
+engines: test-venv ## make system and make crash on ZEO and on PostgreSQL; takes up to an hour
+	@for engine in zeo postgresql; do $(MAKE) system ENGINE=$$engine && $(MAKE) crash ENGINE=$$engine || exit 1; done
 
 cluster: test-venv ## kill, stop, cut off and freeze nodes and stores in network namespaces, and count what was lost (root)
 	@$(BIN)/python -m tests.cluster $(ARGS)

@@ -36,10 +36,23 @@ def pytest_collection_finish():
 
 def pytest_collection_modifyitems(config, items):
     engine = config.getoption("--engine")
+    if engine == "file":
+        return
+    bound = [item for item in items if engines.is_used_by(item.module) and not item.get_closest_marker("own_store")]
+    config.hook.pytest_deselected(items=[item for item in items if item not in bound])
+    items[:] = bound
     for item in items:
         marker = item.get_closest_marker("files")
-        if marker is not None and engine != "file":
+        if marker is not None:
             item.add_marker(pytest.mark.skip(reason=f"not on {engine}: {marker.args[0]}"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item, nextitem):
+    result = yield
+    if nextitem is None or nextitem.module is not item.module:
+        engines.end_of_module()
+    return result
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
-"""`python -m tests.support.series_writer DIR FIRST`: measures into the stores of DIR as fast as it can, on a clock that
-runs ahead, and folds, merges and seals all the time. Says each observation's number once it is committed."""
+"""`python -m tests.support.series_writer DIR FIRST [MAIN HISTORY]`: measures into the stores of DIR, or of these
+addresses, as fast as it can, on a clock that runs ahead, and folds, merges and seals all the time. Says each
+observation's number once it is committed."""
 
 import sys
 from pathlib import Path
@@ -14,8 +15,8 @@ STEP = 30_000
 SERIES = 3
 
 
-def main(directory, first):
-    store = Measuring(Stores(Path(directory)), keep=(100 * DAY,) * 3)
+def main(directory, first, *addresses):
+    store = Measuring(Stores(Path(directory), addresses), keep=(100 * DAY,) * 3)
     print("ready", flush=True)
     observation = first
     while True:
@@ -29,4 +30,4 @@ def main(directory, first):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    main(sys.argv[1], int(sys.argv[2]), *sys.argv[3:])

@@ -1,19 +1,29 @@
-"""Real two-database stores in a directory, and a plain `transact` over them, for tests that need no server."""
+"""Real two-database stores in a directory or at addresses, and a plain `transact` over them, for tests that need no
+server."""
 
 import contextlib
 
 import transaction
 import ZODB
+import zodburi
 from ZODB.FileStorage import FileStorage
 from ZODB.POSException import ConflictError
 
 
 class Stores:
-    def __init__(self, directory):
+    def __init__(self, directory, addresses=()):
+        """`addresses`: of `main` and of `history`, when they are not files of the directory."""
         self.directory = directory
-        databases = {}
-        self.main = ZODB.DB(FileStorage(str(directory / "main.fs")), database_name="main", databases=databases)
-        self.history = ZODB.DB(FileStorage(str(directory / "history.fs")), database_name="history", databases=databases)
+        self._databases = {}
+        where = dict(zip(("main", "history"), addresses, strict=False))
+        self.main, self.history = (self._open(name, where.get(name)) for name in ("main", "history"))
+
+    def _open(self, name, address):
+        factory, options = zodburi.resolve_uri(address) if address else (self._file(name), {})
+        return ZODB.DB(factory(), **{**options, "database_name": name, "databases": self._databases})
+
+    def _file(self, name):
+        return lambda: FileStorage(str(self.directory / f"{name}.fs"))
 
     def close(self):
         self.main.close()

@@ -22,7 +22,7 @@ from tests.support.together import repeated
 from tests.support.waiting import until
 from tests.system.test_agent_streams import Events, get, put
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.system, pytest.mark.own_store]
 CONFIG = {
     "agents": {"report_interval_s": 1, "max_file_bytes": 8 << 20},
     "healing": {

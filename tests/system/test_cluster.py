@@ -15,7 +15,7 @@ from tests.support.process import PASSWORD, ROOT, Serve, Zeo
 from tests.support.waiting import until
 from tests.support.writers import Writer, missing, stored, write
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.system, pytest.mark.own_store]
 
 
 @pytest.fixture(params=["zeo", "postgresql"])

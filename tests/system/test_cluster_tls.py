@@ -19,7 +19,7 @@ from tests.support.waiting import until
 from tests.support.writers import stored, write
 from tests.system.test_agent_streams import get, put
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.system, pytest.mark.own_store]
 
 NODES = [ClusterMember(name, (name, "127.0.0.1")) for name in ("one", "two")]
 

@@ -18,7 +18,7 @@ from tests.support.stores import stands_still
 from tests.support.waiting import PATIENCE, until
 from tests.support.writers import Writer, missing
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.system, pytest.mark.own_store]
 
 ROUNDS = 2
 CUT_OFF_S = 5

@@ -279,6 +279,7 @@ def gaps_are_unknown(serve, steady, since, killed, back):
         assert not [point for point in points if killed + 0.5 < point["time"] < back - 2]
 
 
+@pytest.mark.own_store
 def test_two_nodes_share_the_checks_and_one_takes_over(tmp_path):
     with Zeo(tmp_path / "zeo") as zeo, website() as site:
         first = Serve(tmp_path / "one", node="one", **zeo.uris())

@@ -25,7 +25,7 @@ from tests.support.stores import stands_still
 from tests.support.waiting import until
 from tests.support.writers import Writer, missing, stored, write
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.system, pytest.mark.own_store]
 
 
 @pytest.fixture(scope="module")

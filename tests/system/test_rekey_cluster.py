@@ -11,7 +11,7 @@ from tests.support.client import Client
 from tests.support.process import ROOT, Serve, Zeo
 from tests.support.waiting import until
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.system, pytest.mark.own_store]
 LOGIN = {"username": "grace", "password": "a sound password"}
 
 

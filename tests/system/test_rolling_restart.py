@@ -17,7 +17,7 @@ from tests.support.postgres import Postgres
 from tests.support.process import Serve, Zeo, free_port
 from tests.support.waiting import until
 
-pytestmark = [pytest.mark.system, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.system, pytest.mark.own_store, pytest.mark.timeout(300)]
 
 AGAIN_S = 3  # as in the guide: nginx tries a node again two seconds after it was away
 

@@ -8,13 +8,15 @@ import pytest
 
 from opsapp.cli import main
 from opsapp.wire.version import VERSION
+from tests.support.agent_process import EnrolledAgent
 from tests.support.nextversion import NextVersion, later
 from tests.support.postgres import Postgres
 from tests.support.process import Serve, Zeo
 from tests.support.waiting import until
 from tests.support.writers import stored, write
+from tests.system.test_agent_streams import put
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.system, pytest.mark.own_store]
 
 BEAMS = {"teleport-1-beams": False}
 LAMPS = {"teleport-2-lamps": True}
@@ -51,15 +53,31 @@ def test_a_reversible_step_lets_both_versions_use_the_store(tmp_path, shared, ca
         old = nodes.enter_context(Serve(tmp_path / "old", node="old", data=tmp_path / "data", **shared))
         new = nodes.enter_context(NextVersion(tmp_path / "new", LAMPS, node="new", data=tmp_path / "data", **shared))
         token = old.admin.token
+        new._admin = new.client(token=token)
         for writer, reader in ((old, new), (new, old)):
             made = write(writer.client(token=token), f"by {writer.flags['node']}")
             until(lambda made=made, reader=reader: made in stored(reader.client(token=token)), 5, what="the write")
+        the_other_reaches_the_agent(nodes, tmp_path, old, new)
+        the_other_reaches_the_agent(nodes, tmp_path, new, old)
         assert old.stop() == 0  # an older node may begin anew
         old.start()
         assert "teleport-2-lamps (0.9.0); this version" in old.tail(20_000)
         capsys.readouterr()
         assert main(["doctor", *where(tmp_path / "data", shared)]) == 0
         assert "was used by a newer version: teleport-2-lamps (0.9.0)" in capsys.readouterr().out
+
+
+def the_other_reaches_the_agent(nodes, tmp_path, at, other):
+    """Whose session is on a node of another version: by a command, and by a request that is handed on."""
+    name, asked = at.flags["node"], other.client(token=at.admin.token)
+    place = tmp_path / f"box-{name}"
+    agent = nodes.enter_context(EnrolledAgent(place, at, name, viewer_paths=[str(place)]))
+    agent.online()
+    until(lambda: asked.get(agent.path)["connected"], 10, what="the other node knowing of the session")
+    assert put(asked, agent, place / "file", b"from the other version").status == 200
+    assert (place / "file").read_bytes() == b"from the other version"
+    command = asked.post(f"{agent.path}/commands", {"type": "shell", "params": {"command": "echo heard"}})
+    assert agent.finished(command["command_id"])["output"] == "heard\n"
 
 
 def test_a_step_that_is_not_reversible_waits_for_the_older_nodes(tmp_path, shared, capsys):

@@ -11,20 +11,13 @@ import pytest
 from opsapp.cli import main
 from opsapp.wire.version import VERSION
 from tests.support.process import ROOT, Serve, free_port
+from tests.support.rehearsal import answered, furnish, go_on, made
 from tests.support.release import ReleaseAgent, ReleaseServe, last_release, released
-from tests.support.waiting import until
 from tests.support.writers import Writer, missing, stored
 
 pytestmark = [pytest.mark.system, pytest.mark.files("the release starts on an embedded store")]
 
-ENOUGH = 15
 GUIDE = ROOT / "docs/guide/upgrade.md"
-MONITOR = {"name": "shop", "type": "tcp", "url": "tcp://127.0.0.1:1", "interval": 5, "timeout": 1, "retries": 0}
-RULE = {
-    "id": "shop-down", "condition": 'monitor.status == "down"', "severity": "critical",
-    "targets": {"monitors": ["shop"]}, "initial_level": "notify",
-    "escalation_chain": [{"action": "restart_service", "params": {"service": "nginx"}}],
-}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -36,19 +29,6 @@ def test_this_version_has_a_number_that_no_release_had():
     """Nodes, agents and copies of two versions are told apart by it."""
     unreleased = (ROOT / "CHANGELOG.md").read_text().partition("## Unreleased")[2].partition("\n## ")[0].strip()
     assert (VERSION in released()) == (unreleased in ("", "Nothing yet."))
-
-
-def go_on(writers):
-    """Each has some answers more."""
-    had = {writer: len(writer.answered) for writer in writers}
-    until(lambda: all(len(writer.answered) >= had[writer] + ENOUGH for writer in writers), 30, what="answered writes")
-
-
-def made(client):
-    """What does not change by itself."""
-    rules = {rule["id"]: (rule["condition"], rule["escalation_chain"]) for rule in client.get("/api/healing/rules")}
-    monitors = {each["id"]: (each["name"], each["url"]) for each in client.get("/api/monitoring/endpoints")}
-    return rules, monitors, sorted(user["username"] for user in client.get("/api/users"))
 
 
 def update(agent):
@@ -66,15 +46,13 @@ def test_up_under_load_and_back_to_the_release_and_nothing_is_lost(tmp_path, rel
     old, new = ReleaseServe(tmp_path / "old", release, **place), Serve(tmp_path / "new", **place)
     with old:
         token = old.admin.token
-        old.admin.post("/api/monitoring/endpoints", MONITOR)
-        old.admin.post("/api/healing/rules", RULE)
-        kept = made(old.admin)
+        kept = furnish(old.admin)
         agent = ReleaseAgent(tmp_path / "agent", old)
         writers = [Writer(old.client(token=token), f"writer-{number}", pace=0.02) for number in range(3)]
         with agent:
             agent.online()
             go_on(writers)
-            before = {key: label for writer in writers for key, label in writer.answered.items()}
+            before = answered(writers)
             assert release.opsapp("backup", copy, "--data", data).returncode == 0
             go_on(writers)
             assert old.stop() == 0

@@ -1,0 +1,36 @@
+"""What goes on while a service is upgraded, and what has to be there afterwards."""
+
+from .waiting import until
+
+ENOUGH = 15
+MONITOR = {"name": "shop", "type": "tcp", "url": "tcp://127.0.0.1:1", "interval": 5, "timeout": 1, "retries": 0}
+RULE = {
+    "id": "shop-down", "condition": 'monitor.status == "down"', "severity": "critical",
+    "targets": {"monitors": ["shop"]}, "initial_level": "notify",
+    "escalation_chain": [{"action": "restart_service", "params": {"service": "nginx"}}],
+}  # fmt: skip
+
+
+def furnish(client):
+    """Something that an upgrade must keep; how it looks to whoever asks."""
+    client.post("/api/monitoring/endpoints", MONITOR)
+    client.post("/api/healing/rules", RULE)
+    return made(client)
+
+
+def made(client):
+    """What does not change by itself."""
+    rules = {rule["id"]: (rule["condition"], rule["escalation_chain"]) for rule in client.get("/api/healing/rules")}
+    monitors = {each["id"]: (each["name"], each["url"]) for each in client.get("/api/monitoring/endpoints")}
+    return rules, monitors, sorted(user["username"] for user in client.get("/api/users"))
+
+
+def go_on(writers):
+    """Each has some answers more."""
+    had = {writer: len(writer.answered) for writer in writers}
+    until(lambda: all(len(writer.answered) >= had[writer] + ENOUGH for writer in writers), 30, what="answered writes")
+
+
+def answered(writers):
+    """The label of each write that was answered until now, by its id."""
+    return {key: label for writer in writers for key, label in list(writer.answered.items())}
