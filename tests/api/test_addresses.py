@@ -54,9 +54,9 @@ def _heal(root, ids, now):
     record = healing_of(root)["ledger"].begin(
         root, case, rule_id="call", now=now, action_type="webhook", action_params=params
     )
-    ids["ledger_id"] = str(record["id"])
+    ids["ledger_id"] = str(record.id)
     plan = {"action_type": "webhook", "params": ACTION["params"], "target": "shop"}
-    about = {"case_id": "c1", "ledger_id": record["id"]}
+    about = {"case_id": "c1", "ledger_id": record.id}
     approvals.request(root, kind="heal", subject="shop", plan=plan, reason="", risk="low", requested_by="healing",
                       now=now, expiry_s=3600, about=about)  # fmt: skip
 
