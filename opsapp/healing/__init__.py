@@ -14,9 +14,13 @@ Must not: reach a host other than through `engine.fleet_access`, decide anything
 
 
 def includeme(config):
+    from opsapp.auth.interfaces import IUserDeleted
+
     from .config import HealingSettings
+    from .engine.problems import give_back
     from .schemas import DeclaredRule
 
+    config.registry.registerUtility(give_back, IUserDeleted, "problems")
     config.add_evolve_step("healing-1", "opsapp.healing.resources.set_up")
     config.add_evolve_step("healing-2", "opsapp.healing.resources.add_deeds")
     config.add_evolve_step("healing-3", "opsapp.healing.resources.add_injections")

@@ -5,8 +5,10 @@ Greenlets: `monitors` follows the store, `checks` starts what is due, and one pe
 
 
 def includeme(config):
+    from opsapp.auth.interfaces import IUserDeleted
     from opsapp.maintenance.interfaces import IScopeKind
 
+    from .engine.changes import give_back
     from .engine.figures import figures
     from .engine.scope import MonitorScope
     from .engine.watch import KEY, Watch
@@ -14,6 +16,7 @@ def includeme(config):
     from .schemas import NewMonitor
 
     config.registry.registerUtility(MonitorScope(), IScopeKind, "monitor")
+    config.registry.registerUtility(give_back, IUserDeleted, "incidents")
     config.registry[KEY] = Watch(config.registry["opsapp.node"])
     config.add_section("monitoring", MonitoringSettings)
     config.add_metrics(figures)

@@ -17,7 +17,7 @@ class IIncidentTold(Interface):
     """Named utility: hears of an incident in the transaction that changes it."""
 
     def __call__(root, incident, change, now, note):
-        """`change`: `opened`, `acknowledged`, `updated`, `resolved`; `note`: the update, if it is one."""
+        """`change`: `opened`, `acknowledged`, `assigned`, `given_back`, `updated` (with its `note`) or `resolved`."""
 
 
 class IRootCauses(Interface):

@@ -6,6 +6,7 @@ from opsapp.healing.engine.default_rules import complete
 from opsapp.healing.logic.problems import ProblemFacts
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import put_rule
+from tests.support.monitoring import DOWN, Lookout
 
 DAY = 86400
 
@@ -127,3 +128,20 @@ def test_people_are_named_for_who_may_give_them_something(service):
     answer = service.otto.get("/api/people")
     assert [person["username"] for person in answer.json] == ["ada", "admin", "otto"]
     assert answer.headers["X-Total-Count"] == str(len(answer.json))
+
+
+def test_what_a_deleted_user_had_is_nobodys_again(service, browser, problem):
+    lookout = Lookout(service)
+    shop = lookout.add(name="shop", retries=0)
+    lookout.sees = {shop: DOWN}
+    lookout.run(60, step=5)
+    [incident] = lookout.incidents("status=open")
+    service.otto.post(f"/api/monitoring/incidents/{incident['id']}/acknowledge")
+    service.ada.put_json(f"/api/healing/problems/{problem}", {"owner": "otto"})
+    assert "Healed 7 times" not in browser("ada").get("/").text, "otto looks for its cause"
+    service.ada.delete("/api/users/otto")
+    assert service.ada.get(f"/api/monitoring/incidents/{incident['id']}").json["acknowledged_by"] is None
+    assert service.ada.get(f"/api/healing/problems/{problem}").json["owner"] is None
+    assert "Healed 7 times" in browser("ada").get("/").text, "it is everybody's again"
+    last = service.ada.get("/api/audit?action=healing.problem.update").json[0]
+    assert (last["username"], last["before"]["owner"], last["after"]["owner"]) == (None, "otto", None)

@@ -11,9 +11,10 @@ from typing import Any
 
 from opsapp.audit.engine import SHELL, Actor, changed, note, refusals_noted
 from opsapp.auth import resources
+from opsapp.auth.interfaces import IUserDeleted
 from opsapp.auth.logic.names import password_problem, username_problem
 from opsapp.lib.problems import Conflict, Invalid, NotFound
-from opsapp.runtime.node import Node
+from opsapp.runtime.node import Node, node_of
 from opsapp.tree.root import Root
 
 from .limits import count_attempt, proof_counters
@@ -143,6 +144,8 @@ def _remove(root: Root, username: str, actor: Actor) -> None:
     user = user_of(root, username)
     before = resources.describe(user)
     resources.delete(root, user)
+    for _, give_back in node_of(root).registry.getUtilitiesFor(IUserDeleted):
+        give_back(root, username, now_of(root))
     note(root, actor, "user.delete", username, before=before)
 
 

@@ -144,6 +144,16 @@ def change(
     return known, _noted(problem)
 
 
+def give_back(root: Root, username: str, now: float) -> None:
+    """Nobody looks for the cause of the open problems of a user who is deleted: they stand on the overview again."""
+    problems: Problems = healing_of(root)["problems"]
+    for problem in [problems[problem_id] for problem_id in problems.open_on.values()]:
+        if problem.facts.owner == username:
+            known = _noted(problem)
+            problems.keep(problem, problem.facts._replace(owner=None))
+            note(root, THE_SERVICE, "healing.problem.update", problem.__name__, before=known, after=_noted(problem))
+
+
 def _heals(root: Root, facts: ProblemFacts, now: float) -> int:
     """Within the window up to now; those within it when it was closed."""
     problems: Problems = healing_of(root)["problems"]

@@ -94,6 +94,15 @@ def assign(root: Root, incident: Incident, user: str, to: str, note: str, now: f
     tell_incident(root, incident, "assigned", now, user=user)
 
 
+def give_back(root: Root, username: str, now: float) -> None:
+    """Nobody has the open incidents of a user who is deleted; what was said of them stays."""
+    incidents = incidents_of(root)
+    for incident in [incidents[incident_id] for incident_id in incidents.open]:
+        if incident.acknowledged_by == username:
+            incident.acknowledged_by = None
+            tell_incident(root, incident, "given_back", now, user=username)
+
+
 def add_update(
     root: Root, incident: Incident, user: str, stage: str, message: str, now: float, *, public: bool
 ) -> None:
