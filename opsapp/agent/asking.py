@@ -13,7 +13,7 @@ T = TypeVar("T")
 PATIENCE_S = 5.0
 
 
-class Silent(OSError):
+class NoAnswerYet(OSError):
     """Nobody has answered yet."""
 
 
@@ -38,7 +38,7 @@ class RepeatedQuestion(Generic[T]):
             self._thread = threading.Thread(target=self._ask, args=(self._answers,), daemon=True, name="asking")
             self._thread.start()
         self._thread.join(max(0.0, self._asked_at + self._patience_s - self._monotonic()))
-        answer = self._answers[0] if self._answers else Silent(f"no answer within {self._patience_s:g} s")
+        answer = self._answers[0] if self._answers else NoAnswerYet(f"no answer within {self._patience_s:g} s")
         if isinstance(answer, OSError) and self._silent_since is None:
             self._silent_since = self._asked_at
         if isinstance(answer, Exception):

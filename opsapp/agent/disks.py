@@ -79,7 +79,7 @@ class Disks:
         left = [mount for mount in mounts if mount not in self._hanging]
         until = time.monotonic() + ALL_S
         while left and time.monotonic() < until:
-            asking = Asking(left)
+            asking = MountQuestion(left)
             thread = threading.Thread(target=asking.run, daemon=True, name="disks")
             thread.start()
             thread.join(ONE_S)
@@ -92,7 +92,7 @@ class Disks:
             yield from asking.told[:]
 
 
-class Asking:
+class MountQuestion:
     """What a thread asks, and how far it has come; `over`: nobody waits for the rest of it."""
 
     def __init__(self, mounts: List[Mount]):

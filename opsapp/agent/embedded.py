@@ -31,7 +31,7 @@ from .disk import take_lock
 from .executor import CommandAnswer, CommandExecutor, CommandTask
 from .journal import ACCEPTED, CommandJournal
 from .outputs import Outputs
-from .processes import Manner, ProcessGroup, Ran, end_orphans, run
+from .processes import ProcessGroup, Ran, RunOptions, end_orphans, run
 
 log = logging.getLogger("executor")
 AT_ONCE = 2000  # threads; the service bounds what it asks for
@@ -130,7 +130,7 @@ class Programs:
         for argv in params["steps"]:
             if params["script"] is None and shutil.which(argv[0], path=env.get("PATH")) is None:
                 return Ran("failed", None, output, "No such file or directory"), argv[0]
-            manner = Manner(directory, params["umask"], min(params["grace"], self.grace_most))
+            manner = RunOptions(directory, params["umask"], min(params["grace"], self.grace_most))
             ran = run(
                 ["/bin/sh", "-c", LIMITED.format(limits=limits), "opsapp-run", *argv],
                 max(0.001, deadline - time.monotonic()),
@@ -208,7 +208,7 @@ class Embedded:
         self.executor.recover()
         for name in self.journal.unthanked():
             self.journal.thank(name)
-        leftovers.clear_after_the_dead()
+        leftovers.clear_leftovers()
 
     def _take(self, message: JsonObject) -> None:
         if message["type"] == "cancel":
@@ -258,7 +258,7 @@ class Embedded:
         while True:
             time.sleep(LOOK_S)
             self.journal.compact(time.time())
-            leftovers.clear_after_the_dead()
+            leftovers.clear_leftovers()
 
 
 def main(argv: Optional[List[str]] = None) -> int:

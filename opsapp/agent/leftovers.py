@@ -31,7 +31,7 @@ def end_stragglers(runs: Set[str]) -> int:
     return _kill(pid for pid, marks in _marked() if marks.get(RUN) in runs)
 
 
-def clear_after_the_dead() -> int:
+def clear_leftovers() -> int:
     """End the programs of processes that are gone from this machine, and remove their directories; how many ended."""
     ended = _kill(pid for pid, marks in _marked() if _is_gone(marks.get(OWNER, "")))
     for path in Path(tempfile.gettempdir()).glob(f"{DIRECTORY}.*-*"):

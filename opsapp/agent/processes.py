@@ -70,7 +70,7 @@ class Cancel:
         os.close(self._write)
 
 
-class Manner(NamedTuple):
+class RunOptions(NamedTuple):
     """How a program is started, and ended when it must be."""
 
     cwd: str = "/"
@@ -98,11 +98,11 @@ def run(
     on_start: Optional[Callable[[ProcessGroup], None]] = None,
     on_output: Optional[Callable[[bytes], None]] = None,
     limit: int = OUTPUT_LIMIT,
-    manner: Optional[Manner] = None,
+    manner: Optional[RunOptions] = None,
 ) -> Ran:
     """Run `argv` to its end, or end its whole process group at the time-out or when cancelled."""
     deadline = time.monotonic() + timeout
-    manner = manner or Manner(grace=TERM_GRACE_S)
+    manner = manner or RunOptions(grace=TERM_GRACE_S)
     if cancel:
         return Ran("cancelled", None, b"", "cancelled before it started")
     try:
@@ -126,7 +126,7 @@ def run(
 
 
 def _start(
-    argv: List[str], env: Dict[str, str], manner: Manner, on_start: Optional[Callable[[ProcessGroup], None]]
+    argv: List[str], env: Dict[str, str], manner: RunOptions, on_start: Optional[Callable[[ProcessGroup], None]]
 ) -> "subprocess.Popen[bytes]":
     """The program, let go once `on_start` has returned; whatever that raises, nothing has begun."""
     _find(argv[0], env)

@@ -62,7 +62,7 @@ def audit_deriver(view: View, info: Any) -> View:
         if response.status_int >= 400:
             note_refusal(request, action, str(response.status_int))
         elif caller is not None and not getattr(request, "audited", False):
-            note_unsaid(request, action, ACCEPTED if isinstance(response, Answer) else OK)
+            note_default(request, action, ACCEPTED if isinstance(response, Answer) else OK)
         return response
 
     return wrapped
@@ -71,7 +71,7 @@ def audit_deriver(view: View, info: Any) -> View:
 audit_deriver.options = ("audit",)  # type: ignore[attr-defined]
 
 
-def note_unsaid(request: Request, action: str, result: str) -> None:
+def note_default(request: Request, action: str, result: str) -> None:
     """The entry of a change whose view has written none itself."""
     who = request.actor
     record(request.root, username=who.username, ip=who.ip, action=action, target=_target(request), result=result)

@@ -19,7 +19,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.chainkey import chain_key
 from opsapp.runtime.queue import Agenda, Claims, Inbox
 from opsapp.runtime.sealing import Reseal, seal_of
-from opsapp.statuspages.logic.addresses import KINDS, one_form
+from opsapp.statuspages.logic.addresses import KINDS, normalised
 from opsapp.statuspages.logic.calendar import PlannedTime
 from opsapp.statuspages.logic.letters import NewsItem
 from opsapp.statuspages.logic.settings import DEFAULTS
@@ -154,7 +154,7 @@ def store_of(root: Root) -> StatusPageStore:
 
 def mark_of(root: Root, kind: str, address: str) -> str:
     """By what an address is known: without the store's key it says nothing."""
-    return _hmac(root, json.dumps(["address", kind, one_form(kind, address)]))
+    return _hmac(root, json.dumps(["address", kind, normalised(kind, address)]))
 
 
 def token_of(root: Root, purpose: str, subscriber_id: str, subscriber: Subscriber) -> str:

@@ -20,7 +20,7 @@ NEWEST = 200
 INCIDENTS = "/api/monitoring/incidents"
 
 
-class Sought(NamedTuple):
+class SearchedList(NamedTuple):
     """One list to look in. `asks`: the API's own search takes the words; else each row's `fields` are compared."""
 
     title: str
@@ -45,29 +45,31 @@ class Hits(NamedTuple):
 
 
 KINDS = (
-    Sought("Monitors", "/api/monitoring/endpoints", "/monitors/{id}", "name", ("name",), asks=True),
-    Sought("Hosts", "/api/agents", "/agents/{id}", "label", ("label",), asks=True),
-    Sought("Incidents", INCIDENTS, "/incidents/{id}", "monitor_name", ("monitor_name", "cause"), limit=NEWEST),
-    Sought("Automations", "/api/automations", "/automations/{id}", "name", ("name",), asks=True),
-    Sought("Rules", "/api/healing/rules", "/healing/rules/{id}", "id", ("id", "description", "condition"), asks=True),
-    Sought("Maintenance", "/api/maintenance", "/maintenance/{id}", "name", ("name",), limit=200),
-    Sought("Saved filters", "/api/me/filters", "{path}", "name", ("name",), limit=50),
-    Sought("Users", "/api/users", "/users", "username", ("username",), asks=True),
+    SearchedList("Monitors", "/api/monitoring/endpoints", "/monitors/{id}", "name", ("name",), asks=True),
+    SearchedList("Hosts", "/api/agents", "/agents/{id}", "label", ("label",), asks=True),
+    SearchedList("Incidents", INCIDENTS, "/incidents/{id}", "monitor_name", ("monitor_name", "cause"), limit=NEWEST),
+    SearchedList("Automations", "/api/automations", "/automations/{id}", "name", ("name",), asks=True),
+    SearchedList(
+        "Rules", "/api/healing/rules", "/healing/rules/{id}", "id", ("id", "description", "condition"), asks=True
+    ),
+    SearchedList("Maintenance", "/api/maintenance", "/maintenance/{id}", "name", ("name",), limit=200),
+    SearchedList("Saved filters", "/api/me/filters", "{path}", "name", ("name",), limit=50),
+    SearchedList("Users", "/api/users", "/users", "username", ("username",), asks=True),
 )  # fmt: skip
 
 
-def query_of(kind: Sought, words: str) -> JsonObject:
+def query_of(kind: SearchedList, words: str) -> JsonObject:
     return {"q": words, "limit": kind.limit} if kind.asks else {"limit": kind.limit}
 
 
-def hits_of(kind: Sought, rows: Iterable[JsonObject], words: str) -> Hits:
+def hits_of(kind: SearchedList, rows: Iterable[JsonObject], words: str) -> Hits:
     wanted = words.casefold().split()
     if not kind.asks:
         rows = (row for row in rows if holds([row.get(field) for field in kind.fields], wanted))
     return Hits(kind.title, tuple(_hit(kind, row) for row, _ in zip(rows, range(MOST), strict=False)))
 
 
-def _hit(kind: Sought, row: JsonObject) -> Hit:
+def _hit(kind: SearchedList, row: JsonObject) -> Hit:
     note = str(row.get("cause") or row.get("description") or row.get("url") or row.get("hostname") or "")
     state = str(row.get("status") or row.get("last_status") or "")
     place = with_query(row["path"], row["query"]) if "query" in row else filled(kind.place, row) or kind.place

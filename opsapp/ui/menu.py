@@ -21,7 +21,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     (HOUSE, (("/first-steps", "stairs"), ("/maintenance", "cal"), ("/statuspage", "globe"), ("/notifications", "bell"),
              ("/users", "user"), ("/secrets", "key"), ("/audit", "list"), ("/settings", "gear"))),
 )  # fmt: skip
-UNDER_THE_THUMB = ("/", "/monitors", "/incidents", "/approvals")
+PHONE_TABS = ("/", "/monitors", "/incidents", "/approvals")
 
 
 class MenuLink(NamedTuple):
@@ -47,10 +47,10 @@ def menu_for(known: Known, role: str) -> tuple[MenuGroup, ...]:
     return tuple(group for group in groups if group.links)
 
 
-def under_the_thumb(menu: tuple[MenuGroup, ...]) -> tuple[tuple[MenuLink, ...], tuple[MenuLink, ...]]:
+def phone_tabs(menu: tuple[MenuGroup, ...]) -> tuple[tuple[MenuLink, ...], tuple[MenuLink, ...]]:
     """The tabs of a phone, and what is behind `More`."""
     every = [link for group in menu for link in group.links]
     return (
-        tuple(link for link in every if link.path in UNDER_THE_THUMB),
-        tuple(link for link in every if link.path not in UNDER_THE_THUMB),
+        tuple(link for link in every if link.path in PHONE_TABS),
+        tuple(link for link in every if link.path not in PHONE_TABS),
     )

@@ -30,7 +30,7 @@ from . import building, files, filling, words
 from .counts import counts_of
 from .guidebook import PLACE
 from .helping import help_for
-from .menu import menu_for, under_the_thumb
+from .menu import menu_for, phone_tabs
 from .reader import Reader, known_zone, query_with, with_query
 
 ONCE = "once"  # the field with which a form names itself: it comes a second time, unchanged, from a reload or by Back
@@ -213,7 +213,7 @@ def _make_templates() -> Environment:
         spoken=words.spoken,
     )
     made.globals["static"] = files.address
-    made.filters.update(initials=words.initials, thumb=under_the_thumb, dig=building.dig)
+    made.filters.update(initials=words.initials, thumb=phone_tabs, dig=building.dig)
     made.filters.update(filled=building.filled, holds=building.holds, names=building.names_of)
     made.filters.update(asking=query_with, below=with_query)
     made.filters.update(in_words=durations.in_words, offset=words.offset)

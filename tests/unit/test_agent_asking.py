@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from opsapp.agent.asking import RepeatedQuestion, Silent
+from opsapp.agent.asking import NoAnswerYet, RepeatedQuestion
 from tests.support.waiting import until
 
 
@@ -25,11 +25,11 @@ def test_a_question_that_is_answered_is_asked_anew_each_time():
 def test_one_that_hangs_is_waited_for_once_and_asked_once():
     clock, gate, questions = Clock(), threading.Event(), []
     asked = RepeatedQuestion(lambda: questions.append(1) or gate.wait(60), patience_s=0.2, monotonic=clock)
-    with pytest.raises(Silent):
+    with pytest.raises(NoAnswerYet):
         asked()
     clock.now += 30
     began = time.monotonic()
-    with pytest.raises(Silent):
+    with pytest.raises(NoAnswerYet):
         asked()
     assert time.monotonic() - began < 5
     assert (len(questions), asked.silent_s()) == (1, 30.0)

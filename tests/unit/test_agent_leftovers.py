@@ -44,14 +44,14 @@ def dead():
 
 def test_programs_and_directories_of_a_dead_server_are_cleared(started, dead):
     child, directory = started(dead)
-    leftovers.clear_after_the_dead()  # or a server that starts beside this test did it a moment ago
+    leftovers.clear_leftovers()  # or a server that starts beside this test did it a moment ago
     assert child.wait(20) == -signal.SIGKILL
     assert not directory.exists()
 
 
 def test_a_number_that_another_process_has_by_now_is_no_living_server(started):
     child, directory = started(leftovers.this_process()[:-1])
-    leftovers.clear_after_the_dead()  # or a server that starts beside this test did it a moment ago
+    leftovers.clear_leftovers()  # or a server that starts beside this test did it a moment ago
     assert child.wait(20) == -signal.SIGKILL
     assert not directory.exists()
 
@@ -59,6 +59,6 @@ def test_a_number_that_another_process_has_by_now_is_no_living_server(started):
 @pytest.mark.parametrize("living", [leftovers.this_process, lambda: "1" + leftovers.this_process(), lambda: "rubbish"])
 def test_what_a_living_server_runs_or_nobody_can_judge_is_left_alone(started, living):
     child, directory = started(living())
-    leftovers.clear_after_the_dead()
+    leftovers.clear_leftovers()
     assert child.poll() is None
     assert directory.exists()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from opsapp.monitoring.logic import history, score, statuspage
 from opsapp.monitoring.logic.statuspage import PublicMonitor, PublicWindow
-from opsapp.monitoring.logic.uptime import Spent, percent, shown, sla, uptime
+from opsapp.monitoring.logic.uptime import StateTimes, percent, shown, sla, uptime
 
 NOW = 1_700_000_123
 TODAY = NOW // 86_400
@@ -17,10 +17,10 @@ TODAY = NOW // 86_400
 class TestUptime:
     def test_nothing_known_is_null_and_never_100(self):
         assert percent(0, 0) is None
-        assert uptime(Spent(maintenance=5000, paused=5000)) is None
+        assert uptime(StateTimes(maintenance=5000, paused=5000)) is None
 
     def test_only_up_and_down_count_and_degraded_is_up(self):
-        assert uptime(Spent(up=50, degraded=40, down=10, maintenance=1000, paused=1000)) == 90.0
+        assert uptime(StateTimes(up=50, degraded=40, down=10, maintenance=1000, paused=1000)) == 90.0
 
     @pytest.mark.parametrize(
         ("up", "down", "wanted"), [(99_996, 4, 99.996), (10**12, 1, 99.999), (1, 0, 100.0), (0, 9, 0.0)]
@@ -41,7 +41,7 @@ class TestUptime:
         assert shown(value) == text
 
     def test_sla_figures(self):
-        spent = Spent(up=50 * 60_000, down=6 * 60_000, maintenance=2 * 60_000)
+        spent = StateTimes(up=50 * 60_000, down=6 * 60_000, maintenance=2 * 60_000)
         found = sla(spent, 60 * 60_000, 58, [(100, 220), (300, 540), (900, None)])
         assert found == {
             "uptime_percent": 89.285,
@@ -54,9 +54,9 @@ class TestUptime:
         }
 
     def test_sla_of_nothing(self):
-        found = sla(Spent(), 60_000, 0, [])
+        found = sla(StateTimes(), 60_000, 0, [])
         assert (found["uptime_percent"], found["mttr_minutes"], found["unknown_minutes"]) == (None, None, 1.0)
-        assert sla(Spent(up=61_000), 60_000, 1, [])["unknown_minutes"] == 0
+        assert sla(StateTimes(up=61_000), 60_000, 1, [])["unknown_minutes"] == 0
 
 
 class TestHistory:

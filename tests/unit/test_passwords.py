@@ -11,7 +11,7 @@ from opsapp.auth.engine import passwords
 def test_nobodys_hash_is_as_dear_as_a_real_one(monkeypatch, cost):
     hasher = PasswordHasher(time_cost=cost[0], memory_cost=cost[1], parallelism=cost[2])
     monkeypatch.setattr(passwords, "HASHER", hasher)
-    nobodys = passwords.nobodys_hash()
+    nobodys = passwords.placeholder_hash()
     assert not hasher.check_needs_rehash(nobodys)
     assert len(nobodys) == len(hasher.hash("a password"))
     with pytest.raises(VerifyMismatchError):  # and not: an invalid hash, which is found out at once

@@ -57,8 +57,8 @@ def test_addresses_have_one_form_and_are_shown_in_part():
     assert addresses.address_problem("webhook", "https://hooks.example/x?y=1") is None
     assert "https" in addresses.address_problem("webhook", "ftp://hooks.example/")
     assert "254" in addresses.address_problem("mail", "a" * 300)
-    assert addresses.one_form("mail", "Ada@Example.org") == "ada@example.org"
-    assert addresses.one_form("webhook", "https://x.example/A") == "https://x.example/A"
+    assert addresses.normalised("mail", "Ada@Example.org") == "ada@example.org"
+    assert addresses.normalised("webhook", "https://x.example/A") == "https://x.example/A"
     assert addresses.shown("mail", "ada@example.org") == "a…@example.org"
     assert addresses.shown("webhook", "https://x.example/secret?token=1") == "https://x.example/…"
 

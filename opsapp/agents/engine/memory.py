@@ -49,7 +49,7 @@ class Heard:
     ahead: deque[float] = field(default_factory=lambda: deque(maxlen=FEW_CLOCKS))  # its clock less ours, seen lately
 
 
-class Words:
+class SharedTexts:
     """Hosts are alike: the same names and states in thousands of reports are one string each."""
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ class Memory:
         self.on_watching: Callable[[], None] = lambda: None
         self._watchers: dict[str, list[Watcher]] = {}
         self.taken = {"live": 0, "spooled": 0}
-        self._words = Words()
+        self._words = SharedTexts()
         self._watched_there: dict[str, tuple[float, frozenset[str]]] = {}
         self._has_too_many: set[str] = set()
 

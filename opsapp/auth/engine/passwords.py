@@ -26,7 +26,7 @@ def verify_password(node: Node, password_hash: str | None, password: str) -> boo
     return node.lane("passwords", THREADS).run(_verify, password_hash, password)
 
 
-def nobodys_hash() -> str:
+def placeholder_hash() -> str:
     """No password's: chance, written as HASHER writes a hash. To check one against it takes as long as against any."""
     salt, digest = (b64encode(secrets.token_bytes(size)).rstrip(b"=").decode() for size in (16, 32))
     cost = f"m={HASHER.memory_cost},t={HASHER.time_cost},p={HASHER.parallelism}"
@@ -35,6 +35,6 @@ def nobodys_hash() -> str:
 
 def _verify(password_hash: str | None, password: str) -> bool:
     try:
-        return HASHER.verify(password_hash or nobodys_hash(), normal(password)) and bool(password_hash)
+        return HASHER.verify(password_hash or placeholder_hash(), normal(password)) and bool(password_hash)
     except (VerificationError, InvalidHashError):
         return False

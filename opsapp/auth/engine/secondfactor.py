@@ -112,7 +112,7 @@ def accepted_step(secret: str, code: str, now: float, last_step: int) -> int | N
     return None
 
 
-class Missed(NamedTuple):
+class FailedSecondStep(NamedTuple):
     """A second step that was not one, or the seconds that it is locked out."""
 
     username: str
@@ -123,7 +123,7 @@ class Missed(NamedTuple):
 def second_step(node: Node, token: str, code: str, client: Client) -> dict[str, Any]:
     """The session for a partial token and a code; what a wrong code costs is committed whatever is answered."""
     outcome = in_turn(node, _second_step, token, code, client, node.config[LoginSettings].session_s)
-    if isinstance(outcome, Missed):
+    if isinstance(outcome, FailedSecondStep):
         login_refused(node, outcome.username, client, outcome.reason, action="login.totp")
         if outcome.locked:
             raise too_many(outcome.locked)
@@ -131,23 +131,23 @@ def second_step(node: Node, token: str, code: str, client: Client) -> dict[str, 
     return outcome
 
 
-def _second_step(root: Root, token: str, code: str, client: Client, life: float) -> dict[str, Any] | Missed:
+def _second_step(root: Root, token: str, code: str, client: Client, life: float) -> dict[str, Any] | FailedSecondStep:
     now, node = now_of(root), node_of(root)
     bearer = resources.find_partial(root, token, now)
     username = bearer[0].username if bearer else ""
     counters = login_counters(node, client.ip, username, client.held)
     locked = resources.seconds_locked(root, counters, now)
     if locked:
-        return Missed(username, "too_many_attempts", locked)
+        return FailedSecondStep(username, "too_many_attempts", locked)
     if bearer is None:
-        return Missed(username, "bad_partial_token")
+        return FailedSecondStep(username, "bad_partial_token")
     partial, user = bearer
     if accept(root, user.totp, code, now):
         resources.drop_partial(root, token)
         return open_session(root, partial.username, client, life)
     resources.count_wrong_code(root, token, partial)
     locked = resources.count(root, counters, now)
-    return Missed(username, "too_many_attempts" if locked else "wrong_code", locked)
+    return FailedSecondStep(username, "too_many_attempts" if locked else "wrong_code", locked)
 
 
 def accept(root: Root, totp: resources.Totp, code: str, now: float) -> bool:

@@ -14,7 +14,7 @@ import yaml
 
 from opsapp.lib.jsontypes import JsonObject
 
-from .estate import Estate, NotTaken, seconds, tag, times, with_user
+from .estate import Estate, NotImported, seconds, tag, times, with_user
 
 USUAL_S, USUAL_TIMEOUT_S = 60.0, 10.0
 MODULES: JsonObject = {"http_2xx": {"prober": "http"}, "tcp_connect": {"prober": "tcp"}, "icmp": {"prober": "icmp"}}
@@ -76,14 +76,14 @@ def _job(estate: Estate, job: JsonObject, general: JsonObject, modules: JsonObje
 
 def _settings(target: str, module: Any, name: str, notes: list[str]) -> JsonObject:
     if module is None:
-        raise NotTaken(f"its module {name} is not known: give the exporter's file with --modules")
+        raise NotImported(f"its module {name} is not known: give the exporter's file with --modules")
     prober = module.get("prober")
     if prober not in KEPT:
-        raise NotTaken(f"there is no monitor for the prober {prober}")
+        raise NotImported(f"there is no monitor for the prober {prober}")
     options = module.get(prober) or {}
     odd = sorted(set(options) - KEPT[prober])
     if odd:
-        raise NotTaken(f"its module {name} has {', '.join(odd)}")
+        raise NotImported(f"its module {name} has {', '.join(odd)}")
     notes += [text for option, text in WITHOUT_MEANING.items() if option in options]
     return PROBERS[prober](target, options, notes)
 
@@ -101,17 +101,17 @@ def _http(target: str, options: JsonObject, notes: list[str]) -> JsonObject:
         **_word(options),
     }
     if tls:
-        raise NotTaken(f"its TLS has {', '.join(sorted(tls))}")
+        raise NotImported(f"its TLS has {', '.join(sorted(tls))}")
     if options.get("fail_if_not_ssl") and not url.startswith("https://"):
-        raise NotTaken("it must be https, and the target is not")
+        raise NotImported("it must be https, and the target is not")
     if options.get("basic_auth"):
         user = options["basic_auth"]
         if "password" not in user:
-            raise NotTaken("the password of basic_auth is in another file")
+            raise NotImported("the password of basic_auth is in another file")
         settings["url"] = with_user(url, str(user.get("username")), str(user["password"]))
     codes = options.get("valid_status_codes") or []
     if len(codes) > 1:
-        raise NotTaken(f"it accepts {', '.join(map(str, codes))}: here it is one status, or any of 200 to 399")
+        raise NotImported(f"it accepts {', '.join(map(str, codes))}: here it is one status, or any of 200 to 399")
     if codes:
         settings["expected_status"] = codes[0]
     else:
@@ -127,7 +127,7 @@ def _word(options: JsonObject) -> JsonObject:
     words = [re.sub(r"\\([^A-Za-z0-9])", r"\1", word) for word in (*wanted, *unwanted)]
     plain = [re.sub(r"\\[^A-Za-z0-9]", "", word) for word in (*wanted, *unwanted)]
     if len(words) > 1 or re.search(r"[\\^$.|?*+()\[\]{}]", plain[0]):
-        raise NotTaken("it looks for a regular expression; here it is one word")
+        raise NotImported("it looks for a regular expression; here it is one word")
     return {"type": "keyword", "keyword": words[0], "keyword_absent": bool(unwanted)}
 
 
@@ -143,7 +143,7 @@ def _icmp(target: str, options: JsonObject, notes: list[str]) -> JsonObject:
 def _dns(target: str, options: JsonObject, notes: list[str]) -> JsonObject:
     name, kind = str(options.get("query_name")).rstrip("."), options.get("query_type") or "ANY"
     if kind == "ANY":
-        raise NotTaken("it asks for any record; here it is one type")
+        raise NotImported("it asks for any record; here it is one type")
     return {"type": "dns", "url": f"dns://{target}/{name}?type={kind}"}
 
 

@@ -22,7 +22,7 @@ _SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|w)")
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
-class NotTaken(Exception):
+class NotImported(Exception):
     """This entry has no counterpart here; the text says why."""
 
 
@@ -71,7 +71,7 @@ class Estate:
         """One entry of the file; yields the list for its notes. What cannot be understood is left, and said."""
         try:
             yield []
-        except NotTaken as reason:
+        except NotImported as reason:
             self.leave(kind, name, str(reason))
         except (AttributeError, KeyError, TypeError, ValueError) as problem:
             self.leave(kind, name, f"it cannot be understood: {type(problem).__name__}: {problem}")
@@ -121,7 +121,7 @@ def seconds(text: Any) -> float:
         return float(text)
     parts = _SPAN.findall(str(text))
     if not parts or "".join(number + unit for number, unit in parts) != str(text):
-        raise NotTaken(f"{text!r} is no span of time")
+        raise NotImported(f"{text!r} is no span of time")
     return sum(float(number) * _SECONDS[unit] for number, unit in parts)
 
 

@@ -10,7 +10,7 @@ import yaml
 
 from opsapp.lib.jsontypes import JsonObject
 
-from .estate import Estate, NotTaken, json_value, named, seconds, tag, times
+from .estate import Estate, NotImported, json_value, named, seconds, tag, times
 
 USUAL_S, USUAL_TIMEOUT_S = 60, 10
 CONDITION = re.compile(r"(\[[A-Z_]+\]\S*|len\(.*?\)|has\(.*?\))\s*(==|!=|<=|>=|<|>)\s*(.+)")
@@ -43,7 +43,7 @@ def read(path: str) -> Estate:
 def _settings(endpoint: JsonObject, notes: list[str]) -> JsonObject:
     client = endpoint.get("client") or {}
     if client.get("proxy-url") or client.get("oauth2") or client.get("tls"):
-        raise NotTaken("its client has a proxy, OAuth2 or certificates")
+        raise NotImported("its client has a proxy, OAuth2 or certificates")
     settings = _dns(endpoint) if endpoint.get("dns") else _address(endpoint)
     if settings["type"] == "http":
         settings |= {
@@ -64,9 +64,9 @@ def _address(endpoint: JsonObject) -> JsonObject:
     url = str(endpoint.get("url") or "")
     scheme, _, rest = url.partition("://")
     if scheme not in SCHEMES:
-        raise NotTaken(f"there is no monitor for {scheme or 'an address without a scheme'}")
+        raise NotImported(f"there is no monitor for {scheme or 'an address without a scheme'}")
     if endpoint.get("body"):
-        raise NotTaken("it sends a body")
+        raise NotImported("it sends a body")
     return {"type": SCHEMES[scheme], "url": f"ping://{rest}" if scheme == "icmp" else url}
 
 
@@ -81,10 +81,10 @@ def _conditions(conditions: list[Any], settings: JsonObject, notes: list[str]) -
     for condition in conditions:
         match = CONDITION.fullmatch(str(condition).strip())
         if match is None:
-            raise NotTaken(f"its condition {condition} has no counterpart")
+            raise NotImported(f"its condition {condition} has no counterpart")
         left, operator, right = match.groups()
         if not _known(left, operator, right, settings, notes):
-            raise NotTaken(f"its condition {condition} has no counterpart")
+            raise NotImported(f"its condition {condition} has no counterpart")
 
 
 def _known(left: str, operator: str, right: str, settings: JsonObject, notes: list[str]) -> bool:

@@ -17,7 +17,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.notify.interfaces import BY_NAME, wrong_fields
 from opsapp.wire.jsonpath import parse_path
 
-from .estate import MOST_RETRIES, Estate, NotTaken, host_and_port, json_value, named, tag, times, with_user
+from .estate import MOST_RETRIES, Estate, NotImported, host_and_port, json_value, named, tag, times, with_user
 
 WEB = ("http", "keyword", "json-query")
 USUAL_CODES = (["200-299"], ["200-399"], ["200-299", "300-399"])
@@ -107,15 +107,15 @@ def _as_in_json(row: JsonObject) -> JsonObject:
 def _settings(monitor: JsonObject, notes: list[str]) -> JsonObject:
     kind = monitor.get("type")
     if monitor.get("upsideDown"):
-        raise NotTaken("it is upside down: up when nothing answers; there is no such monitor")
+        raise NotImported("it is upside down: up when nothing answers; there is no such monitor")
     if monitor.get("proxyId"):
-        raise NotTaken("it asks through a proxy")
+        raise NotImported("it asks through a proxy")
     if kind in WEB:
         own = _web(monitor, notes)
     elif kind in OTHERS:
         own = OTHERS[kind](monitor, notes)
     else:
-        raise NotTaken(ELSEWHERE.get(str(kind), f"there is no monitor of its type {kind}"))
+        raise NotImported(ELSEWHERE.get(str(kind), f"there is no monitor of its type {kind}"))
     timeout = monitor.get("timeout") if kind in WEB else None
     general = times(float(monitor.get("interval") or 60), float(timeout) if timeout else None, notes)
     retries = int(monitor.get("maxretries") or 0)
@@ -127,7 +127,7 @@ def _settings(monitor: JsonObject, notes: list[str]) -> JsonObject:
 
 def _web(monitor: JsonObject, notes: list[str]) -> JsonObject:
     if monitor.get("body"):
-        raise NotTaken("it sends a body")
+        raise NotImported("it sends a body")
     settings: JsonObject = {"type": {"http": "http", "keyword": "keyword", "json-query": "json"}[monitor["type"]]}
     settings["url"] = _with_credentials(monitor)
     settings["method"] = monitor.get("method") or "GET"
@@ -139,7 +139,7 @@ def _web(monitor: JsonObject, notes: list[str]) -> JsonObject:
         settings["keyword"] = monitor.get("keyword") or ""
         settings["keyword_absent"] = bool(monitor.get("invertKeyword"))
         if not settings["keyword"]:
-            raise NotTaken("it has no keyword")
+            raise NotImported("it has no keyword")
     elif settings["type"] == "json":
         settings |= _json(monitor, notes)
     return settings
@@ -150,13 +150,13 @@ def _with_credentials(monitor: JsonObject) -> str:
     if method in (None, "", "basic"):
         user = monitor.get("basic_auth_user")
         return with_user(url, user, monitor.get("basic_auth_pass") or "") if user else url
-    raise NotTaken(f"it signs in by {method}")
+    raise NotImported(f"it signs in by {method}")
 
 
 def _headers(text: Any) -> JsonObject:
     headers = json_value(text or "{}")
     if not isinstance(headers, dict):
-        raise NotTaken("its headers are no JSON object")
+        raise NotImported("its headers are no JSON object")
     return {str(name): str(value) for name, value in headers.items()}
 
 
@@ -164,7 +164,7 @@ def _status(codes: list[str], notes: list[str]) -> int | None:
     if len(codes) == 1 and re.fullmatch(r"\d{3}", str(codes[0])):
         return int(codes[0])
     if codes not in USUAL_CODES:
-        raise NotTaken(f"it accepts {', '.join(map(str, codes))}: here it is one status, or any of 200 to 399")
+        raise NotImported(f"it accepts {', '.join(map(str, codes))}: here it is one status, or any of 200 to 399")
     if codes == USUAL_CODES[0]:
         notes.append("a last answer of 300 to 399 counts as up here")
     return None
@@ -173,13 +173,13 @@ def _status(codes: list[str], notes: list[str]) -> int | None:
 def _json(monitor: JsonObject, notes: list[str]) -> JsonObject:
     operator = monitor.get("jsonPathOperator") or "=="
     if operator != "==":
-        raise NotTaken(f"it compares by {operator}; here a value is compared for equality only")
+        raise NotImported(f"it compares by {operator}; here a value is compared for equality only")
     path = str(monitor.get("jsonPath") or "")
     path = path if path.startswith("$") else f"$.{path}"
     try:
         parse_path(path)
     except ValueError:
-        raise NotTaken(f"its query {monitor.get('jsonPath')!r} is more than a path") from None
+        raise NotImported(f"its query {monitor.get('jsonPath')!r} is more than a path") from None
     expected = json_value(monitor.get("expectedValue"))
     if not isinstance(expected, str):
         notes.append(f"the value is compared as JSON: {json.dumps(expected)} is not the text {str(expected)!r}")
@@ -196,7 +196,7 @@ def _ping(monitor: JsonObject, notes: list[str]) -> JsonObject:
 
 def _dns(monitor: JsonObject, notes: list[str]) -> JsonObject:
     if monitor.get("conditions") not in (None, "", "[]", []):
-        raise NotTaken("it has conditions on the records")
+        raise NotImported("it has conditions on the records")
     resolvers = [word.strip() for word in str(monitor.get("dns_resolve_server") or "1.1.1.1").split(",")]
     if len(resolvers) > 1:
         notes.append(f"asks {resolvers[0]} only, not {', '.join(resolvers[1:])}")
@@ -256,19 +256,19 @@ def _channels(estate: Estate, rows: list[JsonObject], monitors: list[JsonObject]
 def _config(row: JsonObject) -> JsonObject:
     config = json_value(row.get("config"))
     if not isinstance(config, dict):
-        raise NotTaken("it has no settings")
+        raise NotImported("it has no settings")
     return config
 
 
 def _address(config: JsonObject) -> str:
     kind = str(config.get("type"))
     if kind not in ADDRESSES:
-        raise NotTaken(f"there is no address for its type {kind}: make the channel by hand")
+        raise NotImported(f"there is no address for its type {kind}: make the channel by hand")
     name, given = ADDRESSES[kind](config)
     fields = {key: str(value) for key, value in given.items() if value}
     wrong = wrong_fields(name, fields)
     if wrong:
-        raise NotTaken("; ".join(f"{field} {text}" for field, text in wrong.items()))
+        raise NotImported("; ".join(f"{field} {text}" for field, text in wrong.items()))
     return BY_NAME[name].write(fields)
 
 
@@ -291,7 +291,7 @@ def _ntfy(config: JsonObject) -> tuple[str, JsonObject]:
 
 def _web_address(url: str) -> str:
     if urlsplit(url).scheme not in ("http", "https"):
-        raise NotTaken("its address is none of the web")
+        raise NotImported("its address is none of the web")
     return url
 
 

@@ -13,7 +13,7 @@ from .fleet_access import FleetAccess
 from .inventory import Inventory
 
 
-class Worked(NamedTuple):
+class StepResult(NamedTuple):
     """What a transaction of the pipeline did: how much, and what became of (rule, target). What is to be measured once
     it is committed: `rechecks` whatever is asked already, `above` only what is not."""
 

@@ -40,7 +40,7 @@ FAN_S = 1.25  # the fan reaches so far beyond the time at which the threshold is
 FAN_HOURS = (1, 3, 6, 12, 24, 36, 48, 72)
 
 
-class Odd(NamedTuple):
+class UnusualPoint(NamedTuple):
     """A point that does not fit its metric's past."""
 
     point: Point
@@ -54,7 +54,7 @@ class ForeseenEvent(NamedTuple):
     event: JsonObject  # as the inbox of events holds it
 
 
-class ForeseenNeed(NamedTuple):
+class ForecastSuggestion(NamedTuple):
     """A suggestion; with another `when` it is suggested again."""
 
     category: str
@@ -65,7 +65,7 @@ class ForeseenNeed(NamedTuple):
     when: str
 
 
-News = ForeseenEvent | ForeseenNeed
+News = ForeseenEvent | ForecastSuggestion
 
 
 class AgentOutlook(NamedTuple):
@@ -130,7 +130,7 @@ def examine(
     return seen
 
 
-def _fed(foresight: Foresight, news: MetricNews, section: PredictionSettings, now: float) -> Odd | None:
+def _fed(foresight: Foresight, news: MetricNews, section: PredictionSettings, now: float) -> UnusualPoint | None:
     """Take what is new into memory; the newest anomaly among it that is still to be told."""
     followed, odd = foresight.follow(news), None
     for point in news.hours:
@@ -138,7 +138,7 @@ def _fed(foresight: Foresight, news: MetricNews, section: PredictionSettings, no
     for point in news.points:
         verdict = followed.outlook.take(*point)
         if verdict.strange and point.at >= now - section.every_s - LATE_S:
-            odd = Odd(point, verdict)
+            odd = UnusualPoint(point, verdict)
     followed.last = news.last or followed.last
     foresight.read_until[news.number] = int(now * 1000) // 300_000 * 300_000
     return odd
@@ -204,7 +204,7 @@ def _news_of(
         yield _suggestion("capacity_forecast", news, matching, message, f"{int(forecast.hits_at // WEEK)}")
 
 
-def _anomaly(news: MetricNews, odd: Odd, matching: list[RuleThreshold], now: float) -> News:
+def _anomaly(news: MetricNews, odd: UnusualPoint, matching: list[RuleThreshold], now: float) -> News:
     """An event for a rule that looks to the same side; else a suggestion."""
     verdict, value = odd.verdict, odd.point.mean
     message = f"{news.member.name}: {news.metric} is at {value:.4g}, usually about {verdict.usual:.4g} at this hour."
@@ -240,9 +240,9 @@ def _event(
 
 def _suggestion(
     category: str, news: MetricNews, matching: list[RuleThreshold], message: str, when: str
-) -> ForeseenNeed:
+) -> ForecastSuggestion:
     rule_id = matching[0].rule.rule_id if matching else ""
-    return ForeseenNeed(category, message, rule_id, news.member.agent_id, news.metric, when)
+    return ForecastSuggestion(category, message, rule_id, news.member.agent_id, news.metric, when)
 
 
 # -- in the store ------------------------------------------------------------------------------------------------------
@@ -256,7 +256,7 @@ def keep(root: Root, seen: dict[str, AgentOutlook], now: float) -> None:
     for agent_id, (rows, news) in seen.items():
         healing.foresight.keep(agent_id, rows)
         for item in news:
-            if isinstance(item, ForeseenNeed):
+            if isinstance(item, ForecastSuggestion):
                 healing["suggestions"].suggest(
                     item.category,
                     "info",

@@ -30,14 +30,14 @@ AT_ONCE = 20
 SILENT_INTERVALS = 3
 
 
-class Held(NamedTuple):
+class GivenPolicies(NamedTuple):
     """What an agent was given last."""
 
     terms: PolicyTerms
     expires_at: float
 
 
-NOTHING = Held(PolicyTerms((), 0.0, 0), 0.0)
+NOTHING = GivenPolicies(PolicyTerms((), 0.0, 0), 0.0)
 
 
 def step(node: Node, inventory: Inventory, failing: Holding) -> bool:
@@ -51,18 +51,18 @@ def step(node: Node, inventory: Inventory, failing: Holding) -> bool:
     return False
 
 
-def _known(node: Node) -> dict[str, Held]:
+def _known(node: Node) -> dict[str, GivenPolicies]:
     """What each agent holds. It is certain only while this node has the lease: nobody else gives policies then."""
     token = node.leases.held.get("healing")
     if node.registry.get(KEY, (None, {}))[0] != token:
         node.registry[KEY] = (token, {})
-    known: dict[str, Held] = node.registry[KEY][1]
+    known: dict[str, GivenPolicies] = node.registry[KEY][1]
     return known
 
 
 def give(
-    root: Root, agents: list[Member], inventory: Inventory, failing: Holding, held: Mapping[str, Held]
-) -> dict[str, Held]:
+    root: Root, agents: list[Member], inventory: Inventory, failing: Holding, held: Mapping[str, GivenPolicies]
+) -> dict[str, GivenPolicies]:
     """Give each of these agents what it may do now; what each holds then. What an agent is known to hold is not read
     from the store again: with thousands of agents that would be most of the work."""
     leases.check(root, "healing")
@@ -70,7 +70,7 @@ def give(
     now = node.clock.now()
     seen, section = world.build(root, now, inventory, failing), node.config[HealingSettings].offline_policies
     hosts = sum(1 for member in inventory if member.is_agent)
-    holding: dict[str, Held] = {}
+    holding: dict[str, GivenPolicies] = {}
     for member in agents:
         host = seen.hosts[str(member.agent_id)]
         policies = alone.policies(host, member.names, member.tags, seen) if section.enabled else ()
@@ -78,7 +78,7 @@ def give(
         terms = PolicyTerms(tuple(policies), offline_after_s, alone.budget_share(seen.settings, hosts))
         present = held.get(host.agent_id) or _read(root, host.agent_id)
         if present is not None and _is_news(present, terms, now, section.expires_s):
-            present = Held(terms, now + section.expires_s)
+            present = GivenPolicies(terms, now + section.expires_s)
             give_policies(root, host.agent_id, terms, expires_at=present.expires_at)
             _remember(healing, host.agent_id, [policy.rule_id for policy in policies])
         if present is not None:
@@ -86,16 +86,16 @@ def give(
     return holding
 
 
-def _read(root: Root, agent_id: str) -> Held | None:
+def _read(root: Root, agent_id: str) -> GivenPolicies | None:
     """None if the agent was deleted meanwhile."""
     try:
         bundle = policies_of(root, agent_id)
     except NotFound:
         return None
-    return NOTHING if bundle is None else Held(bundle.terms, bundle.expires_at)
+    return NOTHING if bundle is None else GivenPolicies(bundle.terms, bundle.expires_at)
 
 
-def _is_news(present: Held, terms: PolicyTerms, now: float, life: float) -> bool:
+def _is_news(present: GivenPolicies, terms: PolicyTerms, now: float, life: float) -> bool:
     """Whether these terms differ from what the agent has, or half of the time until it expires is over."""
     if present is NOTHING:
         return bool(terms.policies)

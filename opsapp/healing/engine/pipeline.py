@@ -28,7 +28,7 @@ from opsapp.tree.root import Root
 from . import arrivals, commands, edges, entries, offline_policies, problems, steps, suggestions, trials, world
 from .agent_reports import report_local
 from .alerts import OVER, Alerts, Past, watched_rules
-from .context import PipelineContext, Worked
+from .context import PipelineContext, StepResult
 from .fleet_access import IFleetAccess, fleet_access
 from .inventory import Inventory
 from .readings import LiveReadings
@@ -149,10 +149,10 @@ class HealingEngine:
         self.measure(dict.fromkeys(worked.above))
         return worked.done > 0
 
-    def _one_by_one(self, now: float, inventory: Inventory, failing: Mapping[str, Any]) -> Worked:
+    def _one_by_one(self, now: float, inventory: Inventory, failing: Mapping[str, Any]) -> StepResult:
         """The batch again, item by item: one that cannot be worked must not stop the others."""
         waiting, cases = self.node.transact(due_now, now)
-        total = Worked(0, {}, [], [])
+        total = StepResult(0, {}, [], [])
         jobs: list[tuple[int, tuple[str, ...]]] = [(1, ())] * min(waiting, EVENTS_AT_ONCE)
         for events, only in jobs + [(0, (case_id,)) for case_id in dict.fromkeys(cases)]:
             try:
@@ -170,7 +170,7 @@ class HealingEngine:
                 self.node.transact(*drop)
             else:
                 rechecks, above = total.rechecks + done.rechecks, total.above + done.above
-                total = Worked(total.done + done.done, total.pasts | done.pasts, rechecks, above)
+                total = StepResult(total.done + done.done, total.pasts | done.pasts, rechecks, above)
         return total
 
     def measure(self, subjects: Iterable[str]) -> None:
@@ -265,7 +265,7 @@ def work(
     failing: Mapping[str, Any],
     events: int = EVENTS_AT_ONCE,
     only: tuple[str, ...] | None = None,
-) -> Worked:
+) -> StepResult:
     """One transaction: so many events, and all due cases or only those named."""
     context = _context(root, now, inventory, failing)
     for outcome in take_outcomes(root, events):
@@ -283,7 +283,7 @@ def work(
     for case in ready:
         if case.record.due <= now:
             steps.advance(context, case)
-    return Worked(len(received) + len(ready), context.pasts, context.rechecks, context.above)
+    return StepResult(len(received) + len(ready), context.pasts, context.rechecks, context.above)
 
 
 def _context(root: Root, now: float, inventory: Inventory, failing: Mapping[str, Any]) -> PipelineContext:

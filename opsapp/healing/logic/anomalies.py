@@ -105,7 +105,7 @@ class Detector:
         self.lasts = self.evidence = 0.0
         self.quiet_until, self.begun = -math.inf, math.inf
         self.peak = (0.0, -math.inf)
-        self.season, self.lasting, self.jump, self.together = (Sides() for _ in range(4))
+        self.season, self.lasting, self.jump, self.together = (TwoSidedRarity() for _ in range(4))
 
     def watch(self, past: MetricPast, at: float, value: float) -> Judgement:
         """Judge a point before the past takes it."""
@@ -154,7 +154,7 @@ class Detector:
         return (level, *(_between(profile, share) for profile in self.profiles))
 
 
-class Sides:
+class TwoSidedRarity:
     """The tails of a deviation upwards and downwards."""
 
     __slots__ = ("down", "up")

@@ -32,7 +32,7 @@ class Neighbours(NamedTuple):
     holder: Callable[[str], CaseRecord | None] = lambda _: None
 
 
-class Again(NamedTuple):
+class TurnDecision(NamedTuple):
     """What follows: `go`, `ask` for a measurement, `wait` until `due`, or `end` with a reason."""
 
     kind: str
@@ -40,7 +40,7 @@ class Again(NamedTuple):
     due: float = 0.0
 
 
-GO = Again("go")
+GO = TurnDecision("go")
 
 
 def is_taken(case_id: str, holder: CaseRecord | None, host: str) -> bool:
@@ -60,22 +60,24 @@ def settles_until(case_id: str, holder: CaseRecord | None, action: str, params: 
     return (holder.heal.acted_at or 0.0) + settle_s
 
 
-def look_again(case: CaseRecord, reading: Reading, *, now: float, settled_at: float, patience: float) -> Again:
+def look_again(case: CaseRecord, reading: Reading, *, now: float, settled_at: float, patience: float) -> TurnDecision:
     """What is known of a case whose turn it is. A reading from before `settled_at` says nothing."""
     if settled_at > now:
-        return Again("wait", "the same was just done for another case", settled_at)
+        return TurnDecision("wait", "the same was just done for another case", settled_at)
     waited = case.waits_from is not None and now - case.waits_from > OLD_S
     if not (waited or case.looks_from is not None) or not case.about.subject:
         return GO
     since = max(settled_at, case.looks_from or now - OLD_S)
     fresh = reading.measured_at is not None and reading.measured_at >= since
     if fresh and reading.verdict is not None:
-        return GO if reading.verdict else Again("end", "condition_gone")
+        return GO if reading.verdict else TurnDecision("end", "condition_gone")
     if case.looks_from is None:
-        return Again("ask")
+        return TurnDecision("ask")
     if now - case.looks_from < patience:
-        return Again("wait", LOOKED_AT, now)
-    return Again("end", "condition_unknown: " + ("the condition is unknown" if fresh else "nothing fresh was reported"))
+        return TurnDecision("wait", LOOKED_AT, now)
+    return TurnDecision(
+        "end", "condition_unknown: " + ("the condition is unknown" if fresh else "nothing fresh was reported")
+    )
 
 
 def in_line(case: Waiting, host: str, near: Neighbours, now: float) -> Wait | None:

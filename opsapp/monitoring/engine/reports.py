@@ -12,7 +12,7 @@ from opsapp.monitoring.engine.register import Entry, by_name
 from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.logic import score
 from opsapp.monitoring.logic.history import points
-from opsapp.monitoring.logic.uptime import Spent, sla, uptime
+from opsapp.monitoring.logic.uptime import StateTimes, sla, uptime
 from opsapp.monitoring.resources import incidents_of
 from opsapp.runtime.node import Node
 from opsapp.series import DAY, HOUR, NAMES, Rollup
@@ -84,7 +84,7 @@ def now_ms(node: Node) -> int:
 
 
 def _sla_figures(total: Rollup | None, window_ms: int, incidents: dict[str, list], monitor_id: str) -> JsonObject:
-    spent, checks = (Spent(*total.spent), total.checks) if total else (Spent(), 0)
+    spent, checks = (StateTimes(*total.spent), total.checks) if total else (StateTimes(), 0)
     return sla(spent, window_ms, checks, incidents.get(monitor_id, ()))
 
 
@@ -99,7 +99,7 @@ def _scores(node: Node, root: Root, entries: list[Entry]) -> list[score.Score]:
 def _score(node: Node, entry: Entry, week: Rollup | None, day: Rollup | None) -> score.Score:
     certificate: Any = node.series.live.value(entry.subject, "cert_days")
     components = {
-        "uptime": score.uptime_component(uptime(Spent(*week.spent)) if week else None),
+        "uptime": score.uptime_component(uptime(StateTimes(*week.spent)) if week else None),
         "response_time": score.response_component(day.p95 if day else None, entry.settings.degraded_ms),
         "certificate": score.certificate_component(certificate),
     }

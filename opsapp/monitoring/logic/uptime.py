@@ -14,7 +14,7 @@ DAYS = (1, 730)
 MINUTE_MS = 60_000
 
 
-class Spent(NamedTuple):
+class StateTimes(NamedTuple):
     """Milliseconds in each state; what is left of a window is unknown."""
 
     up: int = 0
@@ -30,7 +30,7 @@ def percent(up: int, down: int) -> float | None:
     return up * 100_000 // total / 1000 if total > 0 else None
 
 
-def uptime(spent: Spent) -> float | None:
+def uptime(spent: StateTimes) -> float | None:
     return percent(spent.up + spent.degraded, spent.down)
 
 
@@ -41,7 +41,7 @@ def shown(value: float | None) -> str:
     return "100" if value >= 100 else f"{int(value * 100 + 1e-6) / 100:.2f}"
 
 
-def sla(spent: Spent, window_ms: int, checks: int, incidents: Sequence[tuple[Any, ...]]) -> JsonObject:
+def sla(spent: StateTimes, window_ms: int, checks: int, incidents: Sequence[tuple[Any, ...]]) -> JsonObject:
     """One SLA entry's figures. `incidents`: (started, resolved or None) in seconds, those that touch the window."""
     known = sum(spent)
     repaired = [resolved - started for started, resolved in incidents if resolved is not None]

@@ -17,10 +17,10 @@ from opsapp.runtime.sealing import opener_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 
-from .outbound import denied_networks, kept_from
+from .outbound import denied_networks, networks_denied
 from .settings import QUEUE
 
-__all__ = ["CHANNEL", "Confidential", "NotificationSettings", "denied_networks", "kept_from", "retry_at", "tell"]
+__all__ = ["CHANNEL", "Confidential", "NotificationSettings", "denied_networks", "networks_denied", "retry_at", "tell"]
 
 
 def tell(

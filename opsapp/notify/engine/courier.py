@@ -25,12 +25,12 @@ from opsapp.notify.logic.delivering import without_address
 from opsapp.runtime.internals import delivery_tracker
 from opsapp.runtime.node import Node
 
-from .outbound import denied_networks, kept_from
+from .outbound import denied_networks, networks_denied
 
 log = logging.getLogger(__name__)
 
 
-class Letter(NamedTuple):
+class OutgoingMessage(NamedTuple):
     """One message on its way, as plain values. `url` is opened for the journey and kept nowhere."""
 
     delivery_id: str
@@ -51,7 +51,7 @@ class SendOutcome(NamedTuple):
     taken: tuple[str, ...] = ()
 
 
-class Taken:
+class AcceptedRecipients:
     """Who has taken a message, where a channel has several recipients. Apprise asks for each whether it is in here, and
     adds it: so another attempt goes to the others alone. Kept as marks, for a recipient's name is an address."""
 
@@ -69,7 +69,7 @@ class Taken:
         return digest(repr(recipient))[:16]
 
 
-class Overheard(logging.Handler):
+class AppriseLog(logging.Handler):
     """What Apprise logs in a thread is why it failed there. It is heard here and nowhere else: it may show a URL.
 
     That it failed is a warning; the reason (what the server said, why nobody answered) is a line for debugging."""
@@ -95,7 +95,7 @@ class Overheard(logging.Handler):
         return "; ".join(dict.fromkeys(lines))
 
 
-OVERHEARD = Overheard()
+OVERHEARD = AppriseLog()
 
 
 @lru_cache(maxsize=1)
@@ -140,15 +140,15 @@ def service_of(url: str) -> str:
     return url.partition(":")[0].strip().lower()
 
 
-def hand_over(letter: Letter, timeout: float) -> SendOutcome:
+def hand_over(letter: OutgoingMessage, timeout: float) -> SendOutcome:
     """Blocks, in a thread of its own."""
     OVERHEARD.take()
-    taken = Taken(letter.taken)
+    taken = AcceptedRecipients(letter.taken)
     error = _notified(letter, timeout, taken)
     return SendOutcome(error, taken=tuple(sorted(taken.marks)))
 
 
-def _notified(letter: Letter, timeout: float, taken: Taken) -> str | None:
+def _notified(letter: OutgoingMessage, timeout: float, taken: AcceptedRecipients) -> str | None:
     """What went wrong, or None."""
     try:
         plugin = plugin_of(letter.url, timeout)
@@ -164,7 +164,7 @@ def _notified(letter: Letter, timeout: float, taken: Taken) -> str | None:
     return without_address(masked(problem, in_every_form(letter.secrets)), letter.url)
 
 
-def _remember(taken: Taken) -> None:
+def _remember(taken: AcceptedRecipients) -> None:
     """Where Apprise looks who has a message while it tries again by itself; our attempts outlive a process. A version
     that looks elsewhere sends to everybody again."""
     tracker = delivery_tracker()
@@ -177,7 +177,7 @@ def in_every_form(secrets: Iterable[str]) -> list[str]:
     return [form for secret in secrets for form in dict.fromkeys((secret, quote(secret, safe=""), quote_plus(secret)))]
 
 
-def send(node: Node, letter: Letter, timeout: float, landed: Callable[[], None]) -> SendOutcome:
+def send(node: Node, letter: OutgoingMessage, timeout: float, landed: Callable[[], None]) -> SendOutcome:
     """The outcome, or after `timeout` that it is late. `landed` is called (on the hub, if there is one) when the
     thread has come to its end, however late."""
     denied = denied_networks(node)
@@ -186,7 +186,7 @@ def send(node: Node, letter: Letter, timeout: float, landed: Callable[[], None])
     answered: queue.SimpleQueue[SendOutcome] = queue.SimpleQueue()
 
     def work() -> None:
-        with kept_from(denied):
+        with networks_denied(denied):
             outcome = hand_over(letter, timeout)
         landed()
         answered.put(outcome)
@@ -199,12 +199,12 @@ def send(node: Node, letter: Letter, timeout: float, landed: Callable[[], None])
 
 
 def _send_from_the_hub(
-    node: Node, letter: Letter, timeout: float, landed: Callable[[], None], denied: tuple[str, ...]
+    node: Node, letter: OutgoingMessage, timeout: float, landed: Callable[[], None], denied: tuple[str, ...]
 ) -> SendOutcome:
     answered = AsyncResult()
 
     def work() -> None:
-        with kept_from(denied):
+        with networks_denied(denied):
             outcome = hand_over(letter, timeout)
         node.post(_arrived, answered, outcome, landed)
 

@@ -29,7 +29,7 @@ def denied_networks(node: Node) -> tuple[str, ...]:
 
 
 @contextmanager
-def kept_from(networks: Iterable[str]) -> Iterator[None]:
+def networks_denied(networks: Iterable[str]) -> Iterator[None]:
     """While the block runs, this thread reaches none of these networks."""
     _listen()
     _here.policy = AddressPolicy((), networks)

@@ -25,7 +25,7 @@ from opsapp.runtime.sealing import seal_of
 from opsapp.tree.root import Root
 
 from . import courier
-from .courier import Letter, SendOutcome
+from .courier import OutgoingMessage, SendOutcome
 from .settings import LEASE, options
 
 log = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ class Sender:
             self.node.spawn(self._fly, letter, settings.timeout_s)
         return bool(letters)
 
-    def _fly(self, letter: Letter, timeout: float) -> None:
+    def _fly(self, letter: OutgoingMessage, timeout: float) -> None:
         outcome = courier.send(self.node, letter, timeout, lambda: self._landed(letter.channel_id))
         if outcome.late and letter.channel_id in self.flying:
             self.late.add(letter.channel_id)
@@ -82,7 +82,7 @@ class Sender:
         else:
             self.failed += 1
 
-    def test(self, letter: Letter) -> JsonObject:
+    def test(self, letter: OutgoingMessage) -> JsonObject:
         """What `begin_test` prepared, outside any transaction: sent now, whatever the channel's hours are."""
         if letter.channel_id in self.testing:
             self.node.transact(
@@ -103,14 +103,14 @@ class Sender:
 # -- transactions ----------------------------------------------------------------------------------------------------
 
 
-def begin(root: Root, now: float, busy: Collection[str], room: int) -> tuple[list[Letter], int]:
+def begin(root: Root, now: float, busy: Collection[str], room: int) -> tuple[list[OutgoingMessage], int]:
     """Up to `room` letters for channels that are not busy, marked as being sent; and how many wait in all."""
     log_of, node = deliveries_of(root), node_of(root)
     if not log_of.queue and not log_of.sending:
         return [], 0
     leases.check(root, LEASE)
     _take_back(root, now)
-    letters: list[Letter] = []
+    letters: list[OutgoingMessage] = []
     for channel_id in list(log_of.queue):
         if channel_id in busy or len(letters) >= room:
             continue
@@ -166,12 +166,14 @@ def _merged(log_of: Deliveries, several: list[Delivery], now: float) -> Delivery
     return last
 
 
-def _letter(root: Root, channel: Channel, delivery: Delivery) -> Letter:
+def _letter(root: Root, channel: Channel, delivery: Delivery) -> OutgoingMessage:
     node = node_of(root)
     pairs = [opened(root, message) for message in delivery.contents()]
     title, text, mood = texts.written([message for message, _ in pairs], node.config.timezone)
     secrets = tuple(secret for _, secrets_in in pairs for secret in secrets_in)
-    return Letter(delivery.id, channel.id, channel.address(seal_of(root)), title, text, mood, secrets, delivery.taken)
+    return OutgoingMessage(
+        delivery.id, channel.id, channel.address(seal_of(root)), title, text, mood, secrets, delivery.taken
+    )
 
 
 def finish(root: Root, delivery_id: str, outcome: SendOutcome, now: float) -> None:
@@ -206,7 +208,7 @@ def _not_taken(root: Root, delivery: Delivery, error: str, now: float) -> None:
         channel.rests_until = again  # its other messages do not come sooner
 
 
-def begin_test(root: Root, channel: Channel, by: str, now: float) -> Letter:
+def begin_test(root: Root, channel: Channel, by: str, now: float) -> OutgoingMessage:
     """The intent of a test message, in the transaction of whoever asks for it."""
     log_of, node = deliveries_of(root), node_of(root)
     text = f"{by} has asked for it. Channel: {channel.fields['name']}"

@@ -15,7 +15,7 @@ from email.headerregistry import Address
 from email.message import EmailMessage
 from email.utils import formatdate
 
-from opsapp.notify.engine import NotificationSettings, kept_from
+from opsapp.notify.engine import NotificationSettings, networks_denied
 from opsapp.runtime.node import Node
 from opsapp.statuspages.logic.mailserver import MailServer, mail_server
 from opsapp.statuspages.logic.settings import StatusPageSettings
@@ -59,7 +59,7 @@ class MailCarrier:
 
 def post(sender: PageSender, letters: list[PageLetter], now: float) -> list[Posted]:
     """Blocks. What became of each; where the server goes away, it was not the turn of all that are left."""
-    with kept_from(sender.denied):
+    with networks_denied(sender.denied):
         try:
             connection = _open(mail_server(sender.server), sender.timeout)
         except (OSError, smtplib.SMTPException) as wrong:

@@ -26,7 +26,7 @@ def address_problem(kind: str, text: str) -> str | None:
     return web_problem(text, credentials=False)
 
 
-def one_form(kind: str, text: str) -> str:
+def normalised(kind: str, text: str) -> str:
     """The same for addresses that reach the same place, as far as one can tell: what they are known by."""
     return text.casefold() if kind == MAIL else text
 

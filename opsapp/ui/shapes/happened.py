@@ -28,10 +28,10 @@ def feed(answers: Answers, names: NameBook, reader: Reader) -> list[Sentence]:
     news += [sentences.approval(record, names) for record in answers["decided"] or []]
     news += [sentences.window(record, int(reader.now)) for record in answers["windows"] or []]
     news += [sentences.audit(entry) for entry in answers["audit"] or [] if _is_news(entry)]
-    return told_once(sorted(news, key=lambda sentence: -sentence.at))[:MOST]
+    return without_repeats(sorted(news, key=lambda sentence: -sentence.at))[:MOST]
 
 
-def told_once(told: Iterable[Sentence]) -> list[Sentence]:
+def without_repeats(told: Iterable[Sentence]) -> list[Sentence]:
     """What is said again and again, once, where it was said last, with how often."""
     times: dict[tuple[str, str], list[Sentence]] = {}
     for sentence in told:

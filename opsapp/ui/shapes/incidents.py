@@ -60,7 +60,7 @@ class TimelineItem(NamedTuple):
     ask: Question | None = None
 
 
-class Helper(NamedTuple):
+class SuggestedAutomation(NamedTuple):
     name: str
     about: str
     figures: str
@@ -260,7 +260,9 @@ def _people(incident: JsonObject) -> list[tuple[str, str]]:
     return list(about.items())
 
 
-def _helped(row: JsonObject) -> Helper:
+def _helped(row: JsonObject) -> SuggestedAutomation:
     if row.get("action_type"):
-        return Helper(row["action_type"], f"when {row['condition']}", f"{row['verified']} of {row['total']}")
-    return Helper(row["name"], "automation", f"{row.get('succeeded', 0)} of {row.get('runs', 0)}")
+        return SuggestedAutomation(
+            row["action_type"], f"when {row['condition']}", f"{row['verified']} of {row['total']}"
+        )
+    return SuggestedAutomation(row["name"], "automation", f"{row.get('succeeded', 0)} of {row.get('runs', 0)}")

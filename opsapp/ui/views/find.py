@@ -36,7 +36,7 @@ def found(context: FindPage, request: Request) -> Response:
     return render("find.jinja2", values, part=request.headers.get(PART))
 
 
-def look(request: Request, kind: finding.Sought, words: str) -> finding.Hits:
+def look(request: Request, kind: finding.SearchedList, words: str) -> finding.Hits:
     rows = value_of(ask(request, "GET", kind.source, urlencode(finding.query_of(kind, words))))
     hits = finding.hits_of(kind, rows, words)
     known = pages_of(request.registry)

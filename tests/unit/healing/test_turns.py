@@ -59,16 +59,16 @@ def test_only_a_reading_from_after_the_question_counts():
     asked = {"waits_from": NOW - 30, "looks_from": NOW - 10}
     assert look(**asked, measured_at=NOW - 11).kind == "wait"
     assert look(**asked, measured_at=NOW - 9) == turns.GO
-    assert look(**asked, measured_at=NOW - 9, verdict=False) == turns.Again("end", "condition_gone")
+    assert look(**asked, measured_at=NOW - 9, verdict=False) == turns.TurnDecision("end", "condition_gone")
     assert look(**asked, measured_at=NOW - 9, verdict=None).kind == "wait"
 
 
 def test_what_is_not_known_in_time_is_no_ground_to_act():
     asked = {"waits_from": NOW - 90, "looks_from": NOW - 60}
-    assert look(**asked, measured_at=NOW - 9, verdict=None) == turns.Again(
+    assert look(**asked, measured_at=NOW - 9, verdict=None) == turns.TurnDecision(
         "end", "condition_unknown: the condition is unknown"
     )
-    assert look(**asked) == turns.Again("end", "condition_unknown: nothing fresh was reported")
+    assert look(**asked) == turns.TurnDecision("end", "condition_unknown: nothing fresh was reported")
 
 
 def test_while_the_same_deed_may_still_work_nothing_is_asked():
