@@ -47,13 +47,15 @@ def mentioned(folder, names):
 
 def states():
     real, fixture = mentioned("fleet", FLEET), mentioned("unit", FIXTURES)
-    found = {}
+    tried_on = {}
     for action in ACTIONS.values():
         if action.where == "server":
-            found[action.name] = "service"
+            tried_on[action.name] = "service"
         else:
-            found[action.name] = "host" if action.name in real else "fixture" if action.name in fixture else "untried"
-    return found
+            tried_on[action.name] = (
+                "host" if action.name in real else "fixture" if action.name in fixture else "untried"
+            )
+    return tried_on
 
 
 def parameters(action):
@@ -66,11 +68,11 @@ def parameters(action):
 
 
 def ways(action):
-    found = []
+    tools = []
     for handler in action.handlers:
         own = any(step[0].startswith("@") for step in handler.steps)
-        found.append("*" if own and not handler.tools else ", ".join(handler.tools) + ("*" if own else ""))
-    return "; ".join(dict.fromkeys(found)).replace("*", "\\*")
+        tools.append("*" if own and not handler.tools else ", ".join(handler.tools) + ("*" if own else ""))
+    return "; ".join(dict.fromkeys(tools)).replace("*", "\\*")
 
 
 def undone(action):
@@ -89,9 +91,9 @@ def page():
             "|---|---|---|---|---|---|",
         ]
         lines += [
-            f"| `{one.name}` | {parameters(one)} | {ways(one)} | {one.snapshot or ''} | {undone(one)} |"
-            f" {tried[one.name]} |"
-            for one in rows
+            f"| `{row.name}` | {parameters(row)} | {ways(row)} | {row.snapshot or ''} | {undone(row)} |"
+            f" {tried[row.name]} |"
+            for row in rows
         ]
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"

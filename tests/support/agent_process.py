@@ -19,8 +19,8 @@ def oldest_python():
     """The oldest Python that the agent promises to run on; None when this machine has none."""
     installed = sorted(pathlib.Path.home().glob(".pyenv/versions/3.9*/bin/python"))
     for path in filter(None, [shutil.which("python3.9"), *map(str, installed)]):
-        said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
-        if said.stdout.startswith("Python 3.9"):
+        answer = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
+        if answer.stdout.startswith("Python 3.9"):
             return path
     return None
 

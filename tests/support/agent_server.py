@@ -95,7 +95,7 @@ class AgentServer:
                 session.say("cancel", id=name)
 
     def result(self, name):
-        return next((one for one in self.results if one["command_id"] == name), None)
+        return next((result for result in self.results if result["command_id"] == name), None)
 
     def session(self):
         with self.lock:
@@ -181,9 +181,9 @@ class AgentServer:
                 return 503, {"error": "away", "code": "unavailable"}
             self.reports.append(report)
             self.results += report["results"]
-            for one in (report["held"] or []) + report["results"]:
-                self.acked.add(one["command_id"])
-                self.waiting.pop(one["command_id"], None)
+            for held in (report["held"] or []) + report["results"]:
+                self.acked.add(held["command_id"])
+                self.waiting.pop(held["command_id"], None)
             self.outcomes += report["outcomes"]
             answer = {
                 "status": "ok",
@@ -317,7 +317,7 @@ class ServerSession:
         stream["messages"].append(message)
         if message["type"] == "lines":
             stream["lines"] += message["lines"]
-            self.say("credit", stream=message["stream"], bytes=sum(len(one["line"]) + 1 for one in message["lines"]))
+            self.say("credit", stream=message["stream"], bytes=sum(len(line["line"]) + 1 for line in message["lines"]))
         elif message["type"] == "credit":
             self.credit[message["stream"]] += message["bytes"]
 
@@ -349,4 +349,4 @@ class ServerSession:
         return digest.hexdigest()
 
     def ended(self, stream):
-        return next((one for one in self.server.streams[stream]["messages"] if one["type"] == "closed"), None)
+        return next((told for told in self.server.streams[stream]["messages"] if told["type"] == "closed"), None)

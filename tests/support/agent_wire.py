@@ -26,11 +26,11 @@ class Wire(FrameClient):
     def hear(self, kind=None):
         """The next message (of this kind); a close as {"type": "close", "code": …}."""
         while True:
-            got = self.frame()
-            if got.opcode == CLOSE:
-                return {"type": "close", "code": got.code}
-            if got.opcode == TEXT:
-                message = messages.decode(got.payload.decode(), messages.SERVER)
+            frame = self.frame()
+            if frame.opcode == CLOSE:
+                return {"type": "close", "code": frame.code}
+            if frame.opcode == TEXT:
+                message = messages.decode(frame.payload.decode(), messages.SERVER)
                 if kind in (None, message["type"]):
                     return message
 

@@ -44,8 +44,8 @@ def record(serve, run_id):
 
 def ended(serve, run_id, timeout=20):
     def final():
-        found = record(serve, run_id)
-        return found if found["status"] in FINAL else None
+        run = record(serve, run_id)
+        return run if run["status"] in FINAL else None
 
     return until(final, timeout, what=f"the end of run {run_id}")
 

@@ -60,7 +60,7 @@ class Box:
                 self._results[command["command_id"]] = self._perform(command)
 
     def _held(self):
-        return ({"command_id": one, "state": "finished"} for one in self._results)
+        return ({"command_id": command_id, "state": "finished"} for command_id in self._results)
 
     def _perform(self, command):
         phase = command["params"].get("phase")

@@ -48,8 +48,10 @@ class Client:
         link = http.client.HTTPConnection(parts.hostname, parts.port, timeout=self.timeout)
         try:
             link.request(method, path, body, sent)
-            got = link.getresponse()
-            return Answer(got.status, {name.lower(): value for name, value in got.getheaders()}, got.read())
+            response = link.getresponse()
+            return Answer(
+                response.status, {name.lower(): value for name, value in response.getheaders()}, response.read()
+            )
         finally:
             link.close()
 

@@ -24,9 +24,9 @@ class Command(NamedTuple):
 def blocks(page):
     """Texts of the examples that may be commands."""
     text = page.read_text()
-    found = [body for language, body in FENCED.findall(text) if language in SHELL]
+    fenced = [body for language, body in FENCED.findall(text) if language in SHELL]
     indented = INDENTED.findall(FENCED.sub("", text))
-    return [*found, *("".join(line[4:] for line in body.splitlines(keepends=True)) for body in indented)]
+    return [*fenced, *("".join(line[4:] for line in body.splitlines(keepends=True)) for body in indented)]
 
 
 def inline(begin):
@@ -45,14 +45,14 @@ def is_shell(block):
 
 def commands_of(block):
     """Its commands: a quotation, a loop and a line that ends in a backslash go on."""
-    found, begun = [], ""
+    commands, begun = [], ""
     for line in block.splitlines():
         begun += line + "\n"
         if not is_open(begun):
-            found.append(begun.strip())
+            commands.append(begun.strip())
             begun = ""
     assert not begun.strip(), f"it never ends: {begun}"
-    return [text for text in found if text and not text.startswith("#")]
+    return [text for text in commands if text and not text.startswith("#")]
 
 
 def is_open(text):

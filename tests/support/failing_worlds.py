@@ -21,8 +21,8 @@ class World(NamedTuple):
 
     def hangs(self, child: str, parent: str) -> bool:
         """Whether the child hangs on the parent, through others too."""
-        above = {each for low, each in self.edges if low == child}
-        return parent in above or any(self.hangs(each, parent) for each in above)
+        above = {higher for low, higher in self.edges if low == child}
+        return parent in above or any(self.hangs(higher, parent) for higher in above)
 
 
 def world(

@@ -94,5 +94,5 @@ class Bench:
     def calls(self, *tools):
         """Every call so far as an argument list; of these tools only."""
         text = self.record.read_text() if self.record.exists() else ""
-        found = [line.split("\037") for line in text.splitlines()]
-        return [argv for argv in found if not tools or argv[0] in tools]
+        calls = [line.split("\037") for line in text.splitlines()]
+        return [argv for argv in calls if not tools or argv[0] in tools]

@@ -58,12 +58,12 @@ class FrameClient(Raw):
     def handshake(self, path, headers):
         key = base64.b64encode(os.urandom(16)).decode()
         self.send(upgrade(path, self.host, key, headers))
-        status, got = self.head()
-        assert status == 101, (status, got, self.buffer)
-        assert got["sec-websocket-accept"] == base64.b64encode(hashlib.sha1((key + GUID).encode()).digest()).decode()
-        assert got["upgrade"].lower() == "websocket"
-        assert "sec-websocket-extensions" not in got
-        self.agreed = got
+        status, agreed = self.head()
+        assert status == 101, (status, agreed, self.buffer)
+        assert agreed["sec-websocket-accept"] == base64.b64encode(hashlib.sha1((key + GUID).encode()).digest()).decode()
+        assert agreed["upgrade"].lower() == "websocket"
+        assert "sec-websocket-extensions" not in agreed
+        self.agreed = agreed
 
     def frame(self):
         """The server's next frame. Its frames are never masked."""

@@ -74,12 +74,12 @@ class Hosts:
         return min((at for on, at in self.interventions if on == subject and at >= since), default=None)
 
     def knows(self, root, subject):
-        return any(one.subject == subject for one in self.here)
+        return any(host.subject == subject for host in self.here)
 
     def recall(self, root, agent_id, command_id):
         """Only a host that is away has not been given what it was sent."""
         command = root.system["test-commands"][command_id]
-        away = any(one.agent_id == agent_id and not one.online for one in self.here)
+        away = any(host.agent_id == agent_id and not host.online for host in self.here)
         if away and command["answer"] is None:
             answer = {"status": "cancelled", "exit_code": None, "output": "", "reason": "recalled", "data": {}}
             root.system["test-commands"][command_id] = {**command, "answer": answer}
@@ -96,15 +96,19 @@ class Hosts:
 
     @property
     def sent(self):
-        return self.node.transact(lambda root: sorted(root.system["test-commands"].values(), key=lambda one: one["n"]))
+        return self.node.transact(
+            lambda root: sorted(root.system["test-commands"].values(), key=lambda command: command["n"])
+        )
 
     def phases(self):
-        return [one["params"].get("phase") for one in self.sent]
+        return [command["params"].get("phase") for command in self.sent]
 
     def waiting(self, phase):
         """The one unanswered command of a phase."""
-        [found] = [one for one in self.sent if one["answer"] is None and one["params"].get("phase") == phase]
-        return found
+        [waiting] = [
+            command for command in self.sent if command["answer"] is None and command["params"].get("phase") == phase
+        ]
+        return waiting
 
     def finish(self, phase, status="done", exit_code=0, reason=None, among=None, **data):
         command_id = (among or self.waiting(phase))["command_id"]

@@ -159,7 +159,9 @@ def labelled(seed=1):
             at_wrong = BEGIN + day * DAY + (9 * HOUR if make is daily else dice.uniform(0, 24) * HOUR)
             points, wrong = make(dice, at_wrong, kind)
             width = 0.1 * len(points)
-            made.append(Labelled(f"{make.__name__} {kind}", points, [_widened(points, each, width) for each in wrong]))
+            made.append(
+                Labelled(f"{make.__name__} {kind}", points, [_widened(points, window, width) for window in wrong])
+            )
     return made
 
 

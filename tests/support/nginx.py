@@ -15,8 +15,10 @@ BLOCK = re.compile(r"^```nginx\n(.*?)^```", re.M | re.S)
 
 def guide(word):
     """The block of the guide to a cluster that has this word in it."""
-    (found,) = [block for block in BLOCK.findall((ROOT / "docs/guide/cluster.md").read_text()) if word in block]
-    return found
+    (block_with_word,) = [
+        block for block in BLOCK.findall((ROOT / "docs/guide/cluster.md").read_text()) if word in block
+    ]
+    return block_with_word
 
 
 class Nginx(Process):

@@ -56,7 +56,7 @@ def fill(serve, name="Checkout"):
 
 def places(serve, ids):
     """The address of every page that there is here; of those about one thing, where `ids` names it."""
-    found = ["/find?q=shop", "/help", "/help/healing", "/status", "/api/docs"]
+    addresses = ["/find?q=shop", "/help", "/help/healing", "/status", "/api/docs"]
     known = set(serve.admin.get("/api/openapi.json")["paths"])
     for page in PAGES:
         above, named, below = page.path.partition("{")
@@ -64,15 +64,15 @@ def places(serve, ids):
         sources = {part.source.partition("?")[0] for part in page.parts}
         if (page.path in LATER and page.path not in ids) or (named and id_of is None) or below.count("{") or page.file:
             continue
-        if sources <= known | {each for each in sources if "{" in each}:
-            found.append(above + (id_of + below.partition("}")[2] if named else ""))
-    return found
+        if sources <= known | {source for source in sources if "{" in source}:
+            addresses.append(above + (id_of + below.partition("}")[2] if named else ""))
+    return addresses
 
 
-def without_place(found):
+def without_place(addresses):
     """The pages of the table that none of these addresses shows; files, and what takes a host or a case, aside."""
     shown = [re.compile(re.sub(r"\\{[^}]*\\}", "[^/]+", re.escape(page.path)) + "$") for page in PAGES]
-    paths = [place.partition("?")[0] for place in found]
+    paths = [place.partition("?")[0] for place in addresses]
     return [page.path for page, pattern in zip(PAGES, shown, strict=True)
             if not page.file and page.path not in LATER and not any(pattern.match(path) for path in paths)]  # fmt: skip
 

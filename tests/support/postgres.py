@@ -25,8 +25,8 @@ def binaries():
     places = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[4]))
     if places:
         return places[-1].parent
-    found = shutil.which("initdb")
-    return Path(found).resolve().parent if found else None
+    initdb = shutil.which("initdb")
+    return Path(initdb).resolve().parent if initdb else None
 
 
 class Postgres(Process):
@@ -70,9 +70,9 @@ class Postgres(Process):
     def command(self):
         if not self.files.exists():
             self.init()
-        said = [word for name, value in self.settings.items() for word in ("-c", f"{name}={value}")]
+        options = [word for name, value in self.settings.items() for word in ("-c", f"{name}={value}")]
         return self._as_somebody(
-            binaries() / "postgres", "-D", self.files, "-p", self.port, "-h", self.host, "-k", self.directory, *said
+            binaries() / "postgres", "-D", self.files, "-p", self.port, "-h", self.host, "-k", self.directory, *options
         )
 
     def connect(self, database="postgres"):
@@ -129,8 +129,8 @@ class Postgres(Process):
         return name
 
     def uri(self, database, **options):
-        said = "&".join(f"{name}={value}" for name, value in options.items())
-        return f"postgresql://{USER}@{self.host}:{self.port}/{database}" + (f"?{said}" if said else "")
+        query = "&".join(f"{name}={value}" for name, value in options.items())
+        return f"postgresql://{USER}@{self.host}:{self.port}/{database}" + (f"?{query}" if query else "")
 
     def uris(self, **options):
         """What `opsapp serve` takes to use this server: two new databases."""

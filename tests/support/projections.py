@@ -89,30 +89,30 @@ SAMPLES = {
     "monitors": Sample(
         lambda service: service.otto.post_json("/api/monitoring/endpoints", MONITOR).json["id"],
         _call_monitor,
-        lambda root, each: changes.delete(root, monitors_of(root)[each], 1.0),
+        lambda root, item_id: changes.delete(root, monitors_of(root)[item_id], 1.0),
         _shown_monitor,
-        lambda root, each: monitors_of(root)[each],
+        lambda root, item_id: monitors_of(root)[item_id],
     ),
     "windows": Sample(
         lambda service: service.otto.post_json("/api/maintenance", WINDOW).json["id"],
         _call_window,
-        lambda root, each: windows.delete(root, windows_of(root).get(each)),
+        lambda root, item_id: windows.delete(root, windows_of(root).get(item_id)),
         _shown_window,
-        lambda root, each: windows_of(root).get(each),
+        lambda root, item_id: windows_of(root).get(item_id),
     ),
     "agents": Sample(
         _make_agent,
         _call_agent,
-        lambda root, each: lifecycle.delete(root, find_agent(root, each)),
+        lambda root, item_id: lifecycle.delete(root, find_agent(root, item_id)),
         _shown_agent,
         find_agent,
     ),
     "schedules": Sample(
         lambda service: service.otto.post_json("/api/automations", TICKS).json["id"],
         _call_schedule,
-        lambda root, each: editing.remove(root, automations_of(root)[each], 1.0),
+        lambda root, item_id: editing.remove(root, automations_of(root)[item_id], 1.0),
         _shown_schedule,
-        lambda root, each: automations_of(root).plans,
+        lambda root, item_id: automations_of(root).plans,
     ),
 }
 

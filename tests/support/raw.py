@@ -47,8 +47,8 @@ class Raw:
         while mark not in self.buffer:
             if not self._more():
                 raise ConnectionError(f"closed before {mark!r}: {self.buffer[:300]!r}")
-        found, _, self.buffer = self.buffer.partition(mark)
-        return found
+        before, _, self.buffer = self.buffer.partition(mark)
+        return before
 
     def exactly(self, size):
         while len(self.buffer) < size:

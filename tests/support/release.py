@@ -71,7 +71,7 @@ def released():
 
 def last_release(place):
     """The newest release that is not this version, with its code in `place`; skips where the history is not there."""
-    version = next(each for each in released() if each != VERSION)
+    version = next(candidate for candidate in released() if candidate != VERSION)
     lacking = f"the code of {version} is in the history, which this shallow clone or copy does not have"
     if git("rev-parse", "--is-shallow-repository") != "false":
         pytest.skip(lacking)

@@ -111,8 +111,8 @@ class Scenery:
         return self
 
     def _incident_of(self, name):
-        found = self.lookout.incidents("status=open")
-        return next(incident["id"] for incident in found if incident["monitor_name"] == name)
+        incidents = self.lookout.incidents("status=open")
+        return next(incident["id"] for incident in incidents if incident["monitor_name"] == name)
 
     def _settle_in(self):
         ada = self.service.ada
@@ -199,7 +199,10 @@ class Scenery:
         """A host fails, is healed as it should be, and reports that it is well."""
         self.odd = {name: sick}
         self._pass(120, 30)
-        if any(one["answer"] is None and one["params"].get("phase") == "snapshot" for one in self.ward.hosts.sent):
+        if any(
+            command["answer"] is None and command["params"].get("phase") == "snapshot"
+            for command in self.ward.hosts.sent
+        ):
             self.ward.hosts.finish("snapshot", snapshot={"kind": "unit", "state": {}})
             self._pass(2, 1)
         self.ward.hosts.finish("execute", handler="systemctl")

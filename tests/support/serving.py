@@ -220,11 +220,11 @@ def views(node):
 
     def publish(request):
         for n in range(int(request.params.get("n", 1))):
-            for one in list(feeds):
-                one.put({"n": n}, event="tick", id=n)
+            for open_feed in list(feeds):
+                open_feed.put({"n": n}, event="tick", id=n)
         if "end" in request.params:
-            for one in list(feeds):
-                one.end("done")
+            for open_feed in list(feeds):
+                open_feed.end("done")
         return {"feeds": len(feeds)}
 
     def upload(request):
@@ -383,7 +383,7 @@ def main():
         options.get("port", 0),
         node=node,
         limits=server.Limits().with_settings(options["limits"]),
-        on_ready=lambda it: print(f"ready {it.address[1]}", flush=True),
+        on_ready=lambda listening: print(f"ready {listening.address[1]}", flush=True),
         on_hangup=bad_reload if options["bad_reload"] else lambda: print("hup", flush=True),
     )
     sys.exit(code)

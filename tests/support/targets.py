@@ -165,7 +165,9 @@ class NameServer:
         self._udp, self._tcp = udp_and_tcp()
         self.port = self._udp.getsockname()[1]
         self._closing = False
-        self._threads = [threading.Thread(target=each, daemon=True) for each in (self._serve_udp, self._serve_tcp)]
+        self._threads = [
+            threading.Thread(target=serving, daemon=True) for serving in (self._serve_udp, self._serve_tcp)
+        ]
 
     def __enter__(self):
         for sock in (self._udp, self._tcp):

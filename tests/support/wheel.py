@@ -12,10 +12,10 @@ def dependencies(wheel):
     open_ends = _wanted(own, set())
     while open_ends:
         requirement = open_ends.pop()
-        found = metadata.distribution(requirement.name)
-        if found.name not in needed:
-            needed[found.name] = found
-            open_ends += _wanted(found, requirement.extras)
+        installed = metadata.distribution(requirement.name)
+        if installed.name not in needed:
+            needed[installed.name] = installed
+            open_ends += _wanted(installed, requirement.extras)
     return list(needed.values())
 
 
@@ -23,7 +23,7 @@ def _wanted(distribution, extras):
     """What it requires on this machine, with these of its extras."""
     every = map(Requirement, distribution.requires or [])
     return [
-        one
-        for one in every
-        if one.marker is None or any(one.marker.evaluate({"extra": extra}) for extra in {"", *extras})
+        requirement
+        for requirement in every
+        if requirement.marker is None or any(requirement.marker.evaluate({"extra": extra}) for extra in {"", *extras})
     ]

@@ -40,7 +40,7 @@ def best_nab_score(sets):
 
 def _raw(points, wrong, scores, threshold):
     probation = min(int(PROBATION * len(points)), int(PROBATION * 5000), PROBATION_MOST)
-    total, found = 0.0, set()
+    total, caught = 0.0, set()
     index = {at: n for n, (at, _) in enumerate(points)}
     windows = [(index[begin], index[end]) for begin, end in wrong]
     for n, score in enumerate(scores):
@@ -48,10 +48,10 @@ def _raw(points, wrong, scores, threshold):
             continue
         inside = next((w for w, (begin, end) in enumerate(windows) if begin <= n <= end), None)
         if inside is not None:
-            if inside not in found:
+            if inside not in caught:
                 begin, end = windows[inside]
                 total += TRUE * sigmoid(-(end - n + 1) / (end - begin + 1))
-                found.add(inside)
+                caught.add(inside)
             continue
         before = [window for window in windows if window[1] < n]
         if before:
@@ -59,7 +59,7 @@ def _raw(points, wrong, scores, threshold):
             total += FALSE * sigmoid((n - end) / max(1, end - begin))
         else:
             total -= FALSE
-    return total - MISSED * (len(windows) - len(found))
+    return total - MISSED * (len(windows) - len(caught))
 
 
 def windowed_gaussian(points, window=6400, step=100):

@@ -113,7 +113,7 @@ def bound_names(path):
 def test_variables_say_what_they_hold():
     vague = [
         f"{path.relative_to(ROOT)}:{line} {name}"
-        for path in FILES
+        for path in [*FILES, *sorted((ROOT / "tests/support").rglob("*.py"))]
         for line, name in bound_names(path)
         if name in VAGUE_LOCALS
     ]
