@@ -99,8 +99,8 @@ class FileGet(OpenStream):
 
 
 def _contents(file: Any, about: os.stat_result) -> Tuple[Any, int]:
-    """Where to read it, and how much there is. What the kernel makes up while it is read (/proc, /sys) takes no room
-    on a disk and says that it has no bytes, or a page of them, whatever is in it: that is read at once."""
+    """Where to read it, and how much there is. The kernel makes files of /proc and /sys while they are read. They take
+    no space on a disk, and their size says 0 or one page whatever is in them: they are read at once."""
     if about.st_blocks or about.st_size > PAGE:
         return file, about.st_size
     data = b""

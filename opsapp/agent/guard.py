@@ -1,8 +1,8 @@
 """The guard of an update: the old version, as a process of its own, watching the new one until it is settled.
 
-The new version judges itself (update.py), but one that crashes or hangs before it comes to that cannot. So the old
-file, which keeps its place until then, is run with `--guard PID`: when the trial is not settled in time, or the process
-is gone, it ends what is left of the new version, and starts the old one unless a service manager does.
+The new version judges itself (update.py). It cannot if it crashes or hangs before that. So the old file, which keeps
+its place until then, runs with `--guard PID`. If the trial is not settled in time, or the process is gone, it ends
+what is left of the new version. It starts the old one unless a service manager does.
 Must not: act on a process that is not the one it was given.
 """
 

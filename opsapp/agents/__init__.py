@@ -1,8 +1,10 @@
 """It reaches hosts: agent records, reports, sessions, commands, streams, files, deployment. /api/agents.
 
-Greenlets: executor (the child process that runs what the service does on its own machine), agents-push (commands to the
-sessions of this node), agents-sweep (who has fallen silent, what has expired),
-and one greenlet per open session, the connection's own.
+Greenlets, besides one for each open session (the connection's own):
+
+    executor      the child process that runs what the service does on its own machine
+    agents-push   commands to the sessions of this node
+    agents-sweep  which agents no longer report, which commands have expired
 
     logic.py    states and names, pure
     resources/  agents and their commands as stored

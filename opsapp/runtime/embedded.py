@@ -1,7 +1,7 @@
 """The files of an embedded store, before they are opened.
 
-Each file is looked at while its lock is held. What was begun and not finished (a restore, a pack) is finished or taken
-back, what a power cut left behind the last whole transaction is cut off, and what a store leaves behind is deleted.
+Each file is looked at while its lock is held. A restore or a pack that was not finished is finished or taken back.
+What a power cut left behind the last whole transaction is cut off. Files that are no longer needed are deleted.
 A store that is not complete, or whose file cannot be right, is refused: a new store beside the remains of an old one
 looks like data loss to everybody who has an account there.
 """

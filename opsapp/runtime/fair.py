@@ -1,8 +1,8 @@
 """A queue in which nobody's tasks wait behind all of somebody else's.
 
 Tasks are put in for a caller of a group. Groups take turns, and within a group its callers do; what one caller has put
-in goes in order. So whoever asks a thousand times holds up others by one task each time, and a flood of callers of one
-group takes no more from another group than one caller would.
+in goes in order. So a caller with a thousand tasks delays others by one task each time. Many callers of one group delay
+another group no more than one caller would.
 """
 
 from __future__ import annotations

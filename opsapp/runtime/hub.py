@@ -97,10 +97,10 @@ class Lane:
 
 
 class LeadLane(Lane):
-    """For short work that is mostly Python. One thread leads and does all of it while it gets on: two that both want
-    the interpreter take it from each other all the time, which cost a third of the requests a second. The others help
-    while the leader is held up by a disk or a server far away, and not while it stands in line for a processor or for
-    the interpreter: there they would only make the line longer."""
+    """For short work that is mostly Python. One thread leads and does all of it while it progresses: two threads that
+    both want the interpreter take it from each other, which cost a third of the requests a second. The others help
+    while the leader waits for a disk or a server. They do not while it waits for a processor or the interpreter: they
+    would only make that wait longer."""
 
     def __init__(self, hub: Hub, name: str, size: int):
         super().__init__(hub, name, size)

@@ -1,7 +1,7 @@
 """Room on the disks of an embedded store: what would find none is refused before it is begun.
 
-A FileStorage that runs out of room in the middle of a write keeps in its file's buffer what did not fit, fails from
-then on at whatever comes next, and writes that rest behind its end once there is room again. What the room is needed
+A FileStorage that runs out of room in the middle of a write keeps the rest in its file's buffer. From then on every
+write fails; once there is room again, that rest is written behind the end of the file. What the room is needed
 for, and what becomes of who is refused, is not known here.
 """
 

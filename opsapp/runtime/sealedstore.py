@@ -58,12 +58,12 @@ def _dotted(cls: type) -> str:
 
 
 def rekey(node: NodeBase) -> int:
-    """A new master key, and everything sealed anew with it; how many values. May be repeated after a crash at any
+    """Make a new master key and seal everything again with it; how many values. May be repeated after a crash at any
     point: old keys leave the file only when nothing needs them.
 
-    Nodes that run read the file when they meet the new key, and every two seconds: first the file has it, then the
-    store goes by it (from there on every node seals with it or not at all), then all is sealed anew, and when all nodes
-    have had the time to read the file the old ones go.
+    Nodes that run read the file when they meet the new key, and every two seconds. The order is: the file has the new
+    key; the store names it, and every node seals with it or not at all; everything is sealed again; when all nodes have
+    had time to read the file, the old keys are removed.
     """
     path = key_file(node.registry.settings)
     old = read(path)

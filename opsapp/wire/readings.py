@@ -61,9 +61,9 @@ def of_report(report: Mapping[str, Any]) -> Dict[str, Any]:
 
 
 def of_service(state: Any, *, ran: bool, starts: Optional[int], counted_s: Optional[float]) -> Dict[str, int]:
-    """What follows from the state of a unit, by attribute; what nobody knows is left out. `failed` is 1 while a unit
-    does not run that ran before (`ran`) or that its host calls failed, 0 while it runs, and missing while it is on its
-    way. `starts` within the time for which they were counted."""
+    """What follows from the state of a unit, by attribute; what is unknown is left out. `failed` is 1 while it does
+    not run, if it ran before (`ran`) or its host calls it failed. It is 0 while the unit runs, and missing while it
+    starts or stops. `starts` are those within the time for which they were counted."""
     count = restarts(starts, counted_s)
     failed = None if state in MOVES else int(state not in RUNS and (state == "failed" or ran))
     values = {"failed": failed, "restarts_5m": count, "crash_looping": crash_looping(state, count)}

@@ -1,7 +1,7 @@
 """Stream tickets: what a page puts into the address of an event stream, in place of its session token.
 
-A ticket is used within 30 seconds, opens the one stream that it is first used for, and that stream's reconnects, for
-as long as the session (or API key) lasts that it was made from.
+A ticket must be used within 30 seconds. It opens the stream that it is first used for, and that stream's reconnects. It
+ends with the session (or API key) that it was made from.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A run's way from asking to outcome, in transactions: asked, admitted, begun, ended; and what each sets off.
 
-Nothing here touches the world. What a node has to carry out is in the board's queues (`carrier` takes it up), what
-agents have to do is a durable command in the same transaction as its intent.
+Nothing here has effects outside of the store. What a node has to carry out is in the board's queues (`carrier` takes it
+up). What agents have to do is a durable command in the same transaction as its intent.
 """
 
 from __future__ import annotations

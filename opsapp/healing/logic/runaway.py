@@ -1,8 +1,8 @@
 """A rise as there was none before, and where it leads: what no past can teach. Pure.
 
-It is looked for in the newest 3 to 24 hours of a series by the hour, in what is left of it without its day or its week
-(its calmest `Baseline`). It has to be steeper than every slope before, to be no step, to show however one takes the day
-and the week out, and to lie close to a line.
+It is searched in the newest 3 to 24 hours of an hourly series, after its daily or weekly pattern is taken out (its
+calmest `Baseline`). It must be steeper than every slope before, must not be a step, and must lie close to a line. It
+must show with either pattern taken out.
 """
 
 from __future__ import annotations

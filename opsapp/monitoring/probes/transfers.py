@@ -3,8 +3,8 @@
 One `Transfers` per process. `start(hop, done)` begins a request and returns; `fetch(hop)` blocks its greenlet only. One
 hop is one request on a fresh connection: redirects, names and judgement belong to `http.py`.
 
-Thousands of checks a second pass through here, so their sockets share one epoll set, of which the hub knows a single
-descriptor, and handles remember what they were told last.
+Thousands of checks a second pass through here. So their sockets share one epoll set, of which the hub knows a single
+descriptor, and handles remember which options they have.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@
 So a key never has more than one message in `every_s`, and a storm of one kind has one message, however many its rows.
 
 A row may say that something `begins` or is `over`, or `also` tells of what may have begun already. A group counts what
-has begun in it and is not over as `open`; whoever stores the group knows which. As long as anything is open, a further
-beginning is no news unless it is more severe, and an end is told when it is the last one, in the words of the root
+has begun in it and is not over as `open`; whoever stores the group knows which. While anything is open, a
+further beginning is no news unless it is more severe. An end is told when it is the last one, in the words of the root
 cause if that has said any. So what has one root cause has one message when it begins and one when it is over.
 """
 

@@ -1,7 +1,7 @@
 """The other end of a connection: buffered reading with deadlines, writing that notices who does not read.
 
-Hub only. The buffer is ours, so that what a client sends early (a pipelined request, a frame behind an upgrade) is
-kept, and so that an end of file behind it is still seen.
+Hub only. The buffer is our own, so that what a client sends early (a pipelined request, a frame behind an upgrade) is
+kept, and the end of file behind it is still seen.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The twelve scenarios: each sets a stage, lets something break, and says what a sound pipeline makes of it.
 
-What is expected is asked of the ledger, of the trust and of what the simulated hosts were made to do, never of the
-scenario itself, so that a pipeline that misbehaves fails it.
+Expectations are compared with the ledger, the trust and what the simulated hosts were told to do, never with the
+scenario itself. So a pipeline that misbehaves fails it.
 """
 
 from __future__ import annotations
