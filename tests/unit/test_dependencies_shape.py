@@ -23,7 +23,7 @@ def test_the_root_cause_is_ringed_and_the_rest_says_what_holds_it_down():
     assert (boxes["db"].root, boxes["db"].why) == (True, "root cause")
     assert (boxes["web"].look, boxes["web"].why) == ("hid", "held down by db")
     assert [edge.bad for edge in shown["picture"].edges] == [True]
-    assert shown["sub"] == "db is the root cause; 1 of 2 failures hangs on it."
+    assert shown["sub"] == "db is the root cause; 1 of 2 failures depends on it."
     assert [row.name for row in shown["rows"]] == ["db", "web"]
     assert shown["rows"][1].why == "held down by db: it depends on db"
 

@@ -36,7 +36,7 @@ STATES = {
     "verifying": "Being measured",
 }
 NEXT = {
-    "correlating": "It is held until then, so that alerts of what it hangs on can arrive. Then it is planned.",
+    "correlating": "It is held until then, so that alerts of what it depends on can arrive. Then it is planned.",
     "planning": "The next step is planned, once the host and its turn are there.",
     "awaiting_approval": "Nothing is done until somebody decides.",
     "executing": "The host has been asked. Its answer comes next.",

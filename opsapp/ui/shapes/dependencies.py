@@ -216,5 +216,5 @@ def sentence(nodes: Mapping[str, JsonObject], roots: Collection[str]) -> str:
     causes = listed(sorted(roots)[:3] + ([f"{len(roots) - 3} more"] if len(roots) > 3 else []))
     words = f"{causes} {'is the root cause' if len(roots) == 1 else 'are root causes'}" if roots else "No root cause"
     on = "it" if len(roots) == 1 else "them"
-    hangs = "hangs" if held == 1 else "hang"
-    return f"{words}; {held} of {len(failed)} failures {hangs} on {on}." if held else f"{words}."
+    depends = "depends" if held == 1 else "depend"
+    return f"{words}; {held} of {len(failed)} failures {depends} on {on}." if held else f"{words}."

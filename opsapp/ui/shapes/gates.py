@@ -93,7 +93,7 @@ def line(gate: JsonObject, by_service: bool = False) -> GateLine:
     look = LOOKS[result]
     told = GateLine(look, "", reason(detail) if detail else "", stops=result == "stopped")
     if kind == "held":
-        return told._replace(words="Held, so that alerts of what it hangs on could arrive", figure=detail)
+        return told._replace(words="Held, so that alerts of what it depends on could arrive", figure=detail)
     if kind == "root_cause":
         words = {"passed": "Root cause is the target itself", "waits": "Waits"}.get(result, "Not handled")
         return told._replace(words=words, figure=reason(detail) if detail else "")
