@@ -21,7 +21,7 @@ def furnish(client):
 def made(client):
     """What does not change by itself."""
     rules = {rule["id"]: (rule["condition"], rule["escalation_chain"]) for rule in client.get("/api/healing/rules")}
-    monitors = {each["id"]: (each["name"], each["url"]) for each in client.get("/api/monitoring/endpoints")}
+    monitors = {shown["id"]: (shown["name"], shown["url"]) for shown in client.get("/api/monitoring/endpoints")}
     return rules, monitors, sorted(user["username"] for user in client.get("/api/users"))
 
 
