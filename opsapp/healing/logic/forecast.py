@@ -15,12 +15,13 @@ from typing import NamedTuple
 from .backtest import AHEAD, Card, band_of, mixed
 from .candidates import DAY_H, Origin, since_step
 from .metricpast import HOUR
-from .runaway import Runaway, runaway, usual
+from .runaway import Runaway, highest_turn, runaway, usual
 
 LONGEST_H = 30 * DAY_H
 TRUSTED_COVERAGE = 0.8
 HOURS_AHEAD = range(1, AHEAD[-1] + 1)
 TREND_SEEN = 0.5  # of the interval's half width: a smaller trend is not told beyond what was tried
+FADING, UNSURE = 0.9, 0.5  # by the hour, what the newest reading was off
 DAYS_BEYOND = (4, 5, 6, 8, 10, 12, 15, 18, 22, 26, 30)
 
 
@@ -44,20 +45,22 @@ class Forecast(NamedTuple):
     hits_at: float | None
     low: float | None
     high: float | None
+    likely_by: float | None  # in three of four outcomes it is met by then
     coverage: float | None
     alarms: float | None  # false ones in 1,000 days, in back-tests
     spread: float  # 95 of 100 readings of the next hour lie within it
     sudden: bool
     usual_high: bool  # it was beyond the threshold within the last week too: that is no news
+    turned: bool  # it came down from where it is now within the last week
     fan: tuple[FanPoint, ...]
 
     def within(self, seconds: float, now: float) -> bool:
         """Whether it is known well enough that the threshold is met so soon."""
         if self.hits_at is None or self.hits_at - now > seconds or self.now >= self.threshold:
             return False
-        if self.high is None or self.high - now > 3 * seconds:
+        if self.likely_by is None or self.likely_by - now > 2 * seconds:
             return False
-        return self.sudden or (not self.usual_high and (self.coverage or 0.0) >= TRUSTED_COVERAGE)
+        return self.sudden or (not self.usual_high and not self.turned and (self.coverage or 0.0) >= TRUSTED_COVERAGE)
 
 
 def forecast(past: Sequence[float], card: Card, threshold: float, now: float, end: float) -> Forecast:
@@ -68,8 +71,9 @@ def forecast(past: Sequence[float], card: Card, threshold: float, now: float, en
     else:
         rising, fan = None, _usual(list(past), card, now, end)
     hits_at = _meets(fan, threshold, now, "expected")
-    low = high = None
+    low = high = likely_by = None
     if hits_at is not None:
+        likely_by = _meets(fan, threshold, now, "half_low")
         low = _meets(fan, threshold, now, "high")
         high = _meets(fan, threshold, now, "low")
     usual_high = max(past[-7 * DAY_H :]) >= threshold
@@ -79,11 +83,13 @@ def forecast(past: Sequence[float], card: Card, threshold: float, now: float, en
         hits_at,
         low,
         high,
+        likely_by,
         card.coverage,
         card.alarms,
         card.sure[0],
         rising is not None,
         usual_high,
+        past[-1] + card.sure[0] / 2 < highest_turn(past, card.sure[0]),
         fan,
     )
 
@@ -120,16 +126,15 @@ def at_hour(widths: Sequence[float], hours: int) -> float:
 def _usual(past: list[float], card: Card, now: float, end: float) -> tuple[FanPoint, ...]:
     origin = Origin(since_step(past))
     expected = [mixed(card.weights[band_of(hour)], origin.ahead(hour)) for hour in HOURS_AHEAD]
-    off, extra = now - expected[0], 0.0
-    if abs(off) > card.sure[0]:  # the newest reading lies where nobody expected it: on from there
-        expected = [value + off for value in expected]
-        extra = abs(off) / 2
-    fan = [
-        _point(
-            end + (hour - 0.5) * HOUR, value, at_hour(card.sure, hour) + extra, at_hour(card.likely, hour) + extra / 3
-        )
-        for hour, value in zip(HOURS_AHEAD, expected, strict=True)
-    ]
+    off = now - expected[0]
+    if abs(off) <= card.sure[0]:
+        off = 0.0  # else the newest reading lies where nobody expected it: near there for some hours, and who knows
+    fan = []
+    for hour, value in zip(HOURS_AHEAD, expected, strict=True):
+        kept = off * FADING ** (hour - 1)
+        extra = max(abs(kept), abs(off - kept)) * UNSURE
+        sure, likely = at_hour(card.sure, hour) + extra, at_hour(card.likely, hour) + extra / 3
+        fan.append(_point(end + (hour - 0.5) * HOUR, value + kept, sure, likely))
     return (*fan, *_beyond(fan))
 
 

@@ -18,9 +18,12 @@ from .candidates import DAY_H, WEEK_H
 WINDOWS = (3, 4, 6, 8, 12, 18, 24)
 T95 = 2.2  # errors for 95 of 100
 RECENT_H = 48  # so new a rise is not compared with: it may be this one
+LEAST_H = 60  # before that a first work day looks like one
 STEEPER = 1.2
 OFTEN, RARER = 0.97, 2.0  # rises that are twice as large as all but three in a hundred
 STEP_SHARE = (0.6, 0.55, 0.5, 0.5, 0.5, 0.5, 0.5)  # of the rise in a single hour, it is a step
+TWO_SHARE = (0.86, 0.8, 0.75, 0.75, 0.75, 0.75, 0.75)  # or in two hours in a row: one in the middle of an hour
+CALMER = 0.7  # it has a day or a week if it moves so much less without
 OWN = 0.6  # of the rise are not that of the day or the week
 CERTAIN = 4.0  # standard errors
 LINEAR = (0.9, 0.9, 0.88, 0.85, 0.8, 0.75, 0.7)  # of its variance, by window
@@ -28,6 +31,7 @@ OUTLIER = 6.0  # robust standard deviations: a step
 MEMORY = 1.6  # errors of hours in a row are alike, so the slope is known less well
 ROUGH = 0.03  # and no slope better than that
 MOST_DAYS, MOST_WEEKS = 7, 3
+YOUNG_H = WEEK_H + 2 * DAY_H  # before that a rise is news only beyond the level from which one has come down
 PERIODS = (0, DAY_H, WEEK_H)
 
 
@@ -66,9 +70,11 @@ def without(past: Sequence[float], period: int, begin: int) -> list[float]:
 
 
 def calmest(past: Sequence[float]) -> int:
-    """The period without which it moves least."""
+    """The period without which it moves least, by far."""
     known = [period for period in PERIODS if len(past) >= 2 * period + DAY_H]
-    return min(known, key=lambda period: _unrest(past, period))
+    unrest = {period: _unrest(past, period) for period in known}
+    best = min(known, key=unrest.__getitem__)
+    return best if unrest[best] < CALMER * unrest[0] else 0
 
 
 def _unrest(past: Sequence[float], period: int) -> float:
@@ -102,7 +108,7 @@ class Rises:
 
     def before(self, hours: int) -> Steepest | None:
         """As it was known when the past was so long, without the newest; None if that was too little."""
-        if hours < RECENT_H + DAY_H + self.period:
+        if hours < LEAST_H + self.period:
             return None
         rises = (known[max(0, hours - RECENT_H - window)] for window, known in zip(WINDOWS, self.found, strict=True))
         return Steepest(self.period, tuple(rises), self.noise)
@@ -112,19 +118,31 @@ def runaway(past: Sequence[float], before: Steepest | None) -> Runaway | None:
     """Seen an hour ago too: chance does not last."""
     if before is None:
         return None
+    if len(past) < YOUNG_H and past[-1] < highest_turn(past):
+        return None
     left = without(past, before.period, len(past) - WINDOWS[-1] - 2)
     rising = _rising(past, left, before)
     return rising if rising is not None and _rising(past[:-1], left[:-1], before) is not None else None
 
 
+def highest_turn(past: Sequence[float], least: float = 0.0) -> float:
+    """The highest level of the last week from which it has come down, by at least `least`."""
+    highest, lowest = -math.inf, math.inf
+    for value in reversed(past[-WEEK_H:]):
+        if value - lowest > least:
+            highest = max(highest, value)
+        lowest = min(lowest, value)
+    return highest
+
+
 def _rising(past: Sequence[float], left: Sequence[float], before: Steepest) -> Runaway | None:
     best, certain = None, CERTAIN
-    for window, most, share, linear in zip(WINDOWS, before.rises, STEP_SHARE, LINEAR, strict=True):
+    for window, most, share, two, linear in zip(WINDOWS, before.rises, STEP_SHARE, TWO_SHARE, LINEAR, strict=True):
         rise = left[-1] - left[-1 - window]
         if rise <= most or rise <= 0:
             continue
         newest = left[-1 - window :]
-        if max(later - earlier for earlier, later in pairwise(newest)) > share * rise:
+        if _is_step(newest, share * rise, two * rise):
             continue
         line = _line(newest, before.noise)
         if line.fit >= linear and line.slope > certain * line.error and _is_own(past, window, rise):
@@ -133,6 +151,11 @@ def _rising(past: Sequence[float], left: Sequence[float], before: Steepest) -> R
             low, high = max(0.0, line.slope - far), line.slope + far
             best = Runaway(line.end, line.slope, low, high, before.period)
     return best
+
+
+def _is_step(values: Sequence[float], most: float, most_of_two: float) -> bool:
+    steps = [later - earlier for earlier, later in pairwise(values)]
+    return max(steps) > most or max(first + second for first, second in pairwise(steps)) > most_of_two
 
 
 def _is_own(past: Sequence[float], window: int, rise: float) -> bool:

@@ -160,6 +160,54 @@ def test_a_step_is_no_runaway_and_is_not_foretold_again():
     assert runaway(rise, Rises(rise).before(400)) is None
 
 
+def test_a_step_in_the_middle_of_an_hour_is_no_runaway():
+    values = made("flat", 400)
+    for hour, risen in ((-3, 6), (-2, 18), (-1, 18)):
+        values[hour] += risen
+    assert runaway(values, Rises(values).before(400)) is None
+    for hour, risen in ((-3, 6), (-2, 12), (-1, 18)):
+        values[hour] += 2 * risen
+    assert runaway(values, Rises(values).before(400)) is None
+
+
+def alarms_of(values, threshold=90.0):
+    """After how many hours it is told that the threshold is met within a day."""
+    outlook, told = MetricOutlook(), []
+    for hour, value in enumerate(values):
+        outlook.take((hour + 0.5) * HOUR, value)
+        found = outlook.look(threshold, value) if hour % 3 == 0 else None
+        if found is not None and found.within(DAY, (hour + 1) * HOUR):
+            told.append(hour)
+    return told
+
+
+@pytest.mark.parametrize("period", [17, 41, 100])
+def test_a_log_that_is_rotated_after_so_many_hours_is_no_runaway(period):
+    dice = random.Random(period)
+    values = [25 + 50 * (hour % period) / period + dice.gauss(0, 0.3) for hour in range(420)]
+    assert [hour for hour in alarms_of(values) if hour > period] == []  # the first time nobody knows that it will be
+
+
+def test_the_first_work_day_is_no_runaway():
+    dice = random.Random(1)
+    values = []
+    for hour in range(30, 300):
+        rest = hour // 24 % 7 in (2, 3)
+        by_day = math.sin(math.pi * (hour % 24 - 6) / 12) if 6 <= hour % 24 < 18 else 0
+        values.append((20 if rest else 35) + (4 if rest else 30) * by_day + dice.gauss(0, 0.5))
+    assert alarms_of(values) == []
+
+
+@pytest.mark.parametrize("slope", [0.2, 1.0])
+@pytest.mark.parametrize("calm", [40, 200])
+def test_a_rise_that_goes_on_for_days_is_told_half_a_day_ahead(slope, calm):
+    dice = random.Random(calm)
+    values = [35 + slope * max(0, hour - calm) + dice.gauss(0, 0.7) for hour in range(int(calm + 54 / slope))]
+    told = alarms_of(values)
+    assert told
+    assert len(values) - told[0] >= 9
+
+
 def test_a_step_is_seen_in_a_short_past_too():
     values = made("flat", 97) + [value + 20 for value in made("flat", 3)]
     assert level_step(values) == (3, pytest.approx(20, abs=3))
@@ -170,7 +218,9 @@ def test_a_reading_that_nobody_expected_is_where_it_goes_on_from():
     known = card(values)
     found = forecast(values, known, 90.0, 75.0, 400 * HOUR)
     assert found.fan[0].expected == 75.0
+    assert found.fan[47].expected == pytest.approx(40, abs=3)  # one reading is not the level of two days ahead
     assert found.fan[0].high - 75.0 > known.sure[0]
+    assert found.fan[47].high > 55  # nor known not to be
 
 
 def test_gaps_are_filled_short_ones_across_and_long_ones_as_the_day_before():
@@ -188,7 +238,7 @@ def test_too_little_is_told_as_nothing():
     assert quantile([], 0.95) is None
     assert level_step(made("flat", 60)) is None
     assert level_step(made("flat", 80)[:72]) is None
-    assert Rises(made("flat", 60)).before(60) is None
+    assert Rises(made("flat", 59)).before(59) is None
     assert mixed([0.0, 0.0], [1.0, 3.0]) == 2.0
 
 
