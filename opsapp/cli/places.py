@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import configparser
 import contextlib
+import os
+import pwd
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -72,6 +74,7 @@ HELD = "the store is in use by another process: stop it first, or ask the runnin
 
 def configured(settings: Settings, *, new_history: bool = False) -> Configurator:
     """The system with its store open, or a sentence that says why not."""
+    refuse_root(settings)
     with opening(HELD):
         config = app.configure(settings, new_history=new_history)
     node = config.registry["opsapp.node"]
@@ -81,6 +84,25 @@ def configured(settings: Settings, *, new_history: bool = False) -> Configurator
         node.stop()
         raise
     return config
+
+
+def refuse_root(settings: Settings) -> None:
+    """What root writes beside another user's files, that user's service could not read."""
+    for path in backup.files_of({**settings, **store_settings(settings)}) if os.geteuid() == 0 else []:
+        place = path if path.exists() else path.parent
+        owner = place.stat().st_uid if place.exists() else 0
+        if owner:
+            raise Mistaken(
+                f"{place} belongs to the user {_name(owner)}, who could not read what root writes there: "
+                f"runuser -u {_name(owner)} -- opsapp ..."
+            )
+
+
+def _name(user: int) -> str:
+    try:
+        return pwd.getpwuid(user).pw_name
+    except KeyError:
+        return f"#{user}"
 
 
 def existing(settings: Settings) -> Settings:

@@ -17,7 +17,7 @@ from opsapp import app
 from opsapp.runtime.settings import Settings
 from opsapp.wire.urls import web_problem
 
-from .places import Mistaken, add_options, ini_settings, opening, settings_of
+from .places import Mistaken, add_options, ini_settings, opening, refuse_root, settings_of
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 ROLES = ("web", "engine")
@@ -89,6 +89,7 @@ def _demonstrate(settings: Settings, host: str, port: int) -> int:
 
 
 def make_application(settings: Settings) -> Any:
+    refuse_root(settings)
     with opening("another process serves this data already"):
         return app.main({}, **settings)
 

@@ -17,7 +17,7 @@ from opsapp.web import configfile
 
 from . import asking, cluster
 from .config import known_steps
-from .places import Mistaken, add_options, configured, existing, plain, settings_of
+from .places import Mistaken, add_options, configured, existing, plain, refuse_root, settings_of
 
 
 def add_commands(commands: Any) -> None:
@@ -125,6 +125,7 @@ def restore_store(asked: argparse.Namespace) -> None:
     settings = settings_of(asked)
     with private_files(), _copying():
         files = _files(settings)
+        refuse_root(settings)
         make_data_directory(settings | store_settings(settings))
         _refuse_newer(Path(asked.directory) / files[-1].name, files)
         given_out = max(fencing.newest_token(path) for path in files)

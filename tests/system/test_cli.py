@@ -1,6 +1,7 @@
 """The `opsapp` command in processes of its own: exit codes, messages for people, never a traceback."""
 
 import json
+import os
 import stat
 import subprocess
 import sys
@@ -44,6 +45,34 @@ def test_backup_and_restore_give_the_same_store(tmp_path):
     for name in ("main.fs", "history.fs"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
     assert opsapp("pack", "--data", tmp_path / "two").returncode == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be refused for being root")
+def test_root_leaves_nothing_in_a_store_of_another_user(tmp_path):
+    data, ini = tmp_path / "data", tmp_path / "opsapp.ini"
+    ini.write_text(f"[app:main]\nuse = egg:opsapp#main\nopsapp.data = {data}\n[server:main]\nuse = egg:opsapp#gevent\n")
+    assert opsapp("init", "--data", data).returncode == 0
+    assert opsapp("backup", tmp_path / "copy", "--data", data).returncode == 0
+    for path in (data, *data.iterdir()):
+        os.chown(path, 12345, 12345)
+    before = sorted(path.name for path in data.iterdir())
+    for command in (
+        ["init", "--data", data],
+        ["pack", "--data", data],
+        ["restore", tmp_path / "copy", "--data", data],
+        ["user", "list", "--data", data],
+        ["serve", ini, "--port", "0"],
+    ):
+        done = opsapp(*command)
+        assert done.returncode == 1, command
+        assert "belongs to the user #12345" in done.stderr, command
+    assert sorted(path.name for path in data.iterdir()) == before
+    assert opsapp("backup", tmp_path / "again", "--data", data).returncode == 0  # it only reads
+    for path in data.iterdir():
+        path.unlink()
+    done = opsapp("restore", tmp_path / "copy", "--data", data)  # a new machine: only the directory is there
+    assert (done.returncode, "runuser -u" in done.stderr) == (1, True)
+    assert list(data.iterdir()) == []
 
 
 def test_a_damaged_backup_touches_nothing(tmp_path):
