@@ -5,7 +5,7 @@ import random
 import pytest
 
 from opsapp.healing.config import HealingSettings
-from opsapp.healing.engine.forecasts import close, examine, keep, subjects
+from opsapp.healing.engine.forecasts import close, examine, is_coming, keep, subjects
 from opsapp.healing.engine.foresight import Foresight, MetricNews, Point, limits_of
 from opsapp.healing.resources import healing_of
 from tests.support.hosts import place
@@ -31,7 +31,7 @@ def look(here, *news, foresight=None):
     seen = examine(foresight, news, limits_of(rules), section, now)
     here.node.transact(keep, seen, now)
     rows = [row for one in seen.values() for row in one.rows]
-    here.node.transact(close, list(seen), [row for row in rows if row["hits_at"] is not None], now)
+    here.node.transact(close, list(seen), [row for row in rows if is_coming(row)], now)
     foresight.end()
     return rows
 
@@ -91,6 +91,14 @@ def test_what_is_far_away_or_there_already_is_neither(ward, per_hour, end):
     assert len(look(here, past(here.clock.now(), per_hour, end))) == 1
     here.turn().turn(5)
     assert (suggestions(here), here.ledger) == ([], [])
+
+
+def test_what_is_beyond_its_threshold_is_reached_now_and_does_not_break_next(ward):
+    here = ward(DISK)
+    now = int(here.clock.now())
+    [row] = look(here, past(now, 0.4, 95.0))
+    assert (row["hits_at"], row["low"], row["high"]) == (now, now, now)
+    assert here.node.transact(lambda root: healing_of(root).foresight.soonest) == ()
 
 
 def test_who_is_silent_raises_nothing(ward):

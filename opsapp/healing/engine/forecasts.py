@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from opsapp.healing.config import HealingSettings, PredictionSettings
 from opsapp.healing.logic import rules as logic
 from opsapp.healing.logic.anomalies import Judgement
-from opsapp.healing.logic.forecast import FanPoint, Forecast
+from opsapp.healing.logic.forecast import FanPoint, Forecast, seen_at
 from opsapp.healing.resources import healing_of
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime import leases
@@ -91,10 +91,15 @@ def step(node: Node, foresight: Foresight) -> bool:
         measured = node.transact(read, part, limits, section, dict(foresight.read_until), room, now)
         results = node.lane(LANE, 1).run(examine, foresight, measured, limits, section, now)
         node.transact(keep, results, now)
-        coming += [row for examined in results.values() for row in examined.rows if row["hits_at"] is not None]
+        coming += [row for examined in results.values() for row in examined.rows if is_coming(row)]
     node.transact(close, [str(member.agent_id) for member in inventory], coming, now)
     foresight.end()
     return False
+
+
+def is_coming(row: JsonObject) -> bool:
+    """It is heading to its threshold; what is beyond it already breaks no more."""
+    return row["hits_at"] is not None and row["now"] < row["threshold"]
 
 
 def subjects(root: Root) -> tuple[list[Member], list[WatchedRule]]:
@@ -125,6 +130,7 @@ def examine(
             continue
         forecast = foresight.follow(news).outlook.look(threshold, last.mean)
         if forecast is not None:
+            forecast = seen_at(forecast, now)
             of_agent.rows.append(_row(news, forecast, now))
             of_agent.news.extend(_news_of(news, forecast, [limit for limit in matching if limit.above], section, now))
     return seen

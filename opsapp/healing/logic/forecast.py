@@ -114,6 +114,17 @@ def _straight(past: Sequence[float], card: Card, rising: Runaway, end: float) ->
     return tuple(at(hours) for hours in (*HOURS_AHEAD, *(day * DAY_H for day in DAYS_BEYOND)))
 
 
+def seen_at(forecast: Forecast, at: float) -> Forecast:
+    """As of this time: what is reached already is reached now, and nothing is foretold of the past."""
+    if forecast.now >= forecast.threshold:
+        return forecast._replace(hits_at=at, low=at, high=at, likely_by=at)
+    hits_at, low, high, likely_by = (
+        None if time is None else max(time, at)
+        for time in (forecast.hits_at, forecast.low, forecast.high, forecast.likely_by)
+    )
+    return forecast._replace(hits_at=hits_at, low=low, high=high, likely_by=likely_by)
+
+
 def at_hour(widths: Sequence[float], hours: int) -> float:
     """Between the hours that were tried; beyond, as much wider as a random walk's."""
     if hours >= AHEAD[-1]:

@@ -8,7 +8,7 @@ import pytest
 from opsapp.healing.logic import backtest
 from opsapp.healing.logic.backtest import AHEAD, card, mixed, origins, quantile
 from opsapp.healing.logic.candidates import Origin, filled, level_step, since_step
-from opsapp.healing.logic.forecast import forecast
+from opsapp.healing.logic.forecast import forecast, seen_at
 from opsapp.healing.logic.outlook import MetricOutlook
 from opsapp.healing.logic.runaway import Rises, runaway
 
@@ -65,6 +65,24 @@ def test_a_trend_meets_its_threshold_when_it_does():
 def test_a_slow_trend_is_told_beyond_what_was_tried():
     found = look([50 + 0.1 * hour + random.Random(hour).gauss(0, 0.3) for hour in range(200)])
     assert abs(found.hits_at - 400 * HOUR) < 30 * HOUR
+
+
+def test_no_time_that_is_foretold_lies_in_the_past():
+    at = 120.9 * HOUR  # the fan begins in the middle of the hour under way
+    rise = [54 + 0.3 * hour + random.Random(hour).gauss(0, 0.5) for hour in range(120)]
+    found = look(rise, threshold=rise[-1] + 0.1)
+    assert found.low < at
+    assert found.hits_at < at
+    known = seen_at(found, at)
+    assert (known.hits_at, known.low) == (at, at)
+    assert known.high == max(at, found.high)
+
+
+def test_a_reading_beyond_the_threshold_has_reached_it():
+    found = look(made("flat", 400))
+    assert seen_at(found, 401 * HOUR) == found  # it is not heading there
+    beyond = seen_at(found._replace(now=90.0), 401 * HOUR)
+    assert (beyond.hits_at, beyond.low, beyond.high) == (401 * HOUR,) * 3
 
 
 @pytest.mark.parametrize("kind", ["flat", "daily", "sawtooth"])
