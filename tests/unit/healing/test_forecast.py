@@ -60,6 +60,8 @@ def test_a_trend_meets_its_threshold_when_it_does():
     assert found.coverage > 0.85
     assert found.within(DAY, 120 * HOUR)
     assert not found.within(6 * HOUR, 120 * HOUR)
+    assert not found._replace(likely_by=found.hits_at + 2 * DAY).within(DAY, 120 * HOUR)
+    assert not found._replace(likely_by=None).within(DAY, 120 * HOUR)
 
 
 def test_a_slow_trend_is_told_beyond_what_was_tried():
