@@ -168,11 +168,12 @@ def _opened(asked: argparse.Namespace) -> tuple[Any, Any]:
 
 
 def diff(changes: Iterable[JsonObject]) -> Iterable[str]:
-    """Line by line, as people read it."""
+    """Line by line, as people read it; of what is new, the fields that hold something."""
     for change in changes:
         yield f"{SIGNS[change['change']]} {change['kind']} {change['key']}"
         if change["change"] == ascode.CREATE:
-            yield from (f"    {name}: {json.dumps(value)}" for name, value in change["after"].items())
+            filled = {name: value for name, value in change["after"].items() if value not in (None, [], {}, "")}
+            yield from (f"    {name}: {json.dumps(value)}" for name, value in filled.items() if name != "name")
         elif change["change"] == ascode.UPDATE:
             for name in {**change["before"], **change["after"]}:
                 before, after = change["before"].get(name), change["after"].get(name)

@@ -123,6 +123,7 @@ def test_apply_tells_and_does_it_once(opsapp, place, file):
     assert code == 0
     assert out.startswith("+ monitors web\n")
     assert '    url: "https://example.test/"\n' in out
+    assert ": null\n" not in out, "what holds nothing is not listed"
     assert out.splitlines()[-1] == "created 2, changed 0, deleted 0, 0 as they were"
     assert opsapp("apply", file, *place)[1] == "created 0, changed 0, deleted 0, 2 as they were\n"
     file.write_text(FILE.replace("95", "97"))
