@@ -24,7 +24,8 @@ NAMES = ("level", "line", "drift", "yesterday", "day", "day now", "day and trend
 
 
 def filled(hours: Sequence[float]) -> list[float]:
-    """Short gaps (NaN) by a line across, longer ones as the day before had it; of at least one known hour."""
+    """Short gaps (NaN) by a line across, longer ones as the day before had it; of at least one known hour. A short gap
+    at the end goes on from the last reading as it went the day before."""
     known = [at for at, value in enumerate(hours) if not isnan(value)]
     made = [hours[known[0]]] * known[0]
     for at, following in zip(known, [*known[1:], len(hours)], strict=True):
@@ -33,6 +34,8 @@ def filled(hours: Sequence[float]) -> list[float]:
         for left in range(gap, 0, -1):
             if gap <= SHORT_GAP_H and following < len(hours):
                 made.append(made[-1] + (hours[following] - made[-1]) / (left + 1))
+            elif gap <= SHORT_GAP_H:
+                made.append(made[-1] + (made[-DAY_H] - made[-DAY_H - 1] if len(made) > DAY_H else 0.0))
             else:
                 made.append(made[-DAY_H] if len(made) >= DAY_H else made[-1])
     return made

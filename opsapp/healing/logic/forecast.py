@@ -15,7 +15,7 @@ from typing import NamedTuple
 from .backtest import AHEAD, Card, band_of, mixed
 from .candidates import DAY_H, Origin, since_step
 from .metricpast import HOUR
-from .runaway import Runaway, highest_turn, runaway, usual
+from .runaway import Runaway, is_below_turn, runaway, usual
 
 LONGEST_H = 30 * DAY_H
 TRUSTED_COVERAGE = 0.8
@@ -89,7 +89,7 @@ def forecast(past: Sequence[float], card: Card, threshold: float, now: float, en
         card.sure[0],
         rising is not None,
         usual_high,
-        past[-1] + card.sure[0] / 2 < highest_turn(past, card.sure[0]),
+        is_below_turn(past),
         fan,
     )
 

@@ -118,21 +118,34 @@ def runaway(past: Sequence[float], before: Steepest | None) -> Runaway | None:
     """Seen an hour ago too: chance does not last."""
     if before is None:
         return None
-    if len(past) < YOUNG_H and past[-1] < highest_turn(past):
+    if len(past) < YOUNG_H and past[-1] < max(turns(past), default=-math.inf):
         return None
     left = without(past, before.period, len(past) - WINDOWS[-1] - 2)
     rising = _rising(past, left, before)
     return rising if rising is not None and _rising(past[:-1], left[:-1], before) is not None else None
 
 
-def highest_turn(past: Sequence[float], least: float = 0.0) -> float:
-    """The highest level of the last week from which it has come down, by at least `least`."""
-    highest, lowest = -math.inf, math.inf
+def turns(past: Sequence[float], least: float = 0.0) -> list[float]:
+    """The levels of the last week from which it has come down, by more than `least`; newest first."""
+    peaks, peak, lowest = [], -math.inf, math.inf
     for value in reversed(past[-WEEK_H:]):
-        if value - lowest > least:
-            highest = max(highest, value)
-        lowest = min(lowest, value)
-    return highest
+        if peak == -math.inf:
+            lowest = min(lowest, value)
+            peak = value if value - lowest > least else peak
+        elif peak - value > least:
+            peaks.append(peak)
+            peak, lowest = -math.inf, value
+        else:
+            peak = max(peak, value)
+    return peaks if peak == -math.inf else [*peaks, peak]
+
+
+def is_below_turn(past: Sequence[float]) -> bool:
+    """It has come down from about there within the last week: a habit, such as a log that is rotated. A change of a
+    third of all that it moved within the week counts; no two turns are equal, so it may go a little higher."""
+    week = past[-WEEK_H:]
+    peaks = turns(week, (max(week) - min(week)) / 3)
+    return bool(peaks) and week[-1] < 2 * max(peaks) - median(peaks)
 
 
 def _rising(past: Sequence[float], left: Sequence[float], before: Steepest) -> Runaway | None:

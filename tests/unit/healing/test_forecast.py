@@ -248,6 +248,7 @@ def test_gaps_are_filled_short_ones_across_and_long_ones_as_the_day_before():
     day = [float(hour) for hour in range(24)]
     assert filled([*day, *[NAN] * 10, 50.0])[24:34] == day[:10]
     assert filled([1.0, *[NAN] * 8, 5.0])[1:9] == [1.0] * 8
+    assert filled([*map(float, range(26)), NAN, NAN]) == [float(at) for at in range(28)]  # at the end it goes on
 
 
 def test_too_little_is_told_as_nothing():
