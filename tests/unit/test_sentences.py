@@ -198,6 +198,18 @@ def test_a_window():
     assert sentences.window(record | {"active": False}, 60).text == "jonas planned the maintenance Mail move."
 
 
+DONE = {
+    "time": 1,
+    "username": "ada",
+    "action": "monitor.update",
+    "target": "x",
+    "result": "ok",
+    "reason": None,
+    "before": None,
+    "after": None,
+}
+
+
 @pytest.mark.parametrize(
     ("action", "more", "text"),
     [
@@ -210,21 +222,23 @@ def test_a_window():
             {"target": "otto", "result": "refused", "reason": "the last admin"},
             "Refused: ada deleted the user otto (the last admin).",
         ),
+        (
+            "monitor.create",
+            {"target": "endpoints", "result": "refused", "reason": "forbidden"},
+            "Refused: ada made the monitor (forbidden).",
+        ),
         ("something.new_kind", {}, "ada something new kind x."),
     ],
 )
 def test_an_audit_entry(action, more, text):
-    entry = {
-        "time": 1,
-        "username": "ada",
-        "action": action,
-        "target": "x",
-        "result": "ok",
-        "reason": None,
-        "before": None,
-        "after": None,
-    }
-    assert sentences.audit(entry | more).text == text
+    assert sentences.audit(DONE | {"action": action} | more).text == text
+
+
+def test_what_was_refused_leads_only_to_what_is_there():
+    refused = DONE | {"action": "monitor.check", "target": "m1", "result": "refused"}
+    assert not [word for word in sentences.audit(refused | {"target": "endpoints"}, {"m1": "Shop"}).words if word.href]
+    (shop,) = [word for word in sentences.audit(refused, {"m1": "Shop"}).words if word.href]
+    assert (shop.text, shop.href) == ("Shop", "/monitors/m1")
 
 
 def test_spans_counts_and_lists():

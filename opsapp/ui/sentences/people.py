@@ -114,6 +114,9 @@ PLACES = {
 }
 
 
+MAKES = ("create", "apply_template", "import")  # refused, they name the place where the thing would have been
+
+
 def _of_monitor(incident: JsonObject) -> Word:
     return Word(incident["monitor_name"], f"/incidents/{quote(incident['id'], safe='')}")
 
@@ -220,8 +223,8 @@ def audit(entry: JsonObject, names: Mapping[str, str] = {}) -> Sentence:
     refused = "" if done else f" ({str(entry['reason'] or entry['result']).replace('_', ' ')})"
     look = "icon:x" if refused else "icon:list"
     family, _, verb = action.rpartition(".")
-    name = named(entry, names)
-    place = PLACES.get(family)
+    name = "" if verb in MAKES and not done and entry["after"] is None else named(entry, names)
+    place = PLACES.get(family) if done or entry["target"] in names else None
     target = (
         Word(name, place.format(quote(str(entry["target"]), safe="")))
         if place and verb != "delete"
@@ -234,7 +237,7 @@ def audit(entry: JsonObject, names: Mapping[str, str] = {}) -> Sentence:
         return said(entry["time"], look, *who, WHOLE[action], *tail, refused, ".")
     if verb in DEEDS:
         deed = DEEDS[verb].format(thing=THINGS.get(family, family.rpartition(".")[2]))
-        return said(entry["time"], look, *who, deed, " ", target, refused, ".")
+        return said(entry["time"], look, *who, deed, *((" ", target) if name else ()), refused, ".")
     return said(entry["time"], look, *who, action.replace(".", " ").replace("_", " "), " ", target, refused, ".")
 
 

@@ -33,6 +33,7 @@ PLACES = (
     ("/healing/chaos", "Chaos", "Whether it does what it should when things break"),
     ("/healing/replay", "Replay", "What other rules would have done"),
 )
+NEEDS = {"/healing/replay": "POST /api/healing/replay"}
 
 
 class WindowShown(NamedTuple):
@@ -46,7 +47,7 @@ class WorkerShown(NamedTuple):
     words: str
 
 
-def standing(answers: Answers, _reader: Reader) -> dict[str, object]:
+def standing(answers: Answers, reader: Reader) -> dict[str, object]:
     health = answers["health"]
     state, heading, about = STANDS[health["status"]]
     return {
@@ -58,7 +59,7 @@ def standing(answers: Answers, _reader: Reader) -> dict[str, object]:
         "work": _work(health),
         "workers": tuple(_worker(worker) for worker in health["components"]),
         "windows": tuple(_window(row) for row in answers["windows"] or ()),
-        "places": PLACES,
+        "places": tuple(row for row in PLACES if row[0] not in NEEDS or reader.may(NEEDS[row[0]])),
     }
 
 

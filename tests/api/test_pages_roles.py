@@ -1,0 +1,199 @@
+"""What a page offers its reader, the API lets the reader do: every link and every form of every page, as each role.
+
+A form is not sent, for that would change what the next page shows: its operation is called with a body that no view
+accepts. Links are followed from the overview and from each page of the table.
+"""
+
+import re
+from collections import Counter
+
+import pytest
+
+from opsapp.healing.engine.default_rules import complete
+from opsapp.healing.logic.problems import ProblemFacts
+from opsapp.healing.resources import healing_of
+from opsapp.healing.resources.rules import put_rule
+from opsapp.runtime import measuring
+from opsapp.ui import building
+from opsapp.ui.drafting import SAVE
+from opsapp.ui.many import UNCONFIRMED
+from opsapp.ui.plan import PAGES
+from tests.engine.healing import Ward
+from tests.support.app import ROLES
+from tests.support.hosts import place
+from tests.support.monitoring import DOWN, UP, Lookout
+
+FAILED = {"service__nginx__state": "failed"}
+OF_A_KIND = 2  # so many pages that differ in ids and words only are looked at
+CONDITION = {"condition": "cpu_percent > 90"}  # a draft of a rule asks about it
+NOT_OPERATIONS = {"many", "draft"}  # they show the form again
+UNKNOWN_BODY = b'{"no view knows this key": 1}'
+SCRIPT = {"name": "needs a word", "type": "script", "params": {"script": "true"}, "requires_approval": True}
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory):
+    """A service with one of each kind of thing."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPSAPP_ADMIN_PASSWORD", "first admin password")
+        ward = Ward(tmp_path_factory.mktemp("full"))
+    fill(ward)
+    yield ward.service
+    ward.close()
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPSAPP_ADMIN_PASSWORD", "first admin password")
+        ward = Ward(tmp_path_factory.mktemp("empty"))
+    yield ward.service
+    ward.close()
+
+
+def fill(ward):
+    service = ward.service
+    lookout, ada, otto, vera = Lookout(service), service.ada, service.otto, service.vera
+    shop, gone = (lookout.add(name=name, retries=0, tags=["web"]) for name in ("Shop", "Gone"))
+    lookout.sees |= {shop: UP, gone: DOWN}
+    lookout.run(120, step=10)
+    agent = ada.post_json("/api/agents", {"label": "box-1", "tags": ["web"]}).json
+    report = {"hostname": "box-1", "os": "Debian 12", "cpu_percent": 5, "disks": {"/": 71.5}}
+    report_path = f"/api/agents/{agent['agent_id']}/report"
+    service.anonymous.post_json(report_path, report, headers={"X-Agent-Key": agent["key"]})
+    otto.post_json(f"/api/agents/{agent['agent_id']}/commands", {"type": "shell", "params": {"command": "true"}})
+    memory = ada.post_json("/api/automations/templates/memory/apply").json["id"]
+    ada.post_json(f"/api/automations/{memory}/run")
+    ada.post_json(f"/api/automations/{ada.post_json('/api/automations', SCRIPT).json['id']}/run")
+    window = {"name": "Patch day", "start": "2097-01-15T22:00:00", "end": "2097-01-16T02:00:00"}
+    otto.post_json("/api/maintenance", window)
+    quiet = {"target": "all", "duration": "2h", "reason": "", "action": "queue"}
+    otto.post_json("/api/healing/maintenance", quiet)
+    ada.post_json("/api/notifications/channels", {"name": "on call", "url": "json://127.0.0.1:9/x"})
+    ada.post_json("/api/secrets", {"name": "token", "value": "hidden"})
+    for client in (vera, otto, ada):
+        client.post_json("/api/keys", {"name": "script", "role": "viewer"})
+        client.post_json("/api/me/filters", {"name": "web", "path": "/monitors", "query": "tag=web"})
+    ada.put_json("/api/healing/dependencies", {"dependencies": [{"target": "Shop", "depends_on": ["box-1"]}]})
+    service.transact(add_problem, service.clock.now())
+    ward.hosts.here = [place("box-1", agent["agent_id"])]
+    ward.at("approve").report(f"agent:{agent['agent_id']}", **FAILED).turn().turn(6)
+    measuring.flush(service.node)
+
+
+def add_problem(root, now):
+    rule = complete({"condition": 'service.nginx.state == "failed"', "action": {"type": "restart_service"}})
+    put_rule(root, "again", rule, source="api", now=now)
+    problems = healing_of(root)["problems"]
+    for hours in range(7, 0, -1):
+        problems.healed("again", "box-1/nginx", now - 3600 * hours)
+    problems.open(ProblemFacts("again", "box-1/nginx", now - 7200))
+
+
+class Visitor:
+    """Goes to every page that links lead to. `wrong` says what was offered and refused, `seen` which pages there were,
+    `asked` which operations they offered, and at which path."""
+
+    def __init__(self, service, who):
+        self.service, self.who = service, who
+        self.browser, self.client = service.browser(who), service.client(who)
+        self.known = building.known_of(service.app.registry)
+        self.wrong, self.seen, self.asked = set(), set(), set()
+        self.kinds = Counter()
+
+    def visit_all(self):
+        left = [(page.path, "the table") for page in PAGES if "{" not in page.path]
+        while left:
+            address, source = left.pop()
+            kind = self.kind_of(address)
+            self.kinds[kind] += 1
+            if self.kinds[kind] <= OF_A_KIND:
+                left += [(link, address) for link in self.visit(address, source)]
+        return self
+
+    def kind_of(self, address):
+        path, _, query = address.partition("?")
+        found = building.find(self.known, path)
+        names = frozenset(part.partition("=")[0] for part in query.split("&"))
+        return (found[0].path if found else re.sub(r"[0-9a-f]{16,}", "*", path), names)
+
+    def visit(self, address, source):
+        answer = self.browser.get(address, expect_errors=True)
+        if answer.status_int != 200:
+            if source != "the table" or answer.status_int != 403:
+                self.wrong.add(f"{source} leads to {address}: {answer.status}")
+            return []
+        if answer.content_type != "text/html":
+            return []
+        found = building.find(self.known, address.partition("?")[0])
+        if found:
+            self.seen.add(found[0].path)
+            for form in answer.html.select('form[method="post"]'):
+                self.look_at(form, address.partition("?")[0], answer.html)
+        return links_of(answer.html, address)
+
+    def look_at(self, form, path, html):
+        place = (form.get("action") or path).partition("?")[0].partition("#")[0]
+        found = building.find(self.known, place)
+        if found is None:
+            assert place == "/logout"
+            return
+        page, ids = found
+        filled_in = {field["name"]: field.get("value", "") for field in form.select("[name]")} | CONDITION
+        row = {name[4:]: text for name, text in filled_in.items() if name.startswith("row-")} | ids
+        for button in form.select('[name="act"], [name="do"]'):
+            if form.get("id", "").startswith("many-"):
+                row |= first_row(page, html.select_one(f'.pick[form="{form["id"]}"]'))
+            if button["name"] == "do" and page.draft:
+                save = button["value"] == SAVE and page.draft.save
+                questions = [save(filled_in, ids)] if save else page.draft.questions(filled_in, ids, {})
+                for question in questions:
+                    self.call(page, button["value"], question.api, row)
+            elif button["value"] not in NOT_OPERATIONS:
+                act = building.act_of(page, button["value"])
+                self.call(page, button["value"], act and act.api, row)
+
+    def call(self, page, name, api, row):
+        path = api and building.filled(api.partition(" ")[2], row)
+        if path is None:
+            self.wrong.add(f"{page.path} has a form that does nothing: {name}")
+        elif (api, path) not in self.asked:
+            self.asked.add((api, path))
+            request = {"method": api.partition(" ")[0], "expect_errors": True, "content_type": "application/json"}
+            answer = self.client.request(path, body=UNKNOWN_BODY, **request)
+            if answer.status_int == 403 and answer.json.get("code") != UNCONFIRMED:
+                self.wrong.add(f"{page.path} offers {name}: {answer.json['error']}")
+
+
+def first_row(page, tick):
+    """What acts on many rows need of the first one that may be chosen."""
+    names = {name for part in page.parts for act in part.acts if act.many for name in building.names_of(act)}
+    return dict.fromkeys(names, tick["name"].partition(":")[2] if tick else "0" * 16)
+
+
+def links_of(html, address):
+    """Where a page leads to on this service, by itself."""
+    links = []
+    for link in html.select("a[href]"):
+        place = link["href"].partition("#")[0]
+        if place.startswith("?"):
+            place = address.partition("?")[0] + place
+        if place.startswith("/") and not place.startswith(("/static", "/api/docs")):
+            links.append(place)
+    return sorted(set(links))
+
+
+FILES, WITHOUT_SAMPLE = {"/incidents/{id}/post-mortem.md"}, {"/notifications/deliveries/{id}"}
+
+
+@pytest.mark.parametrize("who", ROLES)
+def test_a_full_service_offers_only_what_it_lets_do(full, who):
+    visitor = Visitor(full, who).visit_all()
+    assert who != "ada" or {page.path for page in PAGES} - visitor.seen == FILES | WITHOUT_SAMPLE
+    assert sorted(visitor.wrong) == [], "\n".join(sorted(visitor.wrong))
+
+
+@pytest.mark.parametrize("who", ROLES)
+def test_an_empty_service_offers_only_what_it_lets_do(empty, who):
+    visitor = Visitor(empty, who).visit_all()
+    assert sorted(visitor.wrong) == [], "\n".join(sorted(visitor.wrong))
