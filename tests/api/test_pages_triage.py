@@ -24,6 +24,10 @@ def test_a_new_installation_says_what_to_do(service):
     assert shown.html.h1.text == "Nothing is watched yet."
     assert "Add a monitor" in shown.text
     assert "All 0" not in shown.text
+    assert shown.html.select_one('#board a.btn[href="/monitors/new"]')
+    viewer = page(service, "/", "vera")
+    assert not viewer.html.select("#board a.btn")
+    assert "Operators and admins add monitors" in viewer.text
 
 
 def test_when_all_is_well_it_says_so(lookout):

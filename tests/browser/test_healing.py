@@ -4,6 +4,7 @@ import pytest
 from selenium.webdriver.common.by import By
 
 from tests.support.browser import press
+from tests.support.pages import sign_in
 from tests.support.process import Serve
 from tests.support.waiting import until
 from tests.system.test_healing import CONFIG, box_of, promote
@@ -26,6 +27,23 @@ def fill(browser, name, text):
     field = browser.find_element(By.NAME, name)
     field.clear()
     field.send_keys(text)
+
+
+def test_an_operator_tries_a_changed_rule_and_cannot_save_it(page, house):
+    sign_in(page, house, "otto")
+    page.get(f"{house.url}/healing/rules/default-disk")
+    saved = house.admin.get("/api/healing/rules/default-disk")
+    until(lambda: house.admin.get("/api/healing/readings"), what="a reading")
+    fill(page, "condition", "response_time_ms >= 0")
+    assert not page.find_elements(By.CSS_SELECTOR, "button[value=save]")
+    press(page, ".head button[value=try]")
+    assert "True now on Shop" in page.find_element(By.CSS_SELECTOR, ".cond").text
+    assert "Shop" in page.find_element(By.ID, "try").text
+    assert page.find_element(By.NAME, "condition").get_attribute("value") == "response_time_ms >= 0"
+    assert "The saved rule" in page.find_element(By.ID, "past").text
+    press(page, ".head .btn.quiet")
+    assert page.find_element(By.NAME, "condition").get_attribute("value") == saved["condition"]
+    assert house.admin.get("/api/healing/rules/default-disk") == saved
 
 
 def test_a_rule_is_tried_and_saved_and_its_case_is_followed(browser, serve):

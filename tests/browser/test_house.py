@@ -85,6 +85,30 @@ def test_a_new_admin_takes_the_first_steps(browser, serve, receiver, width):
     assert browser.current_url == f"{serve.url}/"
 
 
+@pytest.mark.parametrize(
+    ("role", "steps", "acts"),
+    [
+        ("viewer", ["A password of your own"], []),
+        ("operator", ["A password of your own", "Something that is watched", "A status page for others"],
+         ["Add a monitor", "All first steps"]),
+    ],
+)  # fmt: skip
+def test_first_steps_are_what_a_role_may_do(browser, serve, role, steps, acts):
+    serve.admin.post("/api/users", {"username": "new", "password": PASSWORD, "role": role})
+    size(browser, 390)
+    browser.get(f"{serve.url}/")
+    fill(browser, username="new", password=PASSWORD)
+    press(browser, "main button")
+    assert [step.text for step in browser.find_elements(By.CSS_SELECTOR, "#steps h2")] == steps
+    fill(browser, current=PASSWORD, new=OWN)
+    press(browser, "#steps form button")
+    left = len(steps) - 1
+    assert (f"{left} steps are left" if left else "All is done") in text(browser)
+    press(browser, ".head .btn")
+    assert browser.find_element(By.TAG_NAME, "h1").text == "Nothing is watched yet."
+    assert [button.text for button in browser.find_elements(By.CSS_SELECTOR, "#board .empty .btn")][: len(acts)] == acts
+
+
 def test_a_window_is_planned_and_a_key_is_made_and_ended(browser, serve):
     size(browser, 1440)
     sign_in(browser, serve)
