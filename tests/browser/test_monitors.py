@@ -13,9 +13,10 @@ from tests.support.waiting import until
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
 
-@pytest.fixture(scope="module")
-def serve(tmp_path_factory):
-    with Serve(tmp_path_factory.mktemp("serve"), {"web": {"login": {"attempts_per_ip": 100}}}) as serve:
+@pytest.fixture
+def serve(tmp_path):
+    """A service of a test's own: each counts the monitors that it made."""
+    with Serve(tmp_path / "serve", {"web": {"login": {"attempts_per_ip": 100}}}) as serve:
         yield serve
 
 
