@@ -71,3 +71,25 @@ def test_viewers_do_not_see_what_an_address_hides(lookout):
     lookout.tick()
     assert "secret" not in lookout.service.vera.get(PATH).text
     assert "secret" in lookout.service.otto.get(PATH).text
+
+
+def test_a_result_that_is_too_old_is_unknown_and_what_is_paused_or_new_does_not_age(lookout):
+    service = lookout.service
+    seen = {"Up": UP, "Down": DOWN, "Slow": Outcome(True, 900.0, "HTTP 200")}
+    for name, outcome in seen.items():
+        monitor = lookout.add(name=name, interval=60, timeout=10, retries=0, degraded_ms=500)
+        lookout.sees[monitor] = outcome
+    lookout.add(name="New")
+    lookout.add(name="Off", enabled=False)
+
+    def counts():
+        return {name: n for name, n in service.vera.get(PATH).json["monitors"].items() if n and name != "total"}
+
+    lookout.run(1)
+    fresh = {"pending": 1, "paused": 1, "up": 1, "down": 1, "degraded": 1}
+    assert counts() == fresh
+    checked = max(at for _, at in lookout.checked) + lookout.started
+    service.clock.advance(checked + 71 - service.clock.now())  # a turn, a timeout and a second
+    assert counts() == fresh
+    service.clock.advance(1)
+    assert counts() == {"pending": 1, "paused": 1, "unknown": 3}

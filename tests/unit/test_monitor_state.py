@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opsapp.monitoring.logic.state import Seen, Standing, Thresholds, hold, judge, shown, spacing, steady
+from opsapp.monitoring.logic.state import Seen, Standing, Thresholds, hold, judge, spacing, steady
 
 GOOD, BAD, BLIND = Seen(True, 12.0), Seen(False, None, "HTTP 500"), Seen(None, None, "own network gone")
 RULES = Thresholds(interval=60, timeout=10, retries=2, degraded_ms=100)
@@ -150,17 +150,8 @@ def test_since_is_when_the_status_began():
     assert [verdict.standing.since for verdict in verdicts] == [1000, 1000, 1000, 1000, 1240]
 
 
-@pytest.mark.parametrize("status", ["up", "down", "degraded", "maintenance"])
-def test_an_old_result_is_shown_as_unknown(status):
+def test_a_check_speaks_for_a_turn_and_a_timeout():
     assert hold(RULES) == 71
-    assert shown(status, 1000.0, RULES, 1071.0) == status
-    assert shown(status, 1000.0, RULES, 1072.0) == "unknown"
-    assert shown(status, None, RULES, 1000.0) == "unknown"
-
-
-def test_pending_and_paused_do_not_age():
-    assert shown("pending", None, RULES, 9e9) == "pending"
-    assert shown("paused", 1.0, RULES, 9e9) == "paused"
 
 
 @given(

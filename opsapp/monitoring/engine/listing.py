@@ -13,7 +13,6 @@ from opsapp.monitoring.engine import recent
 from opsapp.monitoring.engine.register import Entry
 from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.logic.settings import complete, for_viewers, searched
-from opsapp.monitoring.logic.state import shown
 from opsapp.monitoring.logic.uptime import percent
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
@@ -163,7 +162,8 @@ def current_status(node: Node, entry: Entry, now: float) -> str:
 
 def status_at(node: Node, now: float) -> Callable[[Entry], str]:
     """What is known of a monitor now: a result that is too old is unknown. A window shows at once, and not longer than
-    it is on. One function for all of a list: what they share is looked up once."""
+    it is on. One function for all of a list: what they share is looked up once, and it calls little, for the header of
+    every page counts all monitors with it."""
     covered, observed_at = board_of(node).covered(now), node.series.live.observed_at
 
     def status_of(entry: Entry) -> str:
@@ -174,7 +174,8 @@ def status_at(node: Node, now: float) -> Callable[[Entry], str]:
             return "maintenance"
         if status in {"unknown", "maintenance"}:
             return "unknown"
-        return shown(status, observed_at(entry.subject, *CHECKED), entry.rules, now)
+        seen = observed_at(entry.subject, *CHECKED)
+        return "unknown" if seen is None or seen + entry.hold_s < now else status
 
     return status_of
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.logic.settings import MonitoringSettings
-from opsapp.monitoring.logic.state import Standing, Thresholds
+from opsapp.monitoring.logic.state import Standing, Thresholds, hold
 from opsapp.monitoring.resources import Monitor, monitors_of
 from opsapp.runtime.clock import Clock
 from opsapp.runtime.events import Event
@@ -109,6 +109,7 @@ class Entry:
     __slots__ = (
         "cert_ends",
         "created_at",
+        "hold_s",
         "id",
         "incident_id",
         "judged_at",
@@ -173,6 +174,7 @@ class Entry:
         """The rules that its settings and the configuration come to; monitors that agree in them share them."""
         own, given = self.settings, _thresholds(section)
         self.rules = _rules(own.interval, own.timeout, own.retries, own.degraded_ms, *given)
+        self.hold_s = hold(self.rules)  # each page asks it of every monitor
 
     def another_end(self, days: float | None, now: float) -> float | None:
         """When the certificate ends that was seen with so many days left, if that is not the one that is stored."""

@@ -95,7 +95,7 @@ class Watch:
         value = outcome.response_time_ms if outcome.ok else None
         status = CODES.get(entry.standing.status, NONE)
         self.node.series.journal.add(
-            entry.series, int(now * 1000), None if value is None else round(value, 1), status, hold(entry.rules)
+            entry.series, int(now * 1000), None if value is None else round(value, 1), status, entry.hold_s
         )
         live: dict[str, Value] = {"status": entry.standing.status, "last_check": int(now)}
         if value is not None:

@@ -163,10 +163,3 @@ def _degraded(seen: Seen, rules: Thresholds) -> str:
 def _recent(flips: tuple[float, ...], rules: Thresholds, now: float) -> tuple[float, ...]:
     window = max(rules.flapping_window_s, 20 * rules.interval)
     return tuple(at for at in flips if at > now - window)
-
-
-def shown(status: str, checked_at: float | None, rules: Thresholds, now: float) -> str:
-    """What to tell people: a result that is too old says that nobody has looked since."""
-    if status in {"up", "down", "degraded", "maintenance"} and (checked_at is None or checked_at + hold(rules) < now):
-        return "unknown"
-    return status
