@@ -12,7 +12,7 @@ from opsapp.maintenance.engine import board_of
 from opsapp.monitoring.engine.register import Entry, Register
 from opsapp.monitoring.engine.verdicts import VerdictQueue
 from opsapp.monitoring.logic.settings import MonitoringSettings
-from opsapp.monitoring.logic.state import CheckVerdict, Seen, hold, judge, steady
+from opsapp.monitoring.logic.state import CheckVerdict, Seen, judge, steady
 from opsapp.runtime.node import Node
 from opsapp.series import CODES, NONE, Value
 from opsapp.tree.root import Root
