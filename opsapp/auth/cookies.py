@@ -21,14 +21,17 @@ from webob.cookies import make_cookie
 from opsapp.auth.engine import browsers
 from opsapp.auth.engine.signin import Client
 from opsapp.lib.ids import digest
-from opsapp.lib.problems import Forbidden
+from opsapp.lib.problems import Forbidden, Unavailable
 from opsapp.runtime.node import Node
+from opsapp.runtime.sealing import REGISTRY_KEY
 from opsapp.web.address import same_origin
 from opsapp.web.bodies import UNSAFE
 from opsapp.web.forms import first_look, is_form, read_form
 
 SESSION = "opsapp_session"
 MASK = 32  # bytes; a token is as long
+HALF = MASK // 2  # of it; what follows is its signature
+PURPOSE = "forms"
 FIELD, HEADER = "csrf_token", "X-CSRF-Token"
 
 View = Callable[[Any, Request], Any]
@@ -49,31 +52,53 @@ def client_of(request: Request) -> Client:
     return Client(request.client_ip, request.user_agent or "", browsers.held_of(request.cookies))
 
 
-def csrf_token(secret: str) -> str:
+def form_key(node: Node) -> bytes | None:
+    """What the tokens of forms for people with a session are signed with; None: there is no master key here."""
+    try:
+        return node.registry[REGISTRY_KEY].derived(PURPOSE)
+    except Unavailable:
+        return None
+
+
+def csrf_token(secret: str) -> bytes:
     """What a form of somebody with this cookie carries. The cookie cannot be told from it."""
-    return digest("csrf\0" + secret)
+    return bytes.fromhex(digest("csrf\0" + secret))[:HALF]
 
 
-def masked_token(secret: str) -> str:
-    """The same, in other letters each time: a page may be compressed, and its length says nothing of the token."""
-    mask = secrets.token_bytes(MASK)
-    token = bytes.fromhex(csrf_token(secret))
+def masked_token(secret: str, key: bytes | None = None) -> str:
+    """The same, signed with the key where there is one, so that it is known as ours when its session has ended. In
+    other letters each time: a page may be compressed, and its length says nothing of the token."""
+    mask, token = secrets.token_bytes(MASK), csrf_token(secret)
+    token += _signature(key, token) if key else secrets.token_bytes(HALF)
     return (mask + bytes(a ^ b for a, b in zip(mask, token, strict=True))).hex()
 
 
-def _unmasked(given: str) -> str:
-    """The token that was given masked; anything else as it is."""
+def _signature(key: bytes, token: bytes) -> bytes:
+    return hmac.digest(key, token, "sha256")[:HALF]
+
+
+def _given(request: Request) -> bytes:
+    """The token that the request has, unmasked; the rest of a form is not read for it."""
+    given = request.headers.get(HEADER) or first_look(request, FIELD)
     try:
-        masked = bytes.fromhex(given) if len(given) == 4 * MASK else b""
+        masked = bytes.fromhex(given)
     except ValueError:
-        return given
-    return bytes(a ^ b for a, b in zip(masked[:MASK], masked[MASK:], strict=True)).hex() if masked else given
+        return b""
+    return bytes(a ^ b for a, b in zip(masked[:MASK], masked[MASK:], strict=True)) if len(masked) == 2 * MASK else b""
 
 
 def carries(request: Request, secret: str) -> bool:
-    """Whether the request has the CSRF token of this cookie. The rest of a form is not read for it."""
-    given = request.headers.get(HEADER) or first_look(request, FIELD)
-    return hmac.compare_digest(_unmasked(given).encode(), csrf_token(secret).encode())
+    """Whether the request has the CSRF token of this cookie."""
+    return hmac.compare_digest(_given(request)[:HALF], csrf_token(secret))
+
+
+def is_of_our_page(request: Request) -> bool:
+    """Whether the request has the token of a form that this service has shown to somebody with a session, and comes
+    from a page of ours, as the browser says."""
+    token = _given(request)
+    keys = request.registry[REGISTRY_KEY].all_derived(PURPOSE)
+    ours = any(hmac.compare_digest(token[HALF:], _signature(key, token[:HALF])) for key in keys)
+    return ours and request.headers.get("Sec-Fetch-Site") == "same-origin"
 
 
 class StaleForm(Forbidden):
@@ -89,10 +114,9 @@ class StaleForm(Forbidden):
 
 def refused(request: Request, secret: str) -> Forbidden:
     """Why a change without the token is refused. What another site's page sends is never shown for sending again."""
-    own = request.headers.get("Sec-Fetch-Site") == "same-origin"
-    if own and is_form(request) and request.headers.get(HEADER) is None and first_look(request, FIELD):
-        kept = read_form(request)
-        return StaleForm({name: text for name, text in kept.items() if name != FIELD}, masked_token(secret))
+    if is_form(request) and request.headers.get(HEADER) is None and is_of_our_page(request):
+        kept = {name: text for name, text in read_form(request).items() if name != FIELD}
+        return StaleForm(kept, masked_token(secret, form_key(request.node)))
     return Forbidden("This did not come from a page of this service.", code="csrf")
 
 

@@ -16,7 +16,7 @@ from markupsafe import Markup
 from pyramid.request import Request
 from pyramid.response import Response
 
-from opsapp.auth.cookies import masked_token
+from opsapp.auth.cookies import form_key, masked_token
 from opsapp.auth.resources import Wishes, find_enabled, wishes_of
 from opsapp.lib import durations
 from opsapp.lib.ids import new_token
@@ -106,7 +106,7 @@ def known_of(request: Request) -> dict[str, Any]:
     """What every page knows of its reader."""
     secret = getattr(request, "cookie_secret", None)
     me = request.caller and {"username": request.caller.name, "role": request.caller.role}
-    token = masked_token(secret) if secret else None
+    token = masked_token(secret, form_key(request.node)) if secret else None
     once = first_look(request, ONCE) or new_token()  # the forms of this page; one that is drawn again keeps its name
     menu = menu_for(building.known_of(request.registry), request.caller.role) if request.caller else ()
     known = {"me": me, "csrf": token, "once": once, "menu": menu, "path": request.path_info}

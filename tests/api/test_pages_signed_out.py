@@ -95,15 +95,23 @@ def test_a_draft_is_drawn_again_and_not_saved(service, mia):
 
 def test_nothing_is_kept_of_a_form_of_another_site_or_of_no_page(service, mia):
     asked = form(mia.get("/maintenance/new"), "create")
+    login = service.anonymous.get("/login").html.find("input", {"name": "csrf_token"})["value"]
     end(service)
-    sent = {"act": "create", "name": "evil"}
-    assert "evil" not in mia.post("/maintenance/new", sent | {"csrf_token": "0" * 64}, status=401).text
+    mia.reset()
+    sent = {"csrf_token": asked["csrf_token"].value, "act": "create", "name": "evil"}
     same = {"Sec-Fetch-Site": "same-origin"}
     assert "evil" in mia.post("/maintenance/new", sent, headers=same, status=401).text
-    for path, body in (
-        ("/healing/nothing/here", sent),
-        ("/maintenance/new", {"act": "nothing"}),
-        ("/maintenance/new", {"act": "create", "name": "x" * 20_000}),
+    for path, body, headers in (
+        ("/maintenance/new", sent, {}),
+        ("/maintenance/new", sent, {"Sec-Fetch-Site": "cross-site"}),
+        ("/maintenance/new", sent | {"csrf_token": "0" * 128}, same),
+        ("/maintenance/new", sent | {"csrf_token": login}, same),
+        ("/maintenance/new", {"act": "create", "name": "evil"}, same),
+        ("/healing/nothing/here", sent, same),
+        ("/maintenance/new", sent | {"act": "nothing"}, same),
+        ("/maintenance/new", sent | {"name": "evil" * 5_000}, same),
     ):
-        assert "kept" not in mia.post(path, body, headers=same, status=401).text
+        answer = mia.post(path, body, headers=headers, status=401)
+        assert "kept" not in answer.text, (path, headers)
+        assert "evil" not in answer.text, (path, headers)
     assert asked["name"].value == ""

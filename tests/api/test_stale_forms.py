@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from tests.support.app import _sign_in
+
 NEW = "/monitors/new"
 
 
@@ -21,13 +23,21 @@ def fields(form):
     return {field["name"]: field.get("value", "") for field in form.find_all("input")}
 
 
-def sent(client, origin, **more):
-    form = {"csrf_token": "0" * 64, "act": "create", "name": "Kept <b>", "type": "push", **more}
+@pytest.fixture
+def older(service, cookie):
+    """The token of a form that otto opened before he signed in anew."""
+    token = cookie.get(NEW).html.find("input", {"name": "csrf_token"})["value"]
+    cookie.set_cookie("opsapp_session", service.transact(_sign_in, "otto", service.clock.now()))
+    return token
+
+
+def sent(client, origin, token, **more):
+    form = {"csrf_token": token, "act": "create", "name": "Kept <b>", "type": "push", **more}
     return client.post(NEW, form, headers={"Sec-Fetch-Site": origin}, status=403)
 
 
-def test_what_was_filled_in_is_kept_and_can_be_sent_again(service, cookie):
-    answer = sent(cookie, "same-origin")
+def test_what_was_filled_in_is_kept_and_can_be_sent_again(service, cookie, older):
+    answer = sent(cookie, "same-origin", older)
     assert "Nothing has been sent yet" in answer.text
     again = cookie.post(NEW, fields(answer.html.find("form", method="post", action=NEW)))
     shown = fields(again.html.find("form", id="monitor-form"))
@@ -38,10 +48,15 @@ def test_what_was_filled_in_is_kept_and_can_be_sent_again(service, cookie):
 
 
 @pytest.mark.parametrize("origin", ["cross-site", "same-site", "none", ""])
-def test_what_another_site_sends_is_not_shown_for_sending_again(cookie, origin):
-    answer = sent(cookie, origin)
+def test_what_another_site_sends_is_not_shown_for_sending_again(cookie, older, origin):
+    answer = sent(cookie, origin, older)
     assert "Kept" not in answer.text
     assert not re.search('name="csrf_token"', answer.text)
+
+
+@pytest.mark.parametrize("token", ["0" * 64, "0" * 128, "no token"])
+def test_a_form_without_a_token_of_ours_is_not_read(cookie, token):
+    assert "Kept" not in sent(cookie, "same-origin", token).text
 
 
 def test_without_any_token_nothing_is_kept(cookie):

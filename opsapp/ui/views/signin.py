@@ -14,7 +14,17 @@ from pyramid.response import Response
 
 from opsapp.auth import engine, resources
 from opsapp.auth.config import LoginSettings, OidcSettings
-from opsapp.auth.cookies import SESSION, StaleForm, carries, client_of, cookie, known_browser_cookie, masked_token
+from opsapp.auth.cookies import (
+    SESSION,
+    StaleForm,
+    carries,
+    client_of,
+    cookie,
+    form_key,
+    is_of_our_page,
+    known_browser_cookie,
+    masked_token,
+)
 from opsapp.lib.ids import new_token
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Forbidden, Problem, UnsupportedType
@@ -92,7 +102,7 @@ class Form(NamedTuple):
         if not self.kept:
             return see_other(self.next, *cookies)
         known = {"title": "You are signed in", "next": self.next, "fields": keeping.fields_of(self.kept)}
-        response = render("go_on.jinja2", known | {"csrf_of_form": masked_token(signed_in["token"])})
+        response = render("go_on.jinja2", known | {"csrf_of_form": masked_token(signed_in["token"], form_key(node))})
         response.headerlist += [("Set-Cookie", cookie) for cookie in cookies]
         return response
 
@@ -159,7 +169,7 @@ def login(context: LoginPage, request: Request) -> Deferred:
 def signed_out(request: Request) -> Response | None:
     """For who filled in a form of ours, and whose session had ended: the form to sign in, with what was typed."""
     ended = request.cookies.get(SESSION)
-    ours = request.headers.get("Sec-Fetch-Site") == "same-origin" or bool(ended and carries(request, ended))
+    ours = bool(ended and carries(request, ended)) or is_of_our_page(request)
     if not ours or not is_form(request) or (request.content_length or 0) > LONGEST_FORM:
         return None
     kept = keeping.typed_in(request.path_info, read_form(request))
