@@ -47,6 +47,7 @@ def stored(server):
     return b"".join(path.read_bytes() for path in server.data.rglob("*") if path.is_file())
 
 
+@pytest.mark.files("it reads what the files of the store hold")
 def test_policies_forged_with_what_the_store_holds_are_refused(server, agent):
     agent.stop()
     server.stop()

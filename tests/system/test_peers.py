@@ -62,6 +62,7 @@ def files(node):
     return f"/api/agents/{made}/files?path=/etc/hostname"
 
 
+@pytest.mark.files("any other store is a shared one")
 def test_where_there_is_no_shared_store_nobody_speaks_for_others(tmp_path):
     """Whoever reads the master key of such a service still signs nothing that it believes."""
     with Serve(tmp_path / "alone", node="one") as serve:
