@@ -40,19 +40,26 @@ UNREAD_RUN: JsonObject = {  # in the place of what cannot be read: nobody can te
 }
 
 
-def rows(root: Root, text: str | None) -> list[JsonObject]:
-    """By name; with `text` those that have it in their name or description."""
+def rows(root: Root, text: str | None, uses: str | None = None) -> list[JsonObject]:
+    """By name; with `text` those that have it in their name or description, with `uses` those that name it."""
     damaged: list[Damage] = []
     present = [automation for _, automation in readable(automations_of(root), editing.KIND, damaged)]
     automations = sorted(present, key=lambda automation: (automation.name.lower(), automation.id))
     if text:
         automations = [automation for automation in automations if _has(automation, text.lower())]
-    unread = [] if text else [damage.row(**UNREAD) for damage in damaged if damage.id]
+    if uses:
+        automations = [automation for automation in automations if _names(automation, uses)]
+    unread = [] if text or uses else [damage.row(**UNREAD) for damage in damaged if damage.id]
     return unread + [row(root, automation) for automation in automations]
 
 
 def _has(automation: Automation, text: str) -> bool:
     return text in automation.name.lower() or text in automation.definition.settings["description"].lower()
+
+
+def _names(automation: Automation, used: str) -> bool:
+    params = automation.definition.params
+    return used in (params.get("agent_id"), *(params.get("channels") or ()), *automation.definition.children)
 
 
 def row(root: Root, automation: Automation) -> JsonObject:

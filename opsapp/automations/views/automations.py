@@ -19,9 +19,11 @@ from . import asked
 
 @api.get(Automations, query=schemas.AutomationList, returns=[schemas.AutomationRow])
 def list_automations(context: Automations, request: Request) -> Any:
-    """All automations. `sort`: by a field, with "-" the other way round; what has no value stands last."""
+    """All automations. `sort`: by a field, with "-" the other way round; what has no value stands last. `uses`: those
+    that run on this host, are made of this automation, or send to this channel (ids of the first two, its name)."""
     query = request.valid_query
-    return request.shown(page_of(request, in_order(records.rows(request.root, query["q"]), query["sort"])))
+    rows = records.rows(request.root, query["q"], query.get("uses"))
+    return request.shown(page_of(request, in_order(rows, query["sort"])))
 
 
 @api.create(

@@ -181,8 +181,7 @@ RUN_ACTS = (
         "Delete",
         "DELETE /api/automations/{id}",
         grave=True,
-        warns="Its schedule ends and its webhook is refused. Rules and other automations that use it fail at that "
-        "step. Its past runs are deleted with it. This cannot be undone.",
+        warns="Its schedule ends and its webhook is refused. Its past runs stay. This cannot be undone.",
         goes="/automations",
     ),
 )
@@ -207,8 +206,8 @@ AUTOMATIONS = (
                         warns="They do not run any more: not on their schedule, not by hand, not as a heal."),
                     Act("enable", "Enable", "PUT /api/automations/{id}", body=(("enabled", True),), many=True),
                     Act("delete", "Delete", "DELETE /api/automations/{id}", grave=True, many=True,
-                        warns="Their schedules end and their webhooks are refused. Rules and other automations that "
-                        "use them fail at that step. This cannot be undone."),
+                        warns="Their schedules end and their webhooks are refused. Rules that run them fail at that "
+                        "step. One that others are made of stays. This cannot be undone."),
                 ),
             ),
             Part("Runs", "/api/automations/runs?limit=100", RUN_COLUMNS, name="runs", hidden=True),
@@ -272,6 +271,8 @@ AUTOMATIONS = (
         (
             Part("Automation", "/api/automations/{id}", DEFINITION, facts=True, name="automation", acts=RUN_ACTS),
             Part("Runs", "/api/automations/{id}/runs", RUN_COLUMNS, paged=True, name="runs", acts=(CANCEL,)),
+            Part("Rules", "/api/healing/rules", (), name="rules", hidden=True, optional=True),
+            Part("Automations", "/api/automations?uses={id}", (), name="users", hidden=True),
         ),
         template="automation.jinja2",
         shape=automations.one,

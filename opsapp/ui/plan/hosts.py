@@ -156,6 +156,7 @@ HOSTS = (
             Part("Heals", "/api/healing/ledger?limit=8&target={agent.hostname}", (), hidden=True, name="heals"),
             Part("Maintenance", "/api/maintenance?active=true", (), hidden=True, name="windows"),
             Part("Rules", "/api/healing/rules", (), hidden=True, name="rules"),
+            Part("Automations", "/api/automations?uses={id}", (), hidden=True, optional=True, name="automations"),
             about("target={agent.hostname}"),
         ),
         template="host.jinja2",

@@ -68,8 +68,8 @@ LIST = Page(
                     warns="The tags that they have now are replaced."),
                 Act("interval", "Set how often", f"PUT {ONE}", (INTERVAL,), many=True),
                 Act("delete", "Delete", f"DELETE {ONE}", grave=True, many=True,
-                    warns="Their results, their uptime and their incidents are deleted with them. Rules and windows "
-                    "that name them stay. This cannot be undone."),
+                    warns="Their results and their uptime are deleted with them. Open incidents end, past ones stay, "
+                    "and so do rules and windows that name them. This cannot be undone."),
             ),
         ),
     ),
@@ -107,6 +107,7 @@ ONE_MONITOR = Page(
             "Heals", "/api/healing/ledger?target={monitor.name}&limit=5", (), hidden=True, optional=True, name="heals"
         ),
         Part("Rules", "/api/healing/rules?limit=500", (), hidden=True, optional=True, name="rules"),
+        Part("Windows", "/api/maintenance", (), hidden=True, optional=True, name="windows"),
         about("target={monitor.name}"),
     ),
     template="monitor.jinja2",

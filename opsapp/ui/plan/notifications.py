@@ -140,6 +140,7 @@ NOTIFICATIONS = (
                 name="deliveries",
                 paged=True,
             ),
+            Part("Automations", "/api/automations?uses={channel.name}", (), hidden=True, name="automations"),
         ),
         template="channel.jinja2",
         shape=shapes.one_channel,

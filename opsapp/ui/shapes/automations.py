@@ -15,6 +15,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.words import spoken
 
+from . import uses
 from .runs import RunShown, shown_of
 
 LAST_RUNS, NEXT_TIMES = 8, 5
@@ -105,6 +106,7 @@ def one(answers: Answers, reader: Reader) -> dict[str, object]:
             (spoken(name), _text(value)) for name, value in automation["params"].items() if value not in (None, "", {})
         ],
         "row": automation,
+        "uses": uses.of_automation(automation["id"], answers["rules"] or (), answers["users"] or ()),
     }
 
 

@@ -16,6 +16,7 @@ from opsapp.ui import charts, sentences
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.words import rough_span
 
+from . import uses
 from .command import shown_of
 from .fans import fan_told
 from .hosts import STATES, HostChoice, notes_of
@@ -102,6 +103,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     names = sentences.NameBook(
         hosts={known_as: agent["id"] for known_as in (agent["hostname"], agent["label"]) if known_as}
     )
+    naming = [rule["id"] for rule in answers["rules"] or () if is_about(rule, agent)]
     return {
         "title": name,
         "agent": agent,
@@ -129,7 +131,8 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "command_count": len(commands),
         "heals": [sentences.heal(entry, names) for entry in answers["heals"] or ()],
         "windows": [window["name"] for window in answers["windows"] or () if covers(window, agent["id"])],
-        "rules": [rule["id"] for rule in answers["rules"] or () if is_about(rule, agent)],
+        "rules": naming,
+        "uses": uses.of_host(naming, answers["automations"] or ()),
         "problems": open_lines(answers["problems"], reader),
         "doing": reader.query.get("do") if reader.query.get("do") in ASKED else ASKED[0],
         "ask_first": ASK_FIRST,

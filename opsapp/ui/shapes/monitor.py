@@ -11,6 +11,7 @@ from markupsafe import Markup
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui import charts, words
 from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.shapes import uses
 from opsapp.ui.shapes.monitors import percent_words, state_of, tags_of, word_of
 from opsapp.ui.shapes.problems import open_lines
 
@@ -124,7 +125,8 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "stands_on": neighbours(answers["dependencies"], monitor["name"], above=True),
         "carries": neighbours(answers["dependencies"], monitor["name"], above=False),
         "heals": [heal_line(row, reader) for row in answers["heals"] or []],
-        "losses": losses(monitor, incidents, answers["rules"] or []),
+        "uses": losses(monitor, incidents, answers["rules"] or [])
+        + uses.of_monitor(monitor["id"], answers["windows"] or ()),
         "problems": open_lines(answers["problems"], reader),
         "may_edit": reader.may("PUT /api/monitoring/endpoints/{id}"),
         "may_plan": reader.may("POST /api/maintenance"),

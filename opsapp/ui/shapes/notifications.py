@@ -7,6 +7,7 @@ from typing import NamedTuple
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.notify.interfaces import BY_NAME, SEVERITIES
 from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.shapes import uses
 
 ENDS = {
     "queued": "waits",
@@ -150,6 +151,7 @@ def one_channel(answers: Answers, reader: Reader) -> dict[str, object]:
         "quiet_row": {"id": row["id"], "quiet_hours": hours},
         "choices": {},
         "move": f"channel.move-{row['type']}",
+        "uses": uses.of_channel(answers["automations"] or ()),
         "sent": [sent_of(delivery) for delivery in answers["deliveries"] or []],
         "title": row["name"],
     }

@@ -1,0 +1,60 @@
+"""What uses a thing that may be deleted, in sentences that are said before it is done.
+
+Nothing is taken out of what uses it: a rule without its last target would act everywhere, a window without its last
+monitor would cover everything. It finds nothing any more, or fails at that step and says why. Must not: ask anybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.ui.sentences.words import count, listed
+
+FEW = 5  # so many are named, the rest is counted
+
+
+def of_channel(automations: Iterable[JsonObject]) -> list[str]:
+    """`automations`, here and below: those that use it."""
+    return _told(
+        [row["name"] for row in automations],
+        "automation sends to it and fails without it",
+        "automations send to it and fail without it",
+    )
+
+
+def of_automation(automation_id: str, rules: Iterable[JsonObject], automations: Iterable[JsonObject]) -> list[str]:
+    running = [rule["id"] for rule in rules if automation_id in _run_by(rule)]
+    made_of = [row["name"] for row in automations]
+    return [
+        *_told(running, "rule runs it and fails at that step", "rules run it and fail at that step"),
+        *_told(made_of, "automation has to be changed first", "automations have to be changed first"),
+    ]
+
+
+def of_host(rules: list[str], automations: Iterable[JsonObject]) -> list[str]:
+    """`rules`: those that name it."""
+    there = [row["name"] for row in automations]
+    return [
+        *_told(rules, "rule names it and finds nothing there", "rules name it and find nothing there"),
+        *_told(there, "automation runs on it and fails without it", "automations run on it and fail without it"),
+    ]
+
+
+def of_monitor(monitor_id: str, windows: Iterable[JsonObject]) -> list[str]:
+    """Windows cover monitors by their ids."""
+    covering = [window["name"] for window in windows if monitor_id in window["scope"]]
+    return _told(covering, "window covers it and stays as it is", "windows cover it and stay as they are")
+
+
+def _run_by(rule: JsonObject) -> list[str | None]:
+    """The ids of the automations that a rule runs."""
+    steps = [rule.get("action") or {}, *(rule.get("escalation_chain") or ())]
+    return [(step.get("params") or {}).get("automation_id") for step in steps]
+
+
+def _told(names: list[str], singular: str, plural: str) -> list[str]:
+    if not names:
+        return []
+    shown = names[:FEW] + ([f"{len(names) - FEW} more"] if len(names) > FEW else [])
+    return [f"{count(len(names), singular, plural)}: {listed(shown)}."]
