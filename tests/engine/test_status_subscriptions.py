@@ -66,6 +66,20 @@ def test_the_answer_does_not_tell_whether_an_address_is_known(press):
     assert press.subjects[-1] == "[Lindenhof] You are subscribed already"
 
 
+def test_asking_writes_as_often_for_a_known_address_as_for_another(press, monkeypatch):
+    storage = press.node.store.db.storage
+    finish, commits = storage.tpc_finish, []
+    monkeypatch.setattr(storage, "tpc_finish", lambda *given: commits.append(1) or finish(*given))
+    press.subscribed("known@example.org")
+    press.ask("pending@example.org")
+    written = []
+    for address in ("known@example.org", "pending@example.org", "new@example.org"):
+        commits.clear()
+        press.ask(address)
+        written.append(len(commits))
+    assert written == [2, 2, 2]
+
+
 def test_an_address_that_is_asked_for_too_often_gets_no_more_mail_and_the_answer_stays(press):
     answers = [press.ask().json for _ in range(6)]
     press.work()
