@@ -17,7 +17,7 @@ from tests.bench import Row
 from tests.bench.checks import Nginx, metric, register
 from tests.bench.load import load, request
 from tests.support.app import Service
-from tests.support.client import Refused
+from tests.support.client import done_at_last
 from tests.support.postgres import Postgres
 from tests.support.process import Serve, Zeo
 from tests.support.waiting import until
@@ -73,18 +73,8 @@ def during(count, processes, seconds=WINDOW_S):
 
 
 def fill(serve, target, count):
-    """A machine that does other work as well lets a commit wait too long: such a write is tried again."""
-
-    def add(number):
-        while True:
-            try:
-                return register(serve, target, number, INTERVAL)
-            except Refused as refused:
-                if refused.answer.status != 503:
-                    raise
-
     with ThreadPoolExecutor(CLIENTS) as pool:
-        list(pool.map(add, range(count)))
+        list(pool.map(lambda number: done_at_last(register, serve, target, number, INTERVAL), range(count)))
 
 
 def costs(engine):

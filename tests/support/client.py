@@ -24,6 +24,17 @@ class Refused(AssertionError):
         self.answer = answer
 
 
+def done_at_last(write, *values):
+    """What this write answers. On a machine that does other work too, a commit to a shared store may wait too long:
+    the answer is 503, nothing was changed, and the write is tried again."""
+    while True:
+        try:
+            return write(*values)
+        except Refused as refused:
+            if refused.answer.status != 503:
+                raise
+
+
 class Client:
     def __init__(self, url, token=None, headers=None, timeout=60):
         self.url = url.rstrip("/")
