@@ -86,6 +86,8 @@ def test_a_monitor_is_found_and_reached_with_the_keyboard_alone(page, house):
     until(lambda: page.execute_script(first).strip().startswith("Shop"), 10, what="what was found for the whole word")
     field.send_keys(Keys.ARROW_DOWN)
     assert page.switch_to.active_element.text.startswith("Shop")
+    name, glyph = (page.find_element(By.CSS_SELECTOR, f".palette li {part}").rect for part in ("a", ".st svg"))
+    assert glyph["x"] >= name["x"] + name["width"], "the sign stands beside the name, not upon it"
     page.switch_to.active_element.send_keys(Keys.ENTER)
     until(lambda: "/monitors/" in page.current_url, 10, what="the monitor")
     page.find_element(By.TAG_NAME, "body").send_keys(Keys.TAB)
