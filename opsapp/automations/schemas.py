@@ -209,7 +209,7 @@ class AutomationRecord(AutomationRow):
 
 class AutomationList(Paging):
     q = text(0, 200, default=None)
-    uses = text(1, 200, optional=True)  # the id of a host or an automation, or the name of a channel
+    uses = text(1, 200, optional=True)  # the id of a host or an automation, or the name of a channel or an approver
     sort = order("name", "type", "last_run", "next_run")
 
 

@@ -72,3 +72,9 @@ def test_a_monitor_says_which_windows_cover_it(service, browser):
     assert told in losses(browser.get(f"/monitors/{shop}"))
     service.ada.delete(f"/api/monitoring/endpoints/{shop}")
     assert service.otto.get("/api/maintenance").json[0]["scope"] == [shop], "an empty scope would cover everything"
+
+
+def test_who_is_asked_to_approve_is_found(service):
+    service.ada.post_json(AUTOMATIONS, SCRIPT | {"requires_approval": True, "approvers": ["otto"]})
+    assert [row["name"] for row in service.ada.get(f"{AUTOMATIONS}?uses=otto").json] == ["Clean up"]
+    assert service.ada.get(f"{AUTOMATIONS}?uses=vera").json == []

@@ -58,8 +58,9 @@ def _has(automation: Automation, text: str) -> bool:
 
 
 def _names(automation: Automation, used: str) -> bool:
-    params = automation.definition.params
-    return used in (params.get("agent_id"), *(params.get("channels") or ()), *automation.definition.children)
+    params, approvers = automation.definition.params, automation.definition.settings.get("approvers", ())
+    named = (params.get("agent_id"), *(params.get("channels") or ()), *automation.definition.children, *approvers)
+    return used in named
 
 
 def row(root: Root, automation: Automation) -> JsonObject:

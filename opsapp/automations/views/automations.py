@@ -20,7 +20,7 @@ from . import asked
 @api.get(Automations, query=schemas.AutomationList, returns=[schemas.AutomationRow])
 def list_automations(context: Automations, request: Request) -> Any:
     """All automations. `sort`: by a field, with "-" the other way round; what has no value stands last. `uses`: those
-    that run on this host, are made of this automation, or send to this channel (ids of the first two, its name)."""
+    that run on this host or are made of this automation (ids), send to this channel or ask this approver (names)."""
     query = request.valid_query
     rows = records.rows(request.root, query["q"], query.get("uses"))
     return request.shown(page_of(request, in_order(rows, query["sort"])))

@@ -47,8 +47,9 @@ HOUSE = (
                         warns="The password alone is enough to sign in, until the user sets up a second factor again."),
                     Act("delete", "Delete", "DELETE /api/users/{username}", grave=True, many=True,
                         warns="The account, its sessions, its API keys and its saved filters are deleted. What this "
-                        "user did stays in the record; open incidents and problems of theirs are nobody's again. This "
-                        "cannot be undone.",
+                        "user did stays in the record; open incidents and problems of theirs are nobody's again. "
+                        "Automations keep the name among their approvers: whoever gets it next may approve. "
+                        "This cannot be undone.",
                         done="The user is deleted, with all sessions and API keys."),
                 ),
             ),
