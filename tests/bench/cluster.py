@@ -15,7 +15,7 @@ from opsapp.monitoring.logic.settings import complete
 from opsapp.runtime.clock import Clock
 from tests.bench import Row
 from tests.bench.checks import Nginx, metric, register
-from tests.bench.load import load, request
+from tests.bench.load import heavy_load, load, request
 from tests.support.app import Service
 from tests.support.client import done_at_last
 from tests.support.postgres import Postgres
@@ -212,6 +212,11 @@ def _put_page(root, node, port, numbers):
         changes.create(root, complete(given), node.series.numbers.take()[0], node.clock.now())
 
 
+def own_cpu():
+    """Of this process, and of those that it has started and that have ended."""
+    return sum(os.times()[:4])
+
+
 def webs():
     """Two web processes on ZEO, and who asks them, on the same machine."""
     with (
@@ -222,14 +227,16 @@ def webs():
         flags = {"data": Path(place) / "data", "roles": "web", **uris}
         nodes = [all_.enter_context(Serve(Path(place) / name, node=name, **flags)) for name in ("one", "two")]
         token = nodes[0].admin.token
-        cpu, own = cpu_of(*nodes, server), time.process_time()
+        for node in nodes:  # it has what it needs in memory then
+            load((node.host, node.port), request("/api/me", token), 16, 1)
+        cpu, own, began = cpu_of(*nodes, server), own_cpu(), time.monotonic()
         asked = [
-            gevent.spawn(load, (node.host, node.port), request("/api/me", token), 64, WINDOW_S / 2) for node in nodes
+            gevent.spawn(heavy_load, (node.host, node.port), "/api/me", token, 64, WINDOW_S / 2) for node in nodes
         ]
         gevent.joinall(asked, raise_error=True)
         rate = sum(each.value.rate for each in asked)
-        done = rate * (WINDOW_S / 2 + 0.5)
+        done = rate * (time.monotonic() - began)
         yield Row("two web processes: reads a second", rate, "/s", "at least 8,000")
         yield Row("their p99", max(each.value.p99 for each in asked), "ms")
         yield Row("their processor for a read, the store's with it", 1000 * (cpu_of(*nodes, server) - cpu) / done, "ms")
-        yield Row("the processor of who asks, for a read", 1000 * (time.process_time() - own) / done, "ms")
+        yield Row("the processor of who asks, for a read", 1000 * (own_cpu() - own) / done, "ms")

@@ -1,10 +1,15 @@
-"""A load of HTTP clients on keep-alive connections, greenlets of this process; the server measured is another one."""
+"""A load of HTTP clients on keep-alive connections, greenlets of this process; the server measured is another one.
 
+Where the machine's cores are what limits, `wrk` asks if it is installed: it needs a fifth of the processor.
+"""
+
+import re
+import shutil
 import time
 from typing import NamedTuple
 
 import gevent
-from gevent import socket
+from gevent import socket, subprocess
 
 
 class Load(NamedTuple):
@@ -72,3 +77,19 @@ def load(address, sent, connections=64, seconds=5.0, per_second=None):
 
     gevent.joinall([gevent.spawn(client, number) for number in range(connections)], raise_error=True)
     return Load(len(times) / seconds, percentile(times, 50), percentile(times, 99), wrong)
+
+
+def heavy_load(address, path, token, connections=64, seconds=5.0):
+    if not shutil.which("wrk"):
+        return load(address, request(path, token), connections, seconds)
+    url, known = f"http://{address[0]}:{address[1]}{path}", f"Authorization: Bearer {token}"
+    asked = ["wrk", "-t1", f"-c{connections}", f"-d{seconds:.0f}s", "--latency", "-H", known, url]
+    text = subprocess.run(asked, check=True, capture_output=True, text=True).stdout
+    wrong = re.search(r"Non-2xx or 3xx responses: (\d+)", text)
+    rate = float(re.search(r"Requests/sec: +([\d.]+)", text)[1])
+    return Load(rate, _ms(text, 50), _ms(text, 99), int(wrong[1]) if wrong else 0)
+
+
+def _ms(text, percent):
+    number, unit = re.search(rf" {percent}% +([\d.]+)(us|ms|s)\n", text).groups()
+    return float(number) * {"us": 0.001, "ms": 1, "s": 1000}[unit]
