@@ -230,9 +230,7 @@ def webs():
         for node in nodes:  # it has what it needs in memory then
             load((node.host, node.port), request("/api/me", token), 16, 1)
         cpu, own, began = cpu_of(*nodes, server), own_cpu(), time.monotonic()
-        asked = [
-            gevent.spawn(heavy_load, (node.host, node.port), "/api/me", token, 64, WINDOW_S / 2) for node in nodes
-        ]
+        asked = [gevent.spawn(heavy_load, (node.host, node.port), "/api/me", token, 64, WINDOW_S / 2) for node in nodes]
         gevent.joinall(asked, raise_error=True)
         rate = sum(each.value.rate for each in asked)
         done = rate * (time.monotonic() - began)
