@@ -92,13 +92,20 @@ def carries(request: Request, secret: str) -> bool:
     return hmac.compare_digest(_given(request)[:HALF], csrf_token(secret))
 
 
-def is_of_our_page(request: Request) -> bool:
+def is_of_our_page(request: Request, ended: str | None = None) -> bool:
     """Whether the request has the token of a form that this service has shown to somebody with a session, and comes
-    from a page of ours, as the browser says."""
+    from a page of ours: as the browser says; where it says nothing, as the cookie of that ended session does. The
+    cookie alone shows nothing: anybody can make one up, and the token to it."""
     token = _given(request)
     keys = request.registry[REGISTRY_KEY].all_derived(PURPOSE)
-    ours = any(hmac.compare_digest(token[HALF:], _signature(key, token[:HALF])) for key in keys)
-    return ours and request.headers.get("Sec-Fetch-Site") == "same-origin"
+    if not any(hmac.compare_digest(token[HALF:], _signature(key, token[:HALF])) for key in keys):
+        return False
+    site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
+    if site is not None:
+        return site == "same-origin"
+    if origin is not None:  # of an address that is not https, a browser says no more
+        return same_origin(origin, request.scheme, request.host)
+    return bool(ended) and carries(request, ended or "")
 
 
 class StaleForm(Forbidden):

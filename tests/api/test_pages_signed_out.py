@@ -6,7 +6,7 @@ from webtest import TestApp
 
 from opsapp.audit.engine import SHELL
 from opsapp.auth import engine
-from opsapp.auth.cookies import SESSION
+from opsapp.auth.cookies import SESSION, masked_token
 from opsapp.auth.engine import secondfactor
 from opsapp.auth.resources import end_sessions, find_enabled
 from tests.support.app import _sign_in
@@ -115,3 +115,35 @@ def test_nothing_is_kept_of_a_form_of_another_site_or_of_no_page(service, mia):
         assert "kept" not in answer.text, (path, headers)
         assert "evil" not in answer.text, (path, headers)
     assert asked["name"].value == ""
+
+
+@pytest.mark.parametrize("site", ["same-origin", "cross-site", "same-site", "none", None])
+def test_a_made_up_session_and_its_token_are_read_nowhere(service, site):
+    """Anybody can make up a cookie, and a token that fits it."""
+    stranger = TestApp(service.app, extra_environ={"REMOTE_ADDR": "203.0.113.9"})
+    stranger.set_cookie(SESSION, "x" * 43)
+    headers = {"Sec-Fetch-Site": site} if site else {}
+    sent = {"csrf_token": masked_token("x" * 43), "act": "create", "name": "evil"}
+    answer = stranger.post("/maintenance/new", sent, headers=headers, status=401)
+    assert "evil" not in answer.text
+    assert 'name="kept"' not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("headers", "cookie", "kept"),
+    [
+        ({}, True, True),
+        ({}, False, False),
+        ({"Origin": "http://localhost:80"}, False, True),
+        ({"Origin": "http://evil.example"}, True, False),
+        ({"Sec-Fetch-Site": "same-site"}, True, False),
+    ],
+)
+def test_where_a_form_came_from_by_what_the_browser_says(service, mia, headers, cookie, kept):
+    """Of an address that is not https a browser sends no Sec-Fetch-Site, and an ended session's cookie may be gone."""
+    asked = form(mia.get("/maintenance/new"), "create")
+    end(service)
+    if not cookie:
+        mia.reset()
+    sent = {"csrf_token": asked["csrf_token"].value, "act": "create", "name": "mine"}
+    assert ("mine" in mia.post("/maintenance/new", sent, headers=headers, status=401).text) == kept

@@ -168,9 +168,10 @@ def login(context: LoginPage, request: Request) -> Deferred:
 
 def signed_out(request: Request) -> Response | None:
     """For who filled in a form of ours, and whose session had ended: the form to sign in, with what was typed."""
-    ended = request.cookies.get(SESSION)
-    ours = bool(ended and carries(request, ended)) or is_of_our_page(request)
-    if not ours or not is_form(request) or (request.content_length or 0) > LONGEST_FORM:
+    length = request.content_length
+    if not is_form(request) or length is None or length > LONGEST_FORM:
+        return None
+    if not is_of_our_page(request, request.cookies.get(SESSION)):
         return None
     kept = keeping.typed_in(request.path_info, read_form(request))
     if kept is None:
