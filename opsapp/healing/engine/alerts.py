@@ -7,6 +7,7 @@ services: a look at one stops when its time on the hub is used up, and goes on t
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -23,6 +24,8 @@ from opsapp.wire.conditions import Condition, parse
 from .inventory import Member
 from .readings import LiveReadings, Reading, Samples, read
 from .watches import Key, Watches
+
+log = logging.getLogger(__name__)
 
 BUDGET_S = 0.004  # of the hub at a time
 RESUMED_S = 5.0  # what fired while paused fires again after a resume, unless it has just done so
@@ -171,8 +174,12 @@ class Alerts:
         samples = self.readings.samples(member.subject)
         yield None
         for rule in self.rules:
-            if rule.applies(member):
+            if not rule.applies(member):
+                continue
+            try:
                 yield from self._look_by(rule, member, samples, now)
+            except Exception:  # it takes nothing from other rules and subjects, nor what has fired already
+                log.exception("rule %s could not be compared with what %s reports", rule.rule_id, member.subject)
 
     def _look_by(self, rule: WatchedRule, member: Member, samples: Samples, now: float) -> Iterator[JsonObject | None]:
         names = [""]

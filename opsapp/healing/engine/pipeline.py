@@ -19,6 +19,7 @@ from opsapp.healing.resources.rules import TRUST, IRuleReader
 from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.moves import EndCase
 from opsapp.healing.stages.world import World
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Problem
 from opsapp.runtime import leases
 from opsapp.runtime.node import node_of
@@ -65,6 +66,7 @@ class HealingEngine:
         self.stale = False  # something is there that the last refresh did not know
         self.inventory = Inventory()
         self.version: tuple[Any, ...] = ()
+        self.fired: list[JsonObject] = []  # what is not committed yet: the alerts themselves do not fire again for it
         self.last_work_s = 0.0
         node.registry.registerUtility(self.readings, world.ILiveReadings)
         node.registry.registerUtility(self.changed, IRuleReader)
@@ -88,14 +90,16 @@ class HealingEngine:
     def look(self) -> bool:
         """Evaluate rules for what has arrived; commit what fires."""
         self.refresh()
-        events = self.alerts.step(self.node.clock.now())
+        self.fired += self.alerts.step(self.node.clock.now())
         until = self.node.clock.monotonic() + BATCH_S
-        while self.alerts.is_behind() and len(events) < EVENTS_AT_ONCE and self.node.clock.monotonic() < until:
+        while self.alerts.is_behind() and len(self.fired) < EVENTS_AT_ONCE and self.node.clock.monotonic() < until:
             self.node.hub.breathe()  # a storm: fewer and larger transactions, and nobody waits for them
-            events += self.alerts.step(self.node.clock.now())
-        if events:
-            self.node.transact(submit, events)
-        return bool(events) or self.alerts.is_behind()
+            self.fired += self.alerts.step(self.node.clock.now())
+        if not self.fired:
+            return self.alerts.is_behind()
+        self.node.transact(submit, self.fired)
+        self.fired = []  # after the commit: while the store is away they are kept
+        return True
 
     def refresh(self) -> None:
         """Every two seconds, or when there is news: inventory, rules, kill switch, and once what became of earlier
@@ -208,7 +212,7 @@ class HealingEngine:
 # -- transactions ----------------------------------------------------------------------------------------------------
 
 
-def submit(root: Root, events: list[dict[str, Any]]) -> None:
+def submit(root: Root, events: list[JsonObject]) -> None:
     for event in events:
         healing_of(root).book.submit(root, event)
 
