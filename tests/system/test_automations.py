@@ -75,6 +75,7 @@ def test_output_is_streamed_while_it_is_written_and_resumes(serve, tmp_path):
     first = next(event["id"] for event in seen if event["event"] == "log")
     again = list(events(serve, run_id, after=first))
     assert [event["data"]["line"] for event in again if event["event"] == "log"] == ["second"]
+    assert again == seen[seen.index(next(event for event in seen if event["id"] == first)) + 1 :], "times and all"
     assert list(events(serve, run_id, after=seen[-1]["id"]))[-1]["event"] == "end"
 
 
