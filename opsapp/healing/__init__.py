@@ -36,6 +36,7 @@ def includeme(config):
     config.add_evolve_step("healing-problems", "opsapp.healing.resources.add_problems")
     config.add_evolve_step("healing-edges", "opsapp.healing.resources.add_edges")
     config.add_evolve_step("healing-foresight", "opsapp.healing.resources.add_foresight")
+    config.add_evolve_step("healing-inlets", "opsapp.healing.resources.add_inlets")
     config.add_chain("opsapp.healing.resources.sign_ledger")
     config.add_section("healing", HealingSettings)
     config.add_kind("rules", "opsapp.healing.engine.ascode", schema=DeclaredRule, key="id")

@@ -10,6 +10,9 @@ with this one module. Must not: eval, clocks, anything outside the standard libr
     operand    = name | number | "text" | 'text'
     name       = cpu_percent | service.nginx.state | disk./var.percent | disk."/mnt/two words".percent
 
+`event.name`, `event.status` and `event.labels.job` are what an event from elsewhere says. Such a condition is evaluated
+once for each event of a host or monitor, through `about_event`.
+
 A middle part `*` stands for every service, container or mount (`service.*.failed == 1`): such a condition is evaluated
 once for each of them, through `bind`. A reading that is missing, too old, not a number where one must be, or NaN makes
 its comparison unknown (None): never true, never false.
@@ -17,29 +20,18 @@ its comparison unknown (None): never true, never false.
 
 from __future__ import annotations
 
-import math
-import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple, Optional, Union
 
-from .readings import FAMILIES, Lookup, key_of, split
+from .conditiontree import Comparison, Literal, Name, Not, Several, Verdict, compile_tree, names_in, rename_tree
+from .readings import EVENT, FAMILIES, Lookup, key_of, split
 
 MAX_LENGTH = 2000
 MAX_DEPTH = 32
 MAX_COMPARISONS = 100
 
-Verdict = Optional[bool]
-
-OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "<": operator.lt,
-    "<=": operator.le,
-}
 TOKEN = re.compile(
     r"""
     (?P<space>\s+)
@@ -51,6 +43,9 @@ TOKEN = re.compile(
 """,
     re.VERBOSE,
 )
+
+
+ONE_EVENT = re.compile(r"\bevent\.[0-9a-f]{16}\.")  # names of one event's readings begin so
 
 
 class ConditionError(ValueError):
@@ -74,52 +69,6 @@ class Subject(NamedTuple):
     name: str
 
 
-# -- the tree ---------------------------------------------------------------------------------------------------------
-
-
-class Name(NamedTuple):
-    key: str
-
-    def __str__(self) -> str:
-        family, middle, attribute = split(self.key)
-        if middle and not re.fullmatch(r"[^\s\"'()<>=!,;&|]+", middle):
-            return f'{family}."{middle}".{attribute}'
-        return self.key
-
-
-class Literal(NamedTuple):
-    value: Union[float, str]
-
-    def __str__(self) -> str:
-        if isinstance(self.value, str):
-            return f"'{self.value}'" if '"' in self.value else f'"{self.value}"'
-        return repr(self.value).removesuffix(".0")
-
-
-class Comparison(NamedTuple):
-    left: Union[Name, Literal]
-    symbol: str
-    right: Union[Name, Literal]
-
-    def __str__(self) -> str:
-        return f"{self.left} {self.symbol} {self.right}"
-
-
-class Not(NamedTuple):
-    part: Any
-
-    def __str__(self) -> str:
-        return f"not ({self.part})"
-
-
-class Several(NamedTuple):
-    word: str  # "and" or "or"
-    parts: tuple[Any, ...]
-
-    def __str__(self) -> str:
-        return f" {self.word} ".join(f"({part})" if isinstance(part, Several) else str(part) for part in self.parts)
-
-
 class Condition:
     """A read condition. `names` are the readings it needs; `family` is set when one of them holds a `*`."""
 
@@ -128,9 +77,9 @@ class Condition:
     def __init__(self, text: str, tree: Any) -> None:
         self.text = text
         self.tree = tree
-        self.names = tuple(dict.fromkeys(_names(tree)))
+        self.names = tuple(dict.fromkeys(names_in(tree)))
         self.family = _one_family(self.names)
-        self._run = _compile(tree)
+        self._run = compile_tree(tree)
 
     def evaluate(self, readings: Union[Mapping[str, Any], Lookup]) -> Verdict:
         """True, False, or None when what is known does not settle it."""
@@ -142,7 +91,16 @@ class Condition:
         """The same condition about one service, container or mount."""
         if self.family is None:
             return self
-        tree = _replace(self.tree, name)
+        tree = rename_tree(self.tree, lambda key: _bound(key, name))
+        return Condition(str(tree), tree)
+
+    @property
+    def reads_events(self) -> bool:
+        return any(name.startswith(EVENT) for name in self.names)
+
+    def about_event(self, key: str) -> Condition:
+        """The same condition about one event."""
+        tree = rename_tree(self.tree, lambda name: _of_event(name, key))
         return Condition(str(tree), tree)
 
     def bindings(self, keys: Iterable[str]) -> list[str]:
@@ -168,15 +126,9 @@ class Condition:
         return f"Condition({self.text!r})"
 
 
-def _comparable(left: Any, right: Any, symbol: str) -> bool:
-    """Numbers with numbers, text with text for equality only, NaN with nothing."""
-    if isinstance(left, str) and isinstance(right, str):
-        return symbol in ("==", "!=")
-    return _number(left) and _number(right)
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int) or (isinstance(value, float) and not math.isnan(value))
+def without_event(text: str) -> str:
+    """A condition about one event as its rule says it: about any."""
+    return ONE_EVENT.sub(EVENT, text)
 
 
 # -- reading text -----------------------------------------------------------------------------------------------------
@@ -239,7 +191,7 @@ class _ConditionParser:
         tree = self.several("or")
         if self.token.kind != "end":
             raise ConditionError(f"{self.token.text!r} is one too many", self.token.position)
-        if not _names(tree):
+        if not names_in(tree):
             raise ConditionError("this names nothing that is measured", 0)
         return tree
 
@@ -310,16 +262,6 @@ def _checked(token: Token) -> str:
     return f"{family}.{attribute}" if attribute else family
 
 
-# -- walking the tree -------------------------------------------------------------------------------------------------
-
-
-def _names(tree: Any) -> list[str]:
-    if isinstance(tree, Comparison):
-        return [side.key for side in (tree.left, tree.right) if isinstance(side, Name)]
-    parts = tree.parts if isinstance(tree, Several) else (tree.part,)
-    return [name for part in parts for name in _names(part)]
-
-
 def _one_family(names: Iterable[str]) -> Optional[str]:
     families = {family for family, middle, _ in map(split, names) if middle == "*"}
     if len(families) > 1:
@@ -327,62 +269,10 @@ def _one_family(names: Iterable[str]) -> Optional[str]:
     return families.pop() if families else None
 
 
-def _replace(tree: Any, name: str) -> Any:
-    if isinstance(tree, Comparison):
-        return Comparison(_bound(tree.left, name), tree.symbol, _bound(tree.right, name))
-    if isinstance(tree, Not):
-        return Not(_replace(tree.part, name))
-    return Several(tree.word, tuple(_replace(part, name) for part in tree.parts))
+def _bound(key: str, name: str) -> str:
+    family, middle, attribute = split(key)
+    return key_of(family, name, attribute) if middle == "*" else key
 
 
-def _bound(operand: Union[Name, Literal], name: str) -> Union[Name, Literal]:
-    if isinstance(operand, Literal):
-        return operand
-    family, middle, attribute = split(operand.key)
-    return Name(key_of(family, name, attribute)) if middle == "*" else operand
-
-
-def _compile(tree: Any) -> Callable[[Lookup], Verdict]:
-    if isinstance(tree, Comparison):
-        return _compile_comparison(tree)
-    if isinstance(tree, Not):
-        inner = _compile(tree.part)
-
-        def negate(get: Lookup) -> Verdict:
-            verdict = inner(get)
-            return None if verdict is None else not verdict
-
-        return negate
-    parts = tuple(_compile(part) for part in tree.parts)
-    settles = tree.word == "or"  # one True settles an `or`, one False an `and`
-
-    def several(get: Lookup) -> Verdict:
-        verdict: Verdict = not settles
-        for part in parts:
-            value = part(get)
-            if value is settles:
-                return settles
-            if value is None:
-                verdict = None
-        return verdict
-
-    return several
-
-
-def _compile_comparison(tree: Comparison) -> Callable[[Lookup], Verdict]:
-    compare, symbol = OPERATORS[tree.symbol], tree.symbol
-    left, right = _operand(tree.left), _operand(tree.right)
-
-    def comparison(get: Lookup) -> Verdict:
-        a, b = left(get), right(get)
-        return compare(a, b) if _comparable(a, b, symbol) else None
-
-    return comparison
-
-
-def _operand(operand: Union[Name, Literal]) -> Callable[[Lookup], Any]:
-    if isinstance(operand, Literal):
-        value = operand.value
-        return lambda _get: value
-    key = operand.key
-    return lambda get: get(key)
+def _of_event(name: str, key: str) -> str:
+    return f"{EVENT}{key}.{name[len(EVENT) :]}" if name.startswith(EVENT) else name

@@ -15,6 +15,7 @@ from .restarts import crash_looping, restarts
 Lookup = Callable[[str], Any]
 
 STALE_AFTER_INTERVALS = 3
+EVENT = "event."  # what an event from elsewhere says: `event.name`, or of one event `event.KEY.name`
 FAMILIES = ("service", "container", "disk", "vpn", "backup")
 NUMBERS = ("cpu_percent", "mem_percent", "disk_percent", "swap_percent", "load1", "load5", "load15", "uptime_s")
 STARTS_COUNTED = "starts_counted_s"

@@ -13,6 +13,7 @@ from opsapp.automations import resources as automations
 from opsapp.automations.engine import editing
 from opsapp.automations.schemas import AutomationSettings
 from opsapp.automations.views.asked import params
+from opsapp.healing.engine import inlets
 
 PUBLIC, VIEWER, OPERATOR, ADMIN, AGENT = "public", "viewer", "operator", "admin", "agent"
 
@@ -166,8 +167,12 @@ ROWS = {
     "GET /api/healing/lift": VIEWER,
     "GET /api/healing/wait": VIEWER,
     "POST /api/healing/evaluate": OPERATOR,
+    "POST /api/healing/events/{token}": PUBLIC,
     "GET /api/healing/forecasts": VIEWER,
     "GET /api/healing/health": VIEWER,
+    "GET /api/healing/inlets": ADMIN,
+    "POST /api/healing/inlets": ADMIN,
+    "DELETE /api/healing/inlets/{inlet_id}": ADMIN,
     "GET /api/healing/ledger": VIEWER,
     "GET /api/healing/ledger/verify": VIEWER,
     "GET /api/healing/maintenance": VIEWER,
@@ -247,12 +252,17 @@ def automation_path(rest=""):
     return path
 
 
+def inlet_path(root):
+    return f"/api/healing/inlets/{inlets.create(root, 'sample', {}, 'ada', 0).inlet.__name__}"
+
+
 def agent_path(rest=""):
     return lambda root: f"/api/agents/{sample_agent(root).id}{rest}"
 
 
 SAMPLES = {
     "/api/users/{username}": make_user,
+    "/api/healing/inlets/{inlet_id}": inlet_path,
     "/api/users/{username}/unlock": lambda root: make_user(root) + "/unlock",
     "/api/users/{username}/totp": lambda root: make_user(root) + "/totp",
     "/api/agents/{agent_id}": agent_path(),

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opsapp.wire import conditions, readings, restarts
-from opsapp.wire.conditions import ConditionError, parse
+from opsapp.wire import conditions, conditiontree, readings, restarts
+from opsapp.wire.conditions import ConditionError, parse, without_event
 from opsapp.wire.readings import fresh, key_of, split
 
 HOST = {
@@ -231,7 +231,7 @@ def test_one_spelling_for_units():
 
 NAMES = ["cpu_percent", "disk./var.percent", "service.nginx.state", 'disk."/a b".percent', "service.*.failed"]
 NUMBERS = st.one_of(st.integers(-(10**6), 10**6), st.floats(allow_nan=False, allow_infinity=False)).map(repr)
-OPERATORS = st.sampled_from(sorted(conditions.OPERATORS))
+OPERATORS = st.sampled_from(sorted(conditiontree.OPERATORS))
 COMPARISONS = st.builds("{} {} {}".format, st.sampled_from(NAMES), OPERATORS, NUMBERS)
 TEXTS = st.recursive(
     COMPARISONS,
@@ -273,14 +273,24 @@ def test_any_text_is_read_or_refused_with_a_position(text):
     assert 0 <= position <= len(text)
 
 
-@pytest.mark.parametrize("module", [conditions, readings, restarts])
+@pytest.mark.parametrize("module", [conditions, conditiontree, readings, restarts])
 def test_the_module_needs_the_standard_library_only_and_no_eval(module):
     tree = ast.parse(pathlib.Path(module.__file__).read_text(), feature_version=(3, 9))
     imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     imported |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and not node.level}
     siblings = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level}
-    assert siblings <= {"readings", "restarts"}
+    assert siblings <= {"conditiontree", "readings", "restarts"}
     assert imported
     assert {name.split(".")[0] for name in imported} <= set(sys.stdlib_module_names)
     called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
     assert called.isdisjoint({"eval", "exec", "compile"})
+
+
+def test_a_condition_about_events_is_bound_to_one_and_told_without_it():
+    general = parse('not (event.name == "Down") and event.labels.job == "web" or cpu_percent > 3')
+    assert general.reads_events
+    bound = general.about_event("0123456789abcdef")
+    assert bound.names == ("event.0123456789abcdef.name", "event.0123456789abcdef.labels.job", "cpu_percent")
+    assert parse(str(bound)).names == bound.names
+    assert without_event(str(bound)) == str(general.tree)
+    assert not parse("cpu_percent > 3").reads_events

@@ -19,7 +19,7 @@ from opsapp.healing.logic.alerts import AlertState
 from opsapp.healing.stages.correlation import ROOT_CAUSE
 from opsapp.lib.durations import seconds
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.wire.conditions import Condition, parse
+from opsapp.wire.conditions import Condition, parse, without_event
 
 from .inventory import Member
 from .readings import LiveReadings, Reading, Samples, read
@@ -32,6 +32,7 @@ RESUMED_S = 5.0  # what fired while paused fires again after a resume, unless it
 RETRY_S = 0.25  # before a watch whose time has come, and that could not fire, is looked at again
 
 
+STATUS = "event.status"
 OVER = "over"  # the kind of an event that says that what has fired is known false again
 
 
@@ -182,15 +183,18 @@ class Alerts:
                 log.exception("rule %s could not be compared with what %s reports", rule.rule_id, member.subject)
 
     def _look_by(self, rule: WatchedRule, member: Member, samples: Samples, now: float) -> Iterator[JsonObject | None]:
-        names = [""]
+        conditions = {"": rule.condition}
+        if rule.condition.reads_events:
+            conditions = {key: about(rule.condition, key) for key in self.readings.events.get(member.subject, ())}
         if rule.condition.family is not None:
             if not member.is_agent:  # a monitor has no services, containers or mounts
                 return
             names = rule.condition.bindings(samples)
-            self._keep_only(rule.rule_id, member.subject, frozenset(names))
+            conditions = {key + name: bind(general, name) for key, general in conditions.items() for name in names}
+        if conditions.keys() != {""}:
+            self._keep_only(rule.rule_id, member.subject, conditions.keys())
         yield None
-        for name in names:
-            condition = bind(rule.condition, name) if name else rule.condition
+        for name, condition in conditions.items():
             yield self._watch((rule.rule_id, member.subject, name), rule, condition, member, samples, now)
 
     def _keep_only(self, rule_id: str, subject: str, names: Collection[str]) -> None:
@@ -225,7 +229,7 @@ class Alerts:
             return {
                 "kind": OVER,
                 "rule_id": rule.rule_id,
-                "condition": str(condition),
+                "condition": without_event(str(condition)),
                 "target": target,
                 "at": now,
                 "measured_at": reading.measured_at,
@@ -300,6 +304,11 @@ def bind(condition: Condition, name: str) -> Condition:
     return condition.bind(name)
 
 
+@lru_cache(maxsize=16384)
+def about(condition: Condition, event: str) -> Condition:
+    return condition.about_event(event)
+
+
 def watched_rules(plain: Iterable[JsonObject]) -> list[WatchedRule]:
     """The rules that are enabled, from their plain fields."""
     return [_watched(rule) for rule in plain if rule["enabled"]]
@@ -309,4 +318,12 @@ def _watched(rule: JsonObject) -> WatchedRule:
     targets = rule.get("targets")
     scope = RuleScope(tuple(targets.get("agents") or ()), tuple(targets.get("monitors") or ())) if targets else None
     hold_s, cooldown_s = seconds(rule["for"]), float(rule["cooldown_s"])
-    return WatchedRule(rule["id"], parse(rule["condition"]), rule["severity"], hold_s, cooldown_s, scope)
+    return WatchedRule(rule["id"], _while_it_fires(rule["condition"]), rule["severity"], hold_s, cooldown_s, scope)
+
+
+def _while_it_fires(text: str) -> Condition:
+    """A rule about an event is about one that fires, unless it says itself which status it is about."""
+    condition = parse(text)
+    if not condition.reads_events or STATUS in condition.names:
+        return condition
+    return parse(f'({condition}) and {STATUS} == "firing"')

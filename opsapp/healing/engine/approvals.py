@@ -27,7 +27,7 @@ def ask(context: PipelineContext, asked: AskApproval, entry_id: int) -> Approval
         subject=record.target,
         plan=_shown(record, plan, context.world, context.root),
         risk=plan.choice.action.risk,
-        reason=f"{record.rule_id}: {record.about.condition}",
+        reason=f"{record.rule_id}: {record.about.rule_condition}",
         requested_by="healing",
         now=context.now,
         expiry_s=node_of(context.root).config[ApprovalSettings].expiry_s,

@@ -44,7 +44,7 @@ def story(healing: Healing, case_id: str) -> JsonObject:
         "closed_at": int(case.closed_at) if isinstance(case, ClosedCase) and case.closed_at is not None else None,
         "recovered_at": None if case.recovered_at is None else int(case.recovered_at),
         "why": list(case.why),
-        "condition": case.about.condition,
+        "condition": case.about.rule_condition,
         "severity": case.about.severity,
         "source": case.about.source,
         "agent_id": case.about.agent_id,

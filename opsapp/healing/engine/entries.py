@@ -91,7 +91,7 @@ def end_case(context: PipelineContext, case: Case, ended: EndCase) -> None:
     if outcome == "verified":  # that was a heal, which tells what came of it itself
         context.book.forget_told(record.rule_id, record.target)
     elif context.world.reading(record.about).verdict is False:
-        notifications.over(context, record.rule_id, record.about.condition, record.target)
+        notifications.over(context, record.rule_id, record.about.rule_condition, record.target)
     for rule_id in record.events:
         past = Past(record.opened_at, outcome, reason, False, unsure_until)
         context.pasts[rule_id, record.target] = past

@@ -17,7 +17,7 @@ from opsapp.healing.logic.outlook import MetricOutlook
 from opsapp.runtime.node import node_of
 from opsapp.series import FINE, HOUR
 from opsapp.tree.root import Root
-from opsapp.wire.conditions import Comparison, Literal, Name
+from opsapp.wire.conditiontree import Comparison, Literal, Name
 
 from .alerts import WatchedRule
 from .inventory import Member

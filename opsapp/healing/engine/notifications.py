@@ -26,7 +26,7 @@ DEMOTED = {  # by cause: what the rule does now, and why
 def notified(context: PipelineContext, case: CaseRecord, reason: str) -> None:
     """A case ended with a message instead of an action."""
     about = case.about
-    title = about.note or f"{about.target}: {about.condition}"
+    title = about.note or f"{about.target}: {about.rule_condition}"
     text = f"{_what(case.rule_id, about)} Nothing was done ({reason})."
     severity = SEVERITY.get(about.severity, "warning")
     _tell(context, case.rule_id, about, "heal.notified", severity, title, text, phase="also")
@@ -64,7 +64,7 @@ def over(context: PipelineContext, rule_id: str, condition: str, target: str) ->
 
 def _what(rule_id: str, about: About) -> str:
     """What the rule has found. What is only predicted does not hold yet, and says so itself."""
-    return f"Rule {rule_id}: " + (about.note or f"{about.condition} holds on {about.target}.")
+    return f"Rule {rule_id}: " + (about.note or f"{about.rule_condition} holds on {about.target}.")
 
 
 def demoted(context: PipelineContext, change: LevelChange, entry_id: int) -> None:

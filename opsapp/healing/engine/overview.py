@@ -183,7 +183,7 @@ def _under_way(healing: Healing, case: CaseRecord, fleet: list[HostFacts]) -> Js
         "id": case.id,
         "target": case.target,
         "rule_id": case.rule_id,
-        "condition": case.about.condition,
+        "condition": case.about.rule_condition,
         "state": case.state,
         "stage": STAGES.get(case.state, 0),
         "step": case.step,

@@ -26,7 +26,7 @@ from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
 
-from . import arrivals, commands, edges, entries, offline_policies, problems, steps, suggestions, trials, world
+from . import arrivals, commands, edges, entries, inlets, offline_policies, problems, steps, suggestions, trials, world
 from .agent_reports import report_local
 from .alerts import OVER, Alerts, Past, watched_rules
 from .context import PipelineContext, StepResult
@@ -66,6 +66,9 @@ class HealingEngine:
         self.stale = False  # something is there that the last refresh did not know
         self.inventory = Inventory()
         self.version: tuple[Any, ...] = ()
+        self.told: tuple[int, Inventory] | None = (
+            None  # version of the events from elsewhere, and whom they may be about
+        )
         self.fired: list[JsonObject] = []  # what is not committed yet: the alerts themselves do not fire again for it
         self.last_work_s = 0.0
         node.registry.registerUtility(self.readings, world.ILiveReadings)
@@ -120,6 +123,10 @@ class HealingEngine:
         if first:
             self.pasts.update(seen["pasts"])
             self.alerts.restored.update(seen["pasts"])
+        told = (seen["told_version"], self.inventory)
+        if self.told is None or self.told[0] != told[0] or self.told[1] is not told[1]:
+            self.alerts.dirty.update(self.readings.told(self.node.transact(inlets.readings_of, self.inventory)))
+            self.told = told
         if seen["version"] != self.version:
             self.alerts.use(watched_rules(seen["rules"]))
             self.version = seen["version"]  # last: what was not taken is read again
@@ -206,6 +213,8 @@ class HealingEngine:
         while after is not None:
             after = self.node.transact(purge_reported, before, after)
         problems.purge(self.node, before)
+        while self.node.transact(inlets.forget, self.node.clock.now() - inlets.KEEP_S):
+            pass
         return self.node.transact(purge, before)
 
 
@@ -225,6 +234,7 @@ def snapshot(root: Root, with_pasts: bool, known: tuple[Any, ...] = ()) -> dict[
     return {
         "inventory": fleet_access(root).inventory(root),
         "paused": healing.paused,
+        "told_version": healing.told.version,
         "version": version,
         "rules": [] if version == known else [rule.plain() for _, rule in readable(rules, "rule")],
         "pasts": _pasts(healing.book) if with_pasts else {},

@@ -1,5 +1,6 @@
 """The readings that conditions are compared with: the live view and what is derived from it. In memory only.
 
+`event.KEY.name` and the like are what events from elsewhere say of a host or monitor: true until another word comes.
 `service.NAME.failed`, `.restarts_5m` and `.crash_looping` are added here: which units have run before is known to
 whoever has seen them run, and a report names only units that have started lately.
 """
@@ -7,16 +8,23 @@ whoever has seen them run, and a report names only units that have started latel
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from opsapp.healing.stages.world import Reading
-from opsapp.wire.conditions import Condition
-from opsapp.wire.readings import RUNS, STALE_AFTER_INTERVALS, STARTS_COUNTED, fresh, of_service
+from opsapp.wire.conditions import Condition, without_event
+from opsapp.wire.readings import EVENT, RUNS, STALE_AFTER_INTERVALS, STARTS_COUNTED, fresh, of_service
 
 from .inventory import Member
 
 ASKED_S = 60.0  # the longest that a check may take
 Samples = Mapping[str, tuple[Any, float]]  # by name: what was reported, and when
+
+
+class ToldReadings(NamedTuple):
+    """What an event from elsewhere says, by the names after `event.`, and when it was told last."""
+
+    values: Mapping[str, object]
+    told_at: float
 
 
 class LiveReadings:
@@ -28,6 +36,7 @@ class LiveReadings:
         self.checked: dict[str, float] = {}  # when the last check that healing asked for began, by monitor or agent
         self.asked: dict[str, float] = {}  # when healing asked for one last, by monitor or agent
         self.unseen: frozenset[str] = frozenset()  # of these something arrived that no rule was compared with yet
+        self.events: dict[str, dict[str, ToldReadings]] = {}  # by agent or monitor: what each event about it says
         self.ran: set[tuple[str, str]] = set()  # (subject, state's name) that was active once
 
     def learn(self, subject: str, values: Mapping[str, object]) -> None:
@@ -41,11 +50,18 @@ class LiveReadings:
         samples = dict(self.live.get(subject))
         if subject.startswith("monitor:"):
             samples.update({f"monitor.{name}": sample for name, sample in samples.items() if "." not in name})
+        for key, event in self.events.get(subject, {}).items():
+            samples.update({f"{EVENT}{key}.{name}": (value, event.told_at) for name, value in event.values.items()})
         for name in [name for name in samples if name.startswith("service.") and name.endswith(".state")]:
             at = samples[name][1]
             for attribute, value in _of_service(samples, name, (subject, name) in self.ran).items():
                 samples[name.removesuffix("state") + attribute] = (value, at)
         return samples
+
+    def told(self, events: dict[str, dict[str, ToldReadings]]) -> set[str]:
+        """These are the events from elsewhere by now. The subjects that another word came about."""
+        before, self.events = self.events, events
+        return {subject for subject in before.keys() | events.keys() if before.get(subject) != events.get(subject)}
 
     def newest(self, subject: str) -> float:
         """The time of the last report of a subject."""
@@ -62,7 +78,7 @@ class LiveReadings:
         if member is None:
             return Reading(None, {}, None)
         reading = read(self.samples(subject), condition, now, member.interval)
-        if member.is_agent:
+        if member.is_agent or all(name.startswith(EVENT) for name in condition.names):
             return reading
         # A check that began before it was asked for may end after it: only the one that was asked for is fresh.
         return reading._replace(measured_at=self.checked.get(subject))
@@ -78,8 +94,13 @@ def _of_service(samples: Samples, name: str, ran: bool) -> dict[str, int]:
 
 
 def read(samples: Samples, condition: Condition, now: float, interval: float) -> Reading:
+    """What was told holds until another word comes. Where a condition names a measurement too, the time of the reading
+    is that of the measurement: what others tell is no proof that it was measured."""
     oldest = now - STALE_AFTER_INTERVALS * interval
-    used = {name: samples[name] for name in condition.names if name in samples and samples[name][1] >= oldest}
-    verdict = condition.evaluate(fresh(used, now, interval))
-    metrics = {name: value for name, (value, _) in used.items()}
-    return Reading(verdict, metrics, min((at for _, at in used.values()), default=None))
+    told = {name: samples[name] for name in condition.names if name.startswith(EVENT) and name in samples}
+    others = [name for name in condition.names if not name.startswith(EVENT)]
+    measured = {name: samples[name] for name in others if name in samples and samples[name][1] >= oldest}
+    valid = measured | {name: (value, now) for name, (value, _) in told.items()}
+    times = (measured if others else told).values()
+    metrics = {without_event(name): value for name, (value, _) in valid.items()}
+    return Reading(condition.evaluate(fresh(valid, now, interval)), metrics, min((at for _, at in times), default=None))

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.actions import ACTIONS
-from opsapp.wire.conditions import Condition, ConditionError, Name, parse
+from opsapp.wire.conditions import Condition, ConditionError, parse, without_event
+from opsapp.wire.conditiontree import Name
 from opsapp.wire.readings import split
 
 
@@ -59,7 +60,7 @@ def target_of(hostname: str, condition: Condition) -> str:
 def told_of(text: str) -> tuple[str, ...]:
     """A condition as it is written down, and as a rule about every such thing says it: outcomes count for both."""
     try:
-        condition = parse(text)
+        condition = parse(without_event(text))
     except ConditionError:
         return (text,)
     written, subject = str(condition.tree), condition.subject

@@ -21,6 +21,7 @@ from .dependencies import Dependencies
 from .edges import EdgeBook
 from .foresight import ForesightBook
 from .injections import Injections
+from .inlets import EventAddresses, Inlets, ToldEvents
 from .ledger import Ledger
 from .problems import Problems
 from .rules import Rules, TrustBook
@@ -53,6 +54,7 @@ class Healing(Folder):
         self["suggestions"] = Suggestions()
         self["dependencies"] = Dependencies()
         self["problems"] = Problems()
+        self["inlets"] = Inlets()
         self.book = CaseBook()
         self.switch: dict[str, object] = {"paused": False, "by": None, "at": None}
         self.snapshots = IOBTree()  # ledger id -> what the host looked like before, for a rollback
@@ -65,6 +67,7 @@ class Healing(Folder):
         self.edges = EdgeBook()  # how sure dependencies are
         self.foresight = ForesightBook()
         self.trials = TrialBook()  # what is learned of how cases end by themselves
+        self.told = ToldEvents()  # what other systems say of hosts and monitors
         self.begun: tuple[RecentHeal, ...] = ()  # heals of the last hour
 
     def recent(self, now: float) -> tuple[RecentHeal, ...]:
@@ -134,6 +137,7 @@ class CapabilitiesOf(Facet):
     url = "/api/healing/capabilities/{hostname}"
 
 
+add_facet(Healing, "events", EventAddresses)
 add_facet(Healing, "rollback", Numbered)
 add_facet(Healing, "capabilities", CapabilitiesFacet)
 add_facet(Healing, "cases", Cases)
@@ -169,6 +173,14 @@ def add_problems(root: Root) -> None:
     healing = healing_of(root)
     if "problems" not in healing:
         healing["problems"] = Problems()
+
+
+def add_inlets(root: Root) -> None:
+    """Evolve step: other systems may send events."""
+    healing = healing_of(root)
+    if "inlets" not in healing:
+        healing["inlets"] = Inlets()
+        healing.told = ToldEvents()
 
 
 def add_foresight(root: Root) -> None:

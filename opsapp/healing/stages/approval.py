@@ -105,7 +105,7 @@ def plan_shown(case: CaseRecord, plan: Plan, world: World, digests: Callable[[st
         "host": host.agent_id if host else None,
         "hostname": host.hostname if host else None,
         "target": case.target,
-        "condition": case.about.condition,
+        "condition": case.about.rule_condition,
         "rule_id": case.rule_id,
         "definition": world.trust[case.rule_id].definition,
         "rollback": execution.rollback_plan(choice.action if choice else None, None)["how"],

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from opsapp.healing.logic.rules import names_of
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.wire.conditions import without_event
 
 from .attempt import Tried
 
@@ -37,6 +38,11 @@ class About(NamedTuple):
         """Out of an event or a stored case; what is not there has its default."""
         known = {name: values[name] for name in cls._fields if values.get(name) is not None}
         return cls(**{**known, "names": tuple(known.get("names", ()))})
+
+    @property
+    def rule_condition(self) -> str:
+        """The condition as people wrote it: of an event from elsewhere, without the name that it has here."""
+        return without_event(self.condition)
 
     @property
     def called(self) -> tuple[str, ...]:

@@ -1,0 +1,55 @@
+"""Bodies and answers of /api/healing/inlets and /api/healing/events."""
+
+from __future__ import annotations
+
+from opsapp.web.fields import Body, anything, choice, field, list_of, map_of, text, whole
+
+from .logic.eventforms import FIRING, RESOLVED
+
+LABEL = text(1, 200, example="instance")
+
+
+class LabelMapping(Body):
+    """Which label names the host, and which the monitor."""
+
+    host = text(1, 200, default="instance", example="instance")
+    monitor = text(1, 200, default="monitor", example="monitor")
+
+
+class NewInlet(Body):
+    name = text(1, 100, example="Alertmanager")
+    mapping = field(LabelMapping, default=None, null=True)
+
+
+class InletRecord(Body):
+    id = text()
+    name = text()
+    mapping = field(LabelMapping)
+    created_by = text()
+    created_at = whole()
+
+
+class InletMade(InletRecord):
+    token = text()
+    url = text()
+
+
+class SentBody(Body):
+    """One event in the service's own form, or a webhook of Alertmanager (version 4) or Grafana with `alerts`."""
+
+    id = text(1, 1000, optional=True)
+    status = choice(FIRING, RESOLVED, optional=True)
+    target = text(0, 1000, optional=True)
+    name = text(1, 1000, optional=True)
+    severity = text(0, 1000, optional=True)
+    labels = map_of(text(0, 1000), optional=True)
+    values = map_of(anything(), optional=True)
+    alerts = list_of(anything(), optional=True)
+
+
+class EventsTaken(Body):
+    received = whole()
+    firing = whole()
+    resolved = whole()
+    repeated = whole()
+    unknown_targets = whole()

@@ -1,0 +1,54 @@
+"""Inlets, and the events that come by them: the token in the path is the secret."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyramid.request import Request
+
+from opsapp.healing import answers, inlet_answers
+from opsapp.healing.engine import inlets as engine
+from opsapp.healing.logic import eventforms
+from opsapp.healing.resources.inlets import EventAddress, Inlet, Inlets
+from opsapp.lib.problems import NotFound
+from opsapp.web import api
+from opsapp.web.bodies import RAW, read_object, refuse
+from opsapp.web.fields import Paging
+from opsapp.web.paging import page_of
+
+
+@api.get(Inlets, role="admin", query=Paging, returns=[inlet_answers.InletRecord])
+def inlets(context: Inlets, request: Request) -> Any:
+    """By what other systems send events; without their tokens."""
+    return page_of(request, [inlet.describe() for inlet in context.values()])
+
+
+@api.create(Inlets, role="admin", body=inlet_answers.NewInlet, returns=inlet_answers.InletMade)
+def create(context: Inlets, request: Request) -> Any:
+    """A new inlet. Its token is shown this once."""
+    body, now = request.valid_body, request.node.clock.now()
+    made = engine.create(request.root, body["name"], body["mapping"] or {}, request.caller.name, now)
+    shown = made.inlet.describe()
+    request.audit("healing.inlet.create", made.inlet.__name__, after=shown)
+    return {**shown, "token": made.token, "url": f"/api/healing/events/{made.token}"}
+
+
+@api.delete(Inlet, role="admin", returns=answers.Status)
+def remove(context: Inlet, request: Request) -> Any:
+    """The end of an inlet: its token is refused, and what it has sent counts no more."""
+    request.audit("healing.inlet.delete", context.__name__, before=context.describe())
+    engine.remove(request.root, context)
+    return {"status": "deleted"}
+
+
+@api.act(
+    EventAddress, role="public", body=RAW, takes=inlet_answers.SentBody, returns=inlet_answers.EventsTaken, audit=False
+)
+def take(context: EventAddress, request: Request) -> Any:
+    """Takes the events of another system. The last word about each is stored before the answer."""
+    inlet = engine.inlet_of(request.root, context.__name__)
+    if inlet is None:
+        raise NotFound("There is no such inlet.")
+    sent = eventforms.read(read_object(request, optional=False))
+    refuse(dict(sent.wrong))
+    return engine.take(request.root, inlet, sent.events, request.node.clock.now())._asdict()
