@@ -76,6 +76,10 @@ def _readable(text: str) -> str | None:
     return None
 
 
+def _may_be_text(name: str) -> bool:
+    return name.rpartition(".")[2] in ("state", "status") or name.startswith("event.")
+
+
 Free = map_of(anything(), 50)
 
 
@@ -236,6 +240,13 @@ class DependencyList(Body):
 
 
 class HealEvent(Body):
+    """A metric is a number; only a state (`container.NAME.state`, `monitor.status`) or part of an event is a text."""
+
+    @staticmethod
+    def across(sound):
+        texts = [name for name, value in sound.get("metrics", {}).items() if isinstance(value, str)]
+        return {f"metrics.{name}": "must be a number" for name in texts if not _may_be_text(name)}
+
     source = choice(*SOURCES, default="test")
     rule_id = text(1, 64)
     condition = text(1, MAX_LENGTH, check=_readable, default=None)

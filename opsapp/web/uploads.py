@@ -81,7 +81,7 @@ def receive_form(
     body: Any, receiver: Receiver, *, file: str = "file", needs: tuple[str, ...] = (), optional: tuple[str, ...] = ()
 ) -> Any:
     """Feed the form's part named `file` to the receiver, as soon as every field in `needs` is known."""
-    boundary = _boundary(body.content_type)
+    boundary = boundary_of(body.content_type)
     form = _Form(receiver, file, needs, optional)
     whole = False
     try:
@@ -96,7 +96,8 @@ def receive_form(
         form.close(whole=whole)
 
 
-def _boundary(content_type: str) -> str:
+def boundary_of(content_type: str) -> str:
+    """What stands between the parts of a form with files; the problem, if the body is nothing of the kind."""
     kind, options = parse_options_header(content_type)
     boundary = options.get("boundary", "")
     if kind != "multipart/form-data":

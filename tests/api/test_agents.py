@@ -354,3 +354,11 @@ def test_one_report_after_the_other_full_of_new_names_is_bounded(service, box):
         service.clock.advance(1)
     assert service.node.series.live.names(f"agent:{box.id}") <= 10_000
     assert service.node.series.live.value(f"agent:{box.id}", "service.u3-3999.state") == "active"
+
+
+def test_what_is_no_form_is_refused_before_the_agent_is_looked_for(service, box):
+    for kind in ("application/json", "text/plain"):
+        answer = service.otto.post(f"{box.path}/files", b"{}", content_type=kind, status=415)
+        assert answer.json["code"] == "unsupported_type"
+    upload = [("file", "a.txt", b"a")]
+    service.otto.post(f"{box.path}/files", {"dest": "/tmp/a.txt"}, upload_files=upload, status=503)

@@ -448,11 +448,18 @@ def test_places_are_made_anew_only_when_something_about_them_is_different(servic
     assert (places(), places()) == ([], [])
 
 
-@pytest.mark.parametrize("value", [None, True, [1], {"a": 1}, "x" * 1001])
-def test_a_metric_of_an_event_is_a_number_or_a_text(service, value):
+@pytest.mark.parametrize("value", [None, True, [1], {"a": 1}, "x" * 1001, "97", "high"])
+def test_a_metric_of_an_event_is_a_number(service, value):
     event = {"rule_id": "default-cpu", "target": "box-1", "metrics": {"cpu_percent": value, "load1": 1}}
     answer = service.otto.post_json("/api/healing/dry-run", {"event": event}, status=422)
     assert list(answer.json["fields"]) == ["event.metrics.cpu_percent"]
+
+
+@pytest.mark.parametrize("name", ["service.nginx.state", "container.web.state", "monitor.status", "event.labels.job"])
+def test_a_state_of_an_event_is_a_text(service, name):
+    event = {"rule_id": "default-service", "target": "box-1", "metrics": {name: "failed", "cpu_percent": 1.5}}
+    answer = service.otto.post_json("/api/healing/dry-run", {"event": event})
+    assert answer.json["event"]["metrics"] == {name: "failed", "cpu_percent": 1.5}
 
 
 def test_a_rule_sent_back_as_it_was_read_stays_what_it_is(service):

@@ -24,7 +24,7 @@ from opsapp.web import api, peers
 from opsapp.web.answers import Head, Sink
 from opsapp.web.answers import Stream as StreamAnswer
 from opsapp.web.bodies import RAW
-from opsapp.web.uploads import receive_form
+from opsapp.web.uploads import boundary_of, receive_form
 from opsapp.wire.frames import CHUNK
 
 from . import held_elsewhere
@@ -217,6 +217,7 @@ def refusal(closed: JsonObject) -> Problem:
 def write_file(context: Agent, request: Request) -> Any:
     """A file to the agent (multipart: `file`, `dest`, and `sha256` if it shall be checked), put in place once it is
     whole and its hash is right."""
+    boundary_of(request.headers.get("Content-Type", ""))
     require_connected(request.node, context)
     node, agent_id = request.node, context.id
     most = node.config[AgentSettings].max_file_bytes + FORM_ROOM
