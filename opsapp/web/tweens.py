@@ -137,6 +137,16 @@ def after_abort_tween(handler: Handler, registry: Any) -> Handler:
     return tween
 
 
+def unnamed_tween(handler: Handler, registry: Any) -> Handler:
+    """A transaction is stored with its description, and pyramid_tm writes the path into it: some paths are tokens."""
+
+    def tween(request: Request) -> Response:
+        request.tm.get().description = ""
+        return handler(request)
+
+    return tween
+
+
 def after_abort(request: Request, fn: Callable[..., Any], *values: Any) -> None:
     """Should this request be refused: run `fn(root, *values)` in a transaction of its own."""
     request.left_behind.append((fn, values))
@@ -145,4 +155,5 @@ def after_abort(request: Request, fn: Callable[..., Any], *values: Any) -> None:
 def includeme(config: Configurator) -> None:
     config.add_request_method(after_abort, "after_abort")
     config.add_tween("opsapp.web.tweens.after_abort_tween", over="pyramid_tm.tm_tween_factory")
+    config.add_tween("opsapp.web.tweens.unnamed_tween", under="pyramid_tm.tm_tween_factory")
     config.add_tween("opsapp.web.tweens.dressing_tween", over="opsapp.web.tweens.after_abort_tween")
