@@ -23,7 +23,8 @@ IN_CALENDAR: tuple[Shared, ...] = (
     "autonomy_override",
 )  # a window's settings, with each time that it is on
 ACTIONS = ("suppress", "queue", "notify_only")
-LONGEST_S = 366 * 86400.0
+LONGEST_S = 366 * 86400.0  # of each time of a recurring window
+LONGEST_ONCE_S = 100 * LONGEST_S
 _WALL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?")
 
 
@@ -110,11 +111,13 @@ def length_of(start: str, end: str) -> float:
     return (read_wall(end) - read_wall(start)).total_seconds()
 
 
-def wrong_span(length: float) -> str | None:
+def wrong_span(length: float, recurring: str | None) -> str | None:
     """Why a window cannot last so long."""
     if length <= 0:
         return "must be after start"
-    return "must be at most a year after start" if length > LONGEST_S else None
+    if recurring is None:
+        return "must be at most 100 years after start" if length > LONGEST_ONCE_S else None
+    return "must be at most a year after start, for it recurs" if length > LONGEST_S else None
 
 
 def current(plan: WindowPlan, now: float) -> Occurrence | None:

@@ -33,7 +33,8 @@ def _span_problem(value: str) -> str | None:
 def _wrong_end(sound: JsonObject) -> dict[str, str]:
     """By the clock on the wall; what a change of the clock makes of it, the service's zone says."""
     both = "start" in sound and "end" in sound
-    message = logic.wrong_span(logic.length_of(sound["start"], sound["end"])) if both else None
+    length = logic.length_of(sound["start"], sound["end"]) if both else None
+    message = logic.wrong_span(length, sound.get("recurring")) if length is not None else None
     return {"end": message} if message else {}
 
 

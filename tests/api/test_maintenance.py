@@ -101,7 +101,8 @@ def test_the_calendar_has_every_time_of_every_window(service):
         ({"start": 1_800_000_000}, "start"),
         ({"end": BODY["start"]}, "end"),
         ({"end": "2027-01-14T22:00:00"}, "end"),
-        ({"end": "2029-01-14T22:00:00"}, "end"),
+        ({"end": "2029-01-14T22:00:00", "recurring": "@daily"}, "end"),
+        ({"end": "2130-01-14T22:00:00"}, "end"),
         ({"recurring": "every day"}, "recurring"),
         ({"recurring": "0 25 * * *"}, "recurring"),
         ({"recurring": "0 0 30 2 *"}, "recurring"),
@@ -325,3 +326,13 @@ def test_healing_windows_of_an_older_store_are_moved(service):
     (window,) = service.vera.get(HEALING).json
     assert (window["id"], window["target"], window["active"]) == ("w1", "box-1", True)
     service.otto.delete(f"{HEALING}/w1")
+
+
+def test_a_window_that_does_not_recur_may_last_for_decades(service):
+    window = create(service, start="2020-01-01T00:00:00", end="2099-01-01T00:00:00")
+    assert (window["active"], window["next_end"]) == (True, 4070908800)
+    for page in ("/api/monitoring/status-page", "/api/monitoring/sla?days=730", "/api/maintenance"):
+        service.vera.get(page)
+    path = f"{BASE}/{window['id']}"
+    answer = service.otto.put_json(path, {"recurring": "@daily"}, status=422)
+    assert answer.json["fields"] == {"end": "must be at most a year after start, for it recurs"}

@@ -122,7 +122,7 @@ def refuse_wrong(fields: WindowSettings, zone: str, missing: Iterable[str] = ())
     """What no single field shows."""
     wrong = wrong_scope(missing)
     length = logic.instant(fields["end"], zone) - logic.instant(fields["start"], zone)
-    message = logic.wrong_span(min(length, logic.length_of(fields["start"], fields["end"])))
+    message = logic.wrong_span(min(length, logic.length_of(fields["start"], fields["end"])), fields["recurring"])
     if message:
         wrong["end"] = message
     if wrong:
