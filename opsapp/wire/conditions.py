@@ -72,13 +72,14 @@ class Subject(NamedTuple):
 class Condition:
     """A read condition. `names` are the readings it needs; `family` is set when one of them holds a `*`."""
 
-    __slots__ = ("_run", "family", "names", "text", "tree")
+    __slots__ = ("_run", "family", "names", "reads_events", "text", "tree")
 
     def __init__(self, text: str, tree: Any) -> None:
         self.text = text
         self.tree = tree
         self.names = tuple(dict.fromkeys(names_in(tree)))
         self.family = _one_family(self.names)
+        self.reads_events = any(name.startswith(EVENT) for name in self.names)
         self._run = compile_tree(tree)
 
     def evaluate(self, readings: Union[Mapping[str, Any], Lookup]) -> Verdict:
@@ -93,10 +94,6 @@ class Condition:
             return self
         tree = rename_tree(self.tree, lambda key: _bound(key, name))
         return Condition(str(tree), tree)
-
-    @property
-    def reads_events(self) -> bool:
-        return any(name.startswith(EVENT) for name in self.names)
 
     def about_event(self, key: str) -> Condition:
         """The same condition about one event."""

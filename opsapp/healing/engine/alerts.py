@@ -183,16 +183,20 @@ class Alerts:
                 log.exception("rule %s could not be compared with what %s reports", rule.rule_id, member.subject)
 
     def _look_by(self, rule: WatchedRule, member: Member, samples: Samples, now: float) -> Iterator[JsonObject | None]:
-        conditions = {"": rule.condition}
-        if rule.condition.reads_events:
-            conditions = {key: about(rule.condition, key) for key in self.readings.events.get(member.subject, ())}
-        if rule.condition.family is not None:
-            if not member.is_agent:  # a monitor has no services, containers or mounts
-                return
-            names = rule.condition.bindings(samples)
-            conditions = {key + name: bind(general, name) for key, general in conditions.items() for name in names}
-        if conditions.keys() != {""}:
-            self._keep_only(rule.rule_id, member.subject, conditions.keys())
+        general = rule.condition
+        if general.family is None and not general.reads_events:
+            yield None
+            yield self._watch((rule.rule_id, member.subject, ""), rule, general, member, samples, now)
+            return
+        if general.family is not None and not member.is_agent:  # a monitor has no services, containers or mounts
+            return
+        conditions = {"": general}
+        if general.reads_events:
+            conditions = {key: about(general, key) for key in self.readings.events.get(member.subject, ())}
+        if general.family is not None:
+            names = general.bindings(samples)
+            conditions = {key + name: bind(told, name) for key, told in conditions.items() for name in names}
+        self._keep_only(rule.rule_id, member.subject, conditions.keys())
         yield None
         for name, condition in conditions.items():
             yield self._watch((rule.rule_id, member.subject, name), rule, condition, member, samples, now)

@@ -78,7 +78,7 @@ class LiveReadings:
         if member is None:
             return Reading(None, {}, None)
         reading = read(self.samples(subject), condition, now, member.interval)
-        if member.is_agent or all(name.startswith(EVENT) for name in condition.names):
+        if member.is_agent or (condition.reads_events and all(name.startswith(EVENT) for name in condition.names)):
             return reading
         # A check that began before it was asked for may end after it: only the one that was asked for is fresh.
         return reading._replace(measured_at=self.checked.get(subject))
@@ -94,6 +94,16 @@ def _of_service(samples: Samples, name: str, ran: bool) -> dict[str, int]:
 
 
 def read(samples: Samples, condition: Condition, now: float, interval: float) -> Reading:
+    if condition.reads_events:
+        return _read_told(samples, condition, now, interval)
+    oldest = now - STALE_AFTER_INTERVALS * interval
+    used = {name: samples[name] for name in condition.names if name in samples and samples[name][1] >= oldest}
+    verdict = condition.evaluate(fresh(used, now, interval))
+    metrics = {name: value for name, (value, _) in used.items()}
+    return Reading(verdict, metrics, min((at for _, at in used.values()), default=None))
+
+
+def _read_told(samples: Samples, condition: Condition, now: float, interval: float) -> Reading:
     """What was told holds until another word comes. Where a condition names a measurement too, the time of the reading
     is that of the measurement: what others tell is no proof that it was measured."""
     oldest = now - STALE_AFTER_INTERVALS * interval
