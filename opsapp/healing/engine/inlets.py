@@ -58,6 +58,7 @@ def inlet_of(root: Root, token: str) -> Inlet | None:
 def take(root: Root, inlet: Inlet, events: Iterable[SentEvent], now: float) -> Taken:
     """Keep the last word about each event. The same word again is written once a minute at most."""
     told, inventory = healing_of(root).told, fleet_access(root).inventory(root)
+    is_news = False
     counts = {"received": 0, "firing": 0, "resolved": 0, "repeated": 0, "unknown_targets": 0}
     for sent in events:
         event, key = _event(inlet, sent, now), digest(f"{inlet.__name__} {sent.fingerprint}")[:16]
@@ -71,7 +72,9 @@ def take(root: Root, inlet: Inlet, events: Iterable[SentEvent], now: float) -> T
         if before is None and sent.status != FIRING:
             continue  # it is over, and nobody knew that it had begun
         _keep(told, key, event, is_new=before is None)
-    told.touch(root)
+        is_news = True
+    if is_news:
+        told.touch(root)
     return Taken(**counts)
 
 

@@ -11,6 +11,7 @@ from opsapp.healing.engine import inlets as engine
 from opsapp.healing.logic import eventforms
 from opsapp.healing.resources.inlets import EventAddress, Inlet, Inlets
 from opsapp.lib.problems import NotFound
+from opsapp.runtime.projection import readable
 from opsapp.web import api
 from opsapp.web.bodies import RAW, read_object, refuse
 from opsapp.web.fields import Paging
@@ -20,7 +21,7 @@ from opsapp.web.paging import page_of
 @api.get(Inlets, role="admin", query=Paging, returns=[inlet_answers.InletRecord])
 def inlets(context: Inlets, request: Request) -> Any:
     """By what other systems send events; without their tokens."""
-    return page_of(request, [inlet.describe() for inlet in context.values()])
+    return page_of(request, [inlet.describe() for _, inlet in readable(context, "inlet")])
 
 
 @api.create(Inlets, role="admin", body=inlet_answers.NewInlet, returns=inlet_answers.InletMade)
