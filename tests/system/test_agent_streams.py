@@ -180,9 +180,10 @@ def test_what_is_not_there_or_not_allowed(serve, agent, files, vera):
 
 def test_an_agent_that_is_not_connected_is_503(serve, files):
     made = serve.admin.post("/api/agents", {"label": "away"})["agent_id"]
+    form = {"Content-Type": "multipart/form-data; boundary=b"}
     for answer in (
         serve.admin.request("GET", f"/api/agents/{made}/files?path=/etc/hostname"),
-        serve.admin.request("POST", f"/api/agents/{made}/files", b"x", {"Content-Type": "multipart/form-data"}),
+        serve.admin.request("POST", f"/api/agents/{made}/files", b"x", form),
         serve.admin.request("GET", f"/api/agents/{made}/stream/logs?source=file&path=/x"),
         serve.admin.request("GET", f"/api/agents/{made}/stream/metrics"),
     ):
