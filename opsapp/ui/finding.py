@@ -16,6 +16,7 @@ from .menu import MenuGroup
 from .reader import with_query
 
 MOST = 8  # of each kind
+LOOKED_AT = 100  # of what the API's own search found, for its order is not that of how well the names fit
 NEWEST = 200
 INCIDENTS = "/api/monitoring/incidents"
 
@@ -29,7 +30,7 @@ class SearchedList(NamedTuple):
     name: str
     fields: tuple[str, ...]
     asks: bool = False
-    limit: int = MOST
+    limit: int = LOOKED_AT
 
 
 class Hit(NamedTuple):
@@ -63,10 +64,22 @@ def query_of(kind: SearchedList, words: str) -> JsonObject:
 
 
 def hits_of(kind: SearchedList, rows: Iterable[JsonObject], words: str) -> Hits:
+    """Those that fit best first; of those that fit alike, the order of the list stays."""
     wanted = words.casefold().split()
     if not kind.asks:
         rows = (row for row in rows if holds([row.get(field) for field in kind.fields], wanted))
-    return Hits(kind.title, tuple(_hit(kind, row) for row, _ in zip(rows, range(MOST), strict=False)))
+    best = sorted(rows, key=lambda row: _distance(str(row[kind.name]), wanted))
+    return Hits(kind.title, tuple(_hit(kind, row) for row in best[:MOST]))
+
+
+def _distance(name: str, wanted: list[str]) -> int:
+    """0: the name is what was typed; 1: it begins so; 2: it has the words; 3: they are elsewhere, as in an address."""
+    typed, said = " ".join(wanted), " ".join(name.casefold().split())
+    if said == typed:
+        return 0
+    if said.startswith(typed):
+        return 1
+    return 2 if holds([name], wanted) else 3
 
 
 def _hit(kind: SearchedList, row: JsonObject) -> Hit:

@@ -45,3 +45,14 @@ def test_nothing_is_said_to_be_nothing(service):
     assert "Nothing has these words" not in empty.text
     assert empty.html.select_one("#keys kbd")
     service.anonymous.get("/find?q=shop", status=303)
+
+
+def test_what_is_named_so_comes_before_what_only_has_it_in_its_address(service):
+    """However many there are, and whatever their names sort to."""
+    many = [{"name": f"Alpha {n:02}", "type": "http", "url": f"http://shop.example/{n}"} for n in range(20)]
+    names = ("The shop", "Workshop", "Shop window", "Shop")
+    for body in (*many, *({"name": name, "type": "push"} for name in names)):
+        service.otto.post_json("/api/monitoring/endpoints", body)
+    page = service.vera.get("/find?q=shop")
+    shown = [link.find(string=True, recursive=False) for link in page.html.select("section[aria-label=Monitors] a")]
+    assert shown[:5] == ["Shop", "Shop window", "The shop", "Workshop", "Alpha 00"]

@@ -4,8 +4,8 @@ import pytest
 from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.common.by import By
 
-from tests.browser.test_overview import sign_in, text
-from tests.support.browser import chromium, press
+from tests.browser.test_overview import sign_in
+from tests.support.browser import chromium, press, text
 from tests.support.process import Serve
 
 pytestmark = pytest.mark.browser

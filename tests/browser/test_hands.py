@@ -8,7 +8,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from tests.support.automations import script
-from tests.support.browser import is_gone, press
+from tests.support.browser import arrived, press, text
 from tests.support.pages import PASSWORD, fill_in, phone, places, sign_in, size, tap
 from tests.support.waiting import until
 
@@ -38,7 +38,7 @@ def test_a_request_is_decided_by_thumb(page, house, word, ends):
     assert button.rect["height"] >= 40, "as large as a thumb"
     before = page.find_element(By.TAG_NAME, "html")
     tap(page, button)
-    until(lambda: is_gone(before), 15, what="the answer")
+    arrived(page, before)
     until(lambda: house.admin.get(f"/api/approvals/{request_id}")["status"] == ends, 15, what=ends)
     assert page.execute_script("return document.documentElement.scrollWidth") <= 390
 
@@ -48,7 +48,7 @@ def test_a_day_of_the_status_page_is_told_to_a_finger(page, house):
     phone(page)
     page.get(f"{house.url}/status")
     tap(page, page.find_element(By.CSS_SELECTOR, ".comp .bars"))
-    until(lambda: page.find_element(By.CSS_SELECTOR, ".dayread").text, 10, what="what the day was")
+    until(lambda: text(page, ".dayread"), 10, what="what the day was")
     assert page.get_cookies() == []
 
 
@@ -71,8 +71,7 @@ def tab_to(page, wanted, most=150):
 def leads_on(page, *typed):
     before = page.find_element(By.TAG_NAME, "html")
     keys(page, *typed)
-    until(lambda: is_gone(before), 15, what="the next page")
-    until(lambda: page.execute_script("return document.readyState") == "complete", 15, what="the whole page")
+    arrived(page, before)
 
 
 def test_with_the_keyboard_one_signs_in_takes_an_incident_and_approves(page, house):
@@ -98,7 +97,7 @@ def test_a_second_factor_is_set_up_and_asked_for(page, house):
     sign_in(page, house, "tess")
     page.get(f"{house.url}/settings")
     press(page, "#factor .btn.first")
-    secret = next(word for word in page.find_element(By.TAG_NAME, "main").text.split() if len(word) == 32)
+    secret = next(word for word in text(page, "main").split() if len(word) == 32)
     code = pyotp.TOTP(secret)
     page.get(f"{house.url}/settings")
     page.find_element(By.XPATH, "//*[@id='factor']//summary[contains(., 'on')]").click()
@@ -106,15 +105,15 @@ def test_a_second_factor_is_set_up_and_asked_for(page, house):
     press(page, "#factor details[open] form button")
     page.delete_all_cookies()
     sign_in(page, house, "tess")
-    assert page.find_element(By.TAG_NAME, "h1").text == "Second step"
+    assert text(page, "h1") == "Second step"
     fill_in(page, "main", code="000000")
     press(page, "main button")
-    assert page.find_element(By.CSS_SELECTOR, "[role=alert]").text
+    assert text(page, "[role=alert]")
     page.get_log("browser")  # a wrong code is a 401
     fill_in(page, "main", code=code.at(time.time() + 30))  # of one step later, for each is good once
     press(page, "main button")
     page.get(f"{house.url}/settings")
-    assert "It is on" in page.find_element(By.ID, "factor").text
+    assert "It is on" in text(page, "#factor")
 
 
 def test_at_twice_the_size_nothing_is_out_of_reach(page, house):

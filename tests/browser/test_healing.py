@@ -3,7 +3,7 @@
 import pytest
 from selenium.webdriver.common.by import By
 
-from tests.support.browser import press
+from tests.support.browser import press, text
 from tests.support.pages import sign_in
 from tests.support.process import Serve
 from tests.support.waiting import until
@@ -23,10 +23,10 @@ def serve(tmp_path):
         yield serve
 
 
-def fill(browser, name, text):
+def fill(browser, name, typed):
     field = browser.find_element(By.NAME, name)
     field.clear()
-    field.send_keys(text)
+    field.send_keys(typed)
 
 
 def test_an_operator_tries_a_changed_rule_and_cannot_save_it(page, house):
@@ -38,11 +38,11 @@ def test_an_operator_tries_a_changed_rule_and_cannot_save_it(page, house):
     assert not page.find_elements(By.CSS_SELECTOR, "button[value=save]")
     press(page, ".head button[value=try]")
     names = [monitor["name"] for monitor in house.admin.get("/api/monitoring/endpoints")]  # other tests made some
-    true_now, tried = page.find_element(By.CSS_SELECTOR, ".cond").text, page.find_element(By.ID, "try").text
+    true_now, tried = text(page, ".cond"), text(page, "#try")
     assert any(f"True now on {name}" in true_now for name in names)
     assert any(f"{name}: People are told, nothing is done." in tried for name in names)
     assert page.find_element(By.NAME, "condition").get_attribute("value") == "response_time_ms >= 0"
-    assert "The saved rule" in page.find_element(By.ID, "past").text
+    assert "The saved rule" in text(page, "#past")
     press(page, ".head .btn.quiet")
     assert page.find_element(By.NAME, "condition").get_attribute("value") == saved["condition"]
     assert house.admin.get("/api/healing/rules/default-disk") == saved
@@ -67,8 +67,8 @@ def test_a_rule_is_tried_and_saved_and_its_case_is_followed(browser, serve):
         browser.find_element(By.XPATH, "//option[.='restart_service']").click()
         press(browser, "button[value=add]")
         press(browser, ".head button[value=try]")
-        assert "True now on box-1/nginx" in browser.find_element(By.CSS_SELECTOR, ".cond").text
-        assert "box-1/nginx" in browser.find_element(By.ID, "try").text
+        assert "True now on box-1/nginx" in text(browser, ".cond")
+        assert "box-1/nginx" in text(browser, "#try")
         press(browser, ".head button[value=save]")
         assert browser.current_url.endswith(f"/healing/rules/{RULE}")
 
@@ -76,9 +76,9 @@ def test_a_rule_is_tried_and_saved_and_its_case_is_followed(browser, serve):
         opened = until(lambda: serve.admin.get(f"/api/healing/ledger?rule_id={RULE}&action_type=restart_service"), 30,
                        what="the heal")  # fmt: skip
         browser.get(f"{serve.url}/healing/cases/{opened[0]['case_id']}")
-        assert "What is done about nginx on box-1" in browser.find_element(By.TAG_NAME, "h1").text
-        until(lambda: "was restarted" in browser.find_element(By.TAG_NAME, "h1").text, 30, what="the case being over")
-        assert "is in the chain" in browser.find_element(By.ID, "stages").text
+        assert "What is done about nginx on box-1" in text(browser, "h1")
+        until(lambda: "was restarted" in text(browser, "h1"), 30, what="the case being over")
+        assert "is in the chain" in text(browser, "#stages")
         assert not [line for line in browser.get_log("browser") if line["level"] in ("SEVERE", "WARNING")]
     finally:
         box.stop()

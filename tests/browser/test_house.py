@@ -6,7 +6,7 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.select import Select
 
-from tests.support.browser import chromium
+from tests.support.browser import chromium, text
 from tests.support.browser import press as click
 from tests.support.process import PASSWORD, Serve
 
@@ -57,29 +57,25 @@ def press(browser, selector):
     click(browser, selector)
 
 
-def text(browser):
-    return browser.find_element(By.TAG_NAME, "main").text
-
-
 @pytest.mark.parametrize("width", [390, 1440])
 def test_a_new_admin_takes_the_first_steps(browser, serve, receiver, width):
     size(browser, width)
     sign_in(browser, serve)
-    assert browser.find_element(By.TAG_NAME, "h1").text == "First steps"
-    assert "5 steps are left" in text(browser)
+    assert text(browser, "h1") == "First steps"
+    assert "5 steps are left" in text(browser, "main")
     fill(browser, current=PASSWORD, new=OWN)
     press(browser, "#steps form button")
-    assert "4 steps are left" in text(browser)
+    assert "4 steps are left" in text(browser, "main")
     press(browser, "#steps .btn.first")
     press(browser, 'a[href="/notifications/new?type=webhook"].btn')
     fill(browser, name="team", address__address=receiver.url().replace("json", "http"))
     press(browser, "#editor .btn.first")
-    assert browser.find_element(By.TAG_NAME, "h1").text == "team"
+    assert text(browser, "h1") == "team"
     press(browser, ".head .btn.first")
-    assert "The test message was accepted" in text(browser)
+    assert "The test message was accepted" in text(browser, "main")
     assert receiver.messages[0]["title"] == "Test message from opsapp"
     press(browser, ".thread a")
-    assert "3 steps are left" in text(browser)
+    assert "3 steps are left" in text(browser, "main")
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
     press(browser, ".head button")
     assert browser.current_url == f"{serve.url}/"
@@ -103,9 +99,9 @@ def test_first_steps_are_what_a_role_may_do(browser, serve, role, steps, acts):
     fill(browser, current=PASSWORD, new=OWN)
     press(browser, "#steps form button")
     left = len(steps) - 1
-    assert (f"{left} steps are left" if left else "All is done") in text(browser)
+    assert (f"{left} steps are left" if left else "All is done") in text(browser, "main")
     press(browser, ".head .btn")
-    assert browser.find_element(By.TAG_NAME, "h1").text == "Nothing is watched yet."
+    assert text(browser, "h1") == "Nothing is watched yet."
     assert [button.text for button in browser.find_elements(By.CSS_SELECTOR, "#board .empty .btn")][: len(acts)] == acts
 
 
@@ -118,18 +114,18 @@ def test_a_window_is_planned_and_a_key_is_made_and_ended(browser, serve):
     assert len(browser.find_elements(By.CSS_SELECTOR, "#next li")) == 5
     press(browser, '#editor button[value="create"]')
     browser.get(f"{serve.url}/maintenance")
-    assert "patch night" in browser.find_element(By.ID, "planned").text
+    assert "patch night" in text(browser, "#planned")
     browser.get(f"{serve.url}/settings")
     browser.find_element(By.CSS_SELECTOR, "#keys details.ask-more summary").click()
     browser.find_element(By.CSS_SELECTOR, "#keys input[name=name]").send_keys("deploys")
     Select(browser.find_element(By.CSS_SELECTOR, "#keys select[name=role]")).select_by_value("viewer")
     press(browser, "#keys form.form button")
-    assert "shown this once" in text(browser)
+    assert "shown this once" in text(browser, "main")
     browser.get(f"{serve.url}/settings")
-    assert "deploys" in browser.find_element(By.ID, "keys").text
+    assert "deploys" in text(browser, "#keys")
     browser.find_element(By.CSS_SELECTOR, "#keys li details.ask-more summary").click()  # says what will happen
     press(browser, "#keys li form button")
-    assert "refused from now on" in text(browser)
+    assert "refused from now on" in text(browser, "main")
 
 
 def test_signing_in_asks_for_a_code(browser, serve):
@@ -137,8 +133,8 @@ def test_signing_in_asks_for_a_code(browser, serve):
     code = pyotp.TOTP(secret)
     recovery = serve.admin.post("/api/me/totp/confirm", {"code": code.now()})["recovery_codes"]
     sign_in(browser, serve)
-    assert browser.find_element(By.TAG_NAME, "h1").text == "Second step"
+    assert text(browser, "h1") == "Second step"
     fill(browser, code=recovery[0])
     press(browser, "main button")
     browser.get(f"{serve.url}/settings")
-    assert "It is on" in browser.find_element(By.ID, "factor").text
+    assert "It is on" in text(browser, "#factor")

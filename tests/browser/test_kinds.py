@@ -5,7 +5,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.select import Select
 
 from opsapp.wire.monitortypes import TYPES
-from tests.support.browser import press
+from tests.support.browser import press, text
 from tests.support.pages import fill_in, sign_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
@@ -32,15 +32,15 @@ def test_a_monitor_of_each_kind_is_added_and_edited(page, house, kind):
         Select(page.find_element(By.ID, "m-url")).select_by_value(f"agent://{host}")
     if kind not in ("push", "agent"):
         press(page, "button[value=try]")
-        assert page.find_element(By.CSS_SELECTOR, "#tried .st").text.startswith("It is")
+        assert text(page, "#tried .st").startswith("It is")
         assert page.find_element(By.ID, "m-name").get_attribute("value") == f"Kind {kind}"
     press(page, "button[value=create]")
-    assert page.find_element(By.TAG_NAME, "h1").text == f"Kind {kind}"
+    assert text(page, "h1") == f"Kind {kind}"
     monitor_id = page.current_url.rpartition("/")[2].partition("?")[0]
     press(page, "a[href$='/edit']")
     fill_in(page, "#monitor-form", name=f"Edited {kind}", tags="kinds, edited")
     press(page, "#monitor-form .btn.first")
-    assert page.find_element(By.TAG_NAME, "h1").text == f"Edited {kind}"
+    assert text(page, "h1") == f"Edited {kind}"
     stored = house.admin.get(f"/api/monitoring/endpoints/{monitor_id}")
     assert (stored["name"], stored["type"], stored["tags"]) == (f"Edited {kind}", kind, ["kinds", "edited"])
     assert (stored["url"] or "") == (f"agent://{host}" if kind == "agent" else address)

@@ -7,7 +7,7 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from tests.support.browser import press
+from tests.support.browser import press, text
 from tests.support.pages import add_users, fill, look, sign_in, size
 from tests.support.process import Serve
 from tests.support.waiting import until
@@ -49,7 +49,7 @@ def push(browser, selector):
 
 
 def chosen(browser):
-    return [tick.get_attribute("value") for tick in browser.find_elements(By.CSS_SELECTOR, ".pick:checked")]
+    return browser.execute_script("return [...document.querySelectorAll('.pick:checked')].map((each) => each.value)")
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1440, "light")])
@@ -62,7 +62,7 @@ def test_rows_are_chosen_and_changed_with_the_keyboard_alone(browser, serve, tmp
     browser.find_element(By.TAG_NAME, "body").send_keys("j")
     keys(browser, "x")
     assert chosen(browser) == ["Checkout"]
-    assert browser.find_element(By.CSS_SELECTOR, "[data-chosen]").text == "1 chosen"
+    assert text(browser, "[data-chosen]") == "1 chosen"
     keys(browser, "j")
     keys(browser, "x")
     assert chosen(browser) == ["Checkout", "Shop"]
@@ -73,7 +73,7 @@ def test_rows_are_chosen_and_changed_with_the_keyboard_alone(browser, serve, tmp
     browser.execute_script("arguments[0].focus()", pause)
     keys(browser, Keys.ENTER)
     until(lambda: browser.find_elements(By.CSS_SELECTOR, "#many"), 20, what="the page that says what will happen")
-    assert "nobody is told" in browser.find_element(By.TAG_NAME, "main").text
+    assert "nobody is told" in text(browser, "main")
     sound(browser)
     browser.find_element(By.LINK_TEXT, "Leave it").send_keys(Keys.ENTER)
     until(lambda: browser.find_elements(By.CSS_SELECTOR, ".pick"), 20, what="the list")
@@ -138,7 +138,6 @@ def test_what_is_left_to_decide_counts_down(browser, serve):
     serve.admin.post(f"/api/automations/{made}/run")
     sign_in(browser, serve, "otto")
     browser.get(serve.url + "/approvals")
-    time = browser.find_element(By.CSS_SELECTOR, "time[data-until]")
-    first = time.text
+    first = text(browser, "time[data-until]")
     assert "left" in first
-    until(lambda: browser.find_element(By.CSS_SELECTOR, "time[data-until]").text != first, 30, what="a later time")
+    until(lambda: text(browser, "time[data-until]") != first, 30, what="a later time")

@@ -9,16 +9,12 @@ from selenium.webdriver.common.by import By
 from tests.support.agent_process import EnrolledAgent
 from tests.support.automations import script
 from tests.support.box import Box
-from tests.support.browser import chromium, press
+from tests.support.browser import chromium, press, text, texts
 from tests.support.pages import fill_in, sign_in, size
 from tests.support.targets import website
 from tests.support.waiting import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
-
-
-def text(page, selector):
-    return page.find_element(By.CSS_SELECTOR, selector).text
 
 
 def says(page, selector, words, seconds=20):
@@ -27,7 +23,7 @@ def says(page, selector, words, seconds=20):
 
 def mark(page):
     """From here on the page may not be loaded anew."""
-    until(lambda: page.find_element(By.ID, "live").is_displayed(), 20, what="the stream being open")
+    until(lambda: text(page, "#live"), 20, what="the stream being open")
     page.execute_script("window.marked = true")
 
 
@@ -68,8 +64,7 @@ def test_a_host_arrives_at_the_page_that_waits_for_it_and_in_the_list_of_another
 
 
 def row_of(page, words):
-    rows = page.find_elements(By.CSS_SELECTOR, "main tbody tr")
-    return next((row.text for row in rows if words in row.text), "")
+    return next((row for row in texts(page, "main tbody tr") if words in row), "")
 
 
 def test_a_monitor_falls_and_rises_before_the_eyes_of_two(page, other, house):

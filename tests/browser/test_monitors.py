@@ -5,7 +5,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from tests.browser.test_overview import sign_in
-from tests.support.browser import press
+from tests.support.browser import press, text, texts
 from tests.support.process import Serve
 from tests.support.targets import refused_port, website
 from tests.support.waiting import until
@@ -27,13 +27,9 @@ def fill(browser, **values):
         field.send_keys(value)
 
 
-def text_of(browser, selector):
-    return browser.find_element(By.CSS_SELECTOR, selector).text
-
-
 def shown_live(browser, selector, words):
     """The page says so by itself, without being asked for anew."""
-    until(lambda: words in text_of(browser, selector), 40, what=words)
+    until(lambda: words in text(browser, selector), 40, what=words)
 
 
 def push(browser, act):
@@ -49,16 +45,16 @@ def test_two_kinds_are_tried_saved_seen_down_paused_cloned_and_deleted(browser, 
         browser.get(f"{serve.url}/monitors/new")
         fill(browser, name="Shop", url=f"{site.url}/welcome")
         press(browser, "button[value=try]")
-        assert "It is up" in text_of(browser, "#tried")
-        assert "HTTP status\n200" in text_of(browser, "#tried")
+        assert "It is up" in text(browser, "#tried")
+        assert "HTTP status\n200" in text(browser, "#tried")
         browser.find_element(By.CSS_SELECTOR, ".more-fields summary").click()
         fill(browser, interval="5", timeout="2", retries="0")
         press(browser, "button[value=create]")
-        assert text_of(browser, "h1") == "Shop"
+        assert text(browser, "h1") == "Shop"
         shop = browser.current_url
         until(lambda: serve.admin.get("/api/monitoring/endpoints")[0]["status"] == "up", 40, what="the first check")
         browser.refresh()
-        until(lambda: text_of(browser, ".live") == "Live", 20, what="the stream")
+        until(lambda: text(browser, ".live") == "Live", 20, what="the stream")
     shown_live(browser, "#now", "Down")
     shown_live(browser, "#past", "Open")
 
@@ -70,25 +66,24 @@ def test_two_kinds_are_tried_saved_seen_down_paused_cloned_and_deleted(browser, 
     assert name.get_attribute("value") == "Database", "what was filled in stays"
     fill(browser, url=f"tcp://127.0.0.1:{refused_port()}")
     press(browser, "button[value=try]")
-    assert "It is down" in text_of(browser, "#tried")
+    assert "It is down" in text(browser, "#tried")
     press(browser, "button[value=create]")
-    assert text_of(browser, "h1") == "Database"
+    assert text(browser, "h1") == "Database"
 
     browser.get(shop)
     scrub = browser.find_element(By.CSS_SELECTOR, "#response .scrub")
     scrub.send_keys(Keys.HOME)
     cross = browser.find_element(By.CSS_SELECTOR, "#response .cross")
     assert cross.get_attribute("visibility") == "visible", "the arrow keys move the crosshair"
-    assert scrub.get_attribute("aria-valuetext").startswith(text_of(browser, "#response .read b"))
+    assert scrub.get_attribute("aria-valuetext").startswith(text(browser, "#response .read b"))
     push(browser, "monitor.pause")
-    assert "paused: not checked" in text_of(browser, "#facts")
+    assert "paused: not checked" in text(browser, "#facts")
     press(browser, ".acts a[href$='/clone']")
     press(browser, "button[value=create]")
-    assert text_of(browser, "h1") == "Shop (copy)"
+    assert text(browser, "h1") == "Shop (copy)"
     push(browser, "monitor.delete")
-    assert text_of(browser, "h1") == "Monitors"
-    names = [link.text for link in browser.find_elements(By.CSS_SELECTOR, "#rows tbody td:first-child a")]
-    assert sorted(names) == ["Database", "Shop"]
+    assert text(browser, "h1") == "Monitors"
+    assert sorted(texts(browser, "#rows tbody td:first-child a")) == ["Database", "Shop"]
     said = [line["message"] for line in browser.get_log("browser") if line["level"] in ("SEVERE", "WARNING")]
     assert said == []
 
@@ -108,7 +103,7 @@ def test_a_form_that_is_saved_again_after_back_leads_to_what_it_made(browser, se
     browser.back()
     until(lambda: browser.current_url.endswith("/monitors/new"), 15, what="the form")
     assert save() == made
-    assert "Nothing was done a second time" in text_of(browser, "[role=status]")
+    assert "Nothing was done a second time" in text(browser, "[role=status]")
     assert len(named_twice()) == 1
     browser.get(f"{serve.url}/monitors/new")
     assert browser.find_element(By.CSS_SELECTOR, "#monitor-form [name=name]").get_attribute("value") == ""
@@ -124,5 +119,4 @@ def test_an_arrow_waits_for_what_answers_the_words(browser, serve):
     field.send_keys("Anvil")
     until(lambda: browser.find_elements(By.CSS_SELECTOR, ".palette a"), 15, what="what was found")
     field.send_keys(Keys.BACKSPACE * 5, "Bellows", Keys.ARROW_DOWN)
-    until(lambda: browser.switch_to.active_element.tag_name == "a", 15, what="a result has the focus")
-    assert "Bellows" in browser.switch_to.active_element.text
+    until(lambda: "Bellows" in text(browser, ".palette a:focus"), 15, what="the answer to the words having the focus")

@@ -8,7 +8,7 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from tests.support.browser import press
+from tests.support.browser import press, text
 from tests.support.process import PASSWORD, Serve
 from tests.support.waiting import until
 
@@ -31,12 +31,7 @@ def sign_in(browser, serve, password=PASSWORD, place="/"):
     press(browser, "main button")
 
 
-def text(browser, selector):
-    return browser.find_element(By.CSS_SELECTOR, selector).text
-
-
 def shown(browser, selector):
-    """In one step of the browser: between two of them the page may put another part in its place."""
     script = "return [...document.querySelectorAll(arguments[0])].some(part => part.checkVisibility())"
     return browser.execute_script(script, selector)
 

@@ -3,7 +3,7 @@
 import pytest
 from selenium.webdriver.common.by import By
 
-from tests.support.browser import is_gone, press
+from tests.support.browser import arrived, press, text
 from tests.support.pages import PASSWORD, fill_in, places, sign_in
 from tests.support.waiting import until
 
@@ -24,8 +24,7 @@ def test_a_form_that_is_sent_twice_makes_one(page, house):
     new_push(page, house, "Twice")
     before = page.find_element(By.TAG_NAME, "html")
     page.execute_script("const b = document.querySelector('button[value=create]'); b.click(); b.click();")
-    until(lambda: is_gone(before), 15, what="the next page")
-    until(lambda: page.find_elements(By.TAG_NAME, "h1"), 15, what="the page")
+    arrived(page, before)
     assert names(house).count("Twice") == 1
 
 
@@ -36,10 +35,10 @@ def test_back_and_forward_show_what_is_there_now(page, house):
     press(page, "button[value=create]")
     page.back()
     page.back()
-    until(lambda: "Back and forth" in page.find_element(By.TAG_NAME, "main").text, 15, what="what was made meanwhile")
+    until(lambda: "Back and forth" in text(page, "main"), 15, what="what was made meanwhile")
     page.forward()
     page.forward()
-    until(lambda: page.find_element(By.TAG_NAME, "h1").text == "Back and forth", 15, what="the monitor")
+    until(lambda: text(page, "h1") == "Back and forth", 15, what="the monitor")
 
 
 def test_a_form_of_an_older_session_loses_nothing(page, house):
@@ -59,7 +58,7 @@ def test_a_form_of_an_older_session_loses_nothing(page, house):
     press(page, "main form button.first")
     assert page.find_element(By.CSS_SELECTOR, "#monitor-form [name=name]").get_attribute("value") == "Older"
     press(page, "button[value=create]")
-    assert page.find_element(By.TAG_NAME, "h1").text == "Older"
+    assert text(page, "h1") == "Older"
     assert names(house).count("Older") == 1
 
 
@@ -86,7 +85,7 @@ def test_signing_out_in_one_tab_ends_the_other(page, house):
     press(page, ".menu.mine form button")
     page.close()
     page.switch_to.window(first)
-    until(lambda: "signed out" in page.find_element(By.ID, "lost").text, 20, what="the bar at the top")
+    until(lambda: "signed out" in text(page, "#lost"), 20, what="the bar at the top")
     page.get_log("browser")  # the stream's 401
 
 
@@ -134,8 +133,8 @@ def test_the_main_path_works_without_script(page, house):
     sign_in(page, house, "otto")
     new_push(page, house, "Without script")
     press(page, "button[value=create]")
-    assert page.find_element(By.TAG_NAME, "h1").text == "Without script"
+    assert text(page, "h1") == "Without script"
     press(page, "a[href$='/edit']")
     fill_in(page, "#monitor-form", name="Edited without script")
     press(page, "#monitor-form .btn.first")
-    assert page.find_element(By.TAG_NAME, "h1").text == "Edited without script"
+    assert text(page, "h1") == "Edited without script"

@@ -4,7 +4,7 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from tests.support.browser import chromium
+from tests.support.browser import chromium, text
 from tests.support.process import Serve
 from tests.support.waiting import until
 
@@ -51,11 +51,11 @@ def test_the_page_fits_and_follows_the_scheme(browser, url, width, tmp_path):
     bars = browser.find_elements(By.CSS_SELECTOR, ".comp .bars")
     assert len(bars) == 15
     assert all(strip.size["width"] >= 90 and strip.size["height"] >= 20 for strip in bars)
-    assert browser.find_element(By.CSS_SELECTOR, ".verdict h1").text == "Part 00 is down"
-    assert "Partial outage since" in browser.find_element(By.CSS_SELECTOR, ".verdict p").text
-    assert browser.find_element(By.CSS_SELECTOR, "article.open h3").text == "Part 00 is down"
+    assert text(browser, ".verdict h1") == "Part 00 is down"
+    assert "Partial outage since" in text(browser, ".verdict p")
+    assert text(browser, "article.open h3") == "Part 00 is down"
     bars[0].send_keys(Keys.ARROW_LEFT)
-    assert "nothing is known" in browser.find_element(By.CSS_SELECTOR, ".dayread").text
+    assert "nothing is known" in text(browser, ".dayread")
     assert browser.get_cookies() == []
     complaints = [line for line in browser.get_log("browser") if "favicon" not in line["message"]]
     assert complaints == []

@@ -5,7 +5,7 @@ import re
 import pytest
 from selenium.webdriver.common.by import By
 
-from tests.support.browser import press
+from tests.support.browser import press, text
 from tests.support.mailbox import Mailbox
 from tests.support.pages import fill_in
 from tests.support.receiver import Receiver
@@ -44,7 +44,7 @@ def link(mail, purpose):
 
 
 def shown(page):
-    return page.find_element(By.CSS_SELECTOR, ".verdict").text
+    return text(page, ".verdict")
 
 
 def add_gone(house, name):
@@ -70,7 +70,7 @@ def test_by_mail(page, house, mailbox, script):
     monitor_id = add_gone(house, name)
     told = until(lambda: [mail for mail in to(mailbox, address) if name in mail["Subject"]], 30, what="the news")[0]
     page.get(re.search(r"http://\S+/status/incidents/\w+", told.get_content())[0])
-    assert name in page.find_element(By.TAG_NAME, "h1").text
+    assert name in text(page, "h1")
     page.get(link(told, "unsubscribe"))
     press(page, "main form button")
     assert "not on the list" in shown(page)

@@ -3,12 +3,17 @@
 import pytest
 from selenium.webdriver.common.by import By
 
-from tests.browser.test_overview import add_gone, follows, sign_in, text
-from tests.support.browser import press
+from tests.browser.test_overview import add_gone, follows, sign_in
+from tests.support.browser import press, text
 from tests.support.process import Serve
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.browser
+
+WITHIN = """
+const [choice, form] = ["#say .pick label", "#say"].map((name) => document.querySelector(name).getBoundingClientRect());
+return [form.top, choice.top, form.bottom];
+"""
 
 
 @pytest.fixture
@@ -29,8 +34,8 @@ def test_what_goes_down_is_seen_live_and_decided_on_a_phone(browser, serve):
     until(lambda: text(browser, "h1") == "1 down.", 20, what="what is down, without loading the page again")
     assert "Nobody has it" in text(browser, "#wrong")
     press(browser, "#wrong a.btn")
-    choice, form = (browser.find_element(By.CSS_SELECTOR, name).rect for name in ("#say .pick label", "#say"))
-    assert form["y"] < choice["y"] < form["y"] + form["height"], "the choices stand in their form"
+    top, choice, foot = browser.execute_script(WITHIN)
+    assert top < choice < foot, "the choices stand in their form"
     browser.find_element(By.ID, "say-text").send_keys("We are looking")
     press(browser, "#say button")
     assert "We are looking" in text(browser, "#timeline")

@@ -31,10 +31,38 @@ def chromium(profile):
     return webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
 
 
+def text(browser, selector):
+    """What the first such element shows; nothing where there is none. In one step of the browser, as everything that
+    is asked of a live page: between two of them the page may put another part in its place."""
+    script = "const it = document.querySelector(arguments[0]); return it?.checkVisibility() ? it.innerText.trim() : ''"
+    return browser.execute_script(script, selector)
+
+
+def texts(browser, selector):
+    """What each of them shows."""
+    script = """return [...document.querySelectorAll(arguments[0])].filter((each) => each.checkVisibility())
+        .map((each) => each.innerText.trim())"""
+    return browser.execute_script(script, selector)
+
+
 def press(browser, selector):
     """Click what leads to another page, and wait for that page: the driver may return before the browser has left."""
     before = browser.find_element(By.TAG_NAME, "html")
-    browser.find_element(By.CSS_SELECTOR, selector).click()
+    until(lambda: clicked(browser, selector), 10, what=f"a click on {selector}")
+    arrived(browser, before)
+
+
+def clicked(browser, selector):
+    """Whether what was found there was still there when it was clicked."""
+    try:
+        browser.find_element(By.CSS_SELECTOR, selector).click()
+    except StaleElementReferenceException:
+        return False
+    return True
+
+
+def arrived(browser, before):
+    """Wait until another page has taken the place of the one whose root element is `before`, and is whole."""
     until(lambda: is_gone(before), 15, what="the next page")
     until(lambda: browser.execute_script("return document.readyState") == "complete", 15, what="the whole page")
 
