@@ -27,6 +27,9 @@ class InletRecord(Body):
     mapping = field(LabelMapping)
     created_by = text()
     created_at = whole()
+    firing = whole()
+    unknown_targets = whole()
+    last_event_at = whole(null=True)
 
 
 class InletMade(InletRecord):

@@ -23,6 +23,7 @@ ABOUT = {
     "/healing/chaos": "healing#chaos",
     "/healing/dependencies": "healing#dependencies",
     "/healing/forecasts": "healing#forecasts",
+    "/healing/inlets": "healing#events-from-alertmanager-grafana-and-others",
     "/healing/ledger": "healing#5-ledger",
     "/healing/replay": "healing#replay",
     "/healing/rules": "healing#a-rule",

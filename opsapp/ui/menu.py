@@ -17,7 +17,8 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ("Healing", (("/healing", "heart"), ("/healing/ledger", "book"), ("/healing/rules", "rule"),
                  ("/healing/trust", "stairs"), ("/healing/problems", "flag"),
                  ("/healing/suggestions", "bulb"), ("/healing/forecasts", "trend"),
-                 ("/healing/dependencies", "graph"), ("/healing/chaos", "storm"), ("/healing/replay", "again"))),
+                 ("/healing/dependencies", "graph"), ("/healing/inlets", "inlet"), ("/healing/chaos", "storm"),
+                 ("/healing/replay", "again"))),
     (HOUSE, (("/first-steps", "stairs"), ("/maintenance", "cal"), ("/statuspage", "globe"), ("/notifications", "bell"),
              ("/users", "user"), ("/secrets", "key"), ("/audit", "list"), ("/settings", "gear"))),
 )  # fmt: skip

@@ -36,6 +36,23 @@ def test_each_form_is_taken_without_a_session(service, inlet, body):
     assert taken["unknown_targets"] == taken["received"], "there is no such host or monitor"
 
 
+def test_the_list_says_how_many_events_fire_and_how_many_are_about_nothing_known(service, inlet):
+    def listed():
+        [shown] = [shown for shown in service.ada.get(PATH).json if shown["id"] == inlet["id"]]
+        return shown["firing"], shown["unknown_targets"], shown["last_event_at"]
+
+    assert listed() == (0, 0, None)
+    agent = service.ada.post_json("/api/agents", {"label": "box-77"}, status=201).json
+    report = f"/api/agents/{agent['agent_id']}/report"
+    service.anonymous.post_json(report, {"hostname": "box-77", "os": "Linux"}, headers={"X-Agent-Key": agent["key"]})
+    for number, target in enumerate(("box-77", "nowhere")):
+        service.anonymous.post_json(inlet["url"], {**OWN, "id": f"e{number}", "target": target, "labels": {}})
+    now = int(service.clock.now())
+    assert listed() == (2, 1, now)
+    service.anonymous.post_json(inlet["url"], {**OWN, "id": "e1", "target": "nowhere", "status": "resolved"})
+    assert listed() == (1, 0, now)
+
+
 def test_the_same_again_is_counted_as_repeated(service, inlet):
     assert service.anonymous.post_json(inlet["url"], OWN).json["repeated"] == 0
     assert service.anonymous.post_json(inlet["url"], OWN).json["repeated"] == 1

@@ -1,5 +1,7 @@
 """The pages of the house: maintenance, notifications."""
 
+import re
+
 import pytest
 from webtest import TestApp
 from webtest.forms import Submit
@@ -228,6 +230,21 @@ def test_a_secret_is_allowed_for_automations_by_their_names(service, browser):
     assert "Nightly dump may use it" in press(page, "secrets.confirm").follow().text
     page = press(ada.get("/secrets"), "secrets.take-back").follow()
     assert "No automation may use it." in page.text
+
+
+def test_an_inlet_is_added_with_its_address_shown_once_and_deleted(service, browser):
+    ada = browser("ada")
+    page = press(ada.get("/healing/inlets"), "create", 200, name="Grafana", host="host")
+    address = re.search(r"http://[^\s<]+(/api/healing/events/[0-9a-f]{64})", page.text)[1]
+    service.anonymous.post_json(address, {"id": "1", "status": "firing", "target": "nowhere", "name": "Full"})
+    page = ada.get("/healing/inlets")
+    assert address not in page.text
+    assert "1 event fires, it is about no host or monitor that is known" in page.text
+    assert "host names the host, monitor the monitor." in page.text
+    page = press(page, "inlets.delete").follow()
+    assert "Its address is refused from now on." in page.text
+    assert "There are no inlets" in page.text
+    service.anonymous.post_json(address, {"id": "1", "status": "firing", "name": "Full"}, status=404)
 
 
 def test_the_record_is_told_in_sentences_and_filtered(service, browser):

@@ -14,7 +14,7 @@ from opsapp.ui import building
 from opsapp.ui.plan import PAGES
 from tests.support.app import ROLES, Service
 
-MENU_OF_ADMINS = {"/users", "/audit", "/notifications", "/secrets", "/statuspage"}
+MENU_OF_ADMINS = {"/users", "/audit", "/notifications", "/secrets", "/statuspage", "/healing/inlets"}
 OF_CHANNELS = {"/notifications/new", "/notifications/channels/{id}", "/notifications/deliveries/{id}"}
 ADMINS = MENU_OF_ADMINS | OF_CHANNELS | {"/settings/service", "/settings/as-code"}
 NOT_VIEWERS = ADMINS | {

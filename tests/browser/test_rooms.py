@@ -13,7 +13,8 @@ from tests.support.waiting import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 WIDTHS = {"phone": (390, 844), "desk": (1440, 900)}
-ADMINS = ("/users", "/audit", "/notifications", "/secrets", "/statuspage", "/settings/service", "/settings/as-code")
+ADMINS = ("/users", "/audit", "/notifications", "/secrets", "/statuspage", "/healing/inlets",
+          "/settings/service", "/settings/as-code")  # fmt: skip
 REFUSED = {
     "vera": (*ADMINS, "/healing/replay", "/agents/add", "/automations/new", "/maintenance/new", "/monitors/new"),
     "otto": (*ADMINS, "/agents/add"),

@@ -36,6 +36,14 @@ class Taken(NamedTuple):
     unknown_targets: int
 
 
+class InletStanding(NamedTuple):
+    """What an inlet's events say by now."""
+
+    firing: int = 0
+    unknown_targets: int = 0  # of those that fire: they are about no host or monitor that is known
+    last_event_at: int | None = None
+
+
 def create(root: Root, name: str, mapping: dict[str, str], by: str, now: float) -> MadeInlet:
     inlets, token = healing_of(root)["inlets"], new_token()
     inlet = inlets[new_id()] = Inlet(name, {**MAPPING, **mapping}, digest(token), by, now)
@@ -115,6 +123,18 @@ def readings_of(root: Root, inventory: Inventory) -> dict[str, dict[str, ToldRea
         if subject is not None:
             readings.setdefault(subject, {})[key] = ToldReadings(_values(event.sent), event.told_at)
     return readings
+
+
+def standings(root: Root) -> dict[str, InletStanding]:
+    """How the inlets that have sent something stand, by id."""
+    inventory, standing_by_id = fleet_access(root).inventory(root), dict[str, InletStanding]()
+    for _, event in healing_of(root).told.items():
+        firing, lost, last = standing_by_id.get(event.inlet_id, InletStanding())
+        fires = event.sent.status == FIRING
+        is_lost = fires and subject_of(event, inventory) is None
+        told_at = max(last or 0, int(event.told_at))
+        standing_by_id[event.inlet_id] = InletStanding(firing + fires, lost + is_lost, told_at)
+    return standing_by_id
 
 
 def _values(sent: SentEvent) -> dict[str, str | float]:

@@ -10,6 +10,7 @@ from opsapp.healing import answers, inlet_answers
 from opsapp.healing.engine import inlets as engine
 from opsapp.healing.logic import eventforms
 from opsapp.healing.resources.inlets import EventAddress, Inlet, Inlets
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound
 from opsapp.runtime.projection import readable
 from opsapp.web import api
@@ -20,8 +21,14 @@ from opsapp.web.paging import page_of
 
 @api.get(Inlets, role="admin", query=Paging, returns=[inlet_answers.InletRecord])
 def inlets(context: Inlets, request: Request) -> Any:
-    """By what other systems send events; without their tokens."""
-    return page_of(request, [inlet.describe() for _, inlet in readable(context, "inlet")])
+    """By what other systems send events, and how many of these go on; without their tokens."""
+    standings = engine.standings(request.root)
+    shown = [described(inlet, standings.get(inlet_id)) for inlet_id, inlet in readable(context, "inlet")]
+    return page_of(request, shown)
+
+
+def described(inlet: Inlet, standing: engine.InletStanding | None) -> JsonObject:
+    return {**inlet.describe(), **(standing or engine.InletStanding())._asdict()}
 
 
 @api.create(Inlets, role="admin", body=inlet_answers.NewInlet, returns=inlet_answers.InletMade)
@@ -29,9 +36,8 @@ def create(context: Inlets, request: Request) -> Any:
     """A new inlet. Its token is shown this once."""
     body, now = request.valid_body, request.node.clock.now()
     made = engine.create(request.root, body["name"], body["mapping"] or {}, request.caller.name, now)
-    shown = made.inlet.describe()
-    request.audit("healing.inlet.create", made.inlet.__name__, after=shown)
-    return {**shown, "token": made.token, "url": f"/api/healing/events/{made.token}"}
+    request.audit("healing.inlet.create", made.inlet.__name__, after=made.inlet.describe())
+    return {**described(made.inlet, None), "token": made.token, "url": f"/api/healing/events/{made.token}"}
 
 
 @api.delete(Inlet, role="admin", returns=answers.Status)

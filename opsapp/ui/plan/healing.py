@@ -137,4 +137,44 @@ HEALING = (
         template="replay.jinja2",
         lead="What the recorded events would lead to under another policy, beside what was done then.",
     ),
+    Page(
+        "/healing/inlets",
+        "Events from elsewhere",
+        (
+            Part(
+                "Inlets",
+                "/api/healing/inlets",
+                (Column("Name", "name"),),
+                name="inlets",
+                acts=(
+                    Act(
+                        "delete",
+                        "Delete",
+                        "DELETE /api/healing/inlets/{id}",
+                        grave=True,
+                        warns="Whatever sends events with its address is refused at once, and what it has sent counts "
+                        "no more. The address cannot be brought back.",
+                        done="Its address is refused from now on.",
+                    ),
+                ),
+            ),
+        ),
+        forms=(
+            Act(
+                "create",
+                "Add an inlet",
+                "POST /api/healing/inlets",
+                (
+                    Field("name", "Name", required=True, hint="What sends the events, like Alertmanager"),
+                    Field("host", "Label that names the host", key="mapping.host", preset="instance"),
+                    Field("monitor", "Label that names the monitor", key="mapping.monitor", preset="monitor"),
+                ),
+                shows=True,
+                result="inlet_made.jinja2",
+            ),
+        ),
+        menu="Inlets",
+        template="inlets.jinja2",
+        shape=shapes.inlets,
+    ),
 )

@@ -89,6 +89,32 @@ def _window(row: JsonObject) -> WindowShown:
     return WindowShown(f"{target}: {HOLDING[row['action']]}.{reason} {row['created_by']} asked for it.", row)
 
 
+class InletShown(NamedTuple):
+    name: str
+    mapping: str
+    state: str
+    words: str
+    row: JsonObject
+
+
+def inlets(answers: Answers, reader: Reader) -> dict[str, object]:
+    return {"inlets": tuple(_inlet(row) for row in answers["inlets"] or ())}
+
+
+def _inlet(row: JsonObject) -> InletShown:
+    mapping = f"{row['mapping']['host']} names the host, {row['mapping']['monitor']} the monitor."
+    firing, unknown = row["firing"], row["unknown_targets"]
+    if row["last_event_at"] is None:
+        return InletShown(row["name"], mapping, "off", "Nothing has come in the last day", row)
+    if not firing:
+        return InletShown(row["name"], mapping, "ok", "No event fires", row)
+    words = "1 event fires" if firing == 1 else f"{firing} events fire"
+    if not unknown:
+        return InletShown(row["name"], mapping, "ok", words, row)
+    about = "it is" if firing == unknown == 1 else f"{unknown} of them {'is' if unknown == 1 else 'are'}"
+    return InletShown(row["name"], mapping, "warn", f"{words}, {about} about no host or monitor that is known", row)
+
+
 class ScenarioShown(NamedTuple):
     name: str
     title: str
