@@ -54,7 +54,8 @@ def needed(page: Page, *, all: bool = False) -> list[str]:
     asked = page.draft.apis if all and page.draft is not None else ()
     if all and is_list(page):
         apis.append(f"GET {FILTERS}")
-    return apis + [act.api for act in (acts if all or not page.parts else ())] + list(asked)
+    called = page.calls if all else ()
+    return apis + [act.api for act in (acts if all or not page.parts else ())] + [*asked, *called]
 
 
 def _shape(api: str) -> str:

@@ -130,3 +130,37 @@ def test_two_decide_at_once_and_the_second_is_told(page, other, house):
     says(page, "#decision", "Approved by otto")
     says(other, "#decision", "Approved by otto")
     assert "button" not in other.find_element(By.ID, "decision").get_attribute("innerHTML")
+
+
+def test_a_file_goes_to_a_host_and_comes_back(page, house, tmp_path):
+    sent, stored = tmp_path / "sent.conf", tmp_path / "stored.conf"
+    sent.write_bytes(b"listen 80;\n" * 20_000)
+    with EnrolledAgent(tmp_path / "agent", house, label="files") as agent:
+        agent.online()
+        sign_in(page, house, "otto")
+        page.get(f"{house.url}/agents/{agent.id}")
+        page.find_element(By.ID, "file-sent").send_keys(str(sent))
+        page.find_element(By.ID, "file-dest").send_keys(str(stored))
+        page.find_element(By.CSS_SELECTOR, "form[data-file=upload] button").click()
+        says(page, "form[data-file=upload] [role=status]", f"Stored as {stored}, {sent.stat().st_size} bytes.")
+        assert stored.read_bytes() == sent.read_bytes()
+
+        for path, words in ((tmp_path / "none", "No such file"), (stored, "The download has begun.")):
+            field = page.find_element(By.ID, "file-path")
+            field.clear()
+            field.send_keys(str(path))
+            page.find_element(By.CSS_SELECTOR, "form[data-file=download] button").click()
+            says(page, "form[data-file=download] [role=status]", words)
+    unexpected = [
+        line for line in page.get_log("browser") if line["level"] == "SEVERE" and "404" not in line["message"]
+    ]
+    assert unexpected == []
+
+
+def test_a_viewer_is_offered_no_upload(page, house, tmp_path):
+    with EnrolledAgent(tmp_path / "agent", house, label="seen-files") as agent:
+        agent.online()
+        sign_in(page, house, "vera")
+        page.get(f"{house.url}/agents/{agent.id}")
+        assert page.find_elements(By.CSS_SELECTOR, "form[data-file=download]")
+        assert page.find_elements(By.CSS_SELECTOR, "form[data-file=upload]") == []
