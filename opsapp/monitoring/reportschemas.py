@@ -31,6 +31,7 @@ class ResponsePoint(Body):
 
 class SlaWindow(Paging):
     days = whole(*SLA_DAYS, default=30)
+    sort = choice("name", "worst", default="name")
 
 
 class SlaFigures(Body):

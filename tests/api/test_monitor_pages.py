@@ -35,6 +35,26 @@ def filled_form(page, **values):
     return form
 
 
+def test_the_report_tells_uptime_and_grades_worst_first(service, lookout):
+    vera = service.browser("vera")
+    assert "Nothing is known of any monitor yet." in vera.get("/monitors/report").text
+    lookout.watch_through((UP, 1800), name="Alpha")
+    lookout.watch_through((UP, 600), (DOWN, 600), name="Beta")
+    lookout.add(name="Never", enabled=False)
+    page = vera.get("/monitors").click("Report")
+    rows = [[words_of(cell) for cell in row.select("td")] for row in page.html.select("#report tbody tr")]
+    assert [row[0] for row in rows] == ["Beta", "Alpha", "Never"]
+    assert [row[1] for row in rows] == ["F", "A", "–"]
+    assert rows[1][2:4] == ["100 %", "–"]
+    assert rows[2][2:] == ["–"] * 6, "what nobody knows is not 100 %"
+    assert rows[0][3].endswith("min")
+    assert "Nothing is known of 1 of them." in page.text
+    week = page.click("7 d")
+    assert "Uptime of all monitors over 7 days" in week.text
+    by_name = week.click("Name").html.select("#report tbody tr")
+    assert by_name[0].select_one("a").text == "Alpha"
+
+
 def test_the_list_is_worst_first_with_checks_and_figures(service, lookout):
     lookout.watch_through((UP, 1800), name="Alpha", tags=["shop"])
     lookout.watch_through((UP, 600), (DOWN, 600), name="Beta")

@@ -123,6 +123,17 @@ def test_the_uptime_of_a_new_monitor_is_known_with_its_first_checks_though_it_wa
     assert lookout.monitor(monitor_id)["uptime_24h"] == 100
 
 
+def test_sla_sorts_the_worst_first_and_the_unknown_last(lookout):
+    lookout.add(name="a", enabled=False)
+    lookout.watch_through((UP, 1200), name="b")
+    lookout.watch_through((UP, 600), (DOWN, 600), name="c")
+    worst_first = lookout.service.vera.get(f"{BASE}/sla?sort=worst").json
+    assert [row["name"] for row in worst_first] == ["c", "b", "a"]
+    page = lookout.service.vera.get(f"{BASE}/sla?sort=worst&limit=1&offset=1")
+    assert ([row["name"] for row in page.json], page.headers["X-Total-Count"]) == (["b"], "3")
+    lookout.service.vera.get(f"{BASE}/sla?sort=x", status=422)
+
+
 def test_sla_takes_1_to_730_days_and_pages(lookout):
     for name in ("a", "b", "c"):
         lookout.add(name=name)

@@ -48,18 +48,30 @@ def uptimes(node: Node, root: Root, monitor_id: str) -> list[JsonObject]:
     return rows
 
 
-def sla_report(node: Node, root: Root, days: int, page: slice) -> tuple[list[JsonObject], int]:
-    """One entry a monitor, by name, and how many monitors there are. Only the page that was asked for is computed. The
-    window begins on the full hour, and no earlier than the monitor."""
+def sla_report(node: Node, root: Root, days: int, page: slice, *, worst_first: bool) -> tuple[list[JsonObject], int]:
+    """One entry a monitor, and how many monitors there are. By name, only the page that was asked for is computed."""
+    monitors = sorted(watch_of(node).entries(root).values(), key=by_name)
+    if not worst_first:
+        return _sla_rows(node, root, days, monitors[page]), len(monitors)
+    rows = _sla_rows(node, root, days, monitors)
+    return sorted(rows, key=_worst)[page], len(monitors)
+
+
+def _worst(row: JsonObject) -> tuple[bool, float]:
+    """The lowest uptime first; what nobody knows comes last."""
+    uptime_percent = row["uptime_percent"]
+    return uptime_percent is None, uptime_percent or 0.0
+
+
+def _sla_rows(node: Node, root: Root, days: int, entries: list[Entry]) -> list[JsonObject]:
+    """The window begins on the full hour, and no earlier than the monitor."""
     now = now_ms(node)
     start = (now - days * DAY) // HOUR * HOUR
-    monitors = sorted(watch_of(node).entries(root).values(), key=by_name)
-    entries = monitors[page]
     totals = node.series.reading(root).totals(start, now + 1, [entry.series for entry in entries])
     incidents: dict[str, list] = {}
     for incident in incidents_of(root).touching(start / 1000, now / 1000):
         incidents.setdefault(incident.monitor_id, []).append((incident.started, incident.resolved))
-    rows = [
+    return [
         {
             "monitor_id": entry.id,
             "name": entry.name,
@@ -67,7 +79,6 @@ def sla_report(node: Node, root: Root, days: int, page: slice) -> tuple[list[Jso
         }
         for entry in entries
     ]
-    return rows, len(monitors)
 
 
 def health(node: Node, root: Root, monitor_id: str) -> JsonObject:

@@ -30,7 +30,10 @@ def uptime(context: Monitor, request: Request) -> list[JsonObject]:
 @api.get(Monitoring, "sla", query=reportschemas.SlaWindow, returns=[reportschemas.SlaEntry])
 def sla(context: Monitoring, request: Request) -> list[JsonObject]:
     """Uptime, downtime and incidents of each monitor over so many days."""
-    rows, count = reports.sla_report(request.node, request.root, request.valid_query["days"], slice_of(request))
+    asked = request.valid_query
+    rows, count = reports.sla_report(
+        request.node, request.root, asked["days"], slice_of(request), worst_first=asked["sort"] == "worst"
+    )
     request.response.headers["X-Total-Count"] = str(count)
     return rows
 

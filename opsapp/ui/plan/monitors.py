@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opsapp.monitoring.engine import METHODS, STATUSES
-from opsapp.ui.shapes import monitor, monitorform, monitorlist, monitors
+from opsapp.ui.shapes import monitor, monitorform, monitorlist, monitors, report
 from opsapp.wire import monitortypes
 
 from .problems import about
@@ -137,4 +137,23 @@ EDIT = Page(
     needs=f"PUT {ONE}",
 )
 
-MONITORS = (LIST, NEW, ONE_MONITOR, CLONE, EDIT)
+REPORT = Page(
+    "/monitors/report",
+    "Report",
+    (
+        Part(
+            "Uptime of all monitors",
+            "/api/monitoring/sla",
+            (Column("Name", "name", link="/monitors/{monitor_id}"),),
+            paged=True,
+            filters=(Field("days", "Days", "number"), Field("sort", "Sort by", "choice", ("worst", "name"))),
+            name="rows",
+            asks=monitors.list_query,
+        ),
+        Part("Health", "/api/monitoring/health-score", (), hidden=True, name="health"),
+    ),
+    template="report.jinja2",
+    shape=report.shape,
+)
+
+MONITORS = (LIST, NEW, REPORT, ONE_MONITOR, CLONE, EDIT)
