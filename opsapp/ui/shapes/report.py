@@ -24,7 +24,7 @@ class SpanLink(NamedTuple):
     chosen: bool
 
 
-class ReportLine(NamedTuple):
+class SlaLine(NamedTuple):
     """One monitor. A figure that nobody knows is a dash."""
 
     monitor_id: str
@@ -65,9 +65,9 @@ def _lead(health: JsonObject) -> str:
     return f"{health['score']:g} of 100 over {monitors}: uptime of 7 days, response time, certificates.{rest}"
 
 
-def _line(row: JsonObject, grade: str | None) -> ReportLine:
+def _line(row: JsonObject, grade: str | None) -> SlaLine:
     uptime = row["uptime_percent"]
-    return ReportLine(
+    return SlaLine(
         row["monitor_id"],
         row["name"],
         grade or NOTHING,
