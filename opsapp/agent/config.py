@@ -63,6 +63,7 @@ PROTECTED = (
 )
 _NAMES = listing(text(4096, low=1), 10000)
 _PATHS = listing(text(4096, also=lambda path: None if path[:1] in ("/", "*") else "must be an absolute path"), 10000)
+_DIRECTORIES = listing(text(4096, also=lambda path: None if path[:1] == "/" else "must be an absolute path"), 100)
 _CHECKS: Dict[str, Check] = {
     "interval_s": number(0.2, 3600),
     "service_check_s": number(0.2, 3600),
@@ -79,6 +80,7 @@ _CHECKS: Dict[str, Check] = {
     "busy_limit": number(1, 64),
     "lookout_s": number(0.2, 3600),
     **dict.fromkeys(("allow_paths", "deny_paths", "viewer_paths"), _PATHS),
+    "plugin_dirs": _DIRECTORIES,
     **dict.fromkeys(("dns_names", "vpn_interfaces", "protected_processes"), _NAMES),
     "allow_plain_http": boolean(),
 }
@@ -100,6 +102,7 @@ class AgentConfig:
     deny_paths: Tuple[str, ...] = SECRET_FILES
     viewer_paths: Tuple[str, ...] = ("/var/log",)
     max_file_bytes: int = 2**30
+    plugin_dirs: Tuple[str, ...] = ()  # below them stand the monitoring plugins that it runs; none: it runs none
     protected_processes: Tuple[str, ...] = PROTECTED  # never ended or reniced, whatever the server asks
     websocket: bool = True  # false: poll only
     ca_file: str = ""  # PEM of the authorities to trust, instead of the system's

@@ -22,6 +22,7 @@ from opsapp.wire.frames import CLOSE_CLONE, MAX_POLL_BODY
 from .config import AgentConfig
 from .executor import CommandExecutor
 from .outcomes import Outcomes
+from .probing.plugins import PluginRunner
 from .reporter import Reporter
 from .session import FEATURES, LinkSession, accept
 from .spool import Spool
@@ -74,6 +75,7 @@ class Link:
         self._reporter = reporter
         self._spool = spool
         self._outcomes = outcomes
+        self._plugins = PluginRunner(config.plugin_dirs, config.state_dir)
         self._heard_at = time.monotonic()
         self._ws: Optional[ServerSocket] = None
         self.policies: Callable[[Any, str], None] = _no_policies
@@ -113,6 +115,7 @@ class Link:
 
     def stop(self) -> None:
         self._stopping = True
+        self._plugins.stop()
         self.tell()
 
     # ---- the owner's thread
@@ -164,6 +167,7 @@ class Link:
                     spool=self._spool,
                     streams=self._streams,
                     outcomes=self._outcomes,
+                    plugins=self._plugins,
                     policies=self.policies,
                     protect=self.protect,
                     server_time=self.server_time,

@@ -76,6 +76,7 @@ class RunOptions(NamedTuple):
     cwd: str = "/"
     umask: int = 0o022
     grace: float = TERM_GRACE_S  # between TERM and KILL
+    with_errors: bool = True  # what it writes to standard error is output too; else it is thrown away
 
 
 def environment(more: Optional[Dict[str, str]] = None) -> Dict[str, str]:
@@ -134,7 +135,7 @@ def _start(
         [*_GATE, *argv],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        stderr=subprocess.STDOUT if manner.with_errors else subprocess.DEVNULL,
         cwd=manner.cwd,
         env=env,
         start_new_session=True,

@@ -13,6 +13,7 @@ from typing import Any, Callable, Dict, Optional
 from opsapp.wire import messages
 from opsapp.wire.fields import JsonObject, WireError
 from opsapp.wire.frames import CLOSE_BAD_MESSAGE, PING_S, PROTOCOL, SILENCE_S, unpack_chunk
+from opsapp.wire.monitortypes import PLUGIN, PROBE
 from opsapp.wire.policies import BY_KEY
 from opsapp.wire.version import VERSION
 
@@ -20,6 +21,7 @@ from .executor import CommandExecutor
 from .journal import THANKED
 from .outcomes import Outcomes
 from .outputs import Outputs
+from .probing.plugins import PluginRunner
 from .probing.running import Probing
 from .reporter import Reporter
 from .spool import Spool
@@ -29,7 +31,7 @@ from .websocket import ServerSocket, SessionClosed
 log = logging.getLogger("session")
 WELCOME_S = 15.0
 AGAIN_S = 60.0  # a result that was not thanked for by then is sent again
-FEATURES = ["probe", BY_KEY]
+FEATURES = [PROBE, PLUGIN, BY_KEY]
 REPORTS_MOST = 4  # unacknowledged at once
 SPOOLED_EVERY_S = 0.005  # after days away there are thousands, and a server cuts off who sends too fast
 
@@ -45,6 +47,7 @@ class LinkSession:
         spool: Spool,
         streams: OpenStreams,
         outcomes: Outcomes,
+        plugins: PluginRunner,
         policies: Callable[[Any, str], None],
         protect: Callable[[Optional[list]], None],
         server_time: Callable[[Optional[float]], None],
@@ -61,7 +64,7 @@ class LinkSession:
         self._reporter = reporter
         self._spool = spool
         self._streams = streams
-        self._probing = Probing(self._offer)
+        self._probing = Probing(self._offer, plugins)
         self._reports: Dict[str, dict] = {}
         self._results: Dict[str, float] = {}
         self._look = threading.Event()

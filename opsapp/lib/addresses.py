@@ -1,9 +1,9 @@
 """What of an address, and of what is sent to it, may be shown to viewers, in an export and in the audit record.
 
 Of an address that is its scheme, host, port and path. Its user name, password, query and fragment are HIDDEN, wherever
-in a text it stands; so are the values of `headers` and of a `body`, the password of a connection string
-(`host=db password=x`) and the variables of `env` whose names say that they are secret. `{{secret:name}}` may be seen:
-it is only a name.
+in a text it stands; so are the values of `headers` and of a `body`, the arguments of a `command` that is a list, the
+password of a connection string (`host=db password=x`) and the variables of `env` whose names say that they are secret.
+`{{secret:name}}` may be seen: it is only a name.
 
 `restored` is the way back: HIDDEN that comes back from a reader keeps the value that is stored. `split` and `joined`
 take a value apart for the store, which seals what is hidden of it.
@@ -22,7 +22,8 @@ from .problems import Invalid
 HIDDEN = "***"
 WHOLE = ("headers", "body")  # fields of which every value is hidden
 JSON_TEXTS = ("action_params",)  # of the ledger: an object, written as text
-_LOOKED_INTO = {*WHOLE, "env"}  # fields that may hide what is no address
+COMMAND = "command"  # the program may be seen
+_LOOKED_INTO = {*WHOLE, COMMAND, "env"}  # fields that may hide what is no address
 _HIDING_NOTHING = {int, float, bool, type(None)}
 
 _SECRET_NAME = re.compile(r"(?i)authorization|cookie|token|secret|passw|api[-_]?key|credential")
@@ -94,6 +95,8 @@ def public(value: Any) -> Any:
 def _public_field(name: str, value: Any) -> Any:
     if name in WHOLE:
         return _hidden_values(value)
+    if name == COMMAND and isinstance(value, list | tuple):
+        return [public(value[0]), *map(_hidden, value[1:])] if value else []
     if name in JSON_TEXTS and isinstance(value, str):
         return json.dumps(public(json.loads(value)), sort_keys=True)
     if name == "env" and isinstance(value, Mapping):

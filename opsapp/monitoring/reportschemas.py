@@ -6,7 +6,8 @@ from opsapp.monitoring.logic.history import RANGE_H, RESOLUTION_S
 from opsapp.monitoring.logic.score import GRADES as GRADE_BOUNDS
 from opsapp.monitoring.logic.uptime import DAYS as SLA_DAYS
 from opsapp.monitoring.schemas import ID, STATUSES
-from opsapp.web.fields import Body, Paging, choice, list_of, number, text, whole
+from opsapp.web.fields import Body, Paging, choice, list_of, map_of, number, text, whole
+from opsapp.wire.plugins import MOST_METRICS
 
 GRADES = tuple(name for _, name in GRADE_BOUNDS)
 
@@ -27,6 +28,13 @@ class ResponsePoint(Body):
     p95_ms = number(null=True)
     uptime = number(0, 100, null=True)
     checks = whole(1)
+
+
+class MetricPoint(Body):
+    """Means of what a plugin measured within a bucket, by its name."""
+
+    time = whole()
+    metrics = map_of(number(), MOST_METRICS)
 
 
 class SlaWindow(Paging):

@@ -6,8 +6,8 @@ A monitor's settings change by hand and its state by checks, so they are two rec
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from BTrees.IOBTree import IOBTree
 from BTrees.OOBTree import OOBTree, OOTreeSet
@@ -23,6 +23,7 @@ from opsapp.tree.root import Root
 from opsapp.tree.sharded import ShardedTree
 
 LOOKED_AT = 2000  # incidents whose owner is asked for, at most
+LOOKED_AT_BY = ("type", "url", "command")  # settings that say what is looked at
 
 
 class Monitoring(Folder):
@@ -65,12 +66,20 @@ class State(SealedFields):
         self.flips, self.flapping = standing.flips, standing.flapping
 
 
+class Metric(NamedTuple):
+    """What a plugin measures under one name: where its history is, and its unit."""
+
+    series: int
+    unit: str
+
+
 class Monitor(SealedFields, Record):
     """/api/monitoring/endpoints/{id}. `settings` is replaced whole; `revision` tells a check of older settings."""
 
     url = "/api/monitoring/endpoints/{monitor_id}"
     loads_with = ("state",)
     sealed_fields = ("settings",)
+    _metrics: Mapping[str, tuple[int, str]] = {}  # replaced whole
 
     def __init__(self, settings: JsonObject, series: int, now: float):
         self.settings = settings
@@ -84,10 +93,22 @@ class Monitor(SealedFields, Record):
     def id(self) -> str:
         return self.__name__
 
+    @property
+    def metrics(self) -> dict[str, Metric]:
+        """By name; of a monitor that is no plugin there are none."""
+        return {name: Metric(*metric) for name, metric in self._metrics.items()}
+
+    def keep_metrics(self, metrics: Mapping[str, Metric]) -> None:
+        self._metrics = {name: (metric.series, metric.unit) for name, metric in metrics.items()}
+
+    def moves_to(self, settings: JsonObject) -> bool:
+        """Whether something else is looked at with these settings: what was measured says nothing of it."""
+        return any(settings.get(name) != self.settings.get(name) for name in LOOKED_AT_BY)
+
     def change(self, settings: JsonObject, now: float) -> None:
         """New settings; a monitor that is switched off or on starts afresh."""
         switched = settings["enabled"] != self.settings["enabled"]
-        moved = any(settings[name] != self.settings[name] for name in ("type", "url"))
+        moved = self.moves_to(settings)
         self.settings = settings
         self.revision += 1
         if switched or moved:

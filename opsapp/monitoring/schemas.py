@@ -26,7 +26,8 @@ from opsapp.web.fields import (
     whole,
     with_settings,
 )
-from opsapp.wire.monitortypes import TYPES, Setting, settings_by_types
+from opsapp.wire.monitortypes import MOST_LINES, TYPES, Setting, settings_by_types
+from opsapp.wire.plugins import MOST_METRICS, UNIT_LENGTH
 
 TAG = text(1, 64)
 ID = text(1, 64, pattern=r"[a-z0-9]+", example="0123456789abcdef")
@@ -38,12 +39,17 @@ INCIDENT_STAGES = ("investigating", "identified", "monitoring", "resolved")
 
 def _own_setting(setting: Setting) -> colander.SchemaNode:
     """A setting that only some types of monitors have, as its declaration says."""
-    kind = {"text": text(1, setting.most), "flag": flag(), "json": anything()}[setting.kind]
+    kinds = {
+        "text": text(1, setting.most),
+        "flag": flag(),
+        "json": anything(),
+        "lines": list_of(text(0, setting.most), MOST_LINES, low=1),
+    }
 
     def problem(value: Any) -> str | None:
         return None if value is None else setting.problem(value)
 
-    return field(kind, null=setting.default is None, check=problem, optional=True)
+    return field(kinds[setting.kind], null=setting.default is None, check=problem, optional=True)
 
 
 OwnSettings: Any = type(
@@ -83,6 +89,14 @@ class NewMonitor(MonitorSettings):
         return {"url": "is required for every type but push", **problems(sound)}
 
 
+class MetricNow(Body):
+    """One of the things that a plugin measures; `unit` is s, B, %, c (a counter) or what the plugin calls it."""
+
+    value = number()
+    unit = text(0, UNIT_LENGTH)
+    time = whole()
+
+
 class MonitorReadings(Body):
     """What a record has beside the settings."""
 
@@ -97,6 +111,8 @@ class MonitorReadings(Body):
     cert_days = number(null=True)
     phases = map_of(number(), null=True)
     protocol = text(null=True)
+    output = text(0, 2000, null=True)
+    metrics = map_of(MetricNow, MOST_METRICS, null=True)
     incident_id = field(ID, null=True)
     created_at = whole()
     push_url = text(optional=True, null=True)
@@ -259,6 +275,8 @@ class TriedMonitor(Body):
     protocol = text(null=True)
     phases = map_of(number(), null=True)
     cert_days = number(null=True)
+    detail = text(0, 2000)
+    metrics = map_of(MetricNow, MOST_METRICS, null=True)
 
 
 class PublicNote(Body):

@@ -200,6 +200,8 @@ def typed(field: Field, text: str, clocks: Clocks) -> Any:
         return json_value(text)
     if field.kind in ("list", "names"):
         return words(text)
+    if field.kind == "lines":
+        return lines(text)
     if field.kind in ("duration", "span"):
         return duration(field, text)
     if field.kind == "moment":
@@ -209,6 +211,11 @@ def typed(field: Field, text: str, clocks: Clocks) -> Any:
 
 def words(text: str) -> list[str]:
     return [word for part in text.split(",") if (word := part.strip())]
+
+
+def lines(text: str) -> list[str]:
+    """One text a line, as it is: an empty line between others is an empty text."""
+    return text.replace("\r\n", "\n").strip("\n").split("\n")
 
 
 def called(given: str, names: Mapping[str, str]) -> str:

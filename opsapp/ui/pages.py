@@ -32,6 +32,7 @@ from .guidebook import PLACE
 from .helping import help_for
 from .menu import menu_for, phone_tabs
 from .reader import Reader, known_zone, query_with, with_query
+from .shapes.pluginmetrics import written
 
 ONCE = "once"  # the field with which a form names itself: it comes a second time, unchanged, from a reload or by Back
 PART = "X-Part"  # the header that asks for one block of a page
@@ -216,7 +217,7 @@ def _make_templates() -> Environment:
     made.filters.update(initials=words.initials, thumb=phone_tabs, dig=building.dig)
     made.filters.update(filled=building.filled, holds=building.holds, names=building.names_of)
     made.filters.update(asking=query_with, below=with_query)
-    made.filters.update(in_words=durations.in_words, offset=words.offset)
+    made.filters.update(metric=written, in_words=durations.in_words, offset=words.offset)
     made.filters.update(as_texts=filling.as_texts, called=filling.called)
     made.filters.update(for_row=building.for_row, choices=building.choices_of)
     return made

@@ -30,6 +30,7 @@ from .fields import (
 )
 from .frames import MAX_TEXT_FRAME
 from .monitortypes import TYPES, message_fields
+from .plugins import MOST_METRICS, UNIT_LENGTH
 
 AGENT, SERVER, BOTH = "agent", "server", "both"
 _SHA256 = text(64, low=64, pattern=r"[0-9a-f]{64}")
@@ -84,7 +85,7 @@ OUTCOME: Dict[str, WireField] = {
 # What an agent is asked to look at; `allow` and `deny` are the networks that the server's configuration names.
 PROBE_TARGET: Dict[str, WireField] = {
     "type": need(choice(*(name for name, declared in TYPES.items() if declared.is_probed))),
-    "url": need(text(2000, low=1)),
+    "url": may(text(2000), ""),
     "timeout": need(number(0.1, 60)),
     "expected_status": may(integer(100, 599)),
     "method": may(text(16, low=1), "GET"),
@@ -104,6 +105,9 @@ PROBED: Dict[str, WireField] = {
     "certificate_days": may(number()),
     "protocol": may(text(32)),
     "http_status": may(integer(0, 999)),
+    "degraded": may(boolean()),
+    "metrics": may(mapping(number(), MOST_METRICS)),
+    "units": may(mapping(text(UNIT_LENGTH), MOST_METRICS)),
 }
 
 REPORT: Dict[str, WireField] = {

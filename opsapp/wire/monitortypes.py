@@ -12,12 +12,14 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tup
 from urllib.parse import SplitResult, urlsplit
 
 from . import dns, probing, webchecks
-from .fields import Check, WireField, boolean, json_value, may, text
+from .fields import Check, WireField, boolean, json_value, listing, may, text
 from .jsonpath import parse_path
 from .urls import is_host, text_problem
 
 WEB_SCHEMES = ("http", "https")
 LARGEST = 4000  # characters
+MOST_LINES = 100
+PROBE, PLUGIN = "probe", "plugin"  # what an agent says in its hello that it understands
 _AGENT = re.compile(r"agent://[A-Za-z0-9]{1,64}/?")
 
 
@@ -26,16 +28,23 @@ class Setting(NamedTuple):
 
     name: str
     label: str  # in the form
-    kind: str  # text, flag or json: of the API's value and of the form's input
+    kind: str  # text, flag, json or lines (a list of texts): of the API's value and of the form's input
     required: bool = False
     default: Any = None
     hint: str = ""
     most: int = LARGEST
     problem: Callable[[Any], Optional[str]] = lambda value: None
+    by_admin: bool = False  # only admins write it
 
     def check(self) -> Check:
         """For the message to agents."""
-        return {"text": text(self.most), "flag": boolean(), "json": json_value()}[self.kind]
+        kinds = {
+            "text": text(self.most),
+            "flag": boolean(),
+            "json": json_value(),
+            "lines": listing(text(self.most), MOST_LINES),
+        }
+        return kinds[self.kind]
 
 
 class MonitorType(NamedTuple):
@@ -48,6 +57,7 @@ class MonitorType(NamedTuple):
     settings: Tuple[Setting, ...] = ()
     probe: Optional[probing.Probe] = None
     body: Optional[webchecks.BodyCheck] = None  # of the web's answer, beside its status
+    on_host: bool = False  # an agent alone can look: `agent_id`, or those of `probe_from`
 
     @property
     def is_web(self) -> bool:
@@ -57,7 +67,12 @@ class MonitorType(NamedTuple):
     @property
     def is_probed(self) -> bool:
         """Whether anybody looks at it from outside, server or agent; the others are called, or report."""
-        return self.is_web or self.probe is not None
+        return self.is_web or self.on_host or self.probe is not None
+
+    @property
+    def feature(self) -> str:
+        """What an agent must understand to look at it."""
+        return PLUGIN if self.on_host else PROBE
 
     def url_problem(self, url: str) -> Optional[str]:
         """Why this is no address for a monitor of this type."""
@@ -106,6 +121,23 @@ def _agent_problem(parts: SplitResult) -> Optional[str]:
     return None if _AGENT.fullmatch(parts.geturl()) else "must look like agent://AGENT_ID"
 
 
+def _command_problem(command: List[str]) -> Optional[str]:
+    if not command[0].startswith("/"):
+        return f"must begin with the whole path of the program, as in {_COMMAND_EXAMPLE}"
+    return "is too long" if sum(map(len, command)) > LARGEST else None
+
+
+_COMMAND_EXAMPLE = "/usr/lib/nagios/plugins/check_load"
+_COMMAND = Setting(
+    "command",
+    "Command",
+    "lines",
+    True,
+    hint="The program's whole path, then each argument on a line of its own. No shell reads them.",
+    most=1000,
+    problem=_command_problem,
+    by_admin=True,
+)
 _PATH = Setting("json_path", "JSON path", "text", True, hint="For example $.status", most=500, problem=_path_problem)
 _VALUE = Setting(
     "expected_value", "Expected value", "json", hint='For example 200, true or "ok"', problem=_size_problem
@@ -151,6 +183,7 @@ _DECLARED = (
     MonitorType(
         "agent", "Looks whether a host still reports.", "agent://AGENT_ID", ("agent",), address_problem=_agent_problem
     ),
+    MonitorType("plugin", "Runs a monitoring plugin on a host.", "", settings=(_COMMAND,), on_host=True),
 )
 TYPES: Dict[str, MonitorType] = {declared.name: declared for declared in _DECLARED}
 

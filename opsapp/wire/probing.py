@@ -48,7 +48,8 @@ class ProbeTarget(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a probe saw. `ok` is None when it could not look at all: that is neither up nor down."""
+    """What a probe saw. `ok` is None when it could not look at all: that is neither up nor down. `degraded`: it is up,
+    and the probe warns. `metrics` are what a plugin measured beside, and `units` theirs."""
 
     ok: Optional[bool]
     response_time_ms: Optional[float] = None
@@ -57,6 +58,9 @@ class Outcome(NamedTuple):
     certificate_days: Optional[float] = None
     protocol: Optional[str] = None
     http_status: Optional[int] = None
+    degraded: Optional[bool] = None
+    metrics: Optional[Dict[str, float]] = None
+    units: Optional[Dict[str, str]] = None
 
 
 class Gate(Protocol):

@@ -7,6 +7,7 @@ conditions.py.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Callable, Dict, Optional
 
@@ -16,6 +17,9 @@ Lookup = Callable[[str], Any]
 
 STALE_AFTER_INTERVALS = 3
 EVENT = "event."  # what an event from elsewhere says: `event.name`, or of one event `event.KEY.name`
+PLUGIN = "plugin."  # performance data of a monitor of type `plugin`: `plugin.LABEL`
+NAME_LENGTH = 100
+NO_PART_OF_A_NAME = frozenset("\"'()<>=!,;&|*")
 FAMILIES = ("service", "container", "disk", "vpn", "backup")
 NUMBERS = ("cpu_percent", "mem_percent", "disk_percent", "swap_percent", "load1", "load5", "load15", "uptime_s")
 STARTS_COUNTED = "starts_counted_s"
@@ -35,6 +39,13 @@ def key_of(family: str, name: str, attribute: str) -> str:
     if family == "service" and name.endswith(".service"):
         name = name[: -len(".service")]
     return f"{family}.{name}.{attribute}"
+
+
+def metric_name(label: str) -> str:
+    """A label of performance data as a condition can name it, after `plugin.`; "" where nothing is left of it."""
+    plain = (char if char.isprintable() and not char.isspace() else "_" for char in label)
+    name = "".join("_" if char in NO_PART_OF_A_NAME else char for char in plain)
+    return re.sub(r"\.{2,}", ".", name)[:NAME_LENGTH].strip(".")
 
 
 def fresh(samples: Mapping[str, tuple[Any, float]], now: float, interval: float) -> Lookup:

@@ -209,6 +209,7 @@ ROWS = {
     "GET /api/monitoring/endpoints/{monitor_id}/uptime": VIEWER,
     "GET /api/monitoring/endpoints/{monitor_id}/health-score": VIEWER,
     "GET /api/monitoring/endpoints/{monitor_id}/history": VIEWER,
+    "GET /api/monitoring/endpoints/{monitor_id}/metrics": VIEWER,
     "GET /api/monitoring/health-score": VIEWER,
     "GET /api/monitoring/sla": VIEWER,
     "GET /api/monitoring/status-page": PUBLIC,

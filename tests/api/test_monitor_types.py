@@ -83,7 +83,7 @@ PROGRAM = """
             own = monitortypes.TYPES[target.type].own(target.own)
             asked = {"type": target.type, "url": target.url, "timeout": 5} | own
             asked = record(json.loads(json.dumps(asked)), messages.PROBE_TARGET)
-            seen.append(look(target_of(asked), gate_of(asked)))
+            seen.append(look(target_of(asked), gate_of(asked), None))
         prober.close()
     assert [outcome.detail for outcome in seen] == ["greeted", "greeted", "it said 'hi'", "it said 'hi'"]
     assert [outcome.ok for outcome in seen] == [True, True, False, False]

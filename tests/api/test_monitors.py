@@ -395,6 +395,8 @@ def test_settings_are_tried_before_they_are_saved(service):
         "protocol": "HTTP/2",
         "phases": {"connect": 4.0},
         "cert_days": 40.0,
+        "detail": "HTTP 200",
+        "metrics": None,
     }
     assert seen == [HTTP["url"]]
     lookout.checker.measuring.measure = lambda entry: DOWN

@@ -1,4 +1,4 @@
-"""Each kind of monitor is added and edited by an operator, with the fields of its form and nothing else."""
+"""Each kind of monitor is added and edited by an operator, plugins by an admin, with the fields of its form."""
 
 import pytest
 from selenium.webdriver.common.by import By
@@ -18,19 +18,25 @@ ADDRESSES = {
     "keyword": "http://127.0.0.1:{port}/api/status/public",
     "json": "http://127.0.0.1:{port}/api/status/public",
 }
-OWN = {"keyword": {"keyword": '"ok"'}, "json": {"json_path": "$.status", "expected_value": '"ok"'}}
+OWN = {
+    "plugin": {"command": "/usr/lib/nagios/plugins/check_load\n-w\n5,4,3"},
+    "keyword": {"keyword": '"ok"'},
+    "json": {"json_path": "$.status", "expected_value": '"ok"'},
+}
 
 
 @pytest.mark.parametrize("kind", TYPES)
 def test_a_monitor_of_each_kind_is_added_and_edited(page, house, kind):
     host = house.admin.post("/api/agents", {"label": f"host of {kind}"})["agent_id"]
-    sign_in(page, house, "otto")
+    sign_in(page, house, "ada" if kind == "plugin" else "otto")
     page.get(f"{house.url}/monitors/new?type={kind}")
     address = ADDRESSES.get(kind, "").format(port=house.port)
     fill_in(page, "#monitor-form", name=f"Kind {kind}", **({"url": address} if address else {}), **OWN.get(kind, {}))
     if kind == "agent":
         Select(page.find_element(By.ID, "m-url")).select_by_value(f"agent://{host}")
-    if kind not in ("push", "agent"):
+    if kind == "plugin":
+        Select(page.find_element(By.ID, "m-agent_id")).select_by_value(host)
+    if kind not in ("push", "agent", "plugin"):
         press(page, "button[value=try]")
         assert text(page, "#tried .st").startswith("It is")
         assert page.find_element(By.ID, "m-name").get_attribute("value") == f"Kind {kind}"
@@ -44,6 +50,8 @@ def test_a_monitor_of_each_kind_is_added_and_edited(page, house, kind):
     stored = house.admin.get(f"/api/monitoring/endpoints/{monitor_id}")
     assert (stored["name"], stored["type"], stored["tags"]) == (f"Edited {kind}", kind, ["kinds", "edited"])
     assert (stored["url"] or "") == (f"agent://{host}" if kind == "agent" else address)
+    if kind == "plugin":
+        assert (stored["command"], stored["agent_id"]) == (["/usr/lib/nagios/plugins/check_load", "-w", "5,4,3"], host)
     if kind == "json":
         assert (stored["json_path"], stored["expected_value"]) == ("$.status", "ok")
 

@@ -18,7 +18,7 @@ from opsapp.series.observations import DOWN as DOWN_CODE
 from opsapp.series.observations import UP as UP_CODE
 from opsapp.series.process import Series
 from opsapp.wire.probing import Outcome
-from tests.support.monitoring import BLIND, DOWN, UP, Lookout
+from tests.support.monitoring import BLIND, DOWN, UP, WARNS, Lookout
 
 
 @pytest.fixture
@@ -516,6 +516,10 @@ def test_nodes_share_the_checks_and_take_over(lookout, monkeypatch):
         ([DOWN, BLIND, BLIND], 2, "unknown"),
         ([DOWN, BLIND, BLIND], 1, "down"),
         ([BLIND, BLIND, BLIND], 1, "unknown"),
+        ([WARNS, UP, UP], 1, "degraded"),
+        ([WARNS, UP, UP], 2, "up"),
+        ([WARNS, DOWN, UP], 2, "degraded"),
+        ([WARNS, DOWN, DOWN], 2, "down"),
     ],
 )
 def test_a_quorum_of_agents_decides(lookout, monkeypatch, seen, quorum, status):
@@ -524,7 +528,7 @@ def test_a_quorum_of_agents_decides(lookout, monkeypatch, seen, quorum, status):
     monkeypatch.setattr(measuring, "probe_from_agent", lambda node, agent_id, target: outcomes[agent_id])
     lookout.watch.follow()
     entry = lookout.watch.register.entries[monitor_id]
-    entry.settings = entry.settings._replace(probe_from=["a", "b", "c"], quorum=quorum)
+    entry.settings = entry.settings._replace(lookers=["a", "b", "c"], quorum=quorum)
     lookout.tick()
     assert lookout.monitor(monitor_id)["status"] == status
 

@@ -9,6 +9,7 @@ from opsapp.monitoring.engine.watch import watch_of
 from opsapp.runtime import measuring
 from opsapp.wire.probing import Outcome
 
+WARNS = Outcome(True, 12.0, "it fills", degraded=True)
 UP, DOWN, BLIND = Outcome(True, 12.0, "HTTP 200"), Outcome(False, None, "HTTP 500"), Outcome(None, None, "cannot look")
 
 

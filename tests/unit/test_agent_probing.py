@@ -10,6 +10,7 @@ import time
 import pytest
 from cryptography import x509
 
+from opsapp.agent.probing.plugins import PluginRunner
 from opsapp.agent.probing.running import MOST, Probing, gate_of, look, message_of, target_of
 from opsapp.wire import messages, probing
 from opsapp.wire.fields import record
@@ -30,7 +31,7 @@ def asked(kind, url, **more):
 
 def seen(kind, url, **more):
     target = asked(kind, url, **more)
-    found = look(target_of(target), gate_of(target))
+    found = look(target_of(target), gate_of(target), None)
     return record(message_of(found), messages.PROBED)  # it fits into its message
 
 
@@ -175,7 +176,7 @@ def test_dns(question, expected, ok, words, truncate):
 @pytest.mark.parametrize("path", ["/drip", "/silent"])
 def test_it_answers_in_time_whatever_the_target_does(site, path):
     answers, came = [], threading.Event()
-    running = Probing(lambda kind, **said: (answers.append(said), came.set()))
+    running = Probing(lambda kind, **said: (answers.append(said), came.set()), PluginRunner((), "/"))
     began = time.monotonic()
     running.take("p1", asked("http", site.url.rstrip("/") + path, timeout=0.5))
     assert came.wait(30)
@@ -188,7 +189,7 @@ def test_it_answers_in_time_whatever_the_target_does(site, path):
 def test_only_so_many_at_once_and_the_others_are_unknown():
     with blackhole() as port:
         answers = []
-        running = Probing(lambda kind, **said: answers.append(said["outcome"]))
+        running = Probing(lambda kind, **said: answers.append(said["outcome"]), PluginRunner((), "/"))
         for n in range(MOST + 1):
             running.take(f"p{n}", asked("http", f"http://127.0.0.1:{port}/", timeout=1))
         assert [answer["ok"] for answer in answers] == [None]

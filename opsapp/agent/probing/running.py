@@ -9,10 +9,11 @@ from typing import Callable, List
 from opsapp.wire.addresses import AddressPolicy
 from opsapp.wire.fields import JsonObject
 from opsapp.wire.monitortypes import TYPES
-from opsapp.wire.probing import Outcome, ProbeTarget, guarded
+from opsapp.wire.probing import Outcome, Probe, ProbeTarget, guarded
 
 from . import web
 from .gate import SocketGate
+from .plugins import PluginRunner
 
 log = logging.getLogger("probing")
 MOST = 64  # under way at once, those included that have been answered for and still hang on a name
@@ -23,8 +24,9 @@ _GENERAL = ("type", "url", "timeout", "expected_status", "method", "headers", "f
 class Probing:
     """`answer("probed", id=…, outcome=…)` may be called from any thread."""
 
-    def __init__(self, answer: Callable[..., None]):
+    def __init__(self, answer: Callable[..., None], plugins: PluginRunner):
         self._answer = answer
+        self._plugins = plugins
         self._running = threading.BoundedSemaphore(MOST)
 
     def take(self, name: str, asked: JsonObject) -> None:
@@ -46,14 +48,15 @@ class Probing:
 
     def _look(self, target: ProbeTarget, gate: SocketGate, outcomes: List[Outcome]) -> None:
         try:
-            outcomes.append(look(target, gate))
+            outcomes.append(look(target, gate, self._plugins.probe))
         finally:
             self._running.release()
 
 
-def look(target: ProbeTarget, gate: SocketGate) -> Outcome:
-    """One probe to its end; what went wrong is its outcome."""
-    probe = TYPES[target.type].probe or web.probe
+def look(target: ProbeTarget, gate: SocketGate, plugin: Probe) -> Outcome:
+    """One probe to its end; what went wrong is its outcome. `plugin` looks at what is on this host."""
+    declared = TYPES[target.type]
+    probe = declared.probe or (plugin if declared.on_host else web.probe)
     try:
         return guarded(lambda: probe(target, gate), target.timeout, gate.elapsed)
     except Exception:

@@ -22,6 +22,7 @@ from opsapp.runtime.node import Node
 from opsapp.runtime.queue import until_stored
 from opsapp.wire import frames, messages
 from opsapp.wire.fields import WireError
+from opsapp.wire.monitortypes import TYPES
 
 from . import commands, policies, session_store
 from .memory import memory_of
@@ -147,8 +148,10 @@ class AgentSession:
     def probe(self, target: JsonObject) -> AsyncResult:
         """What the agent sees of a target, asked now; None when it cannot say. Nothing of it is stored."""
         name, answer = f"probe-{new_id()}", AsyncResult()
-        if "probe" not in self.features or self.ended:  # an older agent would take the message for a mistake
+        if self.ended:
             answer.set(None)
+        elif TYPES[target["type"]].feature not in self.features:  # it would take the message for a mistake
+            answer.set({"ok": None, "detail": f"its agent is too old for monitors of the type {target['type']}"})
         else:
             self.probes[name] = answer
             self.post(messages.encode("probe", id=name, target=target))

@@ -190,7 +190,9 @@ def probed_here(node: Node, agent_id: str, target: JsonObject) -> JsonObject | N
     session = sessions_of(node).live.get(agent_id)
     if session is None or session.ended or not session.number:
         return None
-    return _within(session.probe(target), target["timeout"] + PROBE_GRACE_S)
+    outcome = _within(session.probe(target), target["timeout"] + PROBE_GRACE_S)
+    # What is unknown is left out: a node of the version before may have asked, and does not know every name.
+    return outcome and {name: value for name, value in outcome.items() if name == "ok" or value is not None}
 
 
 def _asked_there(node: Node, name: str, asked: JsonObject) -> JsonObject | None:

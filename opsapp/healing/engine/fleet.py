@@ -107,12 +107,18 @@ def _agent(host: HostFacts) -> Member:
     )
 
 
+def _only_host(entry: Entry) -> str | None:
+    """The host that a plugin alone runs on: what it measures is a thing of that host."""
+    hosts = entry.settings.lookers
+    return hosts[0] if entry.on_host and len(hosts) == 1 else None
+
+
 def _monitor(entry: Entry) -> Member:
     settings = entry.settings
     return Member(
         subject=entry.subject,
         name=entry.name,
-        agent_id=settings.agent_id,
+        agent_id=settings.agent_id or _only_host(entry),
         names=(entry.name, entry.id),
         tags=tuple(settings.tags),
         interval=float(settings.interval),

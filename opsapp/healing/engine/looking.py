@@ -13,7 +13,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 from opsapp.wire.conditions import Condition, parse
-from opsapp.wire.readings import FAMILIES, split
+from opsapp.wire.readings import FAMILIES, PLUGIN, split
 
 from .fleet_access import fleet_access
 from .inventory import Member
@@ -22,6 +22,7 @@ from .readings import LiveReadings, read
 
 SHOWN = 50  # targets that are named
 NAMED = 1000  # names of readings
+OF_MONITORS = ("monitor.", PLUGIN)
 ORDER = {True: 0, False: 1, None: 2}
 
 
@@ -62,7 +63,7 @@ def names(root: Root) -> list[JsonObject]:
     for member in fleet_access(root).inventory(root):
         of, seen = ("host" if member.is_agent else "monitor"), set()
         for key, (value, _) in readings.samples(member.subject).items():
-            if value is None or isinstance(value, dict | list) or (of == "monitor") != key.startswith("monitor."):
+            if value is None or isinstance(value, dict | list) or (of == "monitor") != key.startswith(OF_MONITORS):
                 continue
             name = _general(key)
             row = row_by_name.setdefault(

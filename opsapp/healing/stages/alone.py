@@ -17,7 +17,7 @@ from opsapp.wire.policies import Policy, PolicyStep
 from .trust import effective
 from .world import Host, World
 
-ELSEWHERE = ("monitor", "response_time_ms", "cert_days")  # readings that no agent has
+ELSEWHERE = ("monitor", "plugin", "response_time_ms", "cert_days")  # readings that no agent has
 MOST_STEPS, MOST_POLICIES = 10, 500
 
 

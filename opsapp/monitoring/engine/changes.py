@@ -18,7 +18,7 @@ from opsapp.monitoring.logic.state import Standing
 from opsapp.monitoring.resources import Incident, Monitor, add_monitor, incidents_of, monitors_of, remove_monitor
 from opsapp.runtime import events
 from opsapp.runtime.node import node_of
-from opsapp.series import NONE
+from opsapp.series import NONE, erasing
 from opsapp.tree.root import Root
 
 from . import notifications
@@ -43,6 +43,8 @@ def update(root: Root, monitor: Monitor, changes: JsonObject, now: float) -> Non
         _move_push_address(root, monitor, settings["type"])
     if settings["enabled"] != monitor.settings["enabled"] and not settings["enabled"]:
         _resolve(root, monitor, now, "The monitor was switched off.")
+    if monitor.moves_to(settings):
+        _forget_metrics(root, monitor, now)
     monitor.change(settings, now)
     tell(root, monitor, "updated", now)
 
@@ -51,6 +53,7 @@ def delete(root: Root, monitor: Monitor, now: float) -> None:
     _resolve(root, monitor, now, "The monitor was deleted.")
     # A pause lasts until the next observation: without this one its series would be carried on for ever.
     node_of(root).series.journal.mark(monitor.series, int(now * 1000), NONE, 0)
+    _forget_metrics(root, monitor, now)
     remove_monitor(root, monitor)
     events.emit(root, "monitor", {"id": monitor.id, "name": monitor.settings["name"], "change": "deleted"})
 
@@ -174,6 +177,12 @@ def _resolve(root: Root, monitor: Monitor, now: float, why: str = "") -> None:
             notifications.closed(root, monitor, incident, why, now)
         else:
             notifications.resolved(root, monitor, incident, now)
+
+
+def _forget_metrics(root: Root, monitor: Monitor, now: float) -> None:
+    if monitor.metrics:
+        erasing.forget(root, [metric.series for metric in monitor.metrics.values()], int(now * 1000))
+        monitor.keep_metrics({})
 
 
 def _move_push_address(root: Root, monitor: Monitor, kind: str) -> None:

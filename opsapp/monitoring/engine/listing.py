@@ -9,7 +9,7 @@ from typing import Any
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.maintenance.engine import board_of
-from opsapp.monitoring.engine import recent
+from opsapp.monitoring.engine import metrics, recent
 from opsapp.monitoring.engine.register import Entry
 from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.logic.settings import complete, for_viewers, searched
@@ -25,7 +25,7 @@ COUNTING = {"up", "down", "degraded"}
 DAY_MS = 86_400_000
 
 NOT_MEASURED: JsonObject = dict.fromkeys(
-    ("response_time_ms", "last_check", "uptime_24h", "cert_days", "phases", "protocol")
+    ("response_time_ms", "last_check", "uptime_24h", "cert_days", "phases", "protocol", "output", "metrics")
 )
 UNREAD: JsonObject = {
     **NOT_MEASURED,
@@ -141,6 +141,8 @@ def record(node: Node, entry: Entry, now: float, *, secrets: bool) -> JsonObject
         "cert_days": live.get("cert_days", (None, 0.0))[0],
         "phases": entry.shown_phases(),
         "protocol": entry.protocol,
+        "output": entry.output,
+        "metrics": metrics.current(entry, live, now),
         "incident_id": entry.incident_id,
         "created_at": entry.created_at,
     }

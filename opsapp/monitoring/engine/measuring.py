@@ -11,7 +11,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.engine.connectivity import Connectivity
 from opsapp.monitoring.engine.register import Entry
 from opsapp.monitoring.engine.watch import Watch
-from opsapp.monitoring.logic.quorum import decide
+from opsapp.monitoring.logic.quorum import joint
 from opsapp.monitoring.logic.settings import MonitoringSettings, agent_of
 from opsapp.monitoring.probes.prober import Prober
 from opsapp.runtime.node import Node
@@ -37,7 +37,7 @@ class Measuring:
             outcome = self._last_call(entry)
         elif entry.target.type == "agent":
             outcome = self._presence(entry)
-        elif entry.settings.probe_from:
+        elif entry.settings.lookers:
             return self._from_elsewhere(entry)
         else:
             outcome = self.prober.probe(entry.target)
@@ -45,7 +45,7 @@ class Measuring:
 
     def begin(self, entry: Entry, done: Callable[[Outcome], None]) -> bool:
         """Start a check that needs no greenlet; `done` is called from the hub's loop. False where it needs one."""
-        if entry.settings.probe_from:
+        if entry.settings.lookers:
             return False
         return self.prober.begin(entry.target, done)
 
@@ -82,20 +82,13 @@ class Measuring:
         return Outcome(False, None, "no report" if seen is None else f"no report for {now - seen:.0f} s")
 
     def _from_elsewhere(self, entry: Entry) -> Outcome:
-        """What the agents of `probe_from` see, and their quorum's verdict."""
-        agents = entry.settings.probe_from
-        asked = [gevent.spawn(probe_from_agent, self.node, agent_id, entry.target) for agent_id in agents]
+        """What the agents that look see, and their quorum's verdict."""
+        asked = [
+            gevent.spawn(probe_from_agent, self.node, agent_id, entry.target) for agent_id in entry.settings.lookers
+        ]
         gevent.joinall(asked)
         outcomes = [probe.value or Outcome(None, None, "the agent could not probe") for probe in asked]
-        verdict = decide([outcome.ok for outcome in outcomes], entry.settings.quorum)
-        good = [outcome.response_time_ms for outcome in outcomes if outcome.ok]
-        times = [time for time in good if time is not None]
-        details = "; ".join(sorted({outcome.detail for outcome in outcomes if outcome.ok is not True}))
-        seen = [outcome.certificate_days for outcome in outcomes]
-        days = min((left for left in seen if left is not None), default=None)
-        mean = sum(times) / len(times) if verdict and times else None
-        best = next((outcome for outcome in outcomes if outcome.ok is verdict), Outcome(None))
-        return Outcome(verdict, mean, details, best.phases, days, best.protocol, best.http_status)
+        return joint(outcomes, entry.settings.quorum)
 
 
 def probe_from_agent(node: Node, agent_id: str, target: ProbeTarget) -> Outcome:

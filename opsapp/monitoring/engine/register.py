@@ -16,9 +16,9 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.monitoring.logic.settings import MonitoringSettings
+from opsapp.monitoring.logic.settings import MonitoringSettings, lookers
 from opsapp.monitoring.logic.state import Standing, Thresholds, hold
-from opsapp.monitoring.resources import Monitor, monitors_of
+from opsapp.monitoring.resources import LOOKED_AT_BY, Metric, Monitor, monitors_of
 from opsapp.runtime.clock import Clock
 from opsapp.runtime.events import Event
 from opsapp.runtime.projection import Projection, names_of
@@ -27,10 +27,12 @@ from opsapp.tree.damage import load
 from opsapp.tree.root import Root
 from opsapp.wire import monitortypes
 from opsapp.wire.probing import Outcome, ProbeTarget
+from opsapp.wire.readings import PLUGIN
 
 _thresholds = attrgetter("certificate_warn_days", "retry_spacing_s", "flapping_changes", "flapping_window_s")
 DAY_S = 86400
 OWN_DEFAULTS = monitortypes.defaults()  # a type may have come after the monitor was stored
+NO_METRICS: dict[str, Metric] = {}  # of most monitors, so they share it
 SAME_END_S = 3600  # days are told to a hundredth of a day
 _NAMES: dict[tuple[str, ...], tuple[str, ...]] = {}  # of phases: a handful of them for all monitors
 _rules = lru_cache(maxsize=4096)(Thresholds)
@@ -54,13 +56,16 @@ class CommonSettings(NamedTuple):
     degraded_ms: int | None
     probe_from: list[str]
     quorum: int
+    lookers: list[str]  # the agents that look at it
     document: JsonObject  # all of them as the API shows them, those that only some types have included
 
 
 @lru_cache(maxsize=4096)
 def _common(text: str) -> CommonSettings:
     document = json.loads(text)
-    return CommonSettings._make([*(document[name] for name in CommonSettings._fields[:-1]), document])
+    return CommonSettings._make(
+        [*(document[name] for name in CommonSettings._fields[:-2]), lookers(document), document]
+    )
 
 
 def common_settings(settings: JsonObject) -> CommonSettings:
@@ -83,6 +88,7 @@ class StoredMonitor(NamedTuple):
     standing: Standing
     incident_id: str | None
     cert_ends: float | None
+    metrics: dict[str, Metric] = NO_METRICS
 
 
 def stored(monitor: Monitor) -> StoredMonitor:
@@ -99,6 +105,7 @@ def stored(monitor: Monitor) -> StoredMonitor:
         state.standing(),
         state.incident_id,
         state.cert_ends,
+        monitor.metrics or NO_METRICS,
     )
 
 
@@ -113,7 +120,9 @@ class Entry:
         "id",
         "incident_id",
         "judged_at",
+        "metrics",
         "name",
+        "output",
         "phase_names",
         "phases",
         "protocol",
@@ -141,6 +150,7 @@ class Entry:
         self.phase_names: tuple[str, ...] = ()  # of the last check, where this node made it
         self.phases = b""
         self.protocol: str | None = None
+        self.output: str | None = None
         self.uptime: tuple[float, float | None] = (0.0, None)  # (computed at, percent of 24 h)
         self.slow = False
         self.take(monitor, section)
@@ -151,7 +161,7 @@ class Entry:
         if monitor.revision == self.revision and standing.status == self.standing.status:
             standing = replace(standing, failures=self.standing.failures, failed_at=self.standing.failed_at)
         self.standing = self.told = standing
-        self.incident_id, self.cert_ends = monitor.incident_id, monitor.cert_ends
+        self.incident_id, self.cert_ends, self.metrics = monitor.incident_id, monitor.cert_ends, monitor.metrics
         if monitor.revision == self.revision:
             return
         self.revision, self.push_token = monitor.revision, monitor.push_token
@@ -170,6 +180,11 @@ class Entry:
             self.settings.document,
         )
 
+    @property
+    def on_host(self) -> bool:
+        """Whether it is a program on a host that is looked at with."""
+        return monitortypes.TYPES[self.settings.type].on_host
+
     def judge_by(self, section: MonitoringSettings) -> None:
         """The rules that its settings and the configuration come to; monitors that agree in them share them."""
         own, given = self.settings, _thresholds(section)
@@ -182,6 +197,10 @@ class Entry:
             return None
         return round(now + days * DAY_S)
 
+    @property
+    def looked_at(self) -> list[object]:
+        return [self.target.url, *(self.settings.document.get(name) for name in LOOKED_AT_BY)]
+
     def implied(self, at: float) -> dict[str, Value]:
         """What a good check by another node tells beside its time: its certificate was the one that is stored."""
         return {} if self.cert_ends is None else {"cert_days": round((self.cert_ends - at) / DAY_S, 2)}
@@ -189,12 +208,13 @@ class Entry:
     def measured(self, outcome: Outcome) -> None:
         """What of an outcome is shown until the next one; packed, because there are so many of them."""
         self.protocol = outcome.protocol
+        self.output = outcome.detail if self.on_host else None
         phases = outcome.phases or {}
         names = tuple(phases)
         self.phase_names, self.phases = _NAMES.setdefault(names, names), array("f", phases.values()).tobytes()
 
     def forget_measured(self) -> None:
-        self.protocol, self.phase_names, self.phases = None, (), b""
+        self.protocol, self.output, self.phase_names, self.phases = None, None, (), b""
 
     def shown_phases(self) -> dict[str, float] | None:
         if not self.phase_names:
@@ -282,9 +302,9 @@ class Register(Projection[StoredMonitor]):
         if entry is None:
             entry = self.entries[monitor_id] = Entry(monitor, self.section)
         else:
-            looked_at = entry.target.type, entry.target.url
+            looked_at = entry.looked_at
             entry.take(monitor, self.section)
-            if looked_at != (entry.target.type, entry.target.url):
+            if looked_at != entry.looked_at:
                 self._live.forget(entry.subject, inf)  # it was measured elsewhere
                 entry.forget_measured()
         if differs:
@@ -292,3 +312,5 @@ class Register(Projection[StoredMonitor]):
         # What other nodes measured comes back by the journal under this name.
         name = "beat" if entry.target.type == "push" else "response_time_ms"
         self._live.bind(entry.series, entry.subject, name, None if entry.cert_ends is None else entry.implied)
+        for name, metric in entry.metrics.items():
+            self._live.bind(metric.series, entry.subject, PLUGIN + name)

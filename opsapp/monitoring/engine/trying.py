@@ -10,11 +10,12 @@ from dataclasses import replace
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Unavailable
+from opsapp.monitoring.engine import metrics
 from opsapp.monitoring.engine.checking import request_check
 from opsapp.monitoring.engine.register import Entry, StoredMonitor, common_settings
-from opsapp.monitoring.engine.watch import watch_of
+from opsapp.monitoring.engine.watch import seen_by, watch_of
 from opsapp.monitoring.logic.settings import MonitoringSettings
-from opsapp.monitoring.logic.state import Seen, Standing, judge
+from opsapp.monitoring.logic.state import Standing, judge
 from opsapp.runtime.node import Node
 from opsapp.wire.probing import Outcome
 
@@ -32,20 +33,21 @@ def try_out(node: Node, settings: JsonObject) -> JsonObject:
     )
     entry = Entry(stored, node.config[MonitoringSettings])
     if entry.target.type == "push":
-        return told("pending", WAITS, Outcome(None))
+        return told("pending", WAITS, Outcome(None), now)
     outcome = checker.measuring.measure(entry) or Outcome(None)
-    seen = Seen(outcome.ok, outcome.response_time_ms, outcome.detail, outcome.certificate_days)
-    standing = judge(Standing(), seen, replace(entry.rules, retries=0), now).standing
-    return told(standing.status, standing.cause, outcome)
+    standing = judge(Standing(), seen_by(outcome), replace(entry.rules, retries=0), now).standing
+    return told(standing.status, standing.cause, outcome, now)
 
 
 def check_now(node: Node, monitor_id: str) -> JsonObject:
     """One check of a monitor, which counts like any other."""
     fresh = request_check(node, monitor_id)
-    return told(fresh.status, fresh.outcome.detail if fresh.outcome.ok is not True else "", fresh.outcome)
+    seen = seen_by(fresh.outcome)
+    cause = seen.detail if seen.degraded or seen.ok is not True else ""
+    return told(fresh.status, cause, fresh.outcome, fresh.time)
 
 
-def told(status: str, cause: str, outcome: Outcome) -> JsonObject:
+def told(status: str, cause: str, outcome: Outcome, now: float) -> JsonObject:
     return {
         "status": status,
         "cause": cause,
@@ -54,4 +56,6 @@ def told(status: str, cause: str, outcome: Outcome) -> JsonObject:
         "protocol": outcome.protocol,
         "phases": outcome.phases,
         "cert_days": outcome.certificate_days,
+        "detail": outcome.detail,
+        "metrics": metrics.shown(outcome, now),
     }

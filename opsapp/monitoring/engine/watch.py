@@ -9,6 +9,7 @@ from typing import Any
 
 from opsapp.lib.problems import NotFound
 from opsapp.maintenance.engine import board_of
+from opsapp.monitoring.engine import metrics
 from opsapp.monitoring.engine.register import Entry, Register
 from opsapp.monitoring.engine.verdicts import VerdictQueue
 from opsapp.monitoring.logic.settings import MonitoringSettings
@@ -61,8 +62,7 @@ class Watch:
         now, before, revision = self.node.clock.now(), entry.standing, entry.revision
         entry.judged_at = began
         entry.measured(outcome)
-        seen = Seen(outcome.ok, outcome.response_time_ms, outcome.detail, outcome.certificate_days)
-        verdict = judge(before, seen, entry.rules, now, in_window=self.in_window(entry, now), began=began)
+        verdict = judge(before, seen_by(outcome), entry.rules, now, in_window=self.in_window(entry, now), began=began)
         entry.standing = verdict.standing
         self._observe(entry, outcome, now)
         ends = entry.another_end(outcome.certificate_days, now)
@@ -74,12 +74,13 @@ class Watch:
                 # The next check comes to the same verdict again. What was read anew meanwhile stays.
                 entry.standing = before
         entry.told = entry.standing
+        metrics.observe(self.node, entry, outcome, now)
         return verdict
 
     def take_steady(self, entry: Entry, outcome: Outcome, began: float) -> bool:
         """`take` for the usual case, in which all is as it was; it never waits. False: nothing was done."""
         days, took = outcome.certificate_days, outcome.response_time_ms
-        if not steady(entry.standing, outcome.ok, took, days, entry.rules):
+        if outcome.degraded or not steady(entry.standing, outcome.ok, took, days, entry.rules):
             return False
         now = self.node.clock.now()
         if days is not None and entry.another_end(days, now) is not None:
@@ -106,6 +107,12 @@ class Watch:
 
     def in_window(self, entry: Entry, now: float) -> bool:
         return board_of(self.node).covers(entry.id, now)
+
+
+def seen_by(outcome: Outcome) -> Seen:
+    """What of an outcome is judged."""
+    degraded = bool(outcome.degraded)
+    return Seen(outcome.ok, outcome.response_time_ms, outcome.detail, outcome.certificate_days, degraded)
 
 
 def watch_of(node: Node) -> Watch:

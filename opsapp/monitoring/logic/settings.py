@@ -78,7 +78,18 @@ class MonitoringSettings(OutboundSettings):
         ]
 
 
-WITH_ADDRESSES = ("url", "headers", "cause", "keyword", "expected_value")  # the others of a record can hold none
+WITH_ADDRESSES = (
+    "url",
+    "headers",
+    "cause",
+    "output",
+    "keyword",
+    "expected_value",
+    "command",
+)  # the others of a record can hold none
+
+
+ADMINS_WRITE = [setting for setting, _ in monitortypes.settings_by_types() if setting.by_admin]
 
 
 def complete(given: JsonObject, defaults: MonitorDefaults = MonitorDefaults()) -> JsonObject:
@@ -96,11 +107,32 @@ def problems(settings: JsonObject) -> dict[str, str]:
     if declared is not None:
         url_problem = declared.url_problem(settings.get("url") or "")
         wrong = declared.problems(settings) | ({"url": url_problem} if url_problem else {})
+        if declared.on_host and not lookers(settings):
+            wrong["agent_id"] = (
+                "is required for this type: the host that runs the command (or name hosts in probe_from)"
+            )
     if "interval" in settings and "timeout" in settings and settings["timeout"] >= settings["interval"]:
         wrong["timeout"] = "must be less than the interval"
     if len(settings.get("probe_from") or ()) and settings.get("quorum", 1) > len(settings["probe_from"]):
         wrong["quorum"] = "is more than the agents of probe_from"
     return wrong
+
+
+def lookers(settings: JsonObject) -> list[str]:
+    """The agents that look at it; none: the service does, or nobody has to."""
+    declared = monitortypes.TYPES.get(settings.get("type", ""))
+    named = list(settings.get("probe_from") or ())
+    host = settings.get("agent_id")
+    return [host] if not named and host and declared is not None and declared.on_host else named
+
+
+def needs_admin(before: JsonObject, after: JsonObject) -> bool:
+    """Whether it would write what only admins may: a command, or where and that one is run. `before` is empty for a
+    new monitor."""
+    if any(after.get(setting.name) != before.get(setting.name) for setting in ADMINS_WRITE):
+        return True
+    moved = after.get("type") != before.get("type") or lookers(after) != lookers(before)
+    return moved and monitortypes.TYPES[after["type"]].on_host
 
 
 def agent_of(url: str) -> str:

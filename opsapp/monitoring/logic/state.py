@@ -56,6 +56,7 @@ class Seen:
     response_time_ms: float | None = None
     detail: str = ""
     certificate_days: float | None = None
+    degraded: bool = False  # it is up, and the probe itself warns
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +154,8 @@ def _measure(standing: Standing, seen: Seen, rules: Thresholds, early: bool) -> 
 
 
 def _degraded(seen: Seen, rules: Thresholds) -> str:
+    if seen.degraded:
+        return seen.detail
     if rules.degraded_ms is not None and (seen.response_time_ms or 0) > rules.degraded_ms:
         return f"slow: {seen.response_time_ms:.0f} ms, more than {rules.degraded_ms:g}"
     if seen.certificate_days is not None and seen.certificate_days < rules.certificate_warn_days:

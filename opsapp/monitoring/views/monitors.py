@@ -5,11 +5,12 @@ from __future__ import annotations
 from pyramid.request import Request
 
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.lib.problems import NotFound
+from opsapp.lib.problems import Forbidden, NotFound
 from opsapp.monitoring import schemas
 from opsapp.monitoring.engine import changes, listing, past, pushes, trying
-from opsapp.monitoring.logic.settings import MonitoringSettings, complete
+from opsapp.monitoring.logic.settings import MonitoringSettings, complete, needs_admin
 from opsapp.monitoring.resources import Monitor, Monitors, PushAddress
+from opsapp.tree.acl import Permission
 from opsapp.web import api
 from opsapp.web.answers import Deferred
 from opsapp.web.bodies import RAW
@@ -39,6 +40,7 @@ def list_monitors(context: Monitors, request: Request) -> list[JsonObject]:
 def create_monitor(context: Monitors, request: Request) -> JsonObject:
     """A new monitor."""
     node = request.node
+    require_author(request, {}, request.valid_body)
     settings = complete(request.valid_body, node.config[MonitoringSettings].defaults)
     monitor_id = changes.create(request.root, settings, node.series.numbers.take()[0], node.clock.now())
     request.audit("monitor.create", monitor_id, after=settings)
@@ -56,6 +58,7 @@ def create_monitor(context: Monitors, request: Request) -> JsonObject:
 def try_monitor(context: Monitors, request: Request) -> Deferred:
     """One check with these settings, now. The monitor is not made, and nothing but the audit entry is stored."""
     node = request.node
+    require_author(request, {}, request.valid_body)
     settings = complete(request.valid_body, node.config[MonitoringSettings].defaults)
     request.audit("monitor.try", settings["name"], after=settings)
     return Deferred(lambda: (200, {}, trying.try_out(node, settings)))
@@ -90,6 +93,7 @@ def get_monitor(context: Monitor, request: Request) -> JsonObject:
 def update_monitor(context: Monitor, request: Request) -> JsonObject:
     """Changes what is given, and leaves the rest."""
     before = context.settings
+    require_author(request, before, {**before, **request.valid_body})
     changes.update(request.root, context, request.valid_body, request.node.clock.now())
     request.audit("monitor.update", context.id, before=before, after=context.settings)
     return {"status": "updated"}
@@ -101,6 +105,15 @@ def delete_monitor(context: Monitor, request: Request) -> JsonObject:
     changes.delete(request.root, context, request.node.clock.now())
     request.audit("monitor.delete", context.id, before=context.settings)
     return {"status": "deleted"}
+
+
+def require_author(request: Request, before: JsonObject, after: JsonObject) -> None:
+    """Whether the caller may write this: a command for a host, and where it is run, are for admins."""
+    if needs_admin(before, after) and not request.has_permission(Permission.administer):
+        raise Forbidden(
+            "A plugin monitor runs a command on a host, so only an admin may make one, or change its command or hosts.",
+            code="plugin_needs_admin",
+        )
 
 
 @api.get(PushAddress, role="public", body=RAW, returns=schemas.PushTaken, audit=False)

@@ -6,7 +6,7 @@ from pyramid.request import Request
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring import reportschemas, schemas
-from opsapp.monitoring.engine import reports, statuspage
+from opsapp.monitoring.engine import metrics, reports, statuspage
 from opsapp.monitoring.resources import Monitor, Monitoring
 from opsapp.web import api
 from opsapp.web.fields import AsOf, Paging
@@ -19,6 +19,14 @@ def history(context: Monitor, request: Request) -> list[JsonObject]:
     query = request.valid_query
     span = (query["range_h"], query["resolution"], query["until"])
     return page_of(request, reports.history(request.node, request.root, context.series, *span))
+
+
+@api.get(Monitor, "metrics", query=reportschemas.HistoryRange, returns=[reportschemas.MetricPoint])
+def metrics_history(context: Monitor, request: Request) -> list[JsonObject]:
+    """What a plugin measured, as means per bucket; one without a value is left out."""
+    query = request.valid_query
+    span = (query["range_h"], query["resolution"], query["until"])
+    return page_of(request, metrics.history(request.root, context, *span))
 
 
 @api.get(Monitor, "uptime", query=Paging, returns=[reportschemas.UptimeFigures])

@@ -20,7 +20,7 @@ zero, or at `Looks.base`, which is then written. Every chart but the small ones 
 Looks are classes of the style sheets; there is no style attribute. Must not: read a store, know a page, ask the API.
 """
 
-from .frame import BYTES, MILLISECONDS, PERCENT, PLAIN, ActMark, Band, Limit, TimeAxis, Unit, unit_of
+from .frame import BYTES, MILLISECONDS, PERCENT, PLAIN, ActMark, Band, Limit, TimeAxis, Unit, grouped, unit_of
 from .lines import Curve, Looks, Plot, before_after, line_chart
 from .outlook import Outlook, fan
 from .shares import Drop, PhaseTime, Trials, interval, lift, phases, survival
@@ -47,6 +47,7 @@ __all__ = [
     "bars",
     "before_after",
     "fan",
+    "grouped",
     "interval",
     "lift",
     "line_chart",

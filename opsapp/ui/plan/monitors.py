@@ -97,6 +97,7 @@ ONE_MONITOR = Page(
             ),
         ),
         Part("History", f"{ONE}/history", (), hidden=True, name="history", asks=monitor.history_query),
+        Part("Metrics", f"{ONE}/metrics", (), hidden=True, name="metrics", asks=monitor.history_query),
         Part("Uptime", f"{ONE}/uptime", (), hidden=True, name="uptime"),
         Part("Days", f"{ONE}/history?range_h=2160&resolution=86400", (), hidden=True, name="days"),
         Part(

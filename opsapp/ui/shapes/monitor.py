@@ -13,6 +13,7 @@ from opsapp.ui import charts, words
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.shapes import uses
 from opsapp.ui.shapes.monitors import percent_words, state_of, tags_of, word_of
+from opsapp.ui.shapes.pluginmetrics import MetricShown, command_line, metrics_of
 from opsapp.ui.shapes.problems import open_lines
 
 HOUR, DAY = 3600, 86_400
@@ -115,6 +116,8 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "spans": [(span.name, f"{place}?span={key}", key == time_range.key) for key, span in SPANS.items()],
         "zoomed": not time_range.key,
         "chart": response_chart(monitor, answers["history"] or [], incidents, time_range, reader),
+        "command": command_line(monitor["command"] or ()),
+        "metrics": measured(monitor, answers["metrics"] or [], time_range, reader),
         "uptimes": [uptime_line(row) for row in answers["uptime"] or []],
         "days": days_strip(monitor, answers["days"] or [], reader),
         "incidents": [incident_line(row, reader) for row in incidents[:8]],
@@ -181,6 +184,14 @@ def response_chart(
             states=[word_of(point["status"]).lower() for point in within],
             zoom=True,
         ),
+    )
+
+
+def measured(monitor: JsonObject, points: list[JsonObject], time_range: Chosen, reader: Reader) -> list[MetricShown]:
+    """What a plugin measures, over the span that is shown."""
+    axis = charts.TimeAxis(time_range.start, time_range.end, ZoneInfo(reader.zone), time_range.live)
+    return metrics_of(
+        monitor["metrics"] or {}, points, axis, int(max(time_range.step, 1.5 * monitor["interval"])), reader
     )
 
 

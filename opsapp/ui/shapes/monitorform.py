@@ -8,13 +8,15 @@ from typing import Any, NamedTuple
 from opsapp.lib.durations import in_words
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui.reader import Answers, Reader
-from opsapp.wire.monitortypes import TYPES, MonitorType
+from opsapp.wire.monitortypes import TYPES, MonitorType, settings_by_types
 
 USUAL = "http"
 WEB = ("expected_status", "method", "headers", "follow_redirects", "verify_tls")
 TIMES = ("interval", "timeout", "retries", "degraded_ms")
 
 DURATIONS = ("interval", "timeout")
+ADMIN = "admin"
+FOR_ADMINS = [setting.name for setting, _ in settings_by_types() if setting.by_admin]
 
 
 class FormKind(NamedTuple):
@@ -38,41 +40,47 @@ def kind_of(declared: MonitorType) -> FormKind:
     place = ("url",) if declared.address else ()
     looks = TIMES if declared.is_probed else ("interval",)
     beside = ("probe_from", "quorum") if declared.is_probed else ()
+    host = ("agent_id",)
     web = WEB if declared.is_web else ()
     return FormKind(
         declared.name,
         declared.about,
         declared.address,
-        ("name", *place, *own),
-        (*looks, *web, "tags", "agent_id", *beside),
+        ("name", *place, *own, *(host if declared.on_host else ())),
+        (*looks, *web, "tags", *(() if declared.on_host else host), *beside),
     )
 
 
 def new(answers: Answers, reader: Reader) -> dict[str, object]:
     asked = reader.query.get("type", USUAL)
     kind = asked if asked in TYPES else USUAL
-    return _form(answers, {"type": kind}, "create", "Add a monitor") | {"back": "/monitors", "choose": True}
+    return _form(answers, reader, {"type": kind}, "create", "Add a monitor") | {"back": "/monitors", "choose": True}
 
 
 def clone(answers: Answers, reader: Reader) -> dict[str, object]:
     monitor = answers["monitor"]
     stored = _stored(monitor) | {"name": f"{monitor['name']} (copy)"[:200]}
     title = f"Clone {monitor['name']}"
-    return _form(answers, stored, "create", title) | {"back": f"/monitors/{monitor['id']}", "choose": False}
+    return _form(answers, reader, stored, "create", title) | {"back": f"/monitors/{monitor['id']}", "choose": False}
 
 
 def edit(answers: Answers, reader: Reader) -> dict[str, object]:
     monitor = answers["monitor"]
     title = f"Edit {monitor['name']}"
-    return _form(answers, _stored(monitor), "save", title) | {"back": f"/monitors/{monitor['id']}", "choose": False}
+    return _form(answers, reader, _stored(monitor), "save", title) | {
+        "back": f"/monitors/{monitor['id']}",
+        "choose": False,
+    }
 
 
-def _form(answers: Answers, stored: JsonObject, act: str, title: str) -> dict[str, object]:
+def _form(answers: Answers, reader: Reader, stored: JsonObject, act: str, title: str) -> dict[str, object]:
     hosts = [HostChoice(host["id"], host["hostname"], host["status"]) for host in answers["hosts"] or []]
     return {
         "title": title,
         "act_name": act,
         "kinds": {name: kind_of(declared) for name, declared in TYPES.items()},
+        "offered": [name for name, declared in TYPES.items() if reader.role == ADMIN or not declared.on_host],
+        "for_admins": [] if reader.role == ADMIN else FOR_ADMINS,
         "stored": stored,
         "hosts": hosts,
     }
@@ -92,6 +100,8 @@ def _text(name: str, value: Any) -> Any:
         return "" if value in (None, {}) else json.dumps(value)
     if isinstance(value, bool):
         return "true" if value else "false"
+    if name == "command" and value:
+        return "\n".join(value)
     if isinstance(value, list):
         return ", ".join(value)
     return "" if value is None else str(value)

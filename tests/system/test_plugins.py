@@ -1,0 +1,124 @@
+"""Monitors of the type `plugin`: a real service, real agents, real plugins, and what they do to the host."""
+
+import contextlib
+import pathlib
+
+import pytest
+
+from opsapp.agent.processes import start_time
+from tests.support import plugins
+from tests.support.agent_process import EnrolledAgent
+from tests.support.plugins import write_plugin
+from tests.support.process import Serve
+from tests.support.waiting import until
+
+pytestmark = pytest.mark.system
+MONITORS = "/api/monitoring/endpoints"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """(server, an agent with a directory of plugins, one without, that directory)"""
+    directory = tmp_path_factory.mktemp("plugins")
+    (directory / "plugins").mkdir(mode=0o755)
+    with contextlib.ExitStack() as stack:
+        serve = stack.enter_context(Serve(directory, config={"agents": {"report_interval_s": 1}}))
+        told = {"able": {"plugin_dirs": [str(directory / "plugins")]}, "bare": {}}
+        agents = [stack.enter_context(EnrolledAgent(directory / label, serve, label, **told[label])) for label in told]
+        for agent in agents:
+            agent.online()
+        yield serve, *agents, directory / "plugins"
+
+
+def add(serve, path, *arguments, **more):
+    body = {"name": f"plugin {path}", "type": "plugin", "command": [path, *arguments]}
+    made = serve.admin.post(MONITORS, body | {"interval": 5, "timeout": 2, "retries": 0} | more)
+    return f"{MONITORS}/{made['id']}"
+
+
+def checked(serve, path, *wanted):
+    def done():
+        record = serve.admin.get(path)
+        return record if record["status"] in wanted else None
+
+    return until(done, 30, what=f"{' or '.join(wanted)}: {path}")
+
+
+def test_exit_codes_are_states_and_performance_data_metrics(place):
+    serve, able, _, directory = place
+    scripts = {"up": plugins.OK, "degraded": plugins.WARNING, "down": plugins.CRITICAL, "unknown": plugins.UNKNOWN}
+    paths = {
+        status: add(serve, write_plugin(directory, f"check_{status}", lines), agent_id=able.id)
+        for status, lines in scripts.items()
+    }
+    records = {status: checked(serve, path, status) for status, path in paths.items()}
+    outputs = {status: record["output"] for status, record in records.items()}
+    assert outputs == {
+        "up": "OK - fine",
+        "degraded": "WARNING - it fills",
+        "down": "CRITICAL - it is full",
+        "unknown": "UNKNOWN - what is ?",
+    }
+    causes = {status: record["cause"] for status, record in records.items()}
+    assert causes == outputs | {"up": ""}
+    assert [row["cause"] for row in serve.admin.get("/api/monitoring/incidents?status=open")] == [causes["down"]]
+
+    metrics = until(lambda: serve.admin.get(paths["up"])["metrics"], what="metrics")
+    assert {name: (metric["value"], metric["unit"]) for name, metric in metrics.items()} == {
+        "load1": (0.4, ""),
+        "free_space": (3 * 1024**2, "B"),
+    }
+    point = until(lambda: serve.admin.get(f"{paths['up']}/metrics?range_h=1&resolution=60"), what="their history")[-1]
+    assert point["metrics"] == {"load1": 0.4, "free_space": 3 * 1024**2}
+    compared = serve.admin.post("/api/healing/evaluate", {"condition": "plugin.load1 < 1 and plugin.free_space > 5"})
+    assert [(each["name"], each["verdict"]) for each in compared["targets"]] == [(records["up"]["name"], True)]
+
+
+def test_a_plugin_that_hangs_forks_or_floods_hurts_nothing(place):
+    serve, able, _, directory = place
+    pids = directory.parent / "pids"
+    hung = add(serve, write_plugin(directory, "check_hung", plugins.HANGING), agent_id=able.id)
+    forking = add(serve, write_plugin(directory, "check_fork", plugins.FORKING.format(pids=pids)), agent_id=able.id)
+    much = add(serve, write_plugin(directory, "check_much", plugins.ENDLESS), agent_id=able.id)
+    assert checked(serve, hung, "down")["cause"] == "no answer within 2 s"
+    assert checked(serve, forking, "up")["output"] == "forked"
+    until(lambda: not start_time(int(pids.read_text())), what="the end of what it left behind")
+    assert checked(serve, much, "up")["output"] == "x" * 500
+    for path in (hung, forking, much):
+        serve.admin.delete(path)
+    until(lambda: f"sleep {plugins.LONG}" not in processes(), 20, what="the end of all that hung")
+
+
+def processes():
+    lines = [path.read_bytes() for path in pathlib.Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+    return b"\n".join(lines).replace(b"\0", b" ").decode(errors="replace")
+
+
+def test_an_agent_that_may_not_run_it_says_so_and_nobody_is_told_that_it_is_down(place):
+    serve, able, bare, directory = place
+    path = write_plugin(directory, "check_it", plugins.OK)
+    refused = add(serve, path, agent_id=bare.id)
+    elsewhere = add(serve, write_plugin(directory.parent / "elsewhere", "check_it", plugins.OK), probe_from=[able.id])
+    assert "has no plugin_dirs" in checked(serve, refused, "unknown")["cause"]
+    assert checked(serve, elsewhere, "unknown")["cause"] == "the agent runs only plugins below its plugin_dirs"
+    assert serve.admin.get("/api/monitoring/incidents?monitor_id=" + elsewhere.rpartition("/")[2]) == []
+
+
+def test_several_hosts_decide_by_their_quorum(place):
+    serve, able, bare, directory = place
+    path = write_plugin(directory, "check_both", plugins.WARNING)
+    both = add(serve, path, probe_from=[able.id, bare.id], quorum=1)
+    record = checked(serve, both, "degraded")
+    assert "WARNING - it fills" in record["cause"]
+    assert "has no plugin_dirs" in record["cause"]
+    serve.admin.put(both, {"quorum": 2})
+    checked(serve, both, "up")
+
+
+def test_a_plugin_is_tried_before_it_is_saved(place):
+    serve, able, _, directory = place
+    command = [write_plugin(directory, "check_try", plugins.WARNING)]
+    body = {"name": "tried", "type": "plugin", "command": command, "agent_id": able.id}
+    tried = serve.admin.post(f"{MONITORS}/check", body)
+    assert (tried["status"], tried["detail"]) == ("degraded", "WARNING - it fills")
+    assert tried["metrics"]["/"]["value"] == 90
