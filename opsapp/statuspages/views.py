@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from pyramid.request import Request
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.folder import Facet, add_facet
+from opsapp.tree.root import root_above
 from opsapp.web import api
 from opsapp.web.answers import Deferred
 from opsapp.web.config import WebSettings
@@ -18,7 +17,6 @@ from . import schemas
 from .engine import settings, subscribing
 
 PLACE = "status page"  # as the audit names it
-ID = re.compile("[0-9a-f]{16}")
 SMALL = 16 << 10  # bytes of a body of somebody unknown
 
 
@@ -44,7 +42,7 @@ class Subscriptions(Facet):
     """/api/status/subscriptions"""
 
     def __getitem__(self, name: str) -> Subscription:
-        if not ID.fullmatch(name):
+        if not subscribing.is_known(root_above(self), name):
             raise KeyError(name)
         return Subscription(self, name)
 

@@ -30,6 +30,13 @@ class Root(Folder):
         self["api"] = Api()
 
 
+def root_above(node: Any) -> Root:
+    """The root of the tree that this node hangs in."""
+    while node.__parent__ is not None:
+        node = node.__parent__
+    return node
+
+
 def root_of(connection: Any) -> Root:
     """The tree's root in an open connection of the main database."""
     return connection.root()[KEY]

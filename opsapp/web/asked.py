@@ -31,6 +31,7 @@ class Asked:
     username: str | None
     query: str = ""
     encodings: str = ""
+    known: str = ""  # If-None-Match
 
     @classmethod
     def of(cls, environ: dict[str, Any]) -> Asked:
@@ -43,6 +44,7 @@ class Asked:
             environ.get(USERNAME),
             environ.get("QUERY_STRING", ""),
             environ.get("HTTP_ACCEPT_ENCODING", ""),
+            environ.get("HTTP_IF_NONE_MATCH", ""),
         )
 
     @property

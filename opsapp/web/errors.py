@@ -146,13 +146,13 @@ def on_forbidden(error: HTTPForbidden, request: Request) -> Response:
 def on_not_found(error: HTTPNotFound, request: Request) -> Response:
     """404, 405 with Allow, or 401: without a credential nobody learns which paths exist."""
     try:
-        views = views_here(request) if isinstance(error, PredicateMismatch) else []
+        views = views_here(request) if isinstance(error, PredicateMismatch) and not request.subpath else []
     except UnicodeDecodeError as bad:
         return answer(request, problem_of(bad))
     public = any(view["permission"] == NO_PERMISSION_REQUIRED for view in views)
     if Asked.of(request.environ).is_api and request.caller is None and not public:
         return answer(request, unauthenticated())
-    if views and not request.subpath:
+    if views:
         allow = sorted({method for view in views for method in view["methods"]})
         return answer(request, problems.WrongMethod(f"{request.method} is not possible here.", allow=allow))
     return answer(request, problems.NotFound("There is nothing here."))

@@ -9,6 +9,7 @@ from typing import Any
 from pyramid.config import Configurator
 from pyramid.request import Request
 from pyramid.response import Response
+from webob.etag import ETagMatcher
 
 from opsapp.lib.problems import Malformed, Problem
 from opsapp.wire.version import VERSION
@@ -53,10 +54,10 @@ def dress(asked: Asked, response: Response) -> Response:
     return response
 
 
-def tag(request: Request, response: Response) -> Response:
-    """ETag and 304 for buffered JSON under /api. A view whose answer grows older by the second has given its own."""
-    asked = request.environ
-    if asked["REQUEST_METHOD"] not in ("GET", "HEAD") or not asked["PATH_INFO"].startswith("/api"):
+def tag(asked: Asked, response: Response) -> Response:
+    """ETag and 304 for buffered JSON under /api, late answers too. A view whose answer grows older by the second has
+    given its own."""
+    if asked.method not in ("GET", "HEAD") or not asked.path.startswith("/api"):
         return response
     headers = response.headerlist
     if not isinstance(response.app_iter, list) or _JSON.isdisjoint(headers):
@@ -67,7 +68,7 @@ def tag(request: Request, response: Response) -> Response:
     given = response.headers.get("ETag", f'"{digest}"')
     headers[:] = [pair for pair in headers if pair[0] not in ("ETag", "Cache-Control")]
     headers += (("ETag", given), _NO_CACHE)
-    if "HTTP_IF_NONE_MATCH" in asked and digest in request.if_none_match:
+    if asked.known and digest in ETagMatcher.parse(asked.known, strong=False):
         response.status_int = 304
         response.body = b""
         del response.content_type
@@ -88,7 +89,7 @@ def late_response(registry: Any, asked: Asked, outcome: Any) -> Response:
 
 def dressing_tween(handler: Handler, registry: Any) -> Handler:
     def finish(asked: Asked, outcome: Any) -> Response:
-        return dress(asked, late_response(registry, asked, outcome))
+        return dress(asked, tag(asked, late_response(registry, asked, outcome)))
 
     def tween(request: Request) -> Response:
         request.caller = None
@@ -101,7 +102,8 @@ def dressing_tween(handler: Handler, registry: Any) -> Handler:
                 response.caller, response.callers = request.caller, registry[REGISTRY_KEY]
         except Problem as problem:
             response = errors.answer(request, problem)
-        return dress(Asked.of(request.environ), tag(request, response))
+        asked = Asked.of(request.environ)
+        return dress(asked, tag(asked, response))
 
     return tween
 

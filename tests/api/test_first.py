@@ -128,6 +128,15 @@ def test_etag(service):
     assert (again.status_int, again.body) == (304, b"")
 
 
+@pytest.mark.parametrize("path", ["/api/audit/verify", "/api/doctor"])
+def test_an_answer_that_took_its_time_has_an_etag_too(service, path):
+    first = service.ada.get(path)
+    again = service.ada.get(path, headers={"If-None-Match": first.headers["ETag"]})
+    assert (again.status_int, again.body) == (304, b"")
+    assert first.headers["Cache-Control"] == again.headers["Cache-Control"] == "no-cache"
+    assert service.ada.get(path, headers={"If-None-Match": '"another"'}).status_int == 200
+
+
 def test_an_answer_that_only_grew_older_is_the_same(service):
     first = service.anonymous.get("/api/status/public")
     service.clock.advance(60)

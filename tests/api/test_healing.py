@@ -234,6 +234,20 @@ def test_dependencies(service):
     assert "cycle" in answer.json["fields"]["a"]
 
 
+def test_dependencies_can_be_put_back_as_they_were_shown(service):
+    place = "/api/healing/dependencies"
+    entries = [{"target": "db"}, {"target": "web", "depends_on": ["db"]}, {"target": "isp", "type": "external"}]
+    service.ada.put_json(place, {"dependencies": entries})
+    service.ada.post_json(f"{place}/edges", {"target": "isp", "depends_on": "db"})
+    before = service.ada.get(place).json
+    service.ada.put_json(place, before)
+    service.ada.put_json(place, {})
+    assert service.ada.get(place).json == before
+    more = [*before["dependencies"], {"target": "disk"}]
+    service.ada.put_json(place, before | {"dependencies": more})
+    assert [node["target"] for node in service.ada.get(place).json["nodes"]] == ["db", "web", "isp", "disk"]
+
+
 def test_one_dependency_is_added_and_taken_out(service):
     edges = "/api/healing/dependencies/edges"
     service.ada.put_json(

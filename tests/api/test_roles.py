@@ -89,3 +89,22 @@ def test_row(service, row, who):
         assert status in right
     else:
         assert status not in (401, 403, 405, 500)
+
+
+@pytest.mark.parametrize("who", sorted(ACTORS))
+def test_what_is_not_there_is_404_for_every_role(service, who):
+    """Whatever the role, and before the body is looked at."""
+    rows = [row for row in sorted(ROWS) if "{" in row and ROWS[row] not in ("public", "agent")]
+    headers = {"Authorization": "Bearer " + service.transact(_sign_in, ACTORS[who], service.clock.now())}
+    headers["Content-Type"] = "application/json"
+    statuses = {}
+    for method, path in map(str.split, rows):
+        place, body = re.sub(r"{[a-z_]+}", "0" * 16, path), b"no JSON" if method in ("POST", "PUT") else b""
+        answer = service.anonymous.request(place, method=method, headers=headers, body=body, expect_errors=True)
+        statuses[f"{method} {path}"] = answer.status_int
+    assert {row: status for row, status in statuses.items() if status != 404} == {}
+
+
+def test_below_a_public_path_nobody_learns_what_exists(service):
+    for path in ("/api/login/other", "/api/login/totp/other", "/api/status/public/other", "/api/docs/other"):
+        assert service.anonymous.get(path, expect_errors=True).status_int == 401

@@ -53,6 +53,19 @@ def test_an_operator_who_edits_an_allowed_automation_waits_for_an_admin(service,
     assert reason_of_a_run(service, made) is None
 
 
+def test_what_a_get_shows_can_be_put_back_and_changes_nothing(service, secret):
+    made = create(service.otto)
+    allow(service, secret, made)
+    service.ada.put_json(f"/api/automations/{made}", {"params": ECHO})
+    before = service.ada.get(secret).json
+    service.clock.advance(1)
+    service.ada.put_json(secret, before)
+    service.ada.put_json(secret, {})
+    assert service.ada.get(secret).json == before
+    assert service.ada.put_json(secret, {"worth": "x"}, status=422).json["fields"] == {"worth": "is not known here"}
+    assert reason_of_a_run(service, made) is None
+
+
 def test_an_admins_edit_leaves_the_permission(service, secret):
     made = create(service.otto)
     allow(service, secret, made)

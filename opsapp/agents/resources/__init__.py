@@ -85,14 +85,19 @@ def find_by_key(root: Root, key: str) -> Agent | None:
 
 def agent_named(root: Root, name: str) -> Agent:
     """By id, hostname or label. A name that several agents go by is refused; an id never is."""
-    agents = agents_of(root)
-    if name in agents:
-        return agents[name]
-    agent_ids = list(root.system[HOSTNAMES].get(name, ()))
-    agent_ids = agent_ids or [agent_id for agent_id, agent in readable(agents, "agent") if agent.label == name]
+    agent_ids = agents_called(root, name)
     if len(agent_ids) > 1:
         raise Conflict(f"Several agents are called {name}: use the id.", code="ambiguous_host")
     return find_agent(root, agent_ids[0] if agent_ids else name)
+
+
+def agents_called(root: Root, name: str) -> list[str]:
+    """The ids of the agents that go by this name. An id is nobody else's name, and a hostname comes before labels."""
+    agents = agents_of(root)
+    if name in agents:
+        return [name]
+    agent_ids = list(root.system[HOSTNAMES].get(name, ()))
+    return agent_ids or [agent_id for agent_id, agent in readable(agents, "agent") if agent.label == name]
 
 
 def add_agent(root: Root, label: str, tags: list[str], now: float) -> tuple[str, str]:

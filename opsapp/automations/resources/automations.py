@@ -8,6 +8,7 @@ from BTrees.OOBTree import OOBTree
 from persistent import Persistent
 
 from opsapp.automations.logic import settings as meaning
+from opsapp.automations.logic import templates
 from opsapp.automations.logic.settings import AutomationSettings
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.sealedfields import SealedFields
@@ -68,6 +69,8 @@ class Templates(Facet):
     url = "/api/automations/templates"
 
     def __getitem__(self, template_id: str) -> Template:
+        if template_id not in templates.BY_ID:
+            raise KeyError(template_id)
         return Template(self, template_id)
 
 

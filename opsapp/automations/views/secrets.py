@@ -51,7 +51,7 @@ def get_secret(context: Secret, request: Request) -> Any:
     return context.plain()
 
 
-@api.replace(
+@api.update(
     Secret,
     role="admin",
     confirmed=True,
@@ -61,8 +61,9 @@ def get_secret(context: Secret, request: Request) -> Any:
     audit="secret.update",
 )
 def update_secret(context: Secret, request: Request) -> Any:
-    """Another value."""
-    context.put(request.root, request.valid_body["value"], request.caller.name, request.node.clock.now())
+    """Another value; without one it keeps the value that it has."""
+    if "value" in request.valid_body:
+        context.put(request.root, request.valid_body["value"], request.caller.name, request.node.clock.now())
     request.audit("secret.update", context.__name__, after={"name": context.name})
     return {"status": "updated"}
 

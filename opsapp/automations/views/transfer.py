@@ -11,8 +11,6 @@ from opsapp.automations import schemas
 from opsapp.automations.engine import editing
 from opsapp.automations.logic import templates
 from opsapp.automations.resources import Automations, Template, Templates
-from opsapp.lib.jsontypes import JsonObject
-from opsapp.lib.problems import NotFound
 from opsapp.web import api
 from opsapp.web.bodies import RAW, judge, read_object, refuse
 from opsapp.web.fields import Paging
@@ -56,7 +54,7 @@ def list_templates(context: Templates, request: Request) -> Any:
 @api.get(Template, returns=schemas.TemplateRecord)
 def get_template(context: Template, request: Request) -> Any:
     """One template."""
-    return templates.record(template_of(context))
+    return templates.record(templates.BY_ID[context.__name__])
 
 
 @api.create(
@@ -70,7 +68,7 @@ def get_template(context: Template, request: Request) -> Any:
 )
 def apply_template(context: Template, request: Request) -> Any:
     """An automation from the template; what the body gives takes the place of the template's."""
-    template = template_of(context)
+    template = templates.BY_ID[context.__name__]
     values = templates.applied(template, read_object(request, optional=True))
     sound, wrong = judge(schemas.AutomationSettings(), values)
     refuse(asked.also_wrong(context, request, sound) | wrong)
@@ -79,10 +77,3 @@ def apply_template(context: Template, request: Request) -> Any:
     made = editing.create(request.root, settings, request.caller.name, request.node.clock.now())
     request.audit("automation.apply_template", made.id, after=settings)
     return {"id": made.id, "status": "created", **asked.webhook(made.token)}
-
-
-def template_of(context: Template) -> JsonObject:
-    template = templates.BY_ID.get(context.__name__)
-    if template is None:
-        raise NotFound(f"There is no template {context.__name__[:80]}.")
-    return template

@@ -31,5 +31,7 @@ def rule(root: Root, rule_id: str) -> JsonObject:
 
 def dependencies(root: Root, at: int, window: float) -> JsonObject:
     """Failed are the targets that had a case then: the tree has no readings of that time."""
-    graph = healing_of(root)["dependencies"].graph()
-    return graph_shown(graph, failing_of(root, None, graph.nodes, {}, float(at), window))
+    stored = healing_of(root)["dependencies"]
+    graph = stored.graph()
+    shown = graph_shown(graph, failing_of(root, None, graph.nodes, {}, float(at), window))
+    return {"dependencies": stored.declared("api"), **shown}

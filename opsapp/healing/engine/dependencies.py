@@ -25,7 +25,8 @@ WELL = ("up", "degraded")  # of a monitor
 
 def graph_of(root: Root) -> JsonObject:
     world = world_now(root)
-    return graph_shown(world.graph, world.failing, watched(root), lambda edge: _sure(root, edge, world))
+    shown = graph_shown(world.graph, world.failing, watched(root), lambda edge: _sure(root, edge, world))
+    return {"dependencies": healing_of(root)["dependencies"].declared("api"), **shown}
 
 
 def _sure(root: Root, edge: Edge, world: World) -> JsonObject:

@@ -11,10 +11,11 @@ from typing import NamedTuple
 from BTrees.IOBTree import IOBTree
 from BTrees.OOBTree import OOBTree, OOTreeSet
 
+from opsapp.agents.resources import agents_called
 from opsapp.healing.logic.brake import HOUR
 from opsapp.maintenance.resources import HealingWindows
 from opsapp.tree.folder import Facet, Folder, add_facet
-from opsapp.tree.root import Root
+from opsapp.tree.root import Root, root_above
 
 from .cases import CaseBook
 from .dependencies import Dependencies
@@ -128,6 +129,8 @@ class CapabilitiesFacet(Facet):
     """/api/healing/capabilities: below it, hosts by hostname, label or id."""
 
     def __getitem__(self, name: str) -> CapabilitiesOf:
+        if not agents_called(root_above(self), name):
+            raise KeyError(name)
         return CapabilitiesOf(self, name)
 
 

@@ -23,6 +23,11 @@ class Dependencies(Folder):
         fresh = {entry["target"]: {**entry, "source": source} for entry in entries}
         self.entries = {**fresh, **kept}
 
+    def declared(self, source: str) -> list[JsonObject]:
+        """The entries of this source, as they were declared."""
+        entries = [entry for entry in self.entries.values() if entry["source"] == source]
+        return [{name: value for name, value in entry.items() if name != "source"} for entry in entries]
+
     def add_edge(self, target: str, parent: str) -> None:
         self.confirmed = tuple(dict.fromkeys((*self.confirmed, (target, parent))))
 

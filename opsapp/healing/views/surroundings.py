@@ -6,7 +6,7 @@ from typing import Any
 
 from pyramid.request import Request
 
-from opsapp.healing import answers, schemas
+from opsapp.healing import answers, dependency_answers, schemas
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine import as_of
 from opsapp.healing.engine.dependencies import add_edge, graph_of, mistakes_in, refuse_mistakes, remove_edge
@@ -18,7 +18,7 @@ from opsapp.web.fields import AsOf
 from opsapp.web.jsontext import loads
 
 
-@api.get(Dependencies, query=AsOf, returns=answers.DependencyGraph)
+@api.get(Dependencies, query=AsOf, returns=dependency_answers.DependencyGraph)
 def dependencies(context: Dependencies, request: Request) -> Any:
     """What depends on what, and which targets are root causes now."""
     at = request.valid_query["as_of"]
@@ -28,10 +28,16 @@ def dependencies(context: Dependencies, request: Request) -> Any:
     return graph_of(request.root)
 
 
-@api.replace(Dependencies, role="admin", body=schemas.DependencyList, returns=answers.Status)
+@api.update(
+    Dependencies,
+    role="admin",
+    body=schemas.DependencyList,
+    read_only=dependency_answers.DependencyGraph,
+    returns=answers.Status,
+)
 def declare(context: Dependencies, request: Request) -> Any:
-    """What is declared here, besides the configuration file, from now on."""
-    entries = request.valid_body["dependencies"]
+    """What is declared here, besides the configuration file, from now on. Without `dependencies` it stays as it is."""
+    entries = request.valid_body.get("dependencies", context.declared("api"))
     refuse_mistakes(request.root, entries)
     context.declare(entries, "api")
     request.audit("healing.dependencies", "dependencies", after=entries)
@@ -62,7 +68,7 @@ def disconnect(context: Dependencies, request: Request) -> Any:
     role="viewer",
     body=RAW,
     takes=schemas.DependencyList,
-    returns=answers.Validation,
+    returns=dependency_answers.Validation,
     audit=False,
 )
 def validate(context: Dependencies, request: Request) -> Any:

@@ -140,9 +140,11 @@ def counts(root: Root) -> JsonObject:
     }
 
 
+def is_known(root: Root, subscriber_id: str) -> bool:
+    return subscriber_id in store_of(root).subscribers
+
+
 def remove(root: Root, subscriber_id: str) -> None:
-    if subscriber_id not in store_of(root).subscribers:
-        raise NotFound("There is no such subscription.")
     store_of(root).drop(subscriber_id)
 
 
