@@ -206,7 +206,7 @@ def typed(field: Field, text: str, clocks: Clocks) -> Any:
         return duration(field, text)
     if field.kind == "moment":
         return moment(text, clocks)
-    return text.replace("\r\n", "\n") if field.kind == "area" else text
+    return text.replace("\r\n", "\n") if field.kind in ("area", "script") else text
 
 
 def words(text: str) -> list[str]:

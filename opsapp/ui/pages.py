@@ -186,6 +186,11 @@ def _since(context: Context, seconds: float) -> Markup:
 
 
 @pass_context
+def _hour(context: Context, seconds: float) -> Markup:
+    return words.hour(seconds, context["reader"])
+
+
+@pass_context
 def _brief(context: Context, seconds: float) -> Markup:
     return words.brief(seconds, context["reader"])
 
@@ -210,6 +215,7 @@ def _make_templates() -> Environment:
         since=_since,
         clock=_clock,
         brief=_brief,
+        hour=_hour,
         kind_of=words.kind_of,
         spoken=words.spoken,
     )

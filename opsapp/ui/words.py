@@ -86,6 +86,11 @@ def clock(seconds: float, reader: Reader | None) -> Markup:
     return _time(seconds, here.strftime("%H:%M" if today else "%d %b %H:%M"), zone)
 
 
+def hour(seconds: float, reader: Reader) -> Markup:
+    """A time of day alone, where the day is said above it."""
+    return _time(seconds, local(seconds, reader.zone).strftime("%H:%M"), reader.zone)
+
+
 def brief(seconds: float, reader: Reader) -> Markup:
     """As short as can be: a time of day where it was today, else the date."""
     here = local(seconds, reader.zone)

@@ -28,6 +28,20 @@ for (const selector of ["h1", "main"])
   if (document.querySelectorAll(selector).length !== 1) lacks.push(selector);
 for (const input of document.querySelectorAll("input:not([type=hidden]), select, textarea"))
   if (!input.labels.length && !input.getAttribute("aria-label")) lacks.push("label of " + input.name);
+for (const row of document.querySelectorAll("table.cards tbody tr")) {
+  const cells = [...row.children].filter((cell) => cell.checkVisibility() && cell.innerText.trim());
+  const boxes = cells.map((cell) => cell.getBoundingClientRect());
+  cells.forEach((cell, at) => {
+    if (boxes[at].width < 24 && cell.innerText.trim().length > 3) lacks.push("squeezed: " + cell.innerText);
+    for (const box of boxes.slice(at + 1)) {
+      const [wide, high] = [["left", "right"], ["top", "bottom"]].map(([low, far]) =>
+        Math.min(box[far], boxes[at][far]) - Math.max(box[low], boxes[at][low]));
+      if (wide > 1 && high > 1) lacks.push("lies upon another: " + cell.innerText);
+    }
+  });
+}
+for (const time of document.querySelectorAll(".feed time, .tl time"))
+  if (time.scrollWidth > time.clientWidth + 1) lacks.push("too wide: " + time.innerText);
 const page = document.documentElement;
 if (page.scrollWidth > window.innerWidth) lacks.push("width: " + page.scrollWidth);
 if (!page.lang || !document.title) lacks.push("lang or title");

@@ -43,7 +43,7 @@ RULES = (
         "condition": 'service.php-fpm.state == "failed"',
         "severity": "error",
         "action": {"type": "restart_service"},
-        "holdout": 0,
+        "holdout": {"share": 0},
     },
     {
         "id": "orders-down",

@@ -51,7 +51,7 @@ INPUT = (
 INPUTS = Field("inputs", "Inputs", "rows", fields=INPUT, hint="What is asked for when it is run")
 FIELDS = {
     "script": (
-        Field("params.script", "Script", "area", required=True),
+        Field("params.script", "Script", "script", required=True),
         Field("params.interpreter", "Interpreter", hint="/bin/bash or python3. Empty: /bin/sh"),
         Field("params.env", "Environment (JSON)", "json", hint='{"LANG": "C"}'),
         *TARGET,
@@ -68,7 +68,7 @@ FIELDS = {
         *TARGET,
     ),
     "agent_command": (
-        Field("params.command", "Command", "area", required=True),
+        Field("params.command", "Command", "script", required=True),
         Field("params.timeout", "Time limit of the command", "duration"),
         *TARGET,
     ),
@@ -94,7 +94,7 @@ FIELDS = {
     ),
     "composite": (
         Field("params.automations", "Automations, in order", "rows", fields=(USED,)),
-        Field("params.stop_on_failure", "Stop when one fails", "flag"),
+        Field("params.stop_on_failure", "Stop when one fails", "flag", unsaid="yes"),
     ),
     "workflow": (
         Field(

@@ -52,7 +52,7 @@ def field_of(name: str, about: WireField) -> Field:
     return Field(
         f"params.{name}",
         LABELS.get(name, name.capitalize()),
-        "choice" if choices else "area" if name == "command" else KINDS.get(told.get("type", ""), "text"),
+        "choice" if choices else "script" if name == "command" else KINDS.get(told.get("type", ""), "text"),
         choices,
         bool(told["required"]),
         hint=HINTS.get(name, ""),

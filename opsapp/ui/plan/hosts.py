@@ -99,6 +99,7 @@ HOSTS = (
                         "allow_plain_http",
                         "Allow a server without TLS",
                         "flag",
+                        unsaid="no",
                         hint="Its network can read the key then.",
                     ),
                 ),

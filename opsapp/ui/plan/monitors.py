@@ -55,7 +55,7 @@ LIST = Page(
                 Field("status", "State", "choice", STATUSES),
                 Field("tag", "Tag"),
                 Field("type", "Type", "choice", tuple(monitortypes.TYPES)),
-                Field("sort", "Sort by", "choice", ("worst", "name", "response", "uptime")),
+                Field("sort", "Sort by", "choice", ("name", "response", "uptime"), unsaid="worst first"),
             ),
             name="monitors",
             asks=monitors.list_query,

@@ -15,7 +15,7 @@ PASSWORD = Act(
     (
         Field("current", "The present one", "password", required=True),
         Field("new", "The new one", "password", required=True, hint="At least 10 characters"),
-        Field("end_keys", "End your API keys too", "flag"),
+        Field("end_keys", "End your API keys too", "flag", unsaid="no"),
     ),
     done="Your password is changed. Your other sessions have ended.",
 )
