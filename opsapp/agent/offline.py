@@ -167,7 +167,7 @@ class Offline:
                 log.error("%s on %s is left alone: %s", step.action, name or "the host", error)
                 return
             began = time.monotonic()
-            step_outcome = self._step(policy, name, condition, outcome)
+            step_outcome = self._step(policy, condition, outcome)
             outcome = {**outcome, **step_outcome, "duration_s": round(time.monotonic() - began, 3)}
             over = outcome["outcome"] == "verified" or position == positions[-1] or self._stop.is_set()
             outcome["escalated"] = not over
@@ -225,7 +225,7 @@ class Offline:
             "metrics_after": {},
         }
 
-    def _step(self, policy: Policy, name: str, condition: Condition, outcome: dict) -> dict:
+    def _step(self, policy: Policy, condition: Condition, outcome: dict) -> dict:
         action = ACTIONS[outcome["action_type"]]
         try:
             params = action.check(outcome["action_params"])

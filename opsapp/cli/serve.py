@@ -56,7 +56,7 @@ def serve(asked: argparse.Namespace) -> int:
     if asked.demo:
         return _demonstrate(settings_of(asked), host, port)
     ours = {} if set_up_logging(asked.ini) else {"opsapp.logs": "true"}
-    settings = ours | settings_of(asked) | _node_settings(asked, port)
+    settings = ours | settings_of(asked) | _node_settings(asked)
     application = make_application(settings)
     return serve_until_told(
         application,
@@ -94,7 +94,7 @@ def make_application(settings: Settings) -> Any:
         return app.main({}, **settings)
 
 
-def _node_settings(asked: argparse.Namespace, port: int) -> dict[str, str]:
+def _node_settings(asked: argparse.Namespace) -> dict[str, str]:
     settings = {}
     if asked.address:
         if not re.fullmatch(r"https?://[A-Za-z0-9.\[\]:_-]+/?", asked.address) or web_problem(asked.address):

@@ -6,8 +6,6 @@ from opsapp.web.fields import Body, anything, choice, field, list_of, map_of, te
 
 from .logic.eventforms import FIRING, RESOLVED
 
-LABEL = text(1, 200, example="instance")
-
 
 class LabelMapping(Body):
     """Which label names the host, and which the monitor."""

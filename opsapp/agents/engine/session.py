@@ -65,7 +65,7 @@ class NodeSessions(Protocol):
 
     def admit(self, session: AgentSession) -> bool: ...
 
-    def welcomed(self, session: AgentSession) -> None: ...
+    def welcomed(self) -> None: ...
 
     def leave(self, session: AgentSession) -> bool: ...
 
@@ -239,7 +239,7 @@ class AgentSession:
         self.offer(*offered)
         self.policy_version = hello["policy_version"]
         self._hand_over(given)
-        self._sessions.welcomed(self)
+        self._sessions.welcomed()
         log.info("session open agent=%s host=%s ip=%s", self.agent_id, hello["hostname"], self._ip)
         return True
 

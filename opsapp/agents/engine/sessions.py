@@ -63,7 +63,7 @@ class Sessions:
         self.live[session.agent_id] = session
         return True
 
-    def welcomed(self, session: AgentSession) -> None:
+    def welcomed(self) -> None:
         """What was committed while its hello was being read must not be overlooked."""
         self._seen_transaction = None
         self.node.wake(commands.QUEUE)

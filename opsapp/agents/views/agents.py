@@ -11,10 +11,8 @@ from opsapp.agents.engine import lifecycle, records
 from opsapp.agents.engine.directory import touched
 from opsapp.agents.resources import Agent, Agents
 from opsapp.web import api
-from opsapp.web.paging import in_order
+from opsapp.web.paging import in_order, page_of
 from opsapp.web.schemas import Deleted, Updated
-
-from . import page
 
 
 @api.get(Agents, query=schemas.AgentList, returns=[schemas.AgentRow])
@@ -22,7 +20,7 @@ def agents(context: Agents, request: Request) -> Any:
     """All agents."""
     query = request.valid_query
     rows = records.rows(request.root)
-    return page(request, [row for row in rows if logic.matches(row, query["q"], query["status"], query["tag"])])
+    return page_of(request, [row for row in rows if logic.matches(row, query["q"], query["status"], query["tag"])])
 
 
 @api.get(Agents, "figures", query=schemas.FleetList, returns=[schemas.FleetRow])
@@ -34,7 +32,7 @@ def figures(context: Agents, request: Request) -> Any:
     matching = [row for row in rows if logic.matches(row, query["q"], query["status"], query["tag"])]
     sort = query["sort"] or "status"
     known = records.measured(request.node, matching) if sort.removeprefix("-") in schemas.MEASURED else matching
-    return records.fleet(request.root, page(request, in_order(known, sort, {"status": logic.WORST_FIRST})))
+    return records.fleet(request.root, page_of(request, in_order(known, sort, {"status": logic.WORST_FIRST})))
 
 
 @api.create(Agents, role="admin", body=schemas.NewAgent, returns=schemas.AgentKey)
@@ -93,4 +91,4 @@ def metrics(context: Agent, request: Request) -> Any:
     query = request.valid_query
     span = {name: query[name] for name in ("range_h", "resolution", "until")}
     points = records.history(request.root, context, **span)
-    return page(request, points)
+    return page_of(request, points)

@@ -12,15 +12,15 @@ from opsapp.agents.resources import Command, Commands
 from opsapp.lib.problems import Conflict
 from opsapp.web import api
 from opsapp.web.fields import Paging
+from opsapp.web.paging import page_of
 
-from . import page
 from .journals import require_reader, shown
 
 
 @api.get(Commands, query=Paging, returns=[schemas.CommandRecord])
 def commands(context: Commands, request: Request) -> Any:
     """The last 100, newest first. Older ones are not kept: asked for by its id, such a command may be 404."""
-    return [shown(request, command) for command in page(request, context.latest())]
+    return [shown(request, command) for command in page_of(request, context.latest())]
 
 
 @api.act(Commands, body=schemas.NewCommand, idempotent=True, returns=schemas.CommandAccepted, audit="agent.command")

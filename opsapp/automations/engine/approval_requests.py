@@ -14,7 +14,7 @@ from opsapp.tree.root import Root
 KIND = "run"
 
 
-def request(root: Root, run: Run, automation: Automation, now: float) -> str:
+def request(root: Root, run: Run, now: float) -> str:
     """Ask people, in the transaction of the run; the request's id."""
     settings = run.settings
     asked = resources.request(

@@ -76,7 +76,7 @@ def ask(
         run.status = "pending_approval"
         state.history.add(run.id)  # one that begins at once enters the history with that
         run.uses = approval_requests.uses(root, automation)
-        run.request_id = approval_requests.request(root, run, automation, now)
+        run.request_id = approval_requests.request(root, run, now)
         tell_people(root, run)
     else:
         admit(root, run, state, definition.settings["concurrency"], now)

@@ -49,7 +49,7 @@ def trace(root: Root, key: bytes, settings: HealingSettings) -> list[Broken]:
     approvals = {number: _approved(root, entry["approval_id"]) for number, entry in book.items()}
     broken = [*_chained(healing, key)]
     for number, entry in book.items():
-        broken += [Broken(number, what) for what in _entry(number, entry, approvals[number])]
+        broken += [Broken(number, what) for what in _entry(entry, approvals[number])]
         broken += [Broken(number, what) for what in _undone(entry, book)]
     late = {number for case in cases.values() if isinstance(case, ClosedCase) for number in case.late.values()}
     by_case: dict[str, list[JsonObject]] = defaultdict(list)
@@ -90,7 +90,7 @@ def _approved(root: Root, approval_id: str | None) -> str | None:
     return None if approval is None else str(approval.status)
 
 
-def _entry(number: int, entry: JsonObject, approval: str | None) -> Iterator[str]:
+def _entry(entry: JsonObject, approval: str | None) -> Iterator[str]:
     """What one entry says of itself."""
     outcome, executed, final = entry["outcome"], entry["executed"], entry["state"] == "final"
     if entry["state"] not in STATES:

@@ -17,7 +17,6 @@ from .candidates import DAY_H, Origin, since_step
 from .metricpast import HOUR
 from .runaway import Runaway, is_below_turn, runaway, usual
 
-LONGEST_H = 30 * DAY_H
 TRUSTED_COVERAGE = 0.8
 HOURS_AHEAD = range(1, AHEAD[-1] + 1)
 TREND_SEEN = 0.5  # of the interval's half width: a smaller trend is not told beyond what was tried
@@ -70,12 +69,12 @@ def forecast(past: Sequence[float], card: Card, threshold: float, now: float, en
         fan = _straight(past, card, rising, end)
     else:
         rising, fan = None, _usual(list(past), card, now, end)
-    hits_at = _meets(fan, threshold, now, "expected")
+    hits_at = _meets(fan, threshold, "expected")
     low = high = likely_by = None
     if hits_at is not None:
-        likely_by = _meets(fan, threshold, now, "half_low")
-        low = _meets(fan, threshold, now, "high")
-        high = _meets(fan, threshold, now, "low")
+        likely_by = _meets(fan, threshold, "half_low")
+        low = _meets(fan, threshold, "high")
+        high = _meets(fan, threshold, "low")
     usual_high = max(past[-7 * DAY_H :]) >= threshold
     return Forecast(
         now,
@@ -166,7 +165,7 @@ def _beyond(fan: list[FanPoint]) -> Iterator[FanPoint]:
         yield _point(last.at + hours * HOUR, last.expected + slope * hours, sure * wider, likely * wider)
 
 
-def _meets(fan: Sequence[FanPoint], threshold: float, now: float, edge: str) -> float | None:
+def _meets(fan: Sequence[FanPoint], threshold: float, edge: str) -> float | None:
     """When this edge of the fan reaches the threshold first."""
     first = fan[0]
     if getattr(first, edge) >= threshold:

@@ -14,12 +14,10 @@ from persistent import Persistent
 
 from opsapp.healing.logic.eventforms import SentEvent
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.runtime.node import node_of
-from opsapp.runtime.wakes import after_commit
 from opsapp.tree.folder import Facet, Folder, Record
 from opsapp.tree.root import Root
 
-from .rules import IRuleReader
+from .rules import wake_rule_reader
 
 MOST_TOLD = 10_000
 PAGE = 500
@@ -108,9 +106,7 @@ class ToldEvents(Persistent):
 
     def touch(self, root: Root) -> None:
         self.version += 1
-        reader = node_of(root).registry.queryUtility(IRuleReader)
-        if reader is not None:
-            after_commit(root, reader)
+        wake_rule_reader(root)
 
 
 def _event(row: tuple[Any, ...]) -> ToldEvent:

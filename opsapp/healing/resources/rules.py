@@ -42,6 +42,12 @@ class IRuleReader(Interface):
     """Utility: called without arguments after each commit that changed rules, in the thread that committed."""
 
 
+def wake_rule_reader(root: Root) -> None:
+    reader = node_of(root).registry.queryUtility(IRuleReader)
+    if reader is not None:
+        after_commit(root, reader)
+
+
 class Rules(Folder):
     """/api/healing/rules. `version` grows with every change, so that readers know when to read them again."""
 
@@ -53,9 +59,7 @@ class Rules(Folder):
 
     def touch(self, root: Root) -> None:
         self.version += 1
-        reader = node_of(root).registry.queryUtility(IRuleReader)
-        if reader is not None:
-            after_commit(root, reader)
+        wake_rule_reader(root)
 
 
 class Rule(SealedFields, Record):

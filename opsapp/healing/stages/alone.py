@@ -33,7 +33,7 @@ def policies(host: Host, names: tuple[str, ...], tags: tuple[str, ...], world: W
     policies_of_host = []
     for rule_id, rule in sorted(world.rules.items()):
         trust = world.trust.get(rule_id)
-        if trust is None or not rule["enabled"] or rule_id in overdue or not _is_about(rule, host, names, tags):
+        if trust is None or not rule["enabled"] or rule_id in overdue or not _is_about(rule, names, tags):
             continue
         level = effective(trust, source="agent", caps=[(window.cap, "window")]).level
         steps = _steps(rule, level, host, world)
@@ -42,7 +42,7 @@ def policies(host: Host, names: tuple[str, ...], tags: tuple[str, ...], world: W
     return policies_of_host[:MOST_POLICIES]
 
 
-def _is_about(rule: JsonObject, host: Host, names: tuple[str, ...], tags: tuple[str, ...]) -> bool:
+def _is_about(rule: JsonObject, names: tuple[str, ...], tags: tuple[str, ...]) -> bool:
     """Whether it is a rule about this host's own readings, that would be acted upon on this host."""
     targets, named = rule.get("targets"), (rule.get("action") or {}).get("target")
     if targets and not rules.in_scope(names, tags, targets.get("agents") or ()):

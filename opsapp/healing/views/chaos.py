@@ -14,14 +14,13 @@ from opsapp.lib.problems import NotFound
 from opsapp.web import api
 from opsapp.web.answers import Deferred
 from opsapp.web.fields import Paging
-
-from . import page
+from opsapp.web.paging import page_of
 
 
 @api.get(Chaos, "scenarios", query=Paging, returns=[answers.ScenarioRecord])
 def scenarios(context: Chaos, request: Request) -> Any:
     """The built-in scenarios."""
-    return page(request, chaos.listed())
+    return page_of(request, chaos.listed())
 
 
 @api.act(Chaos, "run", role="admin", body=schemas.ChaosRun, returns=answers.ChaosResult, audit=False)

@@ -16,9 +16,8 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.web import api
 from opsapp.web.answers import Deferred
 from opsapp.web.fields import Paging
+from opsapp.web.paging import page_of
 from opsapp.wire.actions import ACTIONS
-
-from . import page
 
 
 @api.get(Healing, "health", returns=answers.Health)
@@ -63,7 +62,7 @@ def evaluate(context: Healing, request: Request) -> Any:
 @api.get(Healing, "readings", query=Paging, returns=[whatif.ReadingRecord])
 def readings(context: Healing, request: Request) -> Any:
     """The names that conditions can read now, and one value of each."""
-    return page(request, looking.names(request.root))
+    return page_of(request, looking.names(request.root))
 
 
 @api.act(Healing, "replay", body=schemas.Replay, returns=whatif.Replayed, audit=False)
@@ -78,10 +77,10 @@ def replay(context: Healing, request: Request) -> Any:
 def forecasts(context: Healing, request: Request) -> Any:
     """When metrics are going to meet their thresholds."""
     agent_id = request.valid_query["agent_id"]
-    return page(request, list(context.foresight.rows()) if agent_id is None else context.foresight.of(agent_id))
+    return page_of(request, list(context.foresight.rows()) if agent_id is None else context.foresight.of(agent_id))
 
 
 @api.get(Healing, "actions", query=Paging, returns=[answers.ActionRecord])
 def actions(context: Healing, request: Request) -> Any:
     """Every action with its risk, its parameters and its ways of being done."""
-    return page(request, [action.describe() for action in ACTIONS.values()])
+    return page_of(request, [action.describe() for action in ACTIONS.values()])

@@ -12,8 +12,7 @@ from opsapp.healing.resources.problems import Problems, RecurringProblem
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.damage import NAMELESS, Damage
 from opsapp.web import api
-
-from . import page
+from opsapp.web.paging import page_of
 
 UNREAD: JsonObject = {
     "rule_id": NAMELESS,
@@ -39,7 +38,7 @@ def problems(context: Problems, request: Request) -> Any:
     damaged: list[Damage] = []
     now, listed = request.node.clock.now(), engine.listing(request.root, request.valid_query, damaged)
     unread = [{**UNREAD, "id": damage.id, "unreadable": damage.reason} for damage in damaged if damage.id]
-    return request.shown(page(request, unread + [engine.plain(request.root, problem, now) for problem in listed]))
+    return request.shown(page_of(request, unread + [engine.plain(request.root, problem, now) for problem in listed]))
 
 
 @api.get(RecurringProblem, returns=answers.ProblemRecord)

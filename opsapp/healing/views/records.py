@@ -19,10 +19,10 @@ from opsapp.lib.problems import Conflict
 from opsapp.runtime.chainkey import chain_key
 from opsapp.web import api
 from opsapp.web.answers import Deferred
-from opsapp.web.paging import in_order
+from opsapp.web.paging import in_order, page_of
 from opsapp.web.schemas import ChainAnswer
 
-from . import WORST_FIRST, page
+from . import WORST_FIRST
 
 
 @api.get(Ledger, query=schemas.LedgerQuery, returns=[answers.LedgerRecord])
@@ -60,7 +60,7 @@ def suggestions(context: Suggestions, request: Request) -> Any:
         for row in context.active()
         if query["category"] in (None, row["category"]) and query["rule_id"] in (None, row["rule_id"])
     ]
-    return request.shown(page(request, in_order(matching, query["sort"], {"severity": WORST_FIRST})))
+    return request.shown(page_of(request, in_order(matching, query["sort"], {"severity": WORST_FIRST})))
 
 
 @api.act(Suggestion, "dismiss", returns=answers.Success)

@@ -20,10 +20,10 @@ from opsapp.runtime.projection import readable
 from opsapp.tree.damage import NAMELESS, Damage
 from opsapp.web import api
 from opsapp.web.fields import AsOf
-from opsapp.web.paging import in_order
+from opsapp.web.paging import in_order, page_of
 from opsapp.web.schemas import Created
 
-from . import WORST_FIRST, page
+from . import WORST_FIRST
 
 UNREAD: JsonObject = {
     **RULE_DEFAULTS,
@@ -44,7 +44,7 @@ def rules(context: Rules, request: Request) -> Any:
     query = request.valid_query
     rows = _all_rules(context) if query["as_of"] is None else request.node.transact_at(query["as_of"], as_of.rules)
     matching = [row for row in rows if has_words(row, query["q"])]
-    return request.shown(page(request, in_order(matching, query["sort"], {"severity": WORST_FIRST})))
+    return request.shown(page_of(request, in_order(matching, query["sort"], {"severity": WORST_FIRST})))
 
 
 def _all_rules(context: Rules) -> list[JsonObject]:
@@ -109,9 +109,9 @@ def trust(context: TrustBook, request: Request) -> Any:
     """How far each rule is trusted, on what evidence, and what it lacks for more."""
     at, settings = request.valid_query["as_of"], request.node.config[HealingSettings]
     if at is not None:
-        return page(request, request.node.transact_at(at, as_of.trust, at, settings))
+        return page_of(request, request.node.transact_at(at, as_of.trust, at, settings))
     now = request.node.clock.now()
-    return page(request, [state.plain(now, settings) for _, state in readable(context, TRUST)])
+    return page_of(request, [state.plain(now, settings) for _, state in readable(context, TRUST)])
 
 
 @api.act(TrustState, "promote", role="admin", body=schemas.Promotion, returns=answers.NewLevel)

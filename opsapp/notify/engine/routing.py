@@ -102,7 +102,7 @@ def _look_at(
     elif cause.wait:
         groups.put(key, grouping.postponed(group, now), every_s)
     else:
-        message_id = _publish(root, node, key, group, cause.name, now, settings)
+        message_id = _publish(root, node, key, group, cause.name, now)
         groups.put(key, grouping.told(group, message_id, now), every_s)
 
 
@@ -140,9 +140,7 @@ def _move(
     _keep(root, groups, rightful, moved, settings.group_s)
 
 
-def _publish(
-    root: Root, node: Node, key: str, group: MessageGroup, cause: str | None, now: float, settings: NotificationSettings
-) -> str:
+def _publish(root: Root, node: Node, key: str, group: MessageGroup, cause: str | None, now: float) -> str:
     """A message, and a delivery for every channel that takes it."""
     log, about = deliveries_of(root), (group.kind, group.severity, group.title, group.text, group.tags, group.target)
     notice = Notice(key, *about, cause, group.first_at, group.last_at, group.events, group.titles, group.sealed)

@@ -185,7 +185,7 @@ def card(row: JsonObject) -> TrustCard:
         f"/healing/rules/{quote(row['rule_id'], safe='')}",
         row["current_level"],
         MEANS[row["current_level"]],
-        tuple(_rank(name, number, here, ceiling, row["evidence"]) for number, name in enumerate(LEVELS)),
+        tuple(_rank(name, number, here, ceiling) for number, name in enumerate(LEVELS)),
         above,
         _meters(row),
         tuple(row["needs"]),
@@ -193,7 +193,7 @@ def card(row: JsonObject) -> TrustCard:
     )
 
 
-def _rank(name: str, number: int, here: int, ceiling: int, evidence: JsonObject) -> Rank:
+def _rank(name: str, number: int, here: int, ceiling: int) -> Rank:
     if number == here:
         return Rank(name, "now", MEANS[name])
     if number < here:

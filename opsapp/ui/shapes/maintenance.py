@@ -115,7 +115,7 @@ def _covered(scope: Sequence[str], names: KnownNames) -> str:
 def windows(answers: Answers, reader: Reader) -> dict[str, object]:
     names = names_in(answers)
     zone = service_zone(answers)
-    shown = [_window(row, names, reader.now) for row in answers["windows"] or []]
+    shown = [_window(row, names) for row in answers["windows"] or []]
     by_state = {state: [window for window in shown if window.state == state] for state in ("active", "planned", "off")}
     past = [window for window in shown if window.state == "past"]
     held = [_held(row) for row in answers["healing"] or []]
@@ -125,13 +125,13 @@ def windows(answers: Answers, reader: Reader) -> dict[str, object]:
         "off": by_state["off"],
         "past": sorted(past, key=lambda window: window.row["end"], reverse=True),
         "held": held,
-        "month": month_of(answers["calendar"] or [], reader, zone),
+        "month": month_of(answers["calendar"] or [], reader),
         "zone": zone,
         "none": not shown and not held,
     }
 
 
-def _window(row: JsonObject, names: KnownNames, now: float) -> WindowLine:
+def _window(row: JsonObject, names: KnownNames) -> WindowLine:
     ahead = row["next_start"] is not None
     state = "active" if row["active"] else "off" if not row["enabled"] else "planned" if ahead else "past"
     sentence = silences(row["scope"], row["autonomy_override"], names)
@@ -177,7 +177,7 @@ def _first_of(reader: Reader) -> date:
     return first if 2000 <= first.year <= 2100 else today.replace(day=1)
 
 
-def month_of(entries: list[JsonObject], reader: Reader, zone: str) -> CalendarMonth:
+def month_of(entries: list[JsonObject], reader: Reader) -> CalendarMonth:
     """By the reader's days."""
     where, first = ZoneInfo(reader.zone), _first_of(reader)
     today = datetime.fromtimestamp(reader.now, where).date()
@@ -233,7 +233,7 @@ def new_window(answers: Answers, reader: Reader) -> dict[str, object]:
 
 def one_window(answers: Answers, reader: Reader) -> dict[str, object]:
     row = answers["window"]
-    window = _window(row, names_in(answers), reader.now)
+    window = _window(row, names_in(answers))
     times = [entry for entry in answers["calendar"] or [] if entry["window_id"] == row["id"]][:NEXT]
     return _editor(row, answers, reader) | {"window": window, "next": times, "title": row["name"]}
 

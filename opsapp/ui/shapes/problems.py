@@ -96,7 +96,7 @@ def line(problem: JsonObject, reader: Reader) -> ProblemLine:
         f"/healing/rules/{quote(problem['rule_id'], safe='')}",
         look,
         state,
-        sentence(problem, reader),
+        sentence(problem),
         _quiet(problem, reader),
         problem["owner"],
         _due(problem, reader),
@@ -111,7 +111,7 @@ def state_of(problem: JsonObject) -> tuple[str, str]:
     return {"open": ("warn", "Open"), "accepted": ("maint", "Accepted")}.get(problem["state"], ("ok", "Closed"))
 
 
-def sentence(problem: JsonObject, reader: Reader) -> str:
+def sentence(problem: JsonObject) -> str:
     """What is wrong: a heal that has to be done again and again."""
     if problem.get("unreadable"):
         return f"It cannot be read: {problem['unreadable']}."

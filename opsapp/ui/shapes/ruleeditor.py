@@ -96,7 +96,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "may_try": reader.may("POST /api/healing/evaluate"),
         "wrong": {**reader.wrong, **({"holdout": share} if (share := reader.wrong.get("holdout.share")) else {})},
         "problem": reader.problem or (reader.wrong.get("") or ""),
-        "elsewhere": _elsewhere(reader.wrong, draft),
+        "elsewhere": _elsewhere(reader.wrong),
     }
 
 
@@ -168,7 +168,7 @@ def _past(past: JsonObject | None, saved: JsonObject | None) -> PastCount | None
     return PastCount(count["would"], count["recorded"], f"Of {DAYS} days, it would have fired {times}.")
 
 
-def _elsewhere(wrong: Mapping[str, str], draft: RuleDraft) -> tuple[str, ...]:
+def _elsewhere(wrong: Mapping[str, str]) -> tuple[str, ...]:
     """What is wrong with fields that the form does not show by themselves."""
     shown = {"", "id", "condition", "for", "cooldown_s", "settle_s", "verify_timeout_s", "description", "severity",
              "wait", "holdout", "holdout.share"}  # fmt: skip
