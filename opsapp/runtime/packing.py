@@ -20,7 +20,7 @@ from opsapp.lib.problems import Conflict, Invalid
 from opsapp.lib.settings import Between
 from opsapp.tree.root import Root
 
-from . import past, room
+from . import diskspace, past
 from .base import NodeBase
 from .store import Databases, Store
 
@@ -77,7 +77,7 @@ def check_room(databases: Databases) -> None:
         if not isinstance(db.storage, FileStorage):
             continue
         directory, needed = Path(db.storage.getName()).parent, db.getSize() + SPARE
-        free = room.free(directory)
+        free = diskspace.free(directory)
         if free < needed:
             raise Conflict(
                 f"There is not enough room to pack: it needs {needed >> 20} MiB on the disk of the store, "

@@ -22,8 +22,8 @@ from opsapp.tree.root import root_of
 
 from . import past
 from .commits import CommitGate
+from .diskspace import FULL, Room
 from .internals import has_changes, limit_waiting, reserved_ids
-from .room import FULL, Room
 from .turns import Turns
 from .zeowatch import watches
 

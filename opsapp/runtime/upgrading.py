@@ -24,7 +24,7 @@ from opsapp.tree.evolve import EvolveStep, ForeignStep
 from opsapp.tree.root import KEY
 from opsapp.wire.version import VERSION
 
-from . import backup, embedded, nodes, room
+from . import backup, diskspace, embedded, nodes
 from .internals import read_only_file
 from .node import Node
 
@@ -202,7 +202,7 @@ def _keep_as_it_was(
 def _copy(files: list[Path]) -> Path:
     beside = files[-1].parent
     size = sum(path.stat().st_size for path in files)
-    free = room.free(beside)
+    free = diskspace.free(beside)
     if free < size + SPARE:
         raise Conflict(
             f"There is no room for a copy of the store before the upgrade to version {VERSION}: {beside} needs "

@@ -12,7 +12,7 @@ from opsapp.auth import resources as auth
 from opsapp.automations import resources as automations
 from opsapp.automations.engine import editing
 from opsapp.automations.schemas import AutomationSettings
-from opsapp.automations.views.asked import params
+from opsapp.automations.views.bodies import params
 from opsapp.healing.engine import inlets
 
 PUBLIC, VIEWER, OPERATOR, ADMIN, AGENT = "public", "viewer", "operator", "admin", "agent"

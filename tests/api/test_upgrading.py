@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from opsapp.runtime import room
+from opsapp.runtime import diskspace
 from opsapp.wire.version import VERSION
 from tests.support.nextversion import later
 
@@ -106,7 +106,7 @@ def test_two_copies_are_kept_and_what_broke_off_is_deleted(opsapp, data):
 
 
 def test_without_room_for_a_copy_nothing_begins_unless_one_is_kept_elsewhere(opsapp, data, monkeypatch):
-    monkeypatch.setattr(room, "free", lambda directory: 20 << 20)
+    monkeypatch.setattr(diskspace, "free", lambda directory: 20 << 20)
     with later(BEAMS):
         code, _out, err = opsapp("user", "list", "--data", data)
         assert (code, "There is no room for a copy of the store before the upgrade to version 0.9.0" in err) == (

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from opsapp.lib.problems import Conflict
-from opsapp.runtime import packing, room
+from opsapp.runtime import diskspace, packing
 from opsapp.runtime.packing import DAY_S, LastPack, Packer, PackSettings, is_due
 
 MB = 1 << 20
@@ -71,7 +71,7 @@ def test_only_in_its_hour_and_only_when_it_may(service, packer):
 
 def test_without_the_room_for_it_nothing_is_packed_and_people_are_told(service, packer, monkeypatch, caplog):
     grow(service)
-    monkeypatch.setattr(room, "free", lambda _directory: 10 * MB)
+    monkeypatch.setattr(diskspace, "free", lambda _directory: 10 * MB)
     packer.look()
     assert service.transact(packing.last) is None
     assert "not enough room to pack" in service.ada.get("/api/store").json["pack_problem"]

@@ -10,7 +10,7 @@ from ZODB.POSException import StorageTransactionError
 
 from opsapp.healing.engine.health import health_of
 from opsapp.lib.problems import OutcomeUnknown, StoreAway, StoreFull
-from opsapp.runtime import events, room
+from opsapp.runtime import diskspace, events
 from opsapp.runtime.clock import Clock
 from opsapp.tree.root import root_of
 from tests.support.app import Service
@@ -133,7 +133,7 @@ def test_a_view_whose_commit_breaks_off_says_so_and_is_not_repeated(service, mon
 def test_a_full_disk_takes_no_changes_and_is_still_read(service, monkeypatch):
     full = SimpleNamespace(f_bavail=100, f_bfree=100, f_frsize=4096)
     with monkeypatch.context() as meanwhile:
-        meanwhile.setattr(room.os, "statvfs", lambda _directory: full)
+        meanwhile.setattr(diskspace.os, "statvfs", lambda _directory: full)
         with pytest.raises(StoreFull):
             service.node.transact(lambda root: root.system.__setitem__("more", True))
         assert service.node.transact(lambda root: root.system.get("more")) is None

@@ -14,7 +14,7 @@ from opsapp.web.bodies import RAW
 from opsapp.web.paging import in_order, page_of
 from opsapp.web.schemas import Deleted, Updated
 
-from . import asked
+from . import bodies
 
 
 @api.get(Automations, query=schemas.AutomationList, returns=[schemas.AutomationRow])
@@ -29,17 +29,17 @@ def list_automations(context: Automations, request: Request) -> Any:
 @api.create(
     Automations,
     body=schemas.AutomationSettings,
-    also=asked.also_wrong,
+    also=bodies.also_wrong,
     returns=schemas.AutomationCreated,
     audit="automation.create",
 )
 def create_automation(context: Automations, request: Request) -> Any:
     """A new automation. The token of its webhook is shown this once."""
-    asked.require_author(request, request.valid_body)
-    settings = editing.whole(request.root, request.valid_body, asked.params)
+    bodies.require_author(request, request.valid_body)
+    settings = editing.whole(request.root, request.valid_body, bodies.params)
     made = editing.create(request.root, settings, request.caller.name, request.node.clock.now())
     request.audit("automation.create", made.id, after=settings)
-    return {"id": made.id, "status": "created", **asked.webhook(made.token)}
+    return {"id": made.id, "status": "created", **bodies.webhook(made.token)}
 
 
 @api.get(Automation, returns=schemas.AutomationRecord)
@@ -51,7 +51,7 @@ def get_automation(context: Automation, request: Request) -> Any:
 @api.update(
     Automation,
     body=schemas.AutomationSettings,
-    also=asked.also_wrong,
+    also=bodies.also_wrong,
     stored=lambda automation: automation.definition.settings,
     read_only=(schemas.AutomationRecord, schemas.NewToken),
     returns=Updated,
@@ -60,10 +60,10 @@ def get_automation(context: Automation, request: Request) -> Any:
 def update_automation(context: Automation, request: Request) -> Any:
     """Changes what is given, and leaves the rest."""
     present = context.definition.settings
-    asked.require_author(request, present, {**present, **request.valid_body})
+    bodies.require_author(request, present, {**present, **request.valid_body})
     before = present
     editor = editing.Editor(request.caller.name, request.caller.role == "admin")
-    editing.update(request.root, context, request.valid_body, asked.params, editor, request.node.clock.now())
+    editing.update(request.root, context, request.valid_body, bodies.params, editor, request.node.clock.now())
     request.audit("automation.update", context.id, before=before, after=context.definition.settings)
     return {"status": "updated"}
 
@@ -87,7 +87,7 @@ def delete_automation(context: Automation, request: Request) -> Any:
 )
 def run_automation(context: Automation, request: Request) -> Any:
     """At once, whatever its schedule says. The body gives the inputs."""
-    given, now = asked.inputs(request, context), request.node.clock.now()
+    given, now = bodies.inputs(request, context), request.node.clock.now()
     run = request_run(request.root, now, context.id, inputs=given, by=request.caller.name, origin="manual")
     told = {"name": context.definition.settings["name"], "run_id": run["run_id"], "status": run["status"]}
     request.audit("automation.run", context.id, after=told)
@@ -99,4 +99,4 @@ def replace_webhook_token(context: Automation, request: Request) -> Any:
     """A new token, shown this once; the old one is refused from now on."""
     token = editing.new_webhook_token(request.root, context, request.caller.name)
     request.audit("automation.webhook_token", context.id)
-    return asked.webhook(token)
+    return bodies.webhook(token)

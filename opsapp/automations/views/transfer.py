@@ -16,7 +16,7 @@ from opsapp.web.bodies import RAW, judge, read_object, refuse
 from opsapp.web.fields import Paging
 from opsapp.web.paging import page_of
 
-from . import asked
+from . import bodies
 
 
 @api.get(Automations, "export", query=Paging, returns=[schemas.AutomationSettings])
@@ -38,9 +38,9 @@ def export_automations(context: Automations, request: Request) -> Any:
 def import_automations(context: Automations, request: Request) -> Any:
     """All of the list as new automations, or none of it."""
     who, now = request.caller.name, request.node.clock.now()
-    entries, wrong = asked.listed(request)
-    asked.require_author(request, *entries.values())
-    ids = editing.import_all(request.root, entries, wrong, asked.params, who, now)
+    entries, wrong = bodies.listed(request)
+    bodies.require_author(request, *entries.values())
+    ids = editing.import_all(request.root, entries, wrong, bodies.params, who, now)
     request.audit("automation.import", "automations", after={"imported": len(ids)})
     return {"imported": len(ids), "ids": ids}
 
@@ -71,9 +71,9 @@ def apply_template(context: Template, request: Request) -> Any:
     template = templates.BY_ID[context.__name__]
     values = templates.applied(template, read_object(request, optional=True))
     sound, wrong = judge(schemas.AutomationSettings(), values)
-    refuse(asked.also_wrong(context, request, sound) | wrong)
-    asked.require_author(request, sound)
-    settings = editing.whole(request.root, sound, asked.params)
+    refuse(bodies.also_wrong(context, request, sound) | wrong)
+    bodies.require_author(request, sound)
+    settings = editing.whole(request.root, sound, bodies.params)
     made = editing.create(request.root, settings, request.caller.name, request.node.clock.now())
     request.audit("automation.apply_template", made.id, after=settings)
-    return {"id": made.id, "status": "created", **asked.webhook(made.token)}
+    return {"id": made.id, "status": "created", **bodies.webhook(made.token)}

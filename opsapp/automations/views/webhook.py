@@ -13,7 +13,7 @@ from opsapp.lib.problems import NotFound
 from opsapp.web import api
 from opsapp.web.bodies import RAW
 
-from . import asked
+from . import bodies
 
 
 def whose(context: WebhookAddress, request: Request) -> Automation:
@@ -38,5 +38,5 @@ def call_webhook(context: WebhookAddress, request: Request) -> Any:
     automation = whose(context, request)
     now = request.node.clock.now()
     webhook_calls.count(request.root, automation, now)
-    inputs = asked.webhook_inputs(request, automation)
+    inputs = bodies.webhook_inputs(request, automation)
     return webhook_calls.called(request.root, automation, inputs, request.client_ip, now)

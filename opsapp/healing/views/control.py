@@ -7,7 +7,7 @@ from typing import Any
 from pyramid.request import Request
 
 from opsapp.healing import answers, schemas, whatif
-from opsapp.healing.engine import looking
+from opsapp.healing.engine import condition_previews
 from opsapp.healing.engine import replay as replaying
 from opsapp.healing.engine.dryrun import dry_run
 from opsapp.healing.engine.health import health_of
@@ -56,13 +56,13 @@ def simulate(context: Healing, request: Request) -> Any:
 @api.act(Healing, "evaluate", body=schemas.ConditionNow, returns=whatif.Compared, audit=False)
 def evaluate(context: Healing, request: Request) -> Any:
     """What a condition says of every host and monitor now; nothing is changed or done."""
-    return looking.compare(request.root, request.valid_body["condition"], request.valid_body["targets"])
+    return condition_previews.compare(request.root, request.valid_body["condition"], request.valid_body["targets"])
 
 
 @api.get(Healing, "readings", query=Paging, returns=[whatif.ReadingRecord])
 def readings(context: Healing, request: Request) -> Any:
     """The names that conditions can read now, and one value of each."""
-    return page_of(request, looking.names(request.root))
+    return page_of(request, condition_previews.names(request.root))
 
 
 @api.act(Healing, "replay", body=schemas.Replay, returns=whatif.Replayed, audit=False)

@@ -13,7 +13,7 @@ from opsapp.lib.problems import Malformed, TooLarge
 from opsapp.web.answers import PeerLost, PeerSlow
 
 from . import body as bodies
-from . import driving, environ
+from . import delivery, environ
 from .connection import Connection
 from .exchange import Exchange
 from .head import RequestHead, check_unfinished, parse
@@ -81,7 +81,7 @@ class RequestLoop(Connection):
             answered = self._ask(exchange, head, body)
             if not body.done:
                 exchange.keep = False
-            driving.deliver(self, exchange, head, body, answered)
+            delivery.deliver(self, exchange, head, body, answered)
         except Refusal as refusal:
             exchange.refuse(refusal)
         except PeerSlow:

@@ -10,10 +10,10 @@ from opsapp.web.config import WebSettings
 from opsapp.web.paths import Paths
 
 from .accesslog import AccessLog
+from .knowncallers import KnownCallers
 from .lasting import Lasting
 from .limits import Limits
 from .uploads import Uploads
-from .whose import KnownCallers
 
 
 class Interruptible(Protocol):

@@ -1,8 +1,8 @@
 """Whose line a request waits in: known people, known agents, and everybody else by address."""
 
-from opsapp.web.server import whose
+from opsapp.web.server import knowncallers
 from opsapp.web.server.head import RequestHead
-from opsapp.web.server.whose import KnownCallers
+from opsapp.web.server.knowncallers import KnownCallers
 
 
 def head(**headers):
@@ -30,7 +30,7 @@ def test_agents_have_a_line_of_their_own_and_who_shows_nothing_is_a_stranger():
 
 
 def test_what_was_not_used_for_longest_is_forgotten(monkeypatch):
-    monkeypatch.setattr(whose, "KNOWN", 2)
+    monkeypatch.setattr(knowncallers, "KNOWN", 2)
     known = KnownCallers()
     for name in ("a", "b", "a", "c"):
         known.learn(head(cookie=name))

@@ -1,4 +1,4 @@
-"""Dependencies."""
+"""/api/healing/dependencies: what depends on what, as people declare it and as the service suggests it."""
 
 from __future__ import annotations
 
