@@ -72,6 +72,11 @@ def in_words(seconds: float) -> str:
     return " ".join(f"{count} {SPOKEN[unit]}" for count, unit in _parts(seconds)) or "0 s"
 
 
+def roughly(seconds: float) -> str:
+    """For people who only read it: to the minute, or to the second where it is less than one."""
+    return in_words(int(seconds) if seconds < UNITS["m"] else round(seconds / UNITS["m"]) * UNITS["m"])
+
+
 def written(seconds: float) -> str:
     """As `seconds` reads it: `1h30m`."""
     return "".join(f"{count}{unit}" for count, unit in _parts(seconds)) or "0s"

@@ -94,6 +94,7 @@ BAD = [
     ({"timeout": 61, "interval": 300}, {"timeout"}),
     ({"timeout": 30, "interval": 30}, {"timeout"}),
     ({"timeout": 30, "interval": 30, "name": ""}, {"timeout", "name"}),
+    ({"timeout": 60, "interval": None}, {"timeout"}),  # the interval is 60 by default
     ({"retries": 11}, {"retries"}),
     ({"expected_status": 99}, {"expected_status"}),
     ({"expected_status": 600}, {"expected_status"}),

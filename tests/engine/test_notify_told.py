@@ -44,6 +44,17 @@ def test_an_incident_is_told_when_it_opens_and_when_it_ends(service, lookout):
     assert taken(service) == [("incident.resolved", "Shop is up again")]
 
 
+def test_who_is_told_that_a_short_incident_is_over_reads_its_seconds(service, lookout):
+    monitor = lookout.add(name="Shop", interval=5, timeout=1, retries=0)
+    lookout.sees[monitor] = DOWN
+    lookout.run(20)
+    lookout.sees[monitor] = UP
+    lookout.run(5)
+    (incident,) = service.vera.get("/api/monitoring/incidents").json
+    (_, over) = service.transact(inbox.take, 100)
+    assert over.text == f"It was down for {incident['resolved'] - incident['started']} s: HTTP 500"
+
+
 @pytest.mark.parametrize("how", ["delete", "pause"])
 def test_an_incident_that_ends_otherwise_is_not_called_resolved(service, lookout, how):
     monitor = lookout.add(name="Shop")

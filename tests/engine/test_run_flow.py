@@ -43,6 +43,10 @@ class Desk:
     def record(self, run):
         return self.service.vera.get(f"/api/automations/runs/{run['run_id']}").json
 
+    def last(self, automation):
+        """The newest run of an automation."""
+        return self.record(self.service.vera.get(f"/api/automations/{automation}/runs?limit=1").json[0])
+
     def status(self, run):
         return self.record(run)["status"]
 
@@ -150,6 +154,36 @@ def test_a_parent_goes_on_with_its_parts_and_stops_with_a_cancel(desk):
     record = desk.record(run)
     assert (record["status"], [part["status"] for part in record["parts"]]) == ("cancelled", ["done", "cancelled"])
     assert desk.idle()
+
+
+def test_a_part_gets_the_inputs_of_its_parent_that_it_declares(desk):
+    one = desk.make(name="one", inputs=[{"name": "where", "required": True}, {"name": "depth", "default": "1"}])
+    two = desk.make(name="two", inputs=[{"name": "n", "type": "integer", "default": 3}])
+    inner = desk.make("composite", {"automations": [one, two]}, inputs=[{"name": "where", "default": "/"}])
+    declared = [{"name": "where"}, {"name": "n", "type": "integer"}, {"name": "other"}]
+    outer = desk.make("workflow", {"steps": [{"id": "a", "automation_id": inner}]}, inputs=declared)
+    given = {"where": "/srv", "n": 7}
+    run = desk.service.otto.post_json(f"/api/automations/{outer}/run", given).json
+    assert (desk.end(), desk.end()) == (1, 1)
+    assert desk.status(run) == "done"
+    inputs = {name: desk.last(part)["inputs"] for name, part in (("one", one), ("two", two), ("inner", inner))}
+    assert inputs == {"one": {"where": "/srv", "depth": "1"}, "two": {"n": 3}, "inner": {"where": "/srv"}}
+
+
+def test_an_input_that_its_parent_was_not_given_is_the_parts_default(desk):
+    part = desk.make(inputs=[{"name": "where", "default": "/"}])
+    whole = desk.make("composite", {"automations": [part]}, inputs=[{"name": "where"}])
+    desk.run(whole)
+    assert desk.last(part)["inputs"] == {"where": "/"}
+
+
+def test_what_a_part_cannot_take_of_its_parent_is_named(desk):
+    part = desk.make(name="count", inputs=[{"name": "n", "type": "integer"}])
+    whole = desk.make("composite", {"automations": [part]}, inputs=[{"name": "n"}])
+    run = desk.service.otto.post_json(f"/api/automations/{whole}/run", {"n": "many"}).json
+    record = desk.record(run)
+    assert record["status"] == "failed"
+    assert record["output"] == "[1: count: not run: n must be an integer]\n"
 
 
 def test_a_parent_without_stop_on_failure_does_all(desk):

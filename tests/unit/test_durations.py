@@ -2,7 +2,7 @@
 
 import pytest
 
-from opsapp.lib.durations import seconds
+from opsapp.lib.durations import roughly, seconds
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,11 @@ NONE = ["", "h", "1", "1x", "1m1h", "-1h", "1.5h", " 1h", "１h", True, None, [1
 def test_what_is_no_duration(span):
     with pytest.raises(ValueError, match="duration"):
         seconds(span)
+
+
+@pytest.mark.parametrize(
+    ("span", "said"),
+    [(0.4, "0 s"), (59.9, "59 s"), (60, "1 min"), (89, "1 min"), (91, "2 min"), (4000, "1 h 7 min"), (86400, "1 d")],
+)
+def test_a_span_that_is_only_read_is_rounded(span, said):
+    assert roughly(span) == said

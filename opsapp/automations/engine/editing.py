@@ -193,6 +193,7 @@ def new_webhook_token(root: Root, automation: Automation, by: str) -> str:
     """The old one is worth nothing from the commit on. Only its digest is kept."""
     index = board_of(root).webhooks
     index.pop(automation.token_digest, None)
+    board_of(root).calls.pop(automation.id, None)  # they are counted for each token
     token = new_token()
     automation.token_digest = digest(token)
     automation.add_author(by)

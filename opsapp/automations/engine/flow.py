@@ -100,8 +100,7 @@ def _permitted(root: Root, run: Run) -> None:
 
 
 def find(root: Root, automation_id: str) -> Automation:
-    automation = automations_of(root).get(automation_id)
-    if automation is None:
+    if (automation := automations_of(root).get(automation_id)) is None:
         raise NotFound(f"There is no automation {automation_id}.")
     return automation
 
@@ -220,12 +219,13 @@ def _begin_part(root: Root, parent: Run, name: str, automation_id: str, now: flo
     by, origin, refusal = parent.requested_by, f"run:{parent.id}", _edited(root, parent, automation_id)
     if refusal is None:
         try:
-            part = ask(root, now, automation_id, given={}, by=by, origin=origin, parent=parent, step=name)
+            given = parts.handed_on(parent, find(root, automation_id))
+            part = ask(root, now, automation_id, given=given, by=by, origin=origin, parent=parent, step=name)
         except (Conflict, NotFound, Invalid) as problem:
-            refusal = problem.message
+            refusal = parts.refusal_of(problem)
         else:
             return parts.enter(root, parent, name, part, now)
-    parts.refuse(root, parent, name, refusal, now)
+    parts.refuse(root, parent, name, automation_id, refusal, now)
     return False
 
 

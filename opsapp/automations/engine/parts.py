@@ -5,10 +5,13 @@ What a parent knows of its parts, and which comes next. `flow` begins them.
 
 from __future__ import annotations
 
+from typing import Any
+
 from opsapp.automations.logic import workflow
 from opsapp.automations.logic.runs import FINAL
 from opsapp.automations.logic.workflow import Step
-from opsapp.automations.resources import Run
+from opsapp.automations.resources import Automation, Run, automations_of
+from opsapp.lib.problems import Invalid, Problem
 from opsapp.tree.root import Root
 
 from .notices import write
@@ -26,6 +29,12 @@ def following(parent: Run) -> Step:
     return workflow.following(parent.definition.kind, parent.definition.params, done)
 
 
+def handed_on(parent: Run, part: Automation) -> dict[str, Any]:
+    """The inputs of the parent that the part declares too. What the parent was not given is the part's own default."""
+    declared = {declaration["name"] for declaration in part.definition.settings["inputs"]}
+    return {name: value for name, value in parent.inputs.items() if name in declared and value != ""}
+
+
 def enter(root: Root, parent: Run, name: str, part: Run, now: float) -> bool:
     """Whether this new part is under way: it may have ended at once."""
     parent.parts += ((name, part.id, part.status),)
@@ -35,9 +44,18 @@ def enter(root: Root, parent: Run, name: str, part: Run, now: float) -> bool:
     return False
 
 
-def refuse(root: Root, parent: Run, name: str, why: str, now: float) -> None:
-    write(root, parent, f"[{name}: not run: {why}]\n", now)
+def refuse(root: Root, parent: Run, name: str, automation_id: str, why: str, now: float) -> None:
+    automation = automations_of(root).get(automation_id)
+    named = automation_id if automation is None else automation.name
+    write(root, parent, f"[{_label(parent, name)}: {named}: not run: {why}]\n", now)
     parent.parts += ((name, "", "failed"),)
+
+
+def refusal_of(problem: Problem) -> str:
+    """In one sentence, for there are no fields beside it."""
+    if not isinstance(problem, Invalid):
+        return problem.message
+    return "; ".join(f"{field} {message}" for field, message in problem.by_field().items())
 
 
 def note_end(root: Root, parent: Run, part: Run, now: float) -> bool:
@@ -53,6 +71,9 @@ def note_end(root: Root, parent: Run, part: Run, now: float) -> bool:
 
 def _say(root: Root, parent: Run, name: str, part: Run, now: float) -> None:
     """A line of the parent's output about a part."""
-    label = str(int(name) + 1) if parent.definition.kind == "composite" else name
     reason = f": {part.reason}" if part.reason else ""
-    write(root, parent, f"[{label}: {part.settings['name']}: {part.status}{reason}; run {part.id}]\n", now)
+    write(root, parent, f"[{_label(parent, name)}: {part.settings['name']}: {part.status}{reason}; run {part.id}]\n", now)
+
+
+def _label(parent: Run, step: str) -> str:
+    return str(int(step) + 1) if parent.definition.kind == "composite" else step

@@ -13,7 +13,7 @@ from opsapp.lib.ids import new_token
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Invalid
 from opsapp.monitoring.interfaces import IIncidentTold
-from opsapp.monitoring.logic.settings import agent_of, problems
+from opsapp.monitoring.logic.settings import MonitoringSettings, agent_of, complete, problems
 from opsapp.monitoring.logic.state import Standing
 from opsapp.monitoring.resources import Incident, Monitor, add_monitor, incidents_of, monitors_of, remove_monitor
 from opsapp.runtime import events
@@ -22,6 +22,11 @@ from opsapp.series import NONE, erasing
 from opsapp.tree.root import Root
 
 from . import notifications
+
+
+def with_defaults(root: Root, given: JsonObject) -> JsonObject:
+    """The settings of a new monitor."""
+    return complete(given, node_of(root).config[MonitoringSettings].defaults)
 
 
 def create(root: Root, settings: JsonObject, series: int, now: float) -> str:
@@ -141,6 +146,11 @@ def tell_incident(
 def misfits(root: Root, monitor: Monitor, given: JsonObject) -> dict[str, str]:
     """What does not fit together once this is written over what is stored."""
     return unknown_agents(root, given, monitor.settings) | problems(monitor.settings | given)
+
+
+def misfits_of_new(root: Root, given: JsonObject) -> dict[str, str]:
+    """What does not fit together in a new monitor, what it gets by default included."""
+    return unknown_agents(root, given, {}) | problems(with_defaults(root, given))
 
 
 def check_agents(root: Root, settings: JsonObject, before: JsonObject) -> None:

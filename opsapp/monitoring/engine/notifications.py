@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opsapp.lib.durations import roughly
 from opsapp.monitoring.resources import Incident, Monitor
 from opsapp.notify.engine import tell
 from opsapp.tree.root import Root
@@ -13,8 +14,7 @@ def opened(root: Root, monitor: Monitor, incident: Incident, now: float) -> None
 
 
 def resolved(root: Root, monitor: Monitor, incident: Incident, now: float) -> None:
-    minutes = (now - incident.started) / 60
-    text = f"It was down for {minutes:.0f} min: {incident.cause}".rstrip(": ")
+    text = f"It was down for {roughly(now - incident.started)}: {incident.cause}".rstrip(": ")
     _say(root, monitor, incident, "incident.resolved", f"{incident.monitor_name} is up again", text, now)
 
 

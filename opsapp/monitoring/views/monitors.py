@@ -8,7 +8,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Forbidden, NotFound
 from opsapp.monitoring import schemas
 from opsapp.monitoring.engine import changes, listing, past, pushes, trying
-from opsapp.monitoring.logic.settings import MonitoringSettings, complete, needs_admin
+from opsapp.monitoring.logic.settings import needs_admin
 from opsapp.monitoring.resources import Monitor, Monitors, PushAddress
 from opsapp.tree.acl import Permission
 from opsapp.web import api
@@ -33,7 +33,7 @@ def list_monitors(context: Monitors, request: Request) -> list[JsonObject]:
 @api.create(
     Monitors,
     body=schemas.NewMonitor,
-    also=lambda monitors, request, sound: changes.unknown_agents(request.root, sound, {}),
+    also=lambda monitors, request, sound: changes.misfits_of_new(request.root, sound),
     returns=Created,
     audit="monitor.create",
 )
@@ -41,7 +41,7 @@ def create_monitor(context: Monitors, request: Request) -> JsonObject:
     """A new monitor."""
     node = request.node
     require_author(request, {}, request.valid_body)
-    settings = complete(request.valid_body, node.config[MonitoringSettings].defaults)
+    settings = changes.with_defaults(request.root, request.valid_body)
     monitor_id = changes.create(request.root, settings, node.series.numbers.take()[0], node.clock.now())
     request.audit("monitor.create", monitor_id, after=settings)
     return {"id": monitor_id, "status": "created"}
@@ -51,7 +51,7 @@ def create_monitor(context: Monitors, request: Request) -> JsonObject:
     Monitors,
     "check",
     body=schemas.NewMonitor,
-    also=lambda monitors, request, sound: changes.unknown_agents(request.root, sound, {}),
+    also=lambda monitors, request, sound: changes.misfits_of_new(request.root, sound),
     returns=schemas.TriedMonitor,
     audit="monitor.try",
 )
@@ -59,7 +59,7 @@ def try_monitor(context: Monitors, request: Request) -> Deferred:
     """One check with these settings, now. The monitor is not made, and nothing but the audit entry is stored."""
     node = request.node
     require_author(request, {}, request.valid_body)
-    settings = complete(request.valid_body, node.config[MonitoringSettings].defaults)
+    settings = changes.with_defaults(request.root, request.valid_body)
     request.audit("monitor.try", settings["name"], after=settings)
     return Deferred(lambda: (200, {}, trying.try_out(node, settings)))
 
