@@ -2,10 +2,11 @@
 
 from opsapp.agents import resources as agents
 from opsapp.automations.config import AutomationSettings
-from opsapp.automations.engine import carrier, warroom
+from opsapp.automations.engine import carrier, flow, warroom
 from opsapp.automations.engine.carrier import take_up
 from opsapp.automations.engine.programs import AttemptEnd
 from opsapp.automations.resources import runs_of
+from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.runtime.node import node_of
 
 DOCUMENT = {
@@ -80,6 +81,40 @@ def test_the_war_room_suggests_what_has_worked_on_this_host(service):
     assert service.transact(warroom.section, {**incident, "monitor_id": "gone"}, now) == {}
 
 
+def test_the_war_room_suggests_what_somebody_ran_in_an_outage_of_this_monitor(service):
+    """Also where it acts on the server, or on an address: nothing says then what it is for."""
+    monitor = {"name": "Shop", "type": "http", "url": "http://shop.example/"}
+    monitor_id = service.otto.post_json("/api/monitoring/endpoints", monitor).json["id"]
+    made = {}
+    for name in ("mends", "fails", "by itself", "before", "never"):
+        body = {"name": name, "type": "script", "params": {"script": "x"}}
+        made[name] = service.otto.post_json("/api/automations", body).json["id"]
+
+    def run(root, name, status, origin="manual"):
+        run = flow.ask(root, service.clock.now(), made[name], given={}, by="otto", origin=origin)
+        flow.end(root, run, status, service.clock.now(), for_good=True)
+
+    def down(root):
+        return incidents_of(root).start(monitors_of(root)[monitor_id], "HTTP 500", service.clock.now()).id
+
+    service.transact(run, "before", "done")
+    service.clock.advance(60)
+    first = service.transact(down)
+    for _ in range(12):  # more than stand in the automation's row
+        service.clock.advance(5)
+        service.transact(run, "mends", "done")
+    service.transact(run, "fails", "failed")
+    service.transact(run, "by itself", "done", "schedule")
+    service.clock.advance(5)
+    service.transact(lambda root: incidents_of(root).end(first, service.clock.now(), "").id)
+    service.clock.advance(3600)
+    second = service.transact(down)
+    service.clock.advance(60)
+    room = service.vera.get(f"/api/monitoring/incidents/{second}/war-room").json
+    found = [(each["name"], each["tried_here"], each["helped_here"]) for each in room["suggested_automations"]]
+    assert found == [("mends", 12, 12), ("fails", 1, 0)]
+
+
 def test_the_war_room_ranks_by_what_helped_against_this_and_not_in_general(service):
     from opsapp.automations.engine.warroom import Outage, helped, suggestion
     from opsapp.automations.resources import automations_of
@@ -118,8 +153,6 @@ def begun(root, run_id, now):
 
 
 def ended(root, run_id, status):
-    from opsapp.automations.engine import flow
-
     flow.end(root, runs_of(root)[run_id], status, node_of(root).clock.now(), for_good=True)
 
 

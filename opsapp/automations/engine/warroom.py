@@ -1,4 +1,5 @@
-"""What automations have to say about an incident: runs for its host during it, and which have worked there before."""
+"""What automations have to say about an incident: runs for its host during it, and which have worked there before, or
+in an earlier outage of its monitor."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from typing import Any, NamedTuple
 from opsapp.agents import engine as agents
 from opsapp.automations.logic import ranking
 from opsapp.automations.resources import Automation, Run, automations_of, runs_of
+from opsapp.automations.resources.runs import first_id
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.runtime.projection import readable
@@ -17,6 +19,8 @@ from .editing import KIND
 
 MOST = 10
 LOOKED_AT = 50  # of the newest runs of each
+OUTAGES = 10  # the newest ones, in which somebody may have run something
+BY_ITSELF = ("schedule", "catch_up", "webhook")
 BEFORE_S = 3600
 SUCCEEDED, FAILED = ("done",), ("failed", "timeout", "lost")
 SOON_S = 600.0  # an outage that ends so soon after a run was ended by it, as far as anybody can tell
@@ -29,10 +33,12 @@ def section(root: Root, incident: JsonObject, now: float) -> dict[str, list[Any]
         return {}
     host = next((host for host in agents.hosts(root) if host.agent_id == monitor.settings["agent_id"]), None)
     tags = {*monitor.settings["tags"], *(host.tags if host else ())}
-    concerned = [
-        automation for _, automation in readable(automations_of(root), KIND) if concerns(automation, host, tags)
-    ]
     outages = outages_of(root, incident["monitor_id"], now)
+    concerned = [
+        automation
+        for _, automation in readable(automations_of(root), KIND)
+        if concerns(automation, host, tags) or was_tried(root, automation, outages[-OUTAGES:])
+    ]
     rows = [suggestion(root, automation, outages) for automation in concerned]
     suggested = sorted(rows, key=lambda row: (-row["score"], row["name"]))
     since, until = incident["started"] - BEFORE_S, incident.get("resolved") or now
@@ -48,6 +54,20 @@ def concerns(automation: Automation, host: Any, tags: set[str]) -> bool:
     if host is None:
         return False
     return params.get("agent_id") == host.agent_id or params.get("hostname") in (host.hostname, host.label)
+
+
+def was_tried(root: Root, automation: Automation, outages: Sequence[Outage]) -> bool:
+    """Whether somebody ran it in one of these outages, wherever it acts. What runs by itself at that time says nothing."""
+    if not outages or (automation.state.last_run or 0) < outages[0].started:
+        return False
+    spans = [(first_id(outage.started), first_id(outage.ended + 0.001)) for outage in outages]
+    asked = [
+        run_id
+        for run_id in automation.history.newest(LOOKED_AT)
+        if any(first <= run_id < after for first, after in spans)
+    ]
+    runs = [runs_of(root).get(run_id) for run_id in asked]
+    return any(run.origin not in BY_ITSELF and run.parent is None for run in runs if run is not None)
 
 
 class Outage(NamedTuple):

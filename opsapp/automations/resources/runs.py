@@ -196,12 +196,21 @@ class Runs(Folder):
         transaction follow each other, so that what it began together is taken up together, from neighbouring places."""
         connection: Any = self._p_jar
         txn = connection.transaction_manager.get()
-        number = max(_begun_in(txn) or (int(now * 1000) << 32) + secrets.randbits(32), int(after or "0", 16)) + 1
+        number = max(_begun_in(txn) or _first_number(now) + secrets.randbits(32), int(after or "0", 16)) + 1
         while f"{number:020x}" in self:  # the clock was set back, and one that waited took it
             number += 1
         txn.set_data(_NUMBERS, number)
         self[f"{number:020x}"] = run
         return run
+
+
+def _first_number(at: float) -> int:
+    return int(at * 1000) << 32
+
+
+def first_id(at: float) -> str:
+    """All runs that were asked for then have this id or a greater one, and all of before a smaller one."""
+    return f"{_first_number(at):020x}"
 
 
 def index_ended(runs: Runs, queue: Any) -> None:
