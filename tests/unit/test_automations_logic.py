@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from opsapp.automations import schemas
 from opsapp.automations.engine.output_stream import OutputLines, position_of
+from opsapp.automations.engine.webhook_sender import body_of
 from opsapp.automations.logic import inputs, ranking, runs, services, templates, workflow
 from opsapp.automations.logic.filling import Missing, Values, places
 from opsapp.automations.logic.settings import AutomationSettings, InputDeclaration
@@ -197,3 +198,24 @@ def test_a_template_of_another_type_keeps_no_params_of_the_old_one():
 def test_the_stored_settings_have_the_fields_of_the_schema():
     assert get_type_hints(AutomationSettings).keys() == {node.name for node in schemas.AutomationSettings().children}
     assert get_type_hints(InputDeclaration).keys() == {node.name for node in schemas.Input().children}
+
+
+@pytest.mark.parametrize(
+    ("body", "sent", "content_type"),
+    [
+        ({"a": 1}, b'{"a": 1}', "application/json"),
+        (7, b"7", "application/json"),
+        (' {"text": "down"} ', b' {"text": "down"} ', "application/json"),
+        ("[1]", b"[1]", "application/json"),
+        ("token=1&user=2", b"token=1&user=2", None),
+        ("7", b"7", None),
+        ('{"open": ', b'{"open": ', None),
+        ("[" * 100_000, b"[" * 100_000, None),
+        ("", b"", None),
+        (None, b"", None),
+    ],
+)
+def test_what_a_webhook_sends_and_what_it_calls_that(body, sent, content_type):
+    assert body_of(body, {}) == (sent, {"Content-Type": content_type} if content_type else {})
+    own = {"content-type": "application/x-own"}
+    assert body_of(body, own) == (sent, own)

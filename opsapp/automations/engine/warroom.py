@@ -57,7 +57,7 @@ def concerns(automation: Automation, host: Any, tags: set[str]) -> bool:
 
 
 def was_tried(root: Root, automation: Automation, outages: Sequence[Outage]) -> bool:
-    """Whether somebody ran it in one of these outages, wherever it acts. What runs by itself at that time says nothing."""
+    """Whether somebody ran it in one of these outages, wherever it acts. That it ran by itself then says nothing."""
     if not outages or (automation.state.last_run or 0) < outages[0].started:
         return False
     spans = [(first_id(outage.started), first_id(outage.ended + 0.001)) for outage in outages]

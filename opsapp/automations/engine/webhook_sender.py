@@ -60,13 +60,22 @@ class WebhookSender:
 
 
 def body_of(body: Any, headers: dict[str, str]) -> tuple[bytes, dict[str, str]]:
-    """The bytes to send: a text as it is, anything else as JSON."""
+    """The bytes to send: a text as it is, anything else as JSON. A text that is JSON is called that, too."""
     if body is None or body == "":
         return b"", headers
-    if isinstance(body, str):
-        return body.encode(), headers
-    named = any(name.lower() == "content-type" for name in headers)
-    return json.dumps(body).encode(), headers if named else {**headers, "Content-Type": "application/json"}
+    data = body if isinstance(body, str) else json.dumps(body)
+    is_named = any(name.lower() == "content-type" for name in headers)
+    if not is_named and (data is not body or _is_json(data)):
+        headers = {**headers, "Content-Type": "application/json"}
+    return data.encode(), headers
+
+
+def _is_json(text: str) -> bool:
+    """Whether it is an object or a list: a bare number or word may mean anything."""
+    try:
+        return isinstance(json.loads(text), dict | list)
+    except (ValueError, RecursionError):
+        return False
 
 
 def webhook_sender_of(node: Node) -> WebhookSender:
