@@ -125,7 +125,8 @@ def test_answers_for_the_rooms_above(service, node, agent):
     result = {"command_id": command, "status": "failed", "exit_code": 3, "reason": "no", "data": {"x": 1}}
     report(service, agent, results=[result])
     answer = service.transact(engine.answer_of, agent, command)
-    assert answer == {"status": "failed", "exit_code": 3, "output": "", "reason": "no", "data": {"x": 1}}
+    told = {"status": "failed", "exit_code": 3, "output": "", "truncated": False, "reason": "no", "data": {"x": 1}}
+    assert answer == told
     assert service.transact(engine.answer_of, agent, "gone")["status"] == "lost"
     assert service.transact(engine.answer_of, "gone", command)["status"] == "lost"
     with pytest.raises(NotFound):

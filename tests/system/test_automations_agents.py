@@ -87,6 +87,29 @@ def test_a_time_out_on_an_agent(serve, agent):
     assert (found["status"], found["attempt"]) == ("timeout", 2)
 
 
+def test_what_an_agent_cuts_is_said_to_be_cut(serve, agent):
+    command = "yes 0123456789abcdef | head -c 3000000; echo END"
+    end = "\n[output cut here: more was written than is kept]\n"
+    alone = ended(serve, run(serve, make(serve, "agent_command", {"agent_id": agent.id, "command": command})))
+    assert (alone["status"], alone["truncated"], alone["output"][-len(end) :]) == ("done", True, end)
+    assert "END" not in alone["output"]
+    short = ended(serve, run(serve, make(serve, "agent_command", {"agent_id": agent.id, "command": "echo END"})))
+    assert (short["truncated"], short["output"]) == (False, "END\n")
+
+
+def test_an_agent_that_was_deleted_just_now_is_not_meant(serve, agent):
+    """Each run is asked for right after the deletion, which nobody may have followed yet."""
+    automation = make(serve, "script", {"script": "echo here", "tag": "web"})
+    for n in range(5):
+        gone = serve.admin.post("/api/agents", {"label": f"gone {n}", "tags": ["web"]})
+        path, key = f"/api/agents/{gone['agent_id']}", {"X-Agent-Key": gone["key"]}
+        serve.client().post(f"{path}/report", {"hostname": f"gone-{n}", "os": "linux"}, headers=key)
+        until(lambda path=path: serve.admin.get(path)["status"] == "online", 10, what="an agent that was heard")
+        serve.admin.delete(path)
+        found = ended(serve, run(serve, automation))
+        assert (found["status"], found["output"]) == ("done", "here\n")
+
+
 def test_a_run_on_an_agent_outlives_the_server(serve, agent, tmp_path):
     gate = tmp_path / "gate"
     text = f"echo $$ >> {tmp_path}/marks; while [ ! -e {gate} ]; do sleep 0.1; done; echo through"

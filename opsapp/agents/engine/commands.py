@@ -31,6 +31,7 @@ UNKNOWN = {
     "status": "lost",
     "exit_code": None,
     "output": "",
+    "truncated": False,
     "reason": "there is no such agent or command any more",
     "data": None,
 }
@@ -96,7 +97,7 @@ def command_of(root: Root, agent_id: str, command_id: str) -> JsonObject | None:
 
 
 def answer_of(root: Root, agent_id: str, command_id: str) -> JsonObject | None:
-    """The final {status, exit_code, output, reason, data}; None while it is open. What is gone counts as lost."""
+    """The final {status, exit_code, output, truncated, reason, data}; None while it is open. What is gone is lost."""
     agent = agents_of(root).get(agent_id)
     command = agent.commands.get(command_id) if agent is not None else None
     if command is None:

@@ -9,6 +9,7 @@ import json
 
 from opsapp.agents import engine as agents
 from opsapp.agents.engine import HostFacts
+from opsapp.agents.resources import agents_of
 from opsapp.automations.logic import settings
 from opsapp.automations.logic.filling import Missing, Values, places
 from opsapp.automations.resources import Run, board_of, forbidden, reveal
@@ -104,7 +105,8 @@ def command(run: Run, filled: Values) -> tuple[str, JsonObject]:
 
 def targets_of(root: Root, params: JsonObject) -> list[HostFacts]:
     """The agents that are meant, or a problem that says why there is none."""
-    known = agents.hosts(root)
+    present = agents_of(root)
+    known = [host for host in agents.hosts(root) if host.agent_id in present]  # one may have been deleted just now
     if params.get("agent_id"):
         hosts = [host for host in known if host.agent_id == params["agent_id"]]
     elif params.get("tag"):

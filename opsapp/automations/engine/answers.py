@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opsapp.agents import engine as agents
 from opsapp.automations.logic.filling import Missing
-from opsapp.automations.logic.runs import readable, succeeded
+from opsapp.automations.logic.runs import CUT, readable, succeeded
 from opsapp.automations.resources import Run, board_of, runs_of
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.masking import masked
@@ -50,11 +50,14 @@ def _write_answer(root: Root, run: Run, label: str, answer: JsonObject, several:
         text = masked(readable(answer["output"] or ""), list(revealed(root, run.definition.params).values()))
     except Missing as closed:
         text = f"[not shown, for its secrets cannot be found in it: {closed}]"
+    cut = CUT if answer["truncated"] else ""
     if several:
-        text = f"[{label}: {answer['status']}]\n" + text + ("" if text.endswith("\n") or not text else "\n")
+        text = f"[{label}: {answer['status']}]\n" + text + (cut or ("" if text.endswith("\n") or not text else "\n"))
     else:
-        text = _not_seen_yet(run, text)
+        text = _not_seen_yet(run, text) + cut
     write(root, run, text, now)
+    if cut:
+        run.output.came_cut = True
 
 
 def _not_seen_yet(run: Run, text: str) -> str:

@@ -103,7 +103,7 @@ def run_record(root: Root, run: Run) -> JsonObject:
     return {
         **run_row(run),
         "output": run.output.text(),
-        "truncated": run.output.cut,
+        "truncated": not run.output.is_whole,
         "inputs": run.inputs,
         "request_id": run.request_id,
         "parent": run.parent,

@@ -53,7 +53,10 @@ Chunk = OutputChunk  # the name that stores of older versions know it by
 
 
 class Output(Persistent):
-    """What a run wrote, in characters from `start` to `size`, at most 4 MiB of it; an honest mark where it was cut."""
+    """What a run wrote, in characters from `start` to `size`, at most 4 MiB of it; an honest mark where it was cut.
+    `cut`: nothing more is taken. `came_cut`: some of it had been cut before it came."""
+
+    came_cut = False
 
     def __init__(self) -> None:
         self.chunks = IOBTree()  # position of its first character -> Chunk
@@ -74,6 +77,10 @@ class Output(Persistent):
         else:
             self.chunks[self.size] = OutputChunk(shown, now)
         self.size += len(shown)
+
+    @property
+    def is_whole(self) -> bool:
+        return not (self.cut or self.came_cut)
 
     def text(self) -> str:
         return "".join(chunk.text for chunk in self.chunks.values())
