@@ -149,6 +149,33 @@ def test_failures_on_three_hosts_speak_for_a_fourth(ward):
     assert any("0% verified on 3 hosts, the limit is 30%" in why for why in case["why"])
 
 
+DOWN = {"id": "nginx", "condition": 'monitor.status == "down"', "escalation_chain": [{"action": "clear_cache"}]}
+SITES = [place(f"site-{n}", subject=f"monitor:m{n}", names=(f"site-{n}",)) for n in range(1, 6)]
+
+
+def heal_of_monitor_fails(here, subject):
+    """A monitor is down, its host does as it is told, and the check afterwards finds it down again."""
+    here.report(subject, status="down").turn().turn(5)
+    here.hosts.finish("snapshot", snapshot={"kind": "none", "state": {}})
+    here.turn(1)
+    here.hosts.finish("execute", handler="sh")
+    here.turn(1).turn(30)
+    began = here.clock.now()
+    here.clock.advance(0.5)
+    here.report(subject, status="down")
+    here.hosts.rechecked[-1][1](began)
+    here.turn(0.5).report(subject, status="up").turn(1).turn(60)
+
+
+def test_failures_of_three_monitors_of_one_host_are_those_of_one_host(ward):
+    here = ward(DOWN, places=[*HOSTS, *SITES], **LIMITS).at("execute")
+    for n in (1, 2, 3, 1, 2):
+        heal_of_monitor_fails(here, f"monitor:m{n}")
+    assert [entry["outcome"] for entry in here.ledger] == ["failed"] * 5
+    here.report("monitor:m4", status="down").turn().turn(5)
+    assert here.hosts.phases()[-1] == "snapshot"
+
+
 def test_what_is_skipped_is_tried_again_after_a_week_and_is_no_longer_skipped_when_it_helps(ward):
     here = ward(ONE, places=HOSTS, **LIMITS).at("execute")
     for _ in range(5):

@@ -13,7 +13,7 @@ from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.healing.stages.moves import EndCase, NextStep
 from opsapp.healing.stages.planning import Plan
 from opsapp.healing.stages.timing import settle_of
-from opsapp.healing.stages.world import World
+from opsapp.healing.stages.world import SERVER, World
 from opsapp.wire.actions import ACTIONS
 
 from . import evidence, notifications, suggestions, trials
@@ -57,9 +57,8 @@ def finish(context: PipelineContext, ended: NextStep | EndCase) -> tuple[CaseRec
     record, outcome, reason = ended.case, ended.outcome, ended.reason
     events = record.events.get(record.rule_id, 0) if isinstance(ended, EndCase) else 0
     entry_id = record.entry_id or begin_entry(context, record, ended.plan)
-    entry = context.ledger.finish(
-        context.root, entry_id, outcome=outcome, reason=reason, now=context.now, events=events, **(ended.entry or {})
-    )
+    known: dict[str, Any] = {"events": events, "host": _host_of(record), **(ended.entry or {})}
+    entry = context.ledger.finish(context.root, entry_id, outcome=outcome, reason=reason, now=context.now, **known)
     record = record.saying(f"step {record.step}: {outcome}" + (f", {reason}" if reason else ""))
     record = replace(record, entry_id=None, approval_id=None)
     if entry.executed:
@@ -67,6 +66,12 @@ def finish(context: PipelineContext, ended: NextStep | EndCase) -> tuple[CaseRec
         record = replace(record, tried=(*record.tried, Tried(ledger.judged(entry), definition)))
         suggestions.after_outcome(context.healing, entry, context.world.settings, context.now)
     return record, entry
+
+
+def _host_of(record: CaseRecord) -> str | None:
+    """The host whose outcome it is, where its target's name does not say so: several monitors may be of one host."""
+    is_monitor = (record.about.subject or "").startswith("monitor:")
+    return record.heal.host if is_monitor and record.heal is not None and record.heal.host != SERVER else None
 
 
 def next_step(context: PipelineContext, ended: NextStep) -> PlanningCase:

@@ -166,9 +166,18 @@ class Ledger(Folder):
         self.tell(root, record)
 
     def finish(
-        self, root: Root, entry_id: int, *, outcome: str, reason: str, now: float, **fields: Any
+        self,
+        root: Root,
+        entry_id: int,
+        *,
+        outcome: str,
+        reason: str,
+        now: float,
+        host: str | None = None,
+        **fields: Any,
     ) -> LedgerRecord:
-        """Make an entry final: link it into the chain, count it in the statistics."""
+        """Make an entry final: link it into the chain, count it in the statistics, as an outcome of `host`; of the host
+        of its target where none is given."""
         entry = self.entries[entry_id]
         key, previous = chain_key(root), self.head
         record = stage.final(
@@ -178,7 +187,7 @@ class Ledger(Folder):
         self.open.remove(entry_id)
         self._chain(record, key)
         if record.executed:
-            self._count(record, now, node_of(root).config[HealingSettings].skip)
+            self._count(record, host or names_of(record.target)[-1], now, node_of(root).config[HealingSettings].skip)
         self.tell(root, record)
         return record
 
@@ -229,10 +238,9 @@ class Ledger(Folder):
             _add(self.by_target, name, record.id)
             _add(self.by_both, (record.rule_id, name), record.id)
 
-    def _count(self, record: LedgerRecord, now: float, skip: SkipSettings) -> None:
+    def _count(self, record: LedgerRecord, host: str, now: float, skip: SkipSettings) -> None:
         """Count an executed entry in the tallies of its action: of all targets, of its host, of its target."""
         verified, total = stage.counts(record)
-        host = names_of(record.target)[-1]
         for key in keys_of(record):
             tally = effectiveness.tried(self.tally(*key), now)
             if total:
