@@ -10,6 +10,7 @@ from tests.api.test_agents import Polling
 
 pytestmark = pytest.mark.attack
 
+MOVED_S = 31.0  # more than two report intervals: who was heard before has gone
 STEP = PolicyStep("restart_service", {"service": "nginx"})
 TERMS = PolicyTerms((Policy("nginx", 'service.nginx.state == "failed"', (STEP,), settle_s=0),), 45.0, 3)
 
@@ -32,6 +33,25 @@ def test_who_once_said_which_machine_it_is_on_and_says_it_no_more_is_a_clone(ser
     box.report(machine_id="m1")
 
 
+def test_two_machines_that_report_with_one_key_are_not_one_host(service, box):
+    """The second is refused as long as the first is there; a host that was set up anew takes its place soon."""
+    box.report(machine_id="m1", cpu_percent=1)
+    service.clock.advance(15)
+    assert box.report(status=409, machine_id="m2", cpu_percent=99)["code"] == "clone"
+    assert box.seen()["clone_detected_at"] == int(service.clock.now())
+    assert box.seen()["metrics"]["cpu_percent"] == 1
+    box.report(machine_id="m1")
+    service.clock.advance(MOVED_S)
+    box.report(machine_id="m2")
+    box.report(status=409, machine_id="m1")
+
+
+def test_a_new_key_may_move_to_another_machine_at_once(service, box):
+    box.report(machine_id="m1")
+    box.key = service.ada.post(f"/api/agents/{box.id}/key").json["key"]
+    box.report(machine_id="m2")
+
+
 def test_a_command_is_ended_by_the_machine_that_has_it(service, box):
     box.report(machine_id="m1", held=[])
     asked = box.ask()
@@ -40,8 +60,10 @@ def test_a_command_is_ended_by_the_machine_that_has_it(service, box):
     held = [{"command_id": asked, "state": "running"}]
     box.report(machine_id="m1", held=held)
     result = {"command_id": asked, "status": "done", "exit_code": 0, "output": "made up"}
+    service.clock.advance(MOVED_S)
     box.report(machine_id="m2", held=[], results=[result])
     assert box.command(asked)["status"] == "running", "neither ended nor lost by what another machine says"
+    service.clock.advance(MOVED_S)
     box.report(machine_id="m1", held=held, results=[{**result, "output": "true"}])
     assert (box.command(asked)["status"], box.command(asked)["output"]) == ("done", "true")
 
@@ -49,7 +71,9 @@ def test_a_command_is_ended_by_the_machine_that_has_it(service, box):
 def test_what_one_machine_was_given_is_not_given_to_another(service, box):
     asked = box.ask()
     [sent] = box.report(machine_id="m1", held=[])["commands"]
+    service.clock.advance(MOVED_S)
     assert box.report(machine_id="m2", held=[])["commands"] == []
+    service.clock.advance(MOVED_S)
     assert box.report(machine_id="m1", held=[])["commands"] == [sent]
     assert sent["command_id"] == asked
 

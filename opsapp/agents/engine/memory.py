@@ -9,7 +9,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from opsapp.agents.config import AgentSettings, NamedMetrics, ProtectedSettings
 from opsapp.agents.logic import MOST_NAMED, HostReport, by_our_clock, changed_profile, kept_of, skew_of
@@ -37,6 +37,14 @@ WATCHED_FOR_S = 60.0  # what another node said of its readers counts so long
 Watcher = Callable[[HostReport, float], None]
 
 
+class Poller(NamedTuple):
+    """Who has polled last for an agent: which machine, with which key."""
+
+    machine: str
+    key_digest: str
+    at: float
+
+
 @dataclass(slots=True)
 class Heard:
     """One agent, as this node last heard it."""
@@ -46,6 +54,7 @@ class Heard:
     profile: JsonObject = field(default_factory=dict)
     ip: str = ""
     stored_at: float = 0.0
+    poller: Poller | None = None
     ahead: deque[float] = field(default_factory=lambda: deque(maxlen=FEW_CLOCKS))  # its clock less ours, seen lately
 
 
@@ -144,6 +153,17 @@ class Memory:
         heard = self.heard.setdefault(agent_id, Heard(at))
         heard.profile, heard.ip, heard.stored_at = dict(profile), ip, at
         heard.at = max(heard.at, at)
+
+    def polled(self, agent_id: str, poller: Poller) -> None:
+        self.heard.setdefault(agent_id, Heard(poller.at)).poller = poller
+
+    def is_polled_by_another(self, agent_id: str, poller: Poller) -> bool:
+        """Whether another machine, which is there still, polls with the same key. A new key may be on a new one."""
+        heard = self.heard.get(agent_id)
+        last = None if heard is None else heard.poller
+        if last is None or last.key_digest != poller.key_digest or last.machine in ("", poller.machine):
+            return False
+        return poller.at - last.at <= 2 * self.interval
 
     def tells_news(self, agent_id: str, report: HostReport, ip: str) -> bool:
         """Whether the store has to hear of this report."""

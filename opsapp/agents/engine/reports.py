@@ -17,7 +17,7 @@ from opsapp.tree.root import Root
 
 from . import commands, policies
 from .directory import lives_elsewhere, touched
-from .memory import memory_of
+from .memory import Memory, Poller, memory_of
 
 ANSWER_LOST_S = 40.0  # a poll may be this old when it is read: what was delivered meanwhile it cannot hold yet
 OUTCOMES = "agent-outcomes"
@@ -198,12 +198,13 @@ def owner(node: Node) -> str:
 
 def take_poll(root: Root, agent: Agent, report: HostReport, *, key: policies.ShownKey, ip: str) -> PollAnswer:
     """A report by polling: all that is in it, and the answer with what waits for the agent. While a session is open,
-    on whichever node, that one has the commands, and another machine is a clone."""
+    on whichever node, that one has the commands."""
     node, queue = node_of(root), agent.commands
-    now = node.clock.now()
-    connected = agent.id in memory_of(node).connected or lives_elsewhere(node, agent.state)
+    now, memory = node.clock.now(), memory_of(node)
+    connected = agent.id in memory.connected or lives_elsewhere(node, agent.state)
     machine = report["machine_id"] or ""
-    refuse_clone(agent, machine, connected)
+    poller = Poller(machine, key.digest, now)
+    refuse_clone(agent, poller, connected, memory)
     if connected and (report["results"] or report["outcomes"]):
         raise Conflict("This agent has an open session: send results there.", code="session_open")
     take_report(root, agent, report, ip=ip, session=None if connected else "")
@@ -218,6 +219,7 @@ def take_poll(root: Root, agent: Agent, report: HostReport, *, key: policies.Sho
     if report["held"] is None:
         for command in sent:
             queue.acknowledge(command["command_id"], now)
+    after_commit(root, node.post, memory.polled, agent.id, poller)
     keep_index(root, agent)
     policies.catch_up(root, agent, report["policy_version"])
     if ended:
@@ -226,13 +228,15 @@ def take_poll(root: Root, agent: Agent, report: HostReport, *, key: policies.Sho
     return reply if report["policy_version"] is None else further(reply, node, agent, report, key)
 
 
-def refuse_clone(agent: Agent, machine: str, connected: bool) -> None:
-    """While a session is open another machine is a clone; so is, at any time, one that hides which machine it is."""
+def refuse_clone(agent: Agent, poller: Poller, connected: bool, memory: Memory) -> None:
+    """While one machine has a session or polls, another is a clone; so is, at any time, one that hides which it is."""
     known = agent.state.machine_id or agent.profile.get("machine_id", "")
-    if known and not machine:
+    if known and not poller.machine:
         raise Clone("machine_id is missing: this agent has named its machine before.")
-    if connected and machine != agent.state.machine_id:
+    if connected and poller.machine != agent.state.machine_id:
         raise Clone("Another machine is connected with this key.")
+    if not connected and memory.is_polled_by_another(agent.id, poller):
+        raise Clone("Another machine reports with this key.")
 
 
 def answer(node: Node, agent: Agent, sent: list[JsonObject], cancels: list[str]) -> PollAnswer:
