@@ -6,6 +6,7 @@ Nothing here needs a request that is still alive: deferred answers make pages to
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 from urllib.parse import quote
@@ -175,29 +176,14 @@ def steps(value: Any) -> str:
     return "; ".join(told)
 
 
-@pass_context
-def _ago(context: Context, seconds: float) -> Markup:
-    return words.ago(seconds, context["reader"])
+def _for_reader(shown: Callable[[float, Reader], Markup]) -> Callable[[Context, float], Markup]:
+    """A filter for a moment that is written for whoever reads the page."""
 
+    @pass_context
+    def shown_to_reader(context: Context, seconds: float) -> Markup:
+        return shown(seconds, context["reader"])
 
-@pass_context
-def _since(context: Context, seconds: float) -> Markup:
-    return words.since(seconds, context["reader"])
-
-
-@pass_context
-def _hour(context: Context, seconds: float) -> Markup:
-    return words.hour(seconds, context["reader"])
-
-
-@pass_context
-def _brief(context: Context, seconds: float) -> Markup:
-    return words.brief(seconds, context["reader"])
-
-
-@pass_context
-def _clock(context: Context, seconds: float) -> Markup:
-    return words.clock(seconds, context["reader"])
+    return shown_to_reader
 
 
 def _make_templates() -> Environment:
@@ -211,11 +197,11 @@ def _make_templates() -> Environment:
     made.filters.update(moment=words.moment, machine=words.machine, percent=words.percent, plain=plain, steps=steps)
     made.filters.update(
         span=words.rough_span,
-        ago=_ago,
-        since=_since,
-        clock=_clock,
-        brief=_brief,
-        hour=_hour,
+        ago=_for_reader(words.ago),
+        since=_for_reader(words.since),
+        clock=_for_reader(words.clock),
+        brief=_for_reader(words.brief),
+        hour=_for_reader(words.hour),
         kind_of=words.kind_of,
         spoken=words.spoken,
     )

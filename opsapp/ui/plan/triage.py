@@ -8,11 +8,18 @@ from .shape import Act, Asks, Field, Page, Part
 
 COMMENT = (Field("comment", "Comment", "area"),)
 UNDECIDED = (("status", ("pending",)),)
+INCIDENTS_API = "/api/monitoring/incidents"
 TAKE = Act(
     "take",
     "I take it",
     "POST /api/monitoring/incidents/{incident_id}/acknowledge",
     when=(("acknowledged_by", (None,)),),
+)
+HAND_OVER = Act(
+    "assign",
+    "Hand over",
+    f"POST {INCIDENTS_API}/{{id}}/assign",
+    (Field("username", "To whom", "name", of="user", by="username", required=True), Field("note", "Note")),
 )
 APPROVE = Act("approve", "Approve", "POST /api/approvals/{request_id}/approve", COMMENT, when=UNDECIDED)
 REJECT = Act("reject", "Reject", "POST /api/approvals/{request_id}/reject", COMMENT, when=UNDECIDED)
@@ -56,7 +63,6 @@ OVERVIEW = (
     ),
 )
 
-INCIDENTS_API = "/api/monitoring/incidents"
 PUBLIC = Field("public", "Who reads it", "flag")
 STAGE = Field("stage", "Where we are", "choice", ("investigating", "identified", "monitoring", "resolved"), True)
 INCIDENTS = (
@@ -73,16 +79,7 @@ INCIDENTS = (
                 paged=True,
                 acts=(
                     TAKE._replace(api=f"POST {INCIDENTS_API}/{{id}}/acknowledge", when=(), many=True),
-                    Act(
-                        "assign",
-                        "Hand over",
-                        f"POST {INCIDENTS_API}/{{id}}/assign",
-                        (
-                            Field("username", "To whom", "name", of="user", by="username", required=True),
-                            Field("note", "Note"),
-                        ),
-                        many=True,
-                    ),
+                    HAND_OVER._replace(many=True),
                 ),
                 filters=(
                     Field("status", "State", "choice", ("open", "resolved")),
@@ -104,16 +101,7 @@ INCIDENTS = (
                 f"{INCIDENTS_API}/{{id}}/war-room",
                 acts=(
                     TAKE._replace(api=f"POST {INCIDENTS_API}/{{id}}/acknowledge"),
-                    Act(
-                        "assign",
-                        "Hand over",
-                        f"POST {INCIDENTS_API}/{{id}}/assign",
-                        (
-                            Field("username", "To whom", "name", of="user", by="username", required=True),
-                            Field("note", "Note"),
-                        ),
-                        when=(("status", ("open",)),),
-                    ),
+                    HAND_OVER._replace(when=(("status", ("open",)),)),
                     Act(
                         "update",
                         "Publish",
