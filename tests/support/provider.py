@@ -10,6 +10,7 @@ import hmac
 import json
 import subprocess
 import sys
+import threading
 import time
 import urllib.parse
 import urllib.request
@@ -21,6 +22,7 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 ROOT = Path(__file__).resolve().parents[2]
 CLIENT, SECRET = "opsapp", "a secret of this client"
+HANGING = threading.Event()  # never set
 
 
 def b64(raw):
@@ -162,6 +164,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def token(self, form):
         wrong = State.how.get("break")
+        if wrong == "token hangs":
+            HANGING.wait()  # until the process ends
         if wrong == "token status":
             return self.answer({}, 500)
         if wrong == "token text":
@@ -228,5 +232,6 @@ class Provider:
 
 if __name__ == "__main__":
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
     print(server.server_port, flush=True)
     server.serve_forever()

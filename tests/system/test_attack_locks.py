@@ -42,8 +42,14 @@ class Browser:
 
     def sign_in(self, username, password=PASSWORD):
         """The status: 303 when it went well."""
+        return self.send(self.page(), username, password)
+
+    def page(self):
+        """The form's token."""
         page = self.ask("GET", "/login").body.decode()
-        token = re.search(r'name="csrf_token" value="(\w+)"', page).group(1)
+        return re.search(r'name="csrf_token" value="(\w+)"', page).group(1)
+
+    def send(self, token, username, password=PASSWORD):
         body = urlencode({"csrf_token": token, "username": username, "password": password})
         return self.ask("POST", "/login", body.encode()).status
 

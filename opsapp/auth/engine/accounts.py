@@ -17,7 +17,7 @@ from opsapp.lib.problems import Conflict, Invalid, NotFound
 from opsapp.runtime.node import Node, node_of
 from opsapp.tree.root import Root
 
-from .limits import count_attempt, proof_counters
+from .limits import count_attempt, proof_counters, turn_of
 from .passwords import hash_password, verify_password
 from .signin import now_of
 
@@ -86,11 +86,12 @@ def change_own_password(node: Node, username: str, session_id: str, values: dict
 
 def prove(node: Node, username: str, password: str, field: str) -> None:
     """Invalid (naming the field) unless it is this user's password; attempts are limited."""
-    count_attempt(node, proof_counters(node, username))
+    counters = proof_counters(node, username)
+    count_attempt(node, counters)
     known = node.transact(_password_hash, username)
     if known == "":
         raise Conflict("This user signs in with the identity provider and has no password here.", code="not_local")
-    if not verify_password(node, known, password):
+    if not verify_password(node, turn_of(counters), known, password):
         raise Invalid({field: "is not the present password"}, code="wrong_password")
 
 

@@ -10,6 +10,7 @@ from opsapp.auth.logic.attempts import AttemptLimit
 from opsapp.auth.logic.names import username_problem
 from opsapp.lib.networks import counted_address
 from opsapp.lib.problems import TooMany
+from opsapp.runtime.fair import NOBODY, Whose
 from opsapp.runtime.node import Node
 
 from .browsers import Held, known_browser
@@ -38,14 +39,21 @@ def proof_counters(node: Node, username: str) -> Counters:
 
 def count_attempt(node: Node, counters: Counters) -> None:
     """One attempt; TooMany when it is one too many."""
-    locked = in_turn(node, resources.count, counters, node.clock.now())
+    locked = in_turn(node, resources.count, counters, node.clock.now(), whose=turn_of(counters))
     if locked:
         raise too_many(locked)
 
 
-def in_turn(node: Node, fn: Any, *values: Any) -> Any:
+def in_turn(node: Node, fn: Any, *values: Any, whose: Whose = NOBODY) -> Any:
     """A transaction on counters: this node's take turns, so that a burst does not drown in its own conflicts."""
-    return node.lane("attempts", 1).run(node.transact, fn, *values)
+    return node.lane("attempts", 1).run_for(whose, node.transact, fn, *values)
+
+
+def turn_of(counters: Counters) -> Whose:
+    """In whose turn an attempt is made: known browsers and people who are signed in do not wait behind a storm of
+    attempts from unknown addresses."""
+    first, _ = counters[0]
+    return Whose(first.partition(":")[0], first)
 
 
 def too_many(seconds: int) -> TooMany:

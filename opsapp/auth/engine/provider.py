@@ -36,13 +36,17 @@ class ProviderRefused(Exception):
 
 
 def discover(settings: OidcSettings) -> str:
-    """The provider's own description, as JSON text."""
+    """The provider's own description, as JSON text; empty when it does not answer, or says what cannot be."""
     try:
         client = _client(settings, None)
-    except Exception as problem:
+    except Exception as problem:  # noqa: BLE001 - whatever oic makes of an answer
         log.warning("identity provider not reached: %s: %s", type(problem).__name__, problem)
-        raise UpstreamFailed("The identity provider cannot be reached.", code="provider_unreachable") from problem
+        return ""
     return client.provider_info.to_json()
+
+
+def unreachable() -> UpstreamFailed:
+    return UpstreamFailed("The identity provider cannot be reached.", code="provider_unreachable")
 
 
 def authorization_address(settings: OidcSettings, description: str, state: str, nonce: str, challenge: str) -> str:

@@ -17,6 +17,7 @@ from opsapp.auth.config import LoginSettings
 from opsapp.auth.resources.secondfactor import PURPOSE
 from opsapp.lib.ids import digest
 from opsapp.lib.problems import Conflict, Invalid, Unauthenticated
+from opsapp.runtime.fair import Whose
 from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.sealing import seal_of
 from opsapp.tree.root import Root
@@ -122,7 +123,8 @@ class FailedSecondStep(NamedTuple):
 
 def second_step(node: Node, token: str, code: str, client: Client) -> dict[str, Any]:
     """The session for a partial token and a code; what a wrong code costs is committed whatever is answered."""
-    outcome = in_turn(node, _second_step, token, code, client, node.config[LoginSettings].session_s)
+    whose, life = Whose("totp", client.ip), node.config[LoginSettings].session_s
+    outcome = in_turn(node, _second_step, token, code, client, life, whose=whose)
     if isinstance(outcome, FailedSecondStep):
         login_refused(node, outcome.username, client, outcome.reason, action="login.totp")
         if outcome.locked:

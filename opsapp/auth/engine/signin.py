@@ -13,7 +13,7 @@ from opsapp.runtime.node import Node, node_of
 from opsapp.tree.root import Root
 
 from .browsers import Held
-from .limits import Counters, in_turn, login_counters, too_many
+from .limits import Counters, in_turn, login_counters, too_many, turn_of
 from .passwords import verify_password
 
 
@@ -37,12 +37,13 @@ def sign_in(node: Node, username: str, password: str, client: Client) -> dict[st
 
     Otherwise TooMany or Unauthenticated. It takes the same time whether the user exists or not.
     """
-    begun = in_turn(node, _begin, login_counters(node, client.ip, username, client.held), username)
+    counters = login_counters(node, client.ip, username, client.held)
+    begun = in_turn(node, _begin, counters, username, whose=turn_of(counters))
     if begun.locked:
         login_refused(node, username, client, "too_many_attempts")
         raise too_many(begun.locked)
     answer = None
-    if verify_password(node, begun.password_hash, password):
+    if verify_password(node, turn_of(counters), begun.password_hash, password):
         answer = node.transact(_open, username, begun.password_hash, client, node.config[LoginSettings].session_s)
     if answer is None:
         login_refused(node, username, client, "bad_credentials")

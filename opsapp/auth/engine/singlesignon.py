@@ -20,6 +20,7 @@ from opsapp.auth.config import LoginSettings, OidcSettings
 from opsapp.auth.logic.claims import mapped_role, username_for, values_at
 from opsapp.auth.resources import federation
 from opsapp.lib.problems import Conflict, Forbidden, Malformed, NotFound, Problem, Unavailable
+from opsapp.runtime.hub import Lane
 from opsapp.runtime.node import Node
 from opsapp.runtime.sealing import REGISTRY_KEY
 from opsapp.tree.acl import ROLES
@@ -31,7 +32,17 @@ from .signin import Client, login_refused, now_of, open_session
 PURPOSE = "oidc"
 FLOW_S = 600
 DESCRIBED_S = 300
+UNREACHED_S = 5  # so long nobody asks a provider again that did not answer
 DESCRIPTION = "opsapp.oidc_description"
+AT_ONCE, MOST_WAITING = 8, 16  # of those who come back from the provider
+
+
+class Description(NamedTuple):
+    """What the provider said of itself; an empty text is no answer."""
+
+    issuer: str | None
+    until: float
+    text: str
 
 
 class Flow(NamedTuple):
@@ -57,31 +68,46 @@ def begin(node: Node) -> tuple[str, str, str]:
     flow = Flow(secrets.token_hex(16), secrets.token_hex(16), secrets.token_urlsafe(48), node.clock.now())
     hashed = hashlib.sha256(flow.verifier.encode()).digest()
     challenge = base64.urlsafe_b64encode(hashed).rstrip(b"=").decode()
-    address = node.lane("oidc").run(
-        provider.authorization_address, settings, described(node, settings), flow.state, flow.nonce, challenge
-    )
+    text = described(node, settings)
+    address = _describing(node).run(provider.authorization_address, settings, text, flow.state, flow.nonce, challenge)
     return address, flow.state, node.registry[REGISTRY_KEY].seal(json.dumps(flow), PURPOSE)
 
 
 def described(node: Node, settings: OidcSettings) -> str:
     """The provider's description, asked for anew every few minutes."""
-    issuer, until, text = node.registry.get(DESCRIPTION, (None, 0.0, ""))
-    if issuer != settings.issuer or node.clock.monotonic() >= until:
-        text = node.lane("oidc").run(provider.discover, settings)
-        node.registry[DESCRIPTION] = (settings.issuer, node.clock.monotonic() + DESCRIBED_S, text)
+    text = _describing(node).run(_describe, node, settings)
+    if not text:
+        raise provider.unreachable()
+    return text
+
+
+def _describing(node: Node) -> Lane:
+    return node.lane("oidc-description", 1)
+
+
+def _describe(node: Node, settings: OidcSettings) -> str:
+    """In the lane: one asks, and whoever waited in line takes what that one was told, also that nobody answered."""
+    known = node.registry.get(DESCRIPTION)
+    if known is not None and known.issuer == settings.issuer and node.clock.monotonic() < known.until:
+        return known.text
+    text = provider.discover(settings)
+    until = node.clock.monotonic() + (DESCRIBED_S if text else UNREACHED_S)
+    node.registry[DESCRIPTION] = Description(settings.issuer, until, text)
     return text
 
 
 def finish(node: Node, sealed: str, given: dict[str, str], client: Client) -> dict[str, Any]:
     """The session of the user that the provider names. Each flow ends once, with success or without."""
-    settings = settings_of(node)
+    settings, lane = settings_of(node), node.lane("oidc", AT_ONCE)
+    if lane.waiting() >= MOST_WAITING:  # the flow is not used up: the browser may come back with it
+        raise Unavailable("The identity provider is slow. Try again.", code="provider_slow", retry_after=5)
     try:
         flow = _opened(node, sealed, given["state"])
         if not node.transact(federation.use_state, flow.state, node.clock.now() + FLOW_S):
             raise _bad_state()
         if given["error"] or not given["code"]:
             raise Malformed("The identity provider did not let you in.", code="provider_error")
-        claims = node.lane("oidc").run(
+        claims = lane.run(
             provider.identify, settings, described(node, settings), flow.state, given["code"], flow.verifier, flow.nonce
         )
         entered = node.transact(_enter, claims, settings, client, node.config[LoginSettings].session_s)

@@ -14,6 +14,7 @@ from opsapp.automations.resources import Automation, Definition, automations_of,
 from opsapp.lib.addresses import public
 from opsapp.lib.ids import digest, new_id, new_token
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.placeholders import places
 from opsapp.lib.problems import Conflict, Forbidden, Invalid
 from opsapp.notify.resources import channels_of
 from opsapp.runtime.events import emit
@@ -83,7 +84,7 @@ def _secret_problems(root: Root, params: JsonObject, own_id: str | None) -> dict
     given = plain({name: value for name, value in params.items() if value is not None})
     if present is not None and present.definition.params == given:
         return {}
-    used = {name for kind_of, name in filling.places(params) if kind_of == "secret"}
+    used = {name for kind_of, name in places(params) if kind_of == "secret"}
     refused = unusable(root, used, own_id)
     if not refused:
         return {}
@@ -103,10 +104,10 @@ def _input_problems(settings: JsonObject) -> dict[str, str]:
     if "inputs" not in settings:
         return {}
     wrong, declared = {}, {declaration["name"] for declaration in settings["inputs"]}
-    used = {name for kind_of, name in filling.places(settings["params"]) if kind_of == "input"}
+    used = {name for kind_of, name in places(settings["params"]) if kind_of == "input"}
     if used - declared:
         wrong["inputs"] = "not declared: " + ", ".join(sorted(used - declared))
-    if any(kind_of == "event" for kind_of, _ in filling.places(settings["params"])):
+    if any(kind_of == "event" for kind_of, _ in places(settings["params"])):
         wrong["params"] = "{{event:…}} has no value here: declare an input, and give it when you ask for the run"
     required = [
         declaration["name"]

@@ -13,8 +13,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote
 
+from opsapp.lib.placeholders import PLACE, places
+
 from . import shelltext
-from .shelltext import PLACE
 
 NAMED = 5  # mistakes of a script that are named; the author sees the others after these
 
@@ -44,14 +45,6 @@ def _not_a_shell(place: str) -> str:
         f"{place} can be used in a script of a shell ({', '.join(shelltext.SHELLS)}) only. Another program reads the "
         "environment: an input is there as OPSAPP_INPUT_NAME, a secret under the name that `env` gives it"
     )
-
-
-def places(value: Any) -> set[tuple[str, str]]:
-    """Every (kind, name) anywhere in this value."""
-    if isinstance(value, str):
-        return set(PLACE.findall(value))
-    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
-    return {place for part in parts for place in places(part)}
 
 
 def begins_with_a_secret(text: str) -> bool:

@@ -13,7 +13,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
-PLACE = re.compile(r"\{\{\s*(input|secret|event):([A-Za-z0-9_.-]{1,64})\s*\}\}")
+from opsapp.lib.placeholders import PLACE
+
 SHELLS = ("sh", "bash", "dash", "ash", "ksh", "mksh", "zsh")
 DEFAULT_SHELL = "/bin/sh"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opsapp.automations.logic.filling import places
+from opsapp.lib.placeholders import places
 from opsapp.tree.root import Root
 
 from .automations import (

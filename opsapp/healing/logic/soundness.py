@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.placeholders import places
 from opsapp.wire.actions import ACTIONS
 
 
 def wrong_params(name: str, params: JsonObject) -> dict[str, str]:
-    """Parameters that the action lacks, of the wrong kind, or against each other, by path. One that is missing may come
-    from the event's target."""
+    """Parameters that the action lacks, of the wrong kind, with placeholders that nothing fills in, or against each
+    other, by path. One that is missing may come from the event's target."""
     action, sound, wrong = ACTIONS[name], {}, {}
     for param, value in params.items():
         if param not in action.params:
             wrong[param] = f"{name} has no such parameter"
             continue
         if value is None:  # the same as left out
+            continue
+        if places(value):
+            kind, place = min(places(value))
+            wrong[param] = f"{{{{{kind}:{place}}}}} has no value in a rule: placeholders are for automations"
             continue
         try:
             sound[param] = action.params[param].check(value)

@@ -545,6 +545,20 @@ def test_what_does_not_fit_an_action_is_named():
     assert wrong_params("process_kill", {"pid": None, "top": "cpu"}) == {}  # null is the same as left out
 
 
+@pytest.mark.parametrize("place", ["{{event:target}}", "{{ input:name }}", "{{secret:token}}"])
+def test_a_placeholder_that_nothing_fills_in_is_refused(place):
+    """A rule would run it as it stands, or send it."""
+    for name, param, value in (
+        ("run", "command", f"logger {place}"),
+        ("run", "command", f"logger '{place}'"),
+        ("agent_command", "command", f"cat <<E\n{place}\nE"),
+        ("webhook", "url", f"https://hooks.example.org/{place}"),
+        ("webhook", "body", {"text": place}),
+    ):
+        assert "has no value in a rule" in wrong_params(name, {param: value})[f"params.{param}"]
+    assert "params.command" not in wrong_params("run", {"command": "docker ps --format '{{.Names}}'"})
+
+
 @pytest.mark.parametrize(("made", "wrong"), [
     ({"action": {"type": "run"}}, ["action.params.command"]),
     ({"action": {"type": "run", "params": {"command": None}}, "escalation_chain": []}, ["action.params.command"]),

@@ -1,0 +1,105 @@
+"""Signing in while what a sign-in waits for stands still: the identity provider, or the line before the passwords."""
+
+import contextlib
+import threading
+import time
+import urllib.parse
+
+import pytest
+
+from opsapp.auth.engine import provider as engine
+from opsapp.auth.engine import singlesignon
+from tests.support.process import PASSWORD, Serve
+from tests.support.provider import CLIENT, SECRET, Provider
+from tests.support.raw import Raw
+from tests.support.targets import blackhole
+from tests.support.together import at_once
+from tests.support.waiting import PATIENCE, until
+from tests.system.test_attack_locks import Browser
+
+pytestmark = [pytest.mark.system, pytest.mark.attack]
+
+PEOPLE = 60
+AUTHORIZE, CALLBACK = "/api/auth/oidc/authorize", "/api/auth/oidc/callback"
+
+
+def signed_on_by(issuer):
+    oidc = {"enabled": True, "issuer": issuer, "client_id": CLIENT, "client_secret": SECRET, "role_claim": "roles"}
+    oidc |= {"redirect_uri": f"http://localhost{CALLBACK}", "role_map": {"viewer": "staff"}}
+    return {"web": {"oidc": oidc}}
+
+
+def begin(serve):
+    """(answer, seconds)"""
+    began = time.monotonic()
+    return serve.client().request("GET", AUTHORIZE), time.monotonic() - began
+
+
+def test_a_provider_that_says_nothing_is_waited_for_once_by_all_together(tmp_path):
+    with blackhole() as port, Serve(tmp_path, signed_on_by(f"http://127.0.0.1:{port}")) as serve:
+        answers = at_once([lambda: begin(serve)] * PEOPLE)
+        assert {(answer.status, answer.json["code"]) for answer, _ in answers} == {(502, "provider_unreachable")}
+        assert max(seconds for _, seconds in answers) < 6 * engine.TIMEOUT_S  # and not so long for every two of them
+        assert serve.client().login("admin", PASSWORD).get("/api/me")["role"] == "admin"
+
+
+def test_who_comes_back_to_a_provider_that_hangs_is_asked_to_come_again(tmp_path):
+    provider, most = Provider(), singlesignon.AT_ONCE + singlesignon.MOST_WAITING
+    try:
+        with Serve(tmp_path, signed_on_by(provider.url)) as serve:
+            flows = [flow(serve, provider) for _ in range(most + 1)]
+            provider.behave(**{"break": "token hangs", "claims": {"roles": ["staff"]}})
+            others = [threading.Thread(target=come_back, args=(serve, *each), daemon=True) for each in flows[:-1]]
+            for other in others:
+                other.start()
+            late = until(lambda: too_many(serve, *flows[-1]), what="a refusal")
+            assert (late.json["code"], late.headers["retry-after"]) == ("provider_slow", "5")
+            assert begin(serve)[0].status == 302  # the next one is not behind them
+            provider.behave(claims={"roles": ["staff"]})
+            for other in others:
+                other.join(60 * PATIENCE)
+            assert come_back(serve, *flows[-1]).json["role"] == "viewer"  # the flow was not used up
+    finally:
+        provider.stop()
+
+
+def flow(serve, provider):
+    """A browser that the provider has sent back: its path, and the cookie of its flow."""
+    answer = begin(serve)[0]
+    back = urllib.parse.urlsplit(provider.sign_in(answer.headers["location"]))
+    return f"{back.path}?{back.query}", answer.headers["set-cookie"].partition(";")[0]
+
+
+def come_back(serve, path, cookie):
+    return serve.client().request("GET", path, headers={"Cookie": cookie, "Accept": "application/json"})
+
+
+def too_many(serve, path, cookie):
+    """The answer, once there are too many; asked without a cookie, so that the flow is not used up before."""
+    answer = come_back(serve, path, "none=none")
+    return answer if answer.status == 503 else None
+
+
+def test_a_known_browser_does_not_wait_behind_a_storm_of_attempts(tmp_path):
+    limits = {"attempts_per_ip": 10_000, "attempts_per_user": 10_000}
+    config = {"web": {"trusted_proxies": ["127.0.0.1"], "login": limits}}
+    with contextlib.ExitStack() as closing, Serve(tmp_path, config) as serve:
+        browser, storm, done = Browser(serve), 60, []
+        assert browser.sign_in("admin") == 303
+        page = browser.page()
+        links = [closing.enter_context(Raw(serve.port, timeout=120 * PATIENCE)) for _ in range(storm)]
+        for number, link in enumerate(links):
+            body = b'{"username": "ghost%d", "password": "a wrong password"}' % number
+            head = f"POST /api/login HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 10.0.0.{number}\r\n"
+            head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+            link.send(head.encode() + body)
+        readers = [threading.Thread(target=lambda link=link: done.append(link.answer().status)) for link in links]
+        for reader in readers:
+            reader.start()
+        until(lambda: done, what="the first answer of the storm")
+        assert browser.send(page, "admin") == 303
+        answered = len(done)
+        for reader in readers:
+            reader.join(120 * PATIENCE)
+        assert done == [401] * storm
+        assert answered < storm / 2
