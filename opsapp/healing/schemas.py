@@ -62,10 +62,10 @@ class Date(Strict):
         if not isinstance(cstruct, str):
             return Whole(0, 10**10).problem(cstruct)
         try:
-            date.fromisoformat(cstruct)
+            day = date.fromisoformat(cstruct)
         except ValueError:
             return "must be a day like 2026-11-30, or epoch seconds"
-        return None
+        return None if 1970 <= day.year <= 2286 else "must be in the years 1970 to 2286"
 
 
 def _readable(text: str) -> str | None:

@@ -25,6 +25,7 @@ IN_CALENDAR: tuple[Shared, ...] = (
 ACTIONS = ("suppress", "queue", "notify_only")
 LONGEST_S = 366 * 86400.0  # of each time of a recurring window
 LONGEST_ONCE_S = 100 * LONGEST_S
+YEARS = range(1970, 9000)  # of which every zone and every next time can be reckoned
 _WALL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?")
 
 

@@ -16,10 +16,10 @@ LONGEST_SPAN_S = 366 * 86400
 
 def _wall_problem(value: str) -> str | None:
     try:
-        logic.read_wall(value)
+        wall = logic.read_wall(value)
     except ValueError as problem:
         return str(problem)
-    return None
+    return None if wall.year in logic.YEARS else f"must be in the years {logic.YEARS[0]} to {logic.YEARS[-1]}"
 
 
 def _span_problem(value: str) -> str | None:

@@ -103,6 +103,8 @@ def test_the_calendar_has_every_time_of_every_window(service):
         ({"end": "2027-01-14T22:00:00"}, "end"),
         ({"end": "2029-01-14T22:00:00", "recurring": "@daily"}, "end"),
         ({"end": "2130-01-14T22:00:00"}, "end"),
+        ({"start": "0001-01-01T00:00:00", "end": "0001-01-01T01:00:00"}, "start"),
+        ({"start": "9999-12-31T22:00:00", "end": "9999-12-31T23:00:00"}, "start"),
         ({"recurring": "every day"}, "recurring"),
         ({"recurring": "0 25 * * *"}, "recurring"),
         ({"recurring": "0 0 30 2 *"}, "recurring"),

@@ -95,7 +95,10 @@ def test_a_person_takes_it_and_says_until_when(recurring):
     assert here.service.otto.put_json(f"{URL}/{problem['id']}", problem).json == problem
 
 
-@pytest.mark.parametrize("body", [{"owner": "nobody"}, {"state": "gone"}, {"due": "soon"}, {"more": 1}, {"note": 7}])
+WRONG = [{"owner": "nobody"}, {"state": "gone"}, {"due": "soon"}, {"due": "9999-12-31"}, {"more": 1}, {"note": 7}]
+
+
+@pytest.mark.parametrize("body", WRONG)
 def test_what_makes_no_sense_is_refused_and_changes_nothing(recurring, body):
     here = recurring()
     before = listed(here)
